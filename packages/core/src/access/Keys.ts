@@ -1,0 +1,142 @@
+/**
+ * API keys: made (shown once), listed and revoked by the host; turned into a `Principal` by whoever serves requests.
+ *
+ * A key is `cq_<key id>_<secret>`. Only a SHA-256 of it is stored; the id finds the row, and the hash is compared in constant time.
+ * Keys that the host brings himself (any text) are looked up by the first half of their hash.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { KeyId, newId, OwnerId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { Principal } from "./Principal.ts"
+
+/** What is stored of a key: enough to recognise it, not enough to use it. */
+export const KeyRecord = Schema.Struct({
+  id: KeyId,
+  ownerId: OwnerId,
+  name: Schema.String,
+  /** SHA-256 of the whole key, hex. */
+  hash: Schema.String,
+  createdAt: Schema.Date,
+  revokedAt: Schema.NullOr(Schema.Date)
+})
+export type KeyRecord = typeof KeyRecord.Type
+
+/** How many hex digits of the hash find a row; the rest is compared in constant time. */
+export const lookupLength = 32
+
+/** Port: where keys are kept. */
+export class KeyStore extends Context.Service<
+  KeyStore,
+  {
+    /** MUST keep the record; a second record with the same hash replaces the first and revives it. */
+    readonly insert: (record: KeyRecord) => Effect.Effect<void, StoreUnavailable>
+    /** MUST find a record, revoked ones too, by the first `lookupLength` digits of its hash, whoever owns it. */
+    readonly findByHashPrefix: (prefix: string) => Effect.Effect<Option.Option<KeyRecord>, StoreUnavailable>
+    /** MUST list the principal's keys only, oldest first. */
+    readonly list: Effect.Effect<ReadonlyArray<KeyRecord>, StoreUnavailable, Principal>
+    /** MUST set `revokedAt` once; answers false when the principal has no such key. */
+    readonly revoke: (id: KeyId, at: Date) => Effect.Effect<boolean, StoreUnavailable, Principal>
+  }
+>()("@colloquy/core/access/KeyStore") {}
+
+export class InvalidKey extends Schema.TaggedError<InvalidKey>()("InvalidKey", {}) {
+  override get message() {
+    return "Invalid or missing API key"
+  }
+}
+
+export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound", { keyId: KeyId }) {
+  override get message() {
+    return `There is no API key ${this.keyId}.`
+  }
+}
+
+/** A key as its owner sees it in a list. */
+export type KeySummary = Omit<KeyRecord, "hash">
+
+export class Keys extends Context.Service<
+  Keys,
+  {
+    /** Makes a key. The secret is in this answer and nowhere else. */
+    readonly make: (name: string) => Effect.Effect<
+      { readonly key: Redacted.Redacted<string>; readonly summary: KeySummary },
+      StoreUnavailable,
+      Principal
+    >
+    /** Registers a key that the host chose himself, for instance from his configuration. */
+    readonly register: (
+      name: string,
+      key: Redacted.Redacted<string>
+    ) => Effect.Effect<KeySummary, StoreUnavailable, Principal>
+    readonly list: Effect.Effect<ReadonlyArray<KeySummary>, StoreUnavailable, Principal>
+    readonly revoke: (id: KeyId) => Effect.Effect<void, KeyNotFound | StoreUnavailable, Principal>
+    /** Turns a key into the principal that it stands for. */
+    readonly authenticate: (
+      key: Redacted.Redacted<string>
+    ) => Effect.Effect<typeof Principal.Service, InvalidKey | StoreUnavailable>
+  }
+>()("@colloquy/core/access/Keys") {
+  static readonly layer: Layer.Layer<Keys, never, KeyStore> = Layer.effect(
+    Keys,
+    Effect.gen(function* () {
+      const store = yield* KeyStore
+
+      const insert = Effect.fnUntraced(function* (id: KeyId, name: string, key: Redacted.Redacted<string>) {
+        const { ownerId } = yield* Principal
+        const createdAt = new Date(yield* Clock.currentTimeMillis)
+        const record = { id, ownerId, name, hash: yield* sha256(Redacted.value(key)), createdAt, revokedAt: null }
+        yield* store.insert(record)
+        return summarize(record)
+      })
+
+      return Keys.of({
+        make: Effect.fn("Keys.make")(function* (name: string) {
+          const id = yield* newId(KeyId)
+          const key = Redacted.make(`cq_${id.replaceAll("-", "")}_${randomSecret()}`)
+          return { key, summary: yield* insert(id, name, key) }
+        }),
+        register: Effect.fn("Keys.register")(function* (name: string, key: Redacted.Redacted<string>) {
+          return yield* insert(yield* newId(KeyId), name, key)
+        }),
+        list: Effect.map(store.list, (records) => records.map(summarize)),
+        revoke: Effect.fn("Keys.revoke")(function* (id: KeyId) {
+          const now = yield* Clock.currentTimeMillis
+          if (!(yield* store.revoke(id, new Date(now)))) return yield* new KeyNotFound({ keyId: id })
+        }),
+        authenticate: Effect.fn("Keys.authenticate")(function* (key: Redacted.Redacted<string>) {
+          const hash = yield* sha256(Redacted.value(key))
+          const found = yield* store.findByHashPrefix(hash.slice(0, lookupLength))
+          if (Option.isNone(found) || !sameText(found.value.hash, hash) || found.value.revokedAt !== null) {
+            return yield* new InvalidKey()
+          }
+          return { ownerId: found.value.ownerId }
+        })
+      })
+    })
+  )
+}
+
+const summarize = ({ hash: _, ...summary }: KeyRecord): KeySummary => summary
+
+const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
+
+const randomSecret = (): string => hex(globalThis.crypto.getRandomValues(new Uint8Array(24)))
+
+const sha256 = (text: string): Effect.Effect<string> =>
+  Effect.map(
+    Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
+    (digest) => hex(new Uint8Array(digest))
+  )
+
+/** Looks at every character, whatever it finds. Both sides are hashes of one length. */
+const sameText = (a: string, b: string): boolean => {
+  let difference = a.length ^ b.length
+  for (let index = 0; index < a.length; index++) difference |= a.charCodeAt(index) ^ b.charCodeAt(index % b.length)
+  return difference === 0
+}

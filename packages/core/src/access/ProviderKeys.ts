@@ -1,0 +1,18 @@
+/**
+ * Port: a customer's own key for a provider. Where one is stored it takes precedence over the host's for that provider
+ * (specification part 6, billing interplay). The default knows none.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Principal } from "./Principal.ts"
+
+export interface ProviderKeysPort {
+  /** The principal's own key for the provider, or null. MUST never answer with another owner's key. */
+  readonly find: (provider: string) => Effect.Effect<Redacted.Redacted<string> | null, StoreUnavailable, Principal>
+}
+
+export const ProviderKeys = Context.Reference<ProviderKeysPort>("@colloquy/core/access/ProviderKeys", {
+  defaultValue: () => ({ find: () => Effect.succeed(null) })
+})

@@ -1,0 +1,52 @@
+/** An agent configured once: instructions, model, tools. Specification part 2, `interface.md` 2. */
+import * as Schema from "effect/Schema"
+import { AssistantId } from "../primitives/Ids.ts"
+import { Metadata } from "../threads/Thread.ts"
+import { ToolList } from "../tools/ToolDefinition.ts"
+
+export const AssistantName = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(255))
+
+export const Assistant = Schema.Struct({
+  id: AssistantId,
+  name: AssistantName,
+  description: Schema.NullOr(Schema.String),
+  systemPrompt: Schema.NullOr(Schema.String),
+  /** Null: the host's default, whatever it is at the time of a turn. */
+  provider: Schema.NullOr(Schema.String),
+  model: Schema.NullOr(Schema.String),
+  tools: Schema.NullOr(ToolList),
+  /** How many excerpts a search returns (`tok_k` on the wire). */
+  searchLimit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })),
+  /** Fixed at creation: stored vectors depend on it. */
+  embedding: Schema.Struct({
+    provider: Schema.NullOr(Schema.String),
+    model: Schema.NullOr(Schema.String),
+    dimensions: Schema.Int
+  }),
+  factExtractionPrompt: Schema.NullOr(Schema.String),
+  memoryUpdatePrompt: Schema.NullOr(Schema.String),
+  metadata: Schema.NullOr(Metadata),
+  createdAt: Schema.Date,
+  updatedAt: Schema.Date
+})
+export type Assistant = typeof Assistant.Type
+
+/** What an update may change. An absent field stays as it is. */
+export type AssistantPatch = Partial<Omit<Assistant, "id" | "embedding" | "createdAt" | "updatedAt">>
+
+export class AssistantNotFound extends Schema.TaggedError<AssistantNotFound>()("AssistantNotFound", {
+  assistantId: AssistantId
+}) {
+  override get message() {
+    return `There is no assistant ${this.assistantId}.`
+  }
+}
+
+export class EmbeddingModelFixed extends Schema.TaggedError<EmbeddingModelFixed>()("EmbeddingModelFixed", {
+  /** The fields that differ: `provider`, `model`, `dimensions`. */
+  fields: Schema.Array(Schema.Literals(["provider", "model", "dimensions"]))
+}) {
+  override get message() {
+    return "The embedding model of an assistant cannot be changed. Clone the assistant, or create a new one."
+  }
+}

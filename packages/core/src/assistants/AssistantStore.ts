@@ -1,0 +1,40 @@
+/** Port: where assistants are kept. */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { Principal } from "../access/Principal.ts"
+import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
+import type { Page } from "../primitives/Page.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Thread } from "../threads/Thread.ts"
+import type { Assistant, AssistantPatch } from "./Assistant.ts"
+
+export class AssistantStore extends Context.Service<
+  AssistantStore,
+  {
+    readonly insert: (assistant: Assistant) => Effect.Effect<void, StoreUnavailable, Principal>
+    /** MUST answer none for an id that is unknown or another owner's, without a difference. */
+    readonly get: (id: AssistantId) => Effect.Effect<Option.Option<Assistant>, StoreUnavailable, Principal>
+    /** A thread and its assistant in one look-up: the first step of every turn. */
+    readonly ofThread: (
+      threadId: ThreadId
+    ) => Effect.Effect<
+      Option.Option<{ readonly assistant: Assistant; readonly thread: Thread }>,
+      StoreUnavailable,
+      Principal
+    >
+    /** MUST list the principal's assistants, oldest first, stable between pages; those with exactly this name when given. */
+    readonly list: (
+      page: Page,
+      name?: string
+    ) => Effect.Effect<ReadonlyArray<Assistant>, StoreUnavailable, Principal>
+    /** MUST change the given fields at once and answer the result; concurrent updates of other fields are both kept. */
+    readonly update: (
+      id: AssistantId,
+      patch: AssistantPatch,
+      at: Date
+    ) => Effect.Effect<Option.Option<Assistant>, StoreUnavailable, Principal>
+    /** MUST delete the assistant with all its threads, messages, runs and logs at once; answers false when there is none. */
+    readonly remove: (id: AssistantId) => Effect.Effect<boolean, StoreUnavailable, Principal>
+  }
+>()("@colloquy/core/assistants/AssistantStore") {}

@@ -1,0 +1,38 @@
+/**
+ * Port: money. The kernel asks before it spends and reports what was really used; prices, balances and invoices are the host's.
+ * The default knows no limits and forgets what it is told. Specification part 7 (402) and part 8 (billing rules).
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import type { RunId, ThreadId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Usage } from "../primitives/Usage.ts"
+
+export class InsufficientCredit extends Schema.TaggedError<InsufficientCredit>()("InsufficientCredit", {}) {
+  override get message() {
+    return "There is not enough credit for this request. Nothing was charged; add credit and send it again."
+  }
+}
+
+/** What one leg of a run used. `runId` and `leg` identify it: a repeated report of the same pair is the same fact. */
+export interface UsageReport {
+  readonly runId: RunId
+  readonly leg: number
+  readonly threadId: ThreadId
+  readonly provider: string
+  readonly model: string
+  readonly usage: Usage
+}
+
+export interface MeteringPort {
+  /** Called before a run is written; a refusal means that nothing is stored and nothing is charged. */
+  readonly ensureCredit: Effect.Effect<void, InsufficientCredit | StoreUnavailable, Principal>
+  /** Called after every leg that reached a model was settled, whatever its end. May be repeated after a crash: count a (run, leg) once. */
+  readonly record: (report: UsageReport) => Effect.Effect<void, StoreUnavailable, Principal>
+}
+
+export const Metering = Context.Reference<MeteringPort>("@colloquy/core/metering/Metering", {
+  defaultValue: () => ({ ensureCredit: Effect.void, record: () => Effect.void })
+})

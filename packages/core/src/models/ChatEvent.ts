@@ -1,0 +1,32 @@
+/**
+ * What every provider speaks, one level above the vendors' wires. Plain objects: one is made for each streamed delta.
+ *
+ * A driver's promises on order:
+ * - `ToolCallStart` comes before its deltas, `ToolCallReady` once for each call with the whole argument text (`{}` when it was empty).
+ * - `Usage` may come more than once; the last one counts, and it holds the whole step.
+ * - `Finished` comes once, last, and only when the provider really finished; a stream that ends without it was cut off.
+ */
+import type * as Schema from "effect/Schema"
+import type { Usage } from "../primitives/Usage.ts"
+import type { ToolCall } from "../tools/ToolCall.ts"
+
+/** `continue`: the provider paused and wants the conversation, with this answer appended, once more. */
+export type FinishReason = "stop" | "tool_calls" | "length" | "filtered" | "continue"
+
+export type ChatEvent =
+  | { readonly _tag: "TextDelta"; readonly text: string }
+  | { readonly _tag: "ReasoningDelta"; readonly text: string }
+  | { readonly _tag: "ToolCallStart"; readonly id: string; readonly name: string }
+  | { readonly _tag: "ToolCallDelta"; readonly id: string; readonly arguments: string }
+  | { readonly _tag: "ToolCallReady"; readonly call: ToolCall }
+  | { readonly _tag: "Media"; readonly mediaType: string; readonly bytes: Uint8Array }
+  | { readonly _tag: "Source"; readonly url: string; readonly title: string | null }
+  | { readonly _tag: "Usage"; readonly usage: Usage }
+  | {
+      readonly _tag: "Finished"
+      readonly reason: FinishReason
+      /** The model that really answered, where an alias or a router was asked. */
+      readonly model: string | null
+      /** Opaque data to be stored and sent back with this answer; null when the provider needs none. */
+      readonly providerData: Schema.Json | null
+    }

@@ -1,0 +1,85 @@
+/**
+ * What every chat driver is asked: one conversation, one model step. Nothing in it belongs to a vendor. The order inside is the order
+ * for the wire: system prompt and tools first, then the messages, oldest first, so that a prefix stays byte-equal from turn to turn.
+ */
+import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import type { ToolCall } from "../tools/ToolCall.ts"
+import type { ToolDefinition } from "../tools/ToolDefinition.ts"
+import type { ModelInfo } from "./ModelInfo.ts"
+
+/** How the model should reason. Only what the model supports applies; `{}` asks for the provider's defaults. */
+export const Thinking = Schema.Struct({
+  effort: Schema.optionalKey(Schema.Literals(["low", "medium", "high", "max"])),
+  budgetTokens: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
+  maxTokens: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
+  excludeReasoning: Schema.optionalKey(Schema.Boolean)
+})
+export type Thinking = typeof Thinking.Type
+
+const Price = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+
+/** Which upstream a routing provider should take. Every other provider ignores it. */
+export const Routing = Schema.Struct({
+  providers: Schema.optionalKey(Schema.Array(Schema.String)),
+  allowFallbacks: Schema.optionalKey(Schema.Boolean),
+  sort: Schema.optionalKey(Schema.Literals(["price", "throughput", "latency"])),
+  ignore: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** US dollars per million tokens. */
+  maxPrice: Schema.optionalKey(
+    Schema.Struct({ prompt: Schema.optionalKey(Price), completion: Schema.optionalKey(Price) })
+  ),
+  allowedModels: Schema.optionalKey(Schema.Array(Schema.String)),
+  excludedModels: Schema.optionalKey(Schema.Array(Schema.String)),
+  costTier: Schema.optionalKey(Schema.Literals(["low", "medium", "high", "xhigh", "max"]))
+})
+export type Routing = typeof Routing.Type
+
+/** A part of a user's message. `bytes` travel inline; a `url` is fetched by the provider. */
+export type ContentPart =
+  | { readonly type: "text"; readonly text: string }
+  | {
+      readonly type: "image" | "audio" | "video" | "file"
+      readonly mediaType: string
+      readonly filename: string | null
+      readonly source: { readonly bytes: Uint8Array } | { readonly url: string }
+    }
+
+/**
+ * What a provider wants back, untouched, when its own answer is sent again (thinking signatures, reasoning items). Only the provider
+ * named here may read it; for every other provider the neutral fields of the message are the whole truth.
+ */
+export const ProviderData = Schema.Struct({ provider: Schema.String, data: Schema.Json })
+export type ProviderData = typeof ProviderData.Type
+
+export type ChatMessage =
+  | { readonly role: "user"; readonly content: ReadonlyArray<ContentPart> }
+  | {
+      readonly role: "assistant"
+      readonly content: string
+      readonly toolCalls: ReadonlyArray<ToolCall>
+      readonly providerData: ProviderData | null
+    }
+  /** The answer to one call of the assistant message before it. Every call is answered, in the order of the calls. */
+  | { readonly role: "tool"; readonly toolCallId: string; readonly toolName: string; readonly output: string }
+
+export interface ChatRequest {
+  /** The name under which the host registered the provider: the driver puts it into its errors and its `ProviderData`. */
+  readonly provider: string
+  readonly model: string
+  /** Capabilities of the model; a driver decides by them and never by the name. */
+  readonly info: ModelInfo
+  readonly system: string | null
+  readonly tools: ReadonlyArray<ToolDefinition>
+  readonly messages: ReadonlyArray<ChatMessage>
+  /** Null: the model's own default. */
+  readonly thinking: Thinking | null
+  readonly routing: Routing | null
+  /** The answer should be one JSON object. */
+  readonly jsonOutput: boolean
+  readonly maxOutputTokens: number | null
+  /** The customer's own key for this provider; beats the driver's. */
+  readonly apiKey: Redacted.Redacted<string> | null
+  /** Stable for a conversation: a cache key for providers that want one. */
+  readonly conversationId: string
+}

@@ -1,0 +1,61 @@
+/**
+ * Everything that can go wrong between the kernel and a model, as one error with a reason. The reason decides what happens next
+ * (`isRetryable`); the text states the fact and never carries what the provider wrote, because that may hold a prompt or a key.
+ */
+import * as Schema from "effect/Schema"
+
+export const ModelErrorReason = Schema.Literals([
+  "rate_limited",
+  "overloaded",
+  "refused",
+  "context_too_long",
+  "auth",
+  "quota",
+  "invalid_request",
+  "model_not_found",
+  "timeout",
+  "connection",
+  "cut_off",
+  "unknown"
+])
+export type ModelErrorReason = typeof ModelErrorReason.Type
+
+const facts: { readonly [Reason in ModelErrorReason]: { readonly retryable: boolean; readonly text: string } } = {
+  rate_limited: { retryable: true, text: "The provider is limiting requests. Wait and try again." },
+  overloaded: { retryable: true, text: "The provider is overloaded. Try again later." },
+  refused: { retryable: false, text: "The provider refused to answer this conversation." },
+  context_too_long: { retryable: false, text: "The conversation does not fit the model. Shorten it or choose a model with more room." },
+  auth: { retryable: false, text: "The provider did not accept the key. Check the provider's key in the configuration." },
+  quota: { retryable: false, text: "The account at the provider has no credit left." },
+  invalid_request: { retryable: false, text: "The provider did not accept the request for this model." },
+  model_not_found: { retryable: false, text: "The provider does not know this model. Check the model name." },
+  timeout: { retryable: true, text: "The provider did not answer in time." },
+  connection: { retryable: true, text: "The provider could not be reached." },
+  cut_off: { retryable: true, text: "The provider's answer ended before it was complete." },
+  unknown: { retryable: false, text: "The provider failed in a way that it did not explain." }
+}
+
+export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
+  reason: ModelErrorReason,
+  provider: Schema.String,
+  model: Schema.String,
+  /** HTTP status of the provider's answer, where there was one. */
+  status: Schema.optionalKey(Schema.Int),
+  /** The provider's own word for the error, such as `context_length_exceeded`. */
+  code: Schema.optionalKey(Schema.String),
+  /** The provider's id of the request, to quote in a support case. */
+  requestId: Schema.optionalKey(Schema.String),
+  retryAfterMillis: Schema.optionalKey(Schema.Finite),
+  /** The provider's own word on whether to try again; beats the reason. */
+  shouldRetry: Schema.optionalKey(Schema.Boolean)
+}) {
+  override get message() {
+    const code = this.code === undefined ? "" : ` [${this.code}]`
+    return `${facts[this.reason].text} (${this.provider}/${this.model}, ${this.reason}${code})`
+  }
+
+  /** Whether the same request may succeed a little later. */
+  get isRetryable(): boolean {
+    return this.shouldRetry ?? facts[this.reason].retryable
+  }
+}

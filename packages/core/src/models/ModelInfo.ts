@@ -1,0 +1,67 @@
+/**
+ * What is known of a model: limits, prices and capabilities, as data. The kernel decides by these fields and never by a name.
+ * `null` means "not known", which is no promise of support. Catalogue entries (`interface.md` 2) are this record.
+ */
+import * as Schema from "effect/Schema"
+
+export const ModelType = Schema.Literals(["llm", "embedding", "image", "video", "realtime", "system_one", "stt", "tts"])
+export type ModelType = typeof ModelType.Type
+
+const Known = <S extends Schema.Top>(schema: S) => Schema.NullOr(schema)
+
+export const ModelInfo = Schema.Struct({
+  name: Schema.String,
+  provider: Schema.String,
+  modelType: ModelType,
+  displayName: Known(Schema.String),
+  /** Tokens that prompt and answer may have together. */
+  contextLimit: Known(Schema.Int),
+  maxOutputTokens: Known(Schema.Int),
+  supportsTools: Known(Schema.Boolean),
+  supportsJsonOutput: Known(Schema.Boolean),
+  supportsThinking: Known(Schema.Boolean),
+  supportsVision: Known(Schema.Boolean),
+  supportsPdfInput: Known(Schema.Boolean),
+  supportsAudioInput: Known(Schema.Boolean),
+  supportsVideoInput: Known(Schema.Boolean),
+  supportsAudioOutput: Known(Schema.Boolean),
+  /** Which fields of `thinking` apply, and which words of effort; null when the model does not reason on request. */
+  thinkingControls: Known(
+    Schema.Struct({
+      efforts: Schema.Array(Schema.String),
+      budget: Schema.Boolean,
+      /** A driver's own word for a family of parameters, such as `adaptive` or `level`. */
+      style: Schema.NullOr(Schema.String)
+    })
+  ),
+  embeddingDimensions: Known(Schema.Int),
+  inputCostPerMillionTokens: Known(Schema.Finite),
+  outputCostPerMillionTokens: Known(Schema.Finite),
+  /** Fields that only one kind of model has (video limits, realtime formats), as they go to the client. */
+  details: Known(Schema.JsonObject)
+})
+export type ModelInfo = typeof ModelInfo.Type
+
+/** An entry about which only its name, provider and the given fields are known. */
+export const describeModel = (
+  known: Pick<ModelInfo, "name" | "provider" | "modelType"> & Partial<ModelInfo>
+): ModelInfo => ({ ...nothingKnown, ...known })
+
+const nothingKnown: Omit<ModelInfo, "name" | "provider" | "modelType"> = {
+  displayName: null,
+  contextLimit: null,
+  maxOutputTokens: null,
+  supportsTools: null,
+  supportsJsonOutput: null,
+  supportsThinking: null,
+  supportsVision: null,
+  supportsPdfInput: null,
+  supportsAudioInput: null,
+  supportsVideoInput: null,
+  supportsAudioOutput: null,
+  thinkingControls: null,
+  embeddingDimensions: null,
+  inputCostPerMillionTokens: null,
+  outputCostPerMillionTokens: null,
+  details: null
+}

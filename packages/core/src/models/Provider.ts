@@ -1,0 +1,71 @@
+/**
+ * A provider as the host registers it: an id, a chat driver, and what is known of its models. `Providers` is the registry of them with
+ * the host's defaults; nothing in the kernel knows a provider by name.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type { ChatDriver } from "./ChatDriver.ts"
+import { describeModel, type ModelInfo } from "./ModelInfo.ts"
+import type { ModelError } from "./ModelError.ts"
+
+export interface Provider {
+  /** The `llm_provider` of the wire. */
+  readonly id: string
+  readonly chat?: ChatDriver
+  /** What is known of a model by its name alone; undefined: nothing. */
+  readonly describe?: (model: string) => Partial<ModelInfo> | undefined
+  /** The provider's own list of models. Called by the catalogue, which caches it. */
+  readonly listModels?: Effect.Effect<ReadonlyArray<ModelInfo>, ModelError>
+}
+
+export class ProviderNotFound extends Schema.TaggedError<ProviderNotFound>()("ProviderNotFound", {
+  provider: Schema.String,
+  registered: Schema.Array(Schema.String)
+}) {
+  override get message() {
+    return `There is no provider "${this.provider}" for conversations. Registered: ${this.registered.join(", ") || "none"}.`
+  }
+}
+
+/** A provider and model that a turn can talk to. */
+export interface ResolvedModel {
+  readonly provider: string
+  readonly model: string
+  readonly info: ModelInfo
+  readonly chat: ChatDriver
+}
+
+export interface ProvidersOptions {
+  readonly providers: ReadonlyArray<Provider>
+  /** Used where neither the message nor its assistant names one. */
+  readonly defaults: { readonly provider: string; readonly model: string }
+}
+
+export class Providers extends Context.Service<
+  Providers,
+  {
+    readonly all: ReadonlyArray<Provider>
+    readonly defaults: ProvidersOptions["defaults"]
+    readonly resolve: (provider: string, model: string) => Effect.Effect<ResolvedModel, ProviderNotFound>
+  }
+>()("@colloquy/core/models/Providers") {
+  static readonly layer = (options: ProvidersOptions): Layer.Layer<Providers> =>
+    Layer.sync(Providers, () => {
+      const byId = new Map(options.providers.map((provider) => [provider.id, provider]))
+      return {
+        all: options.providers,
+        defaults: options.defaults,
+        resolve: (id, model) => {
+          const provider = byId.get(id)
+          if (provider?.chat === undefined) {
+            const registered = options.providers.filter((each) => each.chat !== undefined).map((each) => each.id)
+            return Effect.fail(new ProviderNotFound({ provider: id, registered }))
+          }
+          const info = describeModel({ ...provider.describe?.(model), name: model, provider: id, modelType: "llm" })
+          return Effect.succeed({ provider: id, model, info, chat: provider.chat })
+        }
+      }
+    })
+}

@@ -1,0 +1,46 @@
+/**
+ * Identifiers: one brand per record, so that a thread id is never passed for a run id.
+ *
+ * New ids are UUIDs of version 7: 74 random bits from the platform's secure source (they cannot be guessed), and a leading
+ * timestamp (neighbours in time are neighbours in an index). Tests replace the source through `IdSource`.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+export const OwnerId = Schema.NonEmptyString.pipe(Schema.brand("OwnerId"))
+export type OwnerId = typeof OwnerId.Type
+
+export const AssistantId = Schema.NonEmptyString.pipe(Schema.brand("AssistantId"))
+export type AssistantId = typeof AssistantId.Type
+
+export const ThreadId = Schema.NonEmptyString.pipe(Schema.brand("ThreadId"))
+export type ThreadId = typeof ThreadId.Type
+
+export const MessageId = Schema.NonEmptyString.pipe(Schema.brand("MessageId"))
+export type MessageId = typeof MessageId.Type
+
+export const RunId = Schema.NonEmptyString.pipe(Schema.brand("RunId"))
+export type RunId = typeof RunId.Type
+
+export const KeyId = Schema.NonEmptyString.pipe(Schema.brand("KeyId"))
+export type KeyId = typeof KeyId.Type
+
+/** Where new ids come from. */
+export const IdSource = Context.Reference<(nowMillis: number) => string>("@colloquy/core/primitives/IdSource", {
+  defaultValue: () => uuidVersion7
+})
+
+/** Allocates a new id of the given brand: `newId(ThreadId)`. */
+export const newId = <Id>(brand: { readonly make: (value: string) => Id }): Effect.Effect<Id> =>
+  Effect.gen(function* () {
+    const source = yield* IdSource
+    return brand.make(source(yield* Clock.currentTimeMillis))
+  })
+
+/** The first 48 bits are the time, the rest stays as random as the platform made it. */
+export const uuidVersion7 = (nowMillis: number): string => {
+  const time = nowMillis.toString(16).padStart(12, "0")
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${globalThis.crypto.randomUUID().slice(15)}`
+}

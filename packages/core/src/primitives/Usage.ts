@@ -1,0 +1,41 @@
+/**
+ * What a model call consumed. Used by the model port, by runs and by the ledger.
+ *
+ * `inputTokens` holds all input, cached input included; `outputTokens` holds all output, reasoning included. `estimated` says that
+ * at least one part was counted by the kernel, because the provider did not report it (a cut stream, a silent provider).
+ */
+import * as Schema from "effect/Schema"
+
+export const Usage = Schema.Struct({
+  inputTokens: Schema.Int,
+  outputTokens: Schema.Int,
+  cachedInputTokens: Schema.Int,
+  cacheWriteTokens: Schema.Int,
+  reasoningTokens: Schema.Int,
+  /** US dollars as the provider reported them; null when it did not. */
+  costUsd: Schema.NullOr(Schema.Finite),
+  estimated: Schema.Boolean
+})
+export type Usage = typeof Usage.Type
+
+export const noUsage: Usage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+  costUsd: null,
+  estimated: false
+}
+
+export const totalTokens = (usage: Usage): number => usage.inputTokens + usage.outputTokens
+
+export const addUsage = (a: Usage, b: Usage): Usage => ({
+  inputTokens: a.inputTokens + b.inputTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
+  cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+  reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+  costUsd: a.costUsd === null ? b.costUsd : b.costUsd === null ? a.costUsd : a.costUsd + b.costUsd,
+  estimated: a.estimated || b.estimated
+})

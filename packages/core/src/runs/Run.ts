@@ -1,0 +1,68 @@
+/**
+ * A run: the kernel's work on one user message, from its first model call to its end. It may pause for the client's tool outputs; each
+ * stretch between pauses is a *leg*, with an answer message and a stretch of the log of its own.
+ */
+import * as Schema from "effect/Schema"
+import { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { Usage } from "../primitives/Usage.ts"
+
+export const RunStatus = Schema.Literals(["QUEUED", "IN_PROGRESS", "REQUIRES_ACTION", "COMPLETED", "FAILED", "CANCELLED"])
+export type RunStatus = typeof RunStatus.Type
+
+/** Every move that a run can make. Stores refuse all others by comparing the state that they find. */
+export const transitions: { readonly [From in RunStatus]: ReadonlyArray<RunStatus> } = {
+  QUEUED: ["IN_PROGRESS", "FAILED", "CANCELLED"],
+  IN_PROGRESS: ["REQUIRES_ACTION", "COMPLETED", "FAILED", "CANCELLED"],
+  REQUIRES_ACTION: ["IN_PROGRESS", "CANCELLED"],
+  COMPLETED: [],
+  FAILED: [],
+  CANCELLED: []
+}
+
+export const canMove = (from: RunStatus, to: RunStatus): boolean => transitions[from].includes(to)
+
+/** No more events will come unless somebody submits tool outputs. */
+export const isAtRest = (status: RunStatus): boolean => status !== "QUEUED" && status !== "IN_PROGRESS"
+
+export const isEnded = (status: RunStatus): boolean => transitions[status].length === 0
+
+/** Why a run failed, as the client may read it. */
+export const RunFault = Schema.Struct({ code: Schema.String, message: Schema.String, retryable: Schema.Boolean })
+export type RunFault = typeof RunFault.Type
+
+export const Run = Schema.Struct({
+  id: RunId,
+  threadId: ThreadId,
+  assistantId: AssistantId,
+  status: RunStatus,
+  /** 0 for the first leg; one more for each submission of tool outputs. */
+  leg: Schema.Int,
+  /** Sequence of the first event of the current leg. */
+  legStart: Schema.Int,
+  /** Sequence of the last stored event. */
+  lastSequence: Schema.Int,
+  userMessageId: MessageId,
+  /** The answer of the current leg. Known before the first model call. */
+  answerId: MessageId,
+  stream: Schema.Boolean,
+  provider: Schema.String,
+  model: Schema.String,
+  /** What the turn was asked to do, for whoever goes on with it. Written and read by the turn alone. */
+  plan: Schema.Json,
+  /** All legs together. */
+  usage: Usage,
+  fault: Schema.NullOr(RunFault),
+  /** What went into the last prompt and what was left out; written by the turn. */
+  explanation: Schema.NullOr(Schema.Json),
+  cancelRequested: Schema.Boolean,
+  createdAt: Schema.Date,
+  startedAt: Schema.NullOr(Schema.Date),
+  endedAt: Schema.NullOr(Schema.Date)
+})
+export type Run = typeof Run.Type
+
+export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound", { runId: RunId }) {
+  override get message() {
+    return `There is no run ${this.runId}.`
+  }
+}

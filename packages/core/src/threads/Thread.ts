@@ -1,0 +1,21 @@
+/** A conversation of one user with one assistant. Specification part 2. */
+import * as Schema from "effect/Schema"
+import { AssistantId, ThreadId } from "../primitives/Ids.ts"
+
+export const Metadata = Schema.JsonObject
+export type Metadata = typeof Metadata.Type
+
+export const Thread = Schema.Struct({
+  id: ThreadId,
+  assistantId: AssistantId,
+  metadata: Schema.NullOr(Metadata),
+  createdAt: Schema.Date,
+  updatedAt: Schema.Date
+})
+export type Thread = typeof Thread.Type
+
+export class ThreadNotFound extends Schema.TaggedError<ThreadNotFound>()("ThreadNotFound", { threadId: ThreadId }) {
+  override get message() {
+    return `There is no thread ${this.threadId}.`
+  }
+}

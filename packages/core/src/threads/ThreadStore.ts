@@ -1,0 +1,38 @@
+/**
+ * Port: where threads and their messages are kept. Messages are written by runs (`RunStore`), because a message and the state of its
+ * run change together; here they are only read.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { Principal } from "../access/Principal.ts"
+import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
+import type { Page } from "../primitives/Page.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Message } from "./Message.ts"
+import type { Thread } from "./Thread.ts"
+
+export class ThreadStore extends Context.Service<
+  ThreadStore,
+  {
+    /** MUST answer false, and store nothing, when the principal has no assistant `thread.assistantId`. */
+    readonly insert: (thread: Thread) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /** MUST answer none for an id that is unknown or another owner's, without a difference. */
+    readonly get: (id: ThreadId) => Effect.Effect<Option.Option<Thread>, StoreUnavailable, Principal>
+    /** MUST list the principal's threads, oldest first, stable between pages; of one assistant when given. */
+    readonly list: (
+      page: Page,
+      assistantId?: AssistantId
+    ) => Effect.Effect<ReadonlyArray<Thread>, StoreUnavailable, Principal>
+    /**
+     * MUST give all stored messages of these threads, grouped by thread in the given order, by `sequence` inside; the answer of a run in
+     * progress comes last in its thread as a message with status IN_PROGRESS, no content and `sequence` one above the last.
+     * Threads of others give nothing.
+     */
+    readonly messages: (
+      ids: ReadonlyArray<ThreadId>
+    ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable, Principal>
+    /** MUST delete the thread with its messages, runs and logs at once; answers false when there is none. A run that goes on loses its lease. */
+    readonly remove: (id: ThreadId) => Effect.Effect<boolean, StoreUnavailable, Principal>
+  }
+>()("@colloquy/core/threads/ThreadStore") {}

@@ -1,0 +1,27 @@
+/**
+ * A function that a model may call, as the model sees it. Parameters are JSON Schema from the client to the provider: the kernel
+ * checks the frame (names, uniqueness) and leaves every keyword inside as it came.
+ */
+import * as Schema from "effect/Schema"
+
+export const ToolName = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9_-]{1,64}$/u, { expected: "1 to 64 characters of A-Z, a-z, 0-9, _ and -" })
+)
+
+export const ToolDefinition = Schema.Struct({
+  name: ToolName,
+  description: Schema.NullOr(Schema.String),
+  parameters: Schema.NullOr(Schema.JsonObject),
+  strict: Schema.optionalKey(Schema.Boolean)
+})
+export type ToolDefinition = typeof ToolDefinition.Type
+
+/** A list in which no name stands twice. */
+export const ToolList = Schema.Array(ToolDefinition).check(
+  Schema.makeFilter((tools) => {
+    const seen = new Set<string>()
+    const again = tools.findIndex((tool) => seen.size === seen.add(tool.name).size)
+    return again === -1 ? undefined : { path: [again, "name"], issue: "this name is already taken by an earlier tool of the list" }
+  })
+)
+export type ToolList = typeof ToolList.Type
