@@ -1,0 +1,52 @@
+/** `AssistantStore` in memory. */
+import type { OwnerId } from "@colloquy/core"
+import { AssistantStore } from "@colloquy/core"
+import * as Option from "effect/Option"
+import { assistantOf, forgetThread, insertNew, ownedStep, threadOf, type State } from "./State.ts"
+
+export const assistantStore = (state: State): typeof AssistantStore.Service =>
+  AssistantStore.of({
+    insert: (assistant) =>
+      ownedStep((ownerId) => {
+        insertNew(state.assistants, assistant.id, { ownerId, assistant })
+      }),
+    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(assistantOf(state, ownerId, id)?.assistant)),
+    ofThread: (threadId) =>
+      ownedStep((ownerId) => {
+        const thread = threadOf(state, ownerId, threadId)?.thread
+        const assistant = thread && assistantOf(state, ownerId, thread.assistantId)?.assistant
+        return thread && assistant ? Option.some({ assistant, thread }) : Option.none()
+      }),
+    list: ({ skip, limit }, name) =>
+      ownedStep((ownerId) =>
+        assistantsOf(state, ownerId)
+          .filter((assistant) => name === undefined || assistant.name === name)
+          .slice(skip, skip + limit)
+      ),
+    update: (id, patch, at) =>
+      ownedStep((ownerId) => {
+        const row = assistantOf(state, ownerId, id)
+        if (row === undefined) return Option.none()
+        row.assistant = { ...row.assistant, ...patch, updatedAt: at }
+        return Option.some(row.assistant)
+      }),
+    remove: (id) =>
+      ownedStep((ownerId) => {
+        const row = assistantOf(state, ownerId, id)
+        if (row === undefined) return false
+        for (const thread of [...state.threads.values()]) {
+          if (thread.thread.assistantId === id) forgetThread(state, thread)
+        }
+        return state.assistants.delete(id)
+      })
+  })
+
+const assistantsOf = (state: State, ownerId: OwnerId) =>
+  [...state.assistants.values()]
+    .filter((row) => row.ownerId === ownerId)
+    .map((row) => row.assistant)
+    .sort(oldestFirst)
+
+/** The sort is stable: records of one moment stay in the order in which they came. */
+export const oldestFirst = (a: { readonly createdAt: Date }, b: { readonly createdAt: Date }): number =>
+  a.createdAt.getTime() - b.createdAt.getTime()

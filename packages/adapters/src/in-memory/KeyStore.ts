@@ -1,0 +1,26 @@
+/** `KeyStore` in memory. Rows are found by the part of the hash that the port names; 128 bits do not meet by chance. */
+import { KeyStore, lookupLength } from "@colloquy/core"
+import * as Option from "effect/Option"
+import { oldestFirst } from "./AssistantStore.ts"
+import { ownedStep, step, type State } from "./State.ts"
+
+export const keyStore = (state: State): typeof KeyStore.Service =>
+  KeyStore.of({
+    insert: (record) =>
+      step(() => {
+        state.keys.set(record.hash.slice(0, lookupLength), record)
+      }),
+    findByHashPrefix: (prefix) => step(() => Option.fromNullishOr(state.keys.get(prefix))),
+    list: ownedStep((ownerId) =>
+      [...state.keys.values()].filter((record) => record.ownerId === ownerId).sort(oldestFirst)
+    ),
+    revoke: (id, at) =>
+      ownedStep((ownerId) => {
+        for (const [prefix, record] of state.keys) {
+          if (record.id !== id || record.ownerId !== ownerId) continue
+          if (record.revokedAt === null) state.keys.set(prefix, { ...record, revokedAt: at })
+          return true
+        }
+        return false
+      })
+  })

@@ -1,0 +1,207 @@
+/** How runs come to be IN_PROGRESS, in memory: `begin`, `activate` and `continue`, and the idempotency keys that guard them. */
+import type {
+  ActivateOutcome,
+  Begin,
+  BeginOutcome,
+  Continue,
+  ContinueOutcome,
+  History,
+  IdempotencyKey,
+  Lease,
+  OwnerId,
+  Repeated,
+  RunStore,
+  Started
+} from "@colloquy/core"
+import { noUsage } from "@colloquy/core"
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import {
+  changeNewest,
+  closeWaiting,
+  forgetRun,
+  insertNew,
+  isExpired,
+  leasedRun,
+  move,
+  ownedStep,
+  place,
+  record,
+  runOf,
+  signal,
+  threadOf,
+  type RunRow,
+  type State,
+  type ThreadRow
+} from "./State.ts"
+
+const idempotencyLifetime = Duration.toMillis("24 hours")
+
+type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "continue">
+
+export const runStarts = (state: State): Starts => ({
+  begin: (begin) => ownedStep((ownerId, now) => beginRun(state, ownerId, begin, now)),
+
+  findRepeated: (key) => ownedStep((ownerId, now) => Option.fromNullishOr(findRepeated(state, ownerId, key, now))),
+
+  activate: (lease, duration, historyTokens) =>
+    ownedStep((ownerId, now): ActivateOutcome => {
+      const row = leasedRun(state, ownerId, lease)
+      if (row?.run.status !== "QUEUED") return { _tag: "Lost" }
+      const blocker = row.thread.inProgress ?? row.thread.queued[0]
+      if (blocker !== undefined && blocker !== row) {
+        return { _tag: "Waiting", runId: blocker.run.id, expired: isExpired(blocker, now) }
+      }
+      return start(state, row, now, duration, historyTokens)
+    }),
+
+  withdraw: (lease) =>
+    ownedStep((ownerId) => {
+      const row = leasedRun(state, ownerId, lease)
+      if (row?.run.status !== "QUEUED") return false
+      forgetRun(state, row)
+      return true
+    }),
+
+  continue: (next) => ownedStep((ownerId, now) => continueRun(state, ownerId, next, now))
+})
+
+const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): BeginOutcome => {
+  const repeated = begin.idempotency && findRepeated(state, ownerId, begin.idempotency.key, now)
+  if (repeated) return repeated
+  const thread = threadOf(state, ownerId, begin.run.threadId)
+  if (thread === undefined) return { _tag: "ThreadMissing" }
+  const blocker = thread.inProgress ?? thread.queued[0]
+  const mustRefuse = begin.mode === "reject" || (begin.mode === "enqueue" && thread.queued.length >= begin.maxQueued)
+  if (blocker !== undefined && begin.mode !== "save" && mustRefuse) {
+    return { _tag: "Busy", runId: blocker.run.id, expired: isExpired(blocker, now) }
+  }
+  const row = insertRun(state, thread, begin)
+  remember(state, row, begin.idempotency, now)
+  if (begin.mode === "save") return save(state, row, now)
+  if (blocker === undefined) return start(state, row, now, begin.lease, begin.historyTokens)
+  move(row, "QUEUED")
+  signal(state, row)
+  return { _tag: "Queued", lease: grant(row, now, begin.lease) }
+}
+
+const insertRun = (state: State, thread: ThreadRow, { events, message, run }: Begin): RunRow => {
+  const row: RunRow = {
+    thread,
+    run: {
+      ...run,
+      assistantId: thread.thread.assistantId,
+      status: "QUEUED",
+      leg: 0,
+      legStart: events[0]?.sequence ?? 1,
+      lastSequence: 0,
+      userMessageId: message.id,
+      usage: noUsage,
+      fault: null,
+      explanation: null,
+      cancelRequested: false,
+      startedAt: null,
+      endedAt: null
+    },
+    token: 0,
+    expiresAt: 0,
+    log: [],
+    messages: [],
+    pending: { message, events },
+    idempotencyKeys: []
+  }
+  thread.runs.add(insertNew(state.runs, run.id, row))
+  return row
+}
+
+const save = (state: State, row: RunRow, now: number): BeginOutcome => {
+  const at = new Date(now)
+  supersede(state, row.thread, at)
+  storePending(row)
+  move(row, "COMPLETED", { startedAt: at, endedAt: at })
+  signal(state, row)
+  return { _tag: "Saved" }
+}
+
+const start = (state: State, row: RunRow, now: number, duration: Duration.Duration, historyTokens: number): Started => {
+  const startedAt = new Date(now)
+  supersede(state, row.thread, startedAt)
+  storePending(row)
+  move(row, "IN_PROGRESS", { startedAt })
+  signal(state, row)
+  return { _tag: "Started", lease: grant(row, now, duration), history: historyOf(row, historyTokens) }
+}
+
+const supersede = (state: State, thread: ThreadRow, at: Date): void => {
+  if (thread.requiresAction !== null) closeWaiting(state, thread.requiresAction, at)
+}
+
+/** The user's message gets its place, and the log its beginning: what comes before `end`, for a caller whose own events start there. */
+export const storePending = (row: RunRow, end = Number.POSITIVE_INFINITY): void => {
+  if (row.pending === null) return
+  place(row, row.pending.message)
+  record(row, row.pending.events.filter((event) => event.sequence < end))
+  row.pending = null
+}
+
+/** A new lease; the ones before it are lost. */
+export const grant = (row: RunRow, now: number, duration: Duration.Duration): Lease => {
+  row.token += 1
+  row.expiresAt = now + Duration.toMillis(duration)
+  return { runId: row.run.id, threadId: row.run.threadId, ownerId: row.thread.ownerId, token: row.token }
+}
+
+const continueRun = (state: State, ownerId: OwnerId, next: Continue, now: number): ContinueOutcome => {
+  const repeated = next.idempotency && findRepeated(state, ownerId, next.idempotency.key, now)
+  if (repeated) return repeated
+  const row = runOf(state, ownerId, next.runId)
+  if (row?.run.status !== "REQUIRES_ACTION" || row.run.answerId !== next.messageId) return { _tag: "NotOpen" }
+  changeNewest(row, (message) => ({
+    ...message,
+    status: "COMPLETED",
+    toolResults: next.results,
+    tokens: message.tokens + next.tokens
+  }))
+  move(row, "IN_PROGRESS", {
+    leg: row.run.leg + 1,
+    legStart: next.events[0]?.sequence ?? row.run.lastSequence + 1,
+    answerId: next.answerId,
+    stream: next.stream,
+    plan: next.plan
+  })
+  record(row, next.events)
+  remember(state, row, next.idempotency, now)
+  signal(state, row)
+  return { _tag: "Started", lease: grant(row, now, next.lease), history: historyOf(row, next.historyTokens) }
+}
+
+/** Walks back from the end, so that a long thread costs no more than what is given. */
+const historyOf = ({ messages, thread }: RunRow, historyTokens: number): History => {
+  const oldestOfRun = (messages[0] ?? 1) - 1
+  let from = oldestOfRun
+  for (let left = historyTokens; from > 0; from--) {
+    left -= thread.messages[from - 1]?.tokens ?? 0
+    if (left < 0) break
+  }
+  const given = thread.messages.slice(from)
+  const tokens = given.reduce((sum, message) => sum + message.tokens, 0)
+  return { messages: given, older: { messages: from, tokens: thread.tokens - tokens } }
+}
+
+const entryName = (ownerId: OwnerId, key: string): string => JSON.stringify([ownerId, key])
+
+const findRepeated = (state: State, ownerId: OwnerId, key: string, now: number): Repeated | undefined => {
+  const entry = state.repeated.get(entryName(ownerId, key))
+  return entry !== undefined && now - entry.at < idempotencyLifetime ? entry.value : undefined
+}
+
+const remember = (state: State, row: RunRow, idempotency: IdempotencyKey | null, now: number): void => {
+  if (idempotency === null) return
+  const name = entryName(row.thread.ownerId, idempotency.key)
+  const { id: runId, legStart } = row.run
+  state.repeated.set(name, {
+    at: now,
+    value: { _tag: "Repeated", runId, legStart, fingerprint: idempotency.fingerprint }
+  })
+  row.idempotencyKeys.push(name)
+}

@@ -1,0 +1,145 @@
+/** `RunStore` in memory: what a lease allows, who takes over, cancelling, reading and signals. Starting runs is in `RunStarts`. */
+import type { Run, RunSignal, Settlement } from "@colloquy/core"
+import { addUsage, canMove, isEnded, RunStore } from "@colloquy/core"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import { grant, runStarts, storePending } from "./RunStarts.ts"
+import {
+  closeWaiting,
+  isActive,
+  isExpired,
+  leasedRun,
+  move,
+  ownedStep,
+  place,
+  record,
+  runOf,
+  signal,
+  step,
+  threadOf,
+  type RunRow,
+  type State
+} from "./State.ts"
+import { addToLedger } from "./UsageLedger.ts"
+
+export const runStore = (state: State): typeof RunStore.Service =>
+  RunStore.of({ ...runStarts(state), ...writes(state), ...leases(state), ...reads(state) })
+
+const writes = (state: State): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => ({
+  append: (lease, events) =>
+    ownedStep((ownerId) => {
+      const row = leasedRun(state, ownerId, lease)
+      if (row?.run.status !== "IN_PROGRESS") return false
+      record(row, events)
+      signal(state, row)
+      return true
+    }),
+
+  settle: (lease, settlement) =>
+    ownedStep((ownerId, now) => {
+      const row = leasedRun(state, ownerId, lease)
+      if (row === undefined) return false
+      if (!isActive(row)) return isRepeated(row.run, settlement)
+      if (!canMove(row.run.status, settlement.status)) return false
+      settle(state, row, settlement, now)
+      return true
+    }),
+
+  requestCancel: (runId, at) =>
+    ownedStep((ownerId) => {
+      const row = runOf(state, ownerId, runId)
+      if (row === undefined) return Option.none()
+      const found = row.run.status
+      if (found === "REQUIRES_ACTION") closeWaiting(state, row, at, { cancelRequested: true })
+      else if (isActive(row)) {
+        row.run = { ...row.run, cancelRequested: true }
+        signal(state, row, true)
+      }
+      return Option.some(found)
+    })
+})
+
+const settle = (state: State, row: RunRow, settlement: Settlement, now: number): void => {
+  const { answer, events, explanation, fault, model, status } = settlement
+  storePending(row, events[0]?.sequence)
+  record(row, events)
+  place(row, answer)
+  const usage = addUsage(row.run.usage, settlement.usage)
+  move(row, status, { usage, model, fault, explanation, endedAt: isEnded(status) ? new Date(now) : null })
+  addToLedger(state, row.thread.ownerId, now, model, settlement.usage)
+  signal(state, row)
+}
+
+/** The same settlement again, by a caller who does not know that it was stored. The run may have been closed since. */
+const isRepeated = (run: Run, { status }: Settlement): boolean =>
+  run.status === status || (run.status === "CANCELLED" && status === "REQUIRES_ACTION")
+
+const leases = (state: State): Pick<typeof RunStore.Service, "renew" | "expired" | "takeOver"> => ({
+  renew: (held, duration) =>
+    step((now) => {
+      const kept = held
+        .flatMap((lease) => leasedRun(state, lease.ownerId, lease) ?? [])
+        .filter(isActive)
+      for (const row of kept) row.expiresAt = now + Duration.toMillis(duration)
+      const keptIds = new Set(kept.map((row) => row.run.id))
+      return {
+        lost: held.map((lease) => lease.runId).filter((id) => !keptIds.has(id)),
+        cancelRequested: kept.filter((row) => row.run.cancelRequested).map((row) => row.run.id)
+      }
+    }),
+
+  expired: (limit) =>
+    step((now) =>
+      [...state.threads.values()]
+        .flatMap(({ inProgress, queued }) => (inProgress === null ? queued : [inProgress, ...queued]))
+        .filter((row) => isExpired(row, now))
+        .slice(0, limit)
+        .map((row) => ({ runId: row.run.id, ownerId: row.thread.ownerId }))
+    ),
+
+  takeOver: (runId, duration, { onlyExpired }) =>
+    ownedStep((ownerId, now) => {
+      const row = runOf(state, ownerId, runId)
+      if (row === undefined || !isActive(row) || (onlyExpired && !isExpired(row, now))) return Option.none()
+      return Option.some({ lease: grant(row, now, duration), run: row.run })
+    })
+})
+
+/** How many log entries one `read` gives. */
+const readLimit = 1000
+
+const reads = (state: State): Pick<typeof RunStore.Service, "get" | "waitingOn" | "messages" | "read" | "signals"> => ({
+  get: (runId) => ownedStep((ownerId) => Option.fromNullishOr(runOf(state, ownerId, runId)?.run)),
+
+  waitingOn: (threadId) =>
+    ownedStep((ownerId) => Option.fromNullishOr(threadOf(state, ownerId, threadId)?.requiresAction?.run)),
+
+  messages: (runId) =>
+    ownedStep((ownerId) => {
+      const row = runOf(state, ownerId, runId)
+      return row === undefined ? [] : row.messages.flatMap((sequence) => row.thread.messages[sequence - 1] ?? [])
+    }),
+
+  read: (runId, after) =>
+    ownedStep((ownerId) => {
+      const log = runOf(state, ownerId, runId)?.log ?? []
+      const from = log.findLastIndex((event) => event.sequence <= after) + 1
+      return log.slice(from, from + readLimit)
+    }),
+
+  signals: Stream.callback<RunSignal>((queue) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const listener = (each: RunSignal) => {
+          Queue.offerUnsafe(queue, each)
+        }
+        state.listeners.add(listener)
+        return listener
+      }),
+      (listener) => Effect.sync(() => state.listeners.delete(listener))
+    )
+  )
+})

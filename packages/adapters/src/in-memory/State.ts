@@ -1,0 +1,190 @@
+/**
+ * What the in-memory stores keep, one object for all of them, as a database would. Two kernels over one `State` are two processes over
+ * one database. Records are immutable and replaced; the rows that hold them change only inside `step`, one synchronous function an
+ * operation, so that every operation is atomic by construction.
+ */
+import type {
+  Assistant,
+  AssistantId,
+  KeyRecord,
+  Lease,
+  LogEvent,
+  Message,
+  NewMessage,
+  OwnerId,
+  Repeated,
+  Run,
+  RunId,
+  RunSignal,
+  RunStatus,
+  Thread,
+  ThreadId,
+  UsageOfDay
+} from "@colloquy/core"
+import { isAtRest, Principal } from "@colloquy/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+export interface AssistantRow {
+  readonly ownerId: OwnerId
+  assistant: Assistant
+}
+
+export interface ThreadRow {
+  readonly ownerId: OwnerId
+  readonly thread: Thread
+  /** A message of sequence n stands at n - 1. */
+  readonly messages: Array<Message>
+  /** Of all messages together. */
+  tokens: number
+  readonly runs: Set<RunRow>
+  inProgress: RunRow | null
+  requiresAction: RunRow | null
+  readonly queued: Array<RunRow>
+}
+
+export interface RunRow {
+  readonly thread: ThreadRow
+  run: Run
+  token: number
+  expiresAt: number
+  readonly log: Array<LogEvent>
+  /** Sequences of the run's messages in its thread, the user's first. */
+  readonly messages: Array<number>
+  /** What a queued run stores when it starts or is settled. */
+  pending: { readonly message: NewMessage; readonly events: ReadonlyArray<LogEvent> } | null
+  /** Its entries in `State.repeated`. */
+  readonly idempotencyKeys: Array<string>
+}
+
+export interface State {
+  readonly assistants: Map<AssistantId, AssistantRow>
+  readonly threads: Map<ThreadId, ThreadRow>
+  readonly runs: Map<RunId, RunRow>
+  readonly keys: Map<string, KeyRecord>
+  readonly repeated: Map<string, { readonly at: number; readonly value: Repeated }>
+  readonly ledger: Map<string, UsageOfDay & { readonly ownerId: OwnerId }>
+  readonly listeners: Set<(signal: RunSignal) => void>
+}
+
+export const makeState = (): State => ({
+  assistants: new Map(),
+  threads: new Map(),
+  runs: new Map(),
+  keys: new Map(),
+  repeated: new Map(),
+  ledger: new Map(),
+  listeners: new Set()
+})
+
+/** One operation on the state, at one moment. */
+export const step = <A>(operation: (now: number) => A): Effect.Effect<A> =>
+  Clock.clockWith((clock) => Effect.sync(() => operation(clock.currentTimeMillisUnsafe())))
+
+/** One operation on behalf of the principal. */
+export const ownedStep = <A>(operation: (ownerId: OwnerId, now: number) => A): Effect.Effect<A, never, Principal> =>
+  Principal.use(({ ownerId }) => step((now) => operation(ownerId, now)))
+
+/** New ids are fresh. An id that is taken means a broken caller, and a row of somebody else may stand behind it. */
+export const insertNew = <Id, Row>(rows: Map<Id, Row>, id: Id, row: Row): Row => {
+  if (rows.has(id)) throw new Error(`The id ${String(id)} is taken.`)
+  rows.set(id, row)
+  return row
+}
+
+export const assistantOf = (state: State, ownerId: OwnerId, id: AssistantId): AssistantRow | undefined => {
+  const row = state.assistants.get(id)
+  return row?.ownerId === ownerId ? row : undefined
+}
+
+export const threadOf = (state: State, ownerId: OwnerId, id: ThreadId): ThreadRow | undefined => {
+  const row = state.threads.get(id)
+  return row?.ownerId === ownerId ? row : undefined
+}
+
+export const runOf = (state: State, ownerId: OwnerId, id: RunId): RunRow | undefined => {
+  const row = state.runs.get(id)
+  return row?.thread.ownerId === ownerId ? row : undefined
+}
+
+/** The run of a lease, while that is the newest one given on it. The run itself may be at rest. */
+export const leasedRun = (state: State, ownerId: OwnerId, lease: Lease): RunRow | undefined => {
+  const row = runOf(state, ownerId, lease.runId)
+  return row?.token === lease.token ? row : undefined
+}
+
+export const isActive = (row: RunRow): boolean => !isAtRest(row.run.status)
+
+/** A lease of no length has expired when it is given. */
+export const isExpired = (row: RunRow, now: number): boolean => row.expiresAt <= now
+
+export const signal = (state: State, { run }: RunRow, cancel = false): void => {
+  for (const listener of state.listeners) listener({ runId: run.id, threadId: run.threadId, cancel })
+}
+
+/** Gives a message the next place in its thread. */
+export const place = (row: RunRow, message: NewMessage): void => {
+  const sequence = row.thread.messages.length + 1
+  row.thread.messages.push({ ...message, sequence })
+  row.thread.tokens += message.tokens
+  row.messages.push(sequence)
+}
+
+/** Replaces the run's newest message: in REQUIRES_ACTION that is the open one. */
+export const changeNewest = (row: RunRow, change: (message: Message) => Message): void => {
+  const index = (row.messages.at(-1) ?? 0) - 1
+  const before = row.thread.messages[index]
+  if (before === undefined) return
+  const after = change(before)
+  row.thread.messages[index] = after
+  row.thread.tokens += after.tokens - before.tokens
+}
+
+/** Adds to the log what is not there yet. */
+export const record = (row: RunRow, events: ReadonlyArray<LogEvent>): void => {
+  let lastSequence = row.run.lastSequence
+  for (const event of events) {
+    if (event.sequence <= lastSequence) continue
+    row.log.push(event)
+    lastSequence = event.sequence
+  }
+  if (lastSequence !== row.run.lastSequence) row.run = { ...row.run, lastSequence }
+}
+
+/** Changes a run's status, and with it the run's place in its thread. */
+export const move = (row: RunRow, status: RunStatus, change: Partial<Run> = {}): void => {
+  leavePlace(row)
+  row.run = { ...row.run, ...change, status }
+  if (status === "QUEUED") row.thread.queued.push(row)
+  else if (status === "IN_PROGRESS") row.thread.inProgress = row
+  else if (status === "REQUIRES_ACTION") row.thread.requiresAction = row
+}
+
+const leavePlace = (row: RunRow): void => {
+  const { thread } = row
+  if (thread.inProgress === row) thread.inProgress = null
+  if (thread.requiresAction === row) thread.requiresAction = null
+  const waiting = thread.queued.indexOf(row)
+  if (waiting !== -1) thread.queued.splice(waiting, 1)
+}
+
+/** Ends a run that waits for its client: cancelled, or superseded by a newer one. */
+export const closeWaiting = (state: State, row: RunRow, at: Date, change: Partial<Run> = {}): void => {
+  move(row, "CANCELLED", { ...change, endedAt: at })
+  changeNewest(row, (message) => ({ ...message, status: "CANCELLED" }))
+  signal(state, row)
+}
+
+/** Removes a run with its log and idempotency keys; its messages belong to the thread. */
+export const forgetRun = (state: State, row: RunRow): void => {
+  leavePlace(row)
+  row.thread.runs.delete(row)
+  state.runs.delete(row.run.id)
+  for (const key of row.idempotencyKeys) state.repeated.delete(key)
+  signal(state, row)
+}
+
+export const forgetThread = (state: State, row: ThreadRow): void => {
+  state.threads.delete(row.thread.id)
+  for (const run of [...row.runs]) forgetRun(state, run)
+}

@@ -1,0 +1,76 @@
+/** `ThreadStore` in memory. */
+import type { Message } from "@colloquy/core"
+import { ThreadStore } from "@colloquy/core"
+import * as Option from "effect/Option"
+import { oldestFirst } from "./AssistantStore.ts"
+import { assistantOf, forgetThread, insertNew, ownedStep, threadOf, type State, type ThreadRow } from "./State.ts"
+
+export const threadStore = (state: State): typeof ThreadStore.Service =>
+  ThreadStore.of({
+    insert: (thread) =>
+      ownedStep((ownerId) => {
+        if (assistantOf(state, ownerId, thread.assistantId) === undefined) return false
+        insertNew(state.threads, thread.id, emptyThread(ownerId, thread))
+        return true
+      }),
+    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(threadOf(state, ownerId, id)?.thread)),
+    list: ({ skip, limit }, assistantId) =>
+      ownedStep((ownerId) =>
+        [...state.threads.values()]
+          .filter((row) => row.ownerId === ownerId)
+          .map((row) => row.thread)
+          .filter((thread) => assistantId === undefined || thread.assistantId === assistantId)
+          .sort(oldestFirst)
+          .slice(skip, skip + limit)
+      ),
+    messages: (ids) =>
+      ownedStep((ownerId) =>
+        ids.flatMap((id) => {
+          const row = threadOf(state, ownerId, id)
+          return row === undefined ? [] : [...row.messages, ...unfinishedAnswer(row)]
+        })
+      ),
+    remove: (id) =>
+      ownedStep((ownerId) => {
+        const row = threadOf(state, ownerId, id)
+        if (row !== undefined) forgetThread(state, row)
+        return row !== undefined
+      })
+  })
+
+const emptyThread = (ownerId: ThreadRow["ownerId"], thread: ThreadRow["thread"]): ThreadRow => ({
+  ownerId,
+  thread,
+  messages: [],
+  tokens: 0,
+  runs: new Set(),
+  inProgress: null,
+  requiresAction: null,
+  queued: []
+})
+
+/** The answer that is being written: shown to readers, stored when it is settled. */
+const unfinishedAnswer = ({ inProgress, messages }: ThreadRow): ReadonlyArray<Message> => {
+  if (inProgress === null) return []
+  const { answerId, createdAt, id, model, provider, startedAt, threadId } = inProgress.run
+  return [
+    {
+      id: answerId,
+      threadId,
+      runId: id,
+      role: "assistant",
+      content: null,
+      status: "IN_PROGRESS",
+      toolCalls: [],
+      toolResults: [],
+      steps: [],
+      provider,
+      model,
+      usage: null,
+      metadata: null,
+      tokens: 0,
+      createdAt: startedAt ?? createdAt,
+      sequence: messages.length + 1
+    }
+  ]
+}
