@@ -1,0 +1,515 @@
+/**
+ * OpenAI Chat Completions, and with it every server that speaks this dialect. What differs between them is data: a `ChatDialect` tells
+ * which fields a server takes; the reading side needs no settings, because it takes every form that these servers are known to send.
+ * `providers.md` 1A and 1B hold the wire facts.
+ *
+ * Used by `providers/OpenAi`, `providers/OpenAiCompatible` and `providers/OpenRouter`.
+ */
+import type { ChatDriver, ChatEvent, ChatMessage, ChatRequest, ContentPart, ModelErrorReason, Usage } from "@colloquy/core"
+import type * as Redacted from "effect/Redacted"
+import type * as Schema from "effect/Schema"
+import { type Fault, faultOfStatus, machineCode, tellsContextTooLong } from "./Fault.ts"
+import { makeTagSplitter, type TagSplitter } from "./ThinkTags.ts"
+import { bearer, type ErrorDialect, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
+import { base64, count, dataUrl, finite, fromBase64, isRecord, json, jsonRecord, list, parseJson, record, string, text, type WireRecord } from "./Wire.ts"
+
+// ------ settings
+
+export interface OpenAiChatSettings extends TransportSettings {
+  /** Up to and with the version: `/chat/completions` is added to it. */
+  readonly baseUrl: string
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly headers?: { readonly [name: string]: string }
+  readonly dialect: ChatDialect
+}
+
+/** What a server takes. `plainDialect` is what nearly all of them take. */
+export interface ChatDialect {
+  readonly maxTokensField: "max_completion_tokens" | "max_tokens"
+  /** Asks for the usage in a last chunk. Some old servers refuse the field. */
+  readonly asksForUsage: boolean
+  /** The field that takes a word which is stable for a conversation, as a key for the prompt cache. */
+  readonly conversationField: "prompt_cache_key" | "session_id" | null
+  /** Parts of a message that the wire has a place for. Whether the model takes them is a question for its `ModelInfo`. */
+  readonly parts: ReadonlyArray<"image" | "pdf" | "audio" | "video">
+  /** Words for `input_audio.format`. */
+  readonly audioFormats: ReadonlyArray<string>
+  /** Takes the address of a PDF in place of its bytes. */
+  readonly fileUrls: boolean
+  /** Fields of an answer that the server wants back when the answer is sent again. */
+  readonly replayed: ReadonlyArray<"reasoning_content" | "reasoning" | "reasoning_details">
+  /** The model writes its reasoning into the text, between `<think>` tags. */
+  readonly thinkTags: boolean
+  /** Body fields for `thinking`. */
+  readonly thinking: (request: ChatRequest) => WireFields
+  /** Body fields that only this server has. */
+  readonly extra: (request: ChatRequest) => WireFields
+  readonly requestIdHeader: string
+}
+
+export type WireFields = { readonly [field: string]: Schema.Json }
+
+/** `reasoning_effort`: the word that was asked for, or the nearest that the model lists; nothing when the model has no such control. */
+export const reasoningEffort = (request: ChatRequest): WireFields => {
+  const asked = request.thinking?.budgetTokens === 0 ? "none" : request.thinking?.effort
+  if (asked === undefined || request.info.supportsThinking === false) return {}
+  const listed = request.info.thinkingControls?.efforts
+  const { words, unlisted } = ladders[asked]
+  const word = listed === undefined ? unlisted : words.find((each) => listed.includes(each))
+  return word === undefined ? {} : { reasoning_effort: word }
+}
+
+/** Words for each wish, the best first, and the one for a model whose words are not known. */
+const ladders = {
+  none: { words: ["none", "minimal"], unlisted: "none" },
+  low: { words: ["low"], unlisted: "low" },
+  medium: { words: ["medium"], unlisted: "medium" },
+  high: { words: ["high"], unlisted: "high" },
+  max: { words: ["max", "xhigh", "high"], unlisted: "high" }
+}
+
+export const plainDialect: ChatDialect = {
+  maxTokensField: "max_tokens",
+  asksForUsage: true,
+  conversationField: null,
+  parts: ["image"],
+  audioFormats: ["wav", "mp3"],
+  fileUrls: false,
+  replayed: [],
+  thinkTags: false,
+  thinking: reasoningEffort,
+  extra: () => ({}),
+  requestIdHeader: "x-request-id"
+}
+
+// ------ request
+
+type WirePart =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image_url"; readonly image_url: { readonly url: string } }
+  | { readonly type: "video_url"; readonly video_url: { readonly url: string } }
+  | { readonly type: "input_audio"; readonly input_audio: { readonly data: string; readonly format: string } }
+  | { readonly type: "file"; readonly file: { readonly filename: string; readonly file_data: string } }
+
+interface WireCall extends WireRecord {
+  readonly id: string
+  readonly type: "function"
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+
+type WireMessage =
+  | { readonly role: "system"; readonly content: string }
+  | { readonly role: "user"; readonly content: string | ReadonlyArray<WirePart> }
+  | { readonly role: "assistant"; readonly content: string | null; readonly tool_calls?: ReadonlyArray<WireCall> }
+  | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string }
+
+/** The body of the request. Its order is fixed, and nothing in it depends on time: equal requests have equal bytes. */
+export interface WireRequest extends WireRecord {
+  readonly model: string
+  readonly messages: ReadonlyArray<WireMessage>
+}
+
+// ------ lowering
+
+export const lower = (request: ChatRequest, dialect: ChatDialect): WireRequest => ({
+  model: request.model,
+  ...lowerTools(request),
+  messages: [...lowerSystem(request), ...request.messages.map((message) => lowerMessage(message, request, dialect))],
+  stream: true,
+  ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
+  ...(request.maxOutputTokens === null ? {} : { [dialect.maxTokensField]: request.maxOutputTokens }),
+  ...(request.jsonOutput && request.info.supportsJsonOutput !== false ? { response_format: { type: "json_object" } } : {}),
+  ...(dialect.conversationField === null ? {} : { [dialect.conversationField]: request.conversationId }),
+  ...dialect.thinking(request),
+  ...dialect.extra(request)
+})
+
+const lowerTools = (request: ChatRequest): WireRecord =>
+  request.tools.length === 0
+    ? {}
+    : {
+        tools: request.tools.map((tool) => ({
+          type: "function",
+          function: {
+            name: tool.name,
+            ...(tool.description === null ? {} : { description: tool.description }),
+            parameters: tool.parameters ?? { type: "object", properties: {} },
+            ...(tool.strict === undefined ? {} : { strict: tool.strict })
+          }
+        })),
+        ...(request.toolChoice === "none" ? { tool_choice: "none" } : {})
+      }
+
+/** A request for JSON is refused unless the word stands in the prompt. It is looked for in the system prompt only, which stays the same. */
+const lowerSystem = (request: ChatRequest): ReadonlyArray<WireMessage> => {
+  const needsWord = request.jsonOutput && !/json/i.test(request.system ?? "")
+  const content = [request.system, needsWord ? "Answer with one JSON object and nothing else." : null]
+    .filter((part) => part !== null && part !== "")
+    .join("\n\n")
+  return content === "" ? [] : [{ role: "system", content }]
+}
+
+const lowerMessage = (message: ChatMessage, request: ChatRequest, dialect: ChatDialect): WireMessage => {
+  switch (message.role) {
+    case "user":
+      return { role: "user", content: lowerContent(message.content, request, dialect) }
+    case "assistant":
+      return lowerAnswer(message, request)
+    case "tool":
+      return { role: "tool", tool_call_id: message.toolCallId, content: message.output }
+  }
+}
+
+/** Text alone goes as a string: some servers know no parts. */
+const lowerContent = (content: ReadonlyArray<ContentPart>, request: ChatRequest, dialect: ChatDialect) => {
+  const parts = content.map((part) => lowerPart(part, request, dialect))
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []))
+  return texts.length === parts.length ? texts.join("\n\n") : parts
+}
+
+type FilePart = Exclude<ContentPart, { readonly type: "text" }>
+
+const lowerPart = (part: ContentPart, request: ChatRequest, dialect: ChatDialect): WirePart => {
+  if (part.type === "text") return part
+  return lowerFile(part, request, dialect) ?? { type: "text", text: noteOfMissing(part) }
+}
+
+/** Undefined when the model or the wire does not take it. A capability that is not known is tried. */
+const lowerFile = (part: FilePart, { info }: ChatRequest, dialect: ChatDialect): WirePart | undefined => {
+  const { source } = part
+  const has = (kind: ChatDialect["parts"][number], supported: boolean | null) => dialect.parts.includes(kind) && supported !== false
+  if (part.type === "image" && has("image", info.supportsVision)) return { type: "image_url", image_url: { url: urlOf(part) } }
+  if (part.type === "video" && has("video", info.supportsVideoInput)) return { type: "video_url", video_url: { url: urlOf(part) } }
+  if (part.type === "audio" && has("audio", info.supportsAudioInput) && "bytes" in source) return lowerAudio(part, source.bytes, dialect)
+  if (part.type !== "file") return undefined
+  if (part.mediaType !== "application/pdf") return "bytes" in source ? inlineText(part, source.bytes) : undefined
+  if (!has("pdf", info.supportsPdfInput) || ("url" in source && !dialect.fileUrls)) return undefined
+  return { type: "file", file: { filename: part.filename ?? "document.pdf", file_data: urlOf(part) } }
+}
+
+const urlOf = (part: FilePart): string =>
+  "url" in part.source ? part.source.url : dataUrl(part.mediaType, part.source.bytes)
+
+const lowerAudio = (part: FilePart, bytes: Uint8Array, dialect: ChatDialect): WirePart | undefined => {
+  const subtype = part.mediaType.split(/[/;]/)[1] ?? ""
+  const format = audioFormats[subtype] ?? subtype
+  return dialect.audioFormats.includes(format) ? { type: "input_audio", input_audio: { data: base64(bytes), format } } : undefined
+}
+
+/** Media subtypes whose word on the wire is another. */
+const audioFormats: { readonly [subtype: string]: string } = {
+  "x-wav": "wav",
+  "vnd.wave": "wav",
+  wave: "wav",
+  mpeg: "mp3",
+  mp4: "m4a",
+  "x-m4a": "m4a",
+  "x-aiff": "aiff",
+  "x-flac": "flac",
+  pcm: "pcm16"
+}
+
+const inlineText = (part: FilePart, bytes: Uint8Array): WirePart | undefined =>
+  /^text\/|[/+](json|xml|yaml)\b/.test(part.mediaType)
+    ? { type: "text", text: `File ${nameOf(part)}:\n\n${new TextDecoder().decode(bytes)}` }
+    : undefined
+
+const noteOfMissing = (part: FilePart): string => `[${nameOf(part)} (${part.mediaType}) is attached, but this model cannot read it.]`
+
+const nameOf = (part: FilePart): string => (part.filename === null ? `A file` : `"${part.filename}"`)
+
+type Answer = Extract<ChatMessage, { readonly role: "assistant" }>
+
+const lowerAnswer = (answer: Answer, request: ChatRequest): WireMessage => {
+  const replay = answer.providerData?.provider === request.provider ? record(answer.providerData.data) : {}
+  const ofCalls = record(replay.calls)
+  const calls = answer.toolCalls.map(
+    (call): WireCall => ({
+      id: call.id,
+      type: "function",
+      function: { name: call.name, arguments: validArguments(call.arguments) },
+      ...record(ofCalls[call.id])
+    })
+  )
+  return {
+    role: "assistant",
+    content: answer.content === "" && calls.length > 0 ? null : answer.content,
+    ...record(replay.message),
+    ...(calls.length === 0 ? {} : { tool_calls: calls })
+  }
+}
+
+/** Some servers parse the arguments of old calls and refuse the whole conversation when a model once wrote them wrong. */
+const validArguments = (written: string): string => (isRecord(parseJson(written)) ? written : "{}")
+
+// ------ stream step
+
+/** The state of one answer. */
+export interface AnswerState {
+  readonly dialect: ChatDialect
+  readonly showsReasoning: boolean
+  /** Makes up an id for a call that came without one. */
+  readonly newId: () => string
+  readonly splitter: TagSplitter | null
+  readonly calls: Array<OpenCall>
+  /** Fields of the answer that the server wants back. */
+  readonly replayed: { [field: string]: Schema.Json }
+  readonly details: Array<{ [field: string]: Schema.Json }>
+  finish: string | null
+  refused: boolean
+  model: string | null
+  usage: Usage | null
+}
+
+interface OpenCall {
+  readonly index: unknown
+  readonly wireId: string | undefined
+  readonly id: string
+  name: string | undefined
+  arguments: string
+  /** A signature that belongs to this call. */
+  extra: Schema.Json | undefined
+}
+
+export const start = (request: ChatRequest, dialect: ChatDialect, newId: () => string): AnswerState => ({
+  dialect,
+  showsReasoning: request.thinking?.excludeReasoning !== true,
+  newId,
+  splitter: dialect.thinkTags ? makeTagSplitter() : null,
+  calls: [],
+  replayed: {},
+  details: [],
+  finish: null,
+  refused: false,
+  model: null,
+  usage: null
+})
+
+export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent>): Fault | undefined => {
+  if (!isRecord(chunk)) return undefined
+  const choice = record(list(chunk.choices)[0])
+  const error = chunk.error ?? choice.error ?? record(chunk.x_groq).error
+  if (error !== undefined && error !== null) return faultOf(null, { error })
+  state.model = text(chunk.model) ?? state.model
+  state.usage = readUsage(chunk.usage ?? record(chunk.x_groq).usage) ?? state.usage
+  readDelta(state, record(choice.delta ?? choice.message), events)
+  state.finish = text(choice.finish_reason) ?? state.finish
+  return state.finish === "error" ? { reason: "unknown", code: "error" } : undefined
+}
+
+const readDelta = (state: AnswerState, delta: WireRecord, events: Array<ChatEvent>): void => {
+  think(state, text(delta.reasoning_content) ?? text(delta.reasoning), events)
+  for (const field of state.dialect.replayed) keepForReplay(state, field, delta[field])
+  readContent(state, delta.content, events)
+  const refusal = text(delta.refusal)
+  if (refusal !== undefined) {
+    state.refused = true
+    events.push({ _tag: "TextDelta", text: refusal })
+  }
+  for (const piece of list(delta.tool_calls)) readCall(state, record(piece), events)
+  for (const image of list(delta.images)) readImage(record(record(image).image_url).url, events)
+  for (const note of list(delta.annotations)) readCitation(record(record(note).url_citation), events)
+}
+
+const readContent = (state: AnswerState, content: unknown, events: Array<ChatEvent>): void => {
+  if (typeof content === "string") return say(state, content, events)
+  for (const part of list(content).map(record)) {
+    if (part.type !== "thinking") say(state, string(part.text) ?? "", events)
+    else for (const thought of list(part.thinking)) think(state, text(record(thought).text), events)
+  }
+}
+
+const say = (state: AnswerState, said: string, events: Array<ChatEvent>): void => {
+  if (said === "") return
+  if (state.splitter === null) return void events.push({ _tag: "TextDelta", text: said })
+  const split: Array<ChatEvent> = []
+  state.splitter.feed(said, split)
+  events.push(...split.filter((event) => state.showsReasoning || event._tag !== "ReasoningDelta"))
+}
+
+const think = (state: AnswerState, thought: string | undefined, events: Array<ChatEvent>): void => {
+  if (thought !== undefined && state.showsReasoning) events.push({ _tag: "ReasoningDelta", text: thought })
+}
+
+const readImage = (url: unknown, events: Array<ChatEvent>): void => {
+  const found = /^data:([\w.+/-]+);base64,/.exec(string(url) ?? "")
+  if (found?.[1] === undefined) return
+  events.push({ _tag: "Media", mediaType: found[1], bytes: fromBase64((string(url) ?? "").slice(found[0].length)) })
+}
+
+const readCitation = (citation: WireRecord, events: Array<ChatEvent>): void => {
+  const url = text(citation.url)
+  if (url !== undefined) events.push({ _tag: "Source", url, title: text(citation.title) ?? null })
+}
+
+const readUsage = (usage: unknown): Usage | null => {
+  if (!isRecord(usage) || finite(usage.prompt_tokens) === undefined) return null
+  const input = record(usage.prompt_tokens_details)
+  return {
+    inputTokens: count(usage.prompt_tokens),
+    outputTokens: count(usage.completion_tokens),
+    cachedInputTokens: count(input.cached_tokens ?? usage.prompt_cache_hit_tokens),
+    cacheWriteTokens: count(input.cache_write_tokens),
+    reasoningTokens: count(record(usage.completion_tokens_details).reasoning_tokens),
+    costUsd: finite(usage.cost) ?? null,
+    estimated: false
+  }
+}
+
+// A call comes in pieces that belong together by index. Servers differ in all of it: no index, no id, an id in every piece, one index
+// for several calls, the name after the first arguments, arguments as an object.
+
+const readCall = (state: AnswerState, piece: WireRecord, events: Array<ChatEvent>): void => {
+  const written = record(piece.function)
+  const name = text(written.name)
+  const call = callOf(state, piece.index, text(piece.id), name)
+  const more = typeof written.arguments === "object" && written.arguments !== null ? JSON.stringify(written.arguments) : text(written.arguments)
+  const isNew = call.name === undefined && name !== undefined
+  call.name ??= name
+  call.arguments += more ?? ""
+  if (isRecord(piece.extra_content)) call.extra = json(piece.extra_content)
+  if (isNew) events.push({ _tag: "ToolCallStart", id: call.id, name })
+  const unsent = isNew ? call.arguments : more
+  if (unsent && call.name !== undefined) events.push({ _tag: "ToolCallDelta", id: call.id, arguments: unsent })
+}
+
+const callOf = (state: AnswerState, index: unknown, wireId: string | undefined, name: string | undefined): OpenCall => {
+  const known = state.calls.findLast((call) => (typeof index === "number" ? call.index === index : wireId !== undefined && call.wireId === wireId))
+  const isAnother = known?.wireId !== undefined && wireId !== undefined && wireId !== known.wireId && name !== undefined
+  if (known !== undefined && !isAnother) return known
+  const call: OpenCall = { index, wireId, id: wireId ?? state.newId(), name: undefined, arguments: "", extra: undefined }
+  state.calls.push(call)
+  return call
+}
+
+const keepForReplay = (state: AnswerState, field: ChatDialect["replayed"][number], value: unknown): void => {
+  if (field === "reasoning_details") {
+    for (const piece of list(value)) if (isRecord(piece)) joinDetail(state.details, piece)
+  } else if (text(value) !== undefined) {
+    state.replayed[field] = `${string(state.replayed[field]) ?? ""}${string(value)}`
+  }
+}
+
+/** Pieces of the same index and type are one entry; its texts grow, and a signature may come with the last piece. */
+const joinDetail = (details: AnswerState["details"], piece: WireRecord): void => {
+  const entry = details.findLast((each) => each.index === piece.index && each.type === piece.type)
+  if (entry === undefined || typeof piece.index !== "number") return void details.push({ ...jsonRecord(piece) })
+  for (const [field, value] of Object.entries(jsonRecord(piece))) {
+    const before = entry[field]
+    const grows = field === "text" || field === "summary" || field === "data"
+    if (grows && typeof before === "string" && typeof value === "string") entry[field] = before + value
+    else if (value !== null) entry[field] = value
+  }
+}
+
+export const end = (state: AnswerState, events: Array<ChatEvent>, marked: boolean): void => {
+  if (!marked && state.finish === null) return
+  state.splitter?.end(events)
+  const calls = state.calls.filter((call) => call.name !== undefined && (state.finish !== "length" || isRecord(parseJson(call.arguments))))
+  for (const call of calls) {
+    const { id, name = "" } = call
+    events.push({ _tag: "ToolCallReady", call: { id, name, arguments: call.arguments.trim() === "" ? "{}" : call.arguments } })
+  }
+  if (state.usage !== null) events.push({ _tag: "Usage", usage: state.usage })
+  events.push({ _tag: "Finished", reason: reasonOf(state, calls), model: state.model, providerData: providerDataOf(state, calls) })
+}
+
+/** Some servers end a tool turn with `stop`: the calls decide. A call that the length cut in two is none. */
+const reasonOf = (state: AnswerState, calls: ReadonlyArray<OpenCall>) => {
+  if (state.finish === "content_filter" || state.refused) return "filtered"
+  if (calls.length > 0) return "tool_calls"
+  return state.finish === "length" ? "length" : "stop"
+}
+
+/** What `lowerAnswer` puts back into the message and its calls; null when there is nothing. */
+const providerDataOf = (state: AnswerState, calls: ReadonlyArray<OpenCall>): Schema.Json | null => {
+  const details = state.details.length === 0 ? {} : { reasoning_details: state.details }
+  const message = { ...state.replayed, ...details }
+  const signed = calls.flatMap((call) => (call.extra === undefined ? [] : [[call.id, { extra_content: call.extra }] as const]))
+  if (Object.keys(message).length === 0 && signed.length === 0) return null
+  return { message, calls: Object.fromEntries(signed) }
+}
+
+// ------ errors
+
+/** Reads every form of error body that the servers of this dialect send. The status is null for an error inside a stream. */
+export const faultOf = (status: number | null, body: unknown): Fault => {
+  const inner = record(body).error
+  const error = isRecord(inner) ? inner : record(body)
+  const metadata = record(error.metadata)
+  const availability = record(error.availability)
+  const words = [metadata.error_type, error.code, error.type, availability.code]
+  const told = words.map((word) => reasonsOfWords[string(word) ?? ""]).find((reason) => reason !== undefined)
+  const message = [error.message, inner, error.detail].map(string).find((each) => each !== undefined) ?? ""
+  const { reason, ...facts } = status === null ? faultInStream(error.code) : faultOfStatus(status)
+  const mayBeLength = reason === "invalid_request" || reason === "unknown" || reason === "overloaded"
+  return {
+    ...facts,
+    reason: told ?? (list(metadata.reasons).length > 0 ? "refused" : mayBeLength && tellsContextTooLong(message) ? "context_too_long" : reason),
+    ...words.map(machineCode).find((each) => each.code !== undefined),
+    ...(typeof availability.retryable === "boolean" ? { shouldRetry: availability.retryable } : {})
+  }
+}
+
+/** The code of an error inside a stream is often the status that it would have been. */
+const faultInStream = (code: unknown): Fault => {
+  const { status, ...fault } = faultOfStatus(finite(code) ?? 0)
+  return fault
+}
+
+const reasonsOfWords: { readonly [word: string]: ModelErrorReason } = {
+  invalid_api_key: "auth",
+  authentication: "auth",
+  permission_denied: "auth",
+  insufficient_quota: "quota",
+  payment_required: "quota",
+  rate_limit_exceeded: "rate_limited",
+  context_length_exceeded: "context_too_long",
+  payload_too_large: "context_too_long",
+  content_filter: "refused",
+  content_policy_violation: "refused",
+  refusal: "refused",
+  model_not_found: "model_not_found",
+  model_deprecated: "model_not_found",
+  no_endpoints: "model_not_found",
+  not_found: "model_not_found",
+  invalid_request: "invalid_request",
+  invalid_prompt: "invalid_request",
+  max_tokens_exceeded: "invalid_request",
+  server_error: "overloaded",
+  server: "overloaded",
+  overloaded: "overloaded",
+  provider_overloaded: "overloaded",
+  provider_unavailable: "overloaded",
+  capacity_exhausted: "overloaded",
+  temporarily_unavailable: "overloaded",
+  timeout: "timeout"
+}
+
+// ------ driver
+
+export const errorsOf = (dialect: ChatDialect): ErrorDialect => ({ requestIdHeader: dialect.requestIdHeader, fault: faultOf })
+
+export const driver =
+  (settings: OpenAiChatSettings): ChatDriver =>
+  (request) => {
+    const { dialect } = settings
+    const stream: StreamDialect<AnswerState> = {
+      ...errorsOf(dialect),
+      start: () => start(request, dialect, () => `call_${crypto.randomUUID()}`),
+      step,
+      end
+    }
+    return streamAnswer(
+      () => ({
+        provider: request.provider,
+        model: request.model,
+        url: `${settings.baseUrl}/chat/completions`,
+        headers: { ...settings.headers },
+        secrets: bearer(request.apiKey ?? settings.apiKey),
+        body: JSON.stringify(lower(request, dialect))
+      }),
+      stream,
+      settings
+    )
+  }

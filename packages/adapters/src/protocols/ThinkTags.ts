@@ -1,0 +1,76 @@
+/**
+ * Splits `<think>…</think>` at the beginning of an answer from the text after it, for local models whose server does not. Only there:
+ * an answer that speaks about such tags stays as it is. Used by the OpenAI Chat dialect.
+ */
+import type { ChatEvent } from "@colloquy/core"
+
+export interface TagSplitter {
+  readonly feed: (text: string, events: Array<ChatEvent>) => void
+  /** Hands out what was held back because it could have been the beginning of a tag. */
+  readonly end: (events: Array<ChatEvent>) => void
+}
+
+const open = "<think>"
+const close = "</think>"
+const longestLead = 64
+
+export const makeTagSplitter = (): TagSplitter => {
+  let place: "lead" | "thinking" | "gap" | "text" = "lead"
+  let held = ""
+
+  const lead = (text: string, events: Array<ChatEvent>): void => {
+    held += text
+    const word = held.trimStart()
+    if (word.startsWith(open)) thinkNext(word.slice(open.length), events)
+    else if (!open.startsWith(word) || held.length > longestLead) sayNext(held, events)
+  }
+
+  const thinkNext = (text: string, events: Array<ChatEvent>): void => {
+    place = "thinking"
+    held = ""
+    think(text, events)
+  }
+
+  const think = (text: string, events: Array<ChatEvent>): void => {
+    const all = held + text
+    const end = all.indexOf(close)
+    const sure = end === -1 ? all.length - lengthOfCommonEnd(all) : end
+    if (sure > 0) events.push({ _tag: "ReasoningDelta", text: all.slice(0, sure) })
+    held = all.slice(sure)
+    if (end === -1) return
+    place = "gap"
+    held = ""
+    feed(all.slice(end + close.length), events)
+  }
+
+  const sayNext = (text: string, events: Array<ChatEvent>): void => {
+    if (text === "") return
+    place = "text"
+    held = ""
+    events.push({ _tag: "TextDelta", text })
+  }
+
+  const feed: TagSplitter["feed"] = (text, events) => {
+    if (place === "text") sayNext(text, events)
+    else if (place === "thinking") think(text, events)
+    else if (place === "lead") lead(text, events)
+    else sayNext(text.trimStart(), events)
+  }
+
+  return {
+    feed,
+    end: (events) => {
+      if (held === "") return
+      events.push(place === "thinking" ? { _tag: "ReasoningDelta", text: held } : { _tag: "TextDelta", text: held })
+      held = ""
+    }
+  }
+}
+
+/** How many characters at the end could be the beginning of the closing tag. */
+const lengthOfCommonEnd = (text: string): number => {
+  for (let length = Math.min(close.length - 1, text.length); length > 0; length--) {
+    if (close.startsWith(text.slice(-length))) return length
+  }
+  return 0
+}

@@ -1,0 +1,320 @@
+/**
+ * The way to every provider over HTTP: one request, its streamed answer in bounded memory, and every failure as a `ModelError`.
+ * A protocol gives the call and three plain functions (start, step, end); everything that touches the network stands here, once.
+ *
+ * It is plain `fetch` and one pull per network read. `effect/http` would add its own span, send trace headers to the vendor and put two
+ * stream stages on every read, while `ChatModel` has the span and the retries already.
+ *
+ * What a hostile or broken provider can do ends in an error: the answer has a size limit, an event has one, text must be UTF-8, the
+ * content type must be right, and no redirect is followed, because it could carry the key to another host.
+ */
+import type { ChatEvent } from "@colloquy/core"
+import { ModelError } from "@colloquy/core"
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Channel from "effect/Channel"
+import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Pull from "effect/Pull"
+import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { type Fault, retryHeaders } from "./Fault.ts"
+import { makeSseReader } from "./Sse.ts"
+import { parseJson } from "./Wire.ts"
+
+export interface TransportSettings {
+  /** Takes the place of the platform's `fetch`: for a proxy, for client certificates. */
+  readonly fetch?: typeof globalThis.fetch
+  /** Until the head of the answer is there, connecting included. A local server may load the model first. Default: 2 minutes. */
+  readonly headTimeout?: Duration.Input
+  /** For a whole answer that is not streamed: a list of models, an error. Default: 30 seconds. */
+  readonly bodyTimeout?: Duration.Input
+  /** UTF-16 units of one event; an image that comes inline is one. Default: 32 Mi. */
+  readonly maxEventCharacters?: number
+  /** Bytes of one whole answer, whatever it is made of. Bounds all that a protocol collects. Default: 64 MiB. */
+  readonly maxAnswerBytes?: number
+}
+
+/** One request. A header stands in `secrets` when it holds a key, and is revealed at the moment of sending only. */
+export interface Call {
+  readonly provider: string
+  readonly model: string
+  readonly url: string
+  readonly headers: { readonly [name: string]: string }
+  readonly secrets: { readonly [name: string]: Redacted.Redacted<string> }
+  /** JSON text to post; null for a GET. */
+  readonly body: string | null
+}
+
+/** What a vendor's error looks like. */
+export interface ErrorDialect {
+  readonly requestIdHeader: string
+  /** Reads the parsed body of an error answer; undefined when that was no JSON. */
+  readonly fault: (status: number, body: unknown) => Fault
+}
+
+/** How a vendor streams an answer. `State` belongs to one answer and is changed in place; apart from that, these functions are pure. */
+export interface StreamDialect<State> extends ErrorDialect {
+  readonly start: () => State
+  /** One parsed event of the wire, its meaning added to `events`. A fault or the end mark stops the reading. */
+  readonly step: (state: State, chunk: unknown, events: Array<ChatEvent>) => Fault | "end" | undefined
+  /** The answer is over, `marked` when an end mark was seen: adds what was waiting for it, and `Finished` if it was complete. */
+  readonly end: (state: State, events: Array<ChatEvent>, marked: boolean) => void
+}
+
+export const bearer = (key: Redacted.Redacted<string> | null | undefined): Call["secrets"] =>
+  key ? { authorization: Redacted.make(`Bearer ${Redacted.value(key)}`) } : {}
+
+/** Sends the call when the stream is run, and closes the connection when the stream is left early. */
+export const streamAnswer = <State>(
+  makeCall: () => Call,
+  dialect: StreamDialect<State>,
+  settings: TransportSettings
+): Stream.Stream<ChatEvent, ModelError> =>
+  Stream.fromChannel(
+    Channel.fromTransform((_, scope) =>
+      Effect.suspend(() => {
+        const call = makeCall()
+        return Effect.map(open(call, dialect, settings, scope), (response) => pullEvents(response, call, dialect, settings))
+      })
+    )
+  )
+
+/** A whole JSON answer. */
+export const fetchJson = (
+  call: Call,
+  dialect: ErrorDialect,
+  settings: TransportSettings
+): Effect.Effect<unknown, ModelError> =>
+  Effect.scoped(
+    Effect.flatMap(Effect.scope, (scope) =>
+      Effect.flatMap(open(call, dialect, settings, scope), (response) =>
+        Effect.mapError(readJson(response, settings), (fault) => modelError(call, fault, requestIdOf(response, dialect)))
+      )
+    )
+  )
+
+// ------ request
+
+const modelError = (call: Call, fault: Fault, requestId: string | null): ModelError =>
+  new ModelError({
+    ...fault,
+    provider: call.provider,
+    model: call.model,
+    ...(requestId === null ? {} : { requestId: requestId.slice(0, 128) })
+  })
+
+const requestIdOf = (response: Response, dialect: ErrorDialect): string | null => response.headers.get(dialect.requestIdHeader)
+
+/** Succeeds with an answer of status 2xx. The connection is closed with the scope. */
+const open = (
+  call: Call,
+  dialect: ErrorDialect,
+  settings: TransportSettings,
+  scope: Scope.Scope
+): Effect.Effect<Response, ModelError> =>
+  Effect.gen(function* () {
+    const controller = new AbortController()
+    yield* Scope.addFinalizer(scope, Effect.sync(() => controller.abort()))
+    const response = yield* send(call, settings, controller.signal)
+    return response.ok ? response : yield* readFailure(response, call, dialect, settings)
+  })
+
+const send = (call: Call, settings: TransportSettings, signal: AbortSignal): Effect.Effect<Response, ModelError> =>
+  Effect.tryPromise({
+    try: () =>
+      (settings.fetch ?? globalThis.fetch)(call.url, {
+        method: call.body === null ? "GET" : "POST",
+        headers: headersOf(call),
+        body: call.body,
+        redirect: "manual",
+        signal
+      }),
+    // The cause is dropped: it can quote a header, and so a key.
+    catch: () => modelError(call, { reason: "connection" }, null)
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: settings.headTimeout ?? "2 minutes",
+      orElse: () => Effect.fail(modelError(call, { reason: "timeout" }, null))
+    })
+  )
+
+const headersOf = (call: Call): Record<string, string> => {
+  const headers: Record<string, string> = { ...call.headers }
+  if (call.body !== null) headers["content-type"] = "application/json"
+  for (const [name, value] of Object.entries(call.secrets)) headers[name] = Redacted.value(value)
+  return headers
+}
+
+/** The error of an answer whose status is not 2xx. A body that is too long, too slow or no JSON counts as none. */
+const readFailure = (
+  response: Response,
+  call: Call,
+  dialect: ErrorDialect,
+  settings: TransportSettings
+): Effect.Effect<never, ModelError> =>
+  Effect.gen(function* () {
+    const body = yield* Effect.orElseSucceed(readJson(response, { ...settings, maxAnswerBytes: 65_536 }), () => undefined)
+    const now = yield* Clock.currentTimeMillis
+    const fault = { ...dialect.fault(response.status, body), ...retryHeaders(response.headers, now) }
+    return yield* modelError(call, fault, requestIdOf(response, dialect))
+  })
+
+// ------ body
+
+/** The next piece of text, null at the end of the body, or what went wrong. Not an error channel: this runs once per network read. */
+type Piece = string | null | Fault
+
+const readPieces = (response: Response, maxBytes: number): Effect.Effect<Piece> => {
+  const reader = response.body?.getReader()
+  if (reader === undefined) return Effect.succeed(null)
+  // A character that the network cut in two waits inside the decoder for its second half.
+  const decoder = new TextDecoder("utf-8", { fatal: true })
+  let bytes = 0
+  const take = (value: Uint8Array | undefined): Piece => {
+    bytes += value?.byteLength ?? 0
+    if (bytes > maxBytes) return oversized
+    try {
+      const text = decoder.decode(value, { stream: value !== undefined })
+      return value === undefined ? null : text
+    } catch {
+      return malformed
+    }
+  }
+  return Effect.callback((resume) => {
+    reader.read().then(
+      (next) => resume(Effect.succeed(take(next.value))),
+      () => resume(Effect.succeed(cutOff))
+    )
+  })
+}
+
+const cutOff: Fault = { reason: "cut_off" }
+const oversized: Fault = { reason: "unknown", code: "oversized_answer" }
+const malformed: Fault = { reason: "unknown", code: "malformed_answer" }
+
+const readJson = (response: Response, settings: TransportSettings): Effect.Effect<unknown, Fault> =>
+  Effect.gen(function* () {
+    const read = readPieces(response, settings.maxAnswerBytes ?? defaultMaxAnswerBytes)
+    const pieces: Array<string> = []
+    let piece = yield* read
+    while (typeof piece === "string") {
+      pieces.push(piece)
+      piece = yield* read
+    }
+    const json = piece === null ? parseJson(pieces.join("")) : undefined
+    return json === undefined ? yield* Effect.fail(piece ?? malformed) : json
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: settings.bodyTimeout ?? "30 seconds",
+      orElse: () => Effect.fail<Fault>({ reason: "timeout" })
+    })
+  )
+
+const defaultMaxAnswerBytes = 64 * 1024 * 1024
+const defaultMaxEventCharacters = 32 * 1024 * 1024
+
+// ------ stream
+
+type EventPull = Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, ModelError>
+
+const pullEvents = <State>(
+  response: Response,
+  call: Call,
+  dialect: StreamDialect<State>,
+  settings: TransportSettings
+): EventPull => {
+  const requestId = requestIdOf(response, dialect)
+  const fail = (fault: Fault) => Effect.fail(modelError(call, fault, requestId))
+  const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase()
+  if (type === "text/event-stream") return pullSse(response, dialect, settings, fail)
+  // Some gateways answer a request for a stream with one whole answer, or with an error and status 200.
+  if (type === "application/json") return pullWhole(response, dialect, settings, fail)
+  return fail({ reason: "unknown", code: "unexpected_content_type" })
+}
+
+type Fail = (fault: Fault) => Effect.Effect<never, ModelError>
+
+/** One pull is one network read, or more when a read brought nothing that means anything. */
+const pullSse = <State>(
+  response: Response,
+  dialect: StreamDialect<State>,
+  settings: TransportSettings,
+  fail: Fail
+): EventPull => {
+  const read = readPieces(response, settings.maxAnswerBytes ?? defaultMaxAnswerBytes)
+  const hear = listen(dialect, settings.maxEventCharacters ?? defaultMaxEventCharacters)
+  let stop: Fault | "end" | undefined
+  const pull: EventPull = Effect.suspend(() => {
+    if (stop === undefined) return Effect.flatMap(read, takePiece)
+    return stop === "end" ? Effect.andThen(readToEnd(read), Cause.done()) : fail(stop)
+  })
+  const takePiece = (piece: Piece): EventPull => {
+    const events: Array<ChatEvent> = []
+    stop = hear(piece, events)
+    // What came before a fault is handed over first; the next pull fails.
+    return Arr.isArrayNonEmpty(events) ? Effect.succeed(events) : pull
+  }
+  return pull
+}
+
+/** Bytes to events, without effects: takes the pieces one after the other and says when to stop. */
+const listen = <State>(dialect: StreamDialect<State>, maxEventCharacters: number) => {
+  const state = dialect.start()
+  const sse = makeSseReader(maxEventCharacters)
+  const take = (chunks: ReadonlyArray<string>, events: Array<ChatEvent>): Fault | "end" | undefined => {
+    for (const data of chunks) {
+      const chunk = data === endMark ? undefined : parseJson(data)
+      const stop = data === endMark ? "end" : chunk === undefined ? malformed : dialect.step(state, chunk, events)
+      if (stop === "end") dialect.end(state, events, true)
+      if (stop !== undefined) return stop
+    }
+    return undefined
+  }
+  return (piece: Piece, events: Array<ChatEvent>): Fault | "end" | undefined => {
+    if (typeof piece === "string") {
+      const chunks = sse.feed(piece)
+      return chunks === null ? oversized : take(chunks, events)
+    }
+    if (piece !== null && piece !== cutOff) return piece
+    const stop = piece === null ? take(sse.end(), events) : undefined
+    if (stop !== undefined) return stop
+    dialect.end(state, events, false)
+    // A connection that broke after the last word has lost nothing.
+    return piece === null || events.at(-1)?._tag === "Finished" ? "end" : piece
+  }
+}
+
+/** Of the OpenAI family. Nobody else sends it, and it is no JSON. */
+const endMark = "[DONE]"
+
+/** Only a connection whose answer was read to its end can be used again. A provider that does not end it does not hold us. */
+const readToEnd = (read: Effect.Effect<Piece>): Effect.Effect<unknown> =>
+  Effect.timeoutOption(Effect.repeat(read, { while: (piece) => typeof piece === "string" }), "1 second")
+
+/** The whole answer is read as if it had been the only event of a stream. */
+const pullWhole = <State>(
+  response: Response,
+  dialect: StreamDialect<State>,
+  settings: TransportSettings,
+  fail: Fail
+): EventPull => {
+  let heard = false
+  return Effect.suspend(() => {
+    if (heard) return Cause.done()
+    heard = true
+    return Effect.matchEffect(readJson(response, settings), {
+      onFailure: fail,
+      onSuccess: (json): EventPull => {
+        const events: Array<ChatEvent> = []
+        const state = dialect.start()
+        const stop = dialect.step(state, json, events)
+        if (typeof stop === "object") return fail(stop)
+        dialect.end(state, events, true)
+        return Arr.isArrayNonEmpty(events) ? Effect.succeed(events) : Cause.done()
+      }
+    })
+  })
+}
