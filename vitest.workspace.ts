@@ -1,0 +1,32 @@
+// Two projects: `unit` (all day long, no process and no server needed) and `integration` (real sockets, processes, databases).
+import { defineConfig } from "vitest/config"
+
+const sources = { resolve: { conditions: ["source"] }, ssr: { resolve: { conditions: ["source"] } } }
+const never = ["**/node_modules/**", "**/dist/**"]
+
+export default defineConfig({
+  ...sources,
+  test: {
+    projects: [
+      {
+        ...sources,
+        test: {
+          name: "unit",
+          include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
+          exclude: [...never, "**/*.integration.test.ts"]
+        }
+      },
+      {
+        ...sources,
+        test: {
+          name: "integration",
+          include: ["packages/*/test/**/*.integration.test.ts", "test/**/*.integration.test.ts", "examples/**/*.integration.test.ts"],
+          exclude: never,
+          pool: "forks",
+          testTimeout: 60_000,
+          hookTimeout: 120_000
+        }
+      }
+    ]
+  }
+})
