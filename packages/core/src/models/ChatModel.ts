@@ -37,17 +37,22 @@ export const defaultChatPolicy: ChatPolicy = {
   maxOutputCharacters: 4_000_000
 }
 
-/** Gets every event in order. It must be quick and must not throw. */
-export type Hear = (event: ChatEvent) => void
+/** Who listens. Both functions must be quick and must not throw. */
+export interface Listener {
+  /** Gets every event, in order. */
+  readonly hear: (event: ChatEvent) => void
+  /** Called after each array of events, before more are awaited. */
+  readonly pause: () => void
+}
 
 /** Runs one step and hands over every event; succeeds when the provider finished. */
 export const converse = (
   chat: ChatDriver,
   request: ChatRequest,
   policy: ChatPolicy,
-  hear: Hear
+  listener: Listener
 ): Effect.Effect<void, ModelError> =>
-  attempt(chat, request, policy, hear, 0).pipe(
+  attempt(chat, request, policy, listener, 0).pipe(
     Effect.withSpan(`chat ${request.model}`, {
       kind: "client",
       attributes: {
@@ -63,17 +68,17 @@ const attempt = (
   chat: ChatDriver,
   request: ChatRequest,
   policy: ChatPolicy,
-  hear: Hear,
+  listener: Listener,
   failures: number
 ): Effect.Effect<void, ModelError> =>
   Effect.suspend(() => {
     const state: Heard = { events: 0, characters: 0, finished: false, lastAt: 0 }
-    return listen(chat, request, policy, hear, state).pipe(
+    return listen(chat, request, policy, listener, state).pipe(
       Effect.catch((error) =>
         Effect.flatMap(pauseBeforeRetry(error, policy, failures), (pause) =>
           state.events > 0 || pause === null
             ? Effect.fail(error)
-            : Effect.andThen(Effect.sleep(pause), attempt(chat, request, policy, hear, failures + 1))
+            : Effect.andThen(Effect.sleep(pause), attempt(chat, request, policy, listener, failures + 1))
         )
       )
     )
@@ -86,7 +91,7 @@ interface Heard {
   lastAt: number
 }
 
-const listen = (chat: ChatDriver, request: ChatRequest, policy: ChatPolicy, hear: Hear, state: Heard) =>
+const listen = (chat: ChatDriver, request: ChatRequest, policy: ChatPolicy, listener: Listener, state: Heard) =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const startedAt = clock.currentTimeMillisUnsafe()
@@ -95,7 +100,8 @@ const listen = (chat: ChatDriver, request: ChatRequest, policy: ChatPolicy, hear
       Effect.suspend(() => {
         state.lastAt = clock.currentTimeMillisUnsafe()
         const isFirst = state.events === 0
-        for (const event of events) take(event, hear, state)
+        for (const event of events) take(event, listener, state)
+        listener.pause()
         if (state.characters > policy.maxOutputCharacters) return Effect.fail(failure(request, "cut_off", false))
         return isFirst ? Effect.andThen(timeToFirstEvent(request, state.lastAt - startedAt), annotate(events)) : annotate(events)
       })
@@ -105,13 +111,13 @@ const listen = (chat: ChatDriver, request: ChatRequest, policy: ChatPolicy, hear
   })
 
 /** What comes after the end is not part of the answer. */
-const take = (event: ChatEvent, hear: Hear, state: Heard): void => {
+const take = (event: ChatEvent, listener: Listener, state: Heard): void => {
   if (state.finished) return
   state.events++
   if (event._tag === "TextDelta" || event._tag === "ReasoningDelta") state.characters += event.text.length
   else if (event._tag === "ToolCallDelta") state.characters += event.arguments.length
   else if (event._tag === "Finished") state.finished = true
-  hear(event)
+  listener.hear(event)
 }
 
 /** Fails when nothing was heard for too long. One timer for each quiet period, not one for each event. */

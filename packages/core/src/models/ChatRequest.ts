@@ -71,6 +71,8 @@ export interface ChatRequest {
   readonly info: ModelInfo
   readonly system: string | null
   readonly tools: ReadonlyArray<ToolDefinition>
+  /** `none`: the tools stay declared (the history may hold calls), but the model must answer in words. */
+  readonly toolChoice: "auto" | "none"
   readonly messages: ReadonlyArray<ChatMessage>
   /** Null: the model's own default. */
   readonly thinking: Thinking | null

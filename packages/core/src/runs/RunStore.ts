@@ -177,7 +177,10 @@ export class RunStore extends Context.Service<
      */
     readonly continue: (next: Continue) => Effect.Effect<ContinueOutcome, StoreUnavailable, Principal>
 
-    /** Appends to the log; false when the lease is lost. */
+    /**
+     * Appends to the log; false when the lease is lost. An event whose sequence is not above the last stored one is there already and
+     * MUST be skipped: a caller repeats an append of which it does not know the outcome.
+     */
     readonly append: (
       lease: Lease,
       events: ReadonlyArray<LogEvent>
@@ -185,7 +188,8 @@ export class RunStore extends Context.Service<
 
     /**
      * Ends the leg: log, answer message, state, usage and lease in one step; false when the lease is lost. A run that is still QUEUED
-     * gets its user message stored first.
+     * gets its user message stored first. Repeated events are skipped as in `append`, and repeating a settlement that was stored, under the
+     * same lease, MUST answer true and change nothing.
      */
     readonly settle: (
       lease: Lease,

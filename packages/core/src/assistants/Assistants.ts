@@ -1,0 +1,146 @@
+/** Use cases of assistants: create, look at, list, update, clone, delete. Specification parts 2 and 4, `interface.md` 2. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { Principal } from "../access/Principal.ts"
+import { AssistantId, newId } from "../primitives/Ids.ts"
+import type { Page } from "../primitives/Page.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Metadata, Thread } from "../threads/Thread.ts"
+import { Threads } from "../threads/Threads.ts"
+import { type Assistant, AssistantNotFound, type AssistantPatch, EmbeddingModelFixed } from "./Assistant.ts"
+import { AssistantStore } from "./AssistantStore.ts"
+
+export type NewAssistant = Pick<Assistant, "name"> &
+  Partial<Omit<Assistant, "id" | "embedding" | "createdAt" | "updatedAt">> & {
+    readonly embedding?: Partial<Assistant["embedding"]>
+  }
+
+export type AssistantUpdate = AssistantPatch & { readonly embedding?: Partial<Assistant["embedding"]> }
+
+export interface CloneRequest {
+  /** Default: the source's name with " Copy" behind it. */
+  readonly name?: string
+  readonly systemPrompt?: string | null
+}
+
+/** What a new assistant embeds with when it does not say. The host names his own. */
+export const DefaultEmbedding = Context.Reference<Assistant["embedding"]>(
+  "@colloquy/core/assistants/DefaultEmbedding",
+  { defaultValue: () => ({ provider: null, model: null, dimensions: 3072 }) }
+)
+
+export class Assistants extends Context.Service<
+  Assistants,
+  {
+    readonly create: (assistant: NewAssistant) => Effect.Effect<Assistant, StoreUnavailable, Principal>
+    readonly get: (id: AssistantId) => Effect.Effect<Assistant, AssistantNotFound | StoreUnavailable, Principal>
+    readonly list: (page: Page, name?: string) => Effect.Effect<ReadonlyArray<Assistant>, StoreUnavailable, Principal>
+    readonly update: (
+      id: AssistantId,
+      update: AssistantUpdate
+    ) => Effect.Effect<Assistant, AssistantNotFound | EmbeddingModelFixed | StoreUnavailable, Principal>
+    /** Copies the configuration under a new id. Threads stay with the source. */
+    readonly clone: (
+      id: AssistantId,
+      request: CloneRequest
+    ) => Effect.Effect<Assistant, AssistantNotFound | StoreUnavailable, Principal>
+    /** Deletes the assistant with all its threads. */
+    readonly remove: (id: AssistantId) => Effect.Effect<void, AssistantNotFound | StoreUnavailable, Principal>
+    readonly createThread: (
+      id: AssistantId,
+      metadata: Metadata | null
+    ) => Effect.Effect<Thread, AssistantNotFound | StoreUnavailable, Principal>
+  }
+>()("@colloquy/core/assistants/Assistants") {
+  static readonly layer: Layer.Layer<Assistants, never, AssistantStore | Threads> = Layer.effect(
+    Assistants,
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const threads = yield* Threads
+      const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
+
+      const get = Effect.fn("Assistants.get")(function* (id: AssistantId) {
+        const found = yield* store.get(id)
+        return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId: id })
+      })
+
+      return Assistants.of({
+        get,
+        create: Effect.fn("Assistants.create")(function* (request: NewAssistant) {
+          const embedding = { ...(yield* DefaultEmbedding), ...request.embedding }
+          const assistant = newAssistant(yield* newId(AssistantId), { ...request, embedding }, yield* now)
+          yield* store.insert(assistant)
+          return assistant
+        }),
+        list: Effect.fn("Assistants.list")((page: Page, name?: string) => store.list(page, name)),
+        update: Effect.fn("Assistants.update")(function* (id: AssistantId, { embedding, ...patch }: AssistantUpdate) {
+          if (embedding !== undefined) yield* refuseOtherEmbedding(yield* get(id), embedding)
+          const updated = yield* store.update(id, { ...patch, ...instructions(patch) }, yield* now)
+          return Option.isSome(updated) ? updated.value : yield* new AssistantNotFound({ assistantId: id })
+        }),
+        clone: Effect.fn("Assistants.clone")(function* (id: AssistantId, request: CloneRequest) {
+          const source = yield* get(id)
+          const at = yield* now
+          const copy: Assistant = {
+            ...source,
+            ...(request.systemPrompt === undefined ? {} : instructions({ systemPrompt: request.systemPrompt })),
+            id: yield* newId(AssistantId),
+            name: request.name ?? `${source.name.slice(0, 250)} Copy`,
+            createdAt: at,
+            updatedAt: at
+          }
+          yield* store.insert(copy)
+          return copy
+        }),
+        remove: Effect.fn("Assistants.remove")(function* (id: AssistantId) {
+          if (!(yield* store.remove(id))) return yield* new AssistantNotFound({ assistantId: id })
+        }),
+        createThread: Effect.fn("Assistants.createThread")(function* (id: AssistantId, metadata: Metadata | null) {
+          const created = yield* threads.create(id, metadata)
+          return Option.isSome(created) ? created.value : yield* new AssistantNotFound({ assistantId: id })
+        })
+      })
+    })
+  )
+}
+
+/** A whole record from what a request gives. */
+export const newAssistant = (
+  id: AssistantId,
+  request: Omit<NewAssistant, "embedding"> & Pick<Assistant, "embedding">,
+  at: Date
+): Assistant => ({
+  id,
+  name: request.name,
+  description: null,
+  systemPrompt: null,
+  ...instructions(request),
+  provider: request.provider ?? null,
+  model: request.model ?? null,
+  tools: request.tools ?? null,
+  searchLimit: request.searchLimit ?? 10,
+  embedding: request.embedding,
+  factExtractionPrompt: request.factExtractionPrompt ?? null,
+  memoryUpdatePrompt: request.memoryUpdatePrompt ?? null,
+  metadata: request.metadata ?? null,
+  createdAt: at,
+  updatedAt: at
+})
+
+/** `description` and `systemPrompt` are two names of one field, unless both are given. */
+const instructions = (
+  given: AssistantPatch
+): { readonly description?: string | null; readonly systemPrompt?: string | null } => {
+  const { description = given.systemPrompt, systemPrompt = given.description } = given
+  return description === undefined || systemPrompt === undefined ? {} : { description, systemPrompt }
+}
+
+const refuseOtherEmbedding = (assistant: Assistant, embedding: Partial<Assistant["embedding"]>) => {
+  const fields = (["provider", "model", "dimensions"] as const).filter(
+    (field) => embedding[field] !== undefined && embedding[field] !== assistant.embedding[field]
+  )
+  return fields.length === 0 ? Effect.void : Effect.fail(new EmbeddingModelFixed({ fields }))
+}

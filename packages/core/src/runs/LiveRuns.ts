@@ -1,0 +1,77 @@
+/**
+ * The runs that this process works on: their logs for followers, their leases kept alive by one heartbeat, and the way to stop them.
+ * Nothing here is needed to go on after a crash; another process finds all it needs in the store.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import type { RunId } from "../primitives/Ids.ts"
+import type { RunLog } from "./RunLog.ts"
+import type { Lease, LogEvent, RunStore } from "./RunStore.ts"
+
+/** Why a leg was stopped from outside; null while nobody did. */
+export type StopReason = "cancelled" | "lost" | "shutdown"
+
+export interface LiveRun<E extends LogEvent> {
+  readonly lease: Lease
+  readonly log: RunLog<E>
+  stopped: StopReason | null
+  fiber: Fiber.Fiber<unknown, unknown> | null
+}
+
+export interface LiveRuns<E extends LogEvent> {
+  readonly add: (run: LiveRun<E>) => void
+  readonly remove: (run: LiveRun<E>) => void
+  readonly get: (runId: RunId) => LiveRun<E> | undefined
+  readonly all: () => ReadonlyArray<LiveRun<E>>
+  /** Stops the work on a run and waits until it has been settled. The first reason given stays. */
+  readonly stop: (runId: RunId, reason: StopReason) => Effect.Effect<void>
+}
+
+export const makeLiveRuns = <E extends LogEvent>(
+  store: typeof RunStore.Service,
+  lease: Duration.Duration
+): Effect.Effect<LiveRuns<E>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const runs = new Map<RunId, LiveRun<E>>()
+
+    const stop = (runId: RunId, reason: StopReason): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const run = runs.get(runId)
+        if (run === undefined || run.fiber === null) return Effect.void
+        run.stopped ??= reason
+        return Fiber.interrupt(run.fiber)
+      })
+
+    const beat = Effect.suspend(() => {
+      const leases = [...runs.values()].map((run) => run.lease)
+      if (leases.length === 0) return Effect.void
+      return Effect.flatMap(store.renew(leases, lease), ({ lost, cancelRequested }) =>
+        Effect.forEach(
+          [...lost.map((id) => stop(id, "lost")), ...cancelRequested.map((id) => stop(id, "cancelled"))],
+          (effect) => Effect.forkChild(effect),
+          { discard: true }
+        )
+      )
+    })
+
+    yield* beat.pipe(
+      // A store that is away is asked again at the next beat; a lease that expires meanwhile is found lost then.
+      Effect.catchTag("StoreUnavailable", () => Effect.void),
+      Effect.delay(Duration.times(lease, 1 / 3)),
+      Effect.repeat(Schedule.forever),
+      Effect.forkScoped
+    )
+
+    return {
+      add: (run) => runs.set(run.lease.runId, run),
+      remove: (run) => {
+        if (runs.get(run.lease.runId) === run) runs.delete(run.lease.runId)
+      },
+      get: (runId) => runs.get(runId),
+      all: () => [...runs.values()],
+      stop
+    }
+  })

@@ -1,0 +1,86 @@
+/**
+ * The log of one leg, in the memory of the process that works on it. Events are pushed by plain calls (a delta costs an array push);
+ * followers hold an index into the one array, so a slow reader delays nobody and costs no copy. `LogWriter` brings the events to the store.
+ */
+import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type * as Pull from "effect/Pull"
+import * as Stream from "effect/Stream"
+import type { LogEvent } from "./RunStore.ts"
+
+export class RunLog<E extends LogEvent> {
+  readonly events: Array<E> = []
+  /** Sequence of the first event that belongs here. */
+  readonly first: number
+  /** What ends the followers: the end of the leg, or the loss of it to another process. */
+  state: "open" | "ended" | "lost" = "open"
+  private next: number
+  private readonly waiting = new Set<() => void>()
+
+  constructor(first: number) {
+    this.first = first
+    this.next = first
+  }
+
+  /** What the next event will be numbered. */
+  get nextSequence(): number {
+    return this.next
+  }
+
+  /** The event becomes visible to followers with the next `wake`. */
+  push(make: (sequence: number) => E): E {
+    const event = make(this.next++)
+    this.events.push(event)
+    return event
+  }
+
+  wake(): void {
+    if (this.waiting.size === 0) return
+    const resumed = [...this.waiting]
+    this.waiting.clear()
+    for (const resume of resumed) resume()
+  }
+
+  close(state: "ended" | "lost"): void {
+    this.state = state
+    this.wake()
+  }
+
+  /** Completes at the next `wake`. */
+  readonly changed: Effect.Effect<void> = Effect.callback<void>((resume) => {
+    const wake = () => resume(Effect.void)
+    this.waiting.add(wake)
+    return Effect.sync(() => this.waiting.delete(wake))
+  })
+
+  /** Completes when there are more than `count` events, or the log is closed. */
+  readonly above = (count: number): Effect.Effect<void> =>
+    Effect.suspend(() =>
+      this.events.length > count || this.state !== "open"
+        ? Effect.void
+        : Effect.flatMap(this.changed, () => this.above(count))
+    )
+
+  /** Events with a sequence above `after`, as they come, until the log is closed. */
+  readonly follow = (after: number): Stream.Stream<E> =>
+    Stream.fromPull(
+      Effect.sync(() => {
+        let index = this.indexAfter(after)
+        const pull: Pull.Pull<NonEmptyReadonlyArray<E>> = Effect.suspend(() => {
+          const fresh = this.events.slice(index)
+          if (isReadonlyArrayNonEmpty(fresh)) {
+            index += fresh.length
+            return Effect.succeed(fresh)
+          }
+          return this.state === "open" ? Effect.flatMap(this.changed, () => pull) : Cause.done()
+        })
+        return pull
+      })
+    )
+
+  /** Sequences rise by one in memory, so the place of an event is known. */
+  private indexAfter(after: number): number {
+    return Math.max(0, after + 1 - this.first)
+  }
+}

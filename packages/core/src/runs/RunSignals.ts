@@ -1,0 +1,78 @@
+/**
+ * Hints that something changed on a run or a thread, shared by all who wait in this process: one subscription to the store, and a poll
+ * behind it for stores (and moments) without notifications.
+ */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { RunId, ThreadId } from "../primitives/Ids.ts"
+import type { RunSignal, RunStore } from "./RunStore.ts"
+
+export interface RunSignals {
+  /**
+   * Starts to listen, and gives an effect that completes when something may have changed since it was last awaited (or since the start),
+   * at the latest after the poll interval.
+   */
+  readonly listen: (id: RunId | ThreadId) => Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
+}
+
+export const makeRunSignals = (
+  store: typeof RunStore.Service,
+  poll: Duration.Input,
+  onCancel: (runId: RunId) => Effect.Effect<void>
+): Effect.Effect<RunSignals, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const listeners = new Map<string, Set<() => void>>()
+    const tell = (signal: RunSignal) => {
+      for (const id of [signal.runId, signal.threadId]) for (const notify of listeners.get(id) ?? []) notify()
+    }
+    yield* store.signals.pipe(
+      Stream.runForEach((signal) => {
+        tell(signal)
+        return signal.cancel ? onCancel(signal.runId) : Effect.void
+      }),
+      Effect.forkScoped({ startImmediately: true })
+    )
+    return {
+      listen: Effect.fnUntraced(function* (id) {
+        const ear = new Ear()
+        const set = listeners.get(id) ?? new Set()
+        yield* Effect.acquireRelease(
+          Effect.sync(() => {
+            listeners.set(id, set.add(ear.notify))
+          }),
+          () =>
+            Effect.sync(() => {
+              set.delete(ear.notify)
+              if (set.size === 0 && listeners.get(id) === set) listeners.delete(id)
+            })
+        )
+        return Effect.raceFirst(ear.heard, Effect.sleep(poll))
+      })
+    }
+  })
+
+/** Remembers a hint that nobody was waiting for. */
+class Ear {
+  private pending = false
+  private resume: (() => void) | null = null
+
+  readonly notify = (): void => {
+    this.pending = true
+    this.resume?.()
+  }
+
+  readonly heard: Effect.Effect<void> = Effect.callback<void>((resume) => {
+    const done = () => {
+      this.pending = false
+      this.resume = null
+      resume(Effect.void)
+    }
+    if (this.pending) done()
+    else this.resume = done
+    return Effect.sync(() => {
+      this.resume = null
+    })
+  })
+}

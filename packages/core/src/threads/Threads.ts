@@ -1,0 +1,70 @@
+/** Use cases of threads: create, look at, list, delete. Messages come into a thread through turns. Specification part 4. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { Principal } from "../access/Principal.ts"
+import { type AssistantId, newId, ThreadId } from "../primitives/Ids.ts"
+import type { Page } from "../primitives/Page.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Message } from "./Message.ts"
+import { type Metadata, type Thread, ThreadNotFound } from "./Thread.ts"
+import { ThreadStore } from "./ThreadStore.ts"
+
+export interface ThreadWithMessages {
+  readonly thread: Thread
+  readonly messages: ReadonlyArray<Message>
+}
+
+export interface ThreadListing {
+  readonly page: Page
+  readonly assistantId?: AssistantId
+  readonly includeMessages: boolean
+}
+
+export class Threads extends Context.Service<
+  Threads,
+  {
+    /** None when the principal has no such assistant. */
+    readonly create: (
+      assistantId: AssistantId,
+      metadata: Metadata | null
+    ) => Effect.Effect<Option.Option<Thread>, StoreUnavailable, Principal>
+    readonly get: (id: ThreadId) => Effect.Effect<ThreadWithMessages, ThreadNotFound | StoreUnavailable, Principal>
+    readonly list: (
+      listing: ThreadListing
+    ) => Effect.Effect<ReadonlyArray<ThreadWithMessages>, StoreUnavailable, Principal>
+    readonly remove: (id: ThreadId) => Effect.Effect<void, ThreadNotFound | StoreUnavailable, Principal>
+  }
+>()("@colloquy/core/threads/Threads") {
+  static readonly layer: Layer.Layer<Threads, never, ThreadStore> = Layer.effect(
+    Threads,
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+
+      return Threads.of({
+        create: Effect.fn("Threads.create")(function* (assistantId: AssistantId, metadata: Metadata | null) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          const thread: Thread = { id: yield* newId(ThreadId), assistantId, metadata, createdAt: now, updatedAt: now }
+          return (yield* store.insert(thread)) ? Option.some(thread) : Option.none()
+        }),
+        get: Effect.fn("Threads.get")(function* (id: ThreadId) {
+          const found = yield* store.get(id)
+          if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId: id })
+          return { thread: found.value, messages: yield* store.messages([id]) }
+        }),
+        list: Effect.fn("Threads.list")(function* ({ page, assistantId, includeMessages }: ThreadListing) {
+          const threads = yield* store.list(page, assistantId)
+          if (!includeMessages || threads.length === 0) return threads.map((thread) => ({ thread, messages: [] }))
+          const messages = yield* store.messages(threads.map((thread) => thread.id))
+          const byThread = Map.groupBy(messages, (message) => message.threadId)
+          return threads.map((thread) => ({ thread, messages: byThread.get(thread.id) ?? [] }))
+        }),
+        remove: Effect.fn("Threads.remove")(function* (id: ThreadId) {
+          if (!(yield* store.remove(id))) return yield* new ThreadNotFound({ threadId: id })
+        })
+      })
+    })
+  )
+}

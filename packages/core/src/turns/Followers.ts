@@ -1,0 +1,77 @@
+/**
+ * Follows a run's log from anywhere: from this process's memory while it works on the run, from the store otherwise, and from one to the
+ * other when the run changes hands. A stream of events ends with the first terminal event after its start.
+ */
+import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { Principal } from "../access/Principal.ts"
+import type { RunId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { LiveRuns } from "../runs/LiveRuns.ts"
+import { isAtRest } from "../runs/Run.ts"
+import type { RunLog } from "../runs/RunLog.ts"
+import type { RunSignals } from "../runs/RunSignals.ts"
+import type { RunStore } from "../runs/RunStore.ts"
+import { fromLog, isTerminal, type TurnEvent } from "./TurnEvent.ts"
+
+export type Follow = (
+  runId: RunId,
+  after: number,
+  log?: RunLog<TurnEvent>
+) => Stream.Stream<TurnEvent, StoreUnavailable, Principal>
+
+export const makeFollow = (
+  store: typeof RunStore.Service,
+  live: LiveRuns<TurnEvent>,
+  signals: RunSignals
+): Follow => {
+  const fromMemory = (runId: RunId, after: number, log: RunLog<TurnEvent>) => {
+    let last = after
+    return log.follow(after).pipe(
+      Stream.mapArray((events) => {
+        last = events.at(-1)?.sequence ?? last
+        return events
+      }),
+      Stream.concat(Stream.suspend(() => (log.state === "lost" ? fromStore(runId, last) : Stream.empty)))
+    )
+  }
+
+  const fromStore = (runId: RunId, after: number): Stream.Stream<TurnEvent, StoreUnavailable, Principal> =>
+    Stream.unwrap(
+      Effect.gen(function* () {
+        const changed = yield* signals.listen(runId)
+        let last = after
+        let told = false
+        const pull: Effect.Effect<
+          NonEmptyReadonlyArray<TurnEvent>,
+          StoreUnavailable | Cause.Done<void>,
+          Principal
+        > = Effect.gen(function* () {
+          while (!told) {
+            const events = upToTerminal(fromLog(yield* store.read(runId, last)))
+            if (isReadonlyArrayNonEmpty(events)) {
+              last = events.at(-1)?.sequence ?? last
+              told = events.some(isTerminal)
+              return events
+            }
+            const run = yield* store.get(runId)
+            if (Option.isNone(run) || (isAtRest(run.value.status) && run.value.lastSequence <= last)) break
+            yield* changed
+          }
+          return yield* Cause.done()
+        })
+        return Stream.fromPull(Effect.succeed(pull))
+      })
+    )
+
+  return (runId, after, log = live.get(runId)?.log) =>
+    log !== undefined && after >= log.first - 1 ? fromMemory(runId, after, log) : fromStore(runId, after)
+}
+
+const upToTerminal = (events: ReadonlyArray<TurnEvent>): ReadonlyArray<TurnEvent> => {
+  const end = events.findIndex(isTerminal)
+  return end === -1 ? events : events.slice(0, end + 1)
+}

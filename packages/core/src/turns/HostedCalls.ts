@@ -1,0 +1,71 @@
+/**
+ * Runs the calls of one model step that the kernel answers itself: hosted tools, side by side, each with a timeout. Whatever goes wrong
+ * becomes a result text for the model, so that it can go on; a run never fails because of a tool.
+ */
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import type { HostedCall, HostedTool } from "../tools/HostedTool.ts"
+import type { ToolCall } from "../tools/ToolCall.ts"
+import type { TurnSettings } from "./TurnSettings.ts"
+
+/** Who answers a call: the client, the kernel by a tool, or the kernel by a sentence, because nobody can. */
+export type Answerer =
+  | { readonly _tag: "Client" }
+  | { readonly _tag: "Hosted"; readonly tool: HostedTool; readonly args: Schema.JsonObject }
+  | { readonly _tag: "Refused"; readonly output: string }
+
+export const answererOf = (
+  call: ToolCall,
+  clientTools: ReadonlySet<string>,
+  hosted: ReadonlyMap<string, HostedTool>
+): Answerer => {
+  const tool = hosted.get(call.name)
+  if (tool === undefined && !clientTools.has(call.name)) {
+    return { _tag: "Refused", output: `Error: there is no tool named "${call.name}".` }
+  }
+  const args = parseArguments(call.arguments)
+  if (Option.isNone(args)) {
+    return { _tag: "Refused", output: "Error: the arguments are not a JSON object. Call the tool again with valid JSON." }
+  }
+  return tool === undefined ? { _tag: "Client" } : { _tag: "Hosted", tool, args: args.value }
+}
+
+const parseArguments = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.JsonObject))
+
+/** Runs one hosted call to a result text. */
+export const runHosted = (
+  tool: HostedTool,
+  args: Schema.JsonObject,
+  call: HostedCall,
+  settings: TurnSettings
+): Effect.Effect<string, never, Principal> =>
+  Effect.suspend(() => tool.run(args, call)).pipe(
+    Effect.map((result) => (typeof result === "string" ? result : JSON.stringify(result)).slice(0, settings.maxToolResult)),
+    Effect.timeoutOrElse({
+      duration: tool.timeout ?? settings.hostedToolTimeout,
+      orElse: () =>
+        Effect.succeed(
+          `Error: the tool did not answer within ${Duration.format(Duration.fromInputUnsafe(tool.timeout ?? settings.hostedToolTimeout))}.`
+        )
+    }),
+    Effect.catchTag("HostedToolFailed", (failed) => Effect.succeed(`Error: ${failed.message}`)),
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.interrupt
+        : Effect.as(
+            Effect.logError(`The hosted tool ${tool.definition.name} has a defect`, cause),
+            "Error: the tool failed. Its operator has been told."
+          )
+    ),
+    Effect.withSpan(`execute_tool ${tool.definition.name}`, {
+      attributes: {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": tool.definition.name,
+        "gen_ai.tool.call.id": call.toolCallId
+      }
+    })
+  )

@@ -1,0 +1,107 @@
+/**
+ * Runs one leg in the kernel's scope, apart from the request that asked for it, and settles it however it ends: answered, waiting for
+ * the client, failed, cancelled, shut down. Whoever reads along follows the leg's log.
+ */
+import * as Cause from "effect/Cause"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import type { Principal } from "../access/Principal.ts"
+import type { MeteringPort } from "../metering/Metering.ts"
+import type { LiveRun, LiveRuns, StopReason } from "../runs/LiveRuns.ts"
+import type { LeaseLost } from "../runs/LogWriter.ts"
+import type { RunStore } from "../runs/RunStore.ts"
+import type { History } from "../threads/Message.ts"
+import { faultOf, type Leg, type LegError, type LegOutcome, runLoop } from "./ModelLoop.ts"
+import { account, type LegEnd, settle, settlementOf, terminalEvent } from "./Settlement.ts"
+import type { TurnEvent } from "./TurnEvent.ts"
+import { recordLeg } from "./TurnRecorder.ts"
+
+export interface LegRunner {
+  readonly store: typeof RunStore.Service
+  readonly metering: MeteringPort
+  readonly live: LiveRuns<TurnEvent>
+  readonly scope: Scope.Scope
+}
+
+/** The run never began and nothing of it is left: there is no leg to settle. */
+export class Withdrawn extends Data.TaggedError("Withdrawn") {}
+
+/** Gives a leg to the kernel. A queued run waits in `history` until its turn has come. */
+export const launch = (
+  runner: LegRunner,
+  leg: Leg,
+  history: Effect.Effect<History, LeaseLost | Withdrawn, Principal>
+): Effect.Effect<LiveRun<TurnEvent>, never, Principal> =>
+  Effect.gen(function* () {
+    const run: LiveRun<TurnEvent> = { lease: leg.lease, log: leg.log, stopped: null, fiber: null }
+    const { streamedLog, unwatchedLog } = leg.settings
+    const writer = leg.writer.run(runner.store, leg.lease, leg.stream ? streamedLog : unwatchedLog)
+    runner.live.add(run)
+    run.fiber = yield* history.pipe(
+      Effect.flatMap((messages) => Effect.raceFirst(runLoop(leg, messages), writer)),
+      Effect.onExit((exit) => finish(runner, run, leg, exit)),
+      Effect.ensuring(Effect.sync(() => runner.live.remove(run))),
+      Effect.withSpan("Turns.leg", { attributes: { "gen_ai.conversation.id": leg.lease.threadId } }),
+      Effect.forkIn(runner.scope)
+    )
+    return run
+  })
+
+type LegExit = Exit.Exit<LegOutcome, LegError | LeaseLost | Withdrawn>
+
+/** Every leg ends here, and nothing can interrupt it any more. The terminal event is shown when it is stored, not before. */
+const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) =>
+  Effect.gen(function* () {
+    const end = yield* endOf(exit, run.stopped)
+    if (end === null) return leg.log.close("lost")
+    const recorded = recordLeg(leg.log.events, leg.counter)
+    const terminal = terminalEvent(recorded, end, leg.explanation, leg.log.nextSequence)
+    const settlement = settlementOf({
+      lease: leg.lease,
+      leg: recorded,
+      end,
+      explanation: leg.explanation,
+      terminal,
+      rest: leg.writer.rest(),
+      counter: leg.counter
+    })
+    const stored = yield* settle(runner.store, leg.lease, settlement, leg.settings.settleTimeout).pipe(
+      Effect.catchTag("StoreUnavailable", () => Effect.succeed(null))
+    )
+    if (stored === false) return leg.log.close("lost")
+    const shown = stored ? terminal : terminalEvent(recorded, storeAway, leg.explanation, leg.log.nextSequence)
+    leg.log.push(() => shown)
+    leg.log.close("ended")
+    if (stored) yield* account(runner.metering, leg.lease, recorded, leg.number, end.status)
+  })
+
+/** Null: the leg is not ours to end. */
+const endOf = (exit: LegExit, stopped: StopReason | null): Effect.Effect<LegEnd | null> => {
+  if (Exit.isSuccess(exit)) {
+    return Effect.succeed({ status: exit.value._tag === "Answered" ? "COMPLETED" : "REQUIRES_ACTION" })
+  }
+  const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
+  if (error?._tag === "LeaseLost" || error?._tag === "Withdrawn" || stopped === "lost") return Effect.succeed(null)
+  if (stopped === "cancelled") return Effect.succeed({ status: "CANCELLED" })
+  if (error !== undefined) return Effect.succeed({ status: "FAILED", fault: faultOf(error) })
+  if (Cause.hasInterruptsOnly(exit.cause)) return Effect.succeed(shutDown)
+  return Effect.as(Effect.logError("A turn ended in a defect", exit.cause), internalError)
+}
+
+const shutDown: LegEnd = {
+  status: "FAILED",
+  fault: { code: "interrupted", message: "The server was stopped during this run. Send the message again.", retryable: true }
+}
+
+const internalError: LegEnd = {
+  status: "FAILED",
+  fault: { code: "internal_error", message: "The run failed inside the server. Its operator has been told.", retryable: false }
+}
+
+const storeAway: LegEnd = {
+  status: "FAILED",
+  fault: { code: "store_unavailable", message: "The answer could not be stored: the database is away.", retryable: true }
+}

@@ -1,0 +1,271 @@
+/**
+ * Step 7 of a turn: the model speaks, hosted tools run, the model speaks again, until it is done or needs the client. Everything that
+ * happens is pushed to the leg's log; nothing here writes to a store. Interruption (a cancel) takes effect at every wait.
+ */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import type { Principal } from "../access/Principal.ts"
+import type { ChatEvent, FinishReason } from "../models/ChatEvent.ts"
+import { converse, type Listener } from "../models/ChatModel.ts"
+import type { ChatRequest, ProviderData } from "../models/ChatRequest.ts"
+import { ModelError } from "../models/ModelError.ts"
+import type { ResolvedModel } from "../models/Provider.ts"
+import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import type { AssistantId } from "../primitives/Ids.ts"
+import type { Usage } from "../primitives/Usage.ts"
+import { LogWriter } from "../runs/LogWriter.ts"
+import type { RunFault } from "../runs/Run.ts"
+import type { RunLog } from "../runs/RunLog.ts"
+import type { Lease } from "../runs/RunStore.ts"
+import type { History } from "../threads/Message.ts"
+import type { HostedTool } from "../tools/HostedTool.ts"
+import type { ToolCall } from "../tools/ToolCall.ts"
+import { answererOf, runHosted } from "./HostedCalls.ts"
+import { assemble, type Explanation, preambleOf, roomFor } from "./PromptAssembly.ts"
+import type { ContextTooLong } from "./TurnErrors.ts"
+import { isKept, type TurnEvent } from "./TurnEvent.ts"
+import type { TurnPlan } from "./TurnPlan.ts"
+import { recordLeg } from "./TurnRecorder.ts"
+import type { TurnSettings } from "./TurnSettings.ts"
+
+/** Everything a leg works with, but for the history, which it gets when its turn has come. */
+export interface Leg {
+  readonly lease: Lease
+  readonly assistantId: AssistantId
+  /** 0 for the first leg of the run. */
+  readonly number: number
+  readonly stream: boolean
+  readonly plan: TurnPlan
+  readonly model: ResolvedModel
+  readonly apiKey: Redacted.Redacted<string> | null
+  readonly hosted: ReadonlyMap<string, HostedTool>
+  readonly log: RunLog<TurnEvent>
+  readonly writer: LogWriter<TurnEvent>
+  readonly counter: TokenCounterPort
+  readonly settings: TurnSettings
+  /** The last prompt's explanation, for the settlement. */
+  explanation: Explanation | null
+}
+
+/** `stored`: so many events of its log are in the store already. */
+export const makeLeg = (
+  kernel: Pick<Leg, "counter" | "settings"> & { readonly hosted: ReadonlyArray<HostedTool> },
+  leg: Omit<Leg, "hosted" | "writer" | "counter" | "settings" | "explanation">,
+  stored: number
+): Leg => ({
+  ...leg,
+  hosted: new Map(
+    kernel.hosted
+      .filter((tool) => leg.plan.hosted.includes(tool.definition.name))
+      .map((tool) => [tool.definition.name, tool])
+  ),
+  writer: new LogWriter(leg.log, stored, isKept),
+  counter: kernel.counter,
+  settings: kernel.settings,
+  explanation: null
+})
+
+/** How a leg ends when nothing goes wrong. */
+export type LegOutcome = Data.TaggedEnum<{
+  Answered: {}
+  ClientNeeded: { readonly calls: ReadonlyArray<ToolCall> }
+}>
+export const LegOutcome = Data.taggedEnum<LegOutcome>()
+
+/** The model wants more rounds of hosted tools than the host allows, even after it was told to answer. */
+export class TooManyRounds extends Data.TaggedError("TooManyRounds")<{ readonly rounds: number }> {
+  override get message() {
+    return `The model went on calling tools after ${this.rounds} rounds. Ask for less at once, or raise hostedRounds.`
+  }
+}
+
+export type LegError = ModelError | ContextTooLong | TooManyRounds
+
+export const runLoop = Effect.fnUntraced(function* (
+  leg: Leg,
+  history: History
+): Effect.fn.Return<LegOutcome, LegError, Principal> {
+  const tools = [...leg.hosted.values()].map((tool) => tool.definition).concat(leg.plan.tools)
+  const preamble = preambleOf(leg.plan.system, tools, leg.counter)
+  const room = roomFor(leg.model.info, leg.settings.assumedContextLimit)
+  const clientTools = new Set(leg.plan.tools.map((tool) => tool.name))
+
+  for (let round = 0; round <= leg.settings.hostedRounds; round++) {
+    const prompt = yield* Effect.fromResult(
+      assemble({
+        preamble,
+        room,
+        model: leg.model.model,
+        runId: leg.lease.runId,
+        history,
+        steps: round === 0 ? [] : recordLeg(leg.log.events, leg.counter).steps,
+        counter: leg.counter
+      })
+    )
+    leg.explanation = prompt.explanation
+    const step = yield* runStep(leg, prompt.promptTokens, {
+      provider: leg.model.provider,
+      model: leg.model.model,
+      info: leg.model.info,
+      system: preamble.system,
+      tools: preamble.tools,
+      toolChoice: round < leg.settings.hostedRounds ? "auto" : "none",
+      messages: prompt.messages,
+      thinking: leg.plan.thinking,
+      routing: leg.plan.routing,
+      jsonOutput: leg.plan.jsonOutput,
+      maxOutputTokens: null,
+      apiKey: leg.apiKey,
+      conversationId: leg.lease.threadId
+    })
+    if (step.calls.length === 0 && step.reason === "filtered" && !step.spoke) return yield* refusal(leg)
+    if (step.calls.length === 0 && step.reason !== "continue") return LegOutcome.Answered()
+    const open = yield* answerCalls(leg, step.calls, clientTools)
+    if (open.length > 0) return LegOutcome.ClientNeeded({ calls: open })
+  }
+  return yield* new TooManyRounds({ rounds: leg.settings.hostedRounds })
+})
+
+interface StepResult {
+  readonly calls: ReadonlyArray<ToolCall>
+  readonly reason: FinishReason
+  readonly spoke: boolean
+}
+
+/** One model call. A delta costs one push; followers are woken once for each array of events that the provider gave. */
+const runStep = Effect.fnUntraced(function* (
+  leg: Leg,
+  promptTokens: number,
+  request: ChatRequest
+): Effect.fn.Return<StepResult, ModelError> {
+  const ear = new StepEar(leg, request.provider)
+  leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens }))
+  yield* converse(leg.model.chat, request, leg.settings.chat, ear)
+  return ear.end()
+})
+
+/** Turns what the model says into events of the log. */
+class StepEar implements Listener {
+  private readonly leg: Leg
+  private readonly provider: string
+  private readonly calls: Array<ToolCall> = []
+  private usage: Usage | null = null
+  private reason: FinishReason = "stop"
+  private model: string | null = null
+  private providerData: ProviderData | null = null
+  private spoke = false
+  private reasoning = false
+  private separator: string
+
+  constructor(leg: Leg, provider: string) {
+    this.leg = leg
+    this.provider = provider
+    // Text of an earlier step of the leg and this one's are one text for the reader: a blank line keeps them apart.
+    this.separator = leg.log.events.some((event) => event._tag === "TextDelta") ? "\n\n" : ""
+  }
+
+  readonly hear = (event: ChatEvent): void => {
+    const log = this.leg.log
+    if (this.reasoning && event._tag !== "ReasoningDelta") this.endReasoning()
+    switch (event._tag) {
+      case "TextDelta": {
+        if (event.text === "") return
+        const text = this.separator + event.text
+        this.separator = ""
+        this.spoke = true
+        log.push((sequence) => ({ _tag: "TextDelta", sequence, text }))
+        return
+      }
+      case "ReasoningDelta":
+        if (event.text === "" || this.leg.plan.thinking?.excludeReasoning === true) return
+        this.reasoning = true
+        log.push((sequence) => ({ _tag: "ReasoningDelta", sequence, text: event.text }))
+        return
+      case "ToolCallStart":
+        log.push((sequence) => ({ _tag: "ToolCallStart", sequence, toolCallId: event.id, name: event.name }))
+        return
+      case "ToolCallReady":
+        this.calls.push(event.call)
+        log.push((sequence) => ({ _tag: "ToolCallReady", sequence, call: event.call }))
+        return
+      case "Usage":
+        this.usage = event.usage
+        return
+      case "Finished":
+        this.reason = event.reason
+        this.model = event.model
+        this.providerData = event.providerData === null ? null : { provider: this.provider, data: event.providerData }
+        return
+    }
+  }
+
+  /** Called after each array of events. */
+  readonly pause = (): void => this.leg.log.wake()
+
+  private endReasoning(): void {
+    this.reasoning = false
+    this.leg.log.push((sequence) => ({ _tag: "ReasoningEnded", sequence }))
+  }
+
+  end(): StepResult {
+    this.leg.log.push((sequence) => ({
+      _tag: "StepEnded",
+      sequence,
+      usage: this.usage,
+      model: this.model,
+      providerData: this.providerData
+    }))
+    if (this.calls.length > 0) this.leg.writer.urge()
+    this.leg.log.wake()
+    return { calls: this.calls, reason: this.reason, spoke: this.spoke }
+  }
+}
+
+/** Answers what the kernel can answer, side by side, and gives the calls that are left for the client. */
+const answerCalls = Effect.fnUntraced(function* (
+  leg: Leg,
+  calls: ReadonlyArray<ToolCall>,
+  clientTools: ReadonlySet<string>
+): Effect.fn.Return<ReadonlyArray<ToolCall>, never, Principal> {
+  const answerers = calls.map((call) => ({ call, by: answererOf(call, clientTools, leg.hosted) }))
+  yield* Effect.forEach(
+    answerers,
+    ({ call, by }) => {
+      if (by._tag === "Client") return Effect.void
+      const place = { threadId: leg.lease.threadId, assistantId: leg.assistantId, runId: leg.lease.runId }
+      const output =
+        by._tag === "Refused"
+          ? Effect.succeed(by.output)
+          : runHosted(by.tool, by.args, { toolCallId: call.id, ...place }, leg.settings)
+      return Effect.map(output, (text) => {
+        leg.log.push((sequence) => ({
+          _tag: "HostedResult",
+          sequence,
+          toolCallId: call.id,
+          toolName: call.name,
+          output: text
+        }))
+        leg.writer.urge()
+        leg.log.wake()
+      })
+    },
+    { concurrency: leg.settings.hostedConcurrency, discard: true }
+  )
+  return answerers.filter(({ by }) => by._tag === "Client").map(({ call }) => call)
+})
+
+const refusal = (leg: Leg): Effect.Effect<never, ModelError> =>
+  Effect.fail(new ModelError({ reason: "refused", provider: leg.model.provider, model: leg.model.model }))
+
+/** What went wrong, as the client may read it. */
+export const faultOf = (error: LegError): RunFault => {
+  switch (error._tag) {
+    case "ModelError":
+      return { code: error.reason, message: error.message, retryable: error.isRetryable }
+    case "ContextTooLong":
+      return { code: "context_too_long", message: error.message, retryable: false }
+    case "TooManyRounds":
+      return { code: "too_many_tool_rounds", message: error.message, retryable: false }
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Ends runs that nobody works on any more: their process died (the lease expired), or it does not react to a cancel. The run is taken
+ * over, which locks its old holder out, and settled with what its log holds. A model is never called again for it.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import * as Duration from "effect/Duration"
+import { Principal } from "../access/Principal.ts"
+import type { MeteringPort } from "../metering/Metering.ts"
+import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import type { RunId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Run } from "../runs/Run.ts"
+import type { Lease, LogEvent, RunStore } from "../runs/RunStore.ts"
+import { account, type LegEnd, settlementOf, terminalEvent } from "./Settlement.ts"
+import { fromLog } from "./TurnEvent.ts"
+import { type RecordedLeg, recordLeg } from "./TurnRecorder.ts"
+import type { TurnSettings } from "./TurnSettings.ts"
+
+export interface Recovery {
+  /** Ends a run whose lease has expired as FAILED; false when it has not, or somebody else was quicker. */
+  readonly endExpired: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
+  /** Ends an active run as CANCELLED over the head of its holder. */
+  readonly endCancelled: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
+}
+
+/**
+ * Followers may have seen events that their process did not live to store. The terminal event is numbered far above them, so that a
+ * client that resumes behind such an event still gets it.
+ */
+const sequenceLeap = 1_000_000
+
+export const makeRecovery = (
+  store: typeof RunStore.Service,
+  metering: MeteringPort,
+  counter: TokenCounterPort,
+  settings: TurnSettings
+): Effect.Effect<Recovery, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const lease = Duration.fromInputUnsafe(settings.lease)
+
+    const end = (runId: RunId, how: LegEnd, onlyExpired: boolean) =>
+      Effect.gen(function* () {
+        const taken = yield* store.takeOver(runId, lease, { onlyExpired })
+        return Option.isSome(taken) && (yield* settleTaken(store, metering, counter, taken.value.lease, taken.value.run, how))
+      })
+
+    const sweep = Effect.gen(function* () {
+      for (const { runId, ownerId } of yield* store.expired(100)) {
+        yield* Effect.provideService(end(runId, abandoned, true), Principal, { ownerId })
+      }
+    })
+
+    yield* sweep.pipe(
+      Effect.catchCause((cause) => Effect.logWarning("The search for abandoned runs failed; it is repeated", cause)),
+      Effect.delay(settings.sweep),
+      Effect.repeat(Schedule.forever),
+      Effect.forkScoped
+    )
+
+    return {
+      endExpired: (runId) => end(runId, abandoned, true),
+      endCancelled: (runId) => end(runId, { status: "CANCELLED" }, false)
+    }
+  })
+
+const abandoned: LegEnd = {
+  status: "FAILED",
+  fault: {
+    code: "interrupted",
+    message: "The server that worked on this run went away. What it had said is kept; send the message again.",
+    retryable: true
+  }
+}
+
+const settleTaken = Effect.fn("Recovery.settle")(function* (
+  store: typeof RunStore.Service,
+  metering: MeteringPort,
+  counter: TokenCounterPort,
+  lease: Lease,
+  run: Run,
+  end: LegEnd
+) {
+  const recorded = withIdentity(recordLeg(fromLog(yield* readAll(store, run)), counter), run)
+  const terminal = terminalEvent(recorded, end, null, run.lastSequence + sequenceLeap)
+  const settlement = settlementOf({ lease, leg: recorded, end, explanation: null, terminal, rest: [], counter })
+  const stored = yield* store.settle(lease, settlement)
+  if (stored) yield* account(metering, lease, recorded, run.leg, end.status)
+  return stored
+})
+
+/** A run that was still waiting in the queue has no log: the record knows who it is. */
+const withIdentity = (leg: RecordedLeg, run: Run): RecordedLeg => ({
+  ...leg,
+  messageId: run.answerId,
+  provider: run.provider,
+  model: leg.model === "" ? run.model : leg.model,
+  at: leg.at === "" ? run.createdAt.toISOString() : leg.at
+})
+
+const readAll = Effect.fnUntraced(function* (store: typeof RunStore.Service, run: Run) {
+  const events: Array<LogEvent> = []
+  let after = run.legStart - 1
+  while (true) {
+    const page = yield* store.read(run.id, after)
+    const last = page.at(-1)
+    if (last === undefined) return events
+    events.push(...page)
+    after = last.sequence
+  }
+})

@@ -1,0 +1,136 @@
+/**
+ * Step 8 of a turn: one leg's end, computed from its events and the way it ended, and brought to the store. Used for legs that this
+ * process ran (`LegRunner`) and for those of others (`Recovery`): the same events give the same message, usage and terminal event.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import type { MeteringPort } from "../metering/Metering.ts"
+import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { totalTokens } from "../primitives/Usage.ts"
+import type { RunFault } from "../runs/Run.ts"
+import type { Lease, RunStore, Settlement } from "../runs/RunStore.ts"
+import { contextUsageOf, Explanation } from "./PromptAssembly.ts"
+import type { TerminalEvent, TurnEvent } from "./TurnEvent.ts"
+import { answerOf, type RecordedLeg } from "./TurnRecorder.ts"
+
+/** The four ways in which a leg ends. */
+export type LegEnd =
+  | { readonly status: "COMPLETED" }
+  | { readonly status: "REQUIRES_ACTION" }
+  | { readonly status: "CANCELLED" }
+  | { readonly status: "FAILED"; readonly fault: RunFault }
+
+export const terminalEvent = (
+  leg: RecordedLeg,
+  end: LegEnd,
+  explanation: Explanation | null,
+  sequence: number
+): TerminalEvent => {
+  const common = {
+    sequence,
+    messageId: leg.messageId,
+    content: leg.content,
+    provider: leg.provider,
+    model: leg.model,
+    usage: leg.usage,
+    contextUsage: explanation === null ? null : contextUsageOf(explanation)
+  }
+  switch (end.status) {
+    case "COMPLETED":
+      return { _tag: "RunEnded", ...common }
+    case "REQUIRES_ACTION":
+      return { _tag: "ToolSubmitRequired", ...common, toolCalls: leg.openCalls }
+    case "CANCELLED":
+      return { _tag: "RunCancelled", ...common }
+    case "FAILED":
+      return {
+        _tag: "RunFailed",
+        ...common,
+        error: end.fault.message,
+        code: end.fault.code,
+        retryable: end.fault.retryable
+      }
+  }
+}
+
+const explanationCodec = Schema.toCodecJson(Schema.NullOr(Explanation))
+const encodeExplanation = Schema.encodeSync(explanationCodec)
+export const decodeExplanation = Schema.decodeUnknownSync(explanationCodec)
+
+export const settlementOf = (input: {
+  readonly lease: Lease
+  readonly leg: RecordedLeg
+  readonly end: LegEnd
+  readonly explanation: Explanation | null
+  readonly terminal: TerminalEvent
+  /** Events before the terminal one that the store may not have. */
+  readonly rest: ReadonlyArray<TurnEvent>
+  readonly counter: TokenCounterPort
+}): Settlement => ({
+  status: input.end.status,
+  events: [...input.rest, input.terminal],
+  answer: answerOf(
+    input.leg,
+    { threadId: input.lease.threadId, runId: input.lease.runId, status: input.end.status },
+    input.counter
+  ),
+  usage: input.leg.usage,
+  model: input.leg.model,
+  fault: input.end.status === "FAILED" ? input.end.fault : null,
+  explanation: encodeExplanation(input.explanation)
+})
+
+/** Brings a settlement to the store, again and again while the store is away. False: the run belongs to somebody else now. */
+export const settle = (
+  store: typeof RunStore.Service,
+  lease: Lease,
+  settlement: Settlement,
+  timeout: Duration.Input
+): Effect.Effect<boolean, StoreUnavailable, Principal> =>
+  Effect.gen(function* () {
+    const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(timeout)
+    return yield* store.settle(lease, settlement).pipe(
+      Effect.retry(
+        Schedule.spaced("1 second").pipe(
+          Schedule.while(() => Effect.map(Clock.currentTimeMillis, (now) => now < deadline))
+        )
+      )
+    )
+  })
+
+const turns = Metric.counter("colloquy.turns", { description: "Legs of runs that were settled", incremental: true })
+const tokens = Metric.counter("gen_ai.client.token.usage", { description: "Tokens used", incremental: true })
+
+/** Tells the host's metering and the metrics what a settled leg used. The answer stands whatever comes of it. */
+export const account = (
+  metering: MeteringPort,
+  lease: Lease,
+  leg: RecordedLeg,
+  legNumber: number,
+  status: string
+) =>
+  Effect.gen(function* () {
+    const attributes = { "gen_ai.provider.name": leg.provider, "gen_ai.request.model": leg.model }
+    yield* Metric.update(Metric.withAttributes(turns, { ...attributes, status }), 1)
+    if (totalTokens(leg.usage) === 0) return
+    const count = (type: string, amount: number) =>
+      Metric.update(Metric.withAttributes(tokens, { ...attributes, "gen_ai.token.type": type }), amount)
+    yield* count("input", leg.usage.inputTokens)
+    yield* count("output", leg.usage.outputTokens)
+    yield* metering.record({
+      runId: lease.runId,
+      leg: legNumber,
+      threadId: lease.threadId,
+      provider: leg.provider,
+      model: leg.model,
+      usage: leg.usage
+    })
+  }).pipe(
+    Effect.catchCause((cause) => Effect.logWarning(`Usage of run ${lease.runId} was not reported to the host`, cause))
+  )

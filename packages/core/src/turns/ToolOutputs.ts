@@ -1,0 +1,125 @@
+/**
+ * Goes on with a run that waits for the client. Everything needed comes from the store: the run's plan, its open calls, the history; so
+ * it works in any process, and after a restart. The next leg enters the turn at step 6.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Principal } from "../access/Principal.ts"
+import type { InsufficientCredit } from "../metering/Metering.ts"
+import type { ProviderNotFound } from "../models/Provider.ts"
+import { MessageId, newId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { type Run, RunNotFound } from "../runs/Run.ts"
+import { RunLog } from "../runs/RunLog.ts"
+import type { Message } from "../threads/Message.ts"
+import { matchToolOutputs, ToolOutputsRejected } from "../tools/ToolRoundTrip.ts"
+import { launch } from "./LegRunner.ts"
+import { makeLeg } from "./ModelLoop.ts"
+import { roomFor } from "./PromptAssembly.ts"
+import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
+import { type IdempotencyConflict, NothingPending, type ShuttingDown, type ToolNameTaken } from "./TurnErrors.ts"
+import type { TurnEvent } from "./TurnEvent.ts"
+import { continuePlan, decodePlan, encodePlan } from "./TurnPlan.ts"
+import type { ToolOutputsRequest } from "./TurnRequest.ts"
+import type { Workshop } from "./Workshop.ts"
+
+export type SubmitError =
+  | RunNotFound
+  | NothingPending
+  | ToolOutputsRejected
+  | ToolNameTaken
+  | ProviderNotFound
+  | InsufficientCredit
+  | IdempotencyConflict
+  | ShuttingDown
+  | StoreUnavailable
+
+export const submitToolOutputs = Effect.fnUntraced(function* (
+  workshop: Workshop,
+  request: ToolOutputsRequest
+): Effect.fn.Return<StartedTurn, SubmitError, Principal> {
+  const { store, settings } = workshop
+  yield* workshop.refuseWhenDraining
+  const repeated = yield* workshop.findRepeated(request.idempotency)
+  if (Option.isSome(repeated)) return repeated.value
+
+  const run = yield* findRun(workshop, request)
+  const { open, answered } = callsOf(run, yield* store.messages(run.id))
+  if (open.length === 0 && answered.size === 0) return yield* new NothingPending({ threadId: run.threadId })
+  const results = yield* Effect.fromResult(matchToolOutputs(open, answered, request.outputs))
+
+  const plan = yield* Effect.fromResult(continuePlan(decodePlan(run.plan), request))
+  const model = yield* workshop.providers.resolve(plan.provider, plan.model)
+  const apiKey = yield* workshop.providerKeys.find(plan.provider)
+  yield* workshop.metering.ensureCredit
+
+  const log = new RunLog<TurnEvent>(run.lastSequence + 1)
+  const answerId = yield* newId(MessageId)
+  const at = new Date(yield* Clock.currentTimeMillis).toISOString()
+  log.push((sequence) => ({
+    _tag: "RunContinuing",
+    sequence,
+    messageId: answerId,
+    provider: plan.provider,
+    model: plan.model,
+    at
+  }))
+  const outcome = yield* store.continue({
+    runId: run.id,
+    messageId: run.answerId,
+    results,
+    tokens: results.reduce((sum, result) => sum + workshop.counter.count(result.output), 0),
+    answerId,
+    stream: request.stream === true,
+    plan: encodePlan(plan),
+    events: [...log.events],
+    lease: Duration.fromInputUnsafe(settings.lease),
+    historyTokens: roomFor(model.info, settings.assumedContextLimit).forPrompt,
+    idempotency: request.idempotency ?? null
+  })
+  switch (outcome._tag) {
+    case "Repeated":
+      return yield* workshop.repeat(outcome, request.idempotency?.fingerprint ?? "")
+    case "NotOpen":
+      return yield* tooLate(request)
+    case "Started": {
+      const { threadId, assistantId, id: runId } = run
+      const leg = { lease: outcome.lease, assistantId, plan, model, apiKey, number: run.leg + 1, log }
+      const stream = request.stream === true
+      yield* launch(workshop, makeLeg(workshop, { ...leg, stream }, log.events.length), Effect.succeed(outcome.history))
+      return startedTurn({ threadId, assistantId, runId }, yield* workshop.eventsOf(runId, log.first - 1, log))
+    }
+  }
+})
+
+const findRun = Effect.fnUntraced(function* ({ store }: Workshop, { threadId, runId }: ToolOutputsRequest) {
+  if (runId === undefined) {
+    const waiting = yield* store.waitingOn(threadId)
+    return Option.isSome(waiting) ? waiting.value : yield* new NothingPending({ threadId })
+  }
+  const run = yield* store.get(runId)
+  if (Option.isNone(run) || run.value.threadId !== threadId) return yield* new RunNotFound({ runId })
+  return run.value
+})
+
+/** Calls of the run that are open now, and the ids of all that are not any more. */
+const callsOf = (run: Run, messages: ReadonlyArray<Message>) => {
+  const waiting = run.status === "REQUIRES_ACTION" ? messages.find((message) => message.id === run.answerId) : undefined
+  const open = waiting?.toolCalls ?? []
+  const all = messages.flatMap((message) => [
+    ...message.toolCalls,
+    ...message.steps.flatMap((step) => step.toolCalls)
+  ])
+  const openIds = new Set(open.map((call) => call.id))
+  return { open, answered: new Set(all.map((call) => call.id).filter((id) => !openIds.has(id))) }
+}
+
+/** Somebody else's outputs won, or the run was cancelled in the same moment. */
+const tooLate = (request: ToolOutputsRequest) =>
+  Effect.fail(
+    new ToolOutputsRejected({
+      problems: request.outputs.map(({ toolCallId }, index) => ({ toolCallId, index, problem: "already_answered" }))
+    })
+  )

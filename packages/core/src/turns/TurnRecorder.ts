@@ -1,0 +1,154 @@
+/**
+ * Step 8 of a turn, pure: the fold of a leg's events into what is stored. The settling process uses it on the log in memory, and the
+ * process that cleans up after a crash on the log from the store, so both store the same for the same events.
+ */
+import type { ProviderData } from "../models/ChatRequest.ts"
+import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import { MessageId, type RunId, type ThreadId } from "../primitives/Ids.ts"
+import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
+import type { MessageStatus, NewMessage, Step } from "../threads/Message.ts"
+import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
+import type { TurnEvent } from "./TurnEvent.ts"
+
+/** A leg as its events tell it. */
+export interface RecordedLeg {
+  readonly messageId: MessageId
+  readonly provider: string
+  readonly model: string
+  readonly at: string
+  /** All text of the leg. */
+  readonly content: string
+  readonly reasoning: string
+  readonly steps: ReadonlyArray<Step>
+  /** Calls that nobody has answered. */
+  readonly openCalls: ReadonlyArray<ToolCall>
+  readonly usage: Usage
+}
+
+interface OpenStep {
+  text: string
+  calls: Array<ToolCall>
+  results: Array<ToolResult>
+  providerData: ProviderData | null
+  promptTokens: number
+  usage: Usage | null
+  ended: boolean
+}
+
+export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounterPort): RecordedLeg => {
+  let leg = { messageId: nobody, provider: "", model: "", at: "" }
+  let answeredBy: string | null = null
+  let reasoning = ""
+  const steps: Array<OpenStep> = []
+  for (const event of events) {
+    const step = steps.at(-1)
+    switch (event._tag) {
+      case "RunStarted":
+      case "RunContinuing":
+        leg = event
+        break
+      case "StepStarted":
+        steps.push(openStep(event.promptTokens))
+        break
+      case "TextDelta":
+        if (step !== undefined) step.text += event.text
+        break
+      case "ReasoningDelta":
+        reasoning += event.text
+        break
+      case "ToolCallReady":
+        step?.calls.push(event.call)
+        break
+      case "StepEnded":
+        answeredBy = event.model ?? answeredBy
+        if (step !== undefined) Object.assign(step, { usage: event.usage, providerData: event.providerData, ended: true })
+        break
+      case "HostedResult":
+        step?.results.push({ ...resultOf(event), hosted: true })
+        break
+    }
+  }
+  return {
+    messageId: leg.messageId,
+    provider: leg.provider,
+    model: answeredBy ?? leg.model,
+    at: leg.at,
+    content: steps.map((step) => step.text).join(""),
+    reasoning,
+    steps: steps.filter(saysSomething).map(closeStep),
+    openCalls: steps.flatMap(openCallsOf),
+    usage: steps.map((step) => usageOf(step, counter)).reduce(addUsage, noUsage)
+  }
+}
+
+/** The id of a leg whose first event is missing: a log that nothing was written to. */
+const nobody = MessageId.make("none")
+
+const openStep = (promptTokens: number): OpenStep => ({
+  text: "",
+  calls: [],
+  results: [],
+  providerData: null,
+  promptTokens,
+  usage: null,
+  ended: false
+})
+
+const resultOf = (event: { readonly toolCallId: string; readonly toolName: string; readonly output: string }) => ({
+  toolCallId: event.toolCallId,
+  toolName: event.toolName,
+  output: event.output
+})
+
+const saysSomething = (step: OpenStep): boolean => step.text !== "" || step.calls.length > 0
+
+const openCallsOf = (step: OpenStep): ReadonlyArray<ToolCall> =>
+  step.calls.filter((call) => !step.results.some((result) => result.toolCallId === call.id))
+
+const closeStep = (step: OpenStep): Step => ({
+  text: step.text,
+  toolCalls: step.calls,
+  hostedResults: step.results,
+  providerData: step.providerData
+})
+
+/** The provider's figures; where they never came, what the kernel can count. */
+const usageOf = (step: OpenStep, counter: TokenCounterPort): Usage => {
+  if (step.usage !== null) return step.usage
+  const written = step.text + step.calls.map((call) => call.name + call.arguments).join("")
+  return { ...noUsage, inputTokens: step.promptTokens, outputTokens: counter.count(written), estimated: true }
+}
+
+/** The stored message of a leg. Steps are kept only where `content` alone does not tell the whole story. */
+export const answerOf = (
+  leg: RecordedLeg,
+  place: { readonly threadId: ThreadId; readonly runId: RunId; readonly status: MessageStatus },
+  counter: TokenCounterPort
+): NewMessage => {
+  const isPlain = leg.steps.every((step) => step.toolCalls.length === 0 && step.providerData === null)
+  const hosted = new Set(leg.steps.flatMap((step) => step.hostedResults.map((result) => result.toolCallId)))
+  return {
+    id: leg.messageId,
+    threadId: place.threadId,
+    runId: place.runId,
+    role: "assistant",
+    content: leg.content === "" ? null : leg.content,
+    status: place.status,
+    toolCalls: leg.steps.flatMap((step) => step.toolCalls).filter((call) => !hosted.has(call.id)),
+    toolResults: [],
+    steps: isPlain ? [] : leg.steps,
+    provider: leg.provider,
+    model: leg.model,
+    usage: leg.usage,
+    metadata: null,
+    tokens: leg.steps.reduce((sum, step) => sum + stepTokens(step, counter), 0),
+    createdAt: new Date(leg.at)
+  }
+}
+
+const stepTokens = (step: Step, counter: TokenCounterPort): number =>
+  counter.count(
+    step.text +
+      step.toolCalls.map((call) => call.name + call.arguments).join("") +
+      step.hostedResults.map((result) => result.output).join("")
+  )

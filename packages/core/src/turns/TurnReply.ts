@@ -1,0 +1,88 @@
+/** The reply of a turn that is not streamed: a fold of the same events that a stream would have carried. */
+import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { noUsage, type Usage } from "../primitives/Usage.ts"
+import type { RunFault } from "../runs/Run.ts"
+import type { MessageStatus } from "../threads/Message.ts"
+import type { ToolCall } from "../tools/ToolCall.ts"
+import { type ContextUsage, isTerminal, type TerminalEvent, type TurnEvent } from "./TurnEvent.ts"
+
+export interface TurnReply {
+  readonly threadId: ThreadId
+  readonly assistantId: AssistantId
+  readonly runId: RunId
+  readonly messageId: MessageId
+  readonly role: "user" | "assistant"
+  readonly status: MessageStatus
+  /** What the model said; when the run failed, the reason in words. */
+  readonly content: string
+  /** Calls that wait for the client. */
+  readonly toolCalls: ReadonlyArray<ToolCall>
+  readonly provider: string | null
+  readonly model: string | null
+  /** Of this leg. */
+  readonly usage: Usage
+  /** What the provider showed of its reasoning; null when there was none, or when the reply is told again from the store. */
+  readonly reasoning: string | null
+  readonly contextUsage: ContextUsage | null
+  readonly fault: RunFault | null
+  readonly createdAt: Date
+}
+
+export type ReplyPlace = Pick<TurnReply, "threadId" | "assistantId" | "runId">
+
+/** Undefined while the leg has not ended. */
+export const foldReply = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): TurnReply | undefined => {
+  const end = events.findLast(isTerminal)
+  if (end === undefined) return undefined
+  if (end._tag === "MessageSaved") return savedReply(place, end.messageId, end.at, events)
+  const begin = events.find((event) => event._tag === "RunStarted" || event._tag === "RunContinuing")
+  const reasoning = events.map((event) => (event._tag === "ReasoningDelta" ? event.text : "")).join("")
+  const fault = faultIn(end)
+  return {
+    ...place,
+    messageId: end.messageId,
+    role: "assistant",
+    status: statusOf[end._tag],
+    content: fault === null ? end.content : fault.message,
+    toolCalls: end._tag === "ToolSubmitRequired" ? end.toolCalls : [],
+    provider: end.provider,
+    model: end.model,
+    usage: end.usage,
+    reasoning: reasoning === "" ? null : reasoning,
+    contextUsage: end.contextUsage,
+    fault,
+    createdAt: new Date(begin?.at ?? 0)
+  }
+}
+
+const statusOf: { readonly [Tag in TerminalEvent["_tag"]]: MessageStatus } = {
+  RunEnded: "COMPLETED",
+  ToolSubmitRequired: "REQUIRES_ACTION",
+  RunFailed: "FAILED",
+  RunCancelled: "CANCELLED",
+  MessageSaved: "COMPLETED"
+}
+
+const faultIn = (end: TerminalEvent): RunFault | null =>
+  end._tag === "RunFailed" ? { code: end.code, message: end.error, retryable: end.retryable } : null
+
+const savedReply = (
+  place: ReplyPlace,
+  messageId: MessageId,
+  at: string,
+  events: ReadonlyArray<TurnEvent>
+): TurnReply => ({
+  ...place,
+  messageId,
+  role: "user",
+  status: "COMPLETED",
+  content: events.find((event) => event._tag === "UserMessage")?.content ?? "",
+  toolCalls: [],
+  provider: null,
+  model: null,
+  usage: noUsage,
+  reasoning: null,
+  contextUsage: null,
+  fault: null,
+  createdAt: new Date(at)
+})

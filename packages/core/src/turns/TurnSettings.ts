@@ -1,0 +1,61 @@
+/** What a host may set about turns. The defaults suit a server on one database. */
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import { type ChatPolicy, defaultChatPolicy } from "../models/ChatModel.ts"
+import type { WriterSettings } from "../runs/LogWriter.ts"
+import type { BusyPolicy } from "./TurnRequest.ts"
+
+export interface TurnSettings {
+  readonly busy: BusyPolicy
+  /** How long a queued message may wait for its turn. */
+  readonly queueTimeout: Duration.Input
+  readonly maxQueued: number
+  /** A process that dies leaves its runs for so long. */
+  readonly lease: Duration.Input
+  /** How often runs of dead processes are looked for. */
+  readonly sweep: Duration.Input
+  /** How often waiting code looks at the store when no hint came. */
+  readonly poll: Duration.Input
+  /** How long a cancel waits for the process that works on the run before it ends the run itself. */
+  readonly cancelGrace: Duration.Input
+  /** How long a shutdown waits for running turns before it ends them. */
+  readonly drainTimeout: Duration.Input
+  /** How long a settlement is tried again while the store is away. */
+  readonly settleTimeout: Duration.Input
+  readonly streamedLog: WriterSettings
+  /** For turns that nobody watches: fewer, larger appends. */
+  readonly unwatchedLog: WriterSettings
+  readonly chat: ChatPolicy
+  /** Model steps of one leg that may end in hosted calls. */
+  readonly hostedRounds: number
+  readonly hostedConcurrency: number
+  readonly hostedToolTimeout: Duration.Input
+  /** Characters of a hosted tool's result that go to the model. */
+  readonly maxToolResult: number
+  /** For models of which no window is known. */
+  readonly assumedContextLimit: number
+}
+
+export const defaultTurnSettings: TurnSettings = {
+  busy: "enqueue",
+  queueTimeout: "30 seconds",
+  maxQueued: 32,
+  lease: "30 seconds",
+  sweep: "15 seconds",
+  poll: "1 second",
+  cancelGrace: "500 millis",
+  drainTimeout: "20 seconds",
+  settleTimeout: "1 minute",
+  streamedLog: { pause: "50 millis", batch: 64 },
+  unwatchedLog: { pause: "2 seconds", batch: 4096 },
+  chat: defaultChatPolicy,
+  hostedRounds: 16,
+  hostedConcurrency: 8,
+  hostedToolTimeout: "1 minute",
+  maxToolResult: 200_000,
+  assumedContextLimit: 128_000
+}
+
+export const TurnSettings = Context.Reference<TurnSettings>("@colloquy/core/turns/TurnSettings", {
+  defaultValue: () => defaultTurnSettings
+})

@@ -1,0 +1,120 @@
+/** What all turns of one kernel share: the ports, the runs under way in this process, and the ways to follow and to end a run. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { Principal } from "../access/Principal.ts"
+import { ProviderKeys, type ProviderKeysPort } from "../access/ProviderKeys.ts"
+import type { Assistant } from "../assistants/Assistant.ts"
+import { DefaultEmbedding } from "../assistants/Assistants.ts"
+import { Metering } from "../metering/Metering.ts"
+import { Providers } from "../models/Provider.ts"
+import { TokenCounter, type TokenCounterPort } from "../models/TokenCounter.ts"
+import type { RunId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { makeLiveRuns } from "../runs/LiveRuns.ts"
+import { makeRunSignals, type RunSignals } from "../runs/RunSignals.ts"
+import { type IdempotencyKey, type Repeated, RunStore } from "../runs/RunStore.ts"
+import { type HostedTool, HostedTools } from "../tools/HostedTool.ts"
+import { type Follow, makeFollow } from "./Followers.ts"
+import type { LegRunner } from "./LegRunner.ts"
+import { makeRecovery, type Recovery } from "./Recovery.ts"
+import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
+import { IdempotencyConflict, ShuttingDown } from "./TurnErrors.ts"
+import type { TurnEvent } from "./TurnEvent.ts"
+import { TurnSettings } from "./TurnSettings.ts"
+
+export interface Workshop extends LegRunner {
+  readonly providers: typeof Providers.Service
+  readonly providerKeys: ProviderKeysPort
+  readonly hosted: ReadonlyArray<HostedTool>
+  readonly embedding: Assistant["embedding"]
+  readonly counter: TokenCounterPort
+  readonly settings: TurnSettings
+  readonly signals: RunSignals
+  readonly recovery: Recovery
+  readonly follow: Follow
+  /** `follow` for a caller who may outlive his context: the principal goes with the stream. */
+  readonly eventsOf: (
+    ...args: Parameters<Follow>
+  ) => Effect.Effect<Stream.Stream<TurnEvent, StoreUnavailable>, never, Principal>
+  /** The turn that an idempotency key began, if it began one; a conflict when that was for another body. */
+  readonly findRepeated: (
+    key: IdempotencyKey | undefined
+  ) => Effect.Effect<Option.Option<StartedTurn>, IdempotencyConflict | StoreUnavailable, Principal>
+  readonly repeat: (
+    repeated: Repeated,
+    fingerprint: string
+  ) => Effect.Effect<StartedTurn, IdempotencyConflict | StoreUnavailable, Principal>
+  readonly refuseWhenDraining: Effect.Effect<void, ShuttingDown>
+  readonly drain: Effect.Effect<void>
+}
+
+export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers | Scope.Scope> = Effect.gen(function* () {
+  const store = yield* RunStore
+  const settings = yield* TurnSettings
+  const metering = yield* Metering
+  const counter = yield* TokenCounter
+  const scope = yield* Scope.Scope
+  const live = yield* makeLiveRuns<TurnEvent>(store, Duration.fromInputUnsafe(settings.lease))
+  const signals = yield* makeRunSignals(store, settings.poll, (runId) =>
+    Effect.asVoid(Effect.forkIn(live.stop(runId, "cancelled"), scope))
+  )
+  const follow = makeFollow(store, live, signals)
+  const eventsOf: Workshop["eventsOf"] = (...args) =>
+    Effect.map(Principal, (principal) => Stream.provideService(follow(...args), Principal, principal))
+
+  const repeat: Workshop["repeat"] = Effect.fnUntraced(function* (repeated, fingerprint) {
+    const run = yield* store.get(repeated.runId)
+    if (repeated.fingerprint !== fingerprint || Option.isNone(run)) return yield* new IdempotencyConflict()
+    const { threadId, assistantId, id } = run.value
+    return startedTurn({ threadId, assistantId, runId: id }, yield* eventsOf(id, repeated.legStart - 1))
+  })
+
+  let draining = false
+  const awaitAll = Effect.suspend(() =>
+    Effect.forEach(
+      live.all().flatMap(({ fiber }) => (fiber === null ? [] : [fiber])),
+      (fiber) => Fiber.await(fiber),
+      { concurrency: "unbounded", discard: true }
+    )
+  )
+  const stopAll = Effect.suspend(() =>
+    Effect.forEach(live.all(), (run) => live.stop(run.lease.runId, "shutdown"), {
+      concurrency: "unbounded",
+      discard: true
+    })
+  )
+  // Runs that are under way when the kernel's scope closes are settled before the store goes away.
+  yield* Effect.addFinalizer(() => stopAll)
+
+  return {
+    store,
+    metering,
+    counter,
+    settings,
+    live,
+    scope,
+    signals,
+    follow,
+    eventsOf,
+    repeat,
+    providers: yield* Providers,
+    providerKeys: yield* ProviderKeys,
+    hosted: yield* HostedTools,
+    embedding: yield* DefaultEmbedding,
+    recovery: yield* makeRecovery(store, metering, counter, settings),
+    findRepeated: Effect.fnUntraced(function* (key) {
+      if (key === undefined) return Option.none()
+      const repeated = yield* store.findRepeated(key.key)
+      return Option.isNone(repeated) ? Option.none() : Option.some(yield* repeat(repeated.value, key.fingerprint))
+    }),
+    refuseWhenDraining: Effect.suspend(() => (draining ? Effect.fail(new ShuttingDown()) : Effect.void)),
+    drain: Effect.suspend(() => {
+      draining = true
+      return Effect.andThen(Effect.timeoutOption(awaitAll, settings.drainTimeout), stopAll)
+    })
+  }
+})

@@ -1,0 +1,229 @@
+/**
+ * Step 4 of a turn: the user's message and the run go into the store in one transaction, under the thread's busy policy, and the leg is
+ * given to the kernel. A message that has to wait is stored too; the caller is told when its turn has come, or that it never did.
+ */
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import type * as Scope from "effect/Scope"
+import type { Principal } from "../access/Principal.ts"
+import type { Assistant } from "../assistants/Assistant.ts"
+import type { ResolvedModel } from "../models/Provider.ts"
+import { MessageId, newId, RunId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { LeaseLost } from "../runs/LogWriter.ts"
+import { RunLog } from "../runs/RunLog.ts"
+import type { Begin, BeginOutcome, Lease } from "../runs/RunStore.ts"
+import type { History, NewMessage } from "../threads/Message.ts"
+import { type Thread, ThreadNotFound } from "../threads/Thread.ts"
+import { cancelRun } from "./Cancellation.ts"
+import { launch, Withdrawn } from "./LegRunner.ts"
+import { type Leg, makeLeg } from "./ModelLoop.ts"
+import { roomFor } from "./PromptAssembly.ts"
+import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
+import { type IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
+import type { TurnEvent } from "./TurnEvent.ts"
+import { encodePlan, type TurnPlan } from "./TurnPlan.ts"
+import type { TurnRequest } from "./TurnRequest.ts"
+import type { Workshop } from "./Workshop.ts"
+
+/** Where a turn takes place. What is new exists in memory only, until the plan has been accepted. */
+export interface Place {
+  readonly assistant: Assistant
+  readonly thread: Thread
+  readonly isNewAssistant: boolean
+  readonly isNewThread: boolean
+}
+
+export interface TurnToWrite {
+  readonly request: TurnRequest
+  readonly place: Place
+  readonly plan: TurnPlan
+  readonly model: ResolvedModel
+  readonly apiKey: Leg["apiKey"]
+  readonly messageTokens: number
+}
+
+type WriteError = ThreadBusy | ThreadNotFound | IdempotencyConflict | StoreUnavailable
+
+export const writeTurn = Effect.fnUntraced(function* (
+  workshop: Workshop,
+  turn: TurnToWrite
+): Effect.fn.Return<StartedTurn, WriteError, Principal> {
+  const { request, place } = turn
+  const log = new RunLog<TurnEvent>(1)
+  const begin = yield* beginOf(workshop, turn, log)
+  const outcome = yield* insist(workshop, begin, request.busy ?? workshop.settings.busy)
+  const events = yield* workshop.eventsOf(begin.run.id, 0, log)
+  const started = startedTurn({ threadId: place.thread.id, assistantId: place.assistant.id, runId: begin.run.id }, events)
+  switch (outcome._tag) {
+    case "Repeated":
+      return yield* workshop.repeat(outcome, begin.idempotency?.fingerprint ?? "")
+    case "ThreadMissing":
+      return yield* new ThreadNotFound({ threadId: place.thread.id })
+    case "Busy":
+      return yield* new ThreadBusy({ threadId: place.thread.id, runId: outcome.runId })
+    case "Saved":
+      log.close("ended")
+      return started
+    case "Started": {
+      const leg = firstLeg(workshop, turn, outcome.lease, log, begin.events.length)
+      yield* launch(workshop, leg, Effect.succeed(outcome.history))
+      return started
+    }
+    case "Queued":
+      yield* queue(workshop, turn, outcome.lease, log, begin.historyTokens)
+      return started
+  }
+})
+
+/** Asks the store to begin, and deals with what is in the way: a dead run is ended, one to be interrupted is cancelled. */
+const insist = Effect.fnUntraced(function* (
+  workshop: Workshop,
+  begin: Begin,
+  policy: NonNullable<TurnRequest["busy"]>
+): Effect.fn.Return<BeginOutcome, StoreUnavailable, Principal> {
+  const mode = begin.mode === "save" ? "save" : policy === "interrupt" ? "reject" : policy
+  const outcome = yield* workshop.store.begin({ ...begin, mode })
+  if (outcome._tag !== "Busy") return outcome
+  if (outcome.expired && (yield* workshop.recovery.endExpired(outcome.runId))) {
+    return yield* insist(workshop, begin, policy)
+  }
+  if (policy !== "interrupt") return outcome
+  yield* cancelRun(workshop, outcome.runId)
+  // From here on in the order of arrival: a second interrupter waits for the first one's successor to be cancelled.
+  return yield* insist(workshop, begin, "enqueue")
+})
+
+const beginOf = Effect.fnUntraced(function* (workshop: Workshop, turn: TurnToWrite, log: RunLog<TurnEvent>) {
+  const { request, place, plan } = turn
+  const createdAt = new Date(yield* Clock.currentTimeMillis)
+  const runId = yield* newId(RunId)
+  const messageId = yield* newId(MessageId)
+  const answerId = yield* newId(MessageId)
+  const at = createdAt.toISOString()
+  const isSaved = request.sendToModel === false
+  log.push((sequence) => ({ _tag: "UserMessage", sequence, messageId, content: request.content }))
+  log.push((sequence) =>
+    isSaved
+      ? { _tag: "MessageSaved", sequence, messageId, at }
+      : { _tag: "RunStarted", sequence, messageId: answerId, provider: plan.provider, model: plan.model, at }
+  )
+  const message: NewMessage = {
+    id: messageId,
+    threadId: place.thread.id,
+    runId,
+    role: "user",
+    content: request.content,
+    status: "COMPLETED",
+    toolCalls: [],
+    toolResults: [],
+    steps: [],
+    provider: null,
+    model: null,
+    usage: null,
+    metadata: messageMetadata(request),
+    tokens: turn.messageTokens,
+    createdAt
+  }
+  const begin: Begin = {
+    run: {
+      id: runId,
+      threadId: place.thread.id,
+      answerId,
+      stream: request.stream === true,
+      provider: plan.provider,
+      model: plan.model,
+      plan: encodePlan(plan),
+      createdAt
+    },
+    message,
+    events: [...log.events],
+    mode: isSaved ? "save" : "enqueue",
+    maxQueued: workshop.settings.maxQueued,
+    lease: Duration.fromInputUnsafe(workshop.settings.lease),
+    historyTokens: roomFor(turn.model.info, workshop.settings.assumedContextLimit).forPrompt,
+    idempotency: request.idempotency ?? null
+  }
+  return begin
+})
+
+const messageMetadata = (request: TurnRequest) =>
+  request.customTimestamp === undefined
+    ? (request.metadata ?? null)
+    : { ...request.metadata, custom_timestamp: request.customTimestamp }
+
+const firstLeg = (
+  workshop: Workshop,
+  { request, place, plan, model, apiKey }: TurnToWrite,
+  lease: Lease,
+  log: RunLog<TurnEvent>,
+  stored: number
+): Leg => {
+  const leg = { lease, assistantId: place.assistant.id, plan, model, apiKey, number: 0, stream: request.stream === true, log }
+  return makeLeg(workshop, leg, stored)
+}
+
+const queueSeconds = Metric.histogram("colloquy.turn.queue_time", {
+  description: "Seconds that a message waited for its thread",
+  boundaries: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30]
+})
+
+/** The run waits inside the kernel, whatever becomes of its caller; the caller learns that it began, or that it was too late. */
+const queue = Effect.fnUntraced(function* (
+  workshop: Workshop,
+  turn: TurnToWrite,
+  lease: Lease,
+  log: RunLog<TurnEvent>,
+  historyTokens: number
+): Effect.fn.Return<void, ThreadBusy, Principal> {
+  const begun = yield* Deferred.make<void, ThreadBusy>()
+  const waiting = log.events.length
+  const history = awaitTurn(workshop, lease, historyTokens).pipe(
+    Effect.tap(() => Deferred.succeed(begun, undefined)),
+    Effect.tapError((error) => (error._tag === "ThreadBusy" ? Deferred.fail(begun, error) : Effect.void)),
+    Effect.catchTag("ThreadBusy", () => Effect.fail(new Withdrawn()))
+  )
+  yield* launch(workshop, firstLeg(workshop, turn, lease, log, 0), history)
+  // A run that is cancelled while it waits ends without beginning: its log says so.
+  yield* Effect.raceFirst(Deferred.await(begun), log.above(waiting))
+})
+
+/** Waits until nothing is in the way of a queued run, for as long as the host allows. */
+const awaitTurn = Effect.fnUntraced(function* (
+  workshop: Workshop,
+  lease: Lease,
+  historyTokens: number
+): Effect.fn.Return<History, ThreadBusy | LeaseLost, Principal | Scope.Scope> {
+  const { store, settings, recovery } = workshop
+  const duration = Duration.fromInputUnsafe(settings.lease)
+  const changed = yield* workshop.signals.listen(lease.threadId)
+  const since = yield* Clock.currentTimeMillis
+  const deadline = since + Duration.toMillis(settings.queueTimeout)
+  let inTheWay = lease.runId
+  while (true) {
+    // Not to be interrupted: a run that became active must have somebody who knows.
+    const outcome = yield* Effect.uninterruptible(unlessAway(store.activate(lease, duration, historyTokens)))
+    const now = yield* Clock.currentTimeMillis
+    if (outcome?._tag === "Started") {
+      yield* Metric.update(queueSeconds, (now - since) / 1000)
+      return outcome.history
+    }
+    if (outcome?._tag === "Lost") return yield* new LeaseLost()
+    if (outcome?._tag === "Waiting") {
+      inTheWay = outcome.runId
+      if (outcome.expired && (yield* unlessAway(recovery.endExpired(outcome.runId))) === true) continue
+    }
+    if (now >= deadline) {
+      if ((yield* Effect.uninterruptible(unlessAway(store.withdraw(lease)))) === false) return yield* new LeaseLost()
+      return yield* new ThreadBusy({ threadId: lease.threadId, runId: inTheWay })
+    }
+    yield* Effect.raceFirst(changed, Effect.sleep(deadline - now))
+  }
+}, Effect.scoped)
+
+/** A store that is away does not end the waiting. */
+const unlessAway = <A>(effect: Effect.Effect<A, StoreUnavailable, Principal>): Effect.Effect<A | null, never, Principal> =>
+  Effect.catchTag(effect, "StoreUnavailable", () => Effect.succeed(null))
