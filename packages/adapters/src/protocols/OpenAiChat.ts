@@ -28,6 +28,8 @@ export interface ChatDialect {
   readonly maxTokensField: "max_completion_tokens" | "max_tokens"
   /** Asks for the usage in a last chunk. Some old servers refuse the field. */
   readonly asksForUsage: boolean
+  /** Takes `response_format: json_object`; where it does not, the prompt alone asks for JSON. */
+  readonly jsonMode: boolean
   /** The field that takes a word which is stable for a conversation, as a key for the prompt cache. */
   readonly conversationField: "prompt_cache_key" | "session_id" | null
   /** Parts of a message that the wire has a place for. Whether the model takes them is a question for its `ModelInfo`. */
@@ -71,6 +73,7 @@ const ladders = {
 export const plainDialect: ChatDialect = {
   maxTokensField: "max_tokens",
   asksForUsage: true,
+  jsonMode: true,
   conversationField: null,
   parts: ["image"],
   audioFormats: ["wav", "mp3"],
@@ -118,7 +121,7 @@ export const lower = (request: ChatRequest, dialect: ChatDialect): WireRequest =
   stream: true,
   ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
   ...(request.maxOutputTokens === null ? {} : { [dialect.maxTokensField]: request.maxOutputTokens }),
-  ...(request.jsonOutput && request.info.supportsJsonOutput !== false ? { response_format: { type: "json_object" } } : {}),
+  ...(request.jsonOutput && dialect.jsonMode && request.info.supportsJsonOutput !== false ? { response_format: { type: "json_object" } } : {}),
   ...(dialect.conversationField === null ? {} : { [dialect.conversationField]: request.conversationId }),
   ...dialect.thinking(request),
   ...dialect.extra(request)

@@ -1,0 +1,71 @@
+/**
+ * OpenAI. A host registers it with `OpenAi.provider({ apiKey })`; the wire stands in `protocols/OpenAiChat`.
+ * What is known of a model comes from the settings, because the vendor's own list tells nothing but names.
+ */
+import type { ModelInfo, ModelType, Provider } from "@colloquy/core"
+import type * as Redacted from "effect/Redacted"
+import * as OpenAiChat from "../protocols/OpenAiChat.ts"
+import { listModels } from "../protocols/OpenAiModels.ts"
+import type { TransportSettings } from "../protocols/Transport.ts"
+import { string } from "../protocols/Wire.ts"
+
+export interface OpenAiSettings extends TransportSettings {
+  /** The name under which the provider is registered. Default: `openai`. */
+  readonly id?: string
+  /** May be absent where every customer brings his own. */
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly baseUrl?: string
+  readonly organization?: string
+  readonly project?: string
+  readonly headers?: { readonly [name: string]: string }
+  /** Limits, prices and capabilities, by model name. */
+  readonly models?: { readonly [name: string]: Partial<ModelInfo> }
+  /** The kind of model behind a name of the vendor's list: the first pattern that fits decides, null leaves the model out. */
+  readonly kinds?: ReadonlyArray<readonly [pattern: RegExp, kind: ModelType | null]>
+}
+
+export const provider = (settings: OpenAiSettings = {}): Provider => {
+  const { organization, project, kinds = modelKinds, ...rest } = settings
+  const full = {
+    ...rest,
+    id: settings.id ?? "openai",
+    baseUrl: settings.baseUrl ?? "https://api.openai.com/v1",
+    headers: {
+      ...settings.headers,
+      ...(organization === undefined ? {} : { "openai-organization": organization }),
+      ...(project === undefined ? {} : { "openai-project": project })
+    }
+  }
+  return {
+    id: full.id,
+    chat: OpenAiChat.driver({ ...full, dialect }),
+    describe: (model) => settings.models?.[model],
+    listModels: listModels(full, (entry) => {
+      const modelType = kindOf(string(entry.id) ?? "", kinds)
+      return modelType === null ? null : { modelType }
+    })
+  }
+}
+
+const dialect: OpenAiChat.ChatDialect = {
+  ...OpenAiChat.plainDialect,
+  maxTokensField: "max_completion_tokens",
+  conversationField: "prompt_cache_key",
+  parts: ["image", "pdf", "audio"]
+}
+
+const kindOf = (name: string, kinds: NonNullable<OpenAiSettings["kinds"]>): ModelType | null => {
+  const found = kinds.find(([pattern]) => pattern.test(name))
+  return found === undefined ? "llm" : found[1]
+}
+
+/** The vendor's list mixes all kinds and marks none. */
+export const modelKinds: NonNullable<OpenAiSettings["kinds"]> = [
+  [/embedding/, "embedding"],
+  [/realtime/, "realtime"],
+  [/transcribe|whisper/, "stt"],
+  [/tts/, "tts"],
+  [/image|dall-e/, "image"],
+  [/sora/, "video"],
+  [/moderation|^(babbage|davinci)/, null]
+]

@@ -1,0 +1,75 @@
+/**
+ * Every server that speaks OpenAI's chat dialect: a base URL, headers and quirks. The presets below are data and nothing else; a host
+ * registers one with `OpenAiCompatible.provider({ ...OpenAiCompatible.groq, apiKey })` and may change any field of it.
+ */
+import type { ChatRequest, ModelInfo, Provider } from "@colloquy/core"
+import type * as Redacted from "effect/Redacted"
+import * as OpenAiChat from "../protocols/OpenAiChat.ts"
+import { listModels } from "../protocols/OpenAiModels.ts"
+import type { TransportSettings } from "../protocols/Transport.ts"
+
+export interface OpenAiCompatibleSettings extends TransportSettings {
+  /** The name under which the provider is registered. */
+  readonly id: string
+  /** Up to and with the version, such as `http://127.0.0.1:8000/v1`. */
+  readonly baseUrl: string
+  /** Absent for a server that wants none. */
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly headers?: { readonly [name: string]: string }
+  /** Where this server differs from `plainDialect`. */
+  readonly quirks?: Partial<OpenAiChat.ChatDialect>
+  /** Limits, prices and capabilities, by model name. */
+  readonly models?: { readonly [name: string]: Partial<ModelInfo> }
+}
+
+export const provider = (settings: OpenAiCompatibleSettings): Provider => ({
+  id: settings.id,
+  chat: OpenAiChat.driver({ ...settings, dialect: { ...OpenAiChat.plainDialect, ...settings.quirks } }),
+  describe: (model) => settings.models?.[model],
+  listModels: listModels(settings)
+})
+
+type Preset = Pick<OpenAiCompatibleSettings, "id" | "baseUrl" | "quirks">
+
+/** Reasoning stays out of the text, or out of the answer. Only models that reason take the field. */
+const groqThinking = (request: ChatRequest): OpenAiChat.WireFields =>
+  request.thinking === null || request.info.supportsThinking === false
+    ? {}
+    : {
+        ...OpenAiChat.reasoningEffort(request),
+        reasoning_format: request.thinking.excludeReasoning === true ? "hidden" : "parsed"
+      }
+
+export const groq: Preset = {
+  id: "groq",
+  baseUrl: "https://api.groq.com/openai/v1",
+  quirks: { maxTokensField: "max_completion_tokens", thinking: groqThinking, thinkTags: true }
+}
+
+export const deepSeek: Preset = {
+  id: "deepseek",
+  baseUrl: "https://api.deepseek.com",
+  quirks: { parts: [], replayed: ["reasoning_content"] }
+}
+
+export const together: Preset = { id: "together", baseUrl: "https://api.together.xyz/v1", quirks: { thinkTags: true } }
+
+export const xAi: Preset = {
+  id: "xai",
+  baseUrl: "https://api.x.ai/v1",
+  quirks: { maxTokensField: "max_completion_tokens" }
+}
+
+export const vLlm: Preset = {
+  id: "vllm",
+  baseUrl: "http://127.0.0.1:8000/v1",
+  quirks: { parts: ["image", "audio", "video"], thinkTags: true }
+}
+
+export const ollama: Preset = { id: "ollama", baseUrl: "http://127.0.0.1:11434/v1", quirks: { thinkTags: true } }
+
+export const lmStudio: Preset = {
+  id: "lmstudio",
+  baseUrl: "http://127.0.0.1:1234/v1",
+  quirks: { jsonMode: false, thinkTags: true }
+}

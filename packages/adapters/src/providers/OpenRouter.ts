@@ -1,0 +1,181 @@
+/**
+ * The routing provider: one chat dialect in front of many upstreams. On top of `protocols/OpenAiChat` it takes the routing of a request
+ * (which upstreams, at which price), the automatic choice of a model, and reasoning with a budget, and it reports what a call cost.
+ * Its list of models tells limits, prices and capabilities. `providers.md` 4.
+ */
+import type { ChatRequest, ModelError, ModelInfo, ModelType, Provider, Routing } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import * as OpenAiChat from "../protocols/OpenAiChat.ts"
+import { fetchModels, type ModelListSettings, type ReadEntry, readModels, wholeNumber } from "../protocols/OpenAiModels.ts"
+import type { TransportSettings } from "../protocols/Transport.ts"
+import { finite, isRecord, list, record, string, text, type WireRecord } from "../protocols/Wire.ts"
+
+export interface OpenRouterSettings extends TransportSettings {
+  /** The name under which the provider is registered. Default: `router`. */
+  readonly id?: string
+  /** May be absent where every customer brings his own. */
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly baseUrl?: string
+  /** Shown in the vendor's own statistics. */
+  readonly site?: { readonly url: string; readonly title: string }
+  readonly headers?: { readonly [name: string]: string }
+  /** What the host knows of single models; beats the vendor's list. */
+  readonly models?: { readonly [name: string]: Partial<ModelInfo> }
+  /** Models that choose another model, each with the plugin that takes its restrictions. */
+  readonly automaticModels?: { readonly [model: string]: string }
+}
+
+export const provider = (settings: OpenRouterSettings = {}): Provider => {
+  const { site, automaticModels = automatic, ...rest } = settings
+  const full = {
+    ...rest,
+    id: settings.id ?? "router",
+    baseUrl: settings.baseUrl ?? "https://openrouter.ai/api/v1",
+    headers: {
+      ...settings.headers,
+      ...(site === undefined ? {} : { "http-referer": site.url, "x-openrouter-title": site.title })
+    }
+  }
+  return {
+    id: full.id,
+    chat: OpenAiChat.driver({ ...full, dialect: { ...dialect, extra: (request) => lowerRouting(request, automaticModels) } }),
+    describe: (model) => settings.models?.[model],
+    listModels: listAllModels(full, 0)
+  }
+}
+
+const automatic = { "openrouter/auto": "auto-router", "openrouter/auto-beta": "auto-beta-router" }
+
+// ------ request
+
+/** Body fields for `thinking`. A budget and an effort exclude each other; the budget says more. */
+export const lowerThinking = (request: ChatRequest): OpenAiChat.WireFields => {
+  const { thinking, info } = request
+  if (thinking === null || info.supportsThinking === false) return {}
+  if (thinking.budgetTokens === 0) return { reasoning: { effort: "none" } }
+  const budget = info.thinkingControls?.budget === false ? undefined : (thinking.maxTokens ?? thinking.budgetTokens)
+  const amount =
+    budget !== undefined ? { max_tokens: budget } : thinking.effort !== undefined ? { effort: thinking.effort } : { enabled: true }
+  return { reasoning: { ...amount, ...(thinking.excludeReasoning === true ? { exclude: true } : {}) } }
+}
+
+/** Body fields for `routing`. */
+export const lowerRouting = (
+  { model, routing }: ChatRequest,
+  automaticModels: { readonly [model: string]: string }
+): OpenAiChat.WireFields => {
+  if (routing === null) return {}
+  const upstreams = lowerUpstreams(routing)
+  const plugin = automaticModels[model]
+  const restrictions = plugin === undefined ? {} : lowerRestrictions(routing)
+  return {
+    ...(isEmpty(upstreams) ? {} : { provider: upstreams }),
+    ...(plugin === undefined || isEmpty(restrictions) ? {} : { plugins: [{ id: plugin, ...restrictions }] })
+  }
+}
+
+const lowerUpstreams = (routing: Routing): OpenAiChat.WireFields =>
+  given({
+    order: routing.providers,
+    ignore: routing.ignore,
+    allow_fallbacks: routing.allowFallbacks,
+    sort: routing.sort,
+    max_price: routing.maxPrice && given({ prompt: routing.maxPrice.prompt, completion: routing.maxPrice.completion })
+  })
+
+const lowerRestrictions = (routing: Routing): OpenAiChat.WireFields =>
+  given({
+    allowed_models: routing.allowedModels,
+    excluded_models: routing.excludedModels,
+    cost_tier: routing.costTier
+  })
+
+type Field = OpenAiChat.WireFields[string]
+
+/** The fields that say something: neither absent nor empty. */
+const given = (fields: { readonly [field: string]: Field | undefined }): OpenAiChat.WireFields =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([field, value]) => (value === undefined || isEmpty(value) ? [] : [[field, value] as const]))
+  )
+
+const isEmpty = (value: Field): boolean => typeof value === "object" && value !== null && Object.keys(value).length === 0
+
+const dialect: OpenAiChat.ChatDialect = {
+  ...OpenAiChat.plainDialect,
+  // The usage comes unasked, with the cost.
+  asksForUsage: false,
+  conversationField: "session_id",
+  parts: ["image", "pdf", "audio", "video"],
+  audioFormats: ["wav", "mp3", "aiff", "aac", "ogg", "flac", "m4a", "pcm16"],
+  fileUrls: true,
+  replayed: ["reasoning_details"],
+  thinking: lowerThinking,
+  requestIdHeader: "x-generation-id"
+}
+
+// ------ models
+
+const pageSize = 1000
+/** A list that does not end is cut here. */
+const maximumModels = 20_000
+
+const listAllModels = (settings: ModelListSettings, offset: number): Effect.Effect<ReadonlyArray<ModelInfo>, ModelError> =>
+  Effect.gen(function* () {
+    const body = yield* fetchModels(settings, `/models?output_modalities=all&limit=${pageSize}&offset=${offset}`)
+    const models = readModels(body, settings, readModel)
+    const isLast = list(record(body).data).length < pageSize || offset + pageSize >= maximumModels
+    return isLast ? models : [...models, ...(yield* listAllModels(settings, offset + pageSize))]
+  })
+
+export const readModel: ReadEntry = (entry) => {
+  const inputs = list(record(entry.architecture).input_modalities)
+  const outputs = list(record(entry.architecture).output_modalities)
+  const parameters = list(entry.supported_parameters)
+  const modelType = modelTypes.find(([modality]) => outputs.includes(modality))?.[1]
+  if (modelType === undefined) return null
+  return {
+    modelType,
+    displayName: text(entry.name) ?? null,
+    contextLimit: wholeNumber(entry.context_length),
+    maxOutputTokens: wholeNumber(record(entry.top_provider).max_completion_tokens),
+    supportsTools: parameters.includes("tools"),
+    supportsJsonOutput: parameters.includes("response_format"),
+    supportsThinking: parameters.includes("reasoning"),
+    supportsVision: inputs.includes("image"),
+    supportsPdfInput: inputs.includes("file"),
+    supportsAudioInput: inputs.includes("audio"),
+    supportsVideoInput: inputs.includes("video"),
+    supportsAudioOutput: outputs.includes("audio"),
+    thinkingControls: parameters.includes("reasoning") ? readThinkingControls(record(entry.reasoning)) : null,
+    inputCostPerMillionTokens: pricePerMillion(record(entry.pricing).prompt),
+    outputCostPerMillionTokens: pricePerMillion(record(entry.pricing).completion)
+  }
+}
+
+/** The first output that fits decides: a model that writes and paints is one to talk to. */
+const modelTypes: ReadonlyArray<readonly [modality: string, type: ModelType]> = [
+  ["text", "llm"],
+  ["embeddings", "embedding"],
+  ["image", "image"],
+  ["video", "video"],
+  ["speech", "tts"],
+  ["transcription", "stt"],
+  ["decisions", "system_one"]
+]
+
+const readThinkingControls = (reasoning: WireRecord): ModelInfo["thinkingControls"] => {
+  const efforts = list(reasoning.supported_efforts).flatMap((word) => string(word) ?? [])
+  return {
+    efforts: efforts.length > 0 ? efforts : ["low", "medium", "high", "max"],
+    budget: reasoning.supports_max_tokens !== false,
+    style: null
+  }
+}
+
+/** The wire has dollars for one token, as a decimal text; rounded, because a binary fraction would show in a catalogue. */
+const pricePerMillion = (price: unknown): number | null => {
+  const dollars = typeof price === "string" && price.trim() !== "" ? Number(price) : price
+  const known = finite(dollars)
+  return known === undefined || known < 0 ? null : Math.round(known * 1e12) / 1e6
+}
