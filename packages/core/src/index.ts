@@ -1,28 +1,107 @@
-export * from "./primitives/Ids.ts"
-export * from "./primitives/Page.ts"
-export * from "./primitives/Usage.ts"
-export * from "./primitives/StoreUnavailable.ts"
-export * from "./access/Principal.ts"
-export * from "./access/Keys.ts"
-export * from "./metering/Metering.ts"
-export * from "./tools/ToolDefinition.ts"
-export * from "./tools/ToolCall.ts"
-export * from "./tools/ToolRoundTrip.ts"
-export * from "./tools/HostedTool.ts"
-export * from "./models/ModelError.ts"
-export * from "./models/ModelInfo.ts"
-export * from "./models/ChatRequest.ts"
-export * from "./models/ChatEvent.ts"
-export * from "./models/ChatDriver.ts"
-export * from "./models/Provider.ts"
-export * from "./models/TokenCounter.ts"
-export * from "./models/ChatModel.ts"
-export * from "./access/ProviderKeys.ts"
-export * from "./threads/Thread.ts"
-export * from "./threads/Message.ts"
-export * from "./threads/ThreadStore.ts"
-export * from "./runs/Run.ts"
-export * from "./runs/RunStore.ts"
-export * from "./assistants/Assistant.ts"
-export * from "./assistants/AssistantStore.ts"
-export * from "./metering/UsageLedger.ts"
+/**
+ * The public API of Colloquy's kernel, room by room. `ARCHITECTURE.md` tells what each room is for.
+ */
+
+/** The kernel: every use case as one layer over the ports. */
+export * as Kernel from "./Kernel.ts"
+export type { Ports, Stores } from "./Kernel.ts"
+
+/** primitives: ids, pages, usage, and the one infrastructure fault. */
+export { AssistantId, IdSource, KeyId, MessageId, newId, OwnerId, RunId, ThreadId } from "./primitives/Ids.ts"
+export { firstPage, maximumLimit, maximumSkip, Page } from "./primitives/Page.ts"
+export { addUsage, noUsage, totalTokens, Usage } from "./primitives/Usage.ts"
+export { StoreUnavailable } from "./primitives/StoreUnavailable.ts"
+
+/** access: who asks, and the keys that say so. */
+export { Principal } from "./access/Principal.ts"
+export { InvalidKey, KeyNotFound, KeyRecord, Keys, KeyStore, type KeySummary, lookupLength } from "./access/Keys.ts"
+export { ProviderKeys, type ProviderKeysPort } from "./access/ProviderKeys.ts"
+
+/** metering: what a turn may cost, and what it did cost. */
+export { InsufficientCredit, Metering, type MeteringPort, type UsageReport } from "./metering/Metering.ts"
+export { UsageLedger, type UsageOfDay } from "./metering/UsageLedger.ts"
+
+/** tools: what a model may call, and who runs it. */
+export { ToolDefinition, ToolList, ToolName } from "./tools/ToolDefinition.ts"
+export { ToolCall, ToolOutput, ToolResult } from "./tools/ToolCall.ts"
+export { matchToolOutputs, ToolOutputProblem, ToolOutputsRejected } from "./tools/ToolRoundTrip.ts"
+export { type HostedCall, type HostedTool, HostedToolFailed, HostedTools, type OfferedIn } from "./tools/HostedTool.ts"
+
+/** models: what a provider implements, and how it is registered. */
+export type { ChatDriver } from "./models/ChatDriver.ts"
+export type { ChatEvent, FinishReason } from "./models/ChatEvent.ts"
+export { type ChatPolicy, converse, defaultChatPolicy, type Listener } from "./models/ChatModel.ts"
+export {
+  type ChatMessage,
+  type ChatRequest,
+  type ContentPart,
+  ProviderData,
+  Routing,
+  Thinking
+} from "./models/ChatRequest.ts"
+export { ModelError, ModelErrorReason } from "./models/ModelError.ts"
+export { describeModel, ModelInfo, ModelType } from "./models/ModelInfo.ts"
+export {
+  type Provider,
+  ProviderNotFound,
+  Providers,
+  type ProvidersOptions,
+  type ResolvedModel
+} from "./models/Provider.ts"
+export { estimateTokens, TokenCounter, type TokenCounterPort } from "./models/TokenCounter.ts"
+
+/** threads: conversations and their messages. */
+export { Metadata, Thread, ThreadNotFound } from "./threads/Thread.ts"
+export { type History, Message, MessageStatus, NewMessage, Step } from "./threads/Message.ts"
+export { ThreadStore } from "./threads/ThreadStore.ts"
+export { type ThreadListing, Threads, type ThreadWithMessages } from "./threads/Threads.ts"
+
+/** runs: the work on one message, its states, and the port that protects them. */
+export { canMove, isAtRest, isEnded, Run, RunFault, RunNotFound, RunStatus, transitions } from "./runs/Run.ts"
+export {
+  type ActivateOutcome,
+  type Begin,
+  type BeginOutcome,
+  type Continue,
+  type ContinueOutcome,
+  type IdempotencyKey,
+  type Lease,
+  type LogEvent,
+  type NewRun,
+  type Repeated,
+  type RunSignal,
+  RunStore,
+  type Settlement,
+  type Started
+} from "./runs/RunStore.ts"
+
+/** assistants: agents configured once. */
+export { Assistant, AssistantName, AssistantNotFound, type AssistantPatch, EmbeddingModelFixed } from "./assistants/Assistant.ts"
+export { AssistantStore } from "./assistants/AssistantStore.ts"
+export {
+  Assistants,
+  type AssistantUpdate,
+  type CloneRequest,
+  DefaultEmbedding,
+  type NewAssistant
+} from "./assistants/Assistants.ts"
+
+/** turns: how a message becomes an answer. */
+export { type RunReport, type StartError, Turns } from "./turns/Turns.ts"
+export type { StartedTurn } from "./turns/StartedTurn.ts"
+export type { SubmitError } from "./turns/ToolOutputs.ts"
+export type { BusyPolicy, ToolOutputsRequest, TurnRequest } from "./turns/TurnRequest.ts"
+export { type ContextUsage, isTerminal, type TerminalEvent, type TurnEvent } from "./turns/TurnEvent.ts"
+export { foldReply, type ReplyPlace, type TurnReply } from "./turns/TurnReply.ts"
+export { IgnoredOption, TurnPlan } from "./turns/TurnPlan.ts"
+export { Explanation } from "./turns/PromptAssembly.ts"
+export { defaultTurnSettings, TurnSettings } from "./turns/TurnSettings.ts"
+export {
+  ContextTooLong,
+  EmptyMessage,
+  IdempotencyConflict,
+  NothingPending,
+  ShuttingDown,
+  ThreadBusy,
+  ToolNameTaken
+} from "./turns/TurnErrors.ts"

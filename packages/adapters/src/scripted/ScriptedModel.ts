@@ -1,0 +1,212 @@
+/**
+ * A chat model that follows a script: the test kit for conversations, without a network and without chance. A call that the script does
+ * not have, a step that is never asked for, and a check that throws fail the test when its scope closes.
+ */
+import {
+  type ChatDriver,
+  type ChatEvent,
+  type ChatRequest,
+  ModelError,
+  type ModelInfo,
+  noUsage,
+  type Provider,
+  Providers
+} from "@colloquy/core"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { Beat, ScriptStep } from "./Script.ts"
+
+export interface ScriptedOptions {
+  /** The provider's id; the default model is `<id>-model`. */
+  readonly id?: string
+  /** What is known of the model, such as its `contextLimit`. */
+  readonly info?: Partial<ModelInfo>
+}
+
+export class ScriptedModel extends Context.Service<
+  ScriptedModel,
+  {
+    readonly provider: Provider
+    /** Everything that the model was asked, in order. */
+    readonly requests: ReadonlyArray<ChatRequest>
+    /** How many calls were interrupted before they were played to the end. */
+    readonly interrupted: () => number
+    /** Adds steps to the end of the script. */
+    readonly append: (...steps: ReadonlyArray<ScriptStep>) => void
+    /** Completes when the model has come to the pause. */
+    readonly reached: (name?: string) => Effect.Effect<void>
+    /** Lets the model go on from the pause, now or when it comes to it. */
+    readonly release: (name?: string) => Effect.Effect<void>
+  }
+>()("@colloquy/adapters/scripted/ScriptedModel") {
+  /** A scripted model as the only provider of a kernel. */
+  static readonly layer = (
+    steps: ReadonlyArray<ScriptStep>,
+    options: ScriptedOptions = {}
+  ): Layer.Layer<ScriptedModel | Providers> =>
+    Layer.unwrap(
+      Effect.map(make(steps, options), (model) =>
+        Layer.merge(
+          Layer.succeed(ScriptedModel, model),
+          Providers.layer({
+            providers: [model.provider],
+            defaults: { provider: model.provider.id, model: `${model.provider.id}-model` }
+          })
+        )
+      )
+    )
+}
+
+export const make = (
+  steps: ReadonlyArray<ScriptStep>,
+  options: ScriptedOptions = {}
+): Effect.Effect<typeof ScriptedModel.Service, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const id = options.id ?? "scripted"
+    const script = steps.map(toBeats)
+    const requests: Array<ChatRequest> = []
+    const complaints: Array<string> = []
+    const gates = new Map<string, { readonly reached: Deferred.Deferred<void>; readonly released: Deferred.Deferred<void> }>()
+    let interrupted = 0
+
+    const gate = (name: string) => {
+      const known = gates.get(name) ?? { reached: Deferred.makeUnsafe<void>(), released: Deferred.makeUnsafe<void>() }
+      gates.set(name, known)
+      return known
+    }
+    const complain = (text: string): Stream.Stream<never> => {
+      complaints.push(text)
+      return Stream.die(new Error(text))
+    }
+
+    const chat: ChatDriver = (request) =>
+      Stream.suspend(() => {
+        const beats = script[requests.length]
+        requests.push(request)
+        if (beats === undefined) return complain(`The script has no step ${requests.length}: the model was called once too often.`)
+        const play = new Play(request, requests.length)
+        const parts = [...beats, theEnd].map((beat) => Stream.suspend(() => play.beat(beat, gate, complain)))
+        return parts.reduce((all, part) => Stream.concat(all, part), Stream.empty as Stream.Stream<ChatEvent, ModelError>)
+      }).pipe(
+        Stream.onExit((exit) =>
+          Effect.sync(() => {
+            if (exit._tag === "Failure" && exit.cause.reasons.some((reason) => reason._tag === "Interrupt")) interrupted++
+          })
+        )
+      )
+
+    yield* Effect.addFinalizer(() => {
+      if (requests.length < script.length) {
+        complaints.push(`The script has ${script.length} steps, but the model was called ${requests.length} times.`)
+      }
+      return complaints.length === 0 ? Effect.void : Effect.die(new Error(complaints.join("\n")))
+    })
+
+    return {
+      provider: { id, chat, describe: () => options.info },
+      requests,
+      interrupted: () => interrupted,
+      append: (...more) => {
+        script.push(...more.map(toBeats))
+      },
+      reached: (name = "pause") => Deferred.await(gate(name).reached),
+      release: (name = "pause") => Effect.asVoid(Deferred.succeed(gate(name).released, undefined))
+    }
+  })
+
+const toBeats = (step: ScriptStep): ReadonlyArray<Beat> => ("_tag" in step ? [step] : step)
+
+/** What a step comes to when the script does not end it otherwise. */
+const theEnd: Beat = { _tag: "Finish", reason: "stop", model: null }
+
+type Gate = (name: string) => {
+  readonly reached: Deferred.Deferred<void>
+  readonly released: Deferred.Deferred<void>
+}
+
+/** Plays one step: keeps what the beats before have said, for the usage and the end. */
+class Play {
+  private readonly request: ChatRequest
+  private readonly step: number
+  private deltas = 0
+  private calls = 0
+  private usage: ChatEvent | null = null
+  private data: Extract<Beat, { _tag: "ProviderData" }>["data"] | null = null
+  private over = false
+
+  constructor(request: ChatRequest, step: number) {
+    this.request = request
+    this.step = step
+  }
+
+  beat(beat: Beat, gate: Gate, complain: (text: string) => Stream.Stream<never>): Stream.Stream<ChatEvent, ModelError> {
+    if (this.over) return Stream.empty
+    switch (beat._tag) {
+      case "Text":
+      case "Reasoning":
+        this.deltas += beat.deltas.length
+        return Stream.fromIterable(beat.deltas.map((text) => ({ _tag: `${beat._tag}Delta` as const, text })))
+      case "ToolCall":
+        return Stream.fromIterable(this.callEvents(beat))
+      case "Usage":
+        this.usage = { _tag: "Usage", usage: { ...noUsage, ...beat.usage } }
+        return Stream.empty
+      case "ProviderData":
+        this.data = beat.data
+        return Stream.empty
+      case "Finish":
+        this.over = true
+        return Stream.fromIterable(this.endEvents(beat))
+      case "Fail":
+        this.over = true
+        return Stream.fail(this.failure(beat))
+      case "Cut":
+        this.over = true
+        return Stream.empty
+      case "Silence":
+        return Stream.never
+      case "Pause": {
+        const { reached, released } = gate(beat.name)
+        return Stream.fromEffectDrain(Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(released)))
+      }
+      case "Expect":
+        try {
+          beat.check(this.request)
+          return Stream.empty
+        } catch (error) {
+          return complain(`A check of step ${this.step} failed: ${String(error)}`)
+        }
+    }
+  }
+
+  private callEvents(beat: Extract<Beat, { _tag: "ToolCall" }>): ReadonlyArray<ChatEvent> {
+    this.calls++
+    const id = beat.id ?? `call_${this.step}_${this.calls}`
+    return [
+      { _tag: "ToolCallStart", id, name: beat.name },
+      { _tag: "ToolCallDelta", id, arguments: beat.arguments },
+      { _tag: "ToolCallReady", call: { id, name: beat.name, arguments: beat.arguments === "" ? "{}" : beat.arguments } }
+    ]
+  }
+
+  private endEvents(beat: Extract<Beat, { _tag: "Finish" }>): ReadonlyArray<ChatEvent> {
+    const reason = beat.reason === "stop" && this.calls > 0 ? "tool_calls" : beat.reason
+    return [
+      this.usage ?? { _tag: "Usage", usage: { ...noUsage, inputTokens: 10, outputTokens: this.deltas } },
+      { _tag: "Finished", reason, model: beat.model, providerData: this.data }
+    ]
+  }
+
+  private failure(beat: Extract<Beat, { _tag: "Fail" }>): ModelError {
+    return new ModelError({
+      reason: beat.reason,
+      provider: this.request.provider,
+      model: this.request.model,
+      ...(beat.retryAfterMillis === null ? {} : { retryAfterMillis: beat.retryAfterMillis })
+    })
+  }
+}

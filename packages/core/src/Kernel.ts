@@ -1,0 +1,38 @@
+/**
+ * All use cases as one Layer over the ports. A host provides the storage ports (one adapter gives them all) and its `Providers`, and gets
+ * the use cases; everything else has a default that can be replaced by providing the reference of that name.
+ *
+ * | reference | what it sets |
+ * |---|---|
+ * | `HostedTools` | the host's own tools that run on the server |
+ * | `Metering` | credit and billing |
+ * | `ProviderKeys` | customers' own keys for providers |
+ * | `TokenCounter` | how tokens are counted |
+ * | `TurnSettings` | policies, timeouts and limits of turns |
+ * | `DefaultEmbedding` | what new assistants embed with |
+ */
+import * as Layer from "effect/Layer"
+import { Keys, type KeyStore } from "./access/Keys.ts"
+import { Assistants } from "./assistants/Assistants.ts"
+import type { AssistantStore } from "./assistants/AssistantStore.ts"
+import type { UsageLedger } from "./metering/UsageLedger.ts"
+import type { Providers } from "./models/Provider.ts"
+import type { RunStore } from "./runs/RunStore.ts"
+import { Threads } from "./threads/Threads.ts"
+import type { ThreadStore } from "./threads/ThreadStore.ts"
+import { Turns } from "./turns/Turns.ts"
+
+/** Everything that a storage adapter provides. */
+export type Stores = AssistantStore | ThreadStore | RunStore | KeyStore | UsageLedger
+
+/** What a host must provide. */
+export type Ports = Stores | Providers
+
+/** What a host gets. */
+export type Kernel = Assistants | Threads | Turns | Keys
+
+export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
+  Assistants.layer.pipe(Layer.provideMerge(Threads.layer)),
+  Turns.layer,
+  Keys.layer
+)

@@ -1,0 +1,41 @@
+/**
+ * How a contract's sentence becomes a test: run on behalf of an owner of its own, over the layer of the suite. What a contract file sees
+ * of the test runner is this and `assert`.
+ */
+import type { Vitest } from "@effect/vitest"
+import type * as Effect from "effect/Effect"
+import type { KeyStore } from "../access/Keys.ts"
+import type { Principal } from "../access/Principal.ts"
+import type { AssistantStore } from "../assistants/AssistantStore.ts"
+import type { UsageLedger } from "../metering/UsageLedger.ts"
+import type { RunStore } from "../runs/RunStore.ts"
+import type { ThreadStore } from "../threads/ThreadStore.ts"
+import { asNewOwner } from "./Samples.ts"
+
+/** The storage ports, which one adapter implements together: a run writes what the others read. */
+export type Stores = AssistantStore | KeyStore | RunStore | ThreadStore | UsageLedger
+
+export interface Capabilities {
+  /** The store's own clock is Effect's `Clock`, so that a test may move it. Without it, what needs days to pass is not tested. */
+  readonly testClock: boolean
+  /** The store tells of changes. Without it, `signals` stays silent. */
+  readonly signals: boolean
+}
+
+type Sentence = (title: string, effect: Effect.Effect<void, unknown, Stores | Principal>) => void
+
+export interface ContractTest {
+  (...sentence: Parameters<Sentence>): void
+  /** A sentence about stores with this capability only. */
+  readonly withCapability: (capability: keyof Capabilities) => Sentence
+}
+
+export const contractTest = (it: Vitest.MethodsNonLive<Stores>, capabilities: Capabilities): ContractTest => {
+  const runIf =
+    (condition: boolean): Sentence =>
+    (title, effect) =>
+      it.effect.runIf(condition)(title, () => asNewOwner(effect))
+  return Object.assign(runIf(true), {
+    withCapability: (capability: keyof Capabilities) => runIf(capabilities[capability])
+  })
+}

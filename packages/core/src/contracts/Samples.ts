@@ -1,0 +1,214 @@
+/**
+ * Small builders of valid records, for the contract suites, the tests of adapters and those of the kernel. Ids are fresh, so that
+ * tests share a database without seeing each other; every field can be given.
+ *
+ * The events of leg n have the sequences from 10n + 1 to 10n + 9.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { KeyRecord } from "../access/Keys.ts"
+import { Principal } from "../access/Principal.ts"
+import type { Assistant } from "../assistants/Assistant.ts"
+import { AssistantId, KeyId, MessageId, newId, OwnerId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { noUsage, type Usage } from "../primitives/Usage.ts"
+import type { Begin, Continue, LogEvent, NewRun, Settlement } from "../runs/RunStore.ts"
+import type { NewMessage } from "../threads/Message.ts"
+import type { Thread } from "../threads/Thread.ts"
+import type { ToolResult } from "../tools/ToolCall.ts"
+
+/** A fixed day, so many seconds after noon. */
+export const moment = (second: number): Date => new Date(Date.UTC(2026, 0, 31, 12, 0, second))
+
+export const newOwner: Effect.Effect<OwnerId> = newId(OwnerId)
+
+/** Runs an effect on behalf of an owner whom nobody else knows. */
+export const asNewOwner = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, Principal>> =>
+  Effect.flatMap(newOwner, (ownerId) => Principal.provide(ownerId)(self))
+
+/** JSON that stores like to bend: characters of every plane, deep nesting, empty containers, numbers at the edges. */
+export const awkwardJson: Schema.JsonObject = {
+  unicode: "Grüße, 你好, שלום, e\u0301, \u2028, \\ \" ' \t\n",
+  emoji: "👩‍👩‍👧‍👦🏳️‍🌈",
+  "a key with 'quotes', 🔑 and a $": "$1 ?? %s :name",
+  "": "the empty key",
+  nothing: null,
+  empty: {},
+  list: [],
+  mixed: [1, "1", true, null, [], [[]], {}],
+  text: "{\"json\": \"inside a string\"}",
+  zero: 0,
+  numbers: [-1, 1.5, 0.1 + 0.2, 1e-7, 1e21, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER],
+  deep: Array.from({ length: 64 }).reduce<Schema.Json>((inner) => ({ inner: [inner] }), "bottom")
+}
+
+/** A megabyte of text that does not compress to nothing. */
+export const longText = Array.from({ length: 1 << 17 }, (_, index) => `${(index * 2654435761) % 9999999} `.slice(0, 8)).join("")
+
+export const sampleAssistant = (fields: Partial<Assistant> = {}): Effect.Effect<Assistant> =>
+  Effect.map(newId(AssistantId), (id) => ({
+    id,
+    name: "An assistant",
+    description: null,
+    systemPrompt: null,
+    provider: null,
+    model: null,
+    tools: null,
+    searchLimit: 10,
+    embedding: { provider: null, model: null, dimensions: 1536 },
+    factExtractionPrompt: null,
+    memoryUpdatePrompt: null,
+    metadata: null,
+    createdAt: moment(0),
+    updatedAt: moment(0),
+    ...fields
+  }))
+
+export const sampleThread = (assistantId: AssistantId, fields: Partial<Thread> = {}): Effect.Effect<Thread> =>
+  Effect.map(newId(ThreadId), (id) => ({
+    id,
+    assistantId,
+    metadata: null,
+    createdAt: moment(0),
+    updatedAt: moment(0),
+    ...fields
+  }))
+
+export const sampleKey = (ownerId: OwnerId, fields: Partial<KeyRecord> = {}): Effect.Effect<KeyRecord> =>
+  Effect.gen(function* () {
+    const id = yield* newId(KeyId)
+    const hash = yield* randomHash
+    return { id, ownerId, name: "A key", hash, createdAt: moment(0), revokedAt: null, ...fields }
+  })
+
+/** In the form of a SHA-256; its beginning is random too. */
+const randomHash = Effect.sync(() => {
+  const half = () => globalThis.crypto.randomUUID().replaceAll("-", "")
+  return half() + half()
+})
+
+export interface SampleEvent extends LogEvent {
+  readonly data: Schema.Json
+}
+
+export const sampleEvent = (sequence: number, data: Schema.Json = `event ${sequence}`): SampleEvent => ({
+  _tag: "Sample",
+  sequence,
+  data
+})
+
+export const sampleUsage = (inputTokens: number, outputTokens: number, costUsd: number | null = null): Usage => ({
+  ...noUsage,
+  inputTokens,
+  outputTokens,
+  costUsd
+})
+
+export interface BeginFields extends Partial<Omit<Begin, "run" | "message">> {
+  readonly run?: Partial<NewRun>
+  readonly message?: Partial<NewMessage>
+}
+
+/** A request to start a run with a message of ten tokens; it has all the history, and does not expire during a test. */
+export const sampleBegin = (threadId: ThreadId, fields: BeginFields = {}): Effect.Effect<Begin> =>
+  Effect.gen(function* () {
+    const { message, run, ...rest } = fields
+    const runId = yield* newId(RunId)
+    const answerId = yield* newId(MessageId)
+    const base = yield* sampleMessage("user", threadId, runId)
+    return {
+      run: {
+        id: runId,
+        threadId,
+        answerId,
+        stream: false,
+        provider: "sample-provider",
+        model: "sample-model",
+        plan: {},
+        createdAt: moment(1),
+        ...run
+      },
+      message: { ...base, ...message },
+      events: [sampleEvent(1)],
+      mode: "enqueue",
+      maxQueued: 100,
+      lease: Duration.hours(1),
+      historyTokens: 1_000_000,
+      idempotency: null,
+      ...rest
+    }
+  })
+
+const sampleMessage = (role: NewMessage["role"], threadId: ThreadId, runId: RunId): Effect.Effect<NewMessage> =>
+  Effect.map(newId(MessageId), (id) => ({
+    id,
+    threadId,
+    runId,
+    role,
+    content: `Said by the ${role}`,
+    status: "COMPLETED",
+    toolCalls: [],
+    toolResults: [],
+    steps: [],
+    provider: null,
+    model: null,
+    usage: null,
+    metadata: null,
+    tokens: 10,
+    createdAt: moment(1)
+  }))
+
+/** The leg of a run that somebody works on, or that waits for its client. */
+export interface Leg {
+  readonly runId: RunId
+  readonly threadId: ThreadId
+  readonly answerId: MessageId
+  readonly leg: number
+}
+
+export interface SettlementFields extends Partial<Omit<Settlement, "answer">> {
+  readonly answer?: Partial<NewMessage>
+}
+
+/** The end of a leg, COMPLETED unless told otherwise, with an answer of ten tokens. */
+export const sampleSettlement = (leg: Leg, fields: SettlementFields = {}): Effect.Effect<Settlement> =>
+  Effect.map(sampleMessage("assistant", leg.threadId, leg.runId), (base) => {
+    const { answer, ...rest } = fields
+    const status = fields.status ?? "COMPLETED"
+    return {
+      status,
+      events: [sampleEvent(leg.leg * 10 + 9)],
+      answer: { ...base, id: leg.answerId, status, ...answer },
+      usage: noUsage,
+      model: "sample-model",
+      fault: null,
+      explanation: null,
+      ...rest
+    }
+  })
+
+export const sampleCall = { id: "call_1", name: "look_up", arguments: "{\"q\": \"tea\"}" }
+
+export const sampleResult: ToolResult = {
+  toolCallId: sampleCall.id,
+  toolName: sampleCall.name,
+  output: "Tea is a drink.",
+  hosted: false
+}
+
+/** Outputs for the calls of a leg, five tokens of them. */
+export const sampleContinue = (leg: Leg, fields: Partial<Continue> = {}): Effect.Effect<Continue> =>
+  Effect.map(newId(MessageId), (answerId) => ({
+    runId: leg.runId,
+    messageId: leg.answerId,
+    results: [sampleResult],
+    tokens: 5,
+    answerId,
+    stream: false,
+    plan: {},
+    events: [sampleEvent((leg.leg + 1) * 10 + 1)],
+    lease: Duration.hours(1),
+    historyTokens: 1_000_000,
+    idempotency: null,
+    ...fields
+  }))

@@ -1,0 +1,338 @@
+/** What `ThreadStore` promises. Messages come into a thread by runs, so the tests run some. */
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { AssistantId, newId, ThreadId } from "../primitives/Ids.ts"
+import { firstPage } from "../primitives/Page.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import type { NewMessage } from "../threads/Message.ts"
+import type { Thread } from "../threads/Thread.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
+import type { ContractTest } from "./ContractTest.ts"
+import { asNewOwner, awkwardJson, longText, moment, sampleEvent, sampleThread } from "./Samples.ts"
+import {
+  anHour,
+  continueTurn,
+  openThread,
+  openThreadOf,
+  queueTurn,
+  settleTurn,
+  startTurn,
+  storedMessages,
+  waitingTurn
+} from "./Scenes.ts"
+
+export const threadStoreContract = (test: ContractTest): void => {
+  test(
+    "MUST give back what was inserted, equal in every field",
+    Effect.gen(function* () {
+      const { assistantId } = yield* openThread
+      const rich = yield* insertThread(assistantId, {
+        metadata: awkwardJson,
+        createdAt: new Date("2026-01-31T23:59:59.999Z"),
+        updatedAt: moment(3)
+      })
+      const empty = yield* insertThread(assistantId, { metadata: {} })
+      const store = yield* ThreadStore
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(rich.id)), rich)
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(empty.id)), empty)
+    })
+  )
+
+  test(
+    "MUST answer false, and store nothing, when the principal has no such assistant",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const theirs = yield* asNewOwner(openThread)
+      for (const assistantId of [theirs.assistantId, yield* newId(AssistantId)]) {
+        const thread = yield* sampleThread(assistantId)
+        assert.isFalse(yield* store.insert(thread))
+        assert.isTrue(Option.isNone(yield* store.get(thread.id)))
+      }
+      assert.deepStrictEqual(yield* store.list(firstPage), [])
+    })
+  )
+
+  test(
+    "MUST answer none for an id that is unknown or another owner's, without a difference",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const { id } = yield* asNewOwner(openThread)
+      assert.deepStrictEqual(yield* store.get(id), yield* store.get(yield* newId(ThreadId)))
+      assert.isTrue(Option.isNone(yield* store.get(id)))
+    })
+  )
+
+  test(
+    "MUST list the oldest first, whatever the order of insertion",
+    Effect.gen(function* () {
+      const middle = yield* openThread
+      const { assistantId } = middle
+      const newest = yield* insertThread(assistantId, { createdAt: moment(3) })
+      const oldest = yield* insertThread(assistantId, { createdAt: moment(-3) })
+      assert.deepStrictEqual(yield* (yield* ThreadStore).list(firstPage), [oldest, middle, newest])
+    })
+  )
+
+  test(
+    "MUST list every thread once when pages follow each other, those of one moment too",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const { assistantId } = yield* openThread
+      yield* Effect.all(Array.from({ length: 6 }, () => openThreadOf(assistantId)))
+      const pages = yield* Effect.forEach([0, 3, 6, 9], (skip) => store.list({ skip, limit: 3 }, assistantId))
+      assert.deepStrictEqual(pages.map((page) => page.length), [3, 3, 1, 0])
+      assert.strictEqual(new Set(pages.flat().map(({ id }) => id)).size, 7)
+      assert.deepStrictEqual(pages.flat(), yield* store.list(firstPage))
+    })
+  )
+
+  test(
+    "MUST list the threads of one assistant when it is given",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const [one, other] = [yield* openThread, yield* openThread]
+      assert.deepStrictEqual(yield* store.list(firstPage, one.assistantId), [one])
+      assert.deepStrictEqual(yield* store.list(firstPage, other.assistantId), [other])
+      assert.deepStrictEqual(yield* store.list(firstPage, yield* newId(AssistantId)), [])
+    })
+  )
+
+  test(
+    "MUST NOT list another owner's threads",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const theirs = yield* asNewOwner(openThread)
+      const mine = yield* openThread
+      assert.deepStrictEqual(yield* store.list(firstPage), [mine])
+      assert.deepStrictEqual(yield* store.list(firstPage, theirs.assistantId), [])
+    })
+  )
+
+  test(
+    "MUST give all messages of a thread by sequence, from 1 and without gaps",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      yield* settleTurn(yield* startTurn(id))
+      yield* settleTurn(yield* continueTurn(yield* waitingTurn(id)))
+      const messages = yield* storedMessages(id)
+      assert.deepStrictEqual(messages.map(({ sequence }) => sequence), [1, 2, 3, 4, 5])
+      assert.deepStrictEqual(
+        messages.map(({ role }) => role),
+        ["user", "assistant", "user", "assistant", "assistant"]
+      )
+    })
+  )
+
+  test(
+    "MUST give more messages than a page of anything else has",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const rounds = Array.from({ length: 130 }, (_, round) => `${round}`)
+      yield* Effect.forEach(rounds, (content) =>
+        Effect.flatMap(startTurn(id, { message: { content } }), (turn) => settleTurn(turn, { answer: { content } }))
+      )
+      const messages = yield* storedMessages(id)
+      assert.deepStrictEqual(messages.map(({ content }) => content), rounds.flatMap((round) => [round, round]))
+    })
+  )
+
+  test(
+    "MUST group messages by thread, in the order in which the threads are given",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const [a, b, empty] = [yield* openThread, yield* openThread, yield* openThread]
+      for (const { id } of [a, b, a]) yield* settleTurn(yield* startTurn(id))
+      const owners = Effect.fnUntraced(function* (ids: ReadonlyArray<ThreadId>) {
+        return (yield* store.messages(ids)).map(({ threadId }) => threadId)
+      })
+      assert.deepStrictEqual(yield* owners([b.id, empty.id, a.id]), [b.id, b.id, a.id, a.id, a.id, a.id])
+      assert.deepStrictEqual(yield* owners([a.id, b.id]), [a.id, a.id, a.id, a.id, b.id, b.id])
+      assert.deepStrictEqual(yield* owners([]), [])
+    })
+  )
+
+  test(
+    "MUST give nothing for threads that are unknown or another owner's",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const theirs = yield* asNewOwner(Effect.tap(openThread, ({ id }) => startTurn(id)))
+      const mine = yield* openThread
+      const turn = yield* startTurn(mine.id)
+      const given = yield* store.messages([theirs.id, mine.id, yield* newId(ThreadId)])
+      assert.deepStrictEqual(given.map(({ id }) => id), [turn.begin.message.id, turn.answerId])
+    })
+  )
+
+  test(
+    "MUST give every field of a message back equal",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const turn = yield* startTurn(id, { message: { content: longText, metadata: awkwardJson, tokens: 0 } })
+      const answer = { ...everyField, id: turn.answerId, threadId: id, runId: turn.runId }
+      yield* settleTurn(turn, { answer })
+      assert.deepStrictEqual(yield* storedMessages(id), [
+        { ...turn.begin.message, sequence: 1 },
+        { ...answer, sequence: 2 }
+      ])
+    })
+  )
+
+  test(
+    "MUST keep no content and empty content apart",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const turn = yield* startTurn(id, { message: { content: "", metadata: {} } })
+      yield* settleTurn(turn, { answer: { content: null, metadata: null } })
+      const messages = yield* storedMessages(id)
+      assert.deepStrictEqual(messages.map(({ content, metadata }) => [content, metadata]), [["", {}], [null, null]])
+    })
+  )
+
+  test(
+    "MUST show the answer of a run in progress last, as an empty message one above the last",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      yield* settleTurn(yield* startTurn(id))
+      const turn = yield* startTurn(id)
+      const shown = yield* storedMessages(id)
+      assert.deepStrictEqual(shown.map(({ sequence }) => sequence), [1, 2, 3, 4])
+      assert.deepInclude(shown[3], {
+        id: turn.answerId,
+        threadId: id,
+        runId: turn.runId,
+        role: "assistant",
+        status: "IN_PROGRESS",
+        content: null,
+        toolCalls: []
+      })
+      yield* settleTurn(turn)
+      const settled = yield* storedMessages(id)
+      assert.deepStrictEqual(settled.map((message) => message.id), shown.map((message) => message.id))
+      assert.deepInclude(settled[3], { status: "COMPLETED", sequence: 4 })
+    })
+  )
+
+  test(
+    "MUST show the answer of a later leg while it is in progress",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const waiting = yield* waitingTurn(id)
+      assert.strictEqual((yield* storedMessages(id)).length, 2)
+      const turn = yield* continueTurn(waiting)
+      const shown = yield* storedMessages(id)
+      assert.deepInclude(shown[2], { id: turn.answerId, status: "IN_PROGRESS", content: null, sequence: 3 })
+    })
+  )
+
+  test(
+    "MUST NOT show anything of a run that is queued",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const turn = yield* startTurn(id)
+      yield* queueTurn(id)
+      const shown = yield* storedMessages(id)
+      assert.deepStrictEqual(shown.map((message) => message.id), [turn.begin.message.id, turn.answerId])
+    })
+  )
+
+  test(
+    "MUST delete a thread with its messages, runs and logs, and nothing else",
+    Effect.gen(function* () {
+      const [threads, runs] = [yield* ThreadStore, yield* RunStore]
+      const { assistantId, id } = yield* openThread
+      const kept = yield* openThreadOf(assistantId)
+      const other = yield* startTurn(kept.id)
+      const ended = yield* startTurn(id)
+      yield* settleTurn(ended)
+      const waiting = yield* waitingTurn(id)
+
+      assert.isTrue(yield* threads.remove(id))
+
+      assert.isTrue(Option.isNone(yield* threads.get(id)))
+      assert.deepStrictEqual(yield* threads.list(firstPage), [kept])
+      assert.deepStrictEqual(yield* storedMessages(id), [])
+      assert.isTrue(Option.isNone(yield* runs.waitingOn(id)))
+      for (const { runId } of [ended, waiting]) {
+        assert.isTrue(Option.isNone(yield* runs.get(runId)))
+        assert.deepStrictEqual(yield* runs.messages(runId), [])
+        assert.deepStrictEqual(yield* runs.read(runId, 0), [])
+      }
+      assert.isTrue(yield* settleTurn(other))
+    })
+  )
+
+  test(
+    "MUST answer false when there is no thread to delete",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const { id } = yield* openThread
+      assert.isTrue(yield* store.remove(id))
+      assert.isFalse(yield* store.remove(id))
+      assert.isFalse(yield* store.remove(yield* newId(ThreadId)))
+    })
+  )
+
+  test(
+    "MUST NOT delete another owner's thread",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const thread = yield* openThread
+      assert.isFalse(yield* asNewOwner(store.remove(thread.id)))
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(thread.id)), thread)
+    })
+  )
+
+  test(
+    "MUST take the lease from runs that go on when their thread is deleted",
+    Effect.gen(function* () {
+      const [threads, runs] = [yield* ThreadStore, yield* RunStore]
+      const { id } = yield* openThread
+      const turn = yield* startTurn(id)
+      const queued = yield* queueTurn(id)
+      yield* threads.remove(id)
+      assert.isFalse(yield* runs.append(turn.lease, [sampleEvent(2)]))
+      assert.isFalse(yield* settleTurn(turn))
+      assert.isFalse(yield* settleTurn(queued, { status: "CANCELLED" }))
+      assert.isFalse(yield* runs.withdraw(queued.lease))
+      assert.deepStrictEqual((yield* runs.renew([turn.lease, queued.lease], anHour)).lost, [turn.runId, queued.runId])
+    })
+  )
+}
+
+const everyField: Omit<NewMessage, "id" | "threadId" | "runId"> = {
+  role: "assistant",
+  content: longText,
+  status: "COMPLETED",
+  toolCalls: [{ id: "call_1", name: "look_up", arguments: "{ \"not\": \"parsed\",  \"twice\": 1, \"twice\": 2 " }],
+  toolResults: [{ toolCallId: "call_1", toolName: "look_up", output: "👩‍👩‍👧‍👦\n", hosted: false }],
+  steps: [
+    {
+      text: "First\n",
+      toolCalls: [{ id: "call_0", name: "search", arguments: "{}" }],
+      hostedResults: [{ toolCallId: "call_0", toolName: "search", output: "", hosted: true }],
+      providerData: { provider: "a-provider", data: awkwardJson }
+    },
+    { text: "", toolCalls: [], hostedResults: [], providerData: null }
+  ],
+  provider: "a-provider",
+  model: "a-model",
+  usage: {
+    inputTokens: 2_000_000_000,
+    outputTokens: 1,
+    cachedInputTokens: 2,
+    cacheWriteTokens: 3,
+    reasoningTokens: 4,
+    costUsd: 0.000_012_345_678,
+    estimated: true
+  },
+  metadata: awkwardJson,
+  tokens: 1_234_567,
+  createdAt: new Date("2026-01-31T23:59:59.999Z")
+}
+
+const insertThread = Effect.fnUntraced(function* (assistantId: AssistantId, fields: Partial<Thread>) {
+  const thread = yield* sampleThread(assistantId, fields)
+  assert.isTrue(yield* (yield* ThreadStore).insert(thread))
+  return thread
+})

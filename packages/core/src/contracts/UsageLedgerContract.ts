@@ -1,0 +1,141 @@
+/** What `UsageLedger` promises. Days are the store's own, so only a test that may move its clock can name them. */
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { UsageLedger, type UsageOfDay } from "../metering/UsageLedger.ts"
+import { firstPage } from "../primitives/Page.ts"
+import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
+import type { ContractTest } from "./ContractTest.ts"
+import { asNewOwner, sampleSettlement, sampleUsage } from "./Samples.ts"
+import { anHour, continueTurn, openThread, pauseTurn, settleTurn, startTurn } from "./Scenes.ts"
+
+export const usageLedgerContract = (test: ContractTest): void => {
+  test(
+    "MUST be empty for an owner who used nothing",
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* (yield* UsageLedger).recent(firstPage), { days: [], total: 0 })
+    })
+  )
+
+  test(
+    "MUST sum the settled legs, whatever their end, by model",
+    Effect.gen(function* () {
+      yield* use("model-a", sampleUsage(10, 1, 0.5))
+      yield* use("model-b", sampleUsage(20, 2))
+      const { id } = yield* openThread
+      const open = yield* pauseTurn(yield* startTurn(id), { model: "model-a", usage: sampleUsage(100, 10) })
+      yield* settleTurn(yield* continueTurn(open), {
+        status: "FAILED",
+        model: "model-a",
+        usage: { ...sampleUsage(1000, 100, 0.25), estimated: true }
+      })
+      const { days } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.deepStrictEqual(sumOf(days, "model-a"), { ...sampleUsage(1110, 111, 0.75), estimated: true })
+      assert.deepStrictEqual(sumOf(days, "model-b"), sampleUsage(20, 2))
+    })
+  )
+
+  test(
+    "MUST have one row for a day in UTC and a model, ordered by day, newest first, then by model",
+    Effect.gen(function* () {
+      for (const model of ["model-b", "model-c", "model-a", "model-b"]) yield* use(model, sampleUsage(1, 1))
+      const { days, total } = yield* (yield* UsageLedger).recent(firstPage)
+      for (const { date } of days) assert.match(date, /^\d{4}-\d\d-\d\d$/u)
+      assert.strictEqual(new Set(days.map(rowName)).size, days.length)
+      assert.strictEqual(total, days.length)
+      const sorted = days.toSorted((a, b) => (a.date === b.date ? order(a.model, b.model) : order(b.date, a.date)))
+      assert.deepStrictEqual(days, sorted)
+    })
+  )
+
+  test.withCapability("testClock")(
+    "MUST put a leg on the UTC day on which it was settled",
+    Effect.gen(function* () {
+      const ledger = yield* UsageLedger
+      const { id } = yield* openThread
+      yield* TestClock.setTime(Date.UTC(2026, 0, 30, 23, 59, 59, 999))
+      yield* use("model-b", sampleUsage(1, 0))
+      const over = yield* startTurn(id)
+      yield* TestClock.setTime(Date.UTC(2026, 0, 31))
+      yield* settleTurn(over, { model: "model-b", usage: sampleUsage(2, 0) })
+      yield* use("model-a", sampleUsage(4, 0))
+      const expected = [
+        { date: "2026-01-31", model: "model-a", usage: sampleUsage(4, 0) },
+        { date: "2026-01-31", model: "model-b", usage: sampleUsage(2, 0) },
+        { date: "2026-01-30", model: "model-b", usage: sampleUsage(1, 0) }
+      ]
+      assert.deepStrictEqual(yield* ledger.recent(firstPage), { days: expected, total: 3 })
+    })
+  )
+
+  test(
+    "MUST give the rows of one page, and count all",
+    Effect.gen(function* () {
+      const ledger = yield* UsageLedger
+      for (const model of ["model-a", "model-b", "model-c"]) yield* use(model, sampleUsage(1, 1))
+      const all = yield* ledger.recent(firstPage)
+      const second = yield* ledger.recent({ skip: 1, limit: 1 })
+      assert.deepStrictEqual(second, { days: all.days.slice(1, 2), total: all.total })
+      assert.deepStrictEqual(yield* ledger.recent({ skip: 10_000, limit: 1 }), { days: [], total: all.total })
+    })
+  )
+
+  test(
+    "MUST NOT count another owner's usage",
+    Effect.gen(function* () {
+      yield* asNewOwner(use("model-a", sampleUsage(1, 1)))
+      assert.deepStrictEqual(yield* (yield* UsageLedger).recent(firstPage), { days: [], total: 0 })
+    })
+  )
+
+  test(
+    "MUST count a settlement once, however often it is repeated",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const turn = yield* startTurn((yield* openThread).id)
+      const settlement = yield* sampleSettlement(turn, { model: "model-a", usage: sampleUsage(5, 5) })
+      assert.isTrue(yield* runs.settle(turn.lease, settlement))
+      assert.isTrue(yield* runs.settle(turn.lease, settlement))
+      const { days } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.deepStrictEqual(sumOf(days, "model-a"), sampleUsage(5, 5))
+    })
+  )
+
+  test(
+    "MUST NOT count a settlement under a lost lease",
+    Effect.gen(function* () {
+      const turn = yield* startTurn((yield* openThread).id)
+      yield* (yield* RunStore).takeOver(turn.runId, anHour, { onlyExpired: false })
+      assert.isFalse(yield* settleTurn(turn, { model: "model-a", usage: sampleUsage(5, 5) }))
+      assert.deepStrictEqual(yield* (yield* UsageLedger).recent(firstPage), { days: [], total: 0 })
+    })
+  )
+
+  test(
+    "MUST keep what was used when the thread and the assistant are deleted",
+    Effect.gen(function* () {
+      const thread = yield* openThread
+      yield* settleTurn(yield* startTurn(thread.id), { model: "model-a", usage: sampleUsage(5, 5) })
+      yield* (yield* ThreadStore).remove(thread.id)
+      yield* (yield* AssistantStore).remove(thread.assistantId)
+      const { days } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.deepStrictEqual(sumOf(days, "model-a"), sampleUsage(5, 5))
+    })
+  )
+}
+
+/** A whole turn on a thread of its own. */
+const use = Effect.fnUntraced(function* (model: string, usage: Usage) {
+  yield* settleTurn(yield* startTurn((yield* openThread).id), { model, usage })
+})
+
+/** Over all days, since a test may run at midnight. */
+const sumOf = (days: ReadonlyArray<UsageOfDay>, model: string): Usage =>
+  days.filter((row) => row.model === model).reduce((sum, row) => addUsage(sum, row.usage), noUsage)
+
+const rowName = ({ date, model }: UsageOfDay): string => `${date} ${model}`
+
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
