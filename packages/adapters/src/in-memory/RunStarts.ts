@@ -140,7 +140,10 @@ const supersede = (state: State, thread: ThreadRow, at: Date): void => {
 export const storePending = (row: RunRow, end = Number.POSITIVE_INFINITY): void => {
   if (row.pending === null) return
   place(row, row.pending.message)
-  record(row, row.pending.events.filter((event) => event.sequence < end))
+  record(
+    row,
+    row.pending.events.filter((event) => event.sequence < end)
+  )
   row.pending = null
 }
 

@@ -80,9 +80,7 @@ const isRepeated = (run: Run, { status }: Settlement): boolean =>
 const leases = (state: State): Pick<typeof RunStore.Service, "renew" | "expired" | "takeOver"> => ({
   renew: (held, duration) =>
     step((now) => {
-      const kept = held
-        .flatMap((lease) => leasedRun(state, lease.ownerId, lease) ?? [])
-        .filter(isActive)
+      const kept = held.flatMap((lease) => leasedRun(state, lease.ownerId, lease) ?? []).filter(isActive)
       for (const row of kept) row.expiresAt = now + Duration.toMillis(duration)
       const keptIds = new Set(kept.map((row) => row.run.id))
       return {

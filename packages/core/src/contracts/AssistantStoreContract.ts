@@ -84,8 +84,14 @@ export const assistantStoreContract = (test: ContractTest): void => {
       const store = yield* AssistantStore
       const all = yield* Effect.all(Array.from({ length: 7 }, () => insertAssistant()))
       const pages = yield* Effect.forEach([0, 2, 4, 6, 8], (skip) => store.list({ skip, limit: 2 }))
-      assert.deepStrictEqual(pages.map((page) => page.length), [2, 2, 2, 1, 0])
-      assert.sameMembers(pages.flat().map(({ id }) => id), all.map(({ id }) => id))
+      assert.deepStrictEqual(
+        pages.map((page) => page.length),
+        [2, 2, 2, 1, 0]
+      )
+      assert.sameMembers(
+        pages.flat().map(({ id }) => id),
+        all.map(({ id }) => id)
+      )
       assert.deepStrictEqual(pages.flat(), yield* store.list(firstPage))
     })
   )
@@ -97,7 +103,9 @@ export const assistantStoreContract = (test: ContractTest): void => {
       const names = ["Ada", "ada", "Ada ", "Ada Lovelace", "%", "A_a", "Ada"]
       yield* Effect.forEach(names, (name, second) => insertAssistant({ name, createdAt: moment(second) }))
       const named = (name: string) =>
-        Effect.map(store.list(firstPage, name), (found) => found.map(({ createdAt }) => names[createdAt.getUTCSeconds()]))
+        Effect.map(store.list(firstPage, name), (found) =>
+          found.map(({ createdAt }) => names[createdAt.getUTCSeconds()])
+        )
       assert.deepStrictEqual(yield* named("Ada"), ["Ada", "Ada"])
       assert.deepStrictEqual(yield* named("%"), ["%"])
       assert.deepStrictEqual(yield* named("A_a"), ["A_a"])

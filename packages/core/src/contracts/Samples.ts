@@ -36,14 +36,16 @@ export const awkwardJson: Schema.JsonObject = {
   empty: {},
   list: [],
   mixed: [1, "1", true, null, [], [[]], {}],
-  text: "{\"json\": \"inside a string\"}",
+  text: '{"json": "inside a string"}',
   zero: 0,
   numbers: [-1, 1.5, 0.1 + 0.2, 1e-7, 1e21, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER],
   deep: Array.from({ length: 64 }).reduce<Schema.Json>((inner) => ({ inner: [inner] }), "bottom")
 }
 
 /** A megabyte of text that does not compress to nothing. */
-export const longText = Array.from({ length: 1 << 17 }, (_, index) => `${(index * 2654435761) % 9999999} `.slice(0, 8)).join("")
+export const longText = Array.from({ length: 1 << 17 }, (_, index) =>
+  `${(index * 2654435761) % 9999999} `.slice(0, 8)
+).join("")
 
 export const sampleAssistant = (fields: Partial<Assistant> = {}): Effect.Effect<Assistant> =>
   Effect.map(newId(AssistantId), (id) => ({
@@ -187,7 +189,7 @@ export const sampleSettlement = (leg: Leg, fields: SettlementFields = {}): Effec
     }
   })
 
-export const sampleCall = { id: "call_1", name: "look_up", arguments: "{\"q\": \"tea\"}" }
+export const sampleCall = { id: "call_1", name: "look_up", arguments: '{"q": "tea"}' }
 
 export const sampleResult: ToolResult = {
   toolCallId: sampleCall.id,

@@ -9,7 +9,6 @@ import { AssistantStore } from "../assistants/AssistantStore.ts"
 import type { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { RunStore, type Begin, type Continue, type Lease, type Started } from "../runs/RunStore.ts"
 import type { History } from "../threads/Message.ts"
-import type { Thread } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import {
   sampleAssistant,
@@ -49,11 +48,14 @@ export const expectTag = <O extends { readonly _tag: string }, const T extends O
 
 /** How many outcomes have each tag: `{ Started: 1, Busy: 9 }`. */
 export const tally = (outcomes: ReadonlyArray<{ readonly _tag: string }>): Record<string, number> =>
-  Object.fromEntries(Map.groupBy(outcomes, ({ _tag }) => _tag).entries().map(([tag, those]) => [tag, those.length]))
+  Object.fromEntries([...Map.groupBy(outcomes, ({ _tag }) => _tag)].map(([tag, those]) => [tag, those.length]))
 
 /** Ten of them at the same time. */
 export const tenTimes = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<ReadonlyArray<A>, E, R> =>
-  Effect.all(Array.from({ length: 10 }, () => effect), { concurrency: "unbounded" })
+  Effect.all(
+    Array.from({ length: 10 }, () => effect),
+    { concurrency: "unbounded" }
+  )
 
 /** A lease that has expired when it is given. */
 export const noTime = Duration.zero

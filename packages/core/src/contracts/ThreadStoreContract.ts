@@ -81,7 +81,10 @@ export const threadStoreContract = (test: ContractTest): void => {
       const { assistantId } = yield* openThread
       yield* Effect.all(Array.from({ length: 6 }, () => openThreadOf(assistantId)))
       const pages = yield* Effect.forEach([0, 3, 6, 9], (skip) => store.list({ skip, limit: 3 }, assistantId))
-      assert.deepStrictEqual(pages.map((page) => page.length), [3, 3, 1, 0])
+      assert.deepStrictEqual(
+        pages.map((page) => page.length),
+        [3, 3, 1, 0]
+      )
       assert.strictEqual(new Set(pages.flat().map(({ id }) => id)).size, 7)
       assert.deepStrictEqual(pages.flat(), yield* store.list(firstPage))
     })
@@ -116,7 +119,10 @@ export const threadStoreContract = (test: ContractTest): void => {
       yield* settleTurn(yield* startTurn(id))
       yield* settleTurn(yield* continueTurn(yield* waitingTurn(id)))
       const messages = yield* storedMessages(id)
-      assert.deepStrictEqual(messages.map(({ sequence }) => sequence), [1, 2, 3, 4, 5])
+      assert.deepStrictEqual(
+        messages.map(({ sequence }) => sequence),
+        [1, 2, 3, 4, 5]
+      )
       assert.deepStrictEqual(
         messages.map(({ role }) => role),
         ["user", "assistant", "user", "assistant", "assistant"]
@@ -133,7 +139,10 @@ export const threadStoreContract = (test: ContractTest): void => {
         Effect.flatMap(startTurn(id, { message: { content } }), (turn) => settleTurn(turn, { answer: { content } }))
       )
       const messages = yield* storedMessages(id)
-      assert.deepStrictEqual(messages.map(({ content }) => content), rounds.flatMap((round) => [round, round]))
+      assert.deepStrictEqual(
+        messages.map(({ content }) => content),
+        rounds.flatMap((round) => [round, round])
+      )
     })
   )
 
@@ -160,7 +169,10 @@ export const threadStoreContract = (test: ContractTest): void => {
       const mine = yield* openThread
       const turn = yield* startTurn(mine.id)
       const given = yield* store.messages([theirs.id, mine.id, yield* newId(ThreadId)])
-      assert.deepStrictEqual(given.map(({ id }) => id), [turn.begin.message.id, turn.answerId])
+      assert.deepStrictEqual(
+        given.map(({ id }) => id),
+        [turn.begin.message.id, turn.answerId]
+      )
     })
   )
 
@@ -185,7 +197,13 @@ export const threadStoreContract = (test: ContractTest): void => {
       const turn = yield* startTurn(id, { message: { content: "", metadata: {} } })
       yield* settleTurn(turn, { answer: { content: null, metadata: null } })
       const messages = yield* storedMessages(id)
-      assert.deepStrictEqual(messages.map(({ content, metadata }) => [content, metadata]), [["", {}], [null, null]])
+      assert.deepStrictEqual(
+        messages.map(({ content, metadata }) => [content, metadata]),
+        [
+          ["", {}],
+          [null, null]
+        ]
+      )
     })
   )
 
@@ -196,7 +214,10 @@ export const threadStoreContract = (test: ContractTest): void => {
       yield* settleTurn(yield* startTurn(id))
       const turn = yield* startTurn(id)
       const shown = yield* storedMessages(id)
-      assert.deepStrictEqual(shown.map(({ sequence }) => sequence), [1, 2, 3, 4])
+      assert.deepStrictEqual(
+        shown.map(({ sequence }) => sequence),
+        [1, 2, 3, 4]
+      )
       assert.deepInclude(shown[3], {
         id: turn.answerId,
         threadId: id,
@@ -208,7 +229,10 @@ export const threadStoreContract = (test: ContractTest): void => {
       })
       yield* settleTurn(turn)
       const settled = yield* storedMessages(id)
-      assert.deepStrictEqual(settled.map((message) => message.id), shown.map((message) => message.id))
+      assert.deepStrictEqual(
+        settled.map((message) => message.id),
+        shown.map((message) => message.id)
+      )
       assert.deepInclude(settled[3], { status: "COMPLETED", sequence: 4 })
     })
   )
@@ -232,7 +256,10 @@ export const threadStoreContract = (test: ContractTest): void => {
       const turn = yield* startTurn(id)
       yield* queueTurn(id)
       const shown = yield* storedMessages(id)
-      assert.deepStrictEqual(shown.map((message) => message.id), [turn.begin.message.id, turn.answerId])
+      assert.deepStrictEqual(
+        shown.map((message) => message.id),
+        [turn.begin.message.id, turn.answerId]
+      )
     })
   )
 
@@ -304,7 +331,7 @@ const everyField: Omit<NewMessage, "id" | "threadId" | "runId"> = {
   role: "assistant",
   content: longText,
   status: "COMPLETED",
-  toolCalls: [{ id: "call_1", name: "look_up", arguments: "{ \"not\": \"parsed\",  \"twice\": 1, \"twice\": 2 " }],
+  toolCalls: [{ id: "call_1", name: "look_up", arguments: '{ "not": "parsed",  "twice": 1, "twice": 2 ' }],
   toolResults: [{ toolCallId: "call_1", toolName: "look_up", output: "👩‍👩‍👧‍👦\n", hosted: false }],
   steps: [
     {

@@ -1,0 +1,137 @@
+/**
+ * What `RunStore` promises. This is where a conversation is protected, so it has the most tests; they are grouped as the port is:
+ * beginning, queueing, the history, a leg and its log, tool outputs, leases. Here stand reading and the view of a stranger.
+ */
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { newId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import type { ContractTest } from "./ContractTest.ts"
+import { runBeginContract } from "./RunBeginContract.ts"
+import { runContinueContract } from "./RunContinueContract.ts"
+import { runHistoryContract } from "./RunHistoryContract.ts"
+import { runLeaseContract } from "./RunLeaseContract.ts"
+import { runLegContract } from "./RunLegContract.ts"
+import { runQueueContract } from "./RunQueueContract.ts"
+import { asNewOwner, moment, sampleBegin, sampleContinue, sampleSettlement } from "./Samples.ts"
+import {
+  anHour,
+  continueTurn,
+  openThread,
+  queueTurn,
+  settleTurn,
+  startTurn,
+  storedMessages,
+  storedRun,
+  waitingTurn,
+  type Turn
+} from "./Scenes.ts"
+
+export const runStoreContract = (test: ContractTest): void => {
+  describe("begin", () => runBeginContract(test))
+  describe("queue", () => runQueueContract(test))
+  describe("history", () => runHistoryContract(test))
+  describe("leg", () => runLegContract(test))
+  describe("continue", () => runContinueContract(test))
+  describe("lease", () => runLeaseContract(test))
+  describe("read", () => reading(test))
+}
+
+const reading = (test: ContractTest): void => {
+  test(
+    "MUST give the messages of one run, the user's first",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      yield* settleTurn(yield* startTurn(id))
+      const turn = yield* continueTurn(yield* waitingTurn(id))
+      yield* settleTurn(turn)
+      yield* settleTurn(yield* startTurn(id))
+      assert.deepStrictEqual(yield* runs.messages(turn.runId), (yield* storedMessages(id)).slice(2, 5))
+    })
+  )
+
+  test(
+    "MUST give nothing of a run that is unknown",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const unknown = yield* newId(RunId)
+      assert.isTrue(Option.isNone(yield* runs.get(unknown)))
+      assert.deepStrictEqual(yield* runs.messages(unknown), [])
+      assert.deepStrictEqual(yield* runs.read(unknown, 0), [])
+      assert.isTrue(Option.isNone(yield* runs.findRepeated(unknown)))
+    })
+  )
+
+  test(
+    "MUST answer a stranger who knows every id like one who guesses, and change nothing",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      yield* settleTurn(yield* startTurn(id))
+      const active = yield* startTurn(id)
+      const queued = yield* queueTurn(id)
+      const waiting = yield* waitingTurn((yield* openThread).id)
+      const turns = [active, queued, waiting]
+      const picture = Effect.forEach(turns, (turn) =>
+        Effect.all([storedRun(turn.runId), storedMessages(turn.threadId)])
+      )
+      const before = yield* picture
+      for (const turn of turns) {
+        const guess = { ...turn, runId: yield* newId(RunId), threadId: yield* newId(ThreadId) }
+        assert.deepStrictEqual(yield* asNewOwner(everyQuestion(turn)), yield* everyQuestion(guess))
+      }
+      assert.deepStrictEqual(yield* picture, before)
+    })
+  )
+
+  test.withCapability("signals")(
+    "MUST tell of changes on a run, and of wishes to cancel",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const told = yield* Effect.forEach([false, true], (cancel) => {
+        const mine = new Set<RunId>()
+        const makeChange = Effect.gen(function* () {
+          const turn = yield* startTurn(id)
+          mine.add(turn.runId)
+          if (cancel) yield* runs.requestCancel(turn.runId, moment(5))
+          yield* settleTurn(turn)
+        })
+        const signal = Stream.filter(runs.signals, (each) => mine.has(each.runId) && each.cancel === cancel)
+        return Effect.raceFirst(Stream.runHead(signal), Effect.forever(makeChange))
+      })
+      assert.deepStrictEqual(
+        told.map((each) => Option.getOrThrow(each)).map(({ cancel, threadId }) => ({ cancel, threadId })),
+        [
+          { cancel: false, threadId: id },
+          { cancel: true, threadId: id }
+        ]
+      )
+    })
+  )
+}
+
+/** Every operation on a run and its thread, as far as the principal may. */
+const everyQuestion = Effect.fnUntraced(function* (turn: Turn) {
+  const runs = yield* RunStore
+  const lease = { ...turn.lease, runId: turn.runId, threadId: turn.threadId }
+  const settlement = yield* sampleSettlement(turn, { status: "CANCELLED" })
+  return [
+    yield* runs.get(turn.runId),
+    yield* runs.waitingOn(turn.threadId),
+    yield* runs.messages(turn.runId),
+    yield* runs.read(turn.runId, 0),
+    yield* runs.begin(yield* sampleBegin(turn.threadId, { mode: "save" })),
+    yield* runs.begin(yield* sampleBegin(turn.threadId, { mode: "reject" })),
+    yield* runs.activate(lease, anHour, 1000),
+    yield* runs.withdraw(lease),
+    yield* runs.continue(yield* sampleContinue(turn)),
+    yield* runs.append(lease, []),
+    yield* runs.settle(lease, settlement),
+    yield* runs.takeOver(turn.runId, anHour, { onlyExpired: false }),
+    yield* runs.requestCancel(turn.runId, moment(5)),
+    yield* storedMessages(turn.threadId)
+  ]
+})

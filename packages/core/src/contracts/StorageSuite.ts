@@ -1,0 +1,22 @@
+/**
+ * The contract of all storage ports over one adapter. The layer is built once for the whole suite; every test has an owner of its own,
+ * so that a database may be shared, and need not be empty.
+ */
+import { describe, layer } from "@effect/vitest"
+import type * as Layer from "effect/Layer"
+import { assistantStoreContract } from "./AssistantStoreContract.ts"
+import { contractTest, type Capabilities, type Stores } from "./ContractTest.ts"
+import { keyStoreContract } from "./KeyStoreContract.ts"
+import { runStoreContract } from "./RunStoreContract.ts"
+import { threadStoreContract } from "./ThreadStoreContract.ts"
+import { usageLedgerContract } from "./UsageLedgerContract.ts"
+
+export const storageSuite = (name: string, stores: Layer.Layer<Stores, unknown>, capabilities: Capabilities): void =>
+  layer(stores, { excludeTestServices: !capabilities.testClock, timeout: "2 minutes" })(name, (it) => {
+    const test = contractTest(it, capabilities)
+    describe("AssistantStore", () => assistantStoreContract(test))
+    describe("ThreadStore", () => threadStoreContract(test))
+    describe("RunStore", () => runStoreContract(test))
+    describe("KeyStore", () => keyStoreContract(test))
+    describe("UsageLedger", () => usageLedgerContract(test))
+  })

@@ -1,0 +1,8 @@
+/**
+ * The contracts of the ports as tests. An adapter proves itself with one line in a test file:
+ * `storageSuite("my store", MyStore.layer, { testClock: false, signals: true })`. The builders and scenes serve any other test that needs valid records.
+ */
+export { type Capabilities, type Stores } from "./ContractTest.ts"
+export * from "./Samples.ts"
+export * from "./Scenes.ts"
+export { storageSuite } from "./StorageSuite.ts"
