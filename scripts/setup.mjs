@@ -17,16 +17,16 @@ const atLeast = (version, wanted) => {
 const { engines } = readJson(at("package.json"))
 const locked = readJson(at("package-lock.json")).packages
 const nodeEntry = "node_modules/node"
-const nodeBinary = at(nodeEntry, "bin", process.platform === "win32" ? "node.exe" : "node")
+const nodeCommand = at("node_modules", ".bin", process.platform === "win32" ? "node.cmd" : "node")
 
 const stop = (sentence) => {
   console.error(`Set-up failed: ${sentence}`)
   process.exit(1)
 }
 
-/** A file that the package `node` writes when it is installed, so that later runs need not start the binary to ask it. */
+/** The command is there (through its link) and belongs to the locked version; starting it to ask would cost every later run. */
 const nodeIsInstalled = () => {
-  if (!existsSync(nodeBinary)) return false
+  if (!existsSync(nodeCommand)) return false
   const manifest = at(nodeEntry, "package.json")
   return existsSync(manifest) && readJson(manifest).version === locked[nodeEntry].version
 }
@@ -55,22 +55,32 @@ const npm = (...parameters) => {
     : run("npm", parameters, root)
 }
 
+const advice = (text) =>
+  text.includes("EUSAGE")
+    ? "package.json and package-lock.json disagree; run `npm install` and commit package-lock.json."
+    : "npm could not install the packages (its message is above). Check that the npm registry can be reached (`npm ping`) and that the disk is not full, then run `npm ci`."
+
+/** npm 12 refuses a lock file without the optional packages of other platforms: those lines name no version. */
+const onlyOtherPlatformsMiss = (text) => {
+  const complaints = text.match(/(Missing|Invalid): .*/g) ?? []
+  return complaints.length > 0 && complaints.every((line) => /^Missing: \S+@ from lock file/.test(line))
+}
+
 const install = () => {
   console.log("Installing the packages of package-lock.json (once, about a minute)…")
-  const { ok, text } = npm("ci", "--loglevel=error", "--no-audit", "--no-fund")
-  if (ok) return
-  console.error(text.trim())
-  stop(
-    text.includes("EUSAGE")
-      ? "package.json and package-lock.json disagree; run `npm install` and commit package-lock.json."
-      : "npm could not install the packages (its message is above). Check that the npm registry can be reached (`npm ping`) and that the disk is not full, then run `npm ci`."
-  )
+  const quiet = ["--loglevel=error", "--no-audit", "--no-fund"]
+  const strict = npm("ci", ...quiet)
+  const result = !strict.ok && onlyOtherPlatformsMiss(strict.text) ? npm("install", "--no-save", ...quiet) : strict
+  if (result.ok) return
+  console.error(result.text.trim())
+  stop(advice(result.text))
 }
 
 /** npm may be set to run no install scripts; the one of the package `node` fetches its binary. */
 const fetchNode = () => {
-  const { ok, text } = run(process.execPath, ["installArchSpecificPackage"], at(nodeEntry))
-  if (ok && nodeIsInstalled()) return
+  const { text } = run(process.execPath, ["installArchSpecificPackage"], at(nodeEntry))
+  npm("rebuild", "node", "--ignore-scripts") // links the command, which npm left out while its binary was missing
+  if (nodeIsInstalled()) return
   if (atLeast(process.version, engines.node)) return
   console.error(text.trim())
   stop(
