@@ -34,7 +34,7 @@ export const assistantStore = (state: State): typeof AssistantStore.Service =>
       ownedStep((ownerId) => {
         const row = assistantOf(state, ownerId, id)
         if (row === undefined) return false
-        for (const thread of [...state.threads.values()]) {
+        for (const thread of state.threads.values()) {
           if (thread.thread.assistantId === id) forgetThread(state, thread)
         }
         return state.assistants.delete(id)

@@ -52,7 +52,7 @@ export const runStarts = (state: State): Starts => ({
       if (blocker !== undefined && blocker !== row) {
         return { _tag: "Waiting", runId: blocker.run.id, expired: isExpired(blocker, now) }
       }
-      return start(state, row, now, duration, historyTokens)
+      return start(state, row, now, prolong(row, now, duration), historyTokens)
     }),
 
   withdraw: (lease) =>
@@ -79,10 +79,11 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   const row = insertRun(state, thread, begin)
   remember(state, row, begin.idempotency, now)
   if (begin.mode === "save") return save(state, row, now)
-  if (blocker === undefined) return start(state, row, now, begin.lease, begin.historyTokens)
+  const lease = grant(row, now, begin.lease)
+  if (blocker === undefined) return start(state, row, now, lease, begin.historyTokens)
   move(row, "QUEUED")
   signal(state, row)
-  return { _tag: "Queued", lease: grant(row, now, begin.lease) }
+  return { _tag: "Queued", lease }
 }
 
 const insertRun = (state: State, thread: ThreadRow, { events, message, run }: Begin): RunRow => {
@@ -123,13 +124,13 @@ const save = (state: State, row: RunRow, now: number): BeginOutcome => {
   return { _tag: "Saved" }
 }
 
-const start = (state: State, row: RunRow, now: number, duration: Duration.Duration, historyTokens: number): Started => {
+const start = (state: State, row: RunRow, now: number, lease: Lease, historyTokens: number): Started => {
   const startedAt = new Date(now)
   supersede(state, row.thread, startedAt)
   storePending(row)
   move(row, "IN_PROGRESS", { startedAt })
   signal(state, row)
-  return { _tag: "Started", lease: grant(row, now, duration), history: historyOf(row, historyTokens) }
+  return { _tag: "Started", lease, history: historyOf(row, historyTokens) }
 }
 
 const supersede = (state: State, thread: ThreadRow, at: Date): void => {
@@ -150,6 +151,11 @@ export const storePending = (row: RunRow, end = Number.POSITIVE_INFINITY): void 
 /** A new lease; the ones before it are lost. */
 export const grant = (row: RunRow, now: number, duration: Duration.Duration): Lease => {
   row.token += 1
+  return prolong(row, now, duration)
+}
+
+/** The newest lease, for longer. */
+export const prolong = (row: RunRow, now: number, duration: Duration.Duration): Lease => {
   row.expiresAt = now + Duration.toMillis(duration)
   return { runId: row.run.id, threadId: row.run.threadId, ownerId: row.thread.ownerId, token: row.token }
 }

@@ -1,12 +1,11 @@
 /** `RunStore` in memory: what a lease allows, who takes over, cancelling, reading and signals. Starting runs is in `RunStarts`. */
 import type { Run, RunSignal, Settlement } from "@colloquy/core"
 import { addUsage, canMove, isEnded, RunStore } from "@colloquy/core"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
-import { grant, runStarts, storePending } from "./RunStarts.ts"
+import { grant, prolong, runStarts, storePending } from "./RunStarts.ts"
 import {
   closeWaiting,
   isActive,
@@ -81,7 +80,7 @@ const leases = (state: State): Pick<typeof RunStore.Service, "renew" | "expired"
   renew: (held, duration) =>
     step((now) => {
       const kept = held.flatMap((lease) => leasedRun(state, lease.ownerId, lease) ?? []).filter(isActive)
-      for (const row of kept) row.expiresAt = now + Duration.toMillis(duration)
+      for (const row of kept) prolong(row, now, duration)
       const keptIds = new Set(kept.map((row) => row.run.id))
       return {
         lost: held.map((lease) => lease.runId).filter((id) => !keptIds.has(id)),

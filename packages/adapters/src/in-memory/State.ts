@@ -186,5 +186,5 @@ export const forgetRun = (state: State, row: RunRow): void => {
 
 export const forgetThread = (state: State, row: ThreadRow): void => {
   state.threads.delete(row.thread.id)
-  for (const run of [...row.runs]) forgetRun(state, run)
+  for (const run of row.runs) forgetRun(state, run)
 }

@@ -60,6 +60,22 @@ export const runQueueContract = (test: ContractTest): void => {
   )
 
   test(
+    "MUST let the holder of a queued run go on under the lease that he has, for the time that he asked",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const first = yield* startTurn(id)
+      const queued = yield* queueTurn(id, { lease: noTime })
+      yield* settleTurn(first)
+      const { lease } = expectTag(yield* runs.activate(queued.lease, anHour, 0), "Started")
+      assert.deepStrictEqual(lease, queued.lease)
+      assert.isTrue(Option.isNone(yield* runs.takeOver(queued.runId, anHour, { onlyExpired: true })))
+      assert.isTrue(yield* runs.append(queued.lease, [sampleEvent(2)]))
+      assert.isTrue(yield* settleTurn(queued))
+    })
+  )
+
+  test(
     "MUST answer Waiting while a run is in progress, and name it",
     Effect.gen(function* () {
       const runs = yield* RunStore
