@@ -10,13 +10,16 @@
  * | `TokenCounter` | how tokens are counted |
  * | `TurnSettings` | policies, timeouts and limits of turns |
  * | `DefaultEmbedding` | what new assistants embed with |
+ * | `HostModels` | models that no provider lists, and corrections to those that one does |
  */
 import * as Layer from "effect/Layer"
 import { Keys, type KeyStore } from "./access/Keys.ts"
 import { Assistants } from "./assistants/Assistants.ts"
 import type { AssistantStore } from "./assistants/AssistantStore.ts"
+import { Catalog } from "./catalog/Catalog.ts"
 import type { UsageLedger } from "./metering/UsageLedger.ts"
 import type { Providers } from "./models/Provider.ts"
+import { EmbeddingModel } from "./retrieval/EmbeddingModel.ts"
 import type { RunStore } from "./runs/RunStore.ts"
 import { Threads } from "./threads/Threads.ts"
 import type { ThreadStore } from "./threads/ThreadStore.ts"
@@ -29,10 +32,12 @@ export type Stores = AssistantStore | ThreadStore | RunStore | KeyStore | UsageL
 export type Ports = Stores | Providers
 
 /** What a host gets. */
-export type Kernel = Assistants | Threads | Turns | Keys
+export type Kernel = Assistants | Threads | Turns | Keys | Catalog | EmbeddingModel
 
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   Assistants.layer.pipe(Layer.provideMerge(Threads.layer)),
   Turns.layer,
-  Keys.layer
+  Keys.layer,
+  Catalog.layer,
+  EmbeddingModel.layer
 )

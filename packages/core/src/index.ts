@@ -39,6 +39,7 @@ export {
   Routing,
   Thinking
 } from "./models/ChatRequest.ts"
+export type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
 export { ModelError, ModelErrorReason } from "./models/ModelError.ts"
 export { describeModel, ModelInfo, ModelType } from "./models/ModelInfo.ts"
 export {
@@ -49,6 +50,12 @@ export {
   type ResolvedModel
 } from "./models/Provider.ts"
 export { estimateTokens, TokenCounter, type TokenCounterPort } from "./models/TokenCounter.ts"
+
+/** catalog: which models there are. */
+export { Catalog, type CatalogFilter, HostModels, ModelNotFound } from "./catalog/Catalog.ts"
+
+/** retrieval: texts to vectors. */
+export { EmbeddingFailed, EmbeddingModel, type EmbeddingTarget } from "./retrieval/EmbeddingModel.ts"
 
 /** threads: conversations and their messages. */
 export { Metadata, Thread, ThreadNotFound } from "./threads/Thread.ts"

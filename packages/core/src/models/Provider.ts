@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { ChatDriver } from "./ChatDriver.ts"
+import type { EmbeddingDriver } from "./EmbeddingDriver.ts"
 import { describeModel, type ModelInfo } from "./ModelInfo.ts"
 import type { ModelError } from "./ModelError.ts"
 
@@ -14,6 +15,7 @@ export interface Provider {
   /** The `llm_provider` of the wire. */
   readonly id: string
   readonly chat?: ChatDriver
+  readonly embedding?: EmbeddingDriver
   /** What is known of a model by its name alone; undefined: nothing. */
   readonly describe?: (model: string) => Partial<ModelInfo> | undefined
   /** The provider's own list of models. Called by the catalogue, which caches it. */

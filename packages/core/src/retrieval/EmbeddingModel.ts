@@ -1,0 +1,140 @@
+/**
+ * Texts to vectors, made dependable: what the kernel promises for every embedding driver is added here once. Requests are split to the
+ * driver's limits, batches run side by side, a failure that may pass is tried again, and every vector is checked for its dimensions,
+ * because a wrong one would spoil an index for good.
+ */
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import { ProviderKeys } from "../access/ProviderKeys.ts"
+import type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "../models/EmbeddingDriver.ts"
+import { ModelError } from "../models/ModelError.ts"
+import { Providers } from "../models/Provider.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { addUsage, noUsage } from "../primitives/Usage.ts"
+
+/** Which model embeds, and how long its vectors must be; null: whatever the model gives. */
+export interface EmbeddingTarget {
+  readonly provider: string
+  readonly model: string
+  readonly dimensions: number | null
+}
+
+/** The provider's answer cannot be used, however often it is asked. */
+export class EmbeddingFailed extends Schema.TaggedError<EmbeddingFailed>()("EmbeddingFailed", {
+  provider: Schema.String,
+  model: Schema.String,
+  problem: Schema.Literals(["no_such_provider", "wrong_number_of_vectors", "wrong_dimensions", "not_a_number"]),
+  expected: Schema.NullOr(Schema.Int),
+  received: Schema.NullOr(Schema.Int)
+}) {
+  override get message() {
+    const figures = this.expected === null ? "" : ` (expected ${this.expected}, received ${this.received})`
+    return `${this.provider}/${this.model} gave no usable vectors: ${this.problem.replaceAll("_", " ")}${figures}.`
+  }
+}
+
+export class EmbeddingModel extends Context.Service<
+  EmbeddingModel,
+  {
+    /** One vector for each text, in order. No text, no request. */
+    readonly embed: (
+      target: EmbeddingTarget,
+      texts: ReadonlyArray<string>,
+      purpose: EmbeddingRequest["purpose"]
+    ) => Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError | StoreUnavailable, Principal>
+  }
+>()("@colloquy/core/retrieval/EmbeddingModel") {
+  static readonly layer: Layer.Layer<EmbeddingModel, never, Providers> = Layer.effect(
+    EmbeddingModel,
+    Effect.gen(function* () {
+      const providers = yield* Providers
+      const keys = yield* ProviderKeys
+      const drivers = new Map(providers.all.map((provider) => [provider.id, provider.embedding]))
+
+      return EmbeddingModel.of({
+        embed: Effect.fn("EmbeddingModel.embed")(function* (
+          target: EmbeddingTarget,
+          texts: ReadonlyArray<string>,
+          purpose: EmbeddingRequest["purpose"]
+        ) {
+          const driver = drivers.get(target.provider)
+          if (driver === undefined) return yield* unusable(target, "no_such_provider")
+          const apiKey = yield* keys.find(target.provider)
+          const answers = yield* Effect.forEach(
+            toBatches(texts, driver),
+            (batch) => embedBatch(driver, { ...target, texts: batch, purpose, apiKey }),
+            { concurrency: 4 }
+          )
+          return {
+            vectors: answers.flatMap((answer) => answer.vectors),
+            usage: answers.map((answer) => answer.usage).reduce(addUsage, noUsage)
+          }
+        })
+      })
+    })
+  )
+}
+
+/** As few requests as the driver's limits allow; a text that is alone too long goes alone, and the provider has the word. */
+const toBatches = (
+  texts: ReadonlyArray<string>,
+  limits: Pick<EmbeddingDriver, "maxTexts" | "maxCharacters">
+): ReadonlyArray<ReadonlyArray<string>> => {
+  const batches: Array<Array<string>> = []
+  let room = 0
+  for (const text of texts) {
+    const last = batches.at(-1)
+    if (last === undefined || last.length >= limits.maxTexts || text.length > room) {
+      batches.push([text])
+      room = limits.maxCharacters - text.length
+    } else {
+      last.push(text)
+      room -= text.length
+    }
+  }
+  return batches
+}
+
+const embedBatch = (
+  driver: EmbeddingDriver,
+  request: EmbeddingRequest,
+  failures = 0
+): Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError> =>
+  driver.embed(request).pipe(
+    Effect.timeoutOrElse({
+      duration: "1 minute",
+      orElse: () => Effect.fail(new ModelError({ reason: "timeout", provider: request.provider, model: request.model }))
+    }),
+    Effect.catch((error) =>
+      error.isRetryable && failures < 3
+        ? Effect.andThen(
+            Effect.sleep(Duration.millis(error.retryAfterMillis ?? 500 * 2 ** failures)),
+            embedBatch(driver, request, failures + 1)
+          )
+        : Effect.fail(error)
+    ),
+    Effect.tap((answer) => check(request, answer))
+  )
+
+const check = (request: EmbeddingRequest, answer: EmbeddingAnswer): Effect.Effect<void, EmbeddingFailed> => {
+  const { texts, dimensions } = request
+  if (answer.vectors.length !== texts.length) {
+    return unusable(request, "wrong_number_of_vectors", texts.length, answer.vectors.length)
+  }
+  const length = dimensions ?? answer.vectors[0]?.length ?? 0
+  const odd = answer.vectors.find((vector) => vector.length !== length)
+  if (odd !== undefined) return unusable(request, "wrong_dimensions", length, odd.length)
+  const isSound = answer.vectors.every((vector) => vector.every(Number.isFinite))
+  return isSound ? Effect.void : unusable(request, "not_a_number")
+}
+
+const unusable = (
+  { provider, model }: Pick<EmbeddingTarget, "provider" | "model">,
+  problem: EmbeddingFailed["problem"],
+  expected: number | null = null,
+  received: number | null = null
+) => Effect.fail(new EmbeddingFailed({ provider, model, problem, expected, received }))
