@@ -9,9 +9,19 @@ import type { ChatDriver, ChatEvent, ChatMessage, ChatRequest, ContentPart, Mode
 import type * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 import { type Fault, faultOfStatus, machineCode, tellsContextTooLong } from "./Fault.ts"
+import {
+  type AnswerMessage,
+  areArguments,
+  type FilePart,
+  noteOfMissing,
+  replayOf,
+  systemWithJson,
+  textOfFile,
+  urlOf
+} from "./Lowering.ts"
 import { makeTagSplitter, type TagSplitter } from "./ThinkTags.ts"
 import { bearer, type ErrorDialect, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
-import { base64, count, dataUrl, finite, fromBase64, isRecord, json, jsonRecord, list, parseJson, record, string, text, type WireRecord } from "./Wire.ts"
+import { base64, count, finite, fromBase64, isRecord, json, jsonRecord, list, lookUp, record, string, text, type WireRecord } from "./Wire.ts"
 
 // ------ settings
 
@@ -143,13 +153,9 @@ const lowerTools = (request: ChatRequest): WireRecord =>
         ...(request.toolChoice === "none" ? { tool_choice: "none" } : {})
       }
 
-/** A request for JSON is refused unless the word stands in the prompt. It is looked for in the system prompt only, which stays the same. */
 const lowerSystem = (request: ChatRequest): ReadonlyArray<WireMessage> => {
-  const needsWord = request.jsonOutput && !/json/i.test(request.system ?? "")
-  const content = [request.system, needsWord ? "Answer with one JSON object and nothing else." : null]
-    .filter((part) => part !== null && part !== "")
-    .join("\n\n")
-  return content === "" ? [] : [{ role: "system", content }]
+  const content = systemWithJson(request)
+  return content === null ? [] : [{ role: "system", content }]
 }
 
 const lowerMessage = (message: ChatMessage, request: ChatRequest, dialect: ChatDialect): WireMessage => {
@@ -170,8 +176,6 @@ const lowerContent = (content: ReadonlyArray<ContentPart>, request: ChatRequest,
   return texts.length === parts.length ? texts.join("\n\n") : parts
 }
 
-type FilePart = Exclude<ContentPart, { readonly type: "text" }>
-
 const lowerPart = (part: ContentPart, request: ChatRequest, dialect: ChatDialect): WirePart => {
   if (part.type === "text") return part
   return lowerFile(part, request, dialect) ?? { type: "text", text: noteOfMissing(part) }
@@ -185,17 +189,15 @@ const lowerFile = (part: FilePart, { info }: ChatRequest, dialect: ChatDialect):
   if (part.type === "video" && has("video", info.supportsVideoInput)) return { type: "video_url", video_url: { url: urlOf(part) } }
   if (part.type === "audio" && has("audio", info.supportsAudioInput) && "bytes" in source) return lowerAudio(part, source.bytes, dialect)
   if (part.type !== "file") return undefined
-  if (part.mediaType !== "application/pdf") return "bytes" in source ? inlineText(part, source.bytes) : undefined
-  if (!has("pdf", info.supportsPdfInput) || ("url" in source && !dialect.fileUrls)) return undefined
+  const written = textOfFile(part)
+  if (written !== undefined) return { type: "text", text: written }
+  if (part.mediaType !== "application/pdf" || !has("pdf", info.supportsPdfInput) || ("url" in source && !dialect.fileUrls)) return undefined
   return { type: "file", file: { filename: part.filename ?? "document.pdf", file_data: urlOf(part) } }
 }
 
-const urlOf = (part: FilePart): string =>
-  "url" in part.source ? part.source.url : dataUrl(part.mediaType, part.source.bytes)
-
 const lowerAudio = (part: FilePart, bytes: Uint8Array, dialect: ChatDialect): WirePart | undefined => {
   const subtype = part.mediaType.split(/[/;]/)[1] ?? ""
-  const format = audioFormats[subtype] ?? subtype
+  const format = lookUp(audioFormats, subtype) ?? subtype
   return dialect.audioFormats.includes(format) ? { type: "input_audio", input_audio: { data: base64(bytes), format } } : undefined
 }
 
@@ -212,26 +214,15 @@ const audioFormats: { readonly [subtype: string]: string } = {
   pcm: "pcm16"
 }
 
-const inlineText = (part: FilePart, bytes: Uint8Array): WirePart | undefined =>
-  /^text\/|[/+](json|xml|yaml)\b/.test(part.mediaType)
-    ? { type: "text", text: `File ${nameOf(part)}:\n\n${new TextDecoder().decode(bytes)}` }
-    : undefined
-
-const noteOfMissing = (part: FilePart): string => `[${nameOf(part)} (${part.mediaType}) is attached, but this model cannot read it.]`
-
-const nameOf = (part: FilePart): string => (part.filename === null ? `A file` : `"${part.filename}"`)
-
-type Answer = Extract<ChatMessage, { readonly role: "assistant" }>
-
-const lowerAnswer = (answer: Answer, request: ChatRequest): WireMessage => {
-  const replay = answer.providerData?.provider === request.provider ? record(answer.providerData.data) : {}
+const lowerAnswer = (answer: AnswerMessage, request: ChatRequest): WireMessage => {
+  const replay = replayOf(answer, request)
   const ofCalls = record(replay.calls)
   const calls = answer.toolCalls.map(
     (call): WireCall => ({
       id: call.id,
       type: "function",
-      function: { name: call.name, arguments: validArguments(call.arguments) },
-      ...record(ofCalls[call.id])
+      function: { name: call.name, arguments: areArguments(call.arguments) ? call.arguments : "{}" },
+      ...record(lookUp(ofCalls, call.id))
     })
   )
   return {
@@ -241,9 +232,6 @@ const lowerAnswer = (answer: Answer, request: ChatRequest): WireMessage => {
     ...(calls.length === 0 ? {} : { tool_calls: calls })
   }
 }
-
-/** Some servers parse the arguments of old calls and refuse the whole conversation when a model once wrote them wrong. */
-const validArguments = (written: string): string => (isRecord(parseJson(written)) ? written : "{}")
 
 // ------ stream step
 
@@ -408,7 +396,7 @@ const joinDetail = (details: AnswerState["details"], piece: WireRecord): void =>
 export const end = (state: AnswerState, events: Array<ChatEvent>, marked: boolean): void => {
   if (!marked && state.finish === null) return
   state.splitter?.end(events)
-  const calls = state.calls.filter((call) => call.name !== undefined && (state.finish !== "length" || isRecord(parseJson(call.arguments))))
+  const calls = state.calls.filter((call) => call.name !== undefined && (state.finish !== "length" || areArguments(call.arguments)))
   for (const call of calls) {
     const { id, name = "" } = call
     events.push({ _tag: "ToolCallReady", call: { id, name, arguments: call.arguments.trim() === "" ? "{}" : call.arguments } })
@@ -442,7 +430,7 @@ export const faultOf = (status: number | null, body: unknown): Fault => {
   const metadata = record(error.metadata)
   const availability = record(error.availability)
   const words = [metadata.error_type, error.code, error.type, availability.code]
-  const told = words.map((word) => reasonsOfWords[string(word) ?? ""]).find((reason) => reason !== undefined)
+  const told = words.map((word) => lookUp(reasonsOfWords, string(word) ?? "")).find((reason) => reason !== undefined)
   const message = [error.message, inner, error.detail].map(string).find((each) => each !== undefined) ?? ""
   const { reason, ...facts } = status === null ? faultInStream(error.code) : faultOfStatus(status)
   const mayBeLength = reason === "invalid_request" || reason === "unknown" || reason === "overloaded"

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import { faultOf } from "./OpenAiChat.ts"
 import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
-import { finite, isRecord, list, record, string, text, type WireRecord } from "./Wire.ts"
+import { finite, isRecord, list, lookUp, record, string, text, type WireRecord } from "./Wire.ts"
 
 export interface ModelListSettings extends TransportSettings {
   readonly id: string
@@ -50,11 +50,11 @@ export const readModels = (body: unknown, settings: ModelListSettings, readEntry
     const name = isRecord(entry) ? text(entry.id) : undefined
     const known = name === undefined ? null : readEntry(record(entry))
     if (name === undefined || known === null) return []
-    return [describeModel({ ...known, ...settings.models?.[name], name, provider: settings.id })]
+    return [describeModel({ ...known, ...lookUp(settings.models ?? {}, name), name, provider: settings.id })]
   })
 
 export const readPlainEntry: ReadEntry = (entry) => {
-  const modelType = entry.type === undefined ? "llm" : modelTypes[string(entry.type) ?? ""]
+  const modelType = entry.type === undefined ? "llm" : lookUp(modelTypes, string(entry.type) ?? "")
   if (modelType === undefined) return null
   return {
     modelType,

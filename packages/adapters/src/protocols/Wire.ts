@@ -26,6 +26,10 @@ export const finite = (value: unknown): number | undefined =>
 /** A number of tokens: zero when it is missing or makes no sense. */
 export const count = (value: unknown): number => Math.max(0, Math.round(finite(value) ?? 0))
 
+/** What a table has under a word that came from outside: a word such as `constructor` finds nothing. */
+export const lookUp = <A>(table: { readonly [key: string]: A }, key: string): A | undefined =>
+  Object.hasOwn(table, key) ? table[key] : undefined
+
 /** Undefined when the text is no JSON. */
 export const parseJson = (json: string): unknown => {
   try {
@@ -42,7 +46,5 @@ export const jsonRecord = (parsed: WireRecord): Schema.JsonObject => parsed as S
 
 export const base64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")
-
-export const dataUrl = (mediaType: string, bytes: Uint8Array): string => `data:${mediaType};base64,${base64(bytes)}`
 
 export const fromBase64 = (encoded: string): Uint8Array => new Uint8Array(Buffer.from(encoded, "base64"))

@@ -7,7 +7,7 @@ import type * as Redacted from "effect/Redacted"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { listModels } from "../protocols/OpenAiModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
-import { string } from "../protocols/Wire.ts"
+import { lookUp, string } from "../protocols/Wire.ts"
 
 export interface OpenAiSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `openai`. */
@@ -39,7 +39,7 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
   return {
     id: full.id,
     chat: OpenAiChat.driver({ ...full, dialect }),
-    describe: (model) => settings.models?.[model],
+    describe: (model) => lookUp(settings.models ?? {}, model),
     listModels: listModels(full, (entry) => {
       const modelType = kindOf(string(entry.id) ?? "", kinds)
       return modelType === null ? null : { modelType }

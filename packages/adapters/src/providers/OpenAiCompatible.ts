@@ -7,6 +7,7 @@ import type * as Redacted from "effect/Redacted"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { listModels } from "../protocols/OpenAiModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
+import { lookUp } from "../protocols/Wire.ts"
 
 export interface OpenAiCompatibleSettings extends TransportSettings {
   /** The name under which the provider is registered. */
@@ -25,7 +26,7 @@ export interface OpenAiCompatibleSettings extends TransportSettings {
 export const provider = (settings: OpenAiCompatibleSettings): Provider => ({
   id: settings.id,
   chat: OpenAiChat.driver({ ...settings, dialect: { ...OpenAiChat.plainDialect, ...settings.quirks } }),
-  describe: (model) => settings.models?.[model],
+  describe: (model) => lookUp(settings.models ?? {}, model),
   listModels: listModels(settings)
 })
 

@@ -9,7 +9,7 @@ import type * as Redacted from "effect/Redacted"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { fetchModels, type ModelListSettings, type ReadEntry, readModels, wholeNumber } from "../protocols/OpenAiModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
-import { finite, isRecord, list, record, string, text, type WireRecord } from "../protocols/Wire.ts"
+import { finite, list, lookUp, record, string, text, type WireRecord } from "../protocols/Wire.ts"
 
 export interface OpenRouterSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `router`. */
@@ -40,7 +40,7 @@ export const provider = (settings: OpenRouterSettings = {}): Provider => {
   return {
     id: full.id,
     chat: OpenAiChat.driver({ ...full, dialect: { ...dialect, extra: (request) => lowerRouting(request, automaticModels) } }),
-    describe: (model) => settings.models?.[model],
+    describe: (model) => lookUp(settings.models ?? {}, model),
     listModels: listAllModels(full, 0)
   }
 }
@@ -67,7 +67,7 @@ export const lowerRouting = (
 ): OpenAiChat.WireFields => {
   if (routing === null) return {}
   const upstreams = lowerUpstreams(routing)
-  const plugin = automaticModels[model]
+  const plugin = lookUp(automaticModels, model)
   const restrictions = plugin === undefined ? {} : lowerRestrictions(routing)
   return {
     ...(isEmpty(upstreams) ? {} : { provider: upstreams }),
