@@ -1,0 +1,88 @@
+/** An assistant as a row. */
+import type { Assistant, AssistantId, AssistantPatch } from "@colloquy/core"
+import type { Parameter } from "./Database.ts"
+import { fromJson, fromJsonOrNull, fromText, fromTextOrNull, toJson, toText, toTextOrNull } from "./StoredText.ts"
+
+export interface AssistantRow {
+  readonly id: AssistantId
+  readonly name: string
+  readonly description: string | null
+  readonly system_prompt: string | null
+  readonly provider: string | null
+  readonly model: string | null
+  readonly tools: string | null
+  readonly search_limit: number
+  readonly embedding: string
+  readonly fact_extraction_prompt: string | null
+  readonly memory_update_prompt: string | null
+  readonly metadata: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+const columns: ReadonlyArray<keyof AssistantRow> = [
+  "id",
+  "name",
+  "description",
+  "system_prompt",
+  "provider",
+  "model",
+  "tools",
+  "search_limit",
+  "embedding",
+  "fact_extraction_prompt",
+  "memory_update_prompt",
+  "metadata",
+  "created_at",
+  "updated_at"
+]
+
+/** `a.id, a.name, …` */
+export const assistantColumns = columns.map((column) => `a.${column}`).join(", ")
+
+export const decodeAssistant = (row: AssistantRow): Assistant => ({
+  id: row.id,
+  name: fromText(row.name),
+  description: fromTextOrNull(row.description),
+  systemPrompt: fromTextOrNull(row.system_prompt),
+  provider: fromTextOrNull(row.provider),
+  model: fromTextOrNull(row.model),
+  tools: fromJsonOrNull(row.tools),
+  searchLimit: row.search_limit,
+  embedding: fromJson(row.embedding),
+  factExtractionPrompt: fromTextOrNull(row.fact_extraction_prompt),
+  memoryUpdatePrompt: fromTextOrNull(row.memory_update_prompt),
+  metadata: fromJsonOrNull(row.metadata),
+  createdAt: row.created_at,
+  updatedAt: row.updated_at
+})
+
+/** A column and its new value. */
+export type Assignment = readonly [column: string, value: Parameter]
+
+/** Only the columns of this list can be changed, and of them those that the patch names. */
+export const assignmentsOf = (patch: AssistantPatch): ReadonlyArray<Assignment> => [
+  ...assignment("name", patch.name, toText),
+  ...assignment("description", patch.description, toTextOrNull),
+  ...assignment("system_prompt", patch.systemPrompt, toTextOrNull),
+  ...assignment("provider", patch.provider, toTextOrNull),
+  ...assignment("model", patch.model, toTextOrNull),
+  ...assignment("tools", patch.tools, toJson),
+  ...assignment("search_limit", patch.searchLimit, (value) => value),
+  ...assignment("fact_extraction_prompt", patch.factExtractionPrompt, toTextOrNull),
+  ...assignment("memory_update_prompt", patch.memoryUpdatePrompt, toTextOrNull),
+  ...assignment("metadata", patch.metadata, toJson)
+]
+
+const assignment = <A>(
+  column: keyof AssistantRow,
+  value: A | undefined,
+  encode: (value: A) => Parameter
+): ReadonlyArray<Assignment> => (value === undefined ? [] : [[column, encode(value)]])
+
+export const insertionOf = (assistant: Assistant): ReadonlyArray<Assignment> => [
+  ...assignmentsOf(assistant),
+  ["embedding", JSON.stringify(assistant.embedding)],
+  ["created_at", assistant.createdAt],
+  ["updated_at", assistant.updatedAt]
+]

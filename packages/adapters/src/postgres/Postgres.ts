@@ -1,0 +1,93 @@
+/**
+ * Every storage port on PostgreSQL. `layer` opens a pool of its own; `layerFromClient` works with the client that the host has already,
+ * inside the host's transactions too, and leaves it open. Both bring the schema up to date unless told not to.
+ */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as PgConnection from "@effect/sql-pg/PgConnection"
+import type { AssistantStore, KeyStore, RunStore, StoreUnavailable, ThreadStore, UsageLedger } from "@colloquy/core"
+import * as Ports from "@colloquy/core"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { makeDatabase } from "./Database.ts"
+import * as Migrations from "./Migrations.ts"
+import { channelOf, checkSchemaName } from "./Names.ts"
+import { assistantStore } from "./PostgresAssistantStore.ts"
+import { keyStore } from "./PostgresKeyStore.ts"
+import { runStore } from "./PostgresRunStore.ts"
+import { threadStore } from "./PostgresThreadStore.ts"
+import { usageLedger } from "./PostgresUsageLedger.ts"
+import { type Listen, listenForHints } from "./RunHints.ts"
+import type { SchemaRefused } from "./SchemaHistory.ts"
+
+export { SchemaRefused } from "./SchemaHistory.ts"
+
+export type Stores = AssistantStore | KeyStore | RunStore | ThreadStore | UsageLedger
+
+export interface StoreOptions {
+  /** The schema that holds the tables; it is made when it is missing. Default `colloquy`. */
+  readonly schema?: string
+  /** Bring the schema up to date at the start (default), or refuse to start when it is not. */
+  readonly migrate?: boolean
+  /** Listen for changes made by other processes, over one connection more. Default true; without it the kernel polls. */
+  readonly notifications?: boolean
+  /** How long a statement may take, the wait for a free connection included. Default ten seconds. */
+  readonly timeout?: Duration.Input
+}
+
+/** Where the database is, and how many connections may be open (`maxConnections`, default 10). */
+export interface PostgresOptions extends StoreOptions, PgClient.PgPoolConfig {}
+
+const defaultSchema = "colloquy"
+
+/** The stores, over connections of their own. They are closed with the layer. */
+export const layer = (options: PostgresOptions): Layer.Layer<Stores, SchemaRefused | StoreUnavailable> =>
+  Layer.provide(layerFromClient(options), clientLayer(options))
+
+/** The stores, over the host's client. */
+export const layerFromClient = (
+  options: StoreOptions = {}
+): Layer.Layer<Stores, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
+  Layer.effectContext(
+    Effect.flatMap(PgClient.PgClient, (client) => makeStores(client, options, listenApart(client, options)))
+  )
+
+/** Brings a schema up to date and ends: for a deployment that migrates before it starts. Needs no kernel. */
+export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
+  Effect.flatMap(PgClient.PgClient, (client) =>
+    Migrations.migrate(client, checkSchemaName(options.schema ?? defaultSchema))
+  ).pipe(Effect.provide(clientLayer({ ...options, maxConnections: 1 })))
+
+/** The stores over a client, and a way to listen. Shared with the embedded database. */
+export const makeStores = (
+  client: PgClient.PgClient,
+  options: StoreOptions,
+  listen: Listen
+): Effect.Effect<Context.Context<Stores>, SchemaRefused | StoreUnavailable, Scope.Scope> =>
+  Effect.gen(function* () {
+    const schema = checkSchemaName(options.schema ?? defaultSchema)
+    yield* options.migrate === false ? Migrations.checkSchema(client, schema) : Migrations.migrate(client, schema)
+    const hints = options.notifications === false ? Stream.never : yield* listenForHints(listen)
+    const database = makeDatabase(client, schema, options.timeout ?? "10 seconds")
+    return Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
+      Context.add(Ports.KeyStore, keyStore(database)),
+      Context.add(Ports.RunStore, runStore(database, hints)),
+      Context.add(Ports.ThreadStore, threadStore(database)),
+      Context.add(Ports.UsageLedger, usageLedger(database))
+    )
+  })
+
+export const channelFor = (options: StoreOptions): string => channelOf(checkSchemaName(options.schema ?? defaultSchema))
+
+/** Connections are opened with the first statement, so that a pool cannot fail to be made. */
+const clientLayer = (options: PgClient.PgPoolConfig): Layer.Layer<PgClient.PgClient> =>
+  PgClient.layerFrom(Effect.orDie(PgClient.make(options)))
+
+/** A session apart from the pool: listening holds a connection for as long as the layer lives. */
+const listenApart = (client: PgClient.PgClient, options: StoreOptions): Listen =>
+  Effect.flatMap(PgConnection.make({ ...client.config, multiplex: false }), (session) =>
+    session.listen(channelFor(options))
+  )

@@ -1,0 +1,100 @@
+/** `AssistantStore` on Postgres. Each method is one statement. */
+import { type AssistantId, AssistantStore, Principal } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { assignmentsOf, assistantColumns, type AssistantRow, decodeAssistant, insertionOf } from "./AssistantRecord.ts"
+import { call, type Database, type Parameter } from "./Database.ts"
+import { knownId, newRowId } from "./StoredId.ts"
+import { toText } from "./StoredText.ts"
+import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
+
+export const assistantStore = (database: Database): typeof AssistantStore.Service => {
+  const { query, schema } = database
+
+  const find = (id: AssistantId, owner: string) =>
+    query<AssistantRow>(
+      "AssistantStore.get",
+      `select ${assistantColumns} from ${schema}.assistants a where a.id = $1 and a.owner = $2`,
+      [knownId(id), owner]
+    )
+
+  return AssistantStore.of({
+    insert: (assistant) =>
+      Principal.use(({ ownerId }) => {
+        const fields = [["id", newRowId(assistant.id)], ["owner", toText(ownerId)], ...insertionOf(assistant)] as const
+        const names = fields.map(([column]) => column).join(", ")
+        const places = fields.map((_, index) => `$${index + 1}`).join(", ")
+        return Effect.asVoid(
+          query(
+            "AssistantStore.insert",
+            `insert into ${schema}.assistants (${names}) values (${places})`,
+            fields.map(([, value]) => value)
+          )
+        )
+      }),
+
+    get: (id) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(find(id, toText(ownerId)), ([row]) => Option.map(Option.fromNullishOr(row), decodeAssistant))
+      ),
+
+    ofThread: (threadId) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<AssistantRow & ThreadRow>(
+            "AssistantStore.ofThread",
+            `select ${assistantColumns}, ${threadColumns} from ${schema}.threads t
+             join ${schema}.assistants a on a.id = t.assistant_id and a.owner = t.owner
+             where t.id = $1 and t.owner = $2`,
+            [knownId(threadId), toText(ownerId)]
+          ),
+          ([row]) =>
+            row === undefined
+              ? Option.none()
+              : Option.some({ assistant: decodeAssistant(row), thread: decodeThread(row) })
+        )
+      ),
+
+    list: ({ limit, skip }, name) =>
+      Principal.use(({ ownerId }) => {
+        const named = name === undefined ? "" : "and a.name = $4"
+        const parameters: ReadonlyArray<Parameter> = [toText(ownerId), skip, limit]
+        return Effect.map(
+          query<AssistantRow>(
+            "AssistantStore.list",
+            `select ${assistantColumns} from ${schema}.assistants a where a.owner = $1 ${named}
+             order by a.created_at, a.ordinal offset $2 limit $3`,
+            name === undefined ? parameters : [...parameters, toText(name)]
+          ),
+          (rows) => rows.map(decodeAssistant)
+        )
+      }),
+
+    update: (id, patch, at) =>
+      Principal.use(({ ownerId }) => {
+        const fields = [["updated_at", at], ...assignmentsOf(patch)] as const
+        const assignments = fields.map(([column], index) => `${column} = $${index + 3}`).join(", ")
+        return Effect.map(
+          query<AssistantRow>(
+            "AssistantStore.update",
+            `update ${schema}.assistants a set ${assignments} where a.id = $1 and a.owner = $2 returning ${assistantColumns}`,
+            [knownId(id), toText(ownerId), ...fields.map(([, value]) => value)]
+          ),
+          ([row]) => Option.map(Option.fromNullishOr(row), decodeAssistant)
+        )
+      }),
+
+    remove: (id) =>
+      Principal.use(({ ownerId }) => {
+        const args = { owner: toText(ownerId), assistant: knownId(id) }
+        return Effect.map(
+          query<{ readonly removed: boolean }>(
+            "AssistantStore.remove",
+            `select ${call(database, "remove_assistant", args)} as removed`,
+            Object.values(args)
+          ),
+          ([row]) => row?.removed === true
+        )
+      })
+  })
+}

@@ -1,0 +1,86 @@
+/** `KeyStore` on Postgres. The look-up by hash is the one statement without an owner: the hash tells who asks. */
+import { type KeyId, type KeyRecord, KeyStore, type OwnerId, Principal } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Database } from "./Database.ts"
+import { knownId, newRowId } from "./StoredId.ts"
+import { fromText, toText } from "./StoredText.ts"
+
+interface KeyRow {
+  readonly id: KeyId
+  readonly owner: string
+  readonly name: string
+  readonly hash: string
+  readonly created_at: Date
+  readonly revoked_at: Date | null
+}
+
+const columns = "k.id, k.owner, k.name, k.hash, k.created_at, k.revoked_at"
+
+/** The owner was written from an `OwnerId`. */
+const decodeOwner = (stored: string): OwnerId => fromText(stored) as OwnerId
+
+const decodeKey = (row: KeyRow): KeyRecord => ({
+  id: row.id,
+  ownerId: decodeOwner(row.owner),
+  name: fromText(row.name),
+  hash: fromText(row.hash),
+  createdAt: row.created_at,
+  revokedAt: row.revoked_at
+})
+
+export const keyStore = ({ query, schema }: Database): typeof KeyStore.Service =>
+  KeyStore.of({
+    insert: (record) =>
+      Effect.asVoid(
+        Effect.suspend(() =>
+          query(
+            "KeyStore.insert",
+            `insert into ${schema}.keys (id, owner, name, hash, created_at, revoked_at) values ($1, $2, $3, $4, $5, $6)
+             on conflict (hash) do update set id = excluded.id, owner = excluded.owner, name = excluded.name,
+               created_at = excluded.created_at, revoked_at = excluded.revoked_at`,
+            [
+              newRowId(record.id),
+              toText(record.ownerId),
+              toText(record.name),
+              toText(record.hash),
+              record.createdAt,
+              record.revokedAt
+            ]
+          )
+        )
+      ),
+
+    findByHashPrefix: (prefix) =>
+      Effect.map(
+        query<KeyRow>(
+          "KeyStore.findByHashPrefix",
+          `select ${columns} from ${schema}.keys k where left(k.hash, 32) = $1`,
+          [toText(prefix)]
+        ),
+        ([row]) => Option.map(Option.fromNullishOr(row), decodeKey)
+      ),
+
+    list: Principal.use(({ ownerId }) =>
+      Effect.map(
+        query<KeyRow>(
+          "KeyStore.list",
+          `select ${columns} from ${schema}.keys k where k.owner = $1 order by k.created_at, k.ordinal`,
+          [toText(ownerId)]
+        ),
+        (rows) => rows.map(decodeKey)
+      )
+    ),
+
+    revoke: (id, at) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query(
+            "KeyStore.revoke",
+            `update ${schema}.keys k set revoked_at = coalesce(k.revoked_at, $3) where k.id = $1 and k.owner = $2 returning k.id`,
+            [knownId(id), toText(ownerId), at]
+          ),
+          (rows) => rows.length > 0
+        )
+      )
+  })

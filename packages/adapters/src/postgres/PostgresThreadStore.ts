@@ -1,0 +1,101 @@
+/** `ThreadStore` on Postgres. Each method is one statement. */
+import { Principal, ThreadStore } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { call, type Database, type Parameter } from "./Database.ts"
+import { decodeMessage, messageColumns, type MessageRow, type UnfinishedRow } from "./MessageRecord.ts"
+import { isStoredId, knownId, newRowId } from "./StoredId.ts"
+import { toJson, toText } from "./StoredText.ts"
+import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
+
+export const threadStore = (database: Database): typeof ThreadStore.Service => {
+  const { query, schema } = database
+
+  return ThreadStore.of({
+    insert: (thread) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query(
+            "ThreadStore.insert",
+            // The assistant is held, so that it cannot be removed before the thread is seen.
+            `insert into ${schema}.threads (id, owner, assistant_id, metadata, created_at, updated_at)
+             select $3, a.owner, a.id, $4, $5, $6 from ${schema}.assistants a where a.id = $1 and a.owner = $2 for key share
+             returning id`,
+            [
+              knownId(thread.assistantId),
+              toText(ownerId),
+              newRowId(thread.id),
+              toJson(thread.metadata),
+              thread.createdAt,
+              thread.updatedAt
+            ]
+          ),
+          (rows) => rows.length > 0
+        )
+      ),
+
+    get: (id) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<ThreadRow>(
+            "ThreadStore.get",
+            `select ${threadColumns} from ${schema}.threads t where t.id = $1 and t.owner = $2`,
+            [knownId(id), toText(ownerId)]
+          ),
+          ([row]) => Option.map(Option.fromNullishOr(row), decodeThread)
+        )
+      ),
+
+    list: ({ limit, skip }, assistantId) =>
+      Principal.use(({ ownerId }) => {
+        const ofAssistant = assistantId === undefined ? "" : "and t.assistant_id = $4"
+        const parameters: ReadonlyArray<Parameter> = [toText(ownerId), skip, limit]
+        return Effect.map(
+          query<ThreadRow>(
+            "ThreadStore.list",
+            `select ${threadColumns} from ${schema}.threads t where t.owner = $1 ${ofAssistant}
+             order by t.created_at, t.ordinal offset $2 limit $3`,
+            assistantId === undefined ? parameters : [...parameters, knownId(assistantId)]
+          ),
+          (rows) => rows.map(decodeThread)
+        )
+      }),
+
+    messages: (ids) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<MessageRow | UnfinishedRow>("ThreadStore.messages", messagesOf(schema), [
+            toText(ownerId),
+            ids.filter(isStoredId)
+          ]),
+          (rows) => rows.map(decodeMessage)
+        )
+      ),
+
+    remove: (id) =>
+      Principal.use(({ ownerId }) => {
+        const args = { owner: toText(ownerId), thread: knownId(id) }
+        return Effect.map(
+          query<{ readonly removed: boolean }>(
+            "ThreadStore.remove",
+            `select ${call(database, "remove_thread", args)} as removed`,
+            Object.values(args)
+          ),
+          ([row]) => row?.removed === true
+        )
+      })
+  })
+}
+
+/** What is stored, and the answers that are being written: those have a place, but no row yet. */
+const messagesOf = (schema: string): string => `
+  select ${messageColumns}, null as provider, null as model, wanted.place
+  from unnest($2::uuid[]) with ordinality wanted (id, place)
+  join ${schema}.messages m on m.thread_id = wanted.id and m.owner = $1 and m.sequence is not null
+  union all
+  select r.answer_id, r.thread_id, r.id, t.message_count + 1, 'assistant', 'IN_PROGRESS', 0, coalesce(r.started_at, r.created_at),
+    null, '[]', r.provider, r.model, wanted.place
+  from unnest($2::uuid[]) with ordinality wanted (id, place)
+  join ${schema}.threads t on t.id = wanted.id and t.owner = $1
+  join ${schema}.runs r on r.thread_id = t.id and r.owner = t.owner and r.status = 'IN_PROGRESS'
+  order by place, sequence`

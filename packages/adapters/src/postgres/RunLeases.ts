@@ -1,0 +1,79 @@
+/** The leases of runs on Postgres, by the database's clock. Each method is one statement. */
+import { type OwnerId, Principal, type RunId, type RunStore } from "@colloquy/core"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Database } from "./Database.ts"
+import { decodeRun, runColumns, type RunRow } from "./RunRecord.ts"
+import { isStoredId, knownId } from "./StoredId.ts"
+import { fromText, toText } from "./StoredText.ts"
+
+type Leases = Pick<typeof RunStore.Service, "renew" | "expired" | "takeOver">
+
+const lasting = (place: string): string => `clock_timestamp() + ${place} * interval '1 millisecond'`
+const active = "r.status in ('IN_PROGRESS', 'QUEUED')"
+
+export const runLeases = ({ query, schema }: Database): Leases => ({
+  renew: (leases, duration) => {
+    const held = leases.filter(({ runId }) => isStoredId(runId))
+    return Effect.map(
+      query<{ readonly id: RunId; readonly cancel_requested: boolean }>(
+        "RunStore.renew",
+        // Rows are locked in one order, so that two processes that renew the same leases do not wait for each other in a circle.
+        `with held as (
+           select r.id from ${schema}.runs r
+           join unnest($1::uuid[], $2::text[], $3::bigint[]) lease (run_id, owner, token)
+             on r.id = lease.run_id and r.owner = lease.owner and r.token = lease.token
+           where ${active} order by r.id for no key update of r
+         )
+         update ${schema}.runs r set lease_until = ${lasting("$4")} from held where r.id = held.id
+         returning r.id, r.cancel_requested`,
+        [
+          held.map(({ runId }) => runId),
+          held.map(({ ownerId }) => toText(ownerId)),
+          held.map(({ token }) => String(token)),
+          Duration.toMillis(duration)
+        ]
+      ),
+      (kept) => {
+        const keptIds = new Set(kept.map(({ id }) => id))
+        return {
+          lost: leases.map(({ runId }) => runId).filter((id) => !keptIds.has(id)),
+          cancelRequested: kept.filter((row) => row.cancel_requested).map(({ id }) => id)
+        }
+      }
+    )
+  },
+
+  expired: (limit) =>
+    Effect.map(
+      query<{ readonly id: RunId; readonly owner: string }>(
+        "RunStore.expired",
+        `select r.id, r.owner from ${schema}.runs r
+         where ${active} and r.lease_until <= clock_timestamp() order by r.lease_until limit $1`,
+        [limit]
+      ),
+      (rows) => rows.map(({ id, owner }) => ({ runId: id, ownerId: decodeOwner(owner) }))
+    ),
+
+  takeOver: (runId, duration, { onlyExpired }) =>
+    Principal.use(({ ownerId }) =>
+      Effect.map(
+        query<RunRow & { readonly token: bigint }>(
+          "RunStore.takeOver",
+          `update ${schema}.runs r set token = r.token + 1, lease_until = ${lasting("$3")}
+           where r.id = $1 and r.owner = $2 and ${active} and (not $4 or r.lease_until <= clock_timestamp())
+           returning r.token, ${runColumns}`,
+          [knownId(runId), toText(ownerId), Duration.toMillis(duration), onlyExpired]
+        ),
+        ([row]) =>
+          Option.map(Option.fromNullishOr(row), (found) => ({
+            lease: { runId: found.id, threadId: found.thread_id, ownerId, token: Number(found.token) },
+            run: decodeRun(found)
+          }))
+      )
+    )
+})
+
+/** The owner was written from an `OwnerId`. */
+const decodeOwner = (stored: string): OwnerId => fromText(stored) as OwnerId

@@ -1,0 +1,185 @@
+/**
+ * How runs come to be IN_PROGRESS, on Postgres: `begin`, `activate`, `continue` and what undoes or repeats them. Each is one call of one
+ * function of the schema, which locks the thread first.
+ */
+import { type Begin, type Continue, type OwnerId, Principal, type RunStore } from "@colloquy/core"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { call, type Database, type Parameter } from "./Database.ts"
+import { logArguments } from "./LogBatches.ts"
+import { messageArguments } from "./MessageRecord.ts"
+import {
+  decodeLease,
+  decodeRepeated,
+  decodeStarted,
+  type OutcomeRow,
+  type StartedRow,
+  unexpected,
+  withHistory
+} from "./RunOutcomes.ts"
+import { knownId, newRowId } from "./StoredId.ts"
+import { toText } from "./StoredText.ts"
+
+type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "continue">
+
+export const runStarts = (database: Database): Starts => {
+  const { query, schema } = database
+
+  const start = (
+    operation: string,
+    name: string,
+    args: { readonly [name: string]: Parameter },
+    historyTokens: number
+  ) => {
+    const budget = `$${Object.keys(args).length + 1}`
+    const statement = withHistory(schema, call(database, name, args), "$1", budget)
+    return query<StartedRow>(operation, statement, [...Object.values(args), budgetOf(historyTokens)])
+  }
+
+  return {
+    begin: (begin) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const args = beginArguments(begin, ownerId, new Date(yield* Clock.currentTimeMillis))
+        const rows = yield* start("RunStore.begin", "begin_run", args, begin.historyTokens)
+        const row = rows[0]
+        switch (row?.outcome) {
+          case "Started":
+            return decodeStarted(rows, row, ownerId)
+          case "Queued":
+            return { _tag: row.outcome, lease: decodeLease(row, begin.run.threadId, ownerId) }
+          case "Busy":
+            return { _tag: row.outcome, runId: row.outcome_run, expired: row.expired }
+          case "Saved":
+          case "ThreadMissing":
+            return { _tag: row.outcome }
+          case "Repeated":
+            return decodeRepeated(row)
+          default:
+            return yield* Effect.die(unexpected("RunStore.begin", row?.outcome))
+        }
+      }),
+
+    findRepeated: (key) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<Pick<OutcomeRow, "outcome_run" | "leg_start" | "fingerprint">>(
+            "RunStore.findRepeated",
+            `select run_id as outcome_run, leg_start, fingerprint from ${schema}.idempotency_keys
+             where owner = $1 and key = $2 and created_at > clock_timestamp() - interval '24 hours'`,
+            [toText(ownerId), toText(key)]
+          ),
+          ([row]) => Option.map(Option.fromNullishOr(row), decodeRepeated)
+        )
+      ),
+
+    activate: (lease, duration, historyTokens) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const at = new Date(yield* Clock.currentTimeMillis)
+        const args = {
+          owner: toText(ownerId),
+          run: knownId(lease.runId),
+          token: lease.token,
+          lease: Duration.toMillis(duration),
+          at
+        }
+        const rows = yield* start("RunStore.activate", "activate_run", args, historyTokens)
+        const row = rows[0]
+        switch (row?.outcome) {
+          case "Started":
+            return decodeStarted(rows, row, ownerId)
+          case "Waiting":
+            return { _tag: row.outcome, runId: row.outcome_run, expired: row.expired }
+          case "Lost":
+            return { _tag: row.outcome }
+          default:
+            return yield* Effect.die(unexpected("RunStore.activate", row?.outcome))
+        }
+      }),
+
+    withdraw: (lease) =>
+      Principal.use(({ ownerId }) => {
+        const args = { owner: toText(ownerId), run: knownId(lease.runId), token: lease.token }
+        return Effect.map(
+          query<{ readonly withdrawn: boolean }>(
+            "RunStore.withdraw",
+            `select ${call(database, "withdraw_run", args)} as withdrawn`,
+            Object.values(args)
+          ),
+          ([row]) => row?.withdrawn === true
+        )
+      }),
+
+    continue: (next) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const rows = yield* start(
+          "RunStore.continue",
+          "continue_run",
+          continueArguments(next, ownerId),
+          next.historyTokens
+        )
+        const row = rows[0]
+        switch (row?.outcome) {
+          case "Started":
+            return decodeStarted(rows, row, ownerId)
+          case "NotOpen":
+            return { _tag: row.outcome }
+          case "Repeated":
+            return decodeRepeated(row)
+          default:
+            return yield* Effect.die(unexpected("RunStore.continue", row?.outcome))
+        }
+      })
+  }
+}
+
+const beginArguments = (
+  { events, idempotency, lease, maxQueued, message, mode, run }: Begin,
+  ownerId: OwnerId,
+  at: Date
+) => ({
+  owner: toText(ownerId),
+  run: newRowId(run.id),
+  thread: knownId(run.threadId),
+  answer: newRowId(run.answerId),
+  stream: run.stream,
+  provider: toText(run.provider),
+  model: toText(run.model),
+  plan: JSON.stringify(run.plan),
+  created_at: run.createdAt,
+  leg_start: events[0]?.sequence ?? 1,
+  ...messageArguments(message),
+  ...logArguments(events),
+  mode,
+  max_queued: maxQueued,
+  lease: Duration.toMillis(lease),
+  ...keyArguments(idempotency),
+  at
+})
+
+const continueArguments = (next: Continue, ownerId: OwnerId) => ({
+  owner: toText(ownerId),
+  run: knownId(next.runId),
+  message: knownId(next.messageId),
+  results: JSON.stringify(next.results),
+  tokens: next.tokens,
+  answer: newRowId(next.answerId),
+  stream: next.stream,
+  plan: JSON.stringify(next.plan),
+  leg_start: next.events[0]?.sequence ?? null,
+  ...logArguments(next.events),
+  lease: Duration.toMillis(next.lease),
+  ...keyArguments(next.idempotency)
+})
+
+const keyArguments = (idempotency: Begin["idempotency"]) => ({
+  key: idempotency === null ? null : toText(idempotency.key),
+  fingerprint: idempotency === null ? null : toText(idempotency.fingerprint)
+})
+
+/** A budget without end is a number that no thread reaches. */
+const budgetOf = (historyTokens: number): number => Math.min(Math.floor(historyTokens), Number.MAX_SAFE_INTEGER)

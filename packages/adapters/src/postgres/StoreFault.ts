@@ -1,0 +1,49 @@
+/**
+ * What a failed statement means for the kernel. The database is away, or did not answer in time: `StoreUnavailable`, try again.
+ * Everything else is a mistake in this adapter or in its schema: a defect. What the server says about the row at hand ("Failing row
+ * contains …") may be somebody's conversation, so it is dropped before it can reach a log, and so is a
+ * connection string.
+ */
+import { StoreUnavailable } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import { SqlError } from "effect/sql/SqlError"
+
+/** Translates the failures of a statement or a transaction; `operation` names the port's method in the error. */
+export const guard =
+  (operation: string) =>
+  <A, E, R>(self: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, E | StoreUnavailable, R> =>
+    Effect.catch(self, (error): Effect.Effect<never, E | StoreUnavailable> => {
+      if (!(error instanceof SqlError)) return Effect.fail(error)
+      const cause = withoutDetail(error)
+      return isUnavailable(error) ? Effect.fail(new StoreUnavailable({ operation, cause })) : Effect.die(cause)
+    })
+
+const unavailableReasons: ReadonlySet<string> = new Set([
+  "ConnectionError",
+  "AuthenticationError",
+  "StatementTimeoutError",
+  "LockTimeoutError",
+  "DeadlockError",
+  "SerializationError"
+])
+
+/** SQLSTATE classes: 08 connection, 53 out of resources, 57 operator intervention (shutdown, cancel), 58 system. 25006: a standby. */
+const unavailableStates = /^(08|53|57|58)|^25006$/u
+
+/** A `TypeError` is a connection string that cannot be read: no second attempt will help. */
+const isUnavailable = ({ reason }: SqlError): boolean =>
+  !(reason.cause instanceof TypeError) &&
+  (unavailableReasons.has(reason._tag) ||
+    reason.operation === "connect" ||
+    unavailableStates.test(sqlStateOf(reason.cause)))
+
+const sqlStateOf = (cause: unknown): string =>
+  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
+
+const withoutDetail = (error: SqlError): SqlError => {
+  const { cause } = error.reason
+  if (typeof cause === "object" && cause !== null) {
+    for (const field of ["detail", "where", "internalQuery", "hint", "input"]) Reflect.deleteProperty(cause, field)
+  }
+  return error
+}

@@ -1,0 +1,33 @@
+/** Usage in columns, because the database adds it up. Sums are `bigint` there. */
+import type { Usage } from "@colloquy/core"
+
+export interface UsageRow {
+  readonly input_tokens: bigint
+  readonly output_tokens: bigint
+  readonly cached_input_tokens: bigint
+  readonly cache_write_tokens: bigint
+  readonly reasoning_tokens: bigint
+  readonly cost_usd: number | null
+  readonly estimated: boolean
+}
+
+export const decodeUsage = (row: UsageRow): Usage => ({
+  inputTokens: Number(row.input_tokens),
+  outputTokens: Number(row.output_tokens),
+  cachedInputTokens: Number(row.cached_input_tokens),
+  cacheWriteTokens: Number(row.cache_write_tokens),
+  reasoningTokens: Number(row.reasoning_tokens),
+  costUsd: row.cost_usd,
+  estimated: row.estimated
+})
+
+/** The arguments by which functions take the usage of a leg. */
+export const usageArguments = (usage: Usage) => ({
+  input: usage.inputTokens,
+  output: usage.outputTokens,
+  cached: usage.cachedInputTokens,
+  cache_write: usage.cacheWriteTokens,
+  reasoning: usage.reasoningTokens,
+  cost: usage.costUsd,
+  estimated: usage.estimated
+})

@@ -1,0 +1,1 @@
+export * as Postgres from "./Postgres.ts"

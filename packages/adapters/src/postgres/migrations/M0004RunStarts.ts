@@ -1,0 +1,167 @@
+/** How runs come to be in progress: `begin_run`, `activate_run`, `continue_run`, and the history that goes with them. */
+import type { Migration } from "./Migration.ts"
+
+const beginRun = `
+create function {schema}.begin_run(
+  p_owner text, p_run uuid, p_thread uuid, p_answer uuid, p_stream boolean, p_provider text, p_model text, p_plan text,
+  p_created_at timestamptz, p_leg_start integer,
+  p_message_id uuid, p_message_role text, p_message_status text, p_message_tokens integer, p_message_at timestamptz,
+  p_message_body text, p_message_results text,
+  p_firsts integer[], p_lasts integer[], p_events text[],
+  p_mode text, p_max_queued integer, p_lease double precision, p_key text, p_fingerprint text, p_at timestamptz
+) returns {schema}.run_outcome language plpgsql as $$
+declare
+  v_thread {schema}.threads;
+  v_ahead {schema}.runs;
+  v_outcome {schema}.run_outcome;
+  v_message {schema}.messages := row(
+    p_message_id, p_owner, p_thread, p_run, null, p_message_role, p_message_status, p_message_tokens, null, p_message_at,
+    p_message_body, p_message_results);
+  v_status text;
+begin
+  select * into v_thread from {schema}.threads where id = p_thread and owner = p_owner for no key update;
+  v_outcome := {schema}.repeated(p_owner, p_key);
+  if v_outcome.outcome is not null then return v_outcome; end if;
+  if v_thread.id is null then
+    v_outcome.outcome := 'ThreadMissing';
+    return v_outcome;
+  end if;
+
+  if p_mode <> 'save' then v_ahead := {schema}.run_ahead(p_owner, p_thread); end if;
+  if v_ahead.id is not null and (p_mode = 'reject' or p_max_queued <= (
+    select count(*) from {schema}.runs where thread_id = p_thread and owner = p_owner and status = 'QUEUED'
+  )) then
+    v_outcome := row('Busy', v_ahead.id, null, v_ahead.lease_until <= clock_timestamp(), null, null);
+    return v_outcome;
+  end if;
+  if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, p_leg_start) then
+    return {schema}.repeated(p_owner, p_key);
+  end if;
+
+  v_status := case when p_mode = 'save' then 'COMPLETED' when v_ahead.id is null then 'IN_PROGRESS' else 'QUEUED' end;
+  if v_status <> 'QUEUED' then perform {schema}.supersede(p_owner, p_thread, p_at); end if;
+  insert into {schema}.runs (
+    id, owner, thread_id, assistant_id, status, leg_start, last_sequence, user_message_id, answer_id, stream, provider, model,
+    plan, created_at, started_at, ended_at, token, lease_until
+  ) values (
+    p_run, p_owner, p_thread, v_thread.assistant_id, v_status, p_leg_start,
+    case when v_status = 'QUEUED' then 0 else coalesce(p_lasts[cardinality(p_lasts)], 0) end,
+    p_message_id, p_answer, p_stream, p_provider, p_model, p_plan, p_created_at,
+    case when v_status <> 'QUEUED' then p_at end, case when v_status = 'COMPLETED' then p_at end,
+    1, case when v_status <> 'COMPLETED' then clock_timestamp() + p_lease * interval '1 millisecond' end
+  );
+  perform {schema}.add_events(p_run, 0, p_firsts, p_lasts, p_events);
+  if v_status = 'QUEUED' then insert into {schema}.messages select v_message.*;
+  else perform {schema}.add_message(v_message);
+  end if;
+  perform {schema}.hint(p_run, p_thread, false);
+  v_outcome := row(
+    case v_status when 'COMPLETED' then 'Saved' when 'QUEUED' then 'Queued' else 'Started' end, p_run, 1, null, null, null);
+  return v_outcome;
+end $$`
+
+/** The log of a queued run is stored from the start, behind the end that \`last_sequence\` shows to readers. */
+const activateRun = `
+create function {schema}.activate_run(p_owner text, p_run uuid, p_token bigint, p_lease double precision, p_at timestamptz)
+returns {schema}.run_outcome language plpgsql as $$
+declare
+  v_run {schema}.runs;
+  v_ahead {schema}.runs;
+  v_outcome {schema}.run_outcome;
+begin
+  perform {schema}.lock_thread_of(p_owner, p_run);
+  select * into v_run from {schema}.runs
+    where id = p_run and owner = p_owner and token = p_token and status = 'QUEUED' for no key update;
+  if not found then
+    v_outcome := row('Lost', p_run, null, null, null, null);
+    return v_outcome;
+  end if;
+  v_ahead := {schema}.run_ahead(p_owner, v_run.thread_id);
+  if v_ahead.id <> p_run then
+    v_outcome := row('Waiting', v_ahead.id, null, v_ahead.lease_until <= clock_timestamp(), null, null);
+    return v_outcome;
+  end if;
+
+  perform {schema}.supersede(p_owner, v_run.thread_id, p_at);
+  update {schema}.runs set
+    status = 'IN_PROGRESS', started_at = p_at, lease_until = clock_timestamp() + p_lease * interval '1 millisecond',
+    last_sequence = coalesce((select max(last_sequence) from {schema}.run_log where run_id = p_run), 0)
+    where id = p_run and owner = p_owner;
+  perform {schema}.place_message(p_owner, v_run.user_message_id);
+  perform {schema}.hint(p_run, v_run.thread_id, false);
+  v_outcome := row('Started', p_run, p_token, null, null, null);
+  return v_outcome;
+end $$`
+
+/** The results make the answered message longer, and with it the count before every later message: normally there is none. */
+const answerCalls = `
+create function {schema}.answer_calls(p_owner text, p_message uuid, p_results text, p_tokens integer)
+returns void language plpgsql as $$
+declare
+  v_message {schema}.messages;
+begin
+  update {schema}.messages set status = 'COMPLETED', tool_results = p_results, tokens = tokens + p_tokens
+    where id = p_message and owner = p_owner returning * into v_message;
+  update {schema}.threads set tokens = tokens + p_tokens where id = v_message.thread_id and owner = p_owner;
+  update {schema}.messages set tokens_before = tokens_before + p_tokens
+    where thread_id = v_message.thread_id and owner = p_owner and sequence > v_message.sequence;
+end $$`
+
+const continueRun = `
+create function {schema}.continue_run(
+  p_owner text, p_run uuid, p_message uuid, p_results text, p_tokens integer, p_answer uuid, p_stream boolean, p_plan text,
+  p_leg_start integer, p_firsts integer[], p_lasts integer[], p_events text[],
+  p_lease double precision, p_key text, p_fingerprint text
+) returns {schema}.run_outcome language plpgsql as $$
+declare
+  v_run {schema}.runs;
+  v_outcome {schema}.run_outcome;
+begin
+  perform {schema}.lock_thread_of(p_owner, p_run);
+  v_outcome := {schema}.repeated(p_owner, p_key);
+  if v_outcome.outcome is not null then return v_outcome; end if;
+  select * into v_run from {schema}.runs
+    where id = p_run and owner = p_owner and answer_id = p_message and status = 'REQUIRES_ACTION' for no key update;
+  if not found then
+    v_outcome := row('NotOpen', p_run, null, null, null, null);
+    return v_outcome;
+  end if;
+  if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, coalesce(p_leg_start, v_run.last_sequence + 1)) then
+    return {schema}.repeated(p_owner, p_key);
+  end if;
+
+  perform {schema}.answer_calls(p_owner, p_message, p_results, p_tokens);
+  update {schema}.runs set
+    status = 'IN_PROGRESS', leg = leg + 1, leg_start = coalesce(p_leg_start, last_sequence + 1), answer_id = p_answer,
+    stream = p_stream, plan = p_plan, token = token + 1,
+    lease_until = clock_timestamp() + p_lease * interval '1 millisecond',
+    last_sequence = {schema}.add_events(p_run, v_run.last_sequence, p_firsts, p_lasts, p_events)
+    where id = p_run and owner = p_owner;
+  perform {schema}.hint(p_run, v_run.thread_id, false);
+  v_outcome := row('Started', p_run, v_run.token + 1, null, null, null);
+  return v_outcome;
+end $$`
+
+/** Everything from the run's first message on, and before it what fits into the budget. Both bounds are found by index. */
+const history = `
+create function {schema}.history(p_owner text, p_run uuid, p_budget bigint)
+returns setof {schema}.messages language plpgsql strict as $$
+declare
+  v_first {schema}.messages;
+  v_from integer;
+begin
+  select * into v_first from {schema}.messages
+    where run_id = p_run and owner = p_owner and sequence is not null order by sequence limit 1;
+  select sequence into v_from from {schema}.messages
+    where thread_id = v_first.thread_id and owner = p_owner and tokens_before >= v_first.tokens_before - p_budget
+    order by tokens_before, sequence limit 1;
+  return query select * from {schema}.messages
+    where thread_id = v_first.thread_id and owner = p_owner and sequence >= least(v_from, v_first.sequence)
+    order by sequence;
+end $$`
+
+export const M0004RunStarts: Migration = {
+  name: "0004_run_starts",
+  tables: [],
+  statements: [beginRun, activateRun, answerCalls, continueRun, history]
+}
