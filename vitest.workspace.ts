@@ -7,6 +7,7 @@ const never = ["**/node_modules/**", "**/dist/**"]
 export default defineConfig({
   ...sources,
   test: {
+    reporters: [process.env["CI"] === "true" ? "dot" : "default", "./test/Summary.ts"],
     projects: [
       {
         ...sources,
@@ -20,7 +21,11 @@ export default defineConfig({
         ...sources,
         test: {
           name: "integration",
-          include: ["packages/*/test/**/*.integration.test.ts", "test/**/*.integration.test.ts", "examples/**/*.integration.test.ts"],
+          include: [
+            "packages/*/test/**/*.integration.test.ts",
+            "test/**/*.integration.test.ts",
+            "examples/**/*.integration.test.ts"
+          ],
           exclude: never,
           pool: "forks",
           testTimeout: 60_000,

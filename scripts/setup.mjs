@@ -45,7 +45,10 @@ const packagesAreInstalled = () => {
 
 const run = (command, parameters, cwd) => {
   const result = spawnSync(command, parameters, { cwd, encoding: "utf8", shell: process.platform === "win32" })
-  return { ok: result.status === 0, text: [result.error?.message, result.stdout, result.stderr].filter(Boolean).join("\n") }
+  return {
+    ok: result.status === 0,
+    text: [result.error?.message, result.stdout, result.stderr].filter(Boolean).join("\n")
+  }
 }
 
 const npm = (...parameters) => {

@@ -1,0 +1,48 @@
+/** The last lines of a test run: which databases were tested, and how many tests passed, failed and were skipped. */
+import { writeFileSync } from "node:fs"
+import type { Reporter, TestModule } from "vitest/node"
+
+const countBy = <Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Readonly<Record<string, number>> => {
+  const counts: Record<string, number> = {}
+  for (const item of items) counts[keyOf(item)] = (counts[keyOf(item)] ?? 0) + 1
+  return counts
+}
+
+export const databaseLines = (
+  tested: Readonly<Record<string, number>>,
+  url: string | undefined
+): ReadonlyArray<string> => {
+  const ran = Object.entries(tested).map(([database, tests]) => `${database} (${tests} tests)`)
+  return [
+    `Databases tested: ${ran.length === 0 ? "none" : ran.join(", ")}`,
+    ...(tested["Postgres"] === undefined && !url ? ["Postgres was NOT tested: TEST_DATABASE_URL is not set"] : [])
+  ]
+}
+
+export const countLine = (counts: Readonly<Record<string, number>>, brokenFiles: number): string => {
+  const { passed = 0, failed = 0, skipped = 0 } = counts
+  return `${passed} passed, ${failed + brokenFiles} failed${skipped === 0 ? "" : `, ${skipped} skipped`}`
+}
+
+/** A file that could not be loaded has no tests to count; it counts as one that failed. */
+const isBroken = (module: TestModule) =>
+  module.state() === "failed" && [...module.children.allTests()].every((test) => test.result().state !== "failed")
+
+export default class Summary implements Reporter {
+  onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<unknown>): void {
+    const tests = modules.flatMap((module) => [...module.children.allTests()])
+    const ran = tests.filter((test) => test.result().state !== "skipped" && test.meta().database !== undefined)
+    const broken = modules.filter(isBroken).length + errors.length
+    const line = countLine(
+      countBy(tests, (test) => test.result().state),
+      broken
+    )
+    const databases = databaseLines(
+      countBy(ran, (test) => test.meta().database ?? ""),
+      process.env["TEST_DATABASE_URL"]
+    )
+    const file = process.env["COLLOQUY_TEST_SUMMARY"]
+    if (file) writeFileSync(file, `${[...databases, line].join("\n")}\n`)
+    console.log([...databases, line].join("\n"))
+  }
+}

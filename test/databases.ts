@@ -1,0 +1,31 @@
+/**
+ * Where a test runs on a database, it says so through these two functions. The test reporter counts them, so that nobody believes a test ran
+ * which did not: without TEST_DATABASE_URL the tests on Postgres are skipped with a reason, and with CI=true that is a failure.
+ */
+import { describe, it } from "@effect/vitest"
+
+declare module "vitest" {
+  interface TaskMeta {
+    /** The database that this test ran on, for the summary at the end. */
+    readonly database?: string
+  }
+}
+
+const reason = "TEST_DATABASE_URL is not set; `npm run test:postgres` starts a server for the tests"
+
+/** A server: `body` receives its connection URL. */
+export const onPostgres = (body: (url: string) => void): void => {
+  const url = process.env["TEST_DATABASE_URL"]
+  if (url !== undefined && url !== "") {
+    describe("on Postgres", { meta: { database: "Postgres" } }, () => body(url))
+    return
+  }
+  it.skipIf(process.env["CI"] !== "true")(`on Postgres (${reason})`, () => {
+    throw new Error(`With CI=true the tests on Postgres must run: ${reason}.`)
+  })
+}
+
+/** A database inside the process, which is always there. */
+export const onEmbedded = (database: "PGlite" | "in-memory", body: () => void): void => {
+  describe(`on ${database}`, { meta: { database } }, body)
+}

@@ -1,0 +1,101 @@
+/** The package table and the room order hold in every source file. Written down in ARCHITECTURE.md#rules. */
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { judgeImport, packageRules, rooms } from "./rules/ImportRules.ts"
+import { importsOf, root, sourceFiles } from "./rules/SourceFile.ts"
+
+const read = (path: string) => readFileSync(join(root, path), "utf8")
+
+const declaredBy = (name: string): ReadonlyArray<string> => {
+  const manifest = JSON.parse(read(`packages/${name}/package.json`))
+  return [manifest.dependencies, manifest.peerDependencies].flatMap((group) => Object.keys(group ?? {}))
+}
+
+describe("imports", () => {
+  it("are read in every form", () => {
+    const text = `
+      // import { no } from "comment"
+      import type { A } from "effect/A"
+      import "./side.ts"
+      export * as Space from "./space.ts"
+      export { type B } from "./b.ts"
+      type C = import("./c.ts").C
+      const text = 'import x from "string"'
+      const lazy = () => import("./lazy.ts")
+    `
+    const expected = ["effect/A", "./side.ts", "./space.ts", "./b.ts", "./c.ts", "./lazy.ts"]
+    assert.sameMembers([...importsOf(text)], expected)
+  })
+
+  const inCore = "packages/core/src/turns/Turns.ts"
+  const allowed: ReadonlyArray<readonly [string, string]> = [
+    [inCore, "effect/Stream"],
+    [inCore, "./TurnPlan.ts"],
+    [inCore, "../primitives/Ids.ts"],
+    [inCore, "../assistants/Assistant.ts"],
+    ["packages/core/src/Kernel.ts", "./turns/Turns.ts"],
+    ["packages/core/src/index.ts", "./Kernel.ts"],
+    ["packages/core/src/contracts/RunStoreContract.ts", "../turns/Turns.ts"],
+    ["packages/core/src/contracts/RunStoreContract.ts", "@effect/vitest"],
+    ["packages/adapters/src/postgres/RunStore.ts", "@colloquy/core"],
+    ["packages/adapters/src/postgres/RunStore.ts", "effect/sql/SqlClient"],
+    ["packages/adapters/src/protocols/Transport.ts", "effect/http/HttpClient"],
+    ["packages/adapters/src/postgres/RunStore.ts", "@declared/library/sub"],
+    ["packages/http/src/Api.ts", "effect/http-api/HttpApi"],
+    ["packages/ws/src/SocketSession.ts", "effect/socket/Socket"]
+  ]
+  it.each(allowed)("%s may import %s", (file, name) => {
+    assert.isNull(judgeImport(file, name, ["@declared/library"]))
+  })
+
+  const forbidden: ReadonlyArray<readonly [string, string]> = [
+    [inCore, "effect"],
+    [inCore, "effect/http/HttpClient"],
+    [inCore, "effect/sql"],
+    [inCore, "effect/ai"],
+    [inCore, "effect/socket/Socket"],
+    [inCore, "node:fs"],
+    [inCore, "@colloquy/adapters/in-memory"],
+    [inCore, "@declared/library"],
+    [inCore, "@effect/vitest"],
+    [inCore, "../realtime/Frames.ts"],
+    [inCore, "../contracts/Scenes.ts"],
+    [inCore, "../index.ts"],
+    [inCore, "../../../adapters/src/in-memory/State.ts"],
+    [inCore, "../newroom/Thing.ts"],
+    ["packages/core/src/primitives/Ids.ts", "../access/Principal.ts"],
+    ["packages/core/src/newroom/Thing.ts", "../primitives/Ids.ts"],
+    ["packages/core/src/index.ts", "./contracts/index.ts"],
+    ["packages/adapters/src/postgres/RunStore.ts", "@colloquy/http"],
+    ["packages/adapters/src/postgres/RunStore.ts", "@colloquy/ws/upgrade"],
+    ["packages/adapters/src/postgres/RunStore.ts", "undeclared-library"],
+    ["packages/adapters/src/postgres/RunStore.ts", "effect/cluster/Runner"],
+    ["packages/adapters/src/postgres/RunStore.ts", "effect/http/HttpRouter"],
+    ["packages/http/src/Api.ts", "@colloquy/adapters/in-memory"],
+    ["packages/http/src/Api.ts", "effect/sql/SqlClient"],
+    ["packages/ws/src/SocketSession.ts", "@colloquy/http"],
+    ["packages/unknown/src/index.ts", "effect/Stream"]
+  ]
+  it.each(forbidden)("%s may not import %s", (file, name) => {
+    const sentence = judgeImport(file, name, ["@declared/library"])
+    assert.include(sentence, `${file} imports "${name}": `)
+    assert.include(sentence, "(see ARCHITECTURE.md#rules).")
+  })
+
+  it("every package has its line in the table, and every room of core its place", () => {
+    assert.sameMembers(readdirSync(join(root, "packages")), Object.keys(packageRules))
+    const folders = readdirSync(join(root, "packages/core/src"), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+    assert.includeMembers([...rooms, "contracts"], folders)
+  })
+
+  it.each(Object.keys(packageRules))("packages/%s keeps the rules", (name) => {
+    const declared = declaredBy(name)
+    const faults = sourceFiles(`packages/${name}/src`).flatMap((file) =>
+      importsOf(read(file)).flatMap((imported) => judgeImport(file, imported, declared) ?? [])
+    )
+    assert.deepStrictEqual(faults, [])
+  })
+})

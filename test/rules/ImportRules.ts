@@ -1,0 +1,117 @@
+/** Who may import whom: the table and the room order of ARCHITECTURE.md#rules as data, and the functions that judge one import. */
+import { posix } from "node:path"
+
+interface PackageRule {
+  /** Modules from outside the package, as patterns of their whole name. */
+  readonly may: ReadonlyArray<RegExp>
+  readonly never: ReadonlyArray<RegExp>
+  readonly says: string
+}
+
+const effectRoot = /^effect\/[A-Z]\w*$/
+const core = /^@colloquy\/core$/
+const node = /^node:/
+
+export const packageRules: Readonly<Record<string, PackageRule>> = {
+  core: {
+    may: [effectRoot],
+    never: [],
+    says: "core may import root modules of effect by path (`effect/Stream`) and nothing else"
+  },
+  adapters: {
+    may: [effectRoot, core, node, /^effect\/(http|sql|socket|ai|persistence|encoding)(\/\w+)?$/],
+    never: [
+      /^@colloquy\/(http|ws)/,
+      /^effect\/http\/Http(Server|Router|Middleware|Effect|Platform)/,
+      /^effect\/http-api/
+    ],
+    says: "adapters may import core, the clients of effect/http, effect/sql, effect/socket and declared vendor libraries; never http or ws"
+  },
+  http: {
+    may: [effectRoot, core, node, /^effect\/(http|http-api|encoding)(\/\w+)?$/],
+    never: [/^@colloquy\/(adapters|ws)/],
+    says: "http may import core, effect/http and effect/http-api; never adapters or ws"
+  },
+  ws: {
+    may: [effectRoot, core, node, /^effect\/(socket|http)(\/\w+)?$/],
+    never: [/^@colloquy\/(adapters|http)/],
+    says: "ws may import core, effect/socket and effect/http; never adapters or http"
+  }
+}
+
+/** A room of core may import itself and the rooms before it. */
+export const rooms = [
+  "primitives",
+  "access",
+  "metering",
+  "tools",
+  "models",
+  "catalog",
+  "answers",
+  "retrieval",
+  "documents",
+  "memory",
+  "media",
+  "voice",
+  "threads",
+  "runs",
+  "assistants",
+  "turns",
+  "realtime"
+]
+
+const contracts = "contracts"
+const testKit = [/^@effect\/vitest$/, /^vitest$/, /^effect\/testing\/\w+$/]
+
+const matches = (patterns: ReadonlyArray<RegExp>, name: string) => patterns.some((pattern) => pattern.test(name))
+
+const packageOf = (file: string) => file.split("/")[1] ?? ""
+
+const roomOf = (file: string) => {
+  const [, , , room, ...rest] = file.split("/")
+  return rest.length === 0 ? null : (room ?? null)
+}
+
+/** `@scope/name/sub` -> `@scope/name`, `name/sub` -> `name`. */
+const libraryOf = (name: string) =>
+  name
+    .split("/")
+    .slice(0, name.startsWith("@") ? 2 : 1)
+    .join("/")
+
+const externalFault = (file: string, name: string, declared: ReadonlyArray<string>): string | null => {
+  const home = packageOf(file)
+  if (name === "effect") return "effect is imported by path (`effect/Stream`), never as a whole"
+  const rule = packageRules[home]
+  if (rule === undefined) return `${home} is not in the table of packages`
+  if (matches(rule.never, name)) return rule.says
+  if (matches(rule.may, name)) return null
+  if (home === "core") return roomOf(file) === contracts && matches(testKit, name) ? null : rule.says
+  const library = libraryOf(name)
+  const isVendor = library !== "effect" && !library.startsWith("@colloquy/")
+  return isVendor && declared.includes(library) ? null : rule.says
+}
+
+const roomFault = (file: string, target: string): string | null => {
+  const [from, to] = [roomOf(file), roomOf(target)]
+  if (to === contracts) return from === contracts ? null : "nothing in core imports contracts; only tests do"
+  if (from === contracts) return null
+  if (from === null) return null
+  if (!rooms.includes(from)) return `${from} is not in the list of rooms`
+  if (to === null) return "a room imports rooms, never Kernel.ts or index.ts"
+  if (!rooms.includes(to)) return `${to} is not in the list of rooms`
+  return rooms.indexOf(to) <= rooms.indexOf(from) ? null : `a room may import rooms above it; ${to} is below ${from}`
+}
+
+const internalFault = (file: string, name: string): string | null => {
+  const target = posix.join(posix.dirname(file), name)
+  const home = `packages/${packageOf(file)}/src/`
+  if (!target.startsWith(home)) return "another package is imported by its name, never by a path"
+  return packageOf(file) === "core" ? roomFault(file, target) : null
+}
+
+/** A sentence about one import that breaks a rule, or null. `declared` are the libraries in the package's own package.json. */
+export const judgeImport = (file: string, name: string, declared: ReadonlyArray<string> = []): string | null => {
+  const fault = name.startsWith(".") ? internalFault(file, name) : externalFault(file, name, declared)
+  return fault === null ? null : `${file} imports "${name}": ${fault} (see ARCHITECTURE.md#rules).`
+}
