@@ -412,8 +412,9 @@ const reasonOf = (state: AnswerState, calls: ReadonlyArray<OpenCall>) => {
   return state.finish === "length" ? "length" : "stop"
 }
 
-/** What `lowerAnswer` puts back into the message and its calls; null when there is nothing. */
+/** What `lowerAnswer` puts back into the message and its calls. Only an answer with calls is carried on; after another, thought starts anew. */
 const providerDataOf = (state: AnswerState, calls: ReadonlyArray<OpenCall>): Schema.Json | null => {
+  if (calls.length === 0) return null
   const details = state.details.length === 0 ? {} : { reasoning_details: state.details }
   const message = { ...state.replayed, ...details }
   const signed = calls.flatMap((call) => (call.extra === undefined ? [] : [[call.id, { extra_content: call.extra }] as const]))

@@ -26,7 +26,7 @@ const replyOf = (vendor: Vendor, answer: Answer): FakeVendor.Reply => {
     return FakeVendor.json(body, status, answer.headers)
   }
   const frames = vendor.render(answer.says)
-  if (answer.breaksAfter !== undefined) return FakeVendor.sse([...frames.slice(0, answer.breaksAfter), "reset"])
+  if (answer.breaksAfter !== undefined) return FakeVendor.sse([...frames.slice(0, answer.breaksAfter), "break"])
   return FakeVendor.sse(answer.pieces === undefined ? frames : cut(frames.join(""), answer.pieces))
 }
 

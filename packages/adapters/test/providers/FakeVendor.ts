@@ -8,14 +8,17 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Http from "node:http"
+import { setImmediate as nextTurn } from "node:timers/promises"
 
-/** A piece of a reply's body. A `Gate` holds the reply until the test opens it; `reset` tears the connection down. */
-export type Piece = string | Uint8Array | Gate | { readonly forever: string } | "reset"
+/** A piece of a reply's body. A `Gate` holds the reply until the test opens it; `break` closes the connection. */
+export type Piece = string | Uint8Array | Gate | { readonly forever: string } | "break"
 
 export interface Reply {
   readonly status?: number
   readonly headers?: { readonly [name: string]: string }
   readonly body: ReadonlyArray<Piece>
+  /** Not even the status is sent before the test opens this. */
+  readonly headHeldBy?: Gate
 }
 
 export interface Seen {
@@ -26,7 +29,9 @@ export interface Seen {
   readonly body: unknown
   /** Number of the connection that it came on, from 0. */
   readonly connection: number
-  /** Resolves when the client closed the connection before it had the whole reply. */
+  /** Resolves when the reply is over: true when all of it was sent, false when the client closed the connection before. */
+  readonly complete: Promise<boolean>
+  /** Resolves when the client closed the connection before the reply was over. */
   readonly aborted: Promise<void>
   /** Bytes of the reply's body that were handed to the network so far. */
   bytesWritten: number
@@ -118,10 +123,8 @@ const portOf = (server: Http.Server): number => {
 }
 
 const record = async (request: Http.IncomingMessage, response: Http.ServerResponse, connections: ReadonlyArray<unknown>): Promise<Seen> => {
-  const aborted = new Promise<void>((resolve) => {
-    response.once("close", () => {
-      if (!response.writableFinished) resolve()
-    })
+  const complete = new Promise<boolean>((resolve) => {
+    response.once("close", () => resolve(response.writableFinished))
   })
   const pieces: Array<Buffer> = []
   for await (const piece of request) pieces.push(piece)
@@ -132,22 +135,32 @@ const record = async (request: Http.IncomingMessage, response: Http.ServerRespon
     headers: request.headers,
     body: text === "" ? null : JSON.parse(text),
     connection: connections.indexOf(request.socket),
-    aborted,
+    complete,
+    aborted: new Promise((resolve) => void complete.then((whole) => (whole ? undefined : resolve()))),
     bytesWritten: 0
   }
 }
 
 const write = async (response: Http.ServerResponse, seen: Seen, reply: Reply): Promise<void> => {
   const gone = new Promise<void>((resolve) => response.once("close", resolve))
+  if (reply.headHeldBy !== undefined) await Promise.race([reply.headHeldBy.opened, gone])
   response.writeHead(reply.status ?? 200, reply.headers)
   response.flushHeaders()
   for (const piece of reply.body) {
-    if (piece === "reset") return void response.socket?.resetAndDestroy()
-    else if (piece instanceof Gate) await Promise.race([piece.opened, gone])
-    else if (typeof piece === "object" && "forever" in piece) while (!response.destroyed) await send(response, seen, piece.forever, gone)
+    if (piece === "break") return void response.socket?.destroy()
+    if (piece instanceof Gate) await Promise.race([piece.opened, gone])
+    else if (typeof piece === "object" && "forever" in piece) await sendForever(response, seen, piece.forever, gone)
     else await send(response, seen, piece, gone)
   }
   response.end()
+}
+
+/** Lets the client in the same process have its turn after each write. */
+const sendForever = async (response: Http.ServerResponse, seen: Seen, bytes: string, gone: Promise<void>): Promise<void> => {
+  while (!response.destroyed) {
+    await send(response, seen, bytes, gone)
+    await nextTurn()
+  }
 }
 
 /** Resolves when the network took the bytes, so that one piece does not ride in the packet of another, or when the client is gone. */

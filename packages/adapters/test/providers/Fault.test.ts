@@ -1,0 +1,57 @@
+/** The facts on errors that all vendors share. */
+import { assert, describe, it } from "@effect/vitest"
+import { faultOfStatus, machineCode, retryHeaders } from "../../src/protocols/Fault.ts"
+
+const now = Date.parse("2026-11-21T10:00:00Z")
+
+describe("retryHeaders", () => {
+  const cases: ReadonlyArray<readonly [headers: Record<string, string>, expected: object]> = [
+    [{}, {}],
+    [{ "retry-after-ms": "1500", "retry-after": "9" }, { retryAfterMillis: 1500 }],
+    [{ "retry-after": "2" }, { retryAfterMillis: 2000 }],
+    [{ "retry-after": "0.5" }, { retryAfterMillis: 500 }],
+    [{ "retry-after": "Sat, 21 Nov 2026 10:00:30 GMT" }, { retryAfterMillis: 30_000 }],
+    [{ "retry-after": "Sat, 21 Nov 2026 09:00:00 GMT" }, { retryAfterMillis: 0 }],
+    [{ "retry-after": "soon", "retry-after-ms": "-1" }, {}],
+    [{ "x-should-retry": "true" }, { shouldRetry: true }],
+    [{ "x-should-retry": "false", "retry-after": "1" }, { retryAfterMillis: 1000, shouldRetry: false }],
+    [{ "x-should-retry": "maybe" }, {}]
+  ]
+  for (const [headers, expected] of cases) {
+    it(JSON.stringify(headers), () => assert.deepStrictEqual(retryHeaders(new Headers(headers), now), expected))
+  }
+})
+
+describe("faultOfStatus", () => {
+  it("knows the statuses of the table and guesses the rest", () => {
+    const reasons = [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, 524, 529, 307, 418].map((status) => faultOfStatus(status).reason)
+    assert.deepStrictEqual(reasons, [
+      "invalid_request",
+      "auth",
+      "quota",
+      "auth",
+      "model_not_found",
+      "timeout",
+      "context_too_long",
+      "invalid_request",
+      "rate_limited",
+      "overloaded",
+      "overloaded",
+      "overloaded",
+      "timeout",
+      "timeout",
+      "overloaded",
+      "unknown",
+      "unknown"
+    ])
+    assert.isTrue(faultOfStatus(409).shouldRetry)
+  })
+})
+
+describe("machineCode", () => {
+  it("takes words and numbers, and nothing that could be a sentence", () => {
+    assert.deepStrictEqual(machineCode("context_length_exceeded"), { code: "context_length_exceeded" })
+    assert.deepStrictEqual(machineCode(429), { code: "429" })
+    for (const value of ["the key sk-1 is wrong", "", "x".repeat(65), null, {}, undefined]) assert.deepStrictEqual(machineCode(value), {})
+  })
+})
