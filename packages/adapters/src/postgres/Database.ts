@@ -4,7 +4,7 @@
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { StoreUnavailable } from "@colloquy/core"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { quote } from "./Names.ts"
 import { guard } from "./StoreFault.ts"

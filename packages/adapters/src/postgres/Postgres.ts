@@ -51,9 +51,7 @@ export const layer = (options: PostgresOptions): Layer.Layer<Stores, SchemaRefus
 export const layerFromClient = (
   options: StoreOptions = {}
 ): Layer.Layer<Stores, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
-  Layer.effectContext(
-    Effect.flatMap(PgClient.PgClient, (client) => makeStores(client, options, listenApart(client, options)))
-  )
+  Layer.effectContext(Effect.flatMap(PgClient.PgClient, (client) => makeStores(client, options)))
 
 /** Brings a schema up to date and ends: for a deployment that migrates before it starts. Needs no kernel. */
 export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
@@ -61,16 +59,15 @@ export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRef
     Migrations.migrate(client, checkSchemaName(options.schema ?? defaultSchema))
   ).pipe(Effect.provide(clientLayer({ ...options, maxConnections: 1 })))
 
-/** The stores over a client, and a way to listen. Shared with the embedded database. */
-export const makeStores = (
+const makeStores = (
   client: PgClient.PgClient,
-  options: StoreOptions,
-  listen: Listen
+  options: StoreOptions
 ): Effect.Effect<Context.Context<Stores>, SchemaRefused | StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     const schema = checkSchemaName(options.schema ?? defaultSchema)
     yield* options.migrate === false ? Migrations.checkSchema(client, schema) : Migrations.migrate(client, schema)
-    const hints = options.notifications === false ? Stream.never : yield* listenForHints(listen)
+    const hints =
+      options.notifications === false ? Stream.never : yield* listenForHints(listenOver(client, channelOf(schema)))
     const database = makeDatabase(client, schema, options.timeout ?? "10 seconds")
     return Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
       Context.add(Ports.KeyStore, keyStore(database)),
@@ -80,14 +77,12 @@ export const makeStores = (
     )
   })
 
-export const channelFor = (options: StoreOptions): string => channelOf(checkSchemaName(options.schema ?? defaultSchema))
-
 /** Connections are opened with the first statement, so that a pool cannot fail to be made. */
 const clientLayer = (options: PgClient.PgPoolConfig): Layer.Layer<PgClient.PgClient> =>
   PgClient.layerFrom(Effect.orDie(PgClient.make(options)))
 
-/** A session apart from the pool: listening holds a connection for as long as the layer lives. */
-const listenApart = (client: PgClient.PgClient, options: StoreOptions): Listen =>
-  Effect.flatMap(PgConnection.make({ ...client.config, multiplex: false }), (session) =>
-    session.listen(channelFor(options))
-  )
+/** A session apart from the pool, because listening holds it as long as the layer lives. A client over a stream of its own knows better. */
+const listenOver = (client: PgClient.PgClient, channel: string): Listen =>
+  client.config.stream === undefined
+    ? Effect.flatMap(PgConnection.make({ ...client.config, multiplex: false }), (session) => session.listen(channel))
+    : client.listen(channel)

@@ -1,5 +1,5 @@
 /** `KeyStore` on Postgres. The look-up by hash is the one statement without an owner: the hash tells who asks. */
-import { type KeyId, type KeyRecord, KeyStore, type OwnerId, Principal } from "@colloquy/core"
+import { type KeyId, type KeyRecord, KeyStore, OwnerId, Principal } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "./Database.ts"
@@ -17,12 +17,9 @@ interface KeyRow {
 
 const columns = "k.id, k.owner, k.name, k.hash, k.created_at, k.revoked_at"
 
-/** The owner was written from an `OwnerId`. */
-const decodeOwner = (stored: string): OwnerId => fromText(stored) as OwnerId
-
 const decodeKey = (row: KeyRow): KeyRecord => ({
   id: row.id,
-  ownerId: decodeOwner(row.owner),
+  ownerId: OwnerId.make(fromText(row.owner)),
   name: fromText(row.name),
   hash: fromText(row.hash),
   createdAt: row.created_at,

@@ -11,7 +11,6 @@ import {
   type Settlement
 } from "@colloquy/core"
 import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Stream from "effect/Stream"

@@ -1,5 +1,5 @@
 /** The leases of runs on Postgres, by the database's clock. Each method is one statement. */
-import { type OwnerId, Principal, type RunId, type RunStore } from "@colloquy/core"
+import { OwnerId, Principal, type RunId, type RunStore } from "@colloquy/core"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -53,7 +53,7 @@ export const runLeases = ({ query, schema }: Database): Leases => ({
          where ${active} and r.lease_until <= clock_timestamp() order by r.lease_until limit $1`,
         [limit]
       ),
-      (rows) => rows.map(({ id, owner }) => ({ runId: id, ownerId: decodeOwner(owner) }))
+      (rows) => rows.map(({ id, owner }) => ({ runId: id, ownerId: OwnerId.make(fromText(owner)) }))
     ),
 
   takeOver: (runId, duration, { onlyExpired }) =>
@@ -74,6 +74,3 @@ export const runLeases = ({ query, schema }: Database): Leases => ({
       )
     )
 })
-
-/** The owner was written from an `OwnerId`. */
-const decodeOwner = (stored: string): OwnerId => fromText(stored) as OwnerId

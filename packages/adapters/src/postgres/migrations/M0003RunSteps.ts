@@ -13,7 +13,7 @@ create type {schema}.run_outcome as (
 
 const hint = `
 create function {schema}.hint(p_run uuid, p_thread uuid, p_cancel boolean) returns void language sql as $$
-  select pg_notify({channel}, p_run || ' ' || p_thread || ' ' || p_cancel)
+  select pg_notify({channel}, json_build_object('runId', p_run, 'threadId', p_thread, 'cancel', p_cancel)::text)
 $$`
 
 /** The lock of a thread, by one of its runs. */

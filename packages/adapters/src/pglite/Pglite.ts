@@ -1,0 +1,114 @@
+/**
+ * Every storage port on PGlite: Postgres inside the process, in memory or in a folder. The client, the statements and the migrations are
+ * those of `Postgres`; only the socket is replaced. One session serves everybody, so a statement waits while a transaction is open.
+ */
+import { PGlite, type PGliteOptions as DatabaseOptions } from "@electric-sql/pglite"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import type { Notification } from "@effect/sql-pg/PgConnection"
+import type { StoreUnavailable } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import type * as SqlClient from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { existsSync } from "node:fs"
+import { mkdir, rename, rm } from "node:fs/promises"
+import { dirname, resolve } from "node:path"
+import { layerFromClient, type SchemaRefused, type StoreOptions, type Stores } from "../postgres/Postgres.ts"
+import { Backend } from "./Backend.ts"
+import { type FolderInUse, holdFolder } from "./FolderLock.ts"
+import { SessionStream } from "./SessionStream.ts"
+
+export { FolderInUse } from "./FolderLock.ts"
+
+export interface DatabaseSettings {
+  /** The folder of the database, made at the first start. Without it everything is in memory. */
+  readonly dataDir?: string
+  /** A new database begins as a copy of this, which is quicker than making one: what `snapshot` gave. */
+  readonly snapshot?: Blob
+  /** PGlite extensions, for instance pgvector. */
+  readonly extensions?: NonNullable<DatabaseOptions["extensions"]>
+}
+
+export interface PgliteOptions extends StoreOptions, DatabaseSettings {}
+
+/** The stores, over a database of their own. It is closed with the layer. */
+export const layer = (
+  options: PgliteOptions = {}
+): Layer.Layer<Stores, FolderInUse | SchemaRefused | StoreUnavailable> =>
+  Layer.provide(layerFromClient(options), layerClient(options))
+
+/** The database as a client, for a host that keeps tables of his own in it: `Postgres.layerFromClient` puts the stores beside them. */
+export const layerClient = (
+  options: DatabaseSettings = {}
+): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, FolderInUse> =>
+  PgClient.layerFrom(
+    Effect.gen(function* () {
+      const backend = new Backend(yield* openDatabase(options))
+      // One session that is never given up: another one would have to wait for it to end.
+      const client = yield* Effect.orDie(
+        PgClient.make({
+          username: "postgres",
+          database: "postgres",
+          minConnections: 1,
+          maxConnections: 1,
+          stream: () => new SessionStream(backend)
+        })
+      )
+      return Object.assign(client, { listen: listenOn(backend) })
+    })
+  )
+
+/** An empty database in one file, to begin others with. Takes some seconds. */
+export const snapshot = (extensions?: DatabaseSettings["extensions"]): Effect.Effect<Blob> =>
+  Effect.scoped(
+    Effect.flatMap(open(extensions === undefined ? {} : { extensions }), (database) =>
+      Effect.promise(() => database.dumpDataDir("gzip"))
+    )
+  )
+
+const openDatabase = (settings: DatabaseSettings): Effect.Effect<PGlite, FolderInUse, Scope.Scope> =>
+  Effect.gen(function* () {
+    if (settings.dataDir === undefined) return yield* open(settings)
+    const folder = resolve(settings.dataDir)
+    yield* Effect.promise(() => mkdir(dirname(folder), { recursive: true }))
+    yield* holdFolder(folder)
+    if (!existsSync(folder)) yield* makeFolder(folder, settings)
+    const { snapshot: _, ...rest } = settings
+    return yield* open({ ...rest, dataDir: folder })
+  })
+
+/** Made aside and renamed when it is whole, so that a process killed meanwhile leaves no half of a database. */
+const makeFolder = (folder: string, settings: DatabaseSettings): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const unfinished = `${folder}.unfinished`
+    yield* Effect.promise(() => rm(unfinished, { recursive: true, force: true }))
+    yield* Effect.scoped(open({ ...settings, dataDir: unfinished }))
+    yield* Effect.promise(() => rename(unfinished, folder))
+  })
+
+const open = ({ dataDir, extensions, snapshot: copy }: DatabaseSettings): Effect.Effect<PGlite, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(() =>
+      PGlite.create({
+        ...(dataDir === undefined ? {} : { dataDir }),
+        ...(extensions === undefined ? {} : { extensions }),
+        ...(copy === undefined ? {} : { loadDataDir: copy })
+      })
+    ),
+    (database) => Effect.promise(() => database.close())
+  )
+
+/** Beside the client's one session, which goes on serving statements. */
+const listenOn =
+  (backend: Backend) =>
+  (channel: string): Effect.Effect<Queue.Dequeue<Notification, SqlError>, never, Scope.Scope> =>
+    Effect.gen(function* () {
+      const queue = yield* Queue.unbounded<Notification, SqlError>()
+      yield* Effect.acquireRelease(
+        Effect.promise(() => backend.listen(channel, (notification) => Queue.offerUnsafe(queue, notification))),
+        (unlisten) => Effect.promise(unlisten)
+      )
+      return queue
+    })

@@ -1,0 +1,1 @@
+export * as Pglite from "./Pglite.ts"
