@@ -43,7 +43,9 @@ export const machineCode = (value: unknown): { readonly code?: string } => {
 
 /** Servers without a code for it say it in a sentence. */
 export const tellsContextTooLong = (message: string): boolean =>
-  /context (length|window|size)|maximum context|prompt is too long|too many (input )?tokens/i.test(message.slice(0, 2000))
+  /context (length|window|size)|maximum context|prompt is too long|too many (input )?tokens/i.test(
+    message.slice(0, 2000)
+  )
 
 /** What the headers say about another try: in milliseconds, in seconds, as a date, as a veto. */
 export const retryHeaders = (headers: Headers, nowMillis: number): Pick<Fault, "retryAfterMillis" | "shouldRetry"> => {

@@ -11,7 +11,8 @@ export type FilePart = Exclude<ContentPart, { readonly type: "text" }>
 export type AnswerMessage = Extract<ChatMessage, { readonly role: "assistant" }>
 
 /** Says to the model what it does not get. */
-export const noteOfMissing = (part: FilePart): string => `[${nameOf(part)} (${part.mediaType}) is attached, but this model cannot read it.]`
+export const noteOfMissing = (part: FilePart): string =>
+  `[${nameOf(part)} (${part.mediaType}) is attached, but this model cannot read it.]`
 
 /** A text file as text; undefined for every other file. */
 export const textOfFile = (part: FilePart): string | undefined =>

@@ -5,10 +5,10 @@
  *
  * Used by `providers/OpenAi`, `providers/OpenAiCompatible` and `providers/OpenRouter`.
  */
-import type { ChatDriver, ChatEvent, ChatMessage, ChatRequest, ContentPart, ModelErrorReason, Usage } from "@colloquy/core"
+import type { ChatDriver, ChatEvent, ChatMessage, ChatRequest, ContentPart, Usage } from "@colloquy/core"
 import type * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
-import { type Fault, faultOfStatus, machineCode, tellsContextTooLong } from "./Fault.ts"
+import type { Fault } from "./Fault.ts"
 import {
   type AnswerMessage,
   areArguments,
@@ -19,9 +19,27 @@ import {
   textOfFile,
   urlOf
 } from "./Lowering.ts"
+import type { ChatDialect } from "./OpenAiDialect.ts"
+import { faultOf } from "./OpenAiErrors.ts"
 import { makeTagSplitter, type TagSplitter } from "./ThinkTags.ts"
-import { bearer, type ErrorDialect, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
-import { base64, count, finite, fromBase64, isRecord, json, jsonRecord, list, lookUp, record, string, text, type WireRecord } from "./Wire.ts"
+import { bearer, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
+import {
+  base64,
+  count,
+  finite,
+  fromBase64,
+  isRecord,
+  jsonRecord,
+  list,
+  lookUp,
+  record,
+  string,
+  text,
+  type WireRecord
+} from "./Wire.ts"
+
+export { reasoningEffort } from "./OpenAiDialect.ts"
+export { faultOf } from "./OpenAiErrors.ts"
 
 // ------ settings
 
@@ -33,68 +51,6 @@ export interface OpenAiChatSettings extends TransportSettings {
   readonly dialect: ChatDialect
 }
 
-/** What a server takes. `plainDialect` is what nearly all of them take. */
-export interface ChatDialect {
-  readonly maxTokensField: "max_completion_tokens" | "max_tokens"
-  /** Asks for the usage in a last chunk. Some old servers refuse the field. */
-  readonly asksForUsage: boolean
-  /** Takes `response_format: json_object`; where it does not, the prompt alone asks for JSON. */
-  readonly jsonMode: boolean
-  /** The field that takes a word which is stable for a conversation, as a key for the prompt cache. */
-  readonly conversationField: "prompt_cache_key" | "session_id" | null
-  /** Parts of a message that the wire has a place for. Whether the model takes them is a question for its `ModelInfo`. */
-  readonly parts: ReadonlyArray<"image" | "pdf" | "audio" | "video">
-  /** Words for `input_audio.format`. */
-  readonly audioFormats: ReadonlyArray<string>
-  /** Takes the address of a PDF in place of its bytes. */
-  readonly fileUrls: boolean
-  /** Fields of an answer that the server wants back when the answer is sent again. */
-  readonly replayed: ReadonlyArray<"reasoning_content" | "reasoning" | "reasoning_details">
-  /** The model writes its reasoning into the text, between `<think>` tags. */
-  readonly thinkTags: boolean
-  /** Body fields for `thinking`. */
-  readonly thinking: (request: ChatRequest) => WireFields
-  /** Body fields that only this server has. */
-  readonly extra: (request: ChatRequest) => WireFields
-  readonly requestIdHeader: string
-}
-
-export type WireFields = { readonly [field: string]: Schema.Json }
-
-/** `reasoning_effort`: the word that was asked for, or the nearest that the model lists; nothing when the model has no such control. */
-export const reasoningEffort = (request: ChatRequest): WireFields => {
-  const asked = request.thinking?.budgetTokens === 0 ? "none" : request.thinking?.effort
-  if (asked === undefined || request.info.supportsThinking === false) return {}
-  const listed = request.info.thinkingControls?.efforts
-  const { words, unlisted } = ladders[asked]
-  const word = listed === undefined ? unlisted : words.find((each) => listed.includes(each))
-  return word === undefined ? {} : { reasoning_effort: word }
-}
-
-/** Words for each wish, the best first, and the one for a model whose words are not known. */
-const ladders = {
-  none: { words: ["none", "minimal"], unlisted: "none" },
-  low: { words: ["low"], unlisted: "low" },
-  medium: { words: ["medium"], unlisted: "medium" },
-  high: { words: ["high"], unlisted: "high" },
-  max: { words: ["max", "xhigh", "high"], unlisted: "high" }
-}
-
-export const plainDialect: ChatDialect = {
-  maxTokensField: "max_tokens",
-  asksForUsage: true,
-  jsonMode: true,
-  conversationField: null,
-  parts: ["image"],
-  audioFormats: ["wav", "mp3"],
-  fileUrls: false,
-  replayed: [],
-  thinkTags: false,
-  thinking: reasoningEffort,
-  extra: () => ({}),
-  requestIdHeader: "x-request-id"
-}
-
 // ------ request
 
 type WirePart =
@@ -104,7 +60,7 @@ type WirePart =
   | { readonly type: "input_audio"; readonly input_audio: { readonly data: string; readonly format: string } }
   | { readonly type: "file"; readonly file: { readonly filename: string; readonly file_data: string } }
 
-interface WireCall extends WireRecord {
+interface WireCall {
   readonly id: string
   readonly type: "function"
   readonly function: { readonly name: string; readonly arguments: string }
@@ -117,9 +73,10 @@ type WireMessage =
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string }
 
 /** The body of the request. Its order is fixed, and nothing in it depends on time: equal requests have equal bytes. */
-export interface WireRequest extends WireRecord {
+export interface WireRequest {
   readonly model: string
   readonly messages: ReadonlyArray<WireMessage>
+  readonly stream: true
 }
 
 // ------ lowering
@@ -131,7 +88,9 @@ export const lower = (request: ChatRequest, dialect: ChatDialect): WireRequest =
   stream: true,
   ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
   ...(request.maxOutputTokens === null ? {} : { [dialect.maxTokensField]: request.maxOutputTokens }),
-  ...(request.jsonOutput && dialect.jsonMode && request.info.supportsJsonOutput !== false ? { response_format: { type: "json_object" } } : {}),
+  ...(request.jsonOutput && dialect.jsonMode && request.info.supportsJsonOutput !== false
+    ? { response_format: { type: "json_object" } }
+    : {}),
   ...(dialect.conversationField === null ? {} : { [dialect.conversationField]: request.conversationId }),
   ...dialect.thinking(request),
   ...dialect.extra(request)
@@ -184,21 +143,32 @@ const lowerPart = (part: ContentPart, request: ChatRequest, dialect: ChatDialect
 /** Undefined when the model or the wire does not take it. A capability that is not known is tried. */
 const lowerFile = (part: FilePart, { info }: ChatRequest, dialect: ChatDialect): WirePart | undefined => {
   const { source } = part
-  const has = (kind: ChatDialect["parts"][number], supported: boolean | null) => dialect.parts.includes(kind) && supported !== false
-  if (part.type === "image" && has("image", info.supportsVision)) return { type: "image_url", image_url: { url: urlOf(part) } }
-  if (part.type === "video" && has("video", info.supportsVideoInput)) return { type: "video_url", video_url: { url: urlOf(part) } }
-  if (part.type === "audio" && has("audio", info.supportsAudioInput) && "bytes" in source) return lowerAudio(part, source.bytes, dialect)
+  const has = (kind: ChatDialect["parts"][number], supported: boolean | null) =>
+    dialect.parts.includes(kind) && supported !== false
+  if (part.type === "image" && has("image", info.supportsVision))
+    return { type: "image_url", image_url: { url: urlOf(part) } }
+  if (part.type === "video" && has("video", info.supportsVideoInput))
+    return { type: "video_url", video_url: { url: urlOf(part) } }
+  if (part.type === "audio" && has("audio", info.supportsAudioInput) && "bytes" in source)
+    return lowerAudio(part, source.bytes, dialect)
   if (part.type !== "file") return undefined
   const written = textOfFile(part)
   if (written !== undefined) return { type: "text", text: written }
-  if (part.mediaType !== "application/pdf" || !has("pdf", info.supportsPdfInput) || ("url" in source && !dialect.fileUrls)) return undefined
+  if (
+    part.mediaType !== "application/pdf" ||
+    !has("pdf", info.supportsPdfInput) ||
+    ("url" in source && !dialect.fileUrls)
+  )
+    return undefined
   return { type: "file", file: { filename: part.filename ?? "document.pdf", file_data: urlOf(part) } }
 }
 
 const lowerAudio = (part: FilePart, bytes: Uint8Array, dialect: ChatDialect): WirePart | undefined => {
   const subtype = part.mediaType.split(/[/;]/)[1] ?? ""
   const format = lookUp(audioFormats, subtype) ?? subtype
-  return dialect.audioFormats.includes(format) ? { type: "input_audio", input_audio: { data: base64(bytes), format } } : undefined
+  return dialect.audioFormats.includes(format)
+    ? { type: "input_audio", input_audio: { data: base64(bytes), format } }
+    : undefined
 }
 
 /** Media subtypes whose word on the wire is another. */
@@ -217,14 +187,12 @@ const audioFormats: { readonly [subtype: string]: string } = {
 const lowerAnswer = (answer: AnswerMessage, request: ChatRequest): WireMessage => {
   const replay = replayOf(answer, request)
   const ofCalls = record(replay.calls)
-  const calls = answer.toolCalls.map(
-    (call): WireCall => ({
-      id: call.id,
-      type: "function",
-      function: { name: call.name, arguments: areArguments(call.arguments) ? call.arguments : "{}" },
-      ...record(lookUp(ofCalls, call.id))
-    })
-  )
+  const calls = answer.toolCalls.map((call): WireCall => ({
+    id: call.id,
+    type: "function",
+    function: { name: call.name, arguments: areArguments(call.arguments) ? call.arguments : "{}" },
+    ...record(lookUp(ofCalls, call.id))
+  }))
   return {
     role: "assistant",
     content: answer.content === "" && calls.length > 0 ? null : answer.content,
@@ -354,21 +322,33 @@ const readCall = (state: AnswerState, piece: WireRecord, events: Array<ChatEvent
   const written = record(piece.function)
   const name = text(written.name)
   const call = callOf(state, piece.index, text(piece.id), name)
-  const more = typeof written.arguments === "object" && written.arguments !== null ? JSON.stringify(written.arguments) : text(written.arguments)
+  const more =
+    typeof written.arguments === "object" && written.arguments !== null
+      ? JSON.stringify(written.arguments)
+      : text(written.arguments)
   const isNew = call.name === undefined && name !== undefined
   call.name ??= name
   call.arguments += more ?? ""
-  if (isRecord(piece.extra_content)) call.extra = json(piece.extra_content)
+  if (isRecord(piece.extra_content)) call.extra = jsonRecord(piece.extra_content)
   if (isNew) events.push({ _tag: "ToolCallStart", id: call.id, name })
   const unsent = isNew ? call.arguments : more
   if (unsent && call.name !== undefined) events.push({ _tag: "ToolCallDelta", id: call.id, arguments: unsent })
 }
 
 const callOf = (state: AnswerState, index: unknown, wireId: string | undefined, name: string | undefined): OpenCall => {
-  const known = state.calls.findLast((call) => (typeof index === "number" ? call.index === index : wireId !== undefined && call.wireId === wireId))
+  const known = state.calls.findLast((call) =>
+    typeof index === "number" ? call.index === index : wireId !== undefined && call.wireId === wireId
+  )
   const isAnother = known?.wireId !== undefined && wireId !== undefined && wireId !== known.wireId && name !== undefined
   if (known !== undefined && !isAnother) return known
-  const call: OpenCall = { index, wireId, id: wireId ?? state.newId(), name: undefined, arguments: "", extra: undefined }
+  const call: OpenCall = {
+    index,
+    wireId,
+    id: wireId ?? state.newId(),
+    name: undefined,
+    arguments: "",
+    extra: undefined
+  }
   state.calls.push(call)
   return call
 }
@@ -384,7 +364,8 @@ const keepForReplay = (state: AnswerState, field: ChatDialect["replayed"][number
 /** Pieces of the same index and type are one entry; its texts grow, and a signature may come with the last piece. */
 const joinDetail = (details: AnswerState["details"], piece: WireRecord): void => {
   const entry = details.findLast((each) => each.index === piece.index && each.type === piece.type)
-  if (entry === undefined || typeof piece.index !== "number") return void details.push({ ...jsonRecord(piece) })
+  if (entry === undefined || typeof piece.index !== "number")
+    return void details.push(Object.fromEntries(Object.entries(jsonRecord(piece))))
   for (const [field, value] of Object.entries(jsonRecord(piece))) {
     const before = entry[field]
     const grows = field === "text" || field === "summary" || field === "data"
@@ -396,13 +377,23 @@ const joinDetail = (details: AnswerState["details"], piece: WireRecord): void =>
 export const end = (state: AnswerState, events: Array<ChatEvent>, marked: boolean): void => {
   if (!marked && state.finish === null) return
   state.splitter?.end(events)
-  const calls = state.calls.filter((call) => call.name !== undefined && (state.finish !== "length" || areArguments(call.arguments)))
+  const calls = state.calls.filter(
+    (call) => call.name !== undefined && (state.finish !== "length" || areArguments(call.arguments))
+  )
   for (const call of calls) {
     const { id, name = "" } = call
-    events.push({ _tag: "ToolCallReady", call: { id, name, arguments: call.arguments.trim() === "" ? "{}" : call.arguments } })
+    events.push({
+      _tag: "ToolCallReady",
+      call: { id, name, arguments: call.arguments.trim() === "" ? "{}" : call.arguments }
+    })
   }
   if (state.usage !== null) events.push({ _tag: "Usage", usage: state.usage })
-  events.push({ _tag: "Finished", reason: reasonOf(state, calls), model: state.model, providerData: providerDataOf(state, calls) })
+  events.push({
+    _tag: "Finished",
+    reason: reasonOf(state, calls),
+    model: state.model,
+    providerData: providerDataOf(state, calls)
+  })
 }
 
 /** Some servers end a tool turn with `stop`: the calls decide. A call that the length cut in two is none. */
@@ -417,77 +408,22 @@ const providerDataOf = (state: AnswerState, calls: ReadonlyArray<OpenCall>): Sch
   if (calls.length === 0) return null
   const details = state.details.length === 0 ? {} : { reasoning_details: state.details }
   const message = { ...state.replayed, ...details }
-  const signed = calls.flatMap((call) => (call.extra === undefined ? [] : [[call.id, { extra_content: call.extra }] as const]))
+  const signed = calls.flatMap((call) =>
+    call.extra === undefined ? [] : [[call.id, { extra_content: call.extra }] as const]
+  )
   if (Object.keys(message).length === 0 && signed.length === 0) return null
   return { message, calls: Object.fromEntries(signed) }
 }
 
-// ------ errors
-
-/** Reads every form of error body that the servers of this dialect send. The status is null for an error inside a stream. */
-export const faultOf = (status: number | null, body: unknown): Fault => {
-  const inner = record(body).error
-  const error = isRecord(inner) ? inner : record(body)
-  const metadata = record(error.metadata)
-  const availability = record(error.availability)
-  const words = [metadata.error_type, error.code, error.type, availability.code]
-  const told = words.map((word) => lookUp(reasonsOfWords, string(word) ?? "")).find((reason) => reason !== undefined)
-  const message = [error.message, inner, error.detail].map(string).find((each) => each !== undefined) ?? ""
-  const { reason, ...facts } = status === null ? faultInStream(error.code) : faultOfStatus(status)
-  const mayBeLength = reason === "invalid_request" || reason === "unknown" || reason === "overloaded"
-  return {
-    ...facts,
-    reason: told ?? (list(metadata.reasons).length > 0 ? "refused" : mayBeLength && tellsContextTooLong(message) ? "context_too_long" : reason),
-    ...words.map(machineCode).find((each) => each.code !== undefined),
-    ...(typeof availability.retryable === "boolean" ? { shouldRetry: availability.retryable } : {})
-  }
-}
-
-/** The code of an error inside a stream is often the status that it would have been. */
-const faultInStream = (code: unknown): Fault => {
-  const { status, ...fault } = faultOfStatus(finite(code) ?? 0)
-  return fault
-}
-
-const reasonsOfWords: { readonly [word: string]: ModelErrorReason } = {
-  invalid_api_key: "auth",
-  authentication: "auth",
-  permission_denied: "auth",
-  insufficient_quota: "quota",
-  payment_required: "quota",
-  rate_limit_exceeded: "rate_limited",
-  context_length_exceeded: "context_too_long",
-  payload_too_large: "context_too_long",
-  content_filter: "refused",
-  content_policy_violation: "refused",
-  refusal: "refused",
-  model_not_found: "model_not_found",
-  model_deprecated: "model_not_found",
-  no_endpoints: "model_not_found",
-  not_found: "model_not_found",
-  invalid_request: "invalid_request",
-  invalid_prompt: "invalid_request",
-  max_tokens_exceeded: "invalid_request",
-  server_error: "overloaded",
-  server: "overloaded",
-  overloaded: "overloaded",
-  provider_overloaded: "overloaded",
-  provider_unavailable: "overloaded",
-  capacity_exhausted: "overloaded",
-  temporarily_unavailable: "overloaded",
-  timeout: "timeout"
-}
-
 // ------ driver
-
-export const errorsOf = (dialect: ChatDialect): ErrorDialect => ({ requestIdHeader: dialect.requestIdHeader, fault: faultOf })
 
 export const driver =
   (settings: OpenAiChatSettings): ChatDriver =>
   (request) => {
     const { dialect } = settings
     const stream: StreamDialect<AnswerState> = {
-      ...errorsOf(dialect),
+      requestIdHeader: dialect.requestIdHeader,
+      fault: faultOf,
       start: () => start(request, dialect, () => `call_${crypto.randomUUID()}`),
       step,
       end

@@ -5,7 +5,7 @@
 import { describeModel, type ModelError, type ModelInfo, type ModelType } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
-import { faultOf } from "./OpenAiChat.ts"
+import { faultOf } from "./OpenAiErrors.ts"
 import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
 import { finite, isRecord, list, lookUp, record, string, text, type WireRecord } from "./Wire.ts"
 
@@ -45,7 +45,11 @@ export const fetchModels = (settings: ModelListSettings, path: string): Effect.E
   )
 
 /** One server sends the list bare, all others inside `data`. */
-export const readModels = (body: unknown, settings: ModelListSettings, readEntry: ReadEntry): ReadonlyArray<ModelInfo> =>
+export const readModels = (
+  body: unknown,
+  settings: ModelListSettings,
+  readEntry: ReadEntry
+): ReadonlyArray<ModelInfo> =>
   list(Array.isArray(body) ? body : record(body).data).flatMap((entry) => {
     const name = isRecord(entry) ? text(entry.id) : undefined
     const known = name === undefined ? null : readEntry(record(entry))

@@ -77,7 +77,9 @@ export const streamAnswer = <State>(
     Channel.fromTransform((_, scope) =>
       Effect.suspend(() => {
         const call = makeCall()
-        return Effect.map(open(call, dialect, settings, scope), (response) => pullEvents(response, call, dialect, settings))
+        return Effect.map(open(call, dialect, settings, scope), (response) =>
+          pullEvents(response, call, dialect, settings)
+        )
       })
     )
   )
@@ -91,7 +93,9 @@ export const fetchJson = (
   Effect.scoped(
     Effect.flatMap(Effect.scope, (scope) =>
       Effect.flatMap(open(call, dialect, settings, scope), (response) =>
-        Effect.mapError(readJson(response, settings), (fault) => modelError(call, fault, requestIdOf(response, dialect)))
+        Effect.mapError(readJson(response, settings), (fault) =>
+          modelError(call, fault, requestIdOf(response, dialect))
+        )
       )
     )
   )
@@ -106,7 +110,8 @@ const modelError = (call: Call, fault: Fault, requestId: string | null): ModelEr
     ...(requestId === null ? {} : { requestId: requestId.slice(0, 128) })
   })
 
-const requestIdOf = (response: Response, dialect: ErrorDialect): string | null => response.headers.get(dialect.requestIdHeader)
+const requestIdOf = (response: Response, dialect: ErrorDialect): string | null =>
+  response.headers.get(dialect.requestIdHeader)
 
 /** Succeeds with an answer of status 2xx. The connection is closed with the scope. */
 const open = (
@@ -117,7 +122,10 @@ const open = (
 ): Effect.Effect<Response, ModelError> =>
   Effect.gen(function* () {
     const controller = new AbortController()
-    yield* Scope.addFinalizer(scope, Effect.sync(() => controller.abort()))
+    yield* Scope.addFinalizer(
+      scope,
+      Effect.sync(() => controller.abort())
+    )
     const response = yield* send(call, settings, controller.signal)
     return response.ok ? response : yield* readFailure(response, call, dialect, settings)
   })
@@ -156,7 +164,10 @@ const readFailure = (
   settings: TransportSettings
 ): Effect.Effect<never, ModelError> =>
   Effect.gen(function* () {
-    const body = yield* Effect.orElseSucceed(readJson(response, { ...settings, maxAnswerBytes: 65_536 }), () => undefined)
+    const body = yield* Effect.orElseSucceed(
+      readJson(response, { ...settings, maxAnswerBytes: 65_536 }),
+      () => undefined
+    )
     const now = yield* Clock.currentTimeMillis
     const fault = { ...dialect.fault(response.status, body), ...retryHeaders(response.headers, now) }
     return yield* modelError(call, fault, requestIdOf(response, dialect))

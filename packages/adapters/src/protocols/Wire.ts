@@ -18,7 +18,8 @@ export const list = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(v
 export const string = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
 /** A text with something in it. */
-export const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined)
+export const text = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined
 
 export const finite = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined
@@ -39,10 +40,16 @@ export const parseJson = (json: string): unknown => {
   }
 }
 
-/** For a value that came out of `JSON.parse`, and so is JSON, all the way down. */
-export const json = (parsed: unknown): Schema.Json => parsed as Schema.Json
+// What came out of `JSON.parse` is JSON all the way down, so only what is missing needs a look.
 
-export const jsonRecord = (parsed: WireRecord): Schema.JsonObject => parsed as Schema.JsonObject
+const isJson = (parsed: unknown): parsed is Schema.Json => parsed !== undefined
+
+const isJsonRecord = (parsed: WireRecord): parsed is Schema.JsonObject => Object.values(parsed).every(isJson)
+
+/** For a parsed value that is kept as it is. */
+export const json = (parsed: unknown): Schema.Json => (isJson(parsed) ? parsed : null)
+
+export const jsonRecord = (parsed: WireRecord): Schema.JsonObject => (isJsonRecord(parsed) ? parsed : {})
 
 export const base64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")

@@ -5,6 +5,7 @@
 import type { ModelInfo, ModelType, Provider } from "@colloquy/core"
 import type * as Redacted from "effect/Redacted"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
+import { type ChatDialect, plainDialect } from "../protocols/OpenAiDialect.ts"
 import { listModels } from "../protocols/OpenAiModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp, string } from "../protocols/Wire.ts"
@@ -47,8 +48,8 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
   }
 }
 
-const dialect: OpenAiChat.ChatDialect = {
-  ...OpenAiChat.plainDialect,
+const dialect: ChatDialect = {
+  ...plainDialect,
   maxTokensField: "max_completion_tokens",
   conversationField: "prompt_cache_key",
   parts: ["image", "pdf", "audio"]

@@ -5,6 +5,7 @@
 import type { ChatRequest, ModelInfo, Provider } from "@colloquy/core"
 import type * as Redacted from "effect/Redacted"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
+import { type ChatDialect, plainDialect, reasoningEffort, type WireFields } from "../protocols/OpenAiDialect.ts"
 import { listModels } from "../protocols/OpenAiModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp } from "../protocols/Wire.ts"
@@ -18,14 +19,14 @@ export interface OpenAiCompatibleSettings extends TransportSettings {
   readonly apiKey?: Redacted.Redacted<string>
   readonly headers?: { readonly [name: string]: string }
   /** Where this server differs from `plainDialect`. */
-  readonly quirks?: Partial<OpenAiChat.ChatDialect>
+  readonly quirks?: Partial<ChatDialect>
   /** Limits, prices and capabilities, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
 }
 
 export const provider = (settings: OpenAiCompatibleSettings): Provider => ({
   id: settings.id,
-  chat: OpenAiChat.driver({ ...settings, dialect: { ...OpenAiChat.plainDialect, ...settings.quirks } }),
+  chat: OpenAiChat.driver({ ...settings, dialect: { ...plainDialect, ...settings.quirks } }),
   describe: (model) => lookUp(settings.models ?? {}, model),
   listModels: listModels(settings)
 })
@@ -33,11 +34,11 @@ export const provider = (settings: OpenAiCompatibleSettings): Provider => ({
 type Preset = Pick<OpenAiCompatibleSettings, "id" | "baseUrl" | "quirks">
 
 /** Reasoning stays out of the text, or out of the answer. Only models that reason take the field. */
-const groqThinking = (request: ChatRequest): OpenAiChat.WireFields =>
+const groqThinking = (request: ChatRequest): WireFields =>
   request.thinking === null || request.info.supportsThinking === false
     ? {}
     : {
-        ...OpenAiChat.reasoningEffort(request),
+        ...reasoningEffort(request),
         reasoning_format: request.thinking.excludeReasoning === true ? "hidden" : "parsed"
       }
 

@@ -7,7 +7,14 @@ import type { ChatRequest, ModelError, ModelInfo, ModelType, Provider, Routing }
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
-import { fetchModels, type ModelListSettings, type ReadEntry, readModels, wholeNumber } from "../protocols/OpenAiModels.ts"
+import { type ChatDialect, plainDialect, type WireFields } from "../protocols/OpenAiDialect.ts"
+import {
+  fetchModels,
+  type ModelListSettings,
+  type ReadEntry,
+  readModels,
+  wholeNumber
+} from "../protocols/OpenAiModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { finite, list, lookUp, record, string, text, type WireRecord } from "../protocols/Wire.ts"
 
@@ -39,7 +46,10 @@ export const provider = (settings: OpenRouterSettings = {}): Provider => {
   }
   return {
     id: full.id,
-    chat: OpenAiChat.driver({ ...full, dialect: { ...dialect, extra: (request) => lowerRouting(request, automaticModels) } }),
+    chat: OpenAiChat.driver({
+      ...full,
+      dialect: { ...dialect, extra: (request) => lowerRouting(request, automaticModels) }
+    }),
     describe: (model) => lookUp(settings.models ?? {}, model),
     listModels: listAllModels(full, 0)
   }
@@ -50,13 +60,17 @@ const automatic = { "openrouter/auto": "auto-router", "openrouter/auto-beta": "a
 // ------ request
 
 /** Body fields for `thinking`. A budget and an effort exclude each other; the budget says more. */
-export const lowerThinking = (request: ChatRequest): OpenAiChat.WireFields => {
+export const lowerThinking = (request: ChatRequest): WireFields => {
   const { thinking, info } = request
   if (thinking === null || info.supportsThinking === false) return {}
   if (thinking.budgetTokens === 0) return { reasoning: { effort: "none" } }
   const budget = info.thinkingControls?.budget === false ? undefined : (thinking.maxTokens ?? thinking.budgetTokens)
   const amount =
-    budget !== undefined ? { max_tokens: budget } : thinking.effort !== undefined ? { effort: thinking.effort } : { enabled: true }
+    budget !== undefined
+      ? { max_tokens: budget }
+      : thinking.effort !== undefined
+        ? { effort: thinking.effort }
+        : { enabled: true }
   return { reasoning: { ...amount, ...(thinking.excludeReasoning === true ? { exclude: true } : {}) } }
 }
 
@@ -64,7 +78,7 @@ export const lowerThinking = (request: ChatRequest): OpenAiChat.WireFields => {
 export const lowerRouting = (
   { model, routing }: ChatRequest,
   automaticModels: { readonly [model: string]: string }
-): OpenAiChat.WireFields => {
+): WireFields => {
   if (routing === null) return {}
   const upstreams = lowerUpstreams(routing)
   const plugin = lookUp(automaticModels, model)
@@ -75,7 +89,7 @@ export const lowerRouting = (
   }
 }
 
-const lowerUpstreams = (routing: Routing): OpenAiChat.WireFields =>
+const lowerUpstreams = (routing: Routing): WireFields =>
   given({
     order: routing.providers,
     ignore: routing.ignore,
@@ -84,25 +98,28 @@ const lowerUpstreams = (routing: Routing): OpenAiChat.WireFields =>
     max_price: routing.maxPrice && given({ prompt: routing.maxPrice.prompt, completion: routing.maxPrice.completion })
   })
 
-const lowerRestrictions = (routing: Routing): OpenAiChat.WireFields =>
+const lowerRestrictions = (routing: Routing): WireFields =>
   given({
     allowed_models: routing.allowedModels,
     excluded_models: routing.excludedModels,
     cost_tier: routing.costTier
   })
 
-type Field = OpenAiChat.WireFields[string]
+type Field = WireFields[string]
 
 /** The fields that say something: neither absent nor empty. */
-const given = (fields: { readonly [field: string]: Field | undefined }): OpenAiChat.WireFields =>
+const given = (fields: { readonly [field: string]: Field | undefined }): WireFields =>
   Object.fromEntries(
-    Object.entries(fields).flatMap(([field, value]) => (value === undefined || isEmpty(value) ? [] : [[field, value] as const]))
+    Object.entries(fields).flatMap(([field, value]) =>
+      value === undefined || isEmpty(value) ? [] : [[field, value] as const]
+    )
   )
 
-const isEmpty = (value: Field): boolean => typeof value === "object" && value !== null && Object.keys(value).length === 0
+const isEmpty = (value: Field): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0
 
-const dialect: OpenAiChat.ChatDialect = {
-  ...OpenAiChat.plainDialect,
+const dialect: ChatDialect = {
+  ...plainDialect,
   // The usage comes unasked, with the cost.
   asksForUsage: false,
   conversationField: "session_id",
@@ -120,7 +137,10 @@ const pageSize = 1000
 /** A list that does not end is cut here. */
 const maximumModels = 20_000
 
-const listAllModels = (settings: ModelListSettings, offset: number): Effect.Effect<ReadonlyArray<ModelInfo>, ModelError> =>
+const listAllModels = (
+  settings: ModelListSettings,
+  offset: number
+): Effect.Effect<ReadonlyArray<ModelInfo>, ModelError> =>
   Effect.gen(function* () {
     const body = yield* fetchModels(settings, `/models?output_modalities=all&limit=${pageSize}&offset=${offset}`)
     const models = readModels(body, settings, readModel)

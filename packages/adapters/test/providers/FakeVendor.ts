@@ -10,8 +10,10 @@ import type * as Scope from "effect/Scope"
 import * as Http from "node:http"
 import { setImmediate as nextTurn } from "node:timers/promises"
 
-/** A piece of a reply's body. A `Gate` holds the reply until the test opens it; `break` closes the connection. */
-export type Piece = string | Uint8Array | Gate | { readonly forever: string } | "break"
+/** A piece of a reply's body. A `Gate` holds the reply until the test opens it; `closed` closes the connection. */
+export type Piece = string | Uint8Array | Gate | { readonly forever: string } | typeof closed
+
+export const closed = Symbol("closed")
 
 export interface Reply {
   readonly status?: number
@@ -67,7 +69,10 @@ export const json = (body: unknown, status = 200, headers: Reply["headers"] = {}
 })
 
 export const make: Effect.Effect<FakeVendor, never, Scope.Scope> = Effect.map(
-  Effect.acquireRelease(Effect.callback<Running>((resume) => start((running) => resume(Effect.succeed(running)))), close),
+  Effect.acquireRelease(
+    Effect.callback<Running>((resume) => start((running) => resume(Effect.succeed(running)))),
+    close
+  ),
   (running) => running.vendor
 )
 
@@ -122,7 +127,11 @@ const portOf = (server: Http.Server): number => {
   return typeof address === "object" && address !== null ? address.port : 0
 }
 
-const record = async (request: Http.IncomingMessage, response: Http.ServerResponse, connections: ReadonlyArray<unknown>): Promise<Seen> => {
+const record = async (
+  request: Http.IncomingMessage,
+  response: Http.ServerResponse,
+  connections: ReadonlyArray<unknown>
+): Promise<Seen> => {
   const complete = new Promise<boolean>((resolve) => {
     response.once("close", () => resolve(response.writableFinished))
   })
@@ -147,7 +156,7 @@ const write = async (response: Http.ServerResponse, seen: Seen, reply: Reply): P
   response.writeHead(reply.status ?? 200, reply.headers)
   response.flushHeaders()
   for (const piece of reply.body) {
-    if (piece === "break") return void response.socket?.destroy()
+    if (piece === closed) return void response.socket?.destroy()
     if (piece instanceof Gate) await Promise.race([piece.opened, gone])
     else if (typeof piece === "object" && "forever" in piece) await sendForever(response, seen, piece.forever, gone)
     else await send(response, seen, piece, gone)
@@ -156,7 +165,12 @@ const write = async (response: Http.ServerResponse, seen: Seen, reply: Reply): P
 }
 
 /** Lets the client in the same process have its turn after each write. */
-const sendForever = async (response: Http.ServerResponse, seen: Seen, bytes: string, gone: Promise<void>): Promise<void> => {
+const sendForever = async (
+  response: Http.ServerResponse,
+  seen: Seen,
+  bytes: string,
+  gone: Promise<void>
+): Promise<void> => {
   while (!response.destroyed) {
     await send(response, seen, bytes, gone)
     await nextTurn()
@@ -164,7 +178,12 @@ const sendForever = async (response: Http.ServerResponse, seen: Seen, bytes: str
 }
 
 /** Resolves when the network took the bytes, so that one piece does not ride in the packet of another, or when the client is gone. */
-const send = (response: Http.ServerResponse, seen: Seen, bytes: string | Uint8Array, gone: Promise<void>): Promise<void> =>
+const send = (
+  response: Http.ServerResponse,
+  seen: Seen,
+  bytes: string | Uint8Array,
+  gone: Promise<void>
+): Promise<void> =>
   Promise.race([
     gone,
     new Promise<void>((resolve) => {

@@ -14,17 +14,23 @@ describe("retryHeaders", () => {
     [{ "retry-after": "Sat, 21 Nov 2026 09:00:00 GMT" }, { retryAfterMillis: 0 }],
     [{ "retry-after": "soon", "retry-after-ms": "-1" }, {}],
     [{ "x-should-retry": "true" }, { shouldRetry: true }],
-    [{ "x-should-retry": "false", "retry-after": "1" }, { retryAfterMillis: 1000, shouldRetry: false }],
+    [
+      { "x-should-retry": "false", "retry-after": "1" },
+      { retryAfterMillis: 1000, shouldRetry: false }
+    ],
     [{ "x-should-retry": "maybe" }, {}]
   ]
   for (const [headers, expected] of cases) {
-    it(JSON.stringify(headers), () => assert.deepStrictEqual(retryHeaders(new Headers(headers), now), expected))
+    it(`${JSON.stringify(headers)} means ${JSON.stringify(expected)}`, () =>
+      assert.deepStrictEqual(retryHeaders(new Headers(headers), now), expected))
   }
 })
 
 describe("faultOfStatus", () => {
   it("knows the statuses of the table and guesses the rest", () => {
-    const reasons = [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, 524, 529, 307, 418].map((status) => faultOfStatus(status).reason)
+    const reasons = [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, 524, 529, 307, 418].map(
+      (status) => faultOfStatus(status).reason
+    )
     assert.deepStrictEqual(reasons, [
       "invalid_request",
       "auth",
@@ -52,6 +58,7 @@ describe("machineCode", () => {
   it("takes words and numbers, and nothing that could be a sentence", () => {
     assert.deepStrictEqual(machineCode("context_length_exceeded"), { code: "context_length_exceeded" })
     assert.deepStrictEqual(machineCode(429), { code: "429" })
-    for (const value of ["the key sk-1 is wrong", "", "x".repeat(65), null, {}, undefined]) assert.deepStrictEqual(machineCode(value), {})
+    for (const value of ["the key sk-1 is wrong", "", "x".repeat(65), null, {}, undefined])
+      assert.deepStrictEqual(machineCode(value), {})
   })
 })

@@ -14,7 +14,10 @@ describe("listModels", () => {
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
       const ids = ["chat-5", "text-embedding-9", "omni-moderation", "chat-realtime", "chat-transcribe"]
-      fake.script("/v1/models", FakeVendor.json({ object: "list", data: [...ids.map((id) => ({ id, object: "model" })), { id: 7 }, null] }))
+      fake.script(
+        "/v1/models",
+        FakeVendor.json({ object: "list", data: [...ids.map((id) => ({ id, object: "model" })), { id: 7 }, null] })
+      )
       const provider = OpenAi.provider({
         baseUrl: `${fake.baseUrl}/v1`,
         apiKey: Redacted.make("sk-1"),
@@ -48,7 +51,9 @@ describe("listModels", () => {
         { id: "d", max_model_len: 4096 }
       ]
       fake.script("/v1/models", FakeVendor.json(entries))
-      const models = yield* OpenAiCompatible.provider({ ...OpenAiCompatible.together, baseUrl: `${fake.baseUrl}/v1` }).listModels ?? none
+      const models = yield* (
+        OpenAiCompatible.provider({ ...OpenAiCompatible.together, baseUrl: `${fake.baseUrl}/v1` }).listModels ?? none
+      )
       assert.deepStrictEqual(
         models.map((each) => [each.name, each.modelType, each.contextLimit, each.displayName]),
         [
@@ -64,7 +69,8 @@ describe("listModels", () => {
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
       const entry = (id: number) => ({ id: `acme/m-${id}`, architecture: { output_modalities: ["text"] } })
-      const page = (from: number, length: number) => FakeVendor.json({ data: Array.from({ length }, (_, index) => entry(from + index)) })
+      const page = (from: number, length: number) =>
+        FakeVendor.json({ data: Array.from({ length }, (_, index) => entry(from + index)) })
       fake.script("/v1/models?output_modalities=all&limit=1000&offset=0", page(0, 1000))
       fake.script("/v1/models?output_modalities=all&limit=1000&offset=1000", page(1000, 3))
       const models = yield* OpenRouter.provider({ baseUrl: `${fake.baseUrl}/v1` }).listModels ?? none
@@ -76,10 +82,19 @@ describe("listModels", () => {
   it.live("fails with a typed error", () =>
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
-      fake.script("/v1/models", FakeVendor.json({ error: { code: "invalid_api_key" } }, 401, { "x-request-id": "req-7" }), FakeVendor.json("no JSON"))
+      fake.script(
+        "/v1/models",
+        FakeVendor.json({ error: { code: "invalid_api_key" } }, 401, { "x-request-id": "req-7" }),
+        FakeVendor.json("no JSON")
+      )
       const provider = OpenAi.provider({ baseUrl: `${fake.baseUrl}/v1` })
       const refused = yield* Effect.flip(provider.listModels ?? none)
-      assert.deepInclude({ ...refused }, { reason: "auth", provider: "openai", code: "invalid_api_key", requestId: "req-7" })
+      assert.deepInclude(Object.assign({}, refused), {
+        reason: "auth",
+        provider: "openai",
+        code: "invalid_api_key",
+        requestId: "req-7"
+      })
       assert.strictEqual((yield* Effect.flip(provider.listModels ?? none)).reason, "unknown")
     })
   )

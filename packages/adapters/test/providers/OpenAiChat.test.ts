@@ -2,22 +2,27 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type ChatEvent, type ChatRequest, describeModel, type ModelInfo } from "@colloquy/core"
 import * as OpenAiChat from "../../src/protocols/OpenAiChat.ts"
+import { type ChatDialect, plainDialect, reasoningEffort } from "../../src/protocols/OpenAiDialect.ts"
 import { model, request } from "./Scenarios.ts"
 
-const read = (chunks: ReadonlyArray<unknown>, dialect: Partial<OpenAiChat.ChatDialect> = {}, asked: Partial<ChatRequest> = {}) => {
+const read = (chunks: ReadonlyArray<unknown>, dialect: Partial<ChatDialect> = {}, asked: Partial<ChatRequest> = {}) => {
   let made = 0
-  const state = OpenAiChat.start(request("p", asked), { ...OpenAiChat.plainDialect, ...dialect }, () => `made-${++made}`)
+  const state = OpenAiChat.start(request("p", asked), { ...plainDialect, ...dialect }, () => `made-${++made}`)
   const events: Array<ChatEvent> = []
   const fault = chunks.map((chunk) => OpenAiChat.step(state, chunk, events)).find((each) => each !== undefined)
   if (fault === undefined) OpenAiChat.end(state, events, true)
   return { events, fault }
 }
 
-const delta = (fields: object, finish: string | null = null) => ({ choices: [{ delta: fields, finish_reason: finish }] })
+const delta = (fields: object, finish: string | null = null) => ({
+  choices: [{ delta: fields, finish_reason: finish }]
+})
 const piece = (fields: object) => delta({ tool_calls: [fields] })
 
-const callsOf = (events: ReadonlyArray<ChatEvent>) => events.flatMap((event) => (event._tag === "ToolCallReady" ? [event.call] : []))
-const endOf = (events: ReadonlyArray<ChatEvent>) => events.find((event) => event._tag === "Finished") ?? assert.fail("not finished")
+const callsOf = (events: ReadonlyArray<ChatEvent>) =>
+  events.flatMap((event) => (event._tag === "ToolCallReady" ? [event.call] : []))
+const endOf = (events: ReadonlyArray<ChatEvent>) =>
+  events.find((event) => event._tag === "Finished") ?? assert.fail("not finished")
 const textOf = (tag: "TextDelta" | "ReasoningDelta", events: ReadonlyArray<ChatEvent>) =>
   events.map((event) => (event._tag === tag ? event.text : "")).join("")
 
@@ -50,7 +55,10 @@ describe("tool calls in pieces", () => {
       piece({ index: 0, id: "a", function: { name: "f", arguments: "{}" } }),
       piece({ index: 0, id: "b", function: { name: "g", arguments: "{}" } })
     ])
-    assert.deepStrictEqual(callsOf(events).map((call) => call.id), ["a", "b"])
+    assert.deepStrictEqual(
+      callsOf(events).map((call) => call.id),
+      ["a", "b"]
+    )
   })
 
   it("with a new id in every piece, they stay one call", () => {
@@ -62,7 +70,10 @@ describe("tool calls in pieces", () => {
   })
 
   it("with the name after the first arguments, the call starts when the name is known", () => {
-    const { events } = read([piece({ index: 0, id: "a", function: { arguments: '{"x"' } }), piece({ index: 0, function: { name: "f", arguments: ":1}" } })])
+    const { events } = read([
+      piece({ index: 0, id: "a", function: { arguments: '{"x"' } }),
+      piece({ index: 0, function: { name: "f", arguments: ":1}" } })
+    ])
     assert.deepStrictEqual(events.slice(0, 2), [
       { _tag: "ToolCallStart", id: "a", name: "f" },
       { _tag: "ToolCallDelta", id: "a", arguments: '{"x":1}' }
@@ -86,7 +97,10 @@ describe("tool calls in pieces", () => {
     assert.strictEqual(endOf(read([half, delta({}, "length")]).events).reason, "length")
     const { events } = read([whole, half, delta({}, "length")])
     assert.strictEqual(endOf(events).reason, "tool_calls")
-    assert.deepStrictEqual(callsOf(events).map((call) => call.id), ["a"])
+    assert.deepStrictEqual(
+      callsOf(events).map((call) => call.id),
+      ["a"]
+    )
   })
 })
 
@@ -96,7 +110,12 @@ describe("text and reasoning", () => {
       delta({ role: "", content: null, refusal: false }),
       delta({ reasoning_content: "A", reasoning: "not twice" }),
       delta({ reasoning: "B" }),
-      delta({ content: [{ type: "thinking", thinking: [{ type: "text", text: "C" }] }, { type: "text", text: "1" }] }),
+      delta({
+        content: [
+          { type: "thinking", thinking: [{ type: "text", text: "C" }] },
+          { type: "text", text: "1" }
+        ]
+      }),
       delta({ content: "2" }),
       { choices: [] },
       { choices: [{ message: { content: "3" } }] }
@@ -114,7 +133,12 @@ describe("text and reasoning", () => {
 
   it("comes with images and sources", () => {
     const { events } = read([
-      delta({ images: [{ image_url: { url: "data:image/png;base64,AQI=" } }, { image_url: { url: "https://example.org/x.png" } }] }),
+      delta({
+        images: [
+          { image_url: { url: "data:image/png;base64,AQI=" } },
+          { image_url: { url: "https://example.org/x.png" } }
+        ]
+      }),
       delta({ annotations: [{ type: "url_citation", url_citation: { url: "https://example.org", title: "" } }] })
     ])
     assert.deepStrictEqual(events.slice(0, 2), [
@@ -129,18 +153,32 @@ describe("usage", () => {
     const { events } = read([
       { ...delta({ content: "a" }), usage: { prompt_tokens: 5, completion_tokens: 1 } },
       { ...delta({}, "stop"), x_groq: { usage: { prompt_tokens: 5, completion_tokens: 2 } } },
-      { choices: [], usage: { prompt_tokens: 5, completion_tokens: 3, cost: 0.25, prompt_tokens_details: { cache_write_tokens: 2 } } }
+      {
+        choices: [],
+        usage: { prompt_tokens: 5, completion_tokens: 3, cost: 0.25, prompt_tokens_details: { cache_write_tokens: 2 } }
+      }
     ])
     const usages = events.flatMap((event) => (event._tag === "Usage" ? [event.usage] : []))
     assert.deepStrictEqual(usages, [
-      { inputTokens: 5, outputTokens: 3, cachedInputTokens: 0, cacheWriteTokens: 2, reasoningTokens: 0, costUsd: 0.25, estimated: false }
+      {
+        inputTokens: 5,
+        outputTokens: 3,
+        cachedInputTokens: 0,
+        cacheWriteTokens: 2,
+        reasoningTokens: 0,
+        costUsd: 0.25,
+        estimated: false
+      }
     ])
   })
 
   it("is not told when it was not sent or makes no sense", () => {
     for (const usage of [null, {}, { prompt_tokens: "5" }]) {
       const { events } = read([{ ...delta({ content: "a" }, "stop"), usage }])
-      assert.deepStrictEqual(events.map((event) => event._tag), ["TextDelta", "Finished"])
+      assert.deepStrictEqual(
+        events.map((event) => event._tag),
+        ["TextDelta", "Finished"]
+      )
     }
   })
 })
@@ -157,7 +195,7 @@ describe("errors inside a stream", () => {
     [{}, "unknown"]
   ]
   for (const [error, reason] of cases) {
-    it(JSON.stringify(error), () => {
+    it(`${JSON.stringify(error)} means ${reason}`, () => {
       assert.strictEqual(read([{ error }]).fault?.reason, reason)
       assert.strictEqual(read([{ choices: [{ error }] }]).fault?.reason, reason)
     })
@@ -175,10 +213,18 @@ describe("what a server wants back", () => {
     { type: "reasoning.text", index: 0, signature: "s1" },
     { type: "reasoning.encrypted", index: 1, data: "xx" }
   ]
-  const call = { index: 0, id: "a", function: { name: "f", arguments: "{}" }, extra_content: { google: { thought_signature: "t" } } }
-  const { events } = read([...details.map((each) => delta({ reasoning_details: [each], reasoning_content: "r" })), piece(call)], {
-    replayed: ["reasoning_details", "reasoning_content"]
-  })
+  const call = {
+    index: 0,
+    id: "a",
+    function: { name: "f", arguments: "{}" },
+    extra_content: { google: { thought_signature: "t" } }
+  }
+  const { events } = read(
+    [...details.map((each) => delta({ reasoning_details: [each], reasoning_content: "r" })), piece(call)],
+    {
+      replayed: ["reasoning_details", "reasoning_content"]
+    }
+  )
   const data = endOf(events).providerData
 
   it("is collected from the pieces", () => {
@@ -197,9 +243,16 @@ describe("what a server wants back", () => {
   const answer = (provider: string) =>
     OpenAiChat.lower(
       request("p", {
-        messages: [{ role: "assistant", content: "", toolCalls: [{ id: "a", name: "f", arguments: "{}" }], providerData: { provider, data } }]
+        messages: [
+          {
+            role: "assistant",
+            content: "",
+            toolCalls: [{ id: "a", name: "f", arguments: "{}" }],
+            providerData: { provider, data }
+          }
+        ]
       }),
-      OpenAiChat.plainDialect
+      plainDialect
     ).messages[0]
 
   it("goes back to the provider that sent it", () => {
@@ -211,7 +264,14 @@ describe("what a server wants back", () => {
         { type: "reasoning.text", index: 0, text: "so what", format: "f", signature: "s1" },
         { type: "reasoning.encrypted", index: 1, data: "xx" }
       ],
-      tool_calls: [{ id: "a", type: "function", function: { name: "f", arguments: "{}" }, extra_content: { google: { thought_signature: "t" } } }]
+      tool_calls: [
+        {
+          id: "a",
+          type: "function",
+          function: { name: "f", arguments: "{}" },
+          extra_content: { google: { thought_signature: "t" } }
+        }
+      ]
     })
   })
 
@@ -225,8 +285,12 @@ describe("what a server wants back", () => {
 })
 
 describe("reasoningEffort", () => {
-  const controls = (...efforts: ReadonlyArray<string>): Partial<ModelInfo> => ({ thinkingControls: { efforts, budget: false, style: null } })
-  const cases: ReadonlyArray<readonly [thinking: ChatRequest["thinking"], info: Partial<ModelInfo>, effort: string | undefined]> = [
+  const controls = (...efforts: ReadonlyArray<string>): Partial<ModelInfo> => ({
+    thinkingControls: { efforts, budget: false, style: null }
+  })
+  const cases: ReadonlyArray<
+    readonly [thinking: ChatRequest["thinking"], info: Partial<ModelInfo>, effort: string | undefined]
+  > = [
     [{ effort: "max" }, controls("low", "high", "xhigh", "max"), "max"],
     [{ effort: "max" }, controls("low", "high", "xhigh"), "xhigh"],
     [{ effort: "max" }, controls("low", "high"), "high"],
@@ -243,7 +307,7 @@ describe("reasoningEffort", () => {
   for (const [thinking, known, effort] of cases) {
     it(`${JSON.stringify(thinking)} for ${JSON.stringify(known)}`, () => {
       const info = describeModel({ name: model, provider: "p", modelType: "llm", ...known })
-      const asked = OpenAiChat.reasoningEffort(request("p", { thinking, info }))
+      const asked = reasoningEffort(request("p", { thinking, info }))
       assert.deepStrictEqual(asked, effort === undefined ? {} : { reasoning_effort: effort })
     })
   }

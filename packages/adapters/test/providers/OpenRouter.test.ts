@@ -18,10 +18,17 @@ const everything: Routing = {
 }
 
 describe("lowerRouting", () => {
-  const lowered = (model: string, routing: Routing | null) => lowerRouting(request("router", { model, routing }), automatic)
+  const lowered = (model: string, routing: Routing | null) =>
+    lowerRouting(request("router", { model, routing }), automatic)
 
   it("sends the upstreams for every model, and the restrictions to the automatic one only", () => {
-    const provider = { order: ["acme", "other"], ignore: ["bad"], allow_fallbacks: false, sort: "price", max_price: { prompt: 1, completion: 2.5 } }
+    const provider = {
+      order: ["acme", "other"],
+      ignore: ["bad"],
+      allow_fallbacks: false,
+      sort: "price",
+      max_price: { prompt: 1, completion: 2.5 }
+    }
     assert.deepStrictEqual(lowered("acme/m", everything), { provider })
     assert.deepStrictEqual(lowered("router/auto", everything), {
       provider,
@@ -39,7 +46,9 @@ describe("lowerRouting", () => {
 })
 
 describe("lowerThinking", () => {
-  const cases: ReadonlyArray<readonly [thinking: ChatRequest["thinking"], expected: object, info?: Partial<ModelInfo>]> = [
+  const cases: ReadonlyArray<
+    readonly [thinking: ChatRequest["thinking"], expected: object, info?: Partial<ModelInfo>]
+  > = [
     [null, {}],
     [{}, { reasoning: { enabled: true } }],
     [{ effort: "max" }, { reasoning: { effort: "max" } }],
@@ -48,10 +57,14 @@ describe("lowerThinking", () => {
     [{ budgetTokens: 0, effort: "high" }, { reasoning: { effort: "none" } }],
     [{ excludeReasoning: true }, { reasoning: { enabled: true, exclude: true } }],
     [{ effort: "low" }, {}, { supportsThinking: false }],
-    [{ effort: "low", maxTokens: 900 }, { reasoning: { effort: "low" } }, { thinkingControls: { efforts: ["low"], budget: false, style: null } }]
+    [
+      { effort: "low", maxTokens: 900 },
+      { reasoning: { effort: "low" } },
+      { thinkingControls: { efforts: ["low"], budget: false, style: null } }
+    ]
   ]
   for (const [thinking, expected, known] of cases) {
-    it(JSON.stringify(thinking), () => {
+    it(`${JSON.stringify(thinking)} becomes ${JSON.stringify(expected)}`, () => {
       const info = describeModel({ name: "m", provider: "router", modelType: "llm", ...known })
       assert.deepStrictEqual<object>(lowerThinking(request("router", { thinking, info })), expected)
     })
@@ -90,8 +103,17 @@ describe("readModel", () => {
   })
 
   it("takes an entry that tells nothing, and leaves out a kind that the catalogue does not have", () => {
-    const bare = readModel({ id: "x", architecture: { output_modalities: ["image"] }, pricing: { prompt: "-1", completion: "" } })
-    assert.deepInclude(bare, { modelType: "image", contextLimit: null, inputCostPerMillionTokens: null, outputCostPerMillionTokens: null })
+    const bare = readModel({
+      id: "x",
+      architecture: { output_modalities: ["image"] },
+      pricing: { prompt: "-1", completion: "" }
+    })
+    assert.deepInclude(bare, {
+      modelType: "image",
+      contextLimit: null,
+      inputCostPerMillionTokens: null,
+      outputCostPerMillionTokens: null
+    })
     assert.isNull(readModel({ id: "x", architecture: { output_modalities: ["rerank"] } }))
     assert.isNull(readModel({ id: "x" }))
   })

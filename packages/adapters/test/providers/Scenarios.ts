@@ -71,7 +71,13 @@ export const scenarios: ReadonlyArray<Scenario> = [
   },
   {
     name: "text in ten deltas",
-    answers: [{ says: [..."0123456789"].map((text): Said => ({ text })).concat(stop) }],
+    answers: [
+      {
+        says: Array.from("0123456789")
+          .map((text): Said => ({ text }))
+          .concat(stop)
+      }
+    ],
     heard: { text: "0123456789", finish: "stop", error: null }
   },
   {
@@ -92,7 +98,13 @@ export const scenarios: ReadonlyArray<Scenario> = [
         ]
       }
     ],
-    heard: { text: "", calls: [{ id: "call_time", name: "get_time", arguments: '{"zone":"UTC"}' }], finish: "tool_calls", usage, error: null }
+    heard: {
+      text: "",
+      calls: [{ id: "call_time", name: "get_time", arguments: '{"zone":"UTC"}' }],
+      finish: "tool_calls",
+      usage,
+      error: null
+    }
   },
   {
     name: "two tool calls whose arguments interleave",
@@ -169,7 +181,11 @@ export const scenarios: ReadonlyArray<Scenario> = [
   },
   { name: "a wrong key", answers: [{ refusesWith: "auth" }], heard: { error: "auth" } },
   { name: "no credit", answers: [{ refusesWith: "quota" }], heard: { error: "quota" } },
-  { name: "a conversation that is too long", answers: [{ refusesWith: "context_too_long" }], heard: { error: "context_too_long" } },
+  {
+    name: "a conversation that is too long",
+    answers: [{ refusesWith: "context_too_long" }],
+    heard: { error: "context_too_long" }
+  },
   { name: "an unknown model", answers: [{ refusesWith: "model_not_found" }], heard: { error: "model_not_found" } },
   {
     name: "an error inside the answer",
@@ -284,7 +300,12 @@ export const requests = (provider: string): { readonly [name: string]: ChatReque
   "data of another provider": request(provider, {
     messages: [
       { role: "user", content: [{ type: "text", text: "Hello" }] },
-      { role: "assistant", content: "Hi", toolCalls: [], providerData: { provider: "somebody else", data: { secret: true } } },
+      {
+        role: "assistant",
+        content: "Hi",
+        toolCalls: [],
+        providerData: { provider: "somebody else", data: { secret: true } }
+      },
       { role: "user", content: [{ type: "text", text: "And?" }] }
     ]
   })

@@ -16,7 +16,7 @@ const cases: ReadonlyArray<readonly [name: string, text: string, data: ReadonlyA
   ["comments and other fields", ": hi\nevent: x\nid: 1\nretry: 5\ndata: a\n: data: b\n\n", ["a"]],
   ["blank lines without data", "\n\n\ndata: a\n\n\n\n", ["a"]],
   ["an end without a blank line", "data: a\n\ndata: b", ["a", "b"]],
-  ["colons and the word data inside", "data: data: {\"a\":1}\n\n", ['data: {"a":1}']],
+  ["colons and the word data inside", 'data: data: {"a":1}\n\n', ['data: {"a":1}']],
   ["an empty body", "", []]
 ]
 
@@ -24,7 +24,7 @@ describe("makeSseReader", () => {
   for (const [name, text, data] of cases) {
     it(`reads ${name}, wherever it is cut`, () => {
       assert.deepStrictEqual(read([text]), data)
-      assert.deepStrictEqual(read([...text]), data)
+      assert.deepStrictEqual(read(Array.from(text)), data)
       for (let first = 0; first <= text.length; first++) {
         for (let second = first; second <= text.length; second++) {
           assert.deepStrictEqual(read([text.slice(0, first), text.slice(first, second), text.slice(second)]), data)

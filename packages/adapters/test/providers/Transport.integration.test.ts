@@ -24,10 +24,18 @@ const mebibyte = 1024 * 1024
 const secret = "sk-very-secret"
 
 /** Asks once and tells everything that was heard, and how it ended. */
-const ask = (fake: FakeVendor.FakeVendor, settings: TransportSettings & { readonly apiKey?: Redacted.Redacted<string> } = {}) =>
+const ask = (
+  fake: FakeVendor.FakeVendor,
+  settings: TransportSettings & { readonly apiKey?: Redacted.Redacted<string> } = {}
+) =>
   Effect.suspend(() => {
     const events: Array<ChatEvent> = []
-    const provider = OpenAiCompatible.provider({ id: "local", apiKey: Redacted.make(secret), ...settings, baseUrl: `${fake.baseUrl}/v1` })
+    const provider = OpenAiCompatible.provider({
+      id: "local",
+      apiKey: Redacted.make(secret),
+      ...settings,
+      baseUrl: `${fake.baseUrl}/v1`
+    })
     assert.isDefined(provider.chat)
     return provider.chat(request("local")).pipe(
       Stream.runForEach((event) => Effect.sync(() => events.push(event))),
@@ -36,11 +44,13 @@ const ask = (fake: FakeVendor.FakeVendor, settings: TransportSettings & { readon
     )
   })
 
-const textOf = (events: ReadonlyArray<ChatEvent>): string => events.map((event) => (event._tag === "TextDelta" ? event.text : "")).join("")
+const textOf = (events: ReadonlyArray<ChatEvent>): string =>
+  events.map((event) => (event._tag === "TextDelta" ? event.text : "")).join("")
 
-const factsOf = (error: ModelError | null): object => ({ ...error })
+const factsOf = (error: ModelError | null): object => Object.assign({}, error)
 
-const aborted = (fake: FakeVendor.FakeVendor) => Effect.promise(() => (fake.requests[0] ?? assert.fail("no request")).aborted)
+const aborted = (fake: FakeVendor.FakeVendor) =>
+  Effect.promise(() => (fake.requests[0] ?? assert.fail("no request")).aborted)
 
 interface Hostile {
   readonly name: string
@@ -73,8 +83,16 @@ const hostile: ReadonlyArray<Hostile> = [
     settings: { maxEventCharacters: mebibyte },
     error: { reason: "unknown", code: "oversized_answer" }
   },
-  { name: "a page in place of an answer", reply: { headers: html, body: [{ forever: "<p>" }] }, error: { reason: "unknown", code: "unexpected_content_type" } },
-  { name: "a body of no type", reply: { body: [{ forever: "data: x" }] }, error: { reason: "unknown", code: "unexpected_content_type" } },
+  {
+    name: "a page in place of an answer",
+    reply: { headers: html, body: [{ forever: "<p>" }] },
+    error: { reason: "unknown", code: "unexpected_content_type" }
+  },
+  {
+    name: "a body of no type",
+    reply: { body: [{ forever: "data: x" }] },
+    error: { reason: "unknown", code: "unexpected_content_type" }
+  },
   {
     name: "bytes that are no text",
     reply: FakeVendor.sse([Uint8Array.of(0xff, 0xfe, 0x0a, 0x0a)]),
@@ -97,14 +115,22 @@ const hostile: ReadonlyArray<Hostile> = [
     reply: FakeVendor.json({ error: { message: secret, code: "rate_limit_exceeded" } }),
     error: { reason: "rate_limited", code: "rate_limit_exceeded" }
   },
-  { name: "an answer of JSON that is none", reply: FakeVendor.json("{"), error: { reason: "unknown", code: "malformed_answer" } },
+  {
+    name: "an answer of JSON that is none",
+    reply: FakeVendor.json("{"),
+    error: { reason: "unknown", code: "malformed_answer" }
+  },
   {
     name: "a whole answer that never ends",
     reply: { headers: { "content-type": "application/json" }, body: [{ forever: " ".repeat(65_536) }] },
     settings: { maxAnswerBytes: mebibyte },
     error: { reason: "unknown", code: "oversized_answer" }
   },
-  { name: "an error that never ends", reply: { status: 500, headers: html, body: [{ forever: "<p>".repeat(10_000) }] }, error: { reason: "overloaded", status: 500 } },
+  {
+    name: "an error that never ends",
+    reply: { status: 500, headers: html, body: [{ forever: "<p>".repeat(10_000) }] },
+    error: { reason: "overloaded", status: 500 }
+  },
   { name: "an error that says nothing", reply: { status: 418, body: [] }, error: { reason: "unknown", status: 418 } },
   {
     name: "an error whose code is a sentence",
@@ -116,7 +142,19 @@ const hostile: ReadonlyArray<Hostile> = [
     reply: FakeVendor.json({ error: { code: "constructor", type: "__proto__" } }, 400, { "x-request-id": "req-1" }),
     error: { reason: "invalid_request", status: 400, code: "constructor", requestId: "req-1" }
   },
-  { name: "events of the wrong shape", reply: FakeVendor.sse(["data: []\n\n", "data: 7\n\n", 'data: {"choices":7}\n\n', 'data: {"choices":[{"delta":{"content":7,"tool_calls":[null,{"function":null}]}}]}\n\n', hello, "break"]), error: { reason: "cut_off" }, text: "Hello" }
+  {
+    name: "events of the wrong shape",
+    reply: FakeVendor.sse([
+      "data: []\n\n",
+      "data: 7\n\n",
+      'data: {"choices":7}\n\n',
+      'data: {"choices":[{"delta":{"content":7,"tool_calls":[null,{"function":null}]}}]}\n\n',
+      hello,
+      FakeVendor.closed
+    ]),
+    error: { reason: "cut_off" },
+    text: "Hello"
+  }
 ]
 
 describe("a hostile provider", () => {
@@ -132,7 +170,8 @@ describe("a hostile provider", () => {
         assert.strictEqual(textOf(heard.events), text ?? "")
         // The network's own buffers are the rest.
         assert.isBelow(fake.requests[0]?.bytesWritten ?? 0, 16 * mebibyte)
-        if (reply.body.some((piece) => typeof piece === "object" && !(piece instanceof Uint8Array))) yield* aborted(fake)
+        if (reply.body.some((piece) => typeof piece === "object" && !(piece instanceof Uint8Array)))
+          yield* aborted(fake)
       })
     )
   }
@@ -161,7 +200,10 @@ describe("a hostile provider", () => {
       const { error } = yield* ask(fake, { apiKey: Redacted.make(`${secret}\nx`) })
       assert.isNotNull(error)
       assert.strictEqual(error.reason, "connection")
-      assert.notInclude(`${error.message} ${JSON.stringify(error)} ${String(error.stack)} ${String(error.cause)}`, secret)
+      assert.notInclude(
+        `${error.message} ${JSON.stringify(error)} ${String(error.stack)} ${String(error.cause)}`,
+        secret
+      )
     })
   )
 })
@@ -205,7 +247,8 @@ describe("a slow provider", () => {
       const fake = yield* FakeVendor.make
       const finished = yield* Deferred.make<void>()
       fake.script(path, FakeVendor.sse([hello, finish, "data: [DONE]\n\n", new FakeVendor.Gate()]))
-      const chat = OpenAiCompatible.provider({ id: "local", baseUrl: `${fake.baseUrl}/v1` }).chat ?? assert.fail("no driver")
+      const chat =
+        OpenAiCompatible.provider({ id: "local", baseUrl: `${fake.baseUrl}/v1` }).chat ?? assert.fail("no driver")
       const asking = yield* chat(request("local")).pipe(
         Stream.runForEach((event) => (event._tag === "Finished" ? Deferred.succeed(finished, undefined) : Effect.void)),
         Effect.forkChild({ startImmediately: true })
@@ -222,8 +265,18 @@ describe("a good provider", () => {
   it.live("may answer as a whole where a stream was asked for", () =>
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
-      const message = { content: "Hello", tool_calls: [{ id: "c", type: "function", function: { name: "now", arguments: "" } }] }
-      fake.script(path, FakeVendor.json({ model: "m", choices: [{ message, finish_reason: "tool_calls" }], usage: { prompt_tokens: 3, completion_tokens: 4 } }))
+      const message = {
+        content: "Hello",
+        tool_calls: [{ id: "c", type: "function", function: { name: "now", arguments: "" } }]
+      }
+      fake.script(
+        path,
+        FakeVendor.json({
+          model: "m",
+          choices: [{ message, finish_reason: "tool_calls" }],
+          usage: { prompt_tokens: 3, completion_tokens: 4 }
+        })
+      )
       const { events, error } = yield* ask(fake)
       assert.isNull(error)
       assert.deepStrictEqual(
@@ -236,7 +289,7 @@ describe("a good provider", () => {
   it.live("may forget the blank line, the end mark, or the end of the connection", () =>
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
-      const endings = [["data: [DONE]"], [], ["break"]] as const
+      const endings = [["data: [DONE]"], [], [FakeVendor.closed]] as const
       fake.script(path, ...endings.map((ending) => FakeVendor.sse([hello, finish, ...ending])))
       for (const _ of endings) {
         const { events, error } = yield* ask(fake)
@@ -252,8 +305,11 @@ describe("a good provider", () => {
       const fake = yield* FakeVendor.make
       const gate = new FakeVendor.Gate()
       fake.script(path, FakeVendor.sse([hello, finish, "data: [DONE]\n\n", gate]))
-      const chat = OpenAiCompatible.provider({ id: "local", baseUrl: `${fake.baseUrl}/v1` }).chat ?? assert.fail("no driver")
-      yield* Stream.runForEach(chat(request("local")), (event) => Effect.sync(() => event._tag === "Finished" && gate.open()))
+      const chat =
+        OpenAiCompatible.provider({ id: "local", baseUrl: `${fake.baseUrl}/v1` }).chat ?? assert.fail("no driver")
+      yield* Stream.runForEach(chat(request("local")), (event) =>
+        Effect.sync(() => event._tag === "Finished" && gate.open())
+      )
       const seen = yield* fake.request(0)
       assert.isTrue(yield* Effect.promise(() => seen.complete))
     })

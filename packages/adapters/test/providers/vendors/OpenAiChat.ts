@@ -9,9 +9,21 @@ import type { Vendor } from "../Vendors.ts"
 export const frame = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
 
 const chunk = (delta: unknown, finish: string | null = null): string =>
-  frame({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "model-1-2026", choices: [{ index: 0, delta, finish_reason: finish }] })
+  frame({
+    id: "chatcmpl-1",
+    object: "chat.completion.chunk",
+    created: 1,
+    model: "model-1-2026",
+    choices: [{ index: 0, delta, finish_reason: finish }]
+  })
 
-const finishWords = { stop: "stop", tool_calls: "tool_calls", length: "length", filtered: "content_filter", continue: "stop" }
+const finishWords = {
+  stop: "stop",
+  tool_calls: "tool_calls",
+  length: "length",
+  filtered: "content_filter",
+  continue: "stop"
+}
 
 const errorFrame = frame({ error: { message: "upstream is busy", type: "server_error", code: 502 } })
 
@@ -80,11 +92,15 @@ export const openAi: Vendor = {
 export const openAiCompatible: Vendor = {
   ...wire,
   name: "a local server",
-  provider: ({ server, ...settings }) => OpenAiCompatible.provider({ ...OpenAiCompatible.vLlm, ...settings, baseUrl: `${server}/v1` }),
+  provider: ({ server, ...settings }) =>
+    OpenAiCompatible.provider({ ...OpenAiCompatible.vLlm, ...settings, baseUrl: `${server}/v1` }),
   render: (says) => renderWith("reasoning")(says).map((frames) => `: ping\r\n\r\n${frames.replaceAll("\n", "\r\n")}`),
   refuse: (reason) =>
     reason === "context_too_long"
-      ? { status: 400, body: { object: "error", message: "This model's maximum context length is 4096 tokens.", code: 40303 } }
+      ? {
+          status: 400,
+          body: { object: "error", message: "This model's maximum context length is 4096 tokens.", code: 40303 }
+        }
       : reason === "quota"
         ? { status: 402, body: { detail: "no credit" } }
         : { status: refusals[reason][0], body: { detail: "no" } }
