@@ -1,0 +1,52 @@
+// What the scripts know about the packages: their folders, their manifests, and the sub-paths that they export.
+import { readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly exports: Readonly<Record<string, { readonly source?: string } | string | null>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+export interface Entry {
+  /** What a consumer writes: `@colloquy/core/contracts`. */
+  readonly name: string
+  readonly source: string
+  /** Contract suites run inside vitest only and are no part of an application. */
+  readonly isTestKit: boolean
+}
+
+export interface Package {
+  readonly folder: string
+  readonly manifest: Manifest
+  readonly entries: ReadonlyArray<Entry>
+}
+
+const readJson = (...path: ReadonlyArray<string>) => JSON.parse(readFileSync(join(root, ...path), "utf8"))
+
+const read = (name: string): Package => {
+  const folder = join("packages", name)
+  const manifest: Manifest = readJson(folder, "package.json")
+  const entries = Object.entries(manifest.exports).flatMap(([path, target]) =>
+    typeof target === "object" && target?.source !== undefined
+      ? [
+          {
+            name: manifest.name + path.slice(1),
+            source: join(root, folder, target.source),
+            isTestKit: path === "./contracts"
+          }
+        ]
+      : []
+  )
+  return { folder: join(root, folder), manifest, entries }
+}
+
+export const packages: ReadonlyArray<Package> = ["core", "adapters", "http", "ws"].map(read)
+
+/** The version of a library that package-lock.json names. */
+export const lockedVersion = (library: string): string =>
+  readJson("package-lock.json").packages[`node_modules/${library}`].version

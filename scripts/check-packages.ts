@@ -1,0 +1,149 @@
+// The packages as a consumer gets them: packed, judged by publint and arethetypeswrong, installed in an empty folder outside the workspace,
+// type-checked there, loaded by plain Node, and the first example of README.md run.
+import { spawnSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
+import { publint } from "publint"
+import { formatMessage } from "publint/utils"
+import { lockedVersion, packages, root, type Package } from "./Workspace.ts"
+
+const folder = mkdtempSync(join(realpathSync(tmpdir()), "colloquy-consumer-"))
+const tsc = join(root, "node_modules/typescript/bin/tsc")
+
+const stop = (sentence: string): never => {
+  throw new Error(sentence)
+}
+
+const run = (command: string, parameters: ReadonlyArray<string>, cwd: string): string => {
+  const result = spawnSync(command, parameters, { cwd, encoding: "utf8", shell: process.platform === "win32" })
+  if (result.status === 0) return result.stdout
+  return stop(`\`${[command, ...parameters].join(" ")}\` failed:\n${result.stdout ?? ""}${result.stderr ?? ""}`)
+}
+
+const build = () => {
+  for (const each of packages) rmSync(join(each.folder, "dist"), { recursive: true, force: true })
+  run(process.execPath, [tsc, "-b", "tsconfig.build.json"], root)
+}
+
+const pack = ({ folder: home }: Package): string => {
+  const [packed] = Object.values<{ filename: string }>(
+    JSON.parse(run("npm", ["pack", "--json", "--pack-destination", folder], home))
+  )
+  return join(folder, packed?.filename ?? stop(`npm packed nothing in ${home}`))
+}
+
+const publintFaults = async (
+  { folder: home, manifest }: Package,
+  tarball: Uint8Array
+): Promise<ReadonlyArray<string>> => {
+  const data = Uint8Array.from(tarball).buffer
+  const { messages, pkg } = await publint({ pkgDir: home, strict: true, pack: { tarball: data } })
+  return messages.map((message) => `${manifest.name}, publint: ${formatMessage(message, pkg, { color: false })}`)
+}
+
+/** The packages are ESM only and have sub-paths: what old resolution modes make of them is no fault. */
+const isPromised = (problem: { readonly kind: string; readonly resolutionKind?: string }) =>
+  problem.kind !== "CJSResolvesToESM" && problem.resolutionKind !== "node10" && problem.resolutionKind !== "node16-cjs"
+
+const typeFaults = async ({ manifest }: Package, tarball: Uint8Array): Promise<ReadonlyArray<string>> => {
+  const result = await checkPackage(createPackageFromTarballData(tarball))
+  if (!result.types) return [`${manifest.name}, arethetypeswrong: it has no types`]
+  return result.problems
+    .filter(isPromised)
+    .map((problem) => `${manifest.name}, arethetypeswrong: ${JSON.stringify(problem)}`)
+}
+
+const contentFaults = ({ manifest }: Package, tarball: string): ReadonlyArray<string> => {
+  const files = run("tar", ["--list", "--file", tarball], folder).split("\n")
+  const stray = files.filter((file) => /\.tsbuildinfo$|\.test\.|\/test\//.test(file))
+  const missing = ["package/LICENSE", "package/package.json"].filter((file) => !files.includes(file))
+  return [
+    ...stray.map((file) => `${manifest.name} must not ship ${file}`),
+    ...missing.map((file) => `${manifest.name} does not ship ${file}`)
+  ]
+}
+
+const libraries = (): ReadonlyArray<string> => [
+  ...new Set([...packages.flatMap(({ manifest }) => Object.keys(manifest.peerDependencies ?? {})), "@types/node"])
+]
+
+const firstExample = (): string | undefined => {
+  const [, section = ""] = readFileSync(join(root, "README.md"), "utf8").split("## First conversation")
+  return /^```ts\n([\s\S]*?)^```/m.exec(section.split(/^## /m)[0] ?? "")?.[1]
+}
+
+const consumerOptions = {
+  target: "es2023",
+  lib: ["es2024"],
+  module: "nodenext",
+  types: ["node"],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  verbatimModuleSyntax: true,
+  allowImportingTsExtensions: true,
+  skipLibCheck: true,
+  noEmit: true
+}
+
+const install = (tarballs: ReadonlyArray<string>) => {
+  const home = join(folder, "consumer")
+  mkdirSync(home)
+  writeFileSync(join(home, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }))
+  const wanted = libraries().map((library) => `${library}@${lockedVersion(library)}`)
+  run(
+    "npm",
+    [
+      "install",
+      "--prefer-offline",
+      "--ignore-scripts",
+      "--no-audit",
+      "--no-fund",
+      "--loglevel=error",
+      ...tarballs,
+      ...wanted
+    ],
+    home
+  )
+  return home
+}
+
+/** Every sub-path type-checks; all but the test kits load under plain Node. */
+const consume = (home: string) => {
+  const entries = packages.flatMap((each) => each.entries)
+  const line = (name: string, index: number) =>
+    `import * as _${index} from "${name}"\nexport type T${index} = typeof _${index}\n`
+  const loads = entries.filter(({ isTestKit }) => !isTestKit).map(({ name }) => `await import("${name}")\n`)
+  const example = firstExample()
+  writeFileSync(join(home, "types.ts"), entries.map(({ name }, index) => line(name, index)).join(""))
+  writeFileSync(join(home, "load.ts"), `${loads.join("")}export {}\n`)
+  if (example !== undefined) writeFileSync(join(home, "first-conversation.ts"), example)
+  writeFileSync(join(home, "tsconfig.json"), JSON.stringify({ compilerOptions: consumerOptions, include: ["*.ts"] }))
+  run(process.execPath, [tsc, "-p", "tsconfig.json"], home)
+  run(process.execPath, ["load.ts"], home)
+  if (example === undefined) return console.log("README.md has no example under `## First conversation` yet.")
+  console.log(`README.md's first conversation says:\n${run(process.execPath, ["first-conversation.ts"], home).trim()}`)
+}
+
+const judge = async (each: Package, tarball: string) => {
+  const data = new Uint8Array(readFileSync(tarball))
+  return [...contentFaults(each, tarball), ...(await publintFaults(each, data)), ...(await typeFaults(each, data))]
+}
+
+const main = async () => {
+  build()
+  const tarballs = packages.map(pack)
+  const faults = (await Promise.all(packages.map((each, index) => judge(each, tarballs[index] ?? "")))).flat()
+  if (faults.length > 0) stop(faults.join("\n"))
+  consume(install(tarballs))
+}
+
+try {
+  await main()
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

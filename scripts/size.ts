@@ -1,0 +1,44 @@
+// What an application pays: every entry bundled with effect, minified and gzipped. The gate is core's main entry.
+import { existsSync } from "node:fs"
+import { gzipSync } from "node:zlib"
+import { rolldown } from "rolldown"
+import { packages } from "./Workspace.ts"
+
+const gate = { name: "@colloquy/core", bytes: 60_000 }
+
+const isOurs = (name: string) => /^(effect|@colloquy)(\/|$)/.test(name)
+const isPath = (name: string) => name.startsWith(".") || name.startsWith("/") || /^[A-Za-z]:\\/.test(name)
+
+const bundle = async (source: string): Promise<string> => {
+  const build = await rolldown({
+    input: source,
+    platform: "node",
+    external: (name) => !isPath(name) && !isOurs(name),
+    resolve: { conditionNames: ["source", "import", "default"] },
+    logLevel: "silent"
+  })
+  const { output } = await build.generate({ format: "esm", minify: true })
+  await build.close()
+  return output.map((file) => ("code" in file ? file.code : "")).join("")
+}
+
+const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`.padStart(9)
+
+console.log(`${"entry, with effect".padEnd(36)} minified     gzip`)
+for (const { name, source, isTestKit } of packages.flatMap(({ entries }) => entries)) {
+  if (isTestKit) continue
+  if (!existsSync(source)) {
+    console.log(`${name.padEnd(36)}  its source does not exist`)
+    process.exitCode = 1
+    continue
+  }
+  const code = await bundle(source)
+  const zipped = gzipSync(code, { level: 9 }).byteLength
+  console.log(`${name.padEnd(36)}${kilobytes(code.length)}${kilobytes(zipped)}`)
+  if (name === gate.name && zipped > gate.bytes) {
+    console.log(
+      `${name} is larger than its gate of ${kilobytes(gate.bytes).trim()} gzip. See what its entry pulls in before raising the gate.`
+    )
+    process.exitCode = 1
+  }
+}
