@@ -43,7 +43,7 @@ export const machineCode = (value: unknown): { readonly code?: string } => {
 
 /** Servers without a code for it say it in a sentence. */
 export const tellsContextTooLong = (message: string): boolean =>
-  /context (length|window|size)|maximum context|prompt is too long|too many (input )?tokens/i.test(
+  /context (length|window|size)|maximum context|prompt is too long|too many (input )?tokens|token count .{0,40}exceeds/i.test(
     message.slice(0, 2000)
   )
 

@@ -4,6 +4,7 @@
  */
 import type { ChatRequest } from "@colloquy/core"
 import type * as Schema from "effect/Schema"
+import { effortWord } from "./Lowering.ts"
 
 /** What a server takes. `plainDialect` is what nearly all of them take. */
 export interface ChatDialect {
@@ -33,23 +34,10 @@ export interface ChatDialect {
 
 export type WireFields = { readonly [field: string]: Schema.Json }
 
-/** `reasoning_effort`: the word that was asked for, or the nearest that the model lists; nothing when the model has no such control. */
+/** `reasoning_effort`; nothing when the model has no such control. */
 export const reasoningEffort = (request: ChatRequest): WireFields => {
-  const asked = request.thinking?.budgetTokens === 0 ? "none" : request.thinking?.effort
-  if (asked === undefined || request.info.supportsThinking === false) return {}
-  const listed = request.info.thinkingControls?.efforts
-  const { words, unlisted } = ladders[asked]
-  const word = listed === undefined ? unlisted : words.find((each) => listed.includes(each))
+  const word = effortWord(request, { max: "high" })
   return word === undefined ? {} : { reasoning_effort: word }
-}
-
-/** Words for each wish, the best first, and the one for a model whose words are not known. */
-const ladders = {
-  none: { words: ["none", "minimal"], unlisted: "none" },
-  low: { words: ["low"], unlisted: "low" },
-  medium: { words: ["medium"], unlisted: "medium" },
-  high: { words: ["high"], unlisted: "high" },
-  max: { words: ["max", "xhigh", "high"], unlisted: "high" }
 }
 
 export const plainDialect: ChatDialect = {
