@@ -1,12 +1,14 @@
 /**
- * OpenAI. A host registers it with `OpenAi.provider({ apiKey })`; the wire stands in `protocols/OpenAiChat`.
- * What is known of a model comes from the settings, because the vendor's own list tells nothing but names.
+ * OpenAI. A host registers it with `OpenAi.provider({ apiKey })`. Conversations go over Responses, the wire on which reasoning can be
+ * seen and outlives a tool call (`protocols/OpenAiResponses`); `wire: "chat"` takes Chat Completions (`protocols/OpenAiChat`), for a
+ * proxy that has nothing else. What is known of a model comes from the settings, because the vendor's own list tells nothing but names.
  */
 import type { ModelInfo, ModelType, Provider } from "@colloquy/core"
 import type * as Redacted from "effect/Redacted"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect } from "../protocols/OpenAiDialect.ts"
 import { listModels } from "../protocols/OpenAiModels.ts"
+import * as OpenAiResponses from "../protocols/OpenAiResponses.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp, string } from "../protocols/Wire.ts"
 
@@ -16,6 +18,8 @@ export interface OpenAiSettings extends TransportSettings {
   /** May be absent where every customer brings his own. */
   readonly apiKey?: Redacted.Redacted<string>
   readonly baseUrl?: string
+  /** Default: `responses`. */
+  readonly wire?: "responses" | "chat"
   readonly organization?: string
   readonly project?: string
   readonly headers?: { readonly [name: string]: string }
@@ -23,10 +27,12 @@ export interface OpenAiSettings extends TransportSettings {
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
   /** The kind of model behind a name of the vendor's list: the first pattern that fits decides, null leaves the model out. */
   readonly kinds?: ReadonlyArray<readonly [pattern: RegExp, kind: ModelType | null]>
+  /** What is known of whole families of models, by the first pattern that fits; `models` beats it. */
+  readonly families?: ReadonlyArray<readonly [pattern: RegExp, known: Partial<ModelInfo>]>
 }
 
 export const provider = (settings: OpenAiSettings = {}): Provider => {
-  const { organization, project, kinds = modelKinds, ...rest } = settings
+  const { organization, project, wire, kinds = modelKinds, families = modelFamilies, ...rest } = settings
   const full = {
     ...rest,
     id: settings.id ?? "openai",
@@ -39,8 +45,11 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
   }
   return {
     id: full.id,
-    chat: OpenAiChat.driver({ ...full, dialect }),
-    describe: (model) => lookUp(settings.models ?? {}, model),
+    chat: wire === "chat" ? OpenAiChat.driver({ ...full, dialect }) : OpenAiResponses.driver(full),
+    describe: (model) => ({
+      ...families.find(([pattern]) => pattern.test(model))?.[1],
+      ...lookUp(settings.models ?? {}, model)
+    }),
     listModels: listModels(full, (entry) => {
       const modelType = kindOf(string(entry.id) ?? "", kinds)
       return modelType === null ? null : { modelType }
@@ -69,4 +78,9 @@ export const modelKinds: NonNullable<OpenAiSettings["kinds"]> = [
   [/image|dall-e/, "image"],
   [/sora/, "video"],
   [/moderation|^(babbage|davinci)/, null]
+]
+
+/** Models that refuse a request in which reasoning is spoken of. */
+export const modelFamilies: NonNullable<OpenAiSettings["families"]> = [
+  [/^(gpt-3|gpt-4|chatgpt-4)|-chat-latest$|-search-(preview|api)/, { supportsThinking: false }]
 ]

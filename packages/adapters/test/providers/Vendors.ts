@@ -7,6 +7,7 @@ import type * as Redacted from "effect/Redacted"
 import type { TransportSettings } from "../../src/protocols/Transport.ts"
 import type { RefusedWith, Said } from "./Scenarios.ts"
 import { openAi, openAiCompatible, openRouter } from "./vendors/OpenAiChat.ts"
+import { openAiResponses } from "./vendors/OpenAiResponses.ts"
 
 export interface Vendor {
   readonly name: string
@@ -30,4 +31,4 @@ export interface VendorSettings extends TransportSettings {
   readonly apiKey?: Redacted.Redacted<string>
 }
 
-export const vendors: ReadonlyArray<Vendor> = [openAi, openAiCompatible, openRouter]
+export const vendors: ReadonlyArray<Vendor> = [openAi, openAiCompatible, openRouter, openAiResponses]

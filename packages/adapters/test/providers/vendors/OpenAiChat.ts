@@ -8,14 +8,10 @@ import type { Vendor } from "../Vendors.ts"
 
 export const frame = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
 
+const head = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "model-1-2026" }
+
 const chunk = (delta: unknown, finish: string | null = null): string =>
-  frame({
-    id: "chatcmpl-1",
-    object: "chat.completion.chunk",
-    created: 1,
-    model: "model-1-2026",
-    choices: [{ index: 0, delta, finish_reason: finish }]
-  })
+  frame({ ...head, choices: [{ index: 0, delta, finish_reason: finish, logprobs: null }], usage: null })
 
 const finishWords = {
   stop: "stop",
@@ -50,6 +46,7 @@ const renderUsage = ({ usage }: Extract<Said, { readonly finish: unknown }>): st
   usage === null
     ? ""
     : frame({
+        ...head,
         choices: [],
         usage: {
           prompt_tokens: usage.inputTokens,
@@ -69,7 +66,7 @@ const refusals: { readonly [reason in RefusedWith]: readonly [status: number, ty
   model_not_found: [404, "invalid_request_error", "model_not_found"]
 }
 
-const refuse: Vendor["refuse"] = (reason) => {
+export const refuse: Vendor["refuse"] = (reason) => {
   const [status, type, code] = refusals[reason]
   return { status, body: { error: { message: "no", type, param: null, code } } }
 }
@@ -84,11 +81,17 @@ const wire: Pick<Vendor, "path" | "keyHeader" | "refuse" | "history"> = {
 export const openAi: Vendor = {
   ...wire,
   name: "OpenAI Chat",
-  provider: ({ server, ...settings }) => OpenAi.provider({ ...settings, baseUrl: `${server}/v1` }),
-  render: renderWith("reasoning_content")
+  provider: ({ server, ...settings }) => OpenAi.provider({ ...settings, wire: "chat", baseUrl: `${server}/v1` }),
+  render: (says) => withRole(renderWith("reasoning_content")(says))
 }
 
-/** Comments and CRLF, as some proxies send them, and errors as a Python server writes them. */
+/** The first chunk says who speaks, and nothing else. */
+const withRole = (frames: ReadonlyArray<string>): ReadonlyArray<string> =>
+  frames.map((each, index) =>
+    index === 0 ? `${chunk({ role: "assistant", content: "", refusal: null })}${each}` : each
+  )
+
+/** Comments, CRLF and no role, as some servers send it, and errors as a Python server writes them. */
 export const openAiCompatible: Vendor = {
   ...wire,
   name: "a local server",
@@ -119,7 +122,7 @@ export const openRouter: Vendor = {
   ...wire,
   name: "OpenRouter",
   provider: ({ server, ...settings }) => OpenRouter.provider({ ...settings, baseUrl: `${server}/v1` }),
-  render: (says) => renderWith("reasoning")(says).map((frames) => `: OPENROUTER PROCESSING\n\n${frames}`),
+  render: (says) => withRole(renderWith("reasoning")(says)).map((frames) => `: OPENROUTER PROCESSING\n\n${frames}`),
   refuse: (reason) => {
     const [status, type] = routerRefusals[reason]
     return { status, body: { error: { code: status, message: "no", metadata: { error_type: type } }, user_id: "u" } }

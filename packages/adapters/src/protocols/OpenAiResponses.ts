@@ -1,0 +1,538 @@
+/**
+ * OpenAI Responses: a conversation as a list of items, an answer as a stream of events about items. Nothing is stored at the vendor;
+ * the model's reasoning comes back encrypted, is kept with the answer and sent again in its place, so that a tool turn goes on thinking
+ * where it stopped. `providers.md` 1C holds the wire facts.
+ *
+ * The reading side takes each text as often as the wire repeats it (delta, done, whole item, whole response) and says what is new in it.
+ * Used by `providers/OpenAi`.
+ */
+import type { ChatDriver, ChatEvent, ChatMessage, ChatRequest, ContentPart, FinishReason, Usage } from "@colloquy/core"
+import type * as Redacted from "effect/Redacted"
+import type * as Schema from "effect/Schema"
+import type { Fault } from "./Fault.ts"
+import {
+  type AnswerMessage,
+  areArguments,
+  type FilePart,
+  noteOfMissing,
+  replayOf,
+  textOfFile,
+  urlOf
+} from "./Lowering.ts"
+import { reasoningEffort } from "./OpenAiDialect.ts"
+import { faultOf } from "./OpenAiErrors.ts"
+import { bearer, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
+import {
+  base64,
+  count,
+  finite,
+  fromBase64,
+  isRecord,
+  jsonRecord,
+  list,
+  lookUp,
+  record,
+  string,
+  text,
+  type WireRecord
+} from "./Wire.ts"
+
+// ------ settings
+
+export interface OpenAiResponsesSettings extends TransportSettings {
+  /** Up to and with the version: `/responses` is added to it. */
+  readonly baseUrl: string
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly headers?: { readonly [name: string]: string }
+}
+
+// ------ request
+
+type WirePart =
+  | { readonly type: "input_text"; readonly text: string }
+  | { readonly type: "input_image"; readonly image_url: string; readonly detail: "auto" }
+  | { readonly type: "input_file"; readonly filename: string; readonly file_data: string }
+  | { readonly type: "input_file"; readonly file_url: string }
+  | { readonly type: "input_audio"; readonly input_audio: { readonly data: string; readonly format: "wav" | "mp3" } }
+
+type WireItem =
+  | { readonly type: "message"; readonly role: "user" | "developer"; readonly content: ReadonlyArray<WirePart> }
+  | {
+      readonly type: "message"
+      readonly role: "assistant"
+      readonly content: readonly [{ readonly type: "output_text"; readonly text: string }]
+      readonly phase?: string
+    }
+  | { readonly type: "function_call"; readonly call_id: string; readonly name: string; readonly arguments: string }
+  | { readonly type: "function_call_output"; readonly call_id: string; readonly output: string }
+  | ({ readonly type: "reasoning" } & WireRecord)
+
+/** The body of the request. Its order is fixed, and nothing in it depends on time: equal requests have equal bytes. */
+export interface WireRequest {
+  readonly model: string
+  readonly input: ReadonlyArray<WireItem>
+  readonly stream: true
+  readonly store: false
+  readonly prompt_cache_key: string
+}
+
+// ------ lowering
+
+export const lower = (request: ChatRequest): WireRequest => ({
+  model: request.model,
+  ...(request.system === null || request.system === "" ? {} : { instructions: request.system }),
+  ...lowerTools(request),
+  input: [...wordOnJson(request), ...request.messages.flatMap((message) => lowerMessage(message, request))],
+  stream: true,
+  store: false,
+  ...(request.info.supportsThinking === false ? {} : { include: ["reasoning.encrypted_content"] }),
+  ...(request.maxOutputTokens === null ? {} : { max_output_tokens: request.maxOutputTokens }),
+  ...(writesJson(request) ? { text: { format: { type: "json_object" } } } : {}),
+  prompt_cache_key: request.conversationId,
+  ...lowerThinking(request)
+})
+
+const writesJson = ({ jsonOutput, info }: ChatRequest): boolean => jsonOutput && info.supportsJsonOutput !== false
+
+/** JSON is refused unless the word stands in the input. Instructions do not count as input, so it is said there in any case. */
+const wordOnJson = (request: ChatRequest): ReadonlyArray<WireItem> =>
+  request.jsonOutput
+    ? [
+        {
+          type: "message",
+          role: "developer",
+          content: [{ type: "input_text", text: "Answer with one JSON object and nothing else." }]
+        }
+      ]
+    : []
+
+/** `strict` is said in any case: where it is missing, this wire rewrites the parameters. */
+const lowerTools = (request: ChatRequest): WireRecord =>
+  request.tools.length === 0
+    ? {}
+    : {
+        tools: request.tools.map((tool) => ({
+          type: "function",
+          name: tool.name,
+          ...(tool.description === null ? {} : { description: tool.description }),
+          parameters: tool.parameters ?? { type: "object", properties: {} },
+          strict: tool.strict ?? false
+        })),
+        ...(request.toolChoice === "none" ? { tool_choice: "none" } : {})
+      }
+
+const lowerThinking = (request: ChatRequest): WireRecord => {
+  const { thinking, info } = request
+  if (thinking === null || info.supportsThinking === false) return {}
+  const { reasoning_effort: effort } = reasoningEffort(request)
+  const isShown = thinking.excludeReasoning !== true && thinking.budgetTokens !== 0
+  if (effort === undefined && !isShown) return {}
+  return { reasoning: { ...(effort === undefined ? {} : { effort }), ...(isShown ? { summary: "auto" } : {}) } }
+}
+
+const lowerMessage = (message: ChatMessage, request: ChatRequest): ReadonlyArray<WireItem> => {
+  switch (message.role) {
+    case "user":
+      return [{ type: "message", role: "user", content: message.content.map((part) => lowerPart(part, request)) }]
+    case "assistant":
+      return lowerAnswer(message, request)
+    case "tool":
+      return [{ type: "function_call_output", call_id: message.toolCallId, output: message.output }]
+  }
+}
+
+const lowerPart = (part: ContentPart, request: ChatRequest): WirePart =>
+  part.type === "text"
+    ? { type: "input_text", text: part.text }
+    : (lowerFile(part, request) ?? { type: "input_text", text: noteOfMissing(part) })
+
+/** Undefined when the model or the wire does not take it. Most models of this wire have no ear, so only a known one gets audio. */
+const lowerFile = (part: FilePart, { info }: ChatRequest): WirePart | undefined => {
+  if (part.type === "image")
+    return info.supportsVision === false ? undefined : { type: "input_image", image_url: urlOf(part), detail: "auto" }
+  if (part.type === "audio") return info.supportsAudioInput === true ? lowerAudio(part) : undefined
+  if (part.type === "video") return undefined
+  const written = textOfFile(part)
+  if (written !== undefined) return { type: "input_text", text: written }
+  if (part.mediaType !== "application/pdf" || info.supportsPdfInput === false) return undefined
+  return "url" in part.source
+    ? { type: "input_file", file_url: part.source.url }
+    : { type: "input_file", filename: part.filename ?? "document.pdf", file_data: urlOf(part) }
+}
+
+const lowerAudio = ({ mediaType, source }: FilePart): WirePart | undefined => {
+  const format = /^audio\/((x-|vnd\.)?wave?|mpeg|mp3)\b/.exec(mediaType)?.[1]
+  if (format === undefined || "url" in source) return undefined
+  return {
+    type: "input_audio",
+    input_audio: { data: base64(source.bytes), format: format.startsWith("mp") ? "mp3" : "wav" }
+  }
+}
+
+/** The answer in the order in which the model gave it, its reasoning included, or what the neutral fields tell of it. */
+const lowerAnswer = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<WireItem> => {
+  const kept = list(replayOf(answer, request).items).filter(isRecord)
+  const calls = answer.toolCalls.map(lowerCall)
+  const length = kept.reduce((end, item) => Math.max(end, count(item.from) + count(item.length)), 0)
+  if (kept.length === 0 || length !== answer.content.length) return [...lowerText(answer.content), ...calls]
+  const replayed = kept.flatMap((item) => replayItem(item, answer.content, calls))
+  const others = calls.filter((call) => !replayed.includes(call))
+  return withoutLooseReasoning([...replayed, ...others])
+}
+
+const lowerText = (said: string, phase: { readonly phase?: string } = {}): ReadonlyArray<WireItem> =>
+  said === "" ? [] : [{ type: "message", role: "assistant", content: [{ type: "output_text", text: said }], ...phase }]
+
+const lowerCall = (call: AnswerMessage["toolCalls"][number]): WireItem => ({
+  type: "function_call",
+  call_id: call.id,
+  name: call.name,
+  arguments: areArguments(call.arguments) ? call.arguments : "{}"
+})
+
+const replayItem = (item: WireRecord, content: string, calls: ReadonlyArray<WireItem>): ReadonlyArray<WireItem> => {
+  if (item.type === "reasoning") return [{ ...jsonRecord(item), type: "reasoning" }]
+  if (item.type === "function_call") return calls.filter((call) => "call_id" in call && call.call_id === item.call_id)
+  const from = count(item.from)
+  const phase = text(item.phase)
+  return lowerText(content.slice(from, from + count(item.length)), phase === undefined ? {} : { phase })
+}
+
+/** Reasoning is refused where that which it led to is missing. */
+const withoutLooseReasoning = (items: ReadonlyArray<WireItem>): ReadonlyArray<WireItem> =>
+  items.slice(0, items.findLastIndex((item) => item.type !== "reasoning") + 1)
+
+// ------ stream step
+
+/** The state of one answer. */
+export interface AnswerState {
+  readonly showsReasoning: boolean
+  /** Makes up an id for a call that came without one. */
+  readonly newId: () => string
+  /** How much of each text was already said; the key names item and part. */
+  readonly said: Map<string, number>
+  readonly items: Map<Place, OpenItem>
+  readonly sources: Set<string>
+  spoken: number
+  reasoned: boolean
+  finish: "completed" | "incomplete" | null
+  filtered: boolean
+  model: string | null
+  usage: Usage | null
+}
+
+type OpenItem =
+  | { readonly type: "message"; from: number; length: number; phase: string | undefined }
+  | { readonly type: "function_call"; readonly id: string; readonly name: string; arguments: string }
+  | { readonly type: "reasoning"; readonly item: WireRecord }
+  | { readonly type: "image" }
+
+export const start = (request: ChatRequest, newId: () => string): AnswerState => ({
+  showsReasoning: request.thinking?.excludeReasoning !== true,
+  newId,
+  said: new Map(),
+  items: new Map(),
+  sources: new Set(),
+  spoken: 0,
+  reasoned: false,
+  finish: null,
+  filtered: false,
+  model: null,
+  usage: null
+})
+
+export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent>): Fault | "end" | undefined => {
+  if (!isRecord(chunk)) return undefined
+  if (chunk.object === "response") return readResponse(state, chunk, events)
+  const read = typeof chunk.type === "string" ? lookUp(readers, chunk.type) : undefined
+  if (read !== undefined) return read(state, chunk, events)
+  return isRecord(chunk.error) ? faultOf(null, chunk) : undefined
+}
+
+type Reader = (state: AnswerState, chunk: WireRecord, events: Array<ChatEvent>) => Fault | "end" | undefined
+
+/** Reads an event whose text is in one field: a delta to add, or the whole to compare with what was said. */
+const reader =
+  (
+    take: (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>) => void,
+    field: string
+  ): Reader =>
+  (state, chunk, events) => {
+    const found = text(chunk[field])
+    if (found !== undefined) take(state, chunk, field === "delta" ? { delta: found } : { whole: found }, events)
+    return undefined
+  }
+
+type Text = { readonly delta: string } | { readonly whole: string }
+
+/** What is new in a text that may have been said before. */
+const newIn = (state: AnswerState, key: string, piece: Text): string => {
+  const before = state.said.get(key) ?? 0
+  const fresh = "delta" in piece ? piece.delta : piece.whole.slice(before)
+  if (fresh !== "") state.said.set(key, before + fresh.length)
+  return fresh
+}
+
+/** Some servers change the id of an item on the way, but not its place. */
+const placeOf = (chunk: WireRecord): Place => finite(chunk.output_index) ?? text(chunk.item_id) ?? ""
+
+type Place = number | string
+
+const indexOf = (index: unknown): number => finite(index) ?? 0
+
+const say = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
+  const place = placeOf(chunk)
+  const message = state.items.get(place) ?? openMessage(state, place)
+  const fresh = newIn(state, `text ${place} ${indexOf(chunk.content_index)}`, piece)
+  if (message.type !== "message" || fresh === "") return
+  if (message.length === 0) {
+    const gap = state.spoken === 0 ? "" : "\n\n"
+    message.from = state.spoken + gap.length
+    speak(state, gap, events)
+  }
+  message.length += fresh.length
+  speak(state, fresh, events)
+}
+
+const speak = (state: AnswerState, fresh: string, events: Array<ChatEvent>): void => {
+  if (fresh === "") return
+  state.spoken += fresh.length
+  events.push({ _tag: "TextDelta", text: fresh })
+}
+
+const refuse = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
+  state.filtered = true
+  say(state, chunk, piece, events)
+}
+
+const openMessage = (state: AnswerState, place: Place): OpenItem => {
+  const message: OpenItem = { type: "message", from: 0, length: 0, phase: undefined }
+  state.items.set(place, message)
+  return message
+}
+
+const think = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
+  const isSummary = chunk.summary_index !== undefined
+  const part = isSummary ? `summary ${indexOf(chunk.summary_index)}` : `thought ${indexOf(chunk.content_index)}`
+  const key = `${part} ${placeOf(chunk)}`
+  const isNew = !state.said.has(key)
+  const fresh = newIn(state, key, piece)
+  if (!state.showsReasoning || fresh === "") return
+  events.push({ _tag: "ReasoningDelta", text: isNew && state.reasoned ? `\n\n${fresh}` : fresh })
+  state.reasoned = true
+}
+
+const writeArguments = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
+  const call = state.items.get(placeOf(chunk))
+  if (call?.type !== "function_call") return
+  const fresh = newIn(state, `arguments ${placeOf(chunk)}`, piece)
+  if (fresh === "") return
+  call.arguments += fresh
+  events.push({ _tag: "ToolCallDelta", id: call.id, arguments: fresh })
+}
+
+/** An item, open or complete: whatever of it was not yet heard. */
+const readItem: Reader = (state, chunk, events) => {
+  const item = record(chunk.item)
+  const place = { output_index: chunk.output_index ?? null, item_id: item.id ?? item.call_id ?? null }
+  if (item.type === "message") readMessage(state, place, item, events)
+  // What is encrypted in an item that has only begun is not complete.
+  else if (item.type === "reasoning")
+    readReasoning(state, place, chunk.type === "response.output_item.added" ? {} : item, events)
+  else if (item.type === "function_call") readCall(state, place, item, events)
+  else if (item.type === "image_generation_call") readImage(state, place, item, events)
+  return undefined
+}
+
+const readMessage = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
+  const message = state.items.get(placeOf(place)) ?? openMessage(state, placeOf(place))
+  if (message.type === "message") message.phase = text(item.phase) ?? message.phase
+  list(item.content)
+    .map(record)
+    .forEach((part, content_index) => {
+      const whole = { whole: string(part.text) ?? string(part.refusal) ?? "" }
+      const take = part.type === "refusal" ? refuse : say
+      take(state, { ...place, content_index }, whole, events)
+      for (const annotation of list(part.annotations)) cite(state, record(annotation), events)
+    })
+}
+
+const readReasoning = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
+  state.items.set(placeOf(place), { type: "reasoning", item })
+  list(item.summary)
+    .map(record)
+    .forEach((part, summary_index) => {
+      think(state, { ...place, summary_index }, { whole: string(part.text) ?? "" }, events)
+    })
+  list(item.content)
+    .map(record)
+    .forEach((part, content_index) => {
+      think(state, { ...place, content_index }, { whole: string(part.text) ?? "" }, events)
+    })
+}
+
+const readCall = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
+  const name = text(item.name)
+  if (!state.items.has(placeOf(place)) && name !== undefined) {
+    const id = text(item.call_id) ?? state.newId()
+    state.items.set(placeOf(place), { type: "function_call", id, name, arguments: "" })
+    events.push({ _tag: "ToolCallStart", id, name })
+  }
+  writeArguments(state, place, { whole: string(item.arguments) ?? "" }, events)
+}
+
+const readImage = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
+  const encoded = text(item.result)
+  if (encoded === undefined || state.items.has(placeOf(place))) return
+  state.items.set(placeOf(place), { type: "image" })
+  const format = /^[a-z]+$/.exec(string(item.output_format) ?? "")?.[0] ?? "png"
+  events.push({ _tag: "Media", mediaType: `image/${format}`, bytes: fromBase64(encoded) })
+}
+
+const cite = (state: AnswerState, annotation: WireRecord, events: Array<ChatEvent>): void => {
+  const url = annotation.type === "url_citation" ? text(annotation.url) : undefined
+  if (url === undefined || state.sources.has(url)) return
+  state.sources.add(url)
+  events.push({ _tag: "Source", url, title: text(annotation.title) ?? null })
+}
+
+/** The whole response: at the beginning to name the model, at the end with the outcome, alone when nothing was streamed. */
+const readResponse: Reader = (state, response, events) => {
+  state.model = text(response.model) ?? state.model
+  state.usage = readUsage(response.usage) ?? state.usage
+  if (state.items.size === 0)
+    list(response.output).forEach((item, index) => readItem(state, { item, output_index: index }, events))
+  if (response.status === "failed" || isRecord(response.error)) return faultOf(null, response)
+  if (response.status === "cancelled") return "end"
+  if (response.status !== "completed" && response.status !== "incomplete") return undefined
+  state.finish = response.status
+  if (record(response.incomplete_details).reason === "content_filter") state.filtered = true
+  return "end"
+}
+
+const readWhole: Reader = (state, chunk, events) => readResponse(state, record(chunk.response), events)
+
+/** The last events name the outcome themselves, for servers that leave out the status. */
+const readOutcome =
+  (status: string): Reader =>
+  (state, chunk, events) =>
+    readResponse(state, { ...record(chunk.response), status }, events)
+
+const readers: { readonly [type: string]: Reader } = {
+  "response.created": readWhole,
+  "response.queued": readWhole,
+  "response.in_progress": readWhole,
+  "response.output_item.added": readItem,
+  "response.output_item.done": readItem,
+  "response.output_text.delta": reader(say, "delta"),
+  "response.output_text.done": reader(say, "text"),
+  "response.refusal.delta": reader(refuse, "delta"),
+  "response.refusal.done": reader(refuse, "refusal"),
+  "response.output_text.annotation.added": (state, chunk, events) => void cite(state, record(chunk.annotation), events),
+  "response.reasoning_summary_text.delta": reader(think, "delta"),
+  "response.reasoning_summary_text.done": reader(think, "text"),
+  "response.reasoning_text.delta": reader(think, "delta"),
+  "response.reasoning_text.done": reader(think, "text"),
+  "response.function_call_arguments.delta": reader(writeArguments, "delta"),
+  "response.function_call_arguments.done": reader(writeArguments, "arguments"),
+  "response.completed": readOutcome("completed"),
+  "response.incomplete": readOutcome("incomplete"),
+  "response.failed": readOutcome("failed"),
+  error: (_state, chunk) =>
+    faultOf(
+      null,
+      isRecord(chunk.error) ? chunk : { error: { code: chunk.code ?? null, message: chunk.message ?? null } }
+    )
+}
+
+const readUsage = (usage: unknown): Usage | null => {
+  if (!isRecord(usage) || finite(usage.input_tokens) === undefined) return null
+  const input = record(usage.input_tokens_details)
+  return {
+    inputTokens: count(usage.input_tokens),
+    outputTokens: count(usage.output_tokens),
+    cachedInputTokens: count(input.cached_tokens),
+    cacheWriteTokens: count(input.cache_write_tokens),
+    reasoningTokens: count(record(usage.output_tokens_details).reasoning_tokens),
+    costUsd: finite(usage.cost) ?? null,
+    estimated: false
+  }
+}
+
+/** Only the outcome ends an answer: without one it was cut off, whatever was heard. */
+export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
+  if (state.finish === null) return
+  const calls = [...state.items.values()]
+    .filter((item) => item.type === "function_call")
+    .filter((call) => state.finish === "completed" || areArguments(call.arguments))
+  for (const { id, name, arguments: written } of calls) {
+    events.push({ _tag: "ToolCallReady", call: { id, name, arguments: written.trim() === "" ? "{}" : written } })
+  }
+  if (state.usage !== null) events.push({ _tag: "Usage", usage: state.usage })
+  events.push({
+    _tag: "Finished",
+    reason: reasonOf(state, calls.length),
+    model: state.model,
+    providerData: providerDataOf(state)
+  })
+}
+
+const reasonOf = (state: AnswerState, calls: number): FinishReason => {
+  if (state.filtered) return "filtered"
+  if (calls > 0) return "tool_calls"
+  return state.finish === "incomplete" ? "length" : "stop"
+}
+
+/** What `lowerAnswer` needs to repeat the answer; null when the neutral fields tell it all. Texts stand there, so only places stand here. */
+const providerDataOf = (state: AnswerState): Schema.Json | null => {
+  const items = [...state.items.values()].flatMap(keep)
+  return items.some((item) => item.type === "reasoning" || "phase" in item) ? { items } : null
+}
+
+const keep = (item: OpenItem): ReadonlyArray<Schema.JsonObject> => {
+  switch (item.type) {
+    case "message":
+      return [
+        {
+          type: "message",
+          from: item.from,
+          length: item.length,
+          ...(item.phase === undefined ? {} : { phase: item.phase })
+        }
+      ]
+    case "function_call":
+      return [{ type: "function_call", call_id: item.id }]
+    case "reasoning":
+      return text(item.item.encrypted_content) === undefined ? [] : [withoutStatus(jsonRecord(item.item))]
+    case "image":
+      return []
+  }
+}
+
+const withoutStatus = ({ status: _, ...item }: Schema.JsonObject): Schema.JsonObject => item
+
+// ------ driver
+
+export const driver =
+  (settings: OpenAiResponsesSettings): ChatDriver =>
+  (request) => {
+    const dialect: StreamDialect<AnswerState> = {
+      requestIdHeader: "x-request-id",
+      fault: faultOf,
+      start: () => start(request, () => `call_${crypto.randomUUID()}`),
+      step,
+      end
+    }
+    return streamAnswer(
+      () => ({
+        provider: request.provider,
+        model: request.model,
+        url: `${settings.baseUrl}/responses`,
+        headers: { ...settings.headers },
+        secrets: bearer(request.apiKey ?? settings.apiKey),
+        body: JSON.stringify(lower(request))
+      }),
+      dialect,
+      settings
+    )
+  }
