@@ -37,7 +37,7 @@ describe("listModels", () => {
       const headers = fake.requests[0]?.headers
       assert.deepInclude({ ...headers }, { authorization: "Bearer sk-1", "openai-organization": "org-1" })
       assert.deepStrictEqual(provider.describe?.("chat-5"), { contextLimit: 1000 })
-      assert.isUndefined(provider.describe?.("constructor"))
+      assert.deepStrictEqual(provider.describe?.("constructor"), {})
     })
   )
 
