@@ -39,7 +39,7 @@ const publintFaults = async (
   tarball: Uint8Array
 ): Promise<ReadonlyArray<string>> => {
   const data = Uint8Array.from(tarball).buffer
-  const { messages, pkg } = await publint({ pkgDir: home, strict: true, pack: { tarball: data } })
+  const { messages, pkg } = await publint({ strict: true, pack: { tarball: data } })
   return messages.map((message) => `${manifest.name}, publint: ${formatMessage(message, pkg, { color: false })}`)
 }
 

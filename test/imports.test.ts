@@ -41,6 +41,7 @@ describe("imports", () => {
     ["packages/adapters/src/postgres/RunStore.ts", "@colloquy/core"],
     ["packages/adapters/src/postgres/RunStore.ts", "effect/sql/SqlClient"],
     ["packages/adapters/src/protocols/Transport.ts", "effect/http/HttpClient"],
+    ["packages/adapters/src/scripted/Script.ts", "effect/testing/TestClock"],
     ["packages/adapters/src/postgres/RunStore.ts", "@declared/library/sub"],
     ["packages/http/src/Api.ts", "effect/http-api/HttpApi"],
     ["packages/ws/src/SocketSession.ts", "effect/socket/Socket"]
@@ -71,6 +72,7 @@ describe("imports", () => {
     ["packages/adapters/src/postgres/RunStore.ts", "@colloquy/ws/upgrade"],
     ["packages/adapters/src/postgres/RunStore.ts", "undeclared-library"],
     ["packages/adapters/src/postgres/RunStore.ts", "effect/cluster/Runner"],
+    ["packages/adapters/src/postgres/RunStore.ts", "effect/testing/TestClock"],
     ["packages/adapters/src/postgres/RunStore.ts", "effect/http/HttpRouter"],
     ["packages/http/src/Api.ts", "@colloquy/adapters/in-memory"],
     ["packages/http/src/Api.ts", "effect/sql/SqlClient"],
