@@ -1,5 +1,103 @@
-import { storageSuite } from "@colloquy/core/contracts"
+import type { Message, RunId } from "@colloquy/core"
+import { RunStore } from "@colloquy/core"
+import {
+  anHour,
+  asNewOwner,
+  noTime,
+  openThread,
+  sampleBegin,
+  sampleEvent,
+  settleTurn,
+  startTurn,
+  storageSuite,
+  storedRun
+} from "@colloquy/core/contracts"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import { InMemory } from "../../src/in-memory/index.ts"
 
 storageSuite("in memory, virtual time", InMemory.layer, { testClock: true, signals: true })
 storageSuite("in memory, real time", InMemory.layer, { testClock: false, signals: true })
+
+describe("InMemory", () => {
+  it.effect("has a fresh state each time it is built", () =>
+    Effect.gen(function* () {
+      const { runId } = yield* Effect.provide(startSomewhere, InMemory.layer)
+      const found = RunStore.use((store) => store.get(runId))
+      assert.isTrue(Option.isNone(yield* Effect.provide(found, InMemory.layer)))
+    }).pipe(asNewOwner)
+  )
+
+  it.effect("lets another process go on over the same state", () =>
+    Effect.gen(function* () {
+      const state = InMemory.makeState()
+      const turn = yield* Effect.provide(startSomewhere, InMemory.layerFrom(state))
+      const status = yield* Effect.provide(endOf(turn.runId), InMemory.layerFrom(state))
+      assert.strictEqual(status, "FAILED")
+      const late = yield* Effect.provide(settleTurn(turn), InMemory.layerFrom(state))
+      assert.isFalse(late)
+    }).pipe(asNewOwner)
+  )
+
+  it.effect("does not lose a signal that is given after somebody listens", () =>
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const turn = yield* startSomewhere
+      const listener = yield* Effect.forkChild(Stream.runCollect(Stream.take(store.signals, 1000)), {
+        startImmediately: true
+      })
+      for (let sequence = 2; sequence <= 1000; sequence++) yield* store.append(turn.lease, [sampleEvent(sequence)])
+      yield* store.requestCancel(turn.runId, new Date(0))
+      const told = yield* Fiber.join(listener)
+      assert.deepStrictEqual(
+        told.map(({ cancel }) => cancel),
+        Array.from({ length: 1000 }, (_, index) => index === 999)
+      )
+    }).pipe(asNewOwner, Effect.provide(InMemory.layer))
+  )
+
+  it.effect("looks at no more of a long thread than it gives back", () =>
+    Effect.gen(function* () {
+      const state = InMemory.makeState()
+      const looked = yield* Effect.provide(looksAtLongThread(state), InMemory.layerFrom(state))
+      assert.isAtMost(looked, 100)
+    }).pipe(asNewOwner)
+  )
+})
+
+const startSomewhere = Effect.flatMap(openThread, ({ id }) => startTurn(id, { lease: noTime }))
+
+/** What a second process does about a run that the first one left behind. */
+const endOf = Effect.fnUntraced(function* (runId: RunId) {
+  const taken = yield* (yield* RunStore).takeOver(runId, anHour, { onlyExpired: true })
+  const { lease, run } = Option.getOrThrow(taken)
+  const { answerId, threadId } = run
+  yield* settleTurn(
+    { runId, threadId, answerId, leg: run.leg, lease, begin: yield* sampleBegin(threadId) },
+    { status: "FAILED" }
+  )
+  return (yield* storedRun(runId)).status
+})
+
+/** How often messages of a thread with ten thousand of them are touched, when ten are wanted with a new one. */
+const looksAtLongThread = Effect.fnUntraced(function* (state: InMemory.State) {
+  const store = yield* RunStore
+  const { id } = yield* openThread
+  for (let count = 0; count < 10_000; count++) yield* store.begin(yield* sampleBegin(id, { mode: "save" }))
+  let looks = 0
+  const row = state.threads.get(id) ?? assert.fail("The thread is not there.")
+  const messages = new Proxy<Array<Message>>(row.messages, {
+    get: (target, key, receiver) => {
+      looks++
+      return Reflect.get(target, key, receiver)
+    }
+  })
+  state.threads.set(id, { ...row, messages })
+  const { history } = yield* startTurn(id, { historyTokens: 100 })
+  assert.strictEqual(history.messages.length, 11)
+  assert.deepStrictEqual(history.older, { messages: 9_990, tokens: 99_900 })
+  return looks
+})

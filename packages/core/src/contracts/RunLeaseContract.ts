@@ -1,7 +1,9 @@
 /** What the store promises of leases and of cancelling: one holder at a time, also when processes die, and no wish to cancel is lost. */
 import { assert } from "@effect/vitest"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as TestClock from "effect/testing/TestClock"
 import { newId, OwnerId, RunId } from "../primitives/Ids.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import type { ContractTest } from "./ContractTest.ts"
@@ -22,6 +24,7 @@ import {
 
 export const runLeaseContract = (test: ContractTest): void => {
   renewing(test)
+  expiring(test)
   takingOver(test)
   cancelling(test)
 }
@@ -85,6 +88,27 @@ const renewing = (test: ContractTest): void => {
     "MUST renew nothing without complaint",
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* (yield* RunStore).renew([], anHour), { lost: [], cancelRequested: [] })
+    })
+  )
+}
+
+const expiring = (test: ContractTest): void => {
+  test.withCapability("testClock")(
+    "MUST let a lease expire when its time is over, and not before",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { lease, runId } = yield* startTurn((yield* openThread).id, { lease: Duration.seconds(30) })
+      const hasExpired = Effect.map(expiredIds, (ids) => ids.has(runId))
+      yield* TestClock.adjust(29_999)
+      assert.isFalse(yield* hasExpired)
+      yield* runs.renew([lease], Duration.seconds(10))
+      yield* TestClock.adjust(9_999)
+      assert.isFalse(yield* hasExpired)
+      assert.isTrue(Option.isNone(yield* runs.takeOver(runId, anHour, { onlyExpired: true })))
+      yield* TestClock.adjust(1)
+      assert.isTrue(yield* hasExpired)
+      assert.isTrue(Option.isSome(yield* runs.takeOver(runId, anHour, { onlyExpired: true })))
+      assert.isFalse(yield* hasExpired)
     })
   )
 }
