@@ -34,10 +34,7 @@ const pack = ({ folder: home }: Package): string => {
   return join(folder, packed?.filename ?? stop(`npm packed nothing in ${home}`))
 }
 
-const publintFaults = async (
-  { folder: home, manifest }: Package,
-  tarball: Uint8Array
-): Promise<ReadonlyArray<string>> => {
+const publintFaults = async ({ manifest }: Package, tarball: Uint8Array): Promise<ReadonlyArray<string>> => {
   const data = Uint8Array.from(tarball).buffer
   const { messages, pkg } = await publint({ strict: true, pack: { tarball: data } })
   return messages.map((message) => `${manifest.name}, publint: ${formatMessage(message, pkg, { color: false })}`)

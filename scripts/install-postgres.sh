@@ -2,6 +2,7 @@
 # Installs PostgreSQL with pgvector from Debian's packages where they are missing. Needs root; changes nothing when both are there.
 # Where Debian has no package of pgvector for its PostgreSQL, its source package is taken from the next suite and compiled.
 set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin
 
 source_suite=trixie
 export DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1

@@ -2,6 +2,7 @@
 # scripts/test-postgres.sh COMMAND…: runs the command with TEST_DATABASE_URL set to a PostgreSQL server that lives as long as it does.
 # The server is private: a temporary folder, a free port of 127.0.0.1, a random password. A TEST_DATABASE_URL that is already set is used as it is.
 set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin
 
 [ $# -gt 0 ] || { echo "usage: $0 COMMAND…" >&2; exit 2; }
 [ -z "${TEST_DATABASE_URL:-}" ] || exec "$@"
