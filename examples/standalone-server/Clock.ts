@@ -1,0 +1,13 @@
+/** A hosted tool: the demo model calls it, and so can every real one. */
+import type { HostedTool } from "@colloquy/core"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+
+export const clock: HostedTool = {
+  definition: {
+    name: "clock",
+    description: "Tells the current date and time in UTC.",
+    parameters: { type: "object", properties: {}, additionalProperties: false }
+  },
+  run: () => Effect.map(DateTime.now, (now) => `${DateTime.formatIso(now)} (UTC)`)
+}

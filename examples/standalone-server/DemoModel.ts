@@ -1,0 +1,141 @@
+/**
+ * A model that needs no network, for a first look before any provider is configured. It says plainly that it is a demo, and still does
+ * everything that a client wants to see: it streams, reasons aloud when asked to think, calls the hosted clock, and calls a client's tool
+ * when its name is asked for.
+ */
+import type { ChatDriver, ChatEvent, ChatRequest, Provider, ToolDefinition } from "@colloquy/core"
+import { describeModel, noUsage } from "@colloquy/core"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+
+export const demoModelName = "demo-1"
+
+/** `pace` is the time between two words. */
+export const demoProvider = (pace: Duration.Input = "30 millis"): Provider => ({
+  id: "demo",
+  chat: demoDriver(pace),
+  describe: () => description,
+  listModels: Effect.succeed([description])
+})
+
+const description = describeModel({
+  name: demoModelName,
+  provider: "demo",
+  modelType: "llm",
+  displayName: "Demo (no network)",
+  contextLimit: 32_000,
+  maxOutputTokens: 4000,
+  supportsTools: true,
+  supportsJsonOutput: true,
+  supportsThinking: true,
+  supportsVision: false
+})
+
+const demoDriver =
+  (pace: Duration.Input): ChatDriver =>
+  (request) => {
+    const { reasoning, text, call } = reply(request)
+    const words = (said: string) => said.match(/\s*\S+/g) ?? []
+    const spoken: ReadonlyArray<ChatEvent> = [
+      ...(request.thinking === null
+        ? []
+        : words(reasoning).map((word) => ({ _tag: "ReasoningDelta" as const, text: word }))),
+      ...words(text).map((word) => ({ _tag: "TextDelta" as const, text: word }))
+    ]
+    const end: ReadonlyArray<ChatEvent> = [
+      ...(call === null ? [] : callEvents(request, call)),
+      { _tag: "Usage", usage: usageOf(request, reasoning, text) },
+      { _tag: "Finished", reason: call === null ? "stop" : "tool_calls", model: null, providerData: null }
+    ]
+    return Stream.fromIterable(spoken).pipe(
+      Stream.rechunk(1),
+      Stream.tap(() => Effect.sleep(pace)),
+      Stream.concat(Stream.fromIterable(end))
+    )
+  }
+
+interface Reply {
+  readonly reasoning: string
+  readonly text: string
+  readonly call: ToolDefinition | null
+}
+
+/** What the demo has to say, by a few simple rules. The first that fits decides. */
+const reply = (request: ChatRequest): Reply => {
+  const last = request.messages.at(-1)
+  if (last?.role === "tool") return afterTool(request)
+  const asked = lastQuestion(request)
+  const tool = request.toolChoice === "auto" ? wantedTool(request, asked) : undefined
+  if (tool !== undefined) {
+    return { reasoning: `The question names the tool ${tool.name}, so I call it.`, text: "One moment.", call: tool }
+  }
+  const count = /\bcount to (\d{1,4})\b/i.exec(asked)?.[1]
+  if (count !== undefined) {
+    const numbers = Array.from({ length: Math.min(Number(count), 1000) }, (_, index) => `${index + 1}`)
+    return { reasoning: "Counting is something that even a demo can do.", text: numbers.join(" "), call: null }
+  }
+  if (request.jsonOutput) {
+    return {
+      reasoning: "The answer has to be JSON.",
+      text: JSON.stringify({ demo: true, you_said: asked }),
+      call: null
+    }
+  }
+  return {
+    reasoning: "I am a demo, so there is nothing to think about, but I show how it looks.",
+    text: hello(asked),
+    call: null
+  }
+}
+
+const hello = (asked: string): string =>
+  `I am Colloquy's demo model: I run inside the server and know nothing. You said: "${asked.slice(0, 200)}". ` +
+  `Ask me "what time is it", tell me to "count to 50", or name one of your tools. ` +
+  `For real answers set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY and start the server again.`
+
+const afterTool = (request: ChatRequest): Reply => {
+  const results = request.messages.slice(request.messages.findLastIndex((message) => message.role === "assistant") + 1)
+  const told = results.flatMap((message) =>
+    message.role === "tool" ? [`${message.toolName} says: ${message.output}`] : []
+  )
+  return { reasoning: "The tool has answered.", text: told.join("\n"), call: null }
+}
+
+const lastQuestion = (request: ChatRequest): string => {
+  const message = request.messages.findLast((each) => each.role === "user")
+  return message?.content.map((part) => (part.type === "text" ? part.text : "")).join(" ") ?? ""
+}
+
+const wantedTool = (request: ChatRequest, asked: string): ToolDefinition | undefined =>
+  /\bwhat time is it\b|\bwhat's the time\b/i.test(asked)
+    ? request.tools.find((tool) => tool.name === "clock")
+    : request.tools.find((tool) => asked.toLowerCase().includes(tool.name.toLowerCase()))
+
+const callEvents = (request: ChatRequest, tool: ToolDefinition): ReadonlyArray<ChatEvent> => {
+  const id = `call_${crypto.randomUUID()}`
+  const args = JSON.stringify(sampleArguments(tool, lastQuestion(request)))
+  return [
+    { _tag: "ToolCallStart", id, name: tool.name },
+    { _tag: "ToolCallDelta", id, arguments: args },
+    { _tag: "ToolCallReady", call: { id, name: tool.name, arguments: args } }
+  ]
+}
+
+/** The question for every required text, 1 for every required number: enough to see arguments arrive. */
+const sampleArguments = (tool: ToolDefinition, asked: string): Record<string, string | number | boolean> => {
+  const required = Array.isArray(tool.parameters?.["required"]) ? tool.parameters["required"] : []
+  const properties = Object(tool.parameters?.["properties"])
+  const sample = (name: string) => {
+    const type = Object(properties[name]).type
+    return type === "number" || type === "integer" ? 1 : type === "boolean" ? true : asked
+  }
+  return Object.fromEntries(required.filter((name) => typeof name === "string").map((name) => [name, sample(name)]))
+}
+
+const usageOf = (request: ChatRequest, reasoning: string, text: string) => {
+  const size = (said: string) => Math.ceil(said.length / 4)
+  const input = request.messages.reduce((sum, message) => sum + size(JSON.stringify(message)), 0)
+  const thought = request.thinking === null ? 0 : size(reasoning)
+  return { ...noUsage, inputTokens: input, outputTokens: size(text) + thought, reasoningTokens: thought }
+}

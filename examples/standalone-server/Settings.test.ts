@@ -1,0 +1,66 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { readSettings } from "./Settings.ts"
+
+const read = (env: Record<string, string>) => readSettings(ConfigProvider.fromEnv({ env }))
+
+describe("the environment of the standalone server", () => {
+  it.effect("needs nothing to be set", () =>
+    Effect.gen(function* () {
+      const settings = yield* read({})
+      assert.deepStrictEqual([settings.host, settings.port, settings.basePath], ["127.0.0.1", 8787, "/api"])
+      assert.deepStrictEqual([settings.databaseUrl, settings.dataDir, settings.apiKeys], [null, "./.colloquy", []])
+      assert.strictEqual(settings.vendors.size, 0)
+    })
+  )
+
+  it.effect("is refused with every problem in one list, and without a value", () =>
+    Effect.gen(function* () {
+      const refused = yield* Effect.flip(
+        read({
+          PORT: "99999",
+          BASE_PATH: "api/",
+          DATABASE_URL: "mysql://secret",
+          COLLOQUY_API_KEYS: "secret",
+          OPENAI_BASE_URL: "secret"
+        })
+      )
+      assert.strictEqual(refused.problems.length, 5)
+      for (const name of ["PORT", "BASE_PATH", "DATABASE_URL", "COLLOQUY_API_KEYS", "OPENAI_BASE_URL"]) {
+        assert.include(refused.message, name)
+      }
+      assert.notInclude(refused.message, "secret")
+    })
+  )
+
+  it.effect("takes keys for several users, and vendors by key or address", () =>
+    Effect.gen(function* () {
+      const settings = yield* read({
+        COLLOQUY_API_KEYS: "k1=ada, k2=bob",
+        OPENAI_API_KEY: "sk-1",
+        OLLAMA_BASE_URL: "http://127.0.0.1:11434/v1/",
+        PORT: "0"
+      })
+      assert.deepStrictEqual(
+        settings.apiKeys.map(({ key, ownerId }) => [Redacted.value(key), ownerId]),
+        [
+          ["k1", "ada"],
+          ["k2", "bob"]
+        ]
+      )
+      assert.strictEqual(settings.port, 0)
+      assert.deepStrictEqual([...settings.vendors.keys()], ["OPENAI", "OLLAMA"])
+      assert.strictEqual(settings.vendors.get("OLLAMA")?.baseUrl, "http://127.0.0.1:11434/v1")
+      assert.notInclude(JSON.stringify([...settings.vendors.values()]), "sk-1")
+    })
+  )
+
+  it.effect("wants a model beside a default provider", () =>
+    Effect.gen(function* () {
+      const refused = yield* Effect.flip(read({ DEFAULT_LLM_PROVIDER: "openai" }))
+      assert.include(refused.message, "DEFAULT_MODEL_NAME")
+    })
+  )
+})

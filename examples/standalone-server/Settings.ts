@@ -1,0 +1,113 @@
+/**
+ * The environment of the standalone server. Everything has a default; what is set wrongly is reported in one list, so that it can be mended
+ * in one go. A value is never printed: it may be a key.
+ */
+import * as Config from "effect/Config"
+import type * as ConfigProvider from "effect/ConfigProvider"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+
+export interface Settings {
+  readonly host: string
+  readonly port: number
+  readonly basePath: string
+  readonly databaseUrl: Redacted.Redacted<string> | null
+  readonly dataDir: string
+  /** Keys that the operator chose, and whose they are. */
+  readonly apiKeys: ReadonlyArray<{ readonly key: Redacted.Redacted<string>; readonly ownerId: string }>
+  readonly defaultProvider: string | null
+  readonly defaultModel: string | null
+  /** Vendors of which a key or an address is set, by the prefix of their variables. */
+  readonly vendors: ReadonlyMap<Vendor, VendorSettings>
+}
+
+export const vendors = [
+  "OPENAI",
+  "ANTHROPIC",
+  "GEMINI",
+  "OPENROUTER",
+  "GROQ",
+  "DEEPSEEK",
+  "XAI",
+  "TOGETHER",
+  "OLLAMA",
+  "VLLM",
+  "LMSTUDIO"
+] as const
+export type Vendor = (typeof vendors)[number]
+
+export interface VendorSettings {
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly baseUrl?: string
+}
+
+export class SettingsRefused extends Data.TaggedError("SettingsRefused")<{ readonly problems: ReadonlyArray<string> }> {
+  override get message() {
+    return `The environment is not right:\n${this.problems.map((problem) => `  - ${problem}`).join("\n")}`
+  }
+}
+
+/** Reads all variables, and fails with every problem found. */
+export const readSettings = (environment: ConfigProvider.ConfigProvider): Effect.Effect<Settings, SettingsRefused> =>
+  Effect.gen(function* () {
+    const problems: Array<string> = []
+    /** Gives the fallback for a variable that is not set, and for one that is wrong, after a note of it. */
+    const read = <A, B>(name: string, wants: string, schema: Schema.Codec<A, string>, fallback: B) =>
+      Config.schema(schema, name).pipe(
+        Config.withDefault(fallback),
+        (config) => config.parse(environment),
+        Effect.catch(() => {
+          problems.push(`${name} must be ${wants}`)
+          return Effect.succeed(fallback)
+        })
+      )
+    const given = new Map<Vendor, VendorSettings>()
+    for (const vendor of vendors) {
+      const apiKey = yield* read(`${vendor}_API_KEY`, "a key, without spaces", Secret, null)
+      const baseUrl = yield* read(
+        `${vendor}_BASE_URL`,
+        "an address that begins with http:// or https://",
+        HttpUrl,
+        null
+      )
+      if (apiKey === null && baseUrl === null) continue
+      given.set(vendor, {
+        ...(apiKey && { apiKey: Redacted.make(apiKey) }),
+        ...(baseUrl && { baseUrl: trimmed(baseUrl) })
+      })
+    }
+    const databaseUrl = yield* read("DATABASE_URL", "an address that begins with postgres://", PostgresUrl, null)
+    const pairs = yield* read("COLLOQUY_API_KEYS", "pairs key=user, with commas between them", KeyPairs, "")
+    const settings: Settings = {
+      host: yield* read("HOST", "the name or number of an address", Word, "127.0.0.1"),
+      port: yield* read("PORT", "a number from 0 to 65535; 0 takes a free port", Port, 8787),
+      basePath: yield* read("BASE_PATH", 'a path such as "/api", without a slash at its end', BasePath, "/api"),
+      databaseUrl: databaseUrl === null ? null : Redacted.make(databaseUrl),
+      dataDir: yield* read("COLLOQUY_DATA_DIR", 'a folder, or "memory://"', Schema.NonEmptyString, "./.colloquy"),
+      apiKeys: pairs.split(",").flatMap(toPair),
+      defaultProvider: yield* read("DEFAULT_LLM_PROVIDER", "the id of a provider", Word, null),
+      defaultModel: yield* read("DEFAULT_MODEL_NAME", "the name of a model", Word, null),
+      vendors: given
+    }
+    if (settings.defaultProvider !== null && settings.defaultModel === null) {
+      problems.push("DEFAULT_MODEL_NAME must be set when DEFAULT_LLM_PROVIDER is")
+    }
+    return problems.length === 0 ? settings : yield* new SettingsRefused({ problems })
+  })
+
+const Word = Schema.String.check(Schema.isPattern(/^\S+$/u))
+const Secret = Word
+const HttpUrl = Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/]\S*$/u))
+const PostgresUrl = Schema.String.check(Schema.isPattern(/^postgres(ql)?:\/\/\S+$/u))
+const BasePath = Schema.String.check(Schema.isPattern(/^(\/[A-Za-z0-9._~-]+)*$/u))
+const Port = Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65535 }))
+const KeyPairs = Schema.String.check(Schema.isPattern(/^(\s*[^=,\s]+=[^=,\s]+\s*(,|$))*$/u))
+
+const trimmed = (url: string): string => url.replace(/\/+$/, "")
+
+const toPair = (pair: string): Settings["apiKeys"] => {
+  const [key, ownerId] = pair.trim().split("=")
+  return key && ownerId ? [{ key: Redacted.make(key), ownerId }] : []
+}
