@@ -191,12 +191,14 @@ const lowerCall = (call: AnswerMessage["toolCalls"][number]): WireItem => ({
 })
 
 const replayItem = (item: WireRecord, content: string, calls: ReadonlyArray<WireItem>): ReadonlyArray<WireItem> => {
-  if (item.type === "reasoning") return [{ ...jsonRecord(item), type: "reasoning" }]
+  if (item.type === "reasoning") return [lowerReasoning(jsonRecord(item))]
   if (item.type === "function_call") return calls.filter((call) => "call_id" in call && call.call_id === item.call_id)
   const from = count(item.from)
   const phase = text(item.phase)
   return lowerText(content.slice(from, from + count(item.length)), phase === undefined ? {} : { phase })
 }
+
+const lowerReasoning = ({ type: _, ...item }: Schema.JsonObject): WireItem => ({ type: "reasoning", ...item })
 
 /** Reasoning is refused where that which it led to is missing. */
 const withoutLooseReasoning = (items: ReadonlyArray<WireItem>): ReadonlyArray<WireItem> =>
@@ -396,6 +398,11 @@ const cite = (state: AnswerState, annotation: WireRecord, events: Array<ChatEven
   events.push({ _tag: "Source", url, title: text(annotation.title) ?? null })
 }
 
+const readCitation: Reader = (state, chunk, events) => {
+  cite(state, record(chunk.annotation), events)
+  return undefined
+}
+
 /** The whole response: at the beginning to name the model, at the end with the outcome, alone when nothing was streamed. */
 const readResponse: Reader = (state, response, events) => {
   state.model = text(response.model) ?? state.model
@@ -428,7 +435,7 @@ const readers: { readonly [type: string]: Reader } = {
   "response.output_text.done": reader(say, "text"),
   "response.refusal.delta": reader(refuse, "delta"),
   "response.refusal.done": reader(refuse, "refusal"),
-  "response.output_text.annotation.added": (state, chunk, events) => void cite(state, record(chunk.annotation), events),
+  "response.output_text.annotation.added": readCitation,
   "response.reasoning_summary_text.delta": reader(think, "delta"),
   "response.reasoning_summary_text.done": reader(think, "text"),
   "response.reasoning_text.delta": reader(think, "delta"),

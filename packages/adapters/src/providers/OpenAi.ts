@@ -46,13 +46,11 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
   return {
     id: full.id,
     chat: wire === "chat" ? OpenAiChat.driver({ ...full, dialect }) : OpenAiResponses.driver(full),
-    describe: (model) => ({
-      ...families.find(([pattern]) => pattern.test(model))?.[1],
-      ...lookUp(settings.models ?? {}, model)
-    }),
+    describe: (model) => ({ ...familyOf(model, families), ...lookUp(settings.models ?? {}, model) }),
     listModels: listModels(full, (entry) => {
-      const modelType = kindOf(string(entry.id) ?? "", kinds)
-      return modelType === null ? null : { modelType }
+      const name = string(entry.id) ?? ""
+      const modelType = kindOf(name, kinds)
+      return modelType === null ? null : { ...familyOf(name, families), modelType }
     })
   }
 }
@@ -68,6 +66,9 @@ const kindOf = (name: string, kinds: NonNullable<OpenAiSettings["kinds"]>): Mode
   const found = kinds.find(([pattern]) => pattern.test(name))
   return found === undefined ? "llm" : found[1]
 }
+
+const familyOf = (name: string, families: NonNullable<OpenAiSettings["families"]>) =>
+  families.find(([pattern]) => pattern.test(name))?.[1]
 
 /** The vendor's list mixes all kinds and marks none. */
 export const modelKinds: NonNullable<OpenAiSettings["kinds"]> = [

@@ -349,9 +349,9 @@ describe("requests", () => {
 
   it("a model that is known not to reason is not asked for what it would refuse", () => {
     assert.notProperty(lowered({}, { supportsThinking: false }), "include")
-    const describe = OpenAi.provider().describe ?? assert.fail("no descriptions")
-    assert.strictEqual(describe("gpt-4o-mini")?.supportsThinking, false)
-    assert.isUndefined(describe("gpt-9")?.supportsThinking)
+    const describeByName = OpenAi.provider().describe ?? assert.fail("no descriptions")
+    assert.strictEqual(describeByName("gpt-4o-mini")?.supportsThinking, false)
+    assert.isUndefined(describeByName("gpt-9")?.supportsThinking)
     const host = OpenAi.provider({ models: { "gpt-4x": { supportsThinking: true } } })
     assert.strictEqual(host.describe?.("gpt-4x")?.supportsThinking, true)
   })

@@ -148,7 +148,7 @@ const render = (says: ReadonlyArray<Said>): ReadonlyArray<string> => {
     return before + frames + write(item, delta)
   }
 
-  const finish = ({ finish, usage }: Extract<Said, { readonly finish: unknown }>): string => {
+  const conclude = ({ finish, usage }: Extract<Said, { readonly finish: unknown }>): string => {
     const [status, reason] = items.some((item) => item.kind === "refusal") ? outcomes.stop : outcomes[finish]
     const rest = {
       incomplete_details: reason === null ? null : { reason },
@@ -169,7 +169,7 @@ const render = (says: ReadonlyArray<Said>): ReadonlyArray<string> => {
       const item = items.find((each) => each.call?.slot === slot)
       return item === undefined ? "" : write(item, text)
     }
-    if ("finish" in said) return finish(said)
+    if ("finish" in said) return conclude(said)
     const error = { code: "server_error", message: "upstream is busy" }
     return frame({ type: "response.failed", response: response("failed", { error }) })
   }
