@@ -52,7 +52,7 @@ export const retryHeaders = (headers: Headers, nowMillis: number): Pick<Fault, "
   const pause = pauseOf(headers.get("retry-after-ms"), headers.get("retry-after"), nowMillis)
   const word = headers.get("x-should-retry")
   return {
-    ...(pause === undefined ? {} : { retryAfterMillis: Math.max(0, pause) }),
+    ...(pause === undefined || !Number.isFinite(pause) ? {} : { retryAfterMillis: Math.max(0, pause) }),
     ...(word === "true" || word === "false" ? { shouldRetry: word === "true" } : {})
   }
 }

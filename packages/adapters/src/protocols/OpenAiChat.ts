@@ -38,9 +38,6 @@ import {
   type WireRecord
 } from "./Wire.ts"
 
-export { reasoningEffort } from "./OpenAiDialect.ts"
-export { faultOf } from "./OpenAiErrors.ts"
-
 // ------ settings
 
 export interface OpenAiChatSettings extends TransportSettings {

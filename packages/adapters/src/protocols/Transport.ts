@@ -257,26 +257,38 @@ const pullSse = <State>(
 ): EventPull => {
   const read = readPieces(response, settings.maxAnswerBytes ?? defaultMaxAnswerBytes)
   const hear = listen(dialect, settings.maxEventCharacters ?? defaultMaxEventCharacters)
-  let stop: Fault | "end" | undefined
+  let stop: Stop
   const pull: EventPull = Effect.suspend(() => {
     if (stop === undefined) return Effect.flatMap(read, takePiece)
     return stop === "end" ? Effect.andThen(readToEnd(read), Cause.done()) : fail(stop)
   })
   const takePiece = (piece: Piece): EventPull => {
     const events: Array<ChatEvent> = []
-    stop = hear(piece, events)
+    stop = survive(() => hear(piece, events))
     // What came before a fault is handed over first; the next pull fails.
     return Arr.isArrayNonEmpty(events) ? Effect.succeed(events) : pull
   }
   return pull
 }
 
+type Stop = Fault | "end" | undefined
+
+/** A value that is nested deeper than the stack makes any function that walks it throw. */
+const survive = (read: () => Stop): Stop => {
+  try {
+    return read()
+  } catch {
+    return malformed
+  }
+}
+
 /** Bytes to events, without effects: takes the pieces one after the other and says when to stop. */
 const listen = <State>(dialect: StreamDialect<State>, maxEventCharacters: number) => {
   const state = dialect.start()
   const sse = makeSseReader(maxEventCharacters)
-  const take = (chunks: ReadonlyArray<string>, events: Array<ChatEvent>): Fault | "end" | undefined => {
+  const take = (chunks: ReadonlyArray<string>, events: Array<ChatEvent>): Stop => {
     for (const data of chunks) {
+      if (data === "") continue
       const chunk = data === endMark ? undefined : parseJson(data)
       const stop = data === endMark ? "end" : chunk === undefined ? malformed : dialect.step(state, chunk, events)
       if (stop === "end") dialect.end(state, events, true)
@@ -284,13 +296,15 @@ const listen = <State>(dialect: StreamDialect<State>, maxEventCharacters: number
     }
     return undefined
   }
-  return (piece: Piece, events: Array<ChatEvent>): Fault | "end" | undefined => {
+  return (piece: Piece, events: Array<ChatEvent>): Stop => {
     if (typeof piece === "string") {
       const chunks = sse.feed(piece)
       return chunks === null ? oversized : take(chunks, events)
     }
     if (piece !== null && piece !== cutOff) return piece
-    const stop = piece === null ? take(sse.end(), events) : undefined
+    // The end may have cut the last event in two; half an event says nothing.
+    const whole = piece === null ? sse.end().filter((data) => data === endMark || parseJson(data) !== undefined) : []
+    const stop = take(whole, events)
     if (stop !== undefined) return stop
     dialect.end(state, events, false)
     // A connection that broke after the last word has lost nothing.
@@ -320,12 +334,17 @@ const pullWhole = <State>(
       onFailure: fail,
       onSuccess: (json): EventPull => {
         const events: Array<ChatEvent> = []
-        const state = dialect.start()
-        const stop = dialect.step(state, json, events)
+        const stop = survive(() => readWhole(json, dialect, events))
         if (typeof stop === "object") return fail(stop)
-        dialect.end(state, events, true)
         return Arr.isArrayNonEmpty(events) ? Effect.succeed(events) : Cause.done()
       }
     })
   })
+}
+
+const readWhole = <State>(json: unknown, dialect: StreamDialect<State>, events: Array<ChatEvent>): Stop => {
+  const state = dialect.start()
+  const stop = dialect.step(state, json, events)
+  if (typeof stop !== "object") dialect.end(state, events, true)
+  return stop
 }

@@ -13,6 +13,7 @@ describe("retryHeaders", () => {
     [{ "retry-after": "Sat, 21 Nov 2026 10:00:30 GMT" }, { retryAfterMillis: 30_000 }],
     [{ "retry-after": "Sat, 21 Nov 2026 09:00:00 GMT" }, { retryAfterMillis: 0 }],
     [{ "retry-after": "soon", "retry-after-ms": "-1" }, {}],
+    [{ "retry-after": "9".repeat(400) }, {}],
     [{ "x-should-retry": "true" }, { shouldRetry: true }],
     [
       { "x-should-retry": "false", "retry-after": "1" },

@@ -39,7 +39,9 @@ const renderWith =
       if ("arguments" in said) {
         return chunk({ tool_calls: [{ index: said.arguments.slot, function: { arguments: said.arguments.text } }] })
       }
-      return `${chunk({}, finishWords[said.finish])}${renderUsage(said)}data: [DONE]\n\n`
+      // A refusal in words ends like any other answer.
+      const finish = says.some((each) => "refusal" in each) ? "stop" : finishWords[said.finish]
+      return `${chunk({}, finish)}${renderUsage(said)}data: [DONE]\n\n`
     })
 
 const renderUsage = ({ usage }: Extract<Said, { readonly finish: unknown }>): string =>
