@@ -10,10 +10,13 @@ const spoken = new Set(["test:all", "size"])
 const folder = mkdtempSync(join(tmpdir(), "colloquy-check-"))
 const summary = process.env["COLLOQUY_TEST_SUMMARY"] || join(folder, "summary.txt")
 
+/** A log file is read without colours. */
+const plain = process.stdout.isTTY ? {} : { NO_COLOR: "1", FORCE_COLOR: undefined }
+
 const passes = (step: string): boolean => {
   const start = performance.now()
   const { status, stdout, stderr } = spawnSync("npm", ["run", "--silent", step], {
-    env: { ...process.env, COLLOQUY_TEST_SUMMARY: summary },
+    env: { ...process.env, ...plain, COLLOQUY_TEST_SUMMARY: summary },
     stdio: spoken.has(step) ? "inherit" : "pipe",
     encoding: "utf8",
     shell: process.platform === "win32",
