@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import { faultOf } from "./OpenAiErrors.ts"
 import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
-import { finite, isRecord, list, lookUp, record, string, text, type WireRecord } from "./Wire.ts"
+import { isRecord, list, lookUp, record, string, text, wholeNumber, type WireRecord } from "./Wire.ts"
 
 export interface ModelListSettings extends TransportSettings {
   readonly id: string
@@ -79,10 +79,4 @@ const modelTypes: { readonly [type: string]: ModelType } = {
   image: "image",
   video: "video",
   transcribe: "stt"
-}
-
-/** A limit of zero is none. */
-export const wholeNumber = (value: unknown): number | null => {
-  const number = finite(value)
-  return number === undefined || number <= 0 ? null : Math.round(number)
 }

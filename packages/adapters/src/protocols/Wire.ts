@@ -27,6 +27,12 @@ export const finite = (value: unknown): number | undefined =>
 /** A number of tokens: zero when it is missing or makes no sense. */
 export const count = (value: unknown): number => Math.max(0, Math.round(finite(value) ?? 0))
 
+/** A limit as a vendor's list of models tells it: zero is none. */
+export const wholeNumber = (value: unknown): number | null => {
+  const number = finite(value)
+  return number === undefined || number <= 0 ? null : Math.round(number)
+}
+
 /** What a table has under a word that came from outside: a word such as `constructor` finds nothing. */
 export const lookUp = <A>(table: { readonly [key: string]: A }, key: string): A | undefined =>
   Object.hasOwn(table, key) ? table[key] : undefined

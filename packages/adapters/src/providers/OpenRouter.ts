@@ -8,15 +8,9 @@ import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect, type WireFields } from "../protocols/OpenAiDialect.ts"
-import {
-  fetchModels,
-  type ModelListSettings,
-  type ReadEntry,
-  readModels,
-  wholeNumber
-} from "../protocols/OpenAiModels.ts"
+import { fetchModels, type ModelListSettings, type ReadEntry, readModels } from "../protocols/OpenAiModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
-import { finite, list, lookUp, record, string, text, type WireRecord } from "../protocols/Wire.ts"
+import { finite, list, lookUp, record, string, text, wholeNumber, type WireRecord } from "../protocols/Wire.ts"
 
 export interface OpenRouterSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `router`. */
