@@ -36,7 +36,7 @@ export type Kernel = Assistants | Threads | Turns | Keys | Catalog | EmbeddingMo
 
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   Assistants.layer.pipe(Layer.provideMerge(Threads.layer)),
-  Turns.layer,
+  Turns.layer.pipe(Layer.provide(Catalog.layer)),
   Keys.layer,
   Catalog.layer,
   EmbeddingModel.layer

@@ -203,8 +203,8 @@ const readPieces = (response: Response, maxBytes: number): Effect.Effect<Piece> 
 }
 
 const cutOff: Fault = { reason: "cut_off" }
-const oversized: Fault = { reason: "unknown", code: "oversized_answer" }
-const malformed: Fault = { reason: "unknown", code: "malformed_answer" }
+const oversized: Fault = { reason: "malformed", code: "oversized_answer", shouldRetry: false }
+const malformed: Fault = { reason: "malformed", code: "malformed_answer" }
 
 const readJson = (response: Response, settings: TransportSettings): Effect.Effect<unknown, Fault> =>
   Effect.gen(function* () {
@@ -243,12 +243,12 @@ const pullEvents = <State>(
   if (type === "text/event-stream") return pullSse(response, dialect, settings, fail)
   // Some gateways answer a request for a stream with one whole answer, or with an error and status 200.
   if (type === "application/json") return pullWhole(response, dialect, settings, fail)
-  return fail({ reason: "unknown", code: "unexpected_content_type" })
+  return fail({ reason: "malformed", code: "unexpected_content_type" })
 }
 
 type Fail = (fault: Fault) => Effect.Effect<never, ModelError>
 
-/** One pull is one network read, or more when a read brought nothing that means anything. */
+/** One pull is one network read. */
 const pullSse = <State>(
   response: Response,
   dialect: StreamDialect<State>,
@@ -266,10 +266,14 @@ const pullSse = <State>(
     const events: Array<ChatEvent> = []
     stop = survive(() => hear(piece, events))
     // What came before a fault is handed over first; the next pull fails.
-    return Arr.isArrayNonEmpty(events) ? Effect.succeed(events) : pull
+    if (Arr.isArrayNonEmpty(events)) return Effect.succeed(events)
+    // A comment, or a part of something larger: no news, but a sign of life.
+    return stop === undefined ? signOfLife : pull
   }
   return pull
 }
+
+const signOfLife: EventPull = Effect.succeed([{ _tag: "KeepAlive" }])
 
 type Stop = Fault | "end" | undefined
 

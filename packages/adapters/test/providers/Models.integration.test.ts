@@ -95,7 +95,7 @@ describe("listModels", () => {
         code: "invalid_api_key",
         requestId: "req-7"
       })
-      assert.strictEqual((yield* Effect.flip(provider.listModels ?? none)).reason, "unknown")
+      assert.strictEqual((yield* Effect.flip(provider.listModels ?? none)).reason, "malformed")
     })
   )
 })

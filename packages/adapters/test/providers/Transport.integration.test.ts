@@ -69,46 +69,46 @@ const hostile: ReadonlyArray<Hostile> = [
     name: "a line that never ends",
     reply: FakeVendor.sse([hello, { forever: "x".repeat(65_536) }]),
     settings: { maxEventCharacters: mebibyte },
-    error: { reason: "unknown", code: "oversized_answer" },
+    error: { reason: "malformed", code: "oversized_answer" },
     text: "Hello"
   },
   {
     name: "comments that never end",
     reply: FakeVendor.sse([{ forever: `: ${"ping ".repeat(10_000)}\n\n` }]),
     settings: { maxAnswerBytes: mebibyte },
-    error: { reason: "unknown", code: "oversized_answer" }
+    error: { reason: "malformed", code: "oversized_answer" }
   },
   {
     name: "an event of many lines that never ends",
     reply: FakeVendor.sse([{ forever: `data: ${"x".repeat(10_000)}\n` }]),
     settings: { maxEventCharacters: mebibyte },
-    error: { reason: "unknown", code: "oversized_answer" }
+    error: { reason: "malformed", code: "oversized_answer" }
   },
   {
     name: "a page in place of an answer",
     reply: { headers: html, body: [{ forever: "<p>" }] },
-    error: { reason: "unknown", code: "unexpected_content_type" }
+    error: { reason: "malformed", code: "unexpected_content_type" }
   },
   {
     name: "a body of no type",
     reply: { body: [{ forever: "data: x" }] },
-    error: { reason: "unknown", code: "unexpected_content_type" }
+    error: { reason: "malformed", code: "unexpected_content_type" }
   },
   {
     name: "bytes that are no text",
     reply: FakeVendor.sse([Uint8Array.of(0xff, 0xfe, 0x0a, 0x0a)]),
-    error: { reason: "unknown", code: "malformed_answer" }
+    error: { reason: "malformed", code: "malformed_answer" }
   },
   {
     name: "a character that is cut off by the end",
     reply: FakeVendor.sse([hello, Uint8Array.of(0xf0, 0x9f)]),
-    error: { reason: "unknown", code: "malformed_answer" },
+    error: { reason: "malformed", code: "malformed_answer" },
     text: "Hello"
   },
   {
     name: "data that is no JSON",
     reply: FakeVendor.sse([hello, "data: {]\n\n", new FakeVendor.Gate()]),
-    error: { reason: "unknown", code: "malformed_answer" },
+    error: { reason: "malformed", code: "malformed_answer" },
     text: "Hello"
   },
   {
@@ -119,13 +119,13 @@ const hostile: ReadonlyArray<Hostile> = [
   {
     name: "an answer of JSON that is none",
     reply: FakeVendor.json("{"),
-    error: { reason: "unknown", code: "malformed_answer" }
+    error: { reason: "malformed", code: "malformed_answer" }
   },
   {
     name: "a whole answer that never ends",
     reply: { headers: { "content-type": "application/json" }, body: [{ forever: " ".repeat(65_536) }] },
     settings: { maxAnswerBytes: mebibyte },
-    error: { reason: "unknown", code: "oversized_answer" }
+    error: { reason: "malformed", code: "oversized_answer" }
   },
   {
     name: "an error that never ends",
@@ -148,7 +148,7 @@ const hostile: ReadonlyArray<Hostile> = [
     reply: FakeVendor.sse([
       `data: {"choices":[{"delta":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":${"[".repeat(200_000)}${"]".repeat(200_000)}}}]}}]}\n\n`
     ]),
-    error: { reason: "unknown", code: "malformed_answer" }
+    error: { reason: "malformed", code: "malformed_answer" }
   },
   {
     name: "an event that the end cuts in two",

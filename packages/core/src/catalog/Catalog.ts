@@ -7,8 +7,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { ModelInfo, ModelType } from "../models/ModelInfo.ts"
+import { type ModelInfo, type ModelType, mergeModelInfo } from "../models/ModelInfo.ts"
 import { type Provider, Providers } from "../models/Provider.ts"
 
 /** Entries of the host: they add to the providers' lists and beat them, field by field. */
@@ -40,6 +41,11 @@ export class Catalog extends Context.Service<
     ) => Effect.Effect<{ readonly models: ReadonlyArray<ModelInfo>; readonly total: number }>
     /** The first entry of that name, of one type when given. */
     readonly find: (name: string, modelType?: ModelType) => Effect.Effect<ModelInfo, ModelNotFound>
+    /**
+     * What is known of one model at this moment. It never waits: a list that is not there yet is fetched behind the caller's back, for the
+     * next time. This is what a turn asks.
+     */
+    readonly known: (provider: string, name: string) => Effect.Effect<ModelInfo | undefined>
     /** Ids of providers that have entries of the type, or any entries. */
     readonly providers: (modelType?: ModelType) => Effect.Effect<ReadonlyArray<string>>
   }
@@ -54,11 +60,22 @@ export class Catalog extends Context.Service<
         // A failure is remembered for a short while only.
         timeToLive: (exit) => (Exit.isSuccess(exit) && exit.value.length > 0 ? "10 minutes" : "30 seconds")
       })
+      const scope = yield* Effect.scope
+      const known = Effect.fnUntraced(function* (providerId: string, name: string) {
+        const provider = all.find((each) => each.id === providerId)
+        const list = provider === undefined ? Option.none() : yield* Cache.getSuccess(lists, provider)
+        if (provider !== undefined && Option.isNone(list)) yield* Effect.forkIn(Cache.get(lists, provider), scope)
+        const listed = Option.getOrElse(list, (): ReadonlyArray<ModelInfo> => [])
+        const isIt = (entry: ModelInfo) =>
+          entry.name === name && entry.provider === providerId && entry.modelType === "llm"
+        return merge(listed.filter(isIt), host.filter(isIt))[0]
+      })
       const entries = Effect.map(
         Effect.forEach(all, (provider) => Cache.get(lists, provider), { concurrency: "unbounded" }),
         (listed) => merge(listed.flat(), host)
       )
       return Catalog.of({
+        known,
         list: Effect.fn("Catalog.list")(function* (filter, page) {
           const models = (yield* entries).filter((entry) => fits(entry, filter))
           return { models: models.slice(page.skip, page.skip + page.limit), total: models.length }
@@ -91,19 +108,11 @@ const merge = (listed: ReadonlyArray<ModelInfo>, host: ReadonlyArray<ModelInfo>)
   const entries = new Map<string, ModelInfo>()
   for (const entry of [...listed, ...host]) {
     const key = `${entry.provider}\n${entry.name}\n${entry.modelType}`
-    entries.set(key, { ...entries.get(key), ...withoutNulls(entry, entries.get(key)) })
+    const before = entries.get(key)
+    entries.set(key, before === undefined ? entry : mergeModelInfo(before, entry))
   }
   return [...entries.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)
 }
-
-/** A field of which the newer entry knows nothing stays as it was. */
-const withoutNulls = (entry: ModelInfo, before: ModelInfo | undefined): ModelInfo =>
-  before === undefined ? entry : { ...entry, ...pickKnown(before, entry) }
-
-const pickKnown = (before: ModelInfo, entry: ModelInfo): Partial<ModelInfo> =>
-  Object.fromEntries(
-    Object.entries(before).filter(([field]) => Object.entries(entry).some(([name, value]) => name === field && value === null))
-  )
 
 /** An unknown figure fits no bound. */
 const fits = (entry: ModelInfo, filter: CatalogFilter): boolean =>

@@ -14,6 +14,8 @@ import type { ToolCall } from "../tools/ToolCall.ts"
 export type FinishReason = "stop" | "tool_calls" | "length" | "filtered" | "continue"
 
 export type ChatEvent =
+  /** The provider is at work and has nothing to say yet. It only keeps the step from being given up. */
+  | { readonly _tag: "KeepAlive" }
   | { readonly _tag: "TextDelta"; readonly text: string }
   | { readonly _tag: "ReasoningDelta"; readonly text: string }
   | { readonly _tag: "ToolCallStart"; readonly id: string; readonly name: string }

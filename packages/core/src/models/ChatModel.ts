@@ -26,6 +26,8 @@ export interface ChatPolicy {
   readonly longestRetryPause: Duration.Input
   readonly firstEventTimeout: Duration.Input
   readonly idleTimeout: Duration.Input
+  /** For a whole step, however lively the provider is. */
+  readonly stepTimeout: Duration.Input
   readonly maxOutputCharacters: number
 }
 
@@ -34,6 +36,7 @@ export const defaultChatPolicy: ChatPolicy = {
   longestRetryPause: "60 seconds",
   firstEventTimeout: "2 minutes",
   idleTimeout: "1 minute",
+  stepTimeout: "30 minutes",
   maxOutputCharacters: 4_000_000
 }
 
@@ -103,7 +106,9 @@ const listen = (chat: ChatDriver, request: ChatRequest, policy: ChatPolicy, list
         for (const event of events) take(event, listener, state)
         listener.pause()
         if (state.characters > policy.maxOutputCharacters) return Effect.fail(failure(request, "cut_off", false))
-        return isFirst ? Effect.andThen(timeToFirstEvent(request, state.lastAt - startedAt), annotate(events)) : annotate(events)
+        return isFirst
+          ? Effect.andThen(timeToFirstEvent(request, state.lastAt - startedAt), annotate(events))
+          : annotate(events)
       })
     )
     yield* Effect.raceFirst(consume, watch(clock, request, policy, state))
@@ -112,7 +117,7 @@ const listen = (chat: ChatDriver, request: ChatRequest, policy: ChatPolicy, list
 
 /** What comes after the end is not part of the answer. */
 const take = (event: ChatEvent, listener: Listener, state: Heard): void => {
-  if (state.finished) return
+  if (state.finished || event._tag === "KeepAlive") return
   state.events++
   if (event._tag === "TextDelta" || event._tag === "ReasoningDelta") state.characters += event.text.length
   else if (event._tag === "ToolCallDelta") state.characters += event.arguments.length
@@ -129,11 +134,13 @@ const watch = Effect.fnUntraced(function* (
 ): Effect.fn.Return<never, ModelError> {
   const first = Duration.toMillis(policy.firstEventTimeout)
   const idle = Duration.toMillis(policy.idleTimeout)
+  const end = state.lastAt + Duration.toMillis(policy.stepTimeout)
   while (true) {
     const allowed = state.events === 0 ? first : idle
-    const quiet = clock.currentTimeMillisUnsafe() - state.lastAt
-    if (quiet >= allowed) return yield* failure(request, "timeout")
-    yield* Effect.sleep(Math.min(allowed - quiet, idle))
+    const now = clock.currentTimeMillisUnsafe()
+    const quiet = now - state.lastAt
+    if (quiet >= allowed || now >= end) return yield* failure(request, "timeout")
+    yield* Effect.sleep(Math.min(allowed - quiet, idle, end - now))
   }
 })
 
@@ -169,7 +176,9 @@ const timeToFirstEvent = (request: ChatRequest, millis: number) =>
 
 /** A step's usage and end stand at the end of what was heard: a delta costs one comparison here. */
 const annotate = (events: ReadonlyArray<ChatEvent>): Effect.Effect<void> =>
-  events.at(-1)?._tag === "Finished" ? Effect.annotateCurrentSpan(Object.assign({}, ...events.map(attributesOf))) : Effect.void
+  events.at(-1)?._tag === "Finished"
+    ? Effect.annotateCurrentSpan(Object.assign({}, ...events.map(attributesOf)))
+    : Effect.void
 
 const attributesOf = (event: ChatEvent): Record<string, unknown> => {
   if (event._tag === "Finished") {

@@ -16,6 +16,7 @@ export const ModelErrorReason = Schema.Literals([
   "timeout",
   "connection",
   "cut_off",
+  "malformed",
   "unknown"
 ])
 export type ModelErrorReason = typeof ModelErrorReason.Type
@@ -24,14 +25,21 @@ const facts: { readonly [Reason in ModelErrorReason]: { readonly retryable: bool
   rate_limited: { retryable: true, text: "The provider is limiting requests. Wait and try again." },
   overloaded: { retryable: true, text: "The provider is overloaded. Try again later." },
   refused: { retryable: false, text: "The provider refused to answer this conversation." },
-  context_too_long: { retryable: false, text: "The conversation does not fit the model. Shorten it or choose a model with more room." },
-  auth: { retryable: false, text: "The provider did not accept the key. Check the provider's key in the configuration." },
+  context_too_long: {
+    retryable: false,
+    text: "The conversation does not fit the model. Shorten it or choose a model with more room."
+  },
+  auth: {
+    retryable: false,
+    text: "The provider did not accept the key. Check the provider's key in the configuration."
+  },
   quota: { retryable: false, text: "The account at the provider has no credit left." },
   invalid_request: { retryable: false, text: "The provider did not accept the request for this model." },
   model_not_found: { retryable: false, text: "The provider does not know this model. Check the model name." },
   timeout: { retryable: true, text: "The provider did not answer in time." },
   connection: { retryable: true, text: "The provider could not be reached." },
   cut_off: { retryable: true, text: "The provider's answer ended before it was complete." },
+  malformed: { retryable: true, text: "The provider's answer could not be read." },
   unknown: { retryable: false, text: "The provider failed in a way that it did not explain." }
 }
 
@@ -41,7 +49,7 @@ export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
   model: Schema.String,
   /** HTTP status of the provider's answer, where there was one. */
   status: Schema.optionalKey(Schema.Int),
-  /** The provider's own word for the error, such as `context_length_exceeded`. */
+  /** A machine's word for the error: the provider's own, such as `context_length_exceeded`, or the driver's. */
   code: Schema.optionalKey(Schema.String),
   /** The provider's id of the request, to quote in a support case. */
   requestId: Schema.optionalKey(Schema.String),

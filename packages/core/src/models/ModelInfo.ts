@@ -47,6 +47,12 @@ export const describeModel = (
   known: Pick<ModelInfo, "name" | "provider" | "modelType"> & Partial<ModelInfo>
 ): ModelInfo => ({ ...nothingKnown, ...known })
 
+/** `more` beats `entry` in every field of which it knows something. */
+export const mergeModelInfo = (entry: ModelInfo, more: Partial<ModelInfo>): ModelInfo => ({
+  ...entry,
+  ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== null && value !== undefined))
+})
+
 const nothingKnown: Omit<ModelInfo, "name" | "provider" | "modelType"> = {
   displayName: null,
   contextLimit: null,

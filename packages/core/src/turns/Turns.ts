@@ -25,6 +25,7 @@ import type { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { newAssistant } from "../assistants/Assistants.ts"
+import type { Catalog } from "../catalog/Catalog.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
 import type { ProviderNotFound, Providers } from "../models/Provider.ts"
 import { AssistantId, newId, type RunId, ThreadId } from "../primitives/Ids.ts"
@@ -84,10 +85,7 @@ export class Turns extends Context.Service<
     /** Goes on with a run that waits for the client's tool outputs. */
     readonly submitToolOutputs: (request: ToolOutputsRequest) => Effect.Effect<StartedTurn, SubmitError, Principal>
     /** Ends a run; what was said is kept. Idempotent: an ended run stays as it is. */
-    readonly cancel: (
-      threadId: ThreadId,
-      runId: RunId
-    ) => Effect.Effect<Run, RunNotFound | StoreUnavailable, Principal>
+    readonly cancel: (threadId: ThreadId, runId: RunId) => Effect.Effect<Run, RunNotFound | StoreUnavailable, Principal>
     /** The events of a run after a sequence number, to the next terminal one. From any process. */
     readonly follow: (
       threadId: ThreadId,
@@ -102,57 +100,58 @@ export class Turns extends Context.Service<
     readonly drain: Effect.Effect<void>
   }
 >()("@colloquy/core/turns/Turns") {
-  static readonly layer: Layer.Layer<Turns, never, AssistantStore | ThreadStore | RunStore | Providers> = Layer.effect(
-    Turns,
-    Effect.gen(function* () {
-      const assistants = yield* AssistantStore
-      const threads = yield* ThreadStore
-      const workshop = yield* makeWorkshop
+  static readonly layer: Layer.Layer<Turns, never, AssistantStore | ThreadStore | RunStore | Providers | Catalog> =
+    Layer.effect(
+      Turns,
+      Effect.gen(function* () {
+        const assistants = yield* AssistantStore
+        const threads = yield* ThreadStore
+        const workshop = yield* makeWorkshop
 
-      const start = Effect.fn("Turns.start")(function* (request: TurnRequest) {
-        yield* workshop.refuseWhenDraining
-        const repeated = yield* workshop.findRepeated(request.idempotency)
-        if (Option.isSome(repeated)) return repeated.value
+        const start = Effect.fn("Turns.start")(function* (request: TurnRequest) {
+          yield* workshop.refuseWhenDraining
+          const repeated = yield* workshop.findRepeated(request.idempotency)
+          if (Option.isSome(repeated)) return repeated.value
 
-        const place = yield* admit(assistants, workshop, request)
-        const decided = yield* decide(workshop, request, place.assistant)
-        if (request.sendToModel !== false) yield* workshop.metering.ensureCredit
+          const place = yield* admit(assistants, workshop, request)
+          const decided = yield* decide(workshop, request, place.assistant)
+          if (request.sendToModel !== false) yield* workshop.metering.ensureCredit
 
-        yield* keepPlace(assistants, threads, place)
-        const turn = yield* writeTurn(workshop, { request, place, ...decided })
-        if (place.isNewThread && turn.threadId !== place.thread.id) yield* dropPlace(assistants, threads, place)
-        return turn
+          yield* keepPlace(assistants, threads, place)
+          const turn = yield* writeTurn(workshop, { request, place, ...decided })
+          if (place.isNewThread && turn.threadId !== place.thread.id) yield* dropPlace(assistants, threads, place)
+          return turn
+        })
+
+        const findRun = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
+          const run = yield* workshop.store.get(runId)
+          if (Option.isNone(run) || run.value.threadId !== threadId) return yield* new RunNotFound({ runId })
+          return run.value
+        })
+
+        return Turns.of({
+          start,
+          send: (request) => Effect.flatMap(start({ ...request, stream: false }), (turn) => turn.reply),
+          submitToolOutputs: Effect.fn("Turns.submitToolOutputs")((request: ToolOutputsRequest) =>
+            submitToolOutputs(workshop, request)
+          ),
+          cancel: Effect.fn("Turns.cancel")(function* (threadId: ThreadId, runId: RunId) {
+            yield* findRun(threadId, runId)
+            yield* cancelRun(workshop, runId)
+            return yield* findRun(threadId, runId)
+          }),
+          follow: Effect.fn("Turns.follow")(function* (threadId: ThreadId, runId: RunId, after: number) {
+            yield* findRun(threadId, runId)
+            return yield* workshop.eventsOf(runId, after)
+          }),
+          report: Effect.fn("Turns.report")(function* (threadId: ThreadId, runId: RunId) {
+            const run = yield* findRun(threadId, runId)
+            return { run, ignored: decodePlan(run.plan).ignored, explanation: decodeExplanation(run.explanation) }
+          }),
+          drain: workshop.drain
+        })
       })
-
-      const findRun = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
-        const run = yield* workshop.store.get(runId)
-        if (Option.isNone(run) || run.value.threadId !== threadId) return yield* new RunNotFound({ runId })
-        return run.value
-      })
-
-      return Turns.of({
-        start,
-        send: (request) => Effect.flatMap(start({ ...request, stream: false }), (turn) => turn.reply),
-        submitToolOutputs: Effect.fn("Turns.submitToolOutputs")((request: ToolOutputsRequest) =>
-          submitToolOutputs(workshop, request)
-        ),
-        cancel: Effect.fn("Turns.cancel")(function* (threadId: ThreadId, runId: RunId) {
-          yield* findRun(threadId, runId)
-          yield* cancelRun(workshop, runId)
-          return yield* findRun(threadId, runId)
-        }),
-        follow: Effect.fn("Turns.follow")(function* (threadId: ThreadId, runId: RunId, after: number) {
-          yield* findRun(threadId, runId)
-          return yield* workshop.eventsOf(runId, after)
-        }),
-        report: Effect.fn("Turns.report")(function* (threadId: ThreadId, runId: RunId) {
-          const run = yield* findRun(threadId, runId)
-          return { run, ignored: decodePlan(run.plan).ignored, explanation: decodeExplanation(run.explanation) }
-        }),
-        drain: workshop.drain
-      })
-    })
-  )
+    )
 }
 
 /** Step 1. A given thread wins over a given assistant; without both, both are made, in memory until the plan is accepted. */

@@ -9,7 +9,9 @@ import { Principal } from "../access/Principal.ts"
 import { ProviderKeys, type ProviderKeysPort } from "../access/ProviderKeys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import { DefaultEmbedding } from "../assistants/Assistants.ts"
+import { Catalog } from "../catalog/Catalog.ts"
 import { Metering } from "../metering/Metering.ts"
+import { mergeModelInfo } from "../models/ModelInfo.ts"
 import { Providers } from "../models/Provider.ts"
 import { TokenCounter, type TokenCounterPort } from "../models/TokenCounter.ts"
 import type { RunId } from "../primitives/Ids.ts"
@@ -52,69 +54,84 @@ export interface Workshop extends LegRunner {
   readonly drain: Effect.Effect<void>
 }
 
-export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers | Scope.Scope> = Effect.gen(function* () {
-  const store = yield* RunStore
-  const settings = yield* TurnSettings
-  const metering = yield* Metering
-  const counter = yield* TokenCounter
-  const scope = yield* Scope.Scope
-  const live = yield* makeLiveRuns<TurnEvent>(store, Duration.fromInputUnsafe(settings.lease))
-  const signals = yield* makeRunSignals(store, settings.poll, (runId) =>
-    Effect.asVoid(Effect.forkIn(live.stop(runId, "cancelled"), scope))
-  )
-  const follow = makeFollow(store, live, signals)
-  const eventsOf: Workshop["eventsOf"] = (...args) =>
-    Effect.map(Principal, (principal) => Stream.provideService(follow(...args), Principal, principal))
-
-  const repeat: Workshop["repeat"] = Effect.fnUntraced(function* (repeated, fingerprint) {
-    const run = yield* store.get(repeated.runId)
-    if (repeated.fingerprint !== fingerprint || Option.isNone(run)) return yield* new IdempotencyConflict()
-    const { threadId, assistantId, id } = run.value
-    return startedTurn({ threadId, assistantId, runId: id }, yield* eventsOf(id, repeated.legStart - 1))
+/** A turn decides by all that is known of its model: the host's word first, then the provider's list. */
+const withCatalog = (
+  providers: typeof Providers.Service,
+  catalog: typeof Catalog.Service
+): typeof Providers.Service => ({
+  ...providers,
+  resolve: Effect.fnUntraced(function* (provider, model) {
+    const resolved = yield* providers.resolve(provider, model)
+    const listed = yield* catalog.known(provider, model)
+    return listed === undefined ? resolved : { ...resolved, info: mergeModelInfo(listed, resolved.info) }
   })
-
-  let draining = false
-  const awaitAll = Effect.suspend(() =>
-    Effect.forEach(
-      live.all().flatMap(({ fiber }) => (fiber === null ? [] : [fiber])),
-      (fiber) => Fiber.await(fiber),
-      { concurrency: "unbounded", discard: true }
-    )
-  )
-  const stopAll = Effect.suspend(() =>
-    Effect.forEach(live.all(), (run) => live.stop(run.lease.runId, "shutdown"), {
-      concurrency: "unbounded",
-      discard: true
-    })
-  )
-  // Runs that are under way when the kernel's scope closes are settled before the store goes away.
-  yield* Effect.addFinalizer(() => stopAll)
-
-  return {
-    store,
-    metering,
-    counter,
-    settings,
-    live,
-    scope,
-    signals,
-    follow,
-    eventsOf,
-    repeat,
-    providers: yield* Providers,
-    providerKeys: yield* ProviderKeys,
-    hosted: yield* HostedTools,
-    embedding: yield* DefaultEmbedding,
-    recovery: yield* makeRecovery(store, metering, counter, settings),
-    findRepeated: Effect.fnUntraced(function* (key) {
-      if (key === undefined) return Option.none()
-      const repeated = yield* store.findRepeated(key.key)
-      return Option.isNone(repeated) ? Option.none() : Option.some(yield* repeat(repeated.value, key.fingerprint))
-    }),
-    refuseWhenDraining: Effect.suspend(() => (draining ? Effect.fail(new ShuttingDown()) : Effect.void)),
-    drain: Effect.suspend(() => {
-      draining = true
-      return Effect.andThen(Effect.timeoutOption(awaitAll, settings.drainTimeout), stopAll)
-    })
-  }
 })
+
+export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers | Catalog | Scope.Scope> = Effect.gen(
+  function* () {
+    const store = yield* RunStore
+    const settings = yield* TurnSettings
+    const metering = yield* Metering
+    const counter = yield* TokenCounter
+    const scope = yield* Scope.Scope
+    const live = yield* makeLiveRuns<TurnEvent>(store, Duration.fromInputUnsafe(settings.lease))
+    const signals = yield* makeRunSignals(store, settings.poll, (runId) =>
+      Effect.asVoid(Effect.forkIn(live.stop(runId, "cancelled"), scope))
+    )
+    const follow = makeFollow(store, live, signals)
+    const eventsOf: Workshop["eventsOf"] = (...args) =>
+      Effect.map(Principal, (principal) => Stream.provideService(follow(...args), Principal, principal))
+
+    const repeat: Workshop["repeat"] = Effect.fnUntraced(function* (repeated, fingerprint) {
+      const run = yield* store.get(repeated.runId)
+      if (repeated.fingerprint !== fingerprint || Option.isNone(run)) return yield* new IdempotencyConflict()
+      const { threadId, assistantId, id } = run.value
+      return startedTurn({ threadId, assistantId, runId: id }, yield* eventsOf(id, repeated.legStart - 1))
+    })
+
+    let draining = false
+    const awaitAll = Effect.suspend(() =>
+      Effect.forEach(
+        live.all().flatMap(({ fiber }) => (fiber === null ? [] : [fiber])),
+        (fiber) => Fiber.await(fiber),
+        { concurrency: "unbounded", discard: true }
+      )
+    )
+    const stopAll = Effect.suspend(() =>
+      Effect.forEach(live.all(), (run) => live.stop(run.lease.runId, "shutdown"), {
+        concurrency: "unbounded",
+        discard: true
+      })
+    )
+    // Runs that are under way when the kernel's scope closes are settled before the store goes away.
+    yield* Effect.addFinalizer(() => stopAll)
+
+    return {
+      store,
+      metering,
+      counter,
+      settings,
+      live,
+      scope,
+      signals,
+      follow,
+      eventsOf,
+      repeat,
+      providers: withCatalog(yield* Providers, yield* Catalog),
+      providerKeys: yield* ProviderKeys,
+      hosted: yield* HostedTools,
+      embedding: yield* DefaultEmbedding,
+      recovery: yield* makeRecovery(store, metering, counter, settings),
+      findRepeated: Effect.fnUntraced(function* (key) {
+        if (key === undefined) return Option.none()
+        const repeated = yield* store.findRepeated(key.key)
+        return Option.isNone(repeated) ? Option.none() : Option.some(yield* repeat(repeated.value, key.fingerprint))
+      }),
+      refuseWhenDraining: Effect.suspend(() => (draining ? Effect.fail(new ShuttingDown()) : Effect.void)),
+      drain: Effect.suspend(() => {
+        draining = true
+        return Effect.andThen(Effect.timeoutOption(awaitAll, settings.drainTimeout), stopAll)
+      })
+    }
+  }
+)

@@ -1,0 +1,26 @@
+/** A process of the benchmark: says where it listens, and tells on demand what it has used. */
+import type { AddressInfo } from "node:net"
+import type { Server } from "node:http"
+
+export interface Stats {
+  readonly cpuMicros: number
+  readonly rss: number
+}
+
+/** Called by a child when its server may be used. */
+export const serve = async (server: Server): Promise<void> => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const address = server.address() as AddressInfo
+  process.on("message", (asked) => {
+    if (asked === "stats") {
+      const { user, system } = process.cpuUsage()
+      process.send?.({ cpuMicros: user + system, rss: process.memoryUsage.rss() } satisfies Stats)
+    }
+    if (asked === "collect") {
+      globalThis.gc?.()
+      process.send?.("collected")
+    }
+  })
+  process.on("disconnect", () => process.exit(0))
+  process.send?.({ port: address.port })
+}

@@ -1,0 +1,58 @@
+/**
+ * The model provider of the benchmark: a raw server that speaks the streamed chat dialect. The model's name says what it does:
+ * `burst-200` writes 200 deltas one after the other, `paced-200-20` one every 20 ms with the time of writing as its text, and
+ * `tools-1` asks for one tool call until it sees a result.
+ */
+import { createServer, type ServerResponse } from "node:http"
+import { serve } from "./Child.ts"
+
+const chunk = (delta: object, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
+
+const usage = `data: ${JSON.stringify({ id: "c", choices: [], usage: { prompt_tokens: 20, completion_tokens: 20, total_tokens: 40 } })}\n\n`
+
+const word = chunk({ content: " lorem" })
+
+const end = (response: ServerResponse, finish: string): void => {
+  response.end(`${chunk({}, finish)}${usage}data: [DONE]\n\n`)
+}
+
+const burst = (response: ServerResponse, count: number): void => {
+  for (let index = 0; index < count; index++) response.write(word)
+  end(response, "stop")
+}
+
+const paced = (response: ServerResponse, count: number, millis: number): void => {
+  let left = count
+  const timer = setInterval(() => {
+    response.write(chunk({ content: `${performance.timeOrigin + performance.now()} ` }))
+    if (--left > 0) return
+    clearInterval(timer)
+    end(response, "stop")
+  }, millis)
+  response.on("close", () => clearInterval(timer))
+}
+
+const callTool = (response: ServerResponse): void => {
+  const call = { index: 0, id: `call_${Math.random()}`, type: "function", function: { name: "look", arguments: "{}" } }
+  response.write(chunk({ tool_calls: [call] }))
+  end(response, "tool_calls")
+}
+
+const server = createServer((request, response) => {
+  let body = ""
+  request.setEncoding("utf8")
+  request.on("data", (piece: string) => {
+    body += piece
+  })
+  request.on("end", () => {
+    const { model, messages } = JSON.parse(body)
+    const [kind, count, millis] = String(model).split("-")
+    response.writeHead(200, { "content-type": "text/event-stream" })
+    if (kind === "paced") paced(response, Number(count), Number(millis))
+    else if (kind === "tools" && messages.at(-1).role !== "tool") callTool(response)
+    else burst(response, Number(count))
+  })
+})
+
+await serve(server)
