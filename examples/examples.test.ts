@@ -1,0 +1,21 @@
+/** The small examples run as they stand, and print what they promise. */
+import { assert, describe, it } from "@effect/vitest"
+import { execFile } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+
+const run = async (main: string): Promise<string> => {
+  const path = fileURLToPath(new URL(main, import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=source", path])
+  return stdout.trim()
+}
+
+describe("examples", () => {
+  it("hosted tool", async () => {
+    assert.strictEqual(await run("hosted-tool/main.ts"), "COMPLETED It arrives on Friday.")
+  })
+
+  it("custom store", async () => {
+    assert.strictEqual(await run("custom-store/main.ts"), "The key belongs to ada.")
+  })
+})

@@ -1,0 +1,41 @@
+/**
+ * A tool that runs on the server: the host writes the function, the model decides when to call it, and the kernel runs it inside the
+ * turn. The client sees an answer and no round trip. A failure becomes a text for the model, so that it can go on.
+ */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { callTool, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { type HostedTool, HostedToolFailed, HostedTools, Kernel, Principal, Turns } from "@colloquy/core"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+const orders = new Map([["A-17", "on its way, arrives on Friday"]])
+
+const orderStatus: HostedTool = {
+  definition: {
+    name: "order_status",
+    description: "Tells where an order is.",
+    parameters: { type: "object", properties: { order: { type: "string" } }, required: ["order"] }
+  },
+  run: (args) => {
+    const order = String(args["order"])
+    const status = orders.get(order)
+    return status === undefined
+      ? Effect.fail(new HostedToolFailed({ message: "There is no such order. Ask for the number again." }))
+      : Effect.succeed({ order, status })
+  }
+}
+
+const model = ScriptedModel.layer([callTool("order_status", { order: "A-17" }), say("It arrives on Friday.")])
+const kernel = Kernel.layer.pipe(
+  Layer.provide([model, InMemory.layer]),
+  Layer.provide(Layer.succeed(HostedTools, [orderStatus]))
+)
+
+const conversation = Effect.gen(function* () {
+  const turns = yield* Turns
+  const reply = yield* turns.send({ content: "Where is my order A-17?" })
+  yield* Console.log(reply.status, reply.content)
+})
+
+await Effect.runPromise(conversation.pipe(Principal.provide("ada"), Effect.provide(kernel)))
