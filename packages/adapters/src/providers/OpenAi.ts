@@ -6,7 +6,9 @@
 import type { ModelInfo, ModelType, Provider } from "@colloquy/core"
 import type * as Redacted from "effect/Redacted"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
+import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import { type ChatDialect, plainDialect } from "../protocols/OpenAiDialect.ts"
+import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
 import { listModels } from "../protocols/OpenAiModels.ts"
 import * as OpenAiResponses from "../protocols/OpenAiResponses.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
@@ -27,6 +29,8 @@ export interface OpenAiSettings extends TransportSettings {
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
   /** The kind of model behind a name of the vendor's list: the first pattern that fits decides, null leaves the model out. */
   readonly kinds?: ReadonlyArray<readonly [pattern: RegExp, kind: ModelType | null]>
+  /** What one request for embeddings may hold. */
+  readonly limits?: Partial<EmbeddingLimits>
   /** What is known of whole families of models, by the first pattern that fits; `models` beats it. */
   readonly families?: ReadonlyArray<readonly [pattern: RegExp, known: Partial<ModelInfo>]>
 }
@@ -43,10 +47,16 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
       ...(project === undefined ? {} : { "openai-project": project })
     }
   }
+  const describe = (model: string) => ({ ...familyOf(model, families), ...lookUp(settings.models ?? {}, model) })
   return {
     id: full.id,
     chat: wire === "chat" ? OpenAiChat.driver({ ...full, dialect }) : OpenAiResponses.driver(full),
-    describe: (model) => ({ ...familyOf(model, families), ...lookUp(settings.models ?? {}, model) }),
+    embedding: OpenAiEmbeddings.driver({
+      ...full,
+      dialect: embeddings,
+      ownDimensions: (model) => describe(model).embeddingDimensions
+    }),
+    describe,
     listModels: listModels(full, (entry) => {
       const name = string(entry.id) ?? ""
       const modelType = kindOf(name, kinds)
@@ -60,6 +70,14 @@ const dialect: ChatDialect = {
   maxTokensField: "max_completion_tokens",
   conversationField: "prompt_cache_key",
   parts: ["image", "pdf", "audio"]
+}
+
+/** A request may hold 300 000 tokens, and a token is rarely less than a character. */
+const embeddings: OpenAiEmbeddings.EmbeddingDialect = {
+  ...OpenAiEmbeddings.plainEmbeddings,
+  limits: { maxTexts: 2048, maxCharacters: 250_000 },
+  dimensionsField: "dimensions",
+  base64: true
 }
 
 const kindOf = (name: string, kinds: NonNullable<OpenAiSettings["kinds"]>): ModelType | null => {
@@ -81,7 +99,9 @@ export const modelKinds: NonNullable<OpenAiSettings["kinds"]> = [
   [/moderation|^(babbage|davinci)/, null]
 ]
 
-/** Models that refuse a request in which reasoning is spoken of. */
+/** Models that refuse a request in which reasoning is spoken of, and how long vectors are. */
 export const modelFamilies: NonNullable<OpenAiSettings["families"]> = [
+  [/^text-embedding-3-large/, { embeddingDimensions: 3072 }],
+  [/^text-embedding/, { embeddingDimensions: 1536 }],
   [/^(gpt-3|gpt-4|chatgpt-4)|-chat-latest$|-search-(preview|api)/, { supportsThinking: false }]
 ]

@@ -6,6 +6,7 @@ import type { ChatRequest, ModelInfo, Provider } from "@colloquy/core"
 import type * as Redacted from "effect/Redacted"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect, reasoningEffort, type WireFields } from "../protocols/OpenAiDialect.ts"
+import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
 import { listModels } from "../protocols/OpenAiModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp } from "../protocols/Wire.ts"
@@ -20,18 +21,26 @@ export interface OpenAiCompatibleSettings extends TransportSettings {
   readonly headers?: { readonly [name: string]: string }
   /** Where this server differs from `plainDialect`. */
   readonly quirks?: Partial<ChatDialect>
+  /** Where its embeddings differ from `plainEmbeddings`; false for a server that has none. */
+  readonly embeddings?: Partial<OpenAiEmbeddings.EmbeddingDialect> | false
   /** Limits, prices and capabilities, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
 }
 
-export const provider = (settings: OpenAiCompatibleSettings): Provider => ({
-  id: settings.id,
-  chat: OpenAiChat.driver({ ...settings, dialect: { ...plainDialect, ...settings.quirks } }),
-  describe: (model) => lookUp(settings.models ?? {}, model),
-  listModels: listModels(settings)
-})
+export const provider = (settings: OpenAiCompatibleSettings): Provider => {
+  const describe = (model: string) => lookUp(settings.models ?? {}, model)
+  const dialect = settings.embeddings !== false && { ...OpenAiEmbeddings.plainEmbeddings, ...settings.embeddings }
+  const ownDimensions = (model: string) => describe(model)?.embeddingDimensions
+  return {
+    id: settings.id,
+    chat: OpenAiChat.driver({ ...settings, dialect: { ...plainDialect, ...settings.quirks } }),
+    ...(dialect === false ? {} : { embedding: OpenAiEmbeddings.driver({ ...settings, dialect, ownDimensions }) }),
+    describe,
+    listModels: listModels(settings)
+  }
+}
 
-type Preset = Pick<OpenAiCompatibleSettings, "id" | "baseUrl" | "quirks">
+type Preset = Pick<OpenAiCompatibleSettings, "id" | "baseUrl" | "quirks" | "embeddings">
 
 /** Reasoning stays out of the text, or out of the answer. Only models that reason take the field. */
 const groqThinking = (request: ChatRequest): WireFields =>
@@ -45,13 +54,15 @@ const groqThinking = (request: ChatRequest): WireFields =>
 export const groq: Preset = {
   id: "groq",
   baseUrl: "https://api.groq.com/openai/v1",
-  quirks: { maxTokensField: "max_completion_tokens", thinking: groqThinking, thinkTags: true }
+  quirks: { maxTokensField: "max_completion_tokens", thinking: groqThinking, thinkTags: true },
+  embeddings: false
 }
 
 export const deepSeek: Preset = {
   id: "deepseek",
   baseUrl: "https://api.deepseek.com",
-  quirks: { parts: [], replayed: ["reasoning_content"] }
+  quirks: { parts: [], replayed: ["reasoning_content"] },
+  embeddings: false
 }
 
 export const together: Preset = { id: "together", baseUrl: "https://api.together.xyz/v1", quirks: { thinkTags: true } }
@@ -59,7 +70,8 @@ export const together: Preset = { id: "together", baseUrl: "https://api.together
 export const xAi: Preset = {
   id: "xai",
   baseUrl: "https://api.x.ai/v1",
-  quirks: { maxTokensField: "max_completion_tokens" }
+  quirks: { maxTokensField: "max_completion_tokens" },
+  embeddings: false
 }
 
 export const vLlm: Preset = {

@@ -1,0 +1,50 @@
+/** Cohere's `POST /v2/embed`: vectors without an index, by the kind of number. `providers.md` 5A. Used by `providers/Cohere`. */
+import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core"
+import {
+  type EmbeddingLimits,
+  embeddingDriver,
+  type EmbeddingSettings,
+  placeVectors,
+  type ReadAnswer,
+  readVector
+} from "./Embeddings.ts"
+import type { Fault } from "./Fault.ts"
+import * as OpenAiErrors from "./OpenAiErrors.ts"
+import { bearer } from "./Transport.ts"
+import { finite, list, record } from "./Wire.ts"
+
+const limits: EmbeddingLimits = { maxTexts: 96, maxCharacters: 250_000 }
+
+const inputTypes = { document: "search_document", query: "search_query" }
+
+export const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest) => ({
+  model,
+  texts,
+  input_type: inputTypes[purpose],
+  embedding_types: ["float"],
+  ...(dimensions === null ? {} : { output_dimension: dimensions })
+})
+
+export const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
+  const { embeddings, meta } = record(body)
+  const found = list(record(embeddings).float).map((written, index) => ({ index, vector: readVector(written) }))
+  const vectors = placeVectors(found, request)
+  return vectors && { vectors, tokens: finite(record(record(meta).billed_units).input_tokens) }
+}
+
+/** The body is `{ message }`, which the OpenAI family knows too; one status is Cohere's own and says that a text was blocked. */
+export const faultOf = (status: number, body: unknown): Fault =>
+  status === 498 ? { reason: "refused", status } : OpenAiErrors.faultOf(status, body)
+
+export const driver = (settings: EmbeddingSettings): EmbeddingDriver =>
+  embeddingDriver(settings, {
+    limits,
+    requestIdHeader: "x-debug-trace-id",
+    fault: faultOf,
+    call: (request) => ({
+      url: `${settings.baseUrl}/v2/embed`,
+      secrets: bearer(request.apiKey ?? settings.apiKey),
+      body: lower(request)
+    }),
+    read
+  })

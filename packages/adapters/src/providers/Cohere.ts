@@ -1,0 +1,34 @@
+/** Cohere, for embeddings. A host registers it with `Cohere.provider({ apiKey })`; the wire stands in `protocols/CohereEmbeddings`. */
+import type { ModelInfo, Provider } from "@colloquy/core"
+import type * as Redacted from "effect/Redacted"
+import * as CohereEmbeddings from "../protocols/CohereEmbeddings.ts"
+import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
+import type { TransportSettings } from "../protocols/Transport.ts"
+import { lookUp } from "../protocols/Wire.ts"
+
+export interface CohereSettings extends TransportSettings {
+  /** The name under which the provider is registered. Default: `cohere`. */
+  readonly id?: string
+  /** May be absent where every customer brings his own. */
+  readonly apiKey?: Redacted.Redacted<string>
+  /** Without the version. */
+  readonly baseUrl?: string
+  readonly headers?: { readonly [name: string]: string }
+  /** The length of vectors and the prices, by model name. */
+  readonly models?: { readonly [name: string]: Partial<ModelInfo> }
+  /** What one request may hold. */
+  readonly limits?: Partial<EmbeddingLimits>
+}
+
+export const provider = (settings: CohereSettings = {}): Provider => {
+  const describe = (model: string) => lookUp(settings.models ?? {}, model)
+  return {
+    id: settings.id ?? "cohere",
+    embedding: CohereEmbeddings.driver({
+      ...settings,
+      baseUrl: settings.baseUrl ?? "https://api.cohere.com",
+      ownDimensions: (model) => describe(model)?.embeddingDimensions
+    }),
+    describe
+  }
+}

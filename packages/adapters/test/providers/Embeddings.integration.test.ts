@@ -1,0 +1,309 @@
+/** Every embedding provider against a server that speaks its wire: requests, order, numbers, usage, errors, senseless answers. */
+import { assert, describe, expect, it } from "@effect/vitest"
+import {
+  type EmbeddingDriver,
+  EmbeddingModel,
+  type EmbeddingRequest,
+  Principal,
+  type Provider,
+  Providers
+} from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as GeminiEmbeddings from "../../src/protocols/GeminiEmbeddings.ts"
+import * as OpenAiErrors from "../../src/protocols/OpenAiErrors.ts"
+import { base64 } from "../../src/protocols/Wire.ts"
+import * as Cohere from "../../src/providers/Cohere.ts"
+import * as OpenAi from "../../src/providers/OpenAi.ts"
+import * as OpenAiCompatible from "../../src/providers/OpenAiCompatible.ts"
+import * as Voyage from "../../src/providers/Voyage.ts"
+import * as FakeVendor from "./FakeVendor.ts"
+
+interface Vendor {
+  readonly name: string
+  readonly provider: (server: string, limits?: { readonly maxTexts: number }) => Provider
+  readonly path: string
+  readonly keyHeader: readonly [name: string, value: (key: string) => string]
+  /** The answer with these vectors; the tokens are left out when they are null. */
+  readonly answer: (vectors: ReadonlyArray<unknown>, tokens: number | null) => unknown
+  readonly refusal: (sentence: string) => unknown
+}
+
+const apiKey = Redacted.make("sk-of-the-host")
+const bearer = ["authorization", (key: string) => `Bearer ${key}`] as const
+const models = { "model-1": { embeddingDimensions: 4 } }
+
+/** Backwards, because only the index counts. */
+const indexed = (vectors: ReadonlyArray<unknown>) =>
+  vectors.map((embedding, index) => ({ object: "embedding", index, embedding })).toReversed()
+
+const inBase64 = (vector: unknown): unknown =>
+  Array.isArray(vector) && typeof vector[0] === "number"
+    ? base64(new Uint8Array(Float32Array.from(vector).buffer))
+    : vector
+
+const vendors: ReadonlyArray<Vendor> = [
+  {
+    name: "OpenAI",
+    provider: (server, limits) =>
+      OpenAi.provider({ baseUrl: `${server}/v1`, apiKey, models, ...(limits && { limits }) }),
+    path: "/v1/embeddings",
+    keyHeader: bearer,
+    answer: (vectors, tokens) => ({
+      object: "list",
+      data: indexed(vectors.map(inBase64)),
+      model: "model-1",
+      ...(tokens === null ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens } })
+    }),
+    refusal: (message) => ({ error: { message, type: "invalid_request_error", code: null, param: null } })
+  },
+  {
+    name: "a local server",
+    provider: (server, limits = { maxTexts: 10 }) =>
+      OpenAiCompatible.provider({
+        ...OpenAiCompatible.vLlm,
+        baseUrl: `${server}/v1`,
+        apiKey,
+        embeddings: { limits: { ...limits, maxCharacters: 1000 } }
+      }),
+    path: "/v1/embeddings",
+    keyHeader: bearer,
+    answer: (vectors, tokens) => ({
+      data: indexed(vectors),
+      ...(tokens === null ? {} : { usage: { prompt_tokens: tokens } })
+    }),
+    refusal: (message) => ({ object: "error", message, code: 400 })
+  },
+  {
+    name: "Voyage",
+    provider: (server, limits) =>
+      Voyage.provider({ baseUrl: `${server}/v1`, apiKey, models, ...(limits && { limits }) }),
+    path: "/v1/embeddings",
+    keyHeader: bearer,
+    answer: (vectors, tokens) => ({
+      object: "list",
+      data: indexed(vectors),
+      model: "model-1",
+      ...(tokens === null ? {} : { usage: { total_tokens: tokens } })
+    }),
+    refusal: (detail) => ({ detail })
+  },
+  {
+    name: "Cohere",
+    provider: (server, limits) => Cohere.provider({ baseUrl: server, apiKey, models, ...(limits && { limits }) }),
+    path: "/v2/embed",
+    keyHeader: bearer,
+    answer: (vectors, tokens) => ({
+      id: "e",
+      embeddings: { float: vectors },
+      texts: [],
+      meta: { api_version: { version: "2" }, ...(tokens === null ? {} : { billed_units: { input_tokens: tokens } }) }
+    }),
+    refusal: (message) => ({ id: "e", message })
+  },
+  {
+    name: "Gemini",
+    provider: (server, limits) => ({
+      id: "gemini",
+      embedding: GeminiEmbeddings.driver({
+        baseUrl: `${server}/v1beta`,
+        apiKey,
+        ownDimensions: () => 4,
+        fault: OpenAiErrors.faultOf,
+        ...(limits && { limits })
+      })
+    }),
+    path: "/v1beta/models/model-1:batchEmbedContents",
+    keyHeader: ["x-goog-api-key", (key) => key],
+    answer: (vectors, tokens) => ({
+      embeddings: vectors.map((values) => ({ values })),
+      ...(tokens === null ? {} : { usageMetadata: { promptTokenCount: tokens } })
+    }),
+    refusal: (message) => ({ error: { code: 400, message, status: "INVALID_ARGUMENT" } })
+  }
+]
+
+const request = (given: Partial<EmbeddingRequest> = {}): EmbeddingRequest => ({
+  provider: "p",
+  model: "model-1",
+  texts: ["one", "two"],
+  dimensions: null,
+  purpose: "document",
+  apiKey: null,
+  ...given
+})
+
+const two = [
+  [1, 0, 0, 0],
+  [0, 0.5, 0, 0]
+]
+
+const driverOf = (provider: Provider): EmbeddingDriver => provider.embedding ?? assert.fail("no embeddings")
+
+const asking = (vendor: Vendor, reply: FakeVendor.Reply, given: Partial<EmbeddingRequest> = {}) =>
+  Effect.gen(function* () {
+    const fake = yield* FakeVendor.make
+    fake.script(vendor.path, reply)
+    return yield* driverOf(vendor.provider(fake.baseUrl)).embed(request(given))
+  })
+
+/** Comparable without the length, which one vendor's vectors are given. */
+const directionsOf = (vectors: ReadonlyArray<Float32Array>) =>
+  vectors.map((vector) => [...vector].findIndex((each) => each > 0))
+
+describe.each(vendors)("$name", (vendor) => {
+  it.live("gives the vectors in the order of the texts, and what they cost", () =>
+    Effect.gen(function* () {
+      const answer = yield* asking(vendor, FakeVendor.json(vendor.answer(two, 7)))
+      assert.deepStrictEqual(directionsOf(answer.vectors), [0, 1])
+      assert.isTrue(answer.vectors.every((vector) => vector instanceof Float32Array && vector.length === 4))
+      assert.deepInclude(answer.usage, { inputTokens: 7, outputTokens: 0, estimated: false })
+    })
+  )
+
+  it.live("counts what the provider does not tell", () =>
+    Effect.gen(function* () {
+      const { usage } = yield* asking(vendor, FakeVendor.json(vendor.answer(two, null)))
+      assert.isTrue(usage.estimated && usage.inputTokens > 0)
+    })
+  )
+
+  it.live("keeps the wire form of its requests", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeVendor.make
+      const { embed } = driverOf(vendor.provider(fake.baseUrl))
+      const asked = {
+        documents: request(),
+        "a question, shorter": request({ purpose: "query", dimensions: 2 }),
+        "the model's own length": request({ dimensions: 4 }),
+        "an empty text": request({ texts: ["", "two"] })
+      }
+      const reply = FakeVendor.json(vendor.answer(two, 7))
+      for (const each of Object.values(asked)) {
+        fake.script(vendor.path, reply)
+        yield* embed(each)
+      }
+      Object.keys(asked).forEach((name, index) => expect(fake.requests[index]?.body).toMatchSnapshot(name))
+    })
+  )
+
+  it.live("prefers the customer's key to the host's", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeVendor.make
+      const reply = FakeVendor.json(vendor.answer(two, 7))
+      fake.script(vendor.path, reply, reply)
+      const { embed } = driverOf(vendor.provider(fake.baseUrl))
+      yield* embed(request())
+      yield* embed(request({ apiKey: Redacted.make("sk-of-the-customer") }))
+      const [name, value] = vendor.keyHeader
+      assert.deepStrictEqual(
+        fake.requests.map((each) => each.headers[name]),
+        [value("sk-of-the-host"), value("sk-of-the-customer")]
+      )
+    })
+  )
+
+  it.live.each([
+    [401, {}, "no", { reason: "auth" }],
+    [429, { "retry-after": "3" }, "no", { reason: "rate_limited", retryAfterMillis: 3000 }],
+    [503, {}, "no", { reason: "overloaded" }],
+    [404, {}, "no", { reason: "model_not_found" }],
+    [400, {}, "too many tokens: 9000", { reason: "context_too_long" }],
+    [422, {}, "sk-secret said the text", { reason: "invalid_request" }]
+  ] as const)("status %d %j %s is %j", ([status, headers, sentence, expected]) =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(asking(vendor, FakeVendor.json(vendor.refusal(sentence), status, headers)))
+      assert.deepInclude(error, expected)
+      assert.notInclude(`${error.message} ${JSON.stringify(error)}`, "sk-secret")
+    })
+  )
+
+  it.live.each([
+    ["too few vectors", (of: Vendor) => of.answer(two.slice(1), 7)],
+    ["too many vectors", (of: Vendor) => of.answer([...two, [1, 1, 1, 1]], 7)],
+    ["no numbers", (of: Vendor) => of.answer([["a"], ["b"]], 7)],
+    ["half a number", (of: Vendor) => of.answer(["AAA=", "AAA="], 7)],
+    ["nothing", (of: Vendor) => of.answer([null, []], 7)],
+    ["another shape", () => [1, 2, 3]],
+    ["an empty object", () => ({})]
+  ] as const)("an answer with %s is an error", ([_name, answer]) =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(asking(vendor, FakeVendor.json(answer(vendor))))
+      assert.deepInclude(error, { reason: "unknown", code: "malformed_answer", provider: "p", model: "model-1" })
+    })
+  )
+
+  it.live("closes the connection when nobody waits any more", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeVendor.make
+      fake.script(vendor.path, { body: [new FakeVendor.Gate()] })
+      const waiting = yield* Effect.forkChild(driverOf(vendor.provider(fake.baseUrl)).embed(request()), {
+        startImmediately: true
+      })
+      const seen = yield* fake.request(0)
+      yield* Fiber.interrupt(waiting)
+      yield* Effect.promise(() => seen.aborted)
+    })
+  )
+
+  it.live("is asked in batches that it takes", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeVendor.make
+      const reply = FakeVendor.json(vendor.answer(two, 7))
+      fake.script(vendor.path, reply, reply)
+      const provider = vendor.provider(fake.baseUrl, { maxTexts: 2 })
+      const layer = EmbeddingModel.layer.pipe(
+        Layer.provide(Providers.layer({ providers: [provider], defaults: { provider: provider.id, model: "model-1" } }))
+      )
+      const target = { provider: provider.id, model: "model-1", dimensions: 4 }
+      const answer = yield* EmbeddingModel.use((model) => model.embed(target, ["a", "b", "c", "d"], "document")).pipe(
+        Effect.provide(layer),
+        Principal.provide("owner")
+      )
+      assert.strictEqual(fake.requests.length, 2)
+      assert.deepStrictEqual(directionsOf(answer.vectors), [0, 1, 0, 1])
+      assert.strictEqual(answer.usage.inputTokens, 14)
+    })
+  )
+})
+
+it.live("Gemini's shortened vectors get unit length", () =>
+  Effect.gen(function* () {
+    const gemini = vendors.find((each) => each.name === "Gemini") ?? assert.fail("no Gemini")
+    const { vectors } = yield* asking(
+      gemini,
+      FakeVendor.json(
+        gemini.answer(
+          [
+            [3, 4],
+            [0, 0]
+          ],
+          7
+        )
+      )
+    )
+    assert.deepStrictEqual(
+      vectors.map((vector) => [...vector].map((each) => Math.round(each * 10))),
+      [
+        [6, 8],
+        [0, 0]
+      ]
+    )
+  })
+)
+
+it.live("numbers in base64 are exact", () =>
+  Effect.gen(function* () {
+    const [openAi] = vendors
+    if (openAi === undefined) return assert.fail("no OpenAI")
+    const exact = [0.1, -1e-7, 3.4e38, 0]
+    const { vectors } = yield* asking(openAi, FakeVendor.json(openAi.answer([exact], 7)), { texts: ["one"] })
+    assert.deepStrictEqual(vectors, [Float32Array.from(exact)])
+  })
+)
+
+it("a server without embeddings has no driver for them", () => {
+  assert.isUndefined(OpenAiCompatible.provider({ ...OpenAiCompatible.groq }).embedding)
+})
