@@ -3,7 +3,7 @@
  * test fails when the model is called once too often or once too rarely, and it can look at what the model was asked.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, expect, fail, pause, say, ScriptedModel, type ScriptStep } from "@colloquy/adapters/scripted"
+import { callTool, expect, fail, gate, say, ScriptedModel, type ScriptStep } from "@colloquy/adapters/scripted"
 import { Kernel, Principal, Threads, Turns } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -49,7 +49,7 @@ describe("our assistant", () => {
       const turns = yield* Turns
       const model = yield* ScriptedModel
       const { threadId, runId } = yield* turns.start({ content: "Tell me everything", stream: true })
-      yield* model.reached("told")
+      yield* model.reached()
       yield* turns.cancel(threadId, runId)
       const { messages } = yield* (yield* Threads).get(threadId)
       assert.deepStrictEqual(
@@ -59,6 +59,6 @@ describe("our assistant", () => {
           ["CANCELLED", "In the beginning"]
         ]
       )
-    }).pipe(Principal.provide("ada"), Effect.provide(talking([say("In the beginning"), pause("told"), say("...")])))
+    }).pipe(Principal.provide("ada"), Effect.provide(talking([say("In the beginning"), gate(), say("...")])))
   )
 })
