@@ -11,6 +11,9 @@ import { guard } from "./StoreFault.ts"
 
 export type Parameter = string | number | bigint | boolean | Date | null | ReadonlyArray<string> | ReadonlyArray<number>
 
+/** The arguments of one of the schema's functions, by their names without `p_`. */
+export type Arguments = { readonly [name: string]: Parameter }
+
 export interface Database {
   /** The schema's name, quoted. */
   readonly schema: string
@@ -42,7 +45,7 @@ export const within =
     })
 
 /** A call of one of the schema's functions, with its arguments by name: `"schema".f(p_a => $1, p_b => $2)`. */
-export const call = ({ schema }: Database, name: string, args: { readonly [name: string]: Parameter }): string =>
+export const call = ({ schema }: Database, name: string, args: Arguments): string =>
   `${schema}.${name}(${Object.keys(args)
     .map((key, index) => `p_${key} => $${index + 1}`)
     .join(", ")})`

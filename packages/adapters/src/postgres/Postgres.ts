@@ -11,7 +11,6 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import { makeDatabase } from "./Database.ts"
 import * as Migrations from "./Migrations.ts"
 import { channelOf, checkSchemaName } from "./Names.ts"
@@ -20,7 +19,7 @@ import { keyStore } from "./PostgresKeyStore.ts"
 import { runStore } from "./PostgresRunStore.ts"
 import { threadStore } from "./PostgresThreadStore.ts"
 import { usageLedger } from "./PostgresUsageLedger.ts"
-import { type Listen, listenForHints } from "./RunHints.ts"
+import { type Listen, makeRunHints } from "./RunHints.ts"
 import type { SchemaRefused } from "./SchemaHistory.ts"
 
 export { SchemaRefused } from "./SchemaHistory.ts"
@@ -66,8 +65,10 @@ const makeStores = (
   Effect.gen(function* () {
     const schema = checkSchemaName(options.schema ?? defaultSchema)
     yield* options.migrate === false ? Migrations.checkSchema(client, schema) : Migrations.migrate(client, schema)
-    const hints =
-      options.notifications === false ? Stream.never : yield* listenForHints(listenOver(client, channelOf(schema)))
+    const hints = yield* makeRunHints(
+      client,
+      options.notifications === false ? null : listenOver(client, channelOf(schema))
+    )
     const database = makeDatabase(client, schema, options.timeout ?? "10 seconds")
     return Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
       Context.add(Ports.KeyStore, keyStore(database)),

@@ -1,22 +1,22 @@
 /** `RunStore` on Postgres: writing under a lease, taking over, cancelling, reading. Starting runs is in `RunStarts`. */
 import {
+  isAtRest,
   type Lease,
   type LogEvent,
   type OwnerId,
   Principal,
-  type RunId,
-  type RunSignal,
   type RunStatus,
   RunStore,
-  type Settlement
+  type Settlement,
+  type ThreadId
 } from "@colloquy/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type * as Stream from "effect/Stream"
-import { call, type Database, type Parameter } from "./Database.ts"
+import { type Arguments, call, type Database } from "./Database.ts"
 import { type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
 import { decodeMessage, messageArguments, messageColumns, type MessageRow } from "./MessageRecord.ts"
+import type { RunHints } from "./RunHints.ts"
 import { runLeases } from "./RunLeases.ts"
 import { decodeRun, runColumns, type RunRow } from "./RunRecord.ts"
 import { runStarts } from "./RunStarts.ts"
@@ -24,49 +24,59 @@ import { knownId } from "./StoredId.ts"
 import { toJson, toText } from "./StoredText.ts"
 import { usageArguments } from "./UsageColumns.ts"
 
-export const runStore = (database: Database, signals: Stream.Stream<RunSignal>): typeof RunStore.Service =>
-  RunStore.of({ ...runStarts(database), ...runLeases(database), ...writes(database), ...reads(database), signals })
+export const runStore = (database: Database, hints: RunHints): typeof RunStore.Service =>
+  RunStore.of({
+    ...runStarts(database, hints),
+    ...runLeases(database),
+    ...writes(database, hints),
+    ...reads(database),
+    signals: hints.signals
+  })
 
-const writes = (database: Database): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => {
-  const ask = <A>(operation: string, name: string, args: { readonly [name: string]: Parameter }) =>
-    Effect.map(
-      database.query<{ readonly answer: A }>(
-        operation,
-        `select ${call(database, name, args)} as answer`,
-        Object.values(args)
-      ),
-      ([row]) => row?.answer
-    )
+const writes = (
+  database: Database,
+  { echo }: RunHints
+): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => {
+  const write = (operation: string, name: string, lease: Lease, args: Arguments) =>
+    database
+      .query<{ readonly kept: boolean }>(operation, `select ${call(database, name, args)} as kept`, Object.values(args))
+      .pipe(
+        Effect.map(([row]) => row?.kept === true),
+        Effect.tap((kept) => (kept ? echo(lease.runId, lease.threadId, false) : Effect.void))
+      )
 
   return {
     append: (lease, events) =>
       Principal.use(({ ownerId }) =>
-        Effect.map(
-          ask<boolean>("RunStore.append", "append_events", appendArguments(lease, events, ownerId)),
-          (kept) => kept === true
-        )
+        write("RunStore.append", "append_events", lease, appendArguments(lease, events, ownerId))
       ),
 
     settle: (lease, settlement) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
         const at = new Date(yield* Clock.currentTimeMillis)
-        const args = settleArguments(lease, settlement, ownerId, at)
-        return (yield* ask<boolean>("RunStore.settle", "settle_run", args)) === true
+        return yield* write("RunStore.settle", "settle_run", lease, settleArguments(lease, settlement, ownerId, at))
       }),
 
     requestCancel: (runId, at) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          ask<RunStatus | null>("RunStore.requestCancel", "request_cancel", {
-            owner: toText(ownerId),
-            run: knownId(runId),
-            at
-          }),
-          Option.fromNullishOr
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const args = { owner: toText(ownerId), run: knownId(runId), at }
+        const [found] = yield* database.query<CancelRow>(
+          "RunStore.requestCancel",
+          `select o_status as status, o_thread as thread_id from ${call(database, "request_cancel", args)} where o_status is not null`,
+          Object.values(args)
         )
-      )
+        if (found === undefined) return Option.none()
+        yield* echo(runId, found.thread_id, !isAtRest(found.status))
+        return Option.some(found.status)
+      })
   }
+}
+
+interface CancelRow {
+  readonly status: RunStatus
+  readonly thread_id: ThreadId
 }
 
 const appendArguments = (lease: Lease, events: ReadonlyArray<LogEvent>, ownerId: OwnerId) => ({
@@ -89,7 +99,9 @@ const settleArguments = (lease: Lease, settlement: Settlement, ownerId: OwnerId,
 
 type Reads = Pick<typeof RunStore.Service, "get" | "waitingOn" | "messages" | "read">
 
-const reads = ({ query, schema }: Database): Reads => {
+const reads = (database: Database): Reads => {
+  const { query, schema } = database
+
   const findRun = (operation: string, condition: string, id: string | null) =>
     Principal.use(({ ownerId }) =>
       Effect.map(
@@ -120,23 +132,17 @@ const reads = ({ query, schema }: Database): Reads => {
         )
       ),
 
-    read: (runId: RunId, after: number) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<BatchRow>("RunStore.read", pageOfLog(schema), [knownId(runId), toText(ownerId), after]),
+    read: (runId, after) =>
+      Principal.use(({ ownerId }) => {
+        const args = { owner: toText(ownerId), run: knownId(runId), after }
+        return Effect.map(
+          query<BatchRow>(
+            "RunStore.read",
+            `select first_sequence, last_sequence, events from ${call(database, "read_log", args)} order by last_sequence`,
+            Object.values(args)
+          ),
           (rows) => eventsOf(rows, after)
         )
-      )
+      })
   }
 }
-
-/** Rows until they hold about a thousand events. A log that waits with its queued run lies behind the run's `last_sequence`. */
-const pageOfLog = (schema: string): string => `
-  select first_sequence, last_sequence, events from (
-    select *, sum(last_sequence - first_sequence + 1) over (order by last_sequence) as upto from (
-      select l.first_sequence, l.last_sequence, l.events from ${schema}.runs r
-      join ${schema}.run_log l on l.run_id = r.id and l.last_sequence > $3 and l.first_sequence <= r.last_sequence
-      where r.id = $1 and r.owner = $2 order by l.last_sequence limit 1000
-    ) batches
-  ) summed
-  where upto - (last_sequence - first_sequence + 1) < 1000 order by last_sequence`

@@ -1,9 +1,10 @@
 /**
- * Hints that runs changed, from every process on the database: one connection that listens, shared by all who read the stream. While it
- * is lost the stream stays silent and the listener tries again, soon at first and then every five seconds; the kernel polls meanwhile.
+ * Hints that runs changed. A process hears of its own steps at once, without the database, and of everybody else's over one connection
+ * that listens. While that is lost the listener tries again, soon at first and then every five seconds; the kernel polls meanwhile.
  */
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { Notification } from "@effect/sql-pg/PgConnection"
-import type { RunSignal } from "@colloquy/core"
+import type { RunId, RunSignal, ThreadId } from "@colloquy/core"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"
@@ -13,23 +14,40 @@ import type { SqlError } from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import { fromJson } from "./StoredText.ts"
 
+export interface RunHints {
+  readonly signals: Stream.Stream<RunSignal>
+  /** Tells this process; inside the host's transaction, when that is committed. */
+  readonly echo: (runId: RunId, threadId: ThreadId, cancel: boolean) => Effect.Effect<void>
+}
+
 /** Opens a listener; its queue fails when the connection is lost. */
 export type Listen = Effect.Effect<Queue.Dequeue<Notification, SqlError>, SqlError, Scope.Scope>
 
-const longestPause = 5000
-
-/** Comes back when the first attempt to listen has succeeded or failed, so that nothing after it is missed for want of time. */
-export const listenForHints = (listen: Listen): Effect.Effect<Stream.Stream<RunSignal>, never, Scope.Scope> =>
+/** Without a way to listen, a process hears of itself only. */
+export const makeRunHints = (client: PgClient, listen: Listen | null): Effect.Effect<RunHints, never, Scope.Scope> =>
   Effect.gen(function* () {
     const hints = yield* PubSub.sliding<RunSignal>(4096)
+    if (listen !== null) yield* listenForHints(hints, listen)
+    return {
+      signals: Stream.fromPubSub(hints),
+      echo: (runId, threadId, cancel) =>
+        client.afterCommit(Effect.asVoid(PubSub.publish(hints, { runId, threadId, cancel })))
+    }
+  })
+
+const shortestPause = 100
+const longestPause = 5000
+
+/** Comes back when the first attempt has succeeded or failed, so that nothing after it is missed for want of time. */
+const listenForHints = (hints: PubSub.PubSub<RunSignal>, listen: Listen): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.gen(function* () {
     const tried = yield* Deferred.make<void>()
-    let pause = 100
-    const publish = ({ payload }: Notification) =>
-      Effect.flatMap(decodeHint(payload), (hint) => PubSub.publish(hints, hint))
+    let pause = shortestPause
+    const publish = (each: Notification) => Effect.flatMap(decodeHint(each), (hint) => PubSub.publish(hints, hint))
     const attempt = listen.pipe(
       Effect.tap(() =>
         Effect.sync(() => {
-          pause = 100
+          pause = shortestPause
         })
       ),
       Effect.onExit(() => Deferred.succeed(tried, undefined)),
@@ -46,9 +64,8 @@ export const listenForHints = (listen: Listen): Effect.Effect<Stream.Stream<RunS
     })
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(attempt, rest)))
     yield* Deferred.await(tried)
-    return Stream.fromPubSub(hints)
   })
 
 /** The schema's function `hint` writes a `RunSignal` as JSON. Whatever else somebody sends to the channel is passed over. */
-const decodeHint = (payload: string) =>
+const decodeHint = ({ payload }: Notification) =>
   Effect.try({ try: () => fromJson<RunSignal>(payload), catch: () => "not a hint" })

@@ -7,7 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { call, type Database, type Parameter } from "./Database.ts"
+import { type Arguments, call, type Database } from "./Database.ts"
 import { logArguments } from "./LogBatches.ts"
 import { messageArguments } from "./MessageRecord.ts"
 import {
@@ -19,20 +19,16 @@ import {
   unexpected,
   withHistory
 } from "./RunOutcomes.ts"
+import type { RunHints } from "./RunHints.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { toText } from "./StoredText.ts"
 
 type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "continue">
 
-export const runStarts = (database: Database): Starts => {
+export const runStarts = (database: Database, { echo }: RunHints): Starts => {
   const { query, schema } = database
 
-  const start = (
-    operation: string,
-    name: string,
-    args: { readonly [name: string]: Parameter },
-    historyTokens: number
-  ) => {
+  const start = (operation: string, name: string, args: Arguments, historyTokens: number) => {
     const budget = `$${Object.keys(args).length + 1}`
     const statement = withHistory(schema, call(database, name, args), "$1", budget)
     return query<StartedRow>(operation, statement, [...Object.values(args), budgetOf(historyTokens)])
@@ -45,6 +41,7 @@ export const runStarts = (database: Database): Starts => {
         const args = beginArguments(begin, ownerId, new Date(yield* Clock.currentTimeMillis))
         const rows = yield* start("RunStore.begin", "begin_run", args, begin.historyTokens)
         const row = rows[0]
+        if (row?.outcome !== "Busy") yield* echo(begin.run.id, begin.run.threadId, false)
         switch (row?.outcome) {
           case "Started":
             return decodeStarted(rows, row, ownerId)
@@ -90,6 +87,7 @@ export const runStarts = (database: Database): Starts => {
         const row = rows[0]
         switch (row?.outcome) {
           case "Started":
+            yield* echo(lease.runId, lease.threadId, false)
             return decodeStarted(rows, row, ownerId)
           case "Waiting":
             return { _tag: row.outcome, runId: row.outcome_run, expired: row.expired }
@@ -103,13 +101,13 @@ export const runStarts = (database: Database): Starts => {
     withdraw: (lease) =>
       Principal.use(({ ownerId }) => {
         const args = { owner: toText(ownerId), run: knownId(lease.runId), token: lease.token }
-        return Effect.map(
-          query<{ readonly withdrawn: boolean }>(
-            "RunStore.withdraw",
-            `select ${call(database, "withdraw_run", args)} as withdrawn`,
-            Object.values(args)
-          ),
-          ([row]) => row?.withdrawn === true
+        return query<{ readonly withdrawn: boolean }>(
+          "RunStore.withdraw",
+          `select ${call(database, "withdraw_run", args)} as withdrawn`,
+          Object.values(args)
+        ).pipe(
+          Effect.map(([row]) => row?.withdrawn === true),
+          Effect.tap((withdrawn) => (withdrawn ? echo(lease.runId, lease.threadId, false) : Effect.void))
         )
       }),
 
@@ -125,6 +123,7 @@ export const runStarts = (database: Database): Starts => {
         const row = rows[0]
         switch (row?.outcome) {
           case "Started":
+            yield* echo(next.runId, row.thread_id, false)
             return decodeStarted(rows, row, ownerId)
           case "NotOpen":
             return { _tag: row.outcome }

@@ -27,8 +27,8 @@ const unavailableReasons: ReadonlySet<string> = new Set([
   "SerializationError"
 ])
 
-/** SQLSTATE classes: 08 connection, 53 out of resources, 57 operator intervention (shutdown, cancel), 58 system. 25006: a standby. */
-const unavailableStates = /^(08|53|57|58)|^25006$/u
+/** SQLSTATE classes: 08 connection, 53 out of resources, 57 operator intervention (shutdown, cancel), 58 system (not its missing files). 25006: a standby. */
+const unavailableStates = /^(08|53|57|58000|58030|25006)/u
 
 /** A `TypeError` is a connection string that cannot be read: no second attempt will help. */
 const isUnavailable = ({ reason }: SqlError): boolean =>

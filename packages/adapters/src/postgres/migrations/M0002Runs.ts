@@ -4,7 +4,7 @@
  */
 import type { Migration } from "./Migration.ts"
 
-/** `token` is the fencing token of the newest lease; a run at rest has no `lease_until`. */
+/** `token` is the fencing token of the newest lease; a run at rest has no `lease_until`. `watched`: somebody has read the log while it grew. */
 const runs = `
 create table {schema}.runs (
   id uuid primary key,
@@ -36,7 +36,8 @@ create table {schema}.runs (
   started_at timestamptz,
   ended_at timestamptz,
   token bigint not null,
-  lease_until timestamptz
+  lease_until timestamptz,
+  watched boolean not null default false
 ) with (fillfactor = 70)`
 
 /** One row a batch. The events of a row are those from \`first_sequence\` to \`last_sequence\`: what lies outside came twice. */

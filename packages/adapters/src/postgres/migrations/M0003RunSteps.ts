@@ -1,7 +1,7 @@
 /**
  * The small steps that the operations on runs are made of. All of them are called with the thread's row locked, which is what makes one
  * order of everything that happens on a thread. Every statement inside a function sees what was committed before it, so a caller that
- * has waited for the lock sees what the one before him did.
+ * has waited for the lock sees what the one before him did. Functions are written in PL/pgSQL also where SQL would do: it keeps its plans.
  */
 import type { Migration } from "./Migration.ts"
 
@@ -11,10 +11,26 @@ create type {schema}.run_outcome as (
   outcome text, run_id uuid, token bigint, expired boolean, leg_start integer, fingerprint text
 )`
 
+/** To every process that listens. */
 const hint = `
-create function {schema}.hint(p_run uuid, p_thread uuid, p_cancel boolean) returns void language sql as $$
-  select pg_notify({channel}, json_build_object('runId', p_run, 'threadId', p_thread, 'cancel', p_cancel)::text)
-$$`
+create function {schema}.hint(p_run uuid, p_thread uuid, p_cancel boolean) returns void language plpgsql as $$
+begin
+  perform pg_notify({channel}, json_build_object('runId', p_run, 'threadId', p_thread, 'cancel', p_cancel)::text);
+end $$`
+
+/**
+ * Notifications are committed one after the other in the whole database, so a run tells of its steps only when somebody waits for them:
+ * who reads its log, who wants it cancelled, who is queued behind it.
+ */
+const tell = `
+create function {schema}.tell(p_run {schema}.runs) returns void language plpgsql as $$
+begin
+  if p_run.watched or p_run.cancel_requested or exists (
+    select from {schema}.runs where thread_id = p_run.thread_id and owner = p_run.owner and status = 'QUEUED'
+  ) then
+    perform {schema}.hint(p_run.id, p_run.thread_id, false);
+  end if;
+end $$`
 
 /** The lock of a thread, by one of its runs. */
 const lockThread = `
@@ -71,18 +87,27 @@ end $$`
 
 /** The run that a new one on the thread would have to wait for. */
 const runAhead = `
-create function {schema}.run_ahead(p_owner text, p_thread uuid) returns {schema}.runs language sql as $$
-  select * from {schema}.runs
+create function {schema}.run_ahead(p_owner text, p_thread uuid) returns {schema}.runs language plpgsql as $$
+declare
+  v_run {schema}.runs;
+begin
+  select * into v_run from {schema}.runs
     where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED')
-    order by status, ordinal limit 1
-$$`
+    order by status, ordinal limit 1;
+  return v_run;
+end $$`
 
-/** What a key stands for; nothing when it is new or older than a day. */
+/** What a key stands for; nothing when there is none, or it is new or older than a day. */
 const repeated = `
-create function {schema}.repeated(p_owner text, p_key text) returns {schema}.run_outcome language sql as $$
-  select 'Repeated', run_id, null::bigint, null::boolean, leg_start, fingerprint from {schema}.idempotency_keys
-    where owner = p_owner and key = p_key and created_at > clock_timestamp() - interval '24 hours'
-$$`
+create function {schema}.repeated(p_owner text, p_key text) returns {schema}.run_outcome language plpgsql as $$
+declare
+  v_outcome {schema}.run_outcome;
+begin
+  if p_key is null then return v_outcome; end if;
+  select 'Repeated', run_id, null, null, leg_start, fingerprint into v_outcome from {schema}.idempotency_keys
+    where owner = p_owner and key = p_key and created_at > clock_timestamp() - interval '24 hours';
+  return v_outcome;
+end $$`
 
 /** False when somebody else has just claimed the key, on whatever thread. Waits for a claim that is not committed yet. */
 const claimKey = `
@@ -102,5 +127,17 @@ end $$`
 export const M0003RunSteps: Migration = {
   name: "0003_run_steps",
   tables: [],
-  statements: [outcome, hint, lockThread, addMessage, placeMessage, addEvents, supersede, runAhead, repeated, claimKey]
+  statements: [
+    outcome,
+    hint,
+    tell,
+    lockThread,
+    addMessage,
+    placeMessage,
+    addEvents,
+    supersede,
+    runAhead,
+    repeated,
+    claimKey
+  ]
 }

@@ -54,7 +54,6 @@ begin
   if v_status = 'QUEUED' then insert into {schema}.messages select v_message.*;
   else perform {schema}.add_message(v_message);
   end if;
-  perform {schema}.hint(p_run, p_thread, false);
   v_outcome := row(
     case v_status when 'COMPLETED' then 'Saved' when 'QUEUED' then 'Queued' else 'Started' end, p_run, 1, null, null, null);
   return v_outcome;
@@ -88,7 +87,7 @@ begin
     last_sequence = coalesce((select max(last_sequence) from {schema}.run_log where run_id = p_run), 0)
     where id = p_run and owner = p_owner;
   perform {schema}.place_message(p_owner, v_run.user_message_id);
-  perform {schema}.hint(p_run, v_run.thread_id, false);
+  perform {schema}.tell(v_run);
   v_outcome := row('Started', p_run, p_token, null, null, null);
   return v_outcome;
 end $$`
@@ -137,7 +136,7 @@ begin
     lease_until = clock_timestamp() + p_lease * interval '1 millisecond',
     last_sequence = {schema}.add_events(p_run, v_run.last_sequence, p_firsts, p_lasts, p_events)
     where id = p_run and owner = p_owner;
-  perform {schema}.hint(p_run, v_run.thread_id, false);
+  perform {schema}.tell(v_run);
   v_outcome := row('Started', p_run, v_run.token + 1, null, null, null);
   return v_outcome;
 end $$`

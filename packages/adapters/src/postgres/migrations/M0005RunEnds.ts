@@ -1,4 +1,5 @@
-/** How runs go on and end: `append_events`, `settle_run`, `request_cancel`, `withdraw_run`, and the removal of what they belong to. */
+/** How runs go on and end: `append_events`, `settle_run`, `request_cancel`, `withdraw_run`, `read_log`, and the removal of what they
+ * belong to. */
 import type { Migration } from "./Migration.ts"
 
 const appendEvents = `
@@ -13,7 +14,7 @@ begin
   if not found then return false; end if;
   update {schema}.runs set last_sequence = {schema}.add_events(p_run, v_run.last_sequence, p_firsts, p_lasts, p_events)
     where id = p_run and owner = p_owner;
-  perform {schema}.hint(p_run, v_run.thread_id, false);
+  perform {schema}.tell(v_run);
   return true;
 end $$`
 
@@ -31,7 +32,8 @@ const addUsage = `
 create function {schema}.add_usage(
   p_owner text, p_run uuid, p_at timestamptz, p_model text, p_input bigint, p_output bigint, p_cached bigint, p_cache_write bigint,
   p_reasoning bigint, p_cost double precision, p_estimated boolean
-) returns void language sql as $$
+) returns void language plpgsql as $$
+begin
   insert into {schema}.usage_days as known values (
     p_owner, (p_at at time zone 'UTC')::date, p_model, get_byte(uuid_send(p_run), 15) % 16,
     p_input, p_output, p_cached, p_cache_write, p_reasoning, p_cost, p_estimated
@@ -42,8 +44,8 @@ create function {schema}.add_usage(
     cache_write_tokens = known.cache_write_tokens + p_cache_write,
     reasoning_tokens = known.reasoning_tokens + p_reasoning,
     cost_usd = coalesce(known.cost_usd + p_cost, known.cost_usd, p_cost),
-    estimated = known.estimated or p_estimated
-$$`
+    estimated = known.estimated or p_estimated;
+end $$`
 
 const settleRun = `
 create function {schema}.settle_run(
@@ -90,13 +92,15 @@ begin
     where id = p_run and owner = p_owner;
   perform {schema}.add_usage(
     p_owner, p_run, p_at, p_model, p_input, p_output, p_cached, p_cache_write, p_reasoning, p_cost, p_estimated);
-  perform {schema}.hint(p_run, v_run.thread_id, false);
+  perform {schema}.tell(v_run);
   return true;
 end $$`
 
 /** Answers the state found; null when there is no such run. */
+/** Answers the state found; nothing when there is no such run. */
 const requestCancel = `
-create function {schema}.request_cancel(p_owner text, p_run uuid, p_at timestamptz) returns text language plpgsql as $$
+create function {schema}.request_cancel(p_owner text, p_run uuid, p_at timestamptz, out o_status text, out o_thread uuid)
+language plpgsql as $$
 declare
   v_run {schema}.runs;
 begin
@@ -108,7 +112,8 @@ begin
     else perform {schema}.hint(p_run, v_run.thread_id, true);
     end if;
   end if;
-  return v_run.status;
+  o_status := v_run.status;
+  o_thread := v_run.thread_id;
 end $$`
 
 const withdrawRun = `
@@ -120,7 +125,7 @@ begin
   delete from {schema}.runs where id = p_run and owner = p_owner and token = p_token and status = 'QUEUED' returning * into v_run;
   if not found then return false; end if;
   delete from {schema}.messages where id = v_run.user_message_id and owner = p_owner and sequence is null;
-  perform {schema}.hint(p_run, v_run.thread_id, false);
+  perform {schema}.tell(v_run);
   return true;
 end $$`
 
@@ -144,6 +149,29 @@ begin
   return found;
 end $$`
 
+/**
+ * Rows of a run's log until they hold about a thousand events. A log that waits with its queued run lies behind \`last_sequence\`. Whoever
+ * reads an active run is noted first, and then sees all that was written before: from there on he is told.
+ */
+const readLog = `
+create function {schema}.read_log(p_owner text, p_run uuid, p_after integer) returns setof {schema}.run_log language plpgsql as $$
+declare
+  v_run {schema}.runs;
+begin
+  update {schema}.runs set watched = true
+    where id = p_run and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED') and not watched;
+  select * into v_run from {schema}.runs where id = p_run and owner = p_owner;
+  return query
+    select page.run_id, page.first_sequence, page.last_sequence, page.events from (
+      select batch.*, sum(batch.last_sequence - batch.first_sequence + 1) over (order by batch.last_sequence) as upto from (
+        select * from {schema}.run_log log
+          where log.run_id = v_run.id and log.last_sequence > p_after and log.first_sequence <= v_run.last_sequence
+          order by log.last_sequence limit 1000
+      ) batch
+    ) page
+    where page.upto - (page.last_sequence - page.first_sequence + 1) < 1000 order by page.last_sequence;
+end $$`
+
 export const M0005RunEnds: Migration = {
   name: "0005_run_ends",
   tables: [],
@@ -155,6 +183,7 @@ export const M0005RunEnds: Migration = {
     requestCancel,
     withdrawRun,
     removeThread,
-    removeAssistant
+    removeAssistant,
+    readLog
   ]
 }

@@ -1,0 +1,105 @@
+/** What the ports cost: round trips of a turn, and the plan of every statement on 100,000 messages. */
+import { AssistantStore, newId, OwnerId, Principal, RunStore, ThreadStore } from "@colloquy/core"
+import {
+  expectTag,
+  sampleAssistant,
+  sampleBegin,
+  sampleEvent,
+  sampleSettlement,
+  sampleThread
+} from "@colloquy/core/contracts"
+import { PgClient } from "@effect/sql-pg/PgClient"
+import { assert, layer } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { onPostgres } from "../../../../test/databases.ts"
+import { Postgres } from "../../src/postgres/index.ts"
+import { everyQuestion } from "./EveryQuestion.ts"
+import { fillDatabase } from "./FilledDatabase.ts"
+import { type Observed, observedClient, observing } from "./ObservedClient.ts"
+import { hostClient, onScratchSchema } from "./Scratch.ts"
+
+class SchemaName extends Context.Service<SchemaName, string>()("test/SchemaName") {}
+
+onPostgres((url) => {
+  const observed: Observed = { roundTrips: 0, plans: [] }
+  const stores = (explain: boolean) =>
+    onScratchSchema(url, (schema) =>
+      Layer.mergeAll(
+        Postgres.layerFromClient({ schema, notifications: false }),
+        Layer.succeed(SchemaName, schema)
+      ).pipe(Layer.provideMerge(observedClient(url, observed, explain)))
+    )
+
+  layer(stores(false), { excludeTestServices: true })("round trips", (it) => {
+    it.effect("a turn takes three: what it needs to know, its beginning, its end", () =>
+      Effect.gen(function* () {
+        const assistants = yield* AssistantStore
+        const runs = yield* RunStore
+        const assistant = yield* sampleAssistant()
+        yield* assistants.insert(assistant)
+        const thread = yield* sampleThread(assistant.id)
+        yield* (yield* ThreadStore).insert(thread)
+        const turn = Effect.gen(function* () {
+          yield* assistants.ofThread(thread.id)
+          const begin = yield* sampleBegin(thread.id, { idempotency: { key: yield* newId(OwnerId), fingerprint: "" } })
+          const { lease } = expectTag(yield* runs.begin(begin), "Started")
+          const leg = { runId: begin.run.id, threadId: thread.id, answerId: begin.run.answerId, leg: 0 }
+          const appended = observed.roundTrips
+          yield* runs.append(lease, [sampleEvent(2)])
+          assert.strictEqual(observed.roundTrips - appended, 1)
+          yield* runs.settle(lease, yield* sampleSettlement(leg))
+        })
+        const { roundTrips } = yield* observing(observed, turn)
+        assert.strictEqual(roundTrips, 4, "three, and one append")
+      }).pipe(Principal.provide("somebody"))
+    )
+
+    it.effect("a list of threads takes one", () =>
+      Effect.gen(function* () {
+        const threads = yield* ThreadStore
+        const { roundTrips } = yield* observing(observed, threads.list({ skip: 0, limit: 100 }))
+        assert.strictEqual(roundTrips, 1)
+      }).pipe(Principal.provide("somebody"))
+    )
+  })
+
+  layer(stores(true), { excludeTestServices: true, timeout: "2 minutes" })("plans on 100,000 messages", (it) => {
+    it.effect("a list of threads reads no messages", () =>
+      Effect.gen(function* () {
+        const threads = yield* ThreadStore
+        const { plans } = yield* observing(observed, threads.list({ skip: 0, limit: 100 }))
+        assert.strictEqual(plans.length, 1)
+        assert.notInclude(plans.join(), "messages")
+      }).pipe(Principal.provide("owner-50"))
+    )
+
+    it.effect("no statement of a port reads a table from end to end", () =>
+      Effect.gen(function* () {
+        const schema = yield* SchemaName
+        const filled = yield* Effect.provide(fillDatabase(schema), hostClient(url))
+        const unindexed = PgClient.use((client) =>
+          client.unsafe(`select 1 from ${schema}.messages where body = 'nothing'`)
+        )
+        const seen: Record<string, number> = {}
+        const scans: Array<string> = []
+        // More than five times each, because a server makes general plans of statements that come again.
+        for (let round = 0; round < 7; round++) {
+          for (const [name, ask] of Object.entries(everyQuestion(filled))) {
+            const { plans } = yield* observing(observed, ask)
+            seen[name] = (seen[name] ?? 0) + plans.length
+            scans.push(...plans.filter((plan) => plan.includes("Seq Scan")).map((plan) => `${name}: ${plan}`))
+          }
+        }
+        assert.deepStrictEqual(scans, [])
+        const control = yield* observing(observed, unindexed)
+        assert.match(control.plans.join(), /Seq Scan on messages/u, "the test can see what it looks for")
+        assert.deepStrictEqual(
+          Object.keys(seen).filter((name) => seen[name] === 0),
+          []
+        )
+      })
+    )
+  })
+})

@@ -1,0 +1,8 @@
+/** The contract of every storage port on PGlite, in memory. */
+import { storageSuite } from "@colloquy/core/contracts"
+import { onEmbedded } from "../../../../test/databases.ts"
+import { Pglite } from "../../src/pglite/index.ts"
+
+onEmbedded("PGlite", () => {
+  storageSuite("PGlite", Pglite.layer(), { testClock: false, signals: true })
+})

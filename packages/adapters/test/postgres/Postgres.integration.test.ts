@@ -1,0 +1,11 @@
+/** The contract of every storage port on a PostgreSQL server. */
+import { storageSuite } from "@colloquy/core/contracts"
+import * as Redacted from "effect/Redacted"
+import { onPostgres } from "../../../../test/databases.ts"
+import { Postgres } from "../../src/postgres/index.ts"
+import { onScratchSchema } from "./Scratch.ts"
+
+onPostgres((url) => {
+  const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
+  storageSuite("Postgres", stores, { testClock: false, signals: true })
+})

@@ -1,0 +1,48 @@
+/** A child process with stores of its own, for tests about several processes. It does what it is asked, one line after the other. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"
+import { createInterface } from "node:readline"
+import { fileURLToPath } from "node:url"
+
+export type WorkerDatabase =
+  | { readonly database: "postgres"; readonly url: string; readonly schema: string }
+  | { readonly database: "pglite"; readonly dataDir: string }
+
+export interface Worker {
+  /** Sends a line and gives the next line of the answer. */
+  readonly ask: (order: string, argument?: unknown) => Effect.Effect<unknown>
+  readonly signal: (signal: "SIGKILL" | "SIGSTOP" | "SIGCONT") => void
+  /** Completes when the process has ended. */
+  readonly ended: Effect.Effect<void>
+}
+
+const script = fileURLToPath(new URL("WorkerProcess.ts", import.meta.url))
+
+export const startWorker = (database: WorkerDatabase): Effect.Effect<Worker, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const child = spawn(process.execPath, ["--conditions=source", script, JSON.stringify(database)])
+      child.stderr.pipe(process.stderr)
+      return { child, worker: workerOf(child) }
+    }),
+    ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
+  ).pipe(Effect.map(({ worker }) => worker))
+
+const workerOf = (child: ChildProcessWithoutNullStreams): Worker => {
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
+  return {
+    ask: (order, argument = null) =>
+      Effect.promise(async () => {
+        child.stdin.write(`${JSON.stringify([order, argument])}\n`)
+        const line = await lines.next()
+        if (line.done === true) throw new Error(`The worker ended before it answered "${order}".`)
+        return JSON.parse(line.value)
+      }),
+    signal: (signal) => {
+      child.kill(signal)
+    },
+    ended: Effect.promise(() => ended)
+  }
+}

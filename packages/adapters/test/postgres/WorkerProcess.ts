@@ -1,0 +1,91 @@
+/** What a `Worker` runs: reads orders from its input, a JSON list `[order, argument]` a line, and writes an answer a line. */
+import { Principal, RunStore, type Lease, type RunSignal, type ThreadId } from "@colloquy/core"
+import { expectTag, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/core/contracts"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import { createInterface } from "node:readline"
+import { Pglite } from "../../src/pglite/index.ts"
+import { Postgres } from "../../src/postgres/index.ts"
+import type { WorkerDatabase } from "./Worker.ts"
+
+const database: WorkerDatabase = JSON.parse(process.argv[2] ?? "")
+const stores =
+  database.database === "pglite"
+    ? Pglite.layer(database)
+    : Postgres.layer({ url: Redacted.make(database.url), schema: database.schema })
+const runtime = ManagedRuntime.make(stores)
+
+interface Order {
+  readonly owner: string
+  readonly threadId: ThreadId
+  readonly times: number
+  readonly lease: Lease
+}
+
+const orders: { readonly [order: string]: (argument: Order) => Effect.Effect<unknown, unknown, RunStore> } = {
+  open: () => Effect.succeed("open"),
+
+  /** Starts a run whose lease has expired when it is given. */
+  begin: ({ owner, threadId }) =>
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const begin = yield* sampleBegin(threadId, { lease: Duration.zero })
+      return { ...expectTag(yield* runs.begin(begin), "Started").lease, answerId: begin.run.answerId }
+    }).pipe(Principal.provide(owner)),
+
+  append: ({ lease }) =>
+    RunStore.use((runs) => runs.append(lease, [sampleEvent(2)])).pipe(Principal.provide(lease.ownerId)),
+
+  settle: ({ lease }) =>
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const settlement = yield* sampleSettlement({
+        ...lease,
+        answerId: (yield* sampleBegin(lease.threadId)).run.answerId,
+        leg: 0
+      })
+      return yield* runs.settle(lease, settlement)
+    }).pipe(Principal.provide(lease.ownerId)),
+
+  /** Tries so many turns on a thread; answers how many there were: the others found it busy. */
+  race: ({ owner, threadId, times }) =>
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const turn = Effect.gen(function* () {
+        const begin = yield* sampleBegin(threadId, { mode: "reject" })
+        const begun = yield* runs.begin(begin)
+        if (begun._tag !== "Started") return 0
+        const leg = { runId: begin.run.id, threadId, answerId: begin.run.answerId, leg: 0 }
+        return Number(yield* runs.settle(begun.lease, yield* sampleSettlement(leg)))
+      })
+      const done = yield* Effect.forEach(Array.from({ length: times }), () => turn)
+      return done.reduce((sum, each) => sum + each, 0)
+    }).pipe(Principal.provide(owner)),
+
+  /** From now on; `heard` waits until somebody wishes to cancel a run of the thread. */
+  listen: ({ threadId }) =>
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const isWish = (signal: RunSignal) => signal.cancel && signal.threadId === threadId
+      ear = yield* Effect.forkDetach(Stream.runHead(Stream.filter(runs.signals, isWish)), { startImmediately: true })
+      return "listening"
+    }),
+
+  heard: () => (ear === undefined ? Effect.die("Nobody listens.") : Effect.as(Fiber.join(ear), "cancelled"))
+}
+
+let ear: Fiber.Fiber<unknown> | undefined
+
+const say = (answer: unknown): void => {
+  process.stdout.write(`${JSON.stringify(answer)}\n`)
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const [order, argument]: [string, Order] = JSON.parse(line)
+  const effect = orders[order] ?? (() => Effect.die(`There is no order ${order}.`))
+  await runtime.runPromise(effect(argument)).then(say, (error: unknown) => say(String(error)))
+}
