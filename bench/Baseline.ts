@@ -8,7 +8,10 @@ import pg from "pg"
 import { serve } from "./Child.ts"
 
 const upstream = process.env["BENCH_UPSTREAM"] ?? ""
-const pool = new pg.Pool({ connectionString: process.env["DATABASE_URL"], max: Number(process.env["BENCH_POOL"] ?? 10) })
+const pool = new pg.Pool({
+  connectionString: process.env["DATABASE_URL"],
+  max: Number(process.env["BENCH_POOL"] ?? 10)
+})
 
 await pool.query(`
   drop schema if exists baseline cascade;
@@ -71,7 +74,11 @@ const turn = async (threadId: string, request: IncomingMessage, response: Server
   const runId = randomUUID()
   const answerId = randomUUID()
   const written = await pool.query({ ...write, values: [threadId, owner, randomUUID(), runId, content, history] })
-  const messages = [{ role: "system", content: loaded.rows[0].system_prompt }, ...written.rows, { role: "user", content }]
+  const messages = [
+    { role: "system", content: loaded.rows[0].system_prompt },
+    ...written.rows,
+    { role: "user", content }
+  ]
   if (stream) response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" })
 
   let sequence = 0
@@ -112,7 +119,10 @@ const turn = async (threadId: string, request: IncomingMessage, response: Server
   await pending
   const whole = events.map((event) => event.content).join("")
   const tail = JSON.stringify(events.slice(stored))
-  await pool.query({ ...settle, values: [threadId, answerId, runId, whole, stored + 1, tail, JSON.stringify({ output_tokens: 20 })] })
+  await pool.query({
+    ...settle,
+    values: [threadId, answerId, runId, whole, stored + 1, tail, JSON.stringify({ output_tokens: 20 })]
+  })
   const reply = { thread_id: threadId, run_id: runId, message_id: answerId, status: "COMPLETED", content: whole }
   if (stream) response.end(`id: ${runId}:${sequence + 1}\ndata: ${JSON.stringify({ type: "run_ended", ...reply })}\n\n`)
   else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(reply))
@@ -123,7 +133,11 @@ const seed = async (request: IncomingMessage, response: ServerResponse): Promise
   const { messages, model } = JSON.parse(await readBody(request))
   const assistantId = randomUUID()
   const threadId = randomUUID()
-  await pool.query(`insert into baseline.assistants values ($1, $2, 'You are helpful.', $3)`, [assistantId, owner, model])
+  await pool.query(`insert into baseline.assistants values ($1, $2, 'You are helpful.', $3)`, [
+    assistantId,
+    owner,
+    model
+  ])
   await pool.query(`insert into baseline.threads values ($1, $2, $3, $4)`, [threadId, owner, assistantId, messages])
   await pool.query(
     `insert into baseline.messages (thread_id, sequence, id, run_id, role, content)
@@ -143,7 +157,9 @@ const server = createServer((request, response) => {
         ? turn(threadId, request, response)
         : pool
             .query({ ...list, values: [threadId] })
-            .then(({ rows }) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(rows)))
+            .then(({ rows }) =>
+              response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(rows))
+            )
   work.catch((error: unknown) => {
     console.error(error)
     response.destroy()

@@ -1,0 +1,126 @@
+import {
+  type EmbeddingDriver,
+  EmbeddingModel,
+  type EmbeddingRequest,
+  ModelError,
+  noUsage,
+  Principal,
+  ProviderKeys,
+  Providers
+} from "@colloquy/core"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as TestClock from "effect/testing/TestClock"
+
+/** A driver that remembers its requests; a text's vector is its length, `dimensions` times. */
+const recording = (
+  answer: (request: EmbeddingRequest, attempt: number) => ReturnType<EmbeddingDriver["embed"]>,
+  limits = { maxTexts: 3, maxCharacters: 10 }
+) => {
+  const requests: Array<EmbeddingRequest> = []
+  const driver: EmbeddingDriver = {
+    ...limits,
+    embed: (request) => Effect.suspend(() => answer(request, requests.push(request)))
+  }
+  return { driver, requests }
+}
+
+const lengths = (request: EmbeddingRequest): ReturnType<EmbeddingDriver["embed"]> =>
+  Effect.succeed({
+    vectors: request.texts.map((text) => new Float32Array(request.dimensions ?? 2).fill(text.length)),
+    usage: { ...noUsage, inputTokens: request.texts.length }
+  })
+
+const embedding = (driver: EmbeddingDriver) =>
+  EmbeddingModel.layer.pipe(
+    Layer.provide(
+      Providers.layer({ providers: [{ id: "p", embedding: driver }], defaults: { provider: "p", model: "m" } })
+    )
+  )
+
+const target = { provider: "p", model: "m", dimensions: 2 }
+
+describe("the embedding model", () => {
+  it.effect("splits texts to the driver's limits and keeps their order", () => {
+    const { driver, requests } = recording(lengths)
+    return Effect.gen(function* () {
+      const model = yield* EmbeddingModel
+      const texts = ["a", "bb", "ccc", "dddd", "eeeee", "ffffffffffffffff", "g"]
+      const { usage, vectors } = yield* model.embed(target, texts, "document")
+      assert.deepStrictEqual(
+        vectors.map((vector) => vector[0]),
+        texts.map((text) => text.length)
+      )
+      assert.deepStrictEqual(
+        requests.map((request) => request.texts),
+        [["a", "bb", "ccc"], ["dddd", "eeeee"], ["ffffffffffffffff"], ["g"]]
+      )
+      assert.strictEqual(usage.inputTokens, 7)
+    }).pipe(Principal.provide("ada"), Effect.provide(embedding(driver)))
+  })
+
+  it.effect("asks nobody for nothing", () => {
+    const { driver, requests } = recording(lengths)
+    return Effect.gen(function* () {
+      const { vectors } = yield* (yield* EmbeddingModel).embed(target, [], "query")
+      assert.deepStrictEqual([vectors.length, requests.length], [0, 0])
+    }).pipe(Principal.provide("ada"), Effect.provide(embedding(driver)))
+  })
+
+  it.effect("tries a passing failure again after the pause that the provider asks for, and a lasting one not", () => {
+    const failing = (reason: "rate_limited" | "auth") =>
+      recording((request, attempt) =>
+        attempt === 1
+          ? Effect.fail(new ModelError({ reason, provider: "p", model: "m", retryAfterMillis: 5000 }))
+          : lengths(request)
+      )
+    const passing = failing("rate_limited")
+    const lasting = failing("auth")
+    const embed = EmbeddingModel.use((model) => model.embed(target, ["a"], "query")).pipe(Principal.provide("ada"))
+    return Effect.gen(function* () {
+      const patient = yield* Effect.forkChild(embed.pipe(Effect.provide(embedding(passing.driver))))
+      yield* TestClock.adjust("4 seconds")
+      assert.strictEqual(passing.requests.length, 1)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(patient)).vectors.length, 1)
+      const error = yield* Effect.flip(embed.pipe(Effect.provide(embedding(lasting.driver))))
+      assert.strictEqual(error._tag === "ModelError" && error.reason, "auth")
+      assert.strictEqual(lasting.requests.length, 1)
+    })
+  })
+
+  it.effect("refuses vectors of a wrong number, length or value", () => {
+    const answering = (...vectors: ReadonlyArray<ReadonlyArray<number>>) =>
+      recording(() => Effect.succeed({ vectors: vectors.map((vector) => Float32Array.from(vector)), usage: noUsage }))
+        .driver
+    const problemOf = (driver: EmbeddingDriver) =>
+      EmbeddingModel.use((model) => Effect.flip(model.embed(target, ["a", "b"], "document"))).pipe(
+        Effect.map((error) => (error._tag === "EmbeddingFailed" ? error.problem : error._tag)),
+        Principal.provide("ada"),
+        Effect.provide(embedding(driver))
+      )
+    return Effect.gen(function* () {
+      assert.strictEqual(yield* problemOf(answering([1, 2])), "wrong_number_of_vectors")
+      assert.strictEqual(yield* problemOf(answering([1, 2], [1, 2, 3])), "wrong_dimensions")
+      assert.strictEqual(yield* problemOf(answering([1, 2], [Number.NaN, 1])), "not_a_number")
+    })
+  })
+
+  it.effect("uses the customer's own key, and says when there is no such provider", () => {
+    const { driver, requests } = recording(lengths)
+    const keys = { find: () => Effect.succeed(Redacted.make("own")) }
+    return Effect.gen(function* () {
+      const model = yield* EmbeddingModel
+      yield* model.embed(target, ["a"], "query")
+      assert.strictEqual(requests[0]?.apiKey && Redacted.value(requests[0].apiKey), "own")
+      const error = yield* Effect.flip(model.embed({ ...target, provider: "nobody" }, ["a"], "query"))
+      assert.strictEqual(error._tag === "EmbeddingFailed" && error.problem, "no_such_provider")
+    }).pipe(
+      Principal.provide("ada"),
+      Effect.provide(embedding(driver).pipe(Layer.provide(Layer.succeed(ProviderKeys, keys))))
+    )
+  })
+})
