@@ -2,7 +2,7 @@
 // Plain JavaScript without dependencies, because it runs before anything is installed, on any Node from 18 on.
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { delimiter, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -31,31 +31,54 @@ const nodeIsInstalled = () => {
   return existsSync(manifest) && readJson(manifest).version === locked[nodeEntry].version
 }
 
-const packagesAreInstalled = () => {
-  const hidden = at("node_modules", ".package-lock.json")
-  if (!existsSync(hidden)) return false
-  const installed = readJson(hidden).packages
-  return Object.entries(locked).every(([path, entry]) => {
-    if (!path.startsWith("node_modules/")) return true
-    if (entry.link) return existsSync(at(path))
-    const found = installed[path]
-    return found === undefined ? entry.optional === true || entry.devOptional === true : found.version === entry.version
-  })
+const libc = () => {
+  if (process.platform !== "linux") return undefined
+  process.report.excludeNetwork = true
+  return process.report.getReport().header.glibcVersionRuntime === undefined ? "musl" : "glibc"
 }
 
+/** Optional packages with native code are for certain platforms; npm leaves them out on the others. What only those need may miss too. */
+const isForHere = ({ optional, os, cpu, libc: libraries }) => {
+  if (optional !== true) return true
+  if (os === undefined && cpu === undefined) return false
+  const fits = (list, value) => list === undefined || list.includes(value)
+  return fits(os, process.platform) && fits(cpu, process.arch) && (libraries === undefined || fits(libraries, libc()))
+}
+
+/** The packages of the lock file that are not installed, or in another version. */
+const missingPackages = () => {
+  const hidden = at("node_modules", ".package-lock.json")
+  const installed = existsSync(hidden) ? readJson(hidden).packages : {}
+  const isThere = ([path, entry]) =>
+    entry.link ? existsSync(at(path)) : installed[path] ? installed[path].version === entry.version : !isForHere(entry)
+  return Object.entries(locked)
+    .filter(([path]) => path.startsWith("node_modules/"))
+    .filter((entry) => !isThere(entry))
+    .map(([path]) => path)
+}
+
+const bin = at("node_modules", ".bin")
+
 const run = (command, parameters, cwd) => {
-  const result = spawnSync(command, parameters, { cwd, encoding: "utf8", shell: process.platform === "win32" })
+  const result = spawnSync(command, parameters, {
+    cwd,
+    env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` },
+    encoding: "utf8",
+    shell: process.platform === "win32"
+  })
   return {
     ok: result.status === 0,
     text: [result.error?.message, result.stdout, result.stderr].filter(Boolean).join("\n")
   }
 }
 
+/** The npm that was called, on the locked Node as soon as that is installed. */
 const npm = (...parameters) => {
   const script = process.env.npm_execpath
+  const options = [...parameters, "--loglevel=error", "--no-audit", "--no-fund"]
   return script !== undefined && /\.c?js$/.test(script)
-    ? run(process.execPath, [script, ...parameters], root)
-    : run("npm", parameters, root)
+    ? run("node", [script, ...options], root)
+    : run("npm", options, root)
 }
 
 const advice = (text) =>
@@ -69,28 +92,39 @@ const onlyOtherPlatformsMiss = (text) => {
   return complaints.length > 0 && complaints.every((line) => /^Missing: \S+@ from lock file/.test(line))
 }
 
+const orStop = ({ ok, text }) => {
+  if (ok) return
+  console.error(text.trim())
+  stop(advice(text))
+}
+
 const install = () => {
   console.log("Installing the packages of package-lock.json (once, about a minute)…")
-  const quiet = ["--loglevel=error", "--no-audit", "--no-fund"]
-  const strict = npm("ci", ...quiet)
-  const result = !strict.ok && onlyOtherPlatformsMiss(strict.text) ? npm("install", "--no-save", ...quiet) : strict
-  if (result.ok) return
-  console.error(result.text.trim())
-  stop(advice(result.text))
+  const strict = npm("ci")
+  orStop(!strict.ok && onlyOtherPlatformsMiss(strict.text) ? npm("install", "--no-save") : strict)
 }
 
 /** npm may be set to run no install scripts; the one of the package `node` fetches its binary. */
 const fetchNode = () => {
-  const { text } = run(process.execPath, ["installArchSpecificPackage"], at(nodeEntry))
+  const { text } = run("node", ["installArchSpecificPackage"], at(nodeEntry))
   npm("rebuild", "node", "--ignore-scripts") // links the command, which npm left out while its binary was missing
-  if (nodeIsInstalled()) return
-  if (atLeast(process.version, engines.node)) return
+  if (nodeIsInstalled() || atLeast(process.version, engines.node)) return
   console.error(text.trim())
   stop(
     `Node ${locked[nodeEntry].version} could not be installed for ${process.platform}-${process.arch}. Install a Node that is ${engines.node} yourself and try again.`
   )
 }
 
+/** On an older Node npm leaves out the optional packages that do not run there; on the locked one it adds them. */
+const addWhatWasLeftOut = () => {
+  orStop(npm("install", "--no-save"))
+  const missing = missingPackages()
+  if (missing.length > 0)
+    stop(`npm left out ${missing.join(", ")}. Remove node_modules and try again with a newer npm.`)
+}
+
 if (!atLeast(process.version, "18.0.0")) stop(`this is Node ${process.version}; use Node 18 or newer to start.`)
-if (!packagesAreInstalled()) install()
+const mustInstall = missingPackages().length > 0
+if (mustInstall) install()
 if (!nodeIsInstalled() && !atLeast(process.version, engines.node)) fetchNode()
+if (mustInstall && missingPackages().length > 0) addWhatWasLeftOut()
