@@ -5,6 +5,7 @@
  */
 import type { ModelInfo, ModelType, Provider } from "@colloquy/core"
 import type * as Redacted from "effect/Redacted"
+import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import { type ChatDialect, plainDialect } from "../protocols/OpenAiDialect.ts"
@@ -31,8 +32,8 @@ export interface OpenAiSettings extends TransportSettings {
   readonly kinds?: ReadonlyArray<readonly [pattern: RegExp, kind: ModelType | null]>
   /** What one request for embeddings may hold. */
   readonly limits?: Partial<EmbeddingLimits>
-  /** What is known of whole families of models, by the first pattern that fits; `models` beats it. */
-  readonly families?: ReadonlyArray<readonly [pattern: RegExp, known: Partial<ModelInfo>]>
+  /** Default: `modelFamilies`. The table of `models` beats it. */
+  readonly families?: ModelFamilies
 }
 
 export const provider = (settings: OpenAiSettings = {}): Provider => {
@@ -85,9 +86,6 @@ const kindOf = (name: string, kinds: NonNullable<OpenAiSettings["kinds"]>): Mode
   return found === undefined ? "llm" : found[1]
 }
 
-const familyOf = (name: string, families: NonNullable<OpenAiSettings["families"]>) =>
-  families.find(([pattern]) => pattern.test(name))?.[1]
-
 /** The vendor's list mixes all kinds and marks none. */
 export const modelKinds: NonNullable<OpenAiSettings["kinds"]> = [
   [/embedding/, "embedding"],
@@ -100,7 +98,7 @@ export const modelKinds: NonNullable<OpenAiSettings["kinds"]> = [
 ]
 
 /** Models that refuse a request in which reasoning is spoken of, and how long vectors are. */
-export const modelFamilies: NonNullable<OpenAiSettings["families"]> = [
+export const modelFamilies: ModelFamilies = [
   [/^text-embedding-3-large/, { embeddingDimensions: 3072 }],
   [/^text-embedding/, { embeddingDimensions: 1536 }],
   [/^(gpt-3|gpt-4|chatgpt-4)|-chat-latest$|-search-(preview|api)/, { supportsThinking: false }]
