@@ -1,0 +1,513 @@
+/**
+ * Anthropic Messages, streamed. `providers.md` 2 holds the wire facts; `providers/Anthropic` uses it.
+ *
+ * An answer is a list of blocks. Whatever in it only the vendor can read (signed or redacted thinking, blocks of its own tools, citations)
+ * is kept as `providerData` and goes back in its place, unchanged, as long as the same model is asked. Calls stand there by their id only:
+ * what was called is told by the message itself.
+ */
+import type {
+  ChatDriver,
+  ChatEvent,
+  ChatMessage,
+  ChatRequest,
+  ContentPart,
+  FinishReason,
+  Thinking,
+  ToolCall,
+  Usage
+} from "@colloquy/core"
+import type * as Redacted from "effect/Redacted"
+import type * as Schema from "effect/Schema"
+import { errorDialect, faultOf } from "./AnthropicErrors.ts"
+import type { Fault } from "./Fault.ts"
+import {
+  type AnswerMessage,
+  areArguments,
+  argumentsOf,
+  effortWord,
+  type FilePart,
+  hasWords,
+  joinTurns,
+  noteOfBeginning,
+  noteOfMissing,
+  noteOfSilence,
+  plainTextOf,
+  replayOf,
+  systemWithJson,
+  type WireTurn
+} from "./Lowering.ts"
+import { bearer, type Call, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
+import {
+  base64,
+  count,
+  isRecord,
+  json,
+  jsonRecord,
+  list,
+  lookUp,
+  record,
+  string,
+  text,
+  type WireRecord
+} from "./Wire.ts"
+
+// ------ settings
+
+export interface AnthropicMessagesSettings extends TransportSettings, MessagesDialect {
+  /** Up to and with the version: `/messages` is added to it. */
+  readonly baseUrl: string
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly headers: HeaderProfile
+}
+
+/** How a request says who asks, and in which version of the wire it is written. */
+export interface HeaderProfile {
+  readonly version: string
+  readonly key: "x-api-key" | "bearer"
+  readonly betas?: ReadonlyArray<string>
+  readonly more?: { readonly [name: string]: string }
+}
+
+export interface MessagesDialect {
+  /** The wire must have a limit: this one, where neither the request nor the catalogue tells one. */
+  readonly maxTokens: number
+  /** Parameters for thinking of a model whose `thinkingControls` are not known: `budget` for the older ones. */
+  readonly thinkingStyle: "adaptive" | "budget"
+  /** How long the vendor keeps the beginning of a conversation (tools, system prompt, history) at a lower price; null: not at all. */
+  readonly promptCache: "5m" | "1h" | null
+}
+
+export const headersOf = (profile: HeaderProfile): Call["headers"] => ({
+  ...profile.more,
+  "anthropic-version": profile.version,
+  ...(profile.betas === undefined ? {} : { "anthropic-beta": profile.betas.join(",") })
+})
+
+export const secretsOf = (profile: HeaderProfile, key: Redacted.Redacted<string> | undefined): Call["secrets"] =>
+  profile.key === "bearer" || key === undefined ? bearer(key) : { "x-api-key": key }
+
+// ------ request
+
+type WireSource =
+  | { readonly type: "base64"; readonly media_type: string; readonly data: string }
+  | { readonly type: "url"; readonly url: string }
+  | { readonly type: "text"; readonly media_type: "text/plain"; readonly data: string }
+
+type WireBlock =
+  | { readonly type: "text"; readonly text: string; readonly cache_control?: WireRecord }
+  | { readonly type: "image"; readonly source: WireSource }
+  | { readonly type: "document"; readonly source: WireSource; readonly title?: string }
+  | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: WireRecord }
+  | { readonly type: "tool_result"; readonly tool_use_id: string; readonly content: string }
+  /** A block of the vendor's own, as it came. */
+  | WireRecord
+
+/** The body of the request. Its order is fixed, and nothing in it depends on time: equal requests have equal bytes. */
+export interface WireRequest extends WireRecord {
+  readonly model: string
+  readonly max_tokens: number
+  readonly messages: ReadonlyArray<{ readonly role: "user" | "assistant"; readonly content: ReadonlyArray<WireBlock> }>
+}
+
+// ------ lowering
+
+export const lower = (request: ChatRequest, dialect: MessagesDialect): WireRequest => {
+  const maxTokens = request.maxOutputTokens ?? request.info.maxOutputTokens ?? dialect.maxTokens
+  const system = systemWithJson(request)
+  // The mark on the system prompt holds the tools too, which stand before it; the one of the whole request holds the history.
+  const mark = cacheMark(dialect)
+  return {
+    model: request.model,
+    max_tokens: maxTokens,
+    ...lowerTools(request, system === null ? mark : {}),
+    ...(system === null ? {} : { system: [{ type: "text", text: system, ...mark }] }),
+    messages: lowerMessages(request),
+    stream: true,
+    ...mark,
+    ...lowerThinking(request, dialect, maxTokens)
+  }
+}
+
+const cacheMark = ({ promptCache }: MessagesDialect): WireRecord =>
+  promptCache === null
+    ? {}
+    : { cache_control: { type: "ephemeral", ...(promptCache === "5m" ? {} : { ttl: promptCache }) } }
+
+const lowerTools = (request: ChatRequest, markOfLast: WireRecord): WireRecord =>
+  request.tools.length === 0
+    ? {}
+    : {
+        tools: request.tools.map((tool, index) => ({
+          name: tool.name,
+          ...(tool.description === null ? {} : { description: tool.description }),
+          input_schema: { type: "object", ...tool.parameters },
+          ...(tool.strict === undefined ? {} : { strict: tool.strict }),
+          ...(index === request.tools.length - 1 ? markOfLast : {})
+        })),
+        ...(request.toolChoice === "none" ? { tool_choice: { type: "none" } } : {})
+      }
+
+/** Body fields for `thinking`. The vendor's default is not to think, and nothing is sent for it. */
+const lowerThinking = (request: ChatRequest, dialect: MessagesDialect, maxTokens: number): WireRecord => {
+  const { thinking, info } = request
+  if (thinking === null || info.supportsThinking === false) return {}
+  const isBudget = (info.thinkingControls?.style ?? dialect.thinkingStyle) === "budget"
+  // A model that must think refuses to be told not to.
+  const canStop = isBudget || info.thinkingControls?.efforts.includes("none") === true
+  if (thinking.budgetTokens === 0) return canStop ? { thinking: { type: "disabled" } } : {}
+  return isBudget ? lowerBudget(thinking, request, maxTokens) : lowerEffort(thinking, request)
+}
+
+const lowerEffort = (thinking: Thinking, request: ChatRequest): WireRecord => {
+  const effort = effortWord(request)
+  return {
+    thinking: { type: "adaptive", display: thinking.excludeReasoning === true ? "omitted" : "summarized" },
+    ...(effort === undefined ? {} : { output_config: { effort } })
+  }
+}
+
+const lowerBudget = (thinking: Thinking, request: ChatRequest, maxTokens: number): WireRecord => {
+  const asked =
+    request.info.thinkingControls?.budget === false ? undefined : (thinking.budgetTokens ?? thinking.maxTokens)
+  const share = Math.floor(maxTokens * budgetShares[thinking.effort ?? "medium"])
+  const budget = Math.max(leastBudget, Math.min(asked ?? share, Math.floor(maxTokens * budgetShares.max)))
+  if (budget >= maxTokens || isLoopWithoutThinking(request)) return {}
+  const display = thinking.excludeReasoning === true ? { display: "omitted" } : {}
+  return { thinking: { type: "enabled", budget_tokens: budget, ...display } }
+}
+
+const leastBudget = 1024
+
+/** Parts of the limit, which is one for thinking and answer together. */
+const budgetShares = { low: 0.25, medium: 0.5, high: 0.8, max: 0.95 }
+
+/** A tool loop that began without thinking must end without it: the vendor wants the thinking before the first call. */
+const isLoopWithoutThinking = (request: ChatRequest): boolean => {
+  const question = request.messages.findLastIndex((message) => message.role === "user")
+  const answer = request.messages.slice(question + 1).find((message) => message.role === "assistant")
+  return answer !== undefined && !replayedBlocks(answer, request).some(isThinking)
+}
+
+type Turn = WireTurn<"user" | "assistant", WireBlock>
+
+/** All results of one answer come in one turn, before what the user says next. */
+const lowerMessages = (request: ChatRequest): WireRequest["messages"] => {
+  const turns = joinTurns(request.messages.map((message) => lowerMessage(message, request)))
+  const opening: ReadonlyArray<Turn> =
+    turns[0]?.role === "user" ? [] : [{ role: "user", parts: [textBlock(noteOfBeginning)] }]
+  return [...opening, ...turns].map(({ role, parts }) => ({ role, content: parts }))
+}
+
+const lowerMessage = (message: ChatMessage, request: ChatRequest): Turn => {
+  switch (message.role) {
+    case "user": {
+      const parts = message.content.flatMap((part) => lowerPart(part, request))
+      return { role: "user", parts: parts.length === 0 ? [textBlock(noteOfSilence)] : parts }
+    }
+    case "assistant":
+      return { role: "assistant", parts: lowerAnswer(message, request) }
+    case "tool": {
+      const result = { type: "tool_result", tool_use_id: wireId(message.toolCallId), content: message.output }
+      return { role: "user", parts: [result] }
+    }
+  }
+}
+
+const textBlock = (written: string): WireBlock => ({ type: "text", text: written })
+
+/** Ids of other vendors may have characters that this one refuses. */
+const wireId = (id: string): string => id.replace(/[^\w-]/g, (character) => `_${character.charCodeAt(0).toString(16)}`)
+
+const lowerPart = (part: ContentPart, request: ChatRequest): ReadonlyArray<WireBlock> => {
+  if (part.type === "text") return hasWords(part.text) ? [part] : []
+  return [lowerFile(part, request) ?? textBlock(noteOfMissing(part))]
+}
+
+/** Undefined when the model or the wire does not take it. A capability that is not known is tried. */
+const lowerFile = (part: FilePart, { info }: ChatRequest): WireBlock | undefined => {
+  if (part.type === "image") {
+    const isTaken = info.supportsVision !== false && imageTypes.includes(part.mediaType)
+    return isTaken ? { type: "image", source: sourceOf(part) } : undefined
+  }
+  if (part.type !== "file") return undefined
+  const title = part.filename === null ? {} : { title: part.filename }
+  const plain = plainTextOf(part)
+  if (plain !== undefined && hasWords(plain)) {
+    return { type: "document", source: { type: "text", media_type: "text/plain", data: plain }, ...title }
+  }
+  if (part.mediaType !== "application/pdf" || info.supportsPdfInput === false) return undefined
+  return { type: "document", source: sourceOf(part), ...title }
+}
+
+const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"]
+
+const sourceOf = ({ mediaType, source }: FilePart): WireSource =>
+  "url" in source
+    ? { type: "url", url: source.url }
+    : { type: "base64", media_type: mediaType, data: base64(source.bytes) }
+
+/** Thinking alone is no answer, and a call that is not among the kept blocks comes after them. */
+const lowerAnswer = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<WireBlock> => {
+  const kept = replayedBlocks(answer, request)
+  const calls = new Map(answer.toolCalls.map((call) => [wireId(call.id), lowerCall(call)]))
+  const spoken = hasWords(answer.content) ? [textBlock(answer.content)] : []
+  if (kept.every(isThinking)) return [...spoken, ...calls.values()]
+  const placed: Array<WireBlock> = []
+  for (const block of kept) {
+    const call = block.type === "tool_use" ? calls.get(string(block.id) ?? "") : block
+    if (call !== undefined) placed.push(call)
+    if (block.type === "tool_use") calls.delete(string(block.id) ?? "")
+  }
+  return [...placed, ...calls.values()]
+}
+
+const lowerCall = (call: ToolCall) => ({
+  type: "tool_use",
+  id: wireId(call.id),
+  name: call.name,
+  input: argumentsOf(call.arguments)
+})
+
+/** Signatures of one model mean nothing to another. */
+const replayedBlocks = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<WireRecord> => {
+  const replay = replayOf(answer, request)
+  return replay.model === request.model ? list(replay.content).filter(isRecord) : []
+}
+
+const isThinking = (block: WireBlock): boolean => block.type === "thinking" || block.type === "redacted_thinking"
+
+// ------ stream step
+
+/** The state of one answer. */
+export interface AnswerState {
+  readonly request: ChatRequest
+  /** Makes up an id for a call that came without one, or with one that is taken. */
+  readonly newId: () => string
+  /** All of them in order, and the newest of each index. */
+  readonly blocks: Array<OpenBlock>
+  readonly open: Map<unknown, OpenBlock>
+  readonly callIds: Set<string>
+  usage: WireRecord | null
+  stop: string | null
+  model: string | null
+  complete: boolean
+}
+
+interface OpenBlock {
+  /** As it came at its start. */
+  readonly first: WireRecord
+  readonly callId: string | null
+  /** The text or the thinking. */
+  text: string
+  /** The arguments of a call, as JSON text. */
+  input: string
+  signature: string
+  readonly citations: Array<Schema.Json>
+  /** False when it holds something that is not understood here. */
+  isWhole: boolean
+}
+
+export const start = (request: ChatRequest, newId: () => string): AnswerState => ({
+  request,
+  newId,
+  blocks: [],
+  open: new Map(),
+  callIds: new Set(),
+  usage: null,
+  stop: null,
+  model: null,
+  complete: false
+})
+
+export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent>): Fault | "end" | undefined => {
+  const event = record(chunk)
+  switch (event.type) {
+    case "message_start":
+      return readMessage(state, record(event.message), events)
+    case "content_block_start":
+      return openBlock(state, event.index, record(event.content_block), events)
+    case "content_block_delta":
+      return readDelta(state, event.index, record(event.delta), events)
+    case "message_delta":
+      return readEnd(state, record(event.delta).stop_reason, event.usage)
+    case "message_stop":
+      state.complete = true
+      return "end"
+    case "message":
+      // The whole answer at once, from a gateway that does not stream.
+      readMessage(state, event, events)
+      state.complete = state.stop !== null
+      return undefined
+    default:
+      return event.type === "error" || isRecord(event.error) ? faultOf(null, event) : undefined
+  }
+}
+
+const readMessage = (state: AnswerState, message: WireRecord, events: Array<ChatEvent>): undefined => {
+  state.model = text(message.model) ?? state.model
+  list(message.content).forEach((block, index) => openBlock(state, index, record(block), events))
+  readEnd(state, message.stop_reason, message.usage)
+}
+
+/** Figures are totals so far, and a later record leaves out or nulls what it does not repeat. */
+const readEnd = (state: AnswerState, stop: unknown, usage: unknown): undefined => {
+  state.stop = text(stop) ?? state.stop
+  if (!isRecord(usage)) return
+  const told = Object.entries(usage).filter(([, value]) => value !== null)
+  state.usage = { ...state.usage, ...Object.fromEntries(told) }
+}
+
+const openBlock = (state: AnswerState, index: unknown, first: WireRecord, events: Array<ChatEvent>): undefined => {
+  const name = first.type === "tool_use" ? text(first.name) : undefined
+  const callId = name === undefined ? null : idOf(state, first.id)
+  const block: OpenBlock = { first, callId, text: "", input: "", signature: "", citations: [], isWhole: true }
+  state.blocks.push(block)
+  state.open.set(index, block)
+  if (name !== undefined && callId !== null) events.push({ _tag: "ToolCallStart", id: callId, name })
+  if (first.type === "text") say(block, first.text, events)
+  if (first.type === "thinking") think(state, block, first.thinking, events)
+  block.signature = string(first.signature) ?? ""
+  for (const citation of list(first.citations)) cite(block, citation, events)
+  if (isRecord(first.input) && Object.keys(first.input).length > 0) write(block, JSON.stringify(first.input), events)
+}
+
+const idOf = (state: AnswerState, told: unknown): string => {
+  const id = text(told)
+  const free = id === undefined || state.callIds.has(id) ? state.newId() : id
+  state.callIds.add(free)
+  return free
+}
+
+const readDelta = (state: AnswerState, index: unknown, delta: WireRecord, events: Array<ChatEvent>): undefined => {
+  const block = state.open.get(index)
+  if (block === undefined) return
+  if (delta.type === "text_delta") say(block, delta.text, events)
+  else if (delta.type === "thinking_delta") think(state, block, delta.thinking, events)
+  else if (delta.type === "signature_delta") block.signature += string(delta.signature) ?? ""
+  else if (delta.type === "input_json_delta") write(block, delta.partial_json, events)
+  else if (delta.type === "citations_delta") cite(block, delta.citation, events)
+  else block.isWhole = false
+}
+
+const say = (block: OpenBlock, said: unknown, events: Array<ChatEvent>): void => {
+  const more = text(said)
+  if (more === undefined) return
+  block.text += more
+  events.push({ _tag: "TextDelta", text: more })
+}
+
+const think = (state: AnswerState, block: OpenBlock, thought: unknown, events: Array<ChatEvent>): void => {
+  const more = text(thought)
+  if (more === undefined) return
+  block.text += more
+  if (state.request.thinking?.excludeReasoning !== true) events.push({ _tag: "ReasoningDelta", text: more })
+}
+
+const write = (block: OpenBlock, written: unknown, events: Array<ChatEvent>): void => {
+  const more = text(written)
+  if (more === undefined) return
+  block.input += more
+  if (block.callId !== null) events.push({ _tag: "ToolCallDelta", id: block.callId, arguments: more })
+}
+
+const cite = (block: OpenBlock, citation: unknown, events: Array<ChatEvent>): void => {
+  if (!isRecord(citation)) return
+  block.citations.push(json(citation))
+  const url = text(citation.url)
+  if (url !== undefined) events.push({ _tag: "Source", url, title: text(citation.title) ?? null })
+}
+
+/** Nothing but the vendor's own end mark tells that an answer is complete. */
+export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
+  if (!state.complete) return
+  const calls = state.blocks.flatMap((block) => finishedCall(state, block))
+  for (const call of calls) events.push({ _tag: "ToolCallReady", call })
+  if (state.usage !== null) events.push({ _tag: "Usage", usage: readUsage(state.usage) })
+  const reason = reasonOf(state.stop, calls.length > 0)
+  events.push({ _tag: "Finished", reason, model: state.model, providerData: providerDataOf(state, calls) })
+}
+
+/** A call that a refusal took back, or that the length cut in two, is none. */
+const finishedCall = (state: AnswerState, block: OpenBlock): ReadonlyArray<ToolCall> => {
+  if (block.callId === null || state.stop === "refusal") return []
+  const isLast = block === state.blocks.at(-1)
+  if (isLast && reasonOf(state.stop, false) === "length" && !areArguments(block.input)) return []
+  const name = string(block.first.name) ?? ""
+  return [{ id: block.callId, name, arguments: hasWords(block.input) ? block.input : "{}" }]
+}
+
+const reasonOf = (stop: string | null, hasCalls: boolean): FinishReason => {
+  if (stop === "refusal") return "filtered"
+  return hasCalls ? "tool_calls" : (lookUp(finishReasons, stop ?? "") ?? "stop")
+}
+
+const finishReasons: { readonly [stop: string]: FinishReason } = {
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  pause_turn: "continue"
+}
+
+/** `input_tokens` holds neither what was read from the cache nor what was written to it. */
+const readUsage = (usage: WireRecord): Usage => {
+  const cachedInputTokens = count(usage.cache_read_input_tokens)
+  const cacheWriteTokens = count(usage.cache_creation_input_tokens)
+  return {
+    inputTokens: count(usage.input_tokens) + cachedInputTokens + cacheWriteTokens,
+    outputTokens: count(usage.output_tokens),
+    cachedInputTokens,
+    cacheWriteTokens,
+    reasoningTokens: count(record(usage.output_tokens_details).thinking_tokens),
+    costUsd: null,
+    estimated: false
+  }
+}
+
+/** What `lowerAnswer` puts back; null when the message itself tells all of it. */
+const providerDataOf = (state: AnswerState, calls: ReadonlyArray<ToolCall>): Schema.Json | null => {
+  const callIds = new Set(calls.map((call) => call.id))
+  const content = state.blocks.flatMap((block) => keptBlock(block, callIds))
+  const isPlain = (block: Schema.JsonObject): boolean =>
+    block.type === "tool_use" || (block.type === "text" && block.citations === undefined)
+  return content.every(isPlain) ? null : { model: state.request.model, content }
+}
+
+const keptBlock = (block: OpenBlock, callIds: ReadonlySet<string>): ReadonlyArray<Schema.JsonObject> => {
+  const { first, callId, signature, citations } = block
+  switch (first.type) {
+    case "text":
+      if (!hasWords(block.text)) return []
+      return [{ type: "text", text: block.text, ...(citations.length === 0 ? {} : { citations }) }]
+    case "thinking":
+      return signature === "" ? [] : [{ type: "thinking", thinking: block.text, signature }]
+    case "tool_use":
+      return callId !== null && callIds.has(callId) ? [{ type: "tool_use", id: wireId(callId) }] : []
+    default:
+      if (typeof first.type !== "string" || !block.isWhole) return []
+      return [block.input === "" ? jsonRecord(first) : { ...first, input: argumentsOf(block.input) }]
+  }
+}
+
+// ------ driver
+
+export const driver =
+  (settings: AnthropicMessagesSettings): ChatDriver =>
+  (request) => {
+    const stream: StreamDialect<AnswerState> = {
+      ...errorDialect,
+      start: () => start(request, () => `toolu_${crypto.randomUUID()}`),
+      step,
+      end
+    }
+    return streamAnswer(
+      () => ({
+        provider: request.provider,
+        model: request.model,
+        url: `${settings.baseUrl}/messages`,
+        headers: headersOf(settings.headers),
+        secrets: secretsOf(settings.headers, request.apiKey ?? settings.apiKey),
+        body: JSON.stringify(lower(request, settings))
+      }),
+      stream,
+      settings
+    )
+  }

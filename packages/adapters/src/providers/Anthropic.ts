@@ -1,0 +1,119 @@
+/**
+ * Anthropic. A host registers it with `Anthropic.provider({ apiKey })`; the wire stands in `protocols/AnthropicMessages`.
+ * The vendor's own list tells limits and capabilities, thinking included.
+ */
+import type { ModelInfo, Provider } from "@colloquy/core"
+import type * as Redacted from "effect/Redacted"
+import { errorDialect } from "../protocols/AnthropicErrors.ts"
+import * as AnthropicMessages from "../protocols/AnthropicMessages.ts"
+import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
+import { type KnownModel, listPagedModels } from "../protocols/ModelPages.ts"
+import type { TransportSettings } from "../protocols/Transport.ts"
+import { list, lookUp, record, text, wholeNumber, type WireRecord } from "../protocols/Wire.ts"
+
+export interface AnthropicSettings extends TransportSettings, Partial<AnthropicMessages.MessagesDialect> {
+  /** The name under which the provider is registered. Default: `anthropic`. */
+  readonly id?: string
+  /** May be absent where every customer brings his own. */
+  readonly apiKey?: Redacted.Redacted<string>
+  /** Up to and with the version: `https://api.anthropic.com/v1`. */
+  readonly baseUrl?: string
+  /** Default: `classicHeaders`. */
+  readonly headers?: AnthropicMessages.HeaderProfile
+  /** Limits, prices and capabilities, by model name. */
+  readonly models?: { readonly [name: string]: Partial<ModelInfo> }
+  /** Default: `modelFamilies`. The table of `models` beats it. */
+  readonly families?: ModelFamilies
+}
+
+/** The version of the wire that has been there from the beginning. */
+export const classicHeaders: AnthropicMessages.HeaderProfile = { version: "2023-06-01", key: "x-api-key" }
+
+/** What the vendor's own libraries send since their version 1. */
+export const currentHeaders: AnthropicMessages.HeaderProfile = { version: "2026-10-21", key: "bearer" }
+
+export const provider = (settings: AnthropicSettings = {}): Provider => {
+  const full = {
+    ...plainDialect,
+    id: "anthropic",
+    baseUrl: "https://api.anthropic.com/v1",
+    headers: classicHeaders,
+    models: {},
+    families: modelFamilies,
+    ...settings
+  }
+  return {
+    id: full.id,
+    chat: AnthropicMessages.driver(full),
+    describe: (model) => ({ ...familyOf(model, full.families), ...lookUp(full.models, model) }),
+    listModels: listPagedModels(
+      {
+        id: full.id,
+        url: (cursor) => {
+          const after = cursor === undefined ? "" : `&after_id=${encodeURIComponent(cursor)}`
+          return `${full.baseUrl}/models?limit=1000${after}`
+        },
+        headers: AnthropicMessages.headersOf(full.headers),
+        secrets: AnthropicMessages.secretsOf(full.headers, full.apiKey),
+        errors: errorDialect,
+        entries: (page) => list(page.data),
+        cursor: (page) => (page.has_more === true ? text(page.last_id) : undefined),
+        read: readModel,
+        families: full.families,
+        models: full.models
+      },
+      full
+    )
+  }
+}
+
+const plainDialect: AnthropicMessages.MessagesDialect = {
+  maxTokens: 8192,
+  thinkingStyle: "adaptive",
+  promptCache: "5m"
+}
+
+const byBudget: Partial<ModelInfo> = {
+  thinkingControls: { efforts: ["low", "medium", "high", "max"], budget: true, style: "budget" }
+}
+
+/** Models from before adaptive thinking. Whatever came after them has it. */
+export const modelFamilies: ModelFamilies = [
+  [/^claude-(instant|2|3-(5-)?(haiku|sonnet|opus))/, { supportsThinking: false }],
+  [/^claude-3-7|^claude-haiku-4-5|^claude-(sonnet|opus)-4-([015]\b|20\d{6})/, byBudget]
+]
+
+/** Older entries tell no capabilities: nothing is known then, and a request finds out. */
+const readModel = (entry: WireRecord): KnownModel | null => {
+  const name = text(entry.id)
+  if (name === undefined || entry.lifecycle === "retired") return null
+  const has = record(entry.capabilities)
+  return {
+    name,
+    modelType: "llm",
+    displayName: text(entry.display_name) ?? null,
+    contextLimit: wholeNumber(entry.max_input_tokens),
+    maxOutputTokens: wholeNumber(entry.max_tokens),
+    supportsThinking: supported(has.thinking),
+    supportsVision: supported(has.image_input),
+    supportsPdfInput: supported(has.pdf_input),
+    // The wire has no place for them.
+    supportsAudioInput: false,
+    supportsVideoInput: false,
+    supportsAudioOutput: false,
+    thinkingControls: readThinkingControls(record(record(has.thinking).types), record(has.effort))
+  }
+}
+
+const supported = (capability: unknown): boolean | null => {
+  const told = record(capability).supported
+  return typeof told === "boolean" ? told : null
+}
+
+const readThinkingControls = (types: WireRecord, effort: WireRecord): ModelInfo["thinkingControls"] => {
+  const budget = supported(types.enabled) === true
+  if (!budget && supported(types.adaptive) !== true) return null
+  const off = supported(types.disabled) === true ? ["none"] : []
+  const efforts = ["low", "medium", "high", "xhigh", "max"].filter((word) => supported(effort[word]) === true)
+  return { efforts: [...off, ...efforts], budget, style: supported(types.adaptive) === true ? "adaptive" : "budget" }
+}

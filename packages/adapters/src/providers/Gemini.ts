@@ -1,0 +1,109 @@
+/**
+ * Google Gemini. A host registers it with `Gemini.provider({ apiKey })`; the wires stand in `protocols/Gemini` and
+ * `protocols/GeminiEmbeddings`. The vendor's own list tells limits, and which models think, but not how to ask them for it.
+ */
+import type { ModelInfo, ModelType, Provider } from "@colloquy/core"
+import type * as Redacted from "effect/Redacted"
+import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
+import * as GeminiProtocol from "../protocols/Gemini.ts"
+import * as GeminiEmbeddings from "../protocols/GeminiEmbeddings.ts"
+import { errorDialect, faultOf } from "../protocols/GeminiErrors.ts"
+import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
+import { type KnownModel, listPagedModels } from "../protocols/ModelPages.ts"
+import type { TransportSettings } from "../protocols/Transport.ts"
+import { list, lookUp, text, wholeNumber, type WireRecord } from "../protocols/Wire.ts"
+
+export interface GeminiSettings extends TransportSettings, Partial<GeminiProtocol.GeminiDialect> {
+  /** The name under which the provider is registered. Default: `gemini`. */
+  readonly id?: string
+  /** May be absent where every customer brings his own. */
+  readonly apiKey?: Redacted.Redacted<string>
+  /** Up to and with the version: `https://generativelanguage.googleapis.com/v1beta`. */
+  readonly baseUrl?: string
+  readonly headers?: { readonly [name: string]: string }
+  /** Limits, prices and capabilities, by model name. */
+  readonly models?: { readonly [name: string]: Partial<ModelInfo> }
+  /** Default: `modelFamilies`. The table of `models` beats it. */
+  readonly families?: ModelFamilies
+  /** What one request for embeddings may hold. */
+  readonly limits?: Partial<EmbeddingLimits>
+}
+
+const thinkingStyle: GeminiProtocol.GeminiDialect["thinkingStyle"] = "level"
+
+export const provider = (settings: GeminiSettings = {}): Provider => {
+  const full = {
+    thinkingStyle,
+    id: "gemini",
+    baseUrl: "https://generativelanguage.googleapis.com/v1beta",
+    headers: {},
+    models: {},
+    families: modelFamilies,
+    ...settings
+  }
+  const describe = (model: string) => ({ ...familyOf(model, full.families), ...lookUp(full.models, model) })
+  return {
+    id: full.id,
+    chat: GeminiProtocol.driver(full),
+    embedding: GeminiEmbeddings.driver({
+      ...full,
+      fault: faultOf,
+      ownDimensions: (model) => describe(model).embeddingDimensions
+    }),
+    describe,
+    listModels: listPagedModels(
+      {
+        id: full.id,
+        url: (cursor) => {
+          const after = cursor === undefined ? "" : `&pageToken=${encodeURIComponent(cursor)}`
+          return `${full.baseUrl}/models?pageSize=1000${after}`
+        },
+        headers: full.headers,
+        secrets: GeminiProtocol.secretsOf(full.apiKey),
+        errors: errorDialect,
+        entries: (page) => list(page.models),
+        cursor: (page) => text(page.nextPageToken),
+        read: readModel,
+        families: full.families,
+        models: full.models
+      },
+      full
+    )
+  }
+}
+
+const budget = (...efforts: ReadonlyArray<string>): Partial<ModelInfo> => ({
+  thinkingControls: { efforts, budget: true, style: "budget" }
+})
+
+/** Models from before the levels of thinking; the largest of them cannot be told not to think. Whatever came after them has levels. */
+export const modelFamilies: ModelFamilies = [
+  [/^gemini-embedding/, { embeddingDimensions: 3072 }],
+  [/^gemini-(1|2\.0)|^gemini-2\.5-flash-image|-tts/, { supportsThinking: false }],
+  [/^gemini-2\.5-pro/, budget("low", "medium", "high", "max")],
+  [/^gemini-2\.5/, budget("none", "low", "medium", "high", "max")]
+]
+
+const readModel = (entry: WireRecord): KnownModel | null => {
+  const name = text(entry.name)?.replace(/^models\//, "")
+  const methods = list(entry.supportedGenerationMethods)
+  const modelType = kinds.find(([method]) => methods.includes(method))?.[1]
+  if (name === undefined || modelType === undefined) return null
+  return {
+    name,
+    modelType,
+    displayName: text(entry.displayName) ?? null,
+    contextLimit: wholeNumber(entry.inputTokenLimit),
+    maxOutputTokens: wholeNumber(entry.outputTokenLimit),
+    supportsThinking: typeof entry.thinking === "boolean" ? entry.thinking : null
+  }
+}
+
+/** The first method that fits decides. */
+const kinds: ReadonlyArray<readonly [method: string, kind: ModelType]> = [
+  ["generateContent", "llm"],
+  ["embedContent", "embedding"],
+  ["bidiGenerateContent", "realtime"],
+  ["predict", "image"],
+  ["predictLongRunning", "video"]
+]
