@@ -21,6 +21,7 @@ import { type FolderInUse, holdFolder } from "./FolderLock.ts"
 import { SessionStream } from "./SessionStream.ts"
 
 export { FolderInUse } from "./FolderLock.ts"
+export type { Stores } from "../postgres/Postgres.ts"
 
 export interface DatabaseSettings {
   /** The folder of the database, made at the first start. Without it everything is in memory. */

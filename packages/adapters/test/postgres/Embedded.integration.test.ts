@@ -1,0 +1,123 @@
+/** PGlite on a folder: what a kill leaves behind, and who may open it. */
+import { Principal, StoreUnavailable, ThreadStore } from "@colloquy/core"
+import { openThread, storedMessages } from "@colloquy/core/contracts"
+import { PgClient } from "@effect/sql-pg/PgClient"
+import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { existsSync } from "node:fs"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { onEmbedded } from "../../../../test/databases.ts"
+import { Pglite } from "../../src/pglite/index.ts"
+import { Postgres } from "../../src/postgres/index.ts"
+import { startWorker } from "./Worker.ts"
+
+const owner = "embedded"
+
+const scratchFolder = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "colloquy-"))),
+  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
+)
+
+const using = <A, E>(dataDir: string, effect: Effect.Effect<A, E, Pglite.Stores | Principal>) =>
+  effect.pipe(Principal.provide(owner), Effect.provide(Pglite.layer({ dataDir })))
+
+onEmbedded("PGlite", () => {
+  it.live("a folder survives a kill, and is refused to a second process until then", () =>
+    Effect.gen(function* () {
+      const dataDir = join(yield* scratchFolder, "data", "base")
+      const thread = yield* using(dataDir, openThread)
+      const worker = yield* startWorker({ database: "pglite", dataDir })
+      assert.strictEqual(yield* worker.ask("race", { owner, threadId: thread.id, times: 5 }), 5)
+
+      const refused = yield* Effect.flip(using(dataDir, ThreadStore))
+      assert.instanceOf(refused, Pglite.FolderInUse)
+      assert.include(refused.message, "belongs to one process")
+
+      worker.signal("SIGKILL")
+      yield* worker.ended
+      const messages = yield* using(dataDir, storedMessages(thread.id))
+      assert.deepStrictEqual(
+        messages.map(({ sequence }) => sequence),
+        Array.from({ length: 10 }, (_, index) => index + 1)
+      )
+    })
+  )
+
+  it.live("a first start that was killed leaves nothing that a second one would trip over", () =>
+    Effect.gen(function* () {
+      const dataDir = join(yield* scratchFolder, "base")
+      const worker = yield* startWorker({ database: "pglite", dataDir })
+      yield* Effect.forkChild(worker.ask("open"))
+      yield* until(() => existsSync(`${dataDir}.unfinished`))
+      worker.signal("SIGKILL")
+      yield* worker.ended
+      assert.isFalse(existsSync(dataDir))
+      assert.isTrue(
+        Option.isSome(
+          yield* using(
+            dataDir,
+            Effect.flatMap(openThread, ({ id }) => ThreadStore.use((store) => store.get(id)))
+          )
+        )
+      )
+    })
+  )
+
+  it.live("a snapshot begins a database", () =>
+    Effect.gen(function* () {
+      const dataDir = join(yield* scratchFolder, "base")
+      const snapshot = yield* Pglite.snapshot()
+      const layer = Pglite.layer({ dataDir, snapshot })
+      const { id } = yield* openThread.pipe(Principal.provide(owner), Effect.provide(layer))
+      assert.isTrue(
+        Option.isSome(
+          yield* using(
+            dataDir,
+            ThreadStore.use((store) => store.get(id))
+          )
+        )
+      )
+    })
+  )
+
+  it.live("a statement waits while the host's transaction is open, but not for ever", () =>
+    Effect.gen(function* () {
+      const host = yield* PgClient
+      const threads = yield* ThreadStore
+      const { id } = yield* openThread
+      const [open, close] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const inTransaction = Effect.gen(function* () {
+        assert.isTrue(yield* threads.remove(id))
+        yield* Deferred.succeed(open, undefined)
+        yield* Deferred.await(close)
+        return yield* Effect.fail("no")
+      })
+      const transaction = yield* Effect.forkChild(Effect.flip(host.withTransaction(inTransaction)))
+      yield* Deferred.await(open)
+      assert.instanceOf(yield* Effect.flip(threads.get(id)), StoreUnavailable)
+      yield* Deferred.succeed(close, undefined)
+      assert.strictEqual(yield* Fiber.join(transaction), "no")
+      assert.isTrue(Option.isSome(yield* threads.get(id)))
+    }).pipe(
+      Principal.provide(owner),
+      Effect.provide(Layer.provideMerge(Postgres.layerFromClient({ timeout: "300 millis" }), Pglite.layerClient()))
+    )
+  )
+})
+
+/** Asks again with every turn of the event loop. */
+const until = (condition: () => boolean): Effect.Effect<void> =>
+  Effect.suspend(() =>
+    condition()
+      ? Effect.void
+      : Effect.andThen(
+          Effect.promise(() => new Promise(setImmediate)),
+          until(condition)
+        )
+  )
