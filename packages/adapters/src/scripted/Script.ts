@@ -3,6 +3,7 @@
  * model says, which tools it calls, where it pauses or fails. `ScriptedModel` plays it.
  */
 import type { ChatRequest, FinishReason, ModelErrorReason, Usage } from "@colloquy/core"
+import type * as Duration from "effect/Duration"
 import type * as Schema from "effect/Schema"
 
 export type Beat =
@@ -14,18 +15,26 @@ export type Beat =
   | { readonly _tag: "Finish"; readonly reason: FinishReason; readonly model: string | null }
   | { readonly _tag: "Fail"; readonly reason: ModelErrorReason; readonly retryAfterMillis: number | null }
   | { readonly _tag: "Cut" }
-  | { readonly _tag: "Silence" }
-  | { readonly _tag: "Pause"; readonly name: string }
+  | { readonly _tag: "Hang" }
+  | { readonly _tag: "Pause"; readonly duration: Duration.Input }
+  | { readonly _tag: "Gate"; readonly name: string }
   | { readonly _tag: "Expect"; readonly check: (request: ChatRequest) => void }
 
-/** One call of the model. */
-export type ScriptStep = Beat | ReadonlyArray<Beat>
+/** One call of the model: a beat, or several with lists of beats among them. */
+export type ScriptStep = Beat | ReadonlyArray<Beat | ReadonlyArray<Beat>>
 
 /** Says a text; given several, each is a delta of its own. */
 export const say = (...deltas: ReadonlyArray<string>): Beat => ({ _tag: "Text", deltas })
 
+/** Says a text in deltas of so many characters each. */
+export const sayInChunks = (text: string, size: number): Beat => {
+  const characters = [...text]
+  const count = Math.ceil(characters.length / size)
+  return say(...Array.from({ length: count }, (_, index) => characters.slice(index * size, (index + 1) * size).join("")))
+}
+
 /** Thinks aloud. */
-export const reason = (...deltas: ReadonlyArray<string>): Beat => ({ _tag: "Reasoning", deltas })
+export const think = (...deltas: ReadonlyArray<string>): Beat => ({ _tag: "Reasoning", deltas })
 
 /** Calls a tool. Arguments that are a string go as they are, so that a script can write broken JSON. */
 export const callTool = (name: string, args: Schema.JsonObject | string = {}, id: string | null = null): Beat => ({
@@ -34,6 +43,10 @@ export const callTool = (name: string, args: Schema.JsonObject | string = {}, id
   name,
   arguments: typeof args === "string" ? args : JSON.stringify(args)
 })
+
+/** Calls several tools in one step: `callTools(["weather", { city: "Paris" }], ["time"])`. */
+export const callTools = (...calls: ReadonlyArray<Parameters<typeof callTool>>): ReadonlyArray<Beat> =>
+  calls.map((call) => callTool(...call))
 
 /** Reports usage; what is not given is zero. A step without it reports ten tokens in and one out for each delta. */
 export const uses = (usage: Partial<Usage>): Beat => ({ _tag: "Usage", usage })
@@ -55,10 +68,13 @@ export const fail = (reason: ModelErrorReason, options: { readonly retryAfterMil
 export const cut: Beat = { _tag: "Cut" }
 
 /** The model says nothing more and never ends. */
-export const silence: Beat = { _tag: "Silence" }
+export const hang: Beat = { _tag: "Hang" }
 
-/** Waits until the test releases the name. */
-export const pause = (name = "pause"): Beat => ({ _tag: "Pause", name })
+/** Waits for a while, by the clock of the test. */
+export const pause = (duration: Duration.Input): Beat => ({ _tag: "Pause", duration })
+
+/** Waits until the test opens the gate: `reached` tells it that the model stands there, `release` lets it pass. */
+export const gate = (name = "gate"): Beat => ({ _tag: "Gate", name })
 
 /** Looks at what the model is asked. A check that throws fails the script. */
 export const expect = (check: (request: ChatRequest) => void): Beat => ({ _tag: "Expect", check })

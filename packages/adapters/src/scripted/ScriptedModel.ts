@@ -37,9 +37,9 @@ export class ScriptedModel extends Context.Service<
     readonly interrupted: () => number
     /** Adds steps to the end of the script. */
     readonly append: (...steps: ReadonlyArray<ScriptStep>) => void
-    /** Completes when the model has come to the pause. */
+    /** Completes when the model has come to the gate. */
     readonly reached: (name?: string) => Effect.Effect<void>
-    /** Lets the model go on from the pause, now or when it comes to it. */
+    /** Opens the gate, now or before the model comes to it. */
     readonly release: (name?: string) => Effect.Effect<void>
   }
 >()("@colloquy/adapters/scripted/ScriptedModel") {
@@ -113,12 +113,12 @@ export const make = (
       append: (...more) => {
         script.push(...more.map(toBeats))
       },
-      reached: (name = "pause") => Deferred.await(gate(name).reached),
-      release: (name = "pause") => Effect.asVoid(Deferred.succeed(gate(name).released, undefined))
+      reached: (name = "gate") => Deferred.await(gate(name).reached),
+      release: (name = "gate") => Effect.asVoid(Deferred.succeed(gate(name).released, undefined))
     }
   })
 
-const toBeats = (step: ScriptStep): ReadonlyArray<Beat> => ("_tag" in step ? [step] : step)
+const toBeats = (step: ScriptStep): ReadonlyArray<Beat> => ("_tag" in step ? [step] : step.flat())
 
 /** What a step comes to when the script does not end it otherwise. */
 const theEnd: Beat = { _tag: "Finish", reason: "stop", model: null }
@@ -167,9 +167,11 @@ class Play {
       case "Cut":
         this.over = true
         return Stream.empty
-      case "Silence":
+      case "Hang":
         return Stream.never
-      case "Pause": {
+      case "Pause":
+        return Stream.fromEffectDrain(Effect.sleep(beat.duration))
+      case "Gate": {
         const { reached, released } = gate(beat.name)
         return Stream.fromEffectDrain(Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(released)))
       }

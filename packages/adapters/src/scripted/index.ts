@@ -1,3 +1,20 @@
-export { callTool, cut, expect, fail, finish, pause, reason, remembers, say, silence, uses } from "./Script.ts"
+export {
+  callTool,
+  callTools,
+  cut,
+  expect,
+  fail,
+  finish,
+  gate,
+  hang,
+  pause,
+  remembers,
+  say,
+  sayInChunks,
+  think,
+  uses
+} from "./Script.ts"
 export type { Beat, ScriptStep } from "./Script.ts"
 export { make, ScriptedModel, type ScriptedOptions } from "./ScriptedModel.ts"
+export * as Crash from "./Crash.ts"
+export * as TestKernel from "./TestKernel.ts"

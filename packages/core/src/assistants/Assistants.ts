@@ -60,6 +60,7 @@ export class Assistants extends Context.Service<
     Effect.gen(function* () {
       const store = yield* AssistantStore
       const threads = yield* Threads
+      const defaultEmbedding = yield* DefaultEmbedding
       const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
       const get = Effect.fn("Assistants.get")(function* (id: AssistantId) {
@@ -70,7 +71,7 @@ export class Assistants extends Context.Service<
       return Assistants.of({
         get,
         create: Effect.fn("Assistants.create")(function* (request: NewAssistant) {
-          const embedding = { ...(yield* DefaultEmbedding), ...request.embedding }
+          const embedding = { ...defaultEmbedding, ...request.embedding }
           const assistant = newAssistant(yield* newId(AssistantId), { ...request, embedding }, yield* now)
           yield* store.insert(assistant)
           return assistant

@@ -4,17 +4,22 @@
  * - Retried only before the first event was heard, only when `isRetryable`, a bounded number of times, and not when the provider asks
  *   for a longer pause than the policy allows.
  * - Cut off when nothing arrives in time: a long wait for the first event, a shorter one between events.
- * - A stream that ends without `Finished` is the error `cut_off`; one that never ends is cut at `maxOutputCharacters`.
+ * - Over with `Finished`, whether or not the driver closes its stream; an end without it is the error `cut_off`, and one that never comes
+ *   is made at `maxOutputCharacters`.
+ * - Interrupted at once, without waiting for the driver's own cleanup; nothing is heard after that.
  * - One client span and the metrics of the OpenTelemetry GenAI conventions for each step, without any content.
  *
  * Used by the turn's ModelLoop. It hands events to a plain function, array by array, because a stream stage costs more than a delta.
  */
 import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
+import { abandonable } from "../primitives/Abandonable.ts"
+import type { Usage } from "../primitives/Usage.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
 import type { ChatEvent } from "./ChatEvent.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
@@ -56,6 +61,7 @@ export const converse = (
   listener: Listener
 ): Effect.Effect<void, ModelError> =>
   attempt(chat, request, policy, listener, 0).pipe(
+    Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason)),
     Effect.withSpan(`chat ${request.model}`, {
       kind: "client",
       attributes: {
@@ -75,7 +81,7 @@ const attempt = (
   failures: number
 ): Effect.Effect<void, ModelError> =>
   Effect.suspend(() => {
-    const state: Heard = { events: 0, characters: 0, finished: false, lastAt: 0 }
+    const state: Heard = { events: 0, characters: 0, usage: null, over: false, lastAt: 0 }
     return listen(chat, request, policy, listener, state).pipe(
       Effect.catch((error) =>
         Effect.flatMap(pauseBeforeRetry(error, policy, failures), (pause) =>
@@ -90,9 +96,14 @@ const attempt = (
 interface Heard {
   events: number
   characters: number
-  finished: boolean
+  usage: Usage | null
+  /** Nothing more is heard: the step has finished, or was given up. */
+  over: boolean
   lastAt: number
 }
+
+/** Leaves a stream that has nothing more to say. */
+class Finished extends Data.TaggedError("Finished") {}
 
 const listen = (chat: ChatDriver, request: ChatRequest, policy: ChatPolicy, listener: Listener, state: Heard) =>
   Effect.gen(function* () {
@@ -100,28 +111,37 @@ const listen = (chat: ChatDriver, request: ChatRequest, policy: ChatPolicy, list
     const startedAt = clock.currentTimeMillisUnsafe()
     state.lastAt = startedAt
     const consume = Stream.runForEachArray(chat(request), (events) =>
-      Effect.suspend(() => {
+      Effect.suspend((): Effect.Effect<void, ModelError | Finished> => {
+        if (state.over) return Effect.void
         state.lastAt = clock.currentTimeMillisUnsafe()
-        const isFirst = state.events === 0
+        const wasSilent = state.events === 0
         for (const event of events) take(event, listener, state)
         listener.pause()
-        if (state.characters > policy.maxOutputCharacters) return Effect.fail(failure(request, "cut_off", false))
-        return isFirst
-          ? Effect.andThen(timeToFirstEvent(request, state.lastAt - startedAt), annotate(events))
-          : annotate(events)
+        if (!state.over && state.characters > policy.maxOutputCharacters) return Effect.fail(failure(request, "cut_off", false))
+        const end = state.over ? Effect.andThen(annotate(events, state.usage), Effect.fail(new Finished())) : Effect.void
+        return wasSilent && state.events > 0
+          ? Effect.andThen(timeToFirstEvent(request, state.lastAt - startedAt), end)
+          : end
       })
     )
-    yield* Effect.raceFirst(consume, watch(clock, request, policy, state))
-    if (!state.finished) return yield* failure(request, "cut_off")
-  })
+    yield* Effect.raceFirst(abandonable(consume), watch(clock, request, policy, state)).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          state.over = true
+        })
+      )
+    )
+    return yield* failure(request, "cut_off")
+  }).pipe(Effect.catchTag("Finished", () => Effect.void))
 
 /** What comes after the end is not part of the answer. */
 const take = (event: ChatEvent, listener: Listener, state: Heard): void => {
-  if (state.finished || event._tag === "KeepAlive") return
+  if (state.over || event._tag === "KeepAlive") return
   state.events++
   if (event._tag === "TextDelta" || event._tag === "ReasoningDelta") state.characters += event.text.length
   else if (event._tag === "ToolCallDelta") state.characters += event.arguments.length
-  else if (event._tag === "Finished") state.finished = true
+  else if (event._tag === "Usage") state.usage = event.usage
+  else if (event._tag === "Finished") state.over = true
   listener.hear(event)
 }
 
@@ -174,21 +194,18 @@ const timeToFirstEvent = (request: ChatRequest, millis: number) =>
     millis / 1000
   )
 
-/** A step's usage and end stand at the end of what was heard: a delta costs one comparison here. */
-const annotate = (events: ReadonlyArray<ChatEvent>): Effect.Effect<void> =>
-  events.at(-1)?._tag === "Finished"
-    ? Effect.annotateCurrentSpan(Object.assign({}, ...events.map(attributesOf)))
-    : Effect.void
-
-const attributesOf = (event: ChatEvent): Record<string, unknown> => {
-  if (event._tag === "Finished") {
-    const model = event.model === null ? {} : { "gen_ai.response.model": event.model }
-    return { "gen_ai.response.finish_reasons": [event.reason], ...model }
-  }
-  if (event._tag !== "Usage") return {}
-  return {
-    "gen_ai.usage.input_tokens": event.usage.inputTokens,
-    "gen_ai.usage.output_tokens": event.usage.outputTokens,
-    "gen_ai.usage.cache_read.input_tokens": event.usage.cachedInputTokens
-  }
+/** What the span says of a step that finished. */
+const annotate = (events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect.Effect<void> => {
+  const end = events.find((event) => event._tag === "Finished")
+  return Effect.annotateCurrentSpan({
+    ...(end === undefined ? {} : { "gen_ai.response.finish_reasons": [end.reason] }),
+    ...(end === undefined || end.model === null ? {} : { "gen_ai.response.model": end.model }),
+    ...(usage === null
+      ? {}
+      : {
+          "gen_ai.usage.input_tokens": usage.inputTokens,
+          "gen_ai.usage.output_tokens": usage.outputTokens,
+          "gen_ai.usage.cache_read.input_tokens": usage.cachedInputTokens
+        })
+  })
 }

@@ -37,29 +37,41 @@ export const makeLiveRuns = <E extends LogEvent>(
   Effect.gen(function* () {
     const runs = new Map<RunId, LiveRun<E>>()
 
-    const stop = (runId: RunId, reason: StopReason): Effect.Effect<void> =>
+    const stopRun = (run: LiveRun<E>, reason: StopReason): Effect.Effect<void> =>
       Effect.suspend(() => {
-        const run = runs.get(runId)
-        if (run === undefined || run.fiber === null) return Effect.void
+        if (run.fiber === null) return Effect.void
         run.stopped ??= reason
         return Fiber.interrupt(run.fiber)
       })
 
+    const stop = (runId: RunId, reason: StopReason): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const run = runs.get(runId)
+        return run === undefined ? Effect.void : stopRun(run, reason)
+      })
+
     const beat = Effect.suspend(() => {
-      const leases = [...runs.values()].map((run) => run.lease)
-      if (leases.length === 0) return Effect.void
-      return Effect.flatMap(store.renew(leases, lease), ({ lost, cancelRequested }) =>
-        Effect.forEach(
-          [...lost.map((id) => stop(id, "lost")), ...cancelRequested.map((id) => stop(id, "cancelled"))],
-          (effect) => Effect.forkChild(effect),
-          { discard: true }
-        )
+      const held = [...runs.values()]
+      if (held.length === 0) return Effect.void
+      return Effect.flatMap(
+        store.renew(held.map((run) => run.lease), lease),
+        ({ lost, cancelRequested }) => {
+          // The answer is about the legs that were asked for: the next leg of the same run may have begun since, under a lease of its own.
+          const stopAll = (ids: ReadonlyArray<RunId>, reason: StopReason) =>
+            held.filter((run) => ids.includes(run.lease.runId)).map((run) => stopRun(run, reason))
+          return Effect.forEach(
+            [...stopAll(lost, "lost"), ...stopAll(cancelRequested, "cancelled")],
+            (effect) => Effect.forkChild(effect),
+            { discard: true }
+          )
+        }
       )
     })
 
     yield* beat.pipe(
       // A store that is away is asked again at the next beat; a lease that expires meanwhile is found lost then.
       Effect.catchTag("StoreUnavailable", () => Effect.void),
+      Effect.catchCause((cause) => Effect.logError("The heartbeat of running turns failed; it is repeated", cause)),
       Effect.delay(Duration.times(lease, 1 / 3)),
       Effect.repeat(Schedule.forever),
       Effect.forkScoped

@@ -56,11 +56,7 @@ export class LogWriter<E extends LogEvent> {
     )
 
   private readonly enough = (batch: number): Effect.Effect<void> =>
-    Effect.suspend(() =>
-      this.urgentUntil > this.written || this.log.events.length - this.written >= batch
-        ? Effect.void
-        : Effect.flatMap(this.log.changed, () => this.enough(batch))
-    )
+    this.log.until(() => this.urgentUntil > this.written || this.log.events.length - this.written >= batch)
 
   private readonly flush = (
     store: typeof RunStore.Service,

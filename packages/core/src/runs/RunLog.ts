@@ -37,9 +37,7 @@ export class RunLog<E extends LogEvent> {
 
   wake(): void {
     if (this.waiting.size === 0) return
-    const resumed = [...this.waiting]
-    this.waiting.clear()
-    for (const resume of resumed) resume()
+    for (const look of [...this.waiting]) look()
   }
 
   close(state: "ended" | "lost"): void {
@@ -47,20 +45,25 @@ export class RunLog<E extends LogEvent> {
     this.wake()
   }
 
-  /** Completes at the next `wake`. */
-  readonly changed: Effect.Effect<void> = Effect.callback<void>((resume) => {
-    const wake = () => resume(Effect.void)
-    this.waiting.add(wake)
-    return Effect.sync(() => this.waiting.delete(wake))
-  })
+  /**
+   * Completes at once when it is so, else with the first `wake` that finds it so. The look and the registration are one step: a fiber that
+   * yields between them would sleep through the wake, and through the last one for ever.
+   */
+  readonly until = (isSo: () => boolean): Effect.Effect<void> =>
+    Effect.callback<void>((resume) => {
+      const look = () => {
+        if (!isSo()) return
+        this.waiting.delete(look)
+        resume(Effect.void)
+      }
+      this.waiting.add(look)
+      look()
+      return Effect.sync(() => this.waiting.delete(look))
+    })
 
   /** Completes when there are more than `count` events, or the log is closed. */
   readonly above = (count: number): Effect.Effect<void> =>
-    Effect.suspend(() =>
-      this.events.length > count || this.state !== "open"
-        ? Effect.void
-        : Effect.flatMap(this.changed, () => this.above(count))
-    )
+    this.until(() => this.events.length > count || this.state !== "open")
 
   /** Events with a sequence above `after`, as they come, until the log is closed. */
   readonly follow = (after: number): Stream.Stream<E> =>
@@ -73,7 +76,7 @@ export class RunLog<E extends LogEvent> {
             index += fresh.length
             return Effect.succeed(fresh)
           }
-          return this.state === "open" ? Effect.flatMap(this.changed, () => pull) : Cause.done()
+          return this.state === "open" ? Effect.flatMap(this.above(index), () => pull) : Cause.done()
         })
         return pull
       })

@@ -4,6 +4,7 @@
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
@@ -25,27 +26,29 @@ export const makeRunSignals = (
   Effect.gen(function* () {
     const listeners = new Map<string, Set<() => void>>()
     const tell = (signal: RunSignal) => {
-      for (const id of [signal.runId, signal.threadId]) for (const notify of listeners.get(id) ?? []) notify()
+      for (const id of [signal.runId, signal.threadId]) for (const notify of [...(listeners.get(id) ?? [])]) notify()
     }
     yield* store.signals.pipe(
       Stream.runForEach((signal) => {
         tell(signal)
         return signal.cancel ? onCancel(signal.runId) : Effect.void
       }),
+      Effect.catchCause((cause) => Effect.logError("Hints from the store failed; they are subscribed to again", cause)),
+      Effect.andThen(Effect.sleep(poll)),
+      Effect.repeat(Schedule.forever),
       Effect.forkScoped({ startImmediately: true })
     )
     return {
       listen: Effect.fnUntraced(function* (id) {
         const ear = new Ear()
-        const set = listeners.get(id) ?? new Set()
         yield* Effect.acquireRelease(
           Effect.sync(() => {
-            listeners.set(id, set.add(ear.notify))
+            listeners.set(id, (listeners.get(id) ?? new Set()).add(ear.notify))
           }),
           () =>
             Effect.sync(() => {
-              set.delete(ear.notify)
-              if (set.size === 0 && listeners.get(id) === set) listeners.delete(id)
+              const set = listeners.get(id)
+              if (set?.delete(ear.notify) === true && set.size === 0) listeners.delete(id)
             })
         )
         return Effect.raceFirst(ear.heard, Effect.sleep(poll))

@@ -1,6 +1,7 @@
 /**
  * Follows a run's log from anywhere: from this process's memory while it works on the run, from the store otherwise, and from one to the
- * other when the run changes hands. A stream of events ends with the first terminal event after its start.
+ * other when the run changes hands. A stream of events ends with the first terminal event after its start. Who follows a run whose
+ * thread is deleted meanwhile is told that it was cancelled.
  */
 import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -8,14 +9,18 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { Principal } from "../access/Principal.ts"
+import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { LiveRuns } from "../runs/LiveRuns.ts"
-import { isAtRest } from "../runs/Run.ts"
+import { isAtRest, type Run } from "../runs/Run.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { RunSignals } from "../runs/RunSignals.ts"
 import type { RunStore } from "../runs/RunStore.ts"
+import { withIdentity } from "./Recovery.ts"
+import { terminalEvent } from "./Settlement.ts"
 import { fromLog, isTerminal, type TurnEvent } from "./TurnEvent.ts"
+import { recordLeg } from "./TurnRecorder.ts"
 
 export type Follow = (
   runId: RunId,
@@ -26,7 +31,8 @@ export type Follow = (
 export const makeFollow = (
   store: typeof RunStore.Service,
   live: LiveRuns<TurnEvent>,
-  signals: RunSignals
+  signals: RunSignals,
+  counter: TokenCounterPort
 ): Follow => {
   const fromMemory = (runId: RunId, after: number, log: RunLog<TurnEvent>) => {
     let last = after
@@ -35,16 +41,27 @@ export const makeFollow = (
         last = events.at(-1)?.sequence ?? last
         return events
       }),
-      Stream.concat(Stream.suspend(() => (log.state === "lost" ? fromStore(runId, last) : Stream.empty)))
+      Stream.concat(Stream.suspend(() => (log.state === "lost" ? fromStore(runId, last, log.events) : Stream.empty)))
     )
   }
 
-  const fromStore = (runId: RunId, after: number): Stream.Stream<TurnEvent, StoreUnavailable, Principal> =>
+  const fromStore = (
+    runId: RunId,
+    after: number,
+    before: ReadonlyArray<TurnEvent> = []
+  ): Stream.Stream<TurnEvent, StoreUnavailable, Principal> =>
     Stream.unwrap(
       Effect.gen(function* () {
         const changed = yield* signals.listen(runId)
+        const seen = [...before]
+        let known: Run | null = null
         let last = after
         let told = false
+        const goneEnd = () => {
+          told = true
+          const leg = recordLeg(seen, counter)
+          return terminalEvent(known === null ? leg : withIdentity(leg, known), { status: "CANCELLED" }, null, last + 1)
+        }
         const pull: Effect.Effect<
           NonEmptyReadonlyArray<TurnEvent>,
           StoreUnavailable | Cause.Done<void>,
@@ -55,10 +72,16 @@ export const makeFollow = (
             if (isReadonlyArrayNonEmpty(events)) {
               last = events.at(-1)?.sequence ?? last
               told = events.some(isTerminal)
+              seen.push(...events)
               return events
             }
             const run = yield* store.get(runId)
-            if (Option.isNone(run) || (isAtRest(run.value.status) && run.value.lastSequence <= last)) break
+            if (Option.isNone(run)) {
+              if (known === null && seen.length === 0) break
+              return [goneEnd()] as const
+            }
+            known = run.value
+            if (isAtRest(known.status) && known.lastSequence <= last) break
             yield* changed
           }
           return yield* Cause.done()

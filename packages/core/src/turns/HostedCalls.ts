@@ -2,12 +2,12 @@
  * Runs the calls of one model step that the kernel answers itself: hosted tools, side by side, each with a timeout. Whatever goes wrong
  * becomes a result text for the model, so that it can go on; a run never fails because of a tool.
  */
-import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
+import { abandonable } from "../primitives/Abandonable.ts"
 import type { HostedCall, HostedTool } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
@@ -21,7 +21,9 @@ export type Answerer =
 export const answererOf = (
   call: ToolCall,
   clientTools: ReadonlySet<string>,
-  hosted: ReadonlyMap<string, HostedTool>
+  hosted: ReadonlyMap<string, HostedTool>,
+  /** False: the rounds of hosted tools are used up. */
+  mayRun: boolean
 ): Answerer => {
   const tool = hosted.get(call.name)
   if (tool === undefined && !clientTools.has(call.name)) {
@@ -31,10 +33,18 @@ export const answererOf = (
   if (Option.isNone(args)) {
     return { _tag: "Refused", output: "Error: the arguments are not a JSON object. Call the tool again with valid JSON." }
   }
-  return tool === undefined ? { _tag: "Client" } : { _tag: "Hosted", tool, args: args.value }
+  if (tool === undefined) return { _tag: "Client" }
+  if (!mayRun) return { _tag: "Refused", output: "Error: not run, because too many tools were called. Answer in words." }
+  return { _tag: "Hosted", tool, args: args.value }
 }
 
 const parseArguments = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.JsonObject))
+
+/** Not cut inside a character: half of one could not be stored. */
+const shortened = (text: string, length: number): string => {
+  const cut = text.slice(0, length)
+  return cut.length < text.length && /[\uD800-\uDBFF]$/u.test(cut) ? cut.slice(0, -1) : cut
+}
 
 /** Runs one hosted call to a result text. */
 export const runHosted = (
@@ -43,8 +53,8 @@ export const runHosted = (
   call: HostedCall,
   settings: TurnSettings
 ): Effect.Effect<string, never, Principal> =>
-  Effect.suspend(() => tool.run(args, call)).pipe(
-    Effect.map((result) => (typeof result === "string" ? result : JSON.stringify(result)).slice(0, settings.maxToolResult)),
+  abandonable(Effect.suspend(() => tool.run(args, call))).pipe(
+    Effect.map((result) => shortened(typeof result === "string" ? result : JSON.stringify(result), settings.maxToolResult)),
     Effect.timeoutOrElse({
       duration: tool.timeout ?? settings.hostedToolTimeout,
       orElse: () =>
@@ -53,13 +63,12 @@ export const runHosted = (
         )
     }),
     Effect.catchTag("HostedToolFailed", (failed) => Effect.succeed(`Error: ${failed.message}`)),
+    // An interruption of the run passes by this handler; one that arrives here was made by the tool itself.
     Effect.catchCause((cause) =>
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.interrupt
-        : Effect.as(
-            Effect.logError(`The hosted tool ${tool.definition.name} has a defect`, cause),
-            "Error: the tool failed. Its operator has been told."
-          )
+      Effect.as(
+        Effect.logError(`The hosted tool ${tool.definition.name} has a defect`, cause),
+        "Error: the tool failed. Its operator has been told."
+      )
     ),
     Effect.withSpan(`execute_tool ${tool.definition.name}`, {
       attributes: {

@@ -40,15 +40,26 @@ export const launch = (
     const { streamedLog, unwatchedLog } = leg.settings
     const writer = leg.writer.run(runner.store, leg.lease, leg.stream ? streamedLog : unwatchedLog)
     runner.live.add(run)
-    run.fiber = yield* history.pipe(
-      Effect.flatMap((messages) => Effect.raceFirst(runLoop(leg, messages), writer)),
-      Effect.onExit((exit) => finish(runner, run, leg, exit)),
+    const work = Effect.flatMap(history, (messages) => Effect.raceFirst(runLoop(leg, messages), writer))
+    run.fiber = yield* Effect.interruptible(work).pipe(
+      Effect.onExit((exit) => settleOnce(finish(runner, run, leg, exit), leg)),
       Effect.ensuring(Effect.sync(() => runner.live.remove(run))),
       Effect.withSpan("Turns.leg", { attributes: { "gen_ai.conversation.id": leg.lease.threadId } }),
-      Effect.forkIn(runner.scope)
+      // Only the work can be interrupted: a fiber that is stopped before its first step would end without settling anything.
+      Effect.forkIn(runner.scope, { uninterruptible: true })
     )
+    if (runner.scope.state._tag === "Closed") leg.log.close("lost")
     return run
   })
+
+/** Whatever goes wrong here, nobody may be left waiting at the log: the lease runs out, and the next one settles from the store. */
+const settleOnce = <R>(finish: Effect.Effect<void, never, R>, leg: Leg): Effect.Effect<void, never, R> =>
+  Effect.catchCause(finish, (cause) =>
+    Effect.andThen(
+      Effect.logError(`Run ${leg.lease.runId} could not be settled`, cause),
+      Effect.sync(() => leg.log.close("lost"))
+    )
+  )
 
 type LegExit = Exit.Exit<LegOutcome, LegError | LeaseLost | Withdrawn>
 

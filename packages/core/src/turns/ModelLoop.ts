@@ -26,7 +26,7 @@ import { assemble, type Explanation, preambleOf, roomFor } from "./PromptAssembl
 import type { ContextTooLong } from "./TurnErrors.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
 import type { TurnPlan } from "./TurnPlan.ts"
-import { recordLeg } from "./TurnRecorder.ts"
+import { recordLeg, stepSeparator } from "./TurnRecorder.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
 
 /** Everything a leg works with, but for the history, which it gets when its turn has come. */
@@ -96,6 +96,7 @@ export const runLoop = Effect.fnUntraced(function* (
       assemble({
         preamble,
         room,
+        provider: leg.model.provider,
         model: leg.model.model,
         runId: leg.lease.runId,
         history,
@@ -121,7 +122,8 @@ export const runLoop = Effect.fnUntraced(function* (
     })
     if (step.calls.length === 0 && step.reason === "filtered" && !step.spoke) return yield* refusal(leg)
     if (step.calls.length === 0 && step.reason !== "continue") return LegOutcome.Answered()
-    const open = yield* answerCalls(leg, step.calls, clientTools)
+    const mayRun = round < leg.settings.hostedRounds
+    const open = yield* answerCalls(leg, step.calls, clientTools, mayRun)
     if (open.length > 0) return LegOutcome.ClientNeeded({ calls: open })
   }
   return yield* new TooManyRounds({ rounds: leg.settings.hostedRounds })
@@ -157,12 +159,20 @@ class StepEar implements Listener {
   private spoke = false
   private reasoning = false
   private separator: string
+  /** The ids of this leg's calls, and what each of the driver's ids stands for at the moment. */
+  private readonly callIds: Set<string>
+  private readonly renamed = new Map<string, string>()
 
   constructor(leg: Leg, provider: string) {
     this.leg = leg
     this.provider = provider
     // Text of an earlier step of the leg and this one's are one text for the reader: a blank line keeps them apart.
-    this.separator = leg.log.events.some((event) => event._tag === "TextDelta") ? "\n\n" : ""
+    this.separator = leg.log.events.some((event) => event._tag === "TextDelta") ? stepSeparator : ""
+    this.callIds = new Set(
+      leg.log.events.flatMap((event) =>
+        event._tag === "ToolCallStart" ? [event.toolCallId] : event._tag === "ToolCallReady" ? [event.call.id] : []
+      )
+    )
   }
 
   readonly hear = (event: ChatEvent): void => {
@@ -182,13 +192,18 @@ class StepEar implements Listener {
         this.reasoning = true
         log.push((sequence) => ({ _tag: "ReasoningDelta", sequence, text: event.text }))
         return
-      case "ToolCallStart":
-        log.push((sequence) => ({ _tag: "ToolCallStart", sequence, toolCallId: event.id, name: event.name }))
+      case "ToolCallStart": {
+        const toolCallId = this.newCallId(event.id)
+        log.push((sequence) => ({ _tag: "ToolCallStart", sequence, toolCallId, name: event.name }))
         return
-      case "ToolCallReady":
-        this.calls.push(event.call)
-        log.push((sequence) => ({ _tag: "ToolCallReady", sequence, call: event.call }))
+      }
+      case "ToolCallReady": {
+        const call = { ...event.call, id: this.renamed.get(event.call.id) ?? this.newCallId(event.call.id) }
+        this.renamed.delete(event.call.id)
+        this.calls.push(call)
+        log.push((sequence) => ({ _tag: "ToolCallReady", sequence, call }))
         return
+      }
       case "Usage":
         this.usage = event.usage
         return
@@ -202,6 +217,15 @@ class StepEar implements Listener {
 
   /** Called after each array of events. */
   readonly pause = (): void => this.leg.log.wake()
+
+  /** Some models number their calls anew in each step, or twice alike in one: inside a leg every call has an id of its own. */
+  private newCallId(id: string): string {
+    let unique = id
+    for (let again = 2; this.callIds.has(unique); again++) unique = `${id}_${again}`
+    this.callIds.add(unique)
+    this.renamed.set(id, unique)
+    return unique
+  }
 
   private endReasoning(): void {
     this.reasoning = false
@@ -226,9 +250,10 @@ class StepEar implements Listener {
 const answerCalls = Effect.fnUntraced(function* (
   leg: Leg,
   calls: ReadonlyArray<ToolCall>,
-  clientTools: ReadonlySet<string>
+  clientTools: ReadonlySet<string>,
+  mayRun: boolean
 ): Effect.fn.Return<ReadonlyArray<ToolCall>, never, Principal> {
-  const answerers = calls.map((call) => ({ call, by: answererOf(call, clientTools, leg.hosted) }))
+  const answerers = calls.map((call) => ({ call, by: answererOf(call, clientTools, leg.hosted, mayRun) }))
   yield* Effect.forEach(
     answerers,
     ({ call, by }) => {

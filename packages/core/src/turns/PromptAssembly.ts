@@ -75,7 +75,7 @@ export const checkRoom = (
   room: Room,
   model: string
 ): Result.Result<void, ContextTooLong> => {
-  const needed = preamble.systemTokens + preamble.toolTokens + messageTokens
+  const needed = preamble.systemTokens + preamble.toolTokens + messageTokens + tokensPerMessage
   return needed <= room.forPrompt
     ? Result.void
     : Result.fail(new ContextTooLong({ needed, available: room.forPrompt, model }))
@@ -91,6 +91,7 @@ export interface AssembledPrompt {
 export const assemble = (input: {
   readonly preamble: Preamble
   readonly room: Room
+  readonly provider: string
   readonly model: string
   readonly runId: RunId
   readonly history: History
@@ -100,7 +101,8 @@ export const assemble = (input: {
   const { preamble, room, history } = input
   const earlier = history.messages.filter((message) => message.runId !== input.runId)
   const current = history.messages.filter((message) => message.runId === input.runId)
-  const stepMessages = input.steps.flatMap((step) => fromStep(step, []))
+  const stepMessages = input.steps.flatMap((step) => fromStep(step, [], input.provider))
+  const toMessages = (message: Message) => fromMessage(message, input.provider)
   const turnTokens =
     current.reduce((sum, message) => sum + sizeOf(message), 0) +
     stepMessages.reduce((sum, message) => sum + input.counter.count(textOf(message)) + tokensPerMessage, 0)
@@ -112,7 +114,7 @@ export const assemble = (input: {
   const keptMessages = packed.kept.flatMap((unit) => unit.messages)
   const promptTokens = fixed + packed.keptTokens
   return Result.succeed({
-    messages: [...keptMessages.flatMap(fromMessage), ...current.flatMap(fromMessage), ...stepMessages],
+    messages: [...keptMessages.flatMap(toMessages), ...current.flatMap(toMessages), ...stepMessages],
     promptTokens,
     explanation: {
       model: input.model,
@@ -147,15 +149,17 @@ export const contextUsageOf = (explanation: Explanation): ContextUsage => ({
 /** A call that was never answered (a run that was cancelled, superseded or cut) is closed with these words. */
 export const unansweredCall = "No result: the conversation went on before this call was answered."
 
-const fromMessage = (message: Message): ReadonlyArray<ChatMessage> => {
+const fromMessage = (message: Message, provider: string): ReadonlyArray<ChatMessage> => {
   if (message.role === "user") {
     return [{ role: "user", content: [{ type: "text", text: message.content ?? "" }] }]
   }
-  if (message.steps.length > 0) return message.steps.flatMap((step) => fromStep(step, message.toolResults))
+  if (message.steps.length > 0) return message.steps.flatMap((step) => fromStep(step, message.toolResults, provider))
   return message.content === null ? [] : [{ role: "assistant", content: message.content, toolCalls: [], providerData: null }]
 }
 
-const fromStep = (step: Step, submitted: ReadonlyArray<ToolResult>): ReadonlyArray<ChatMessage> => {
+const fromStep = (step: Step, submitted: ReadonlyArray<ToolResult>, provider: string): ReadonlyArray<ChatMessage> => {
+  // A step of nothing but data for another provider says nothing to this one.
+  if (step.text === "" && step.toolCalls.length === 0 && step.providerData?.provider !== provider) return []
   const results = [...step.hostedResults, ...submitted]
   return [
     { role: "assistant", content: step.text, toolCalls: step.toolCalls, providerData: step.providerData },

@@ -14,7 +14,7 @@ import type { RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run } from "../runs/Run.ts"
 import type { Lease, LogEvent, RunStore } from "../runs/RunStore.ts"
-import { account, type LegEnd, settlementOf, terminalEvent } from "./Settlement.ts"
+import { account, type LegEnd, settle, settlementOf, terminalEvent } from "./Settlement.ts"
 import { fromLog } from "./TurnEvent.ts"
 import { type RecordedLeg, recordLeg } from "./TurnRecorder.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
@@ -32,24 +32,35 @@ export interface Recovery {
  */
 const sequenceLeap = 1_000_000
 
-export const makeRecovery = (
-  store: typeof RunStore.Service,
-  metering: MeteringPort,
-  counter: TokenCounterPort,
-  settings: TurnSettings
-): Effect.Effect<Recovery, never, Scope.Scope> =>
+/** What it takes to settle somebody else's run. */
+interface RecoveringKernel {
+  readonly store: typeof RunStore.Service
+  readonly metering: MeteringPort
+  readonly counter: TokenCounterPort
+  readonly settings: TurnSettings
+}
+
+export const makeRecovery = (kernel: RecoveringKernel): Effect.Effect<Recovery, never, Scope.Scope> =>
   Effect.gen(function* () {
+    const { store, settings } = kernel
     const lease = Duration.fromInputUnsafe(settings.lease)
 
     const end = (runId: RunId, how: LegEnd, onlyExpired: boolean) =>
-      Effect.gen(function* () {
-        const taken = yield* store.takeOver(runId, lease, { onlyExpired })
-        return Option.isSome(taken) && (yield* settleTaken(store, metering, counter, taken.value.lease, taken.value.run, how))
-      })
+      // Not to be interrupted: a run that was taken over and not settled would block its thread for another lease.
+      Effect.uninterruptible(
+        Effect.gen(function* () {
+          const taken = yield* store.takeOver(runId, lease, { onlyExpired })
+          return Option.isSome(taken) && (yield* settleTaken(kernel, taken.value.lease, taken.value.run, how))
+        })
+      )
 
     const sweep = Effect.gen(function* () {
       for (const { runId, ownerId } of yield* store.expired(100)) {
-        yield* Effect.provideService(end(runId, abandoned, true), Principal, { ownerId })
+        yield* end(runId, abandoned, true).pipe(
+          Effect.provideService(Principal, { ownerId }),
+          // One run that cannot be ended must not keep the others.
+          Effect.catchCause((cause) => Effect.logError(`Abandoned run ${runId} could not be settled`, cause))
+        )
       }
     })
 
@@ -76,9 +87,7 @@ const abandoned: LegEnd = {
 }
 
 const settleTaken = Effect.fn("Recovery.settle")(function* (
-  store: typeof RunStore.Service,
-  metering: MeteringPort,
-  counter: TokenCounterPort,
+  { store, metering, counter, settings }: RecoveringKernel,
   lease: Lease,
   run: Run,
   end: LegEnd
@@ -86,13 +95,13 @@ const settleTaken = Effect.fn("Recovery.settle")(function* (
   const recorded = withIdentity(recordLeg(fromLog(yield* readAll(store, run)), counter), run)
   const terminal = terminalEvent(recorded, end, null, run.lastSequence + sequenceLeap)
   const settlement = settlementOf({ lease, leg: recorded, end, explanation: null, terminal, rest: [], counter })
-  const stored = yield* store.settle(lease, settlement)
+  const stored = yield* settle(store, lease, settlement, settings.settleTimeout)
   if (stored) yield* account(metering, lease, recorded, run.leg, end.status)
   return stored
 })
 
 /** A run that was still waiting in the queue has no log: the record knows who it is. */
-const withIdentity = (leg: RecordedLeg, run: Run): RecordedLeg => ({
+export const withIdentity = (leg: RecordedLeg, run: Run): RecordedLeg => ({
   ...leg,
   messageId: run.answerId,
   provider: run.provider,

@@ -12,7 +12,6 @@ import type { Principal } from "../access/Principal.ts"
 import type { MeteringPort } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { totalTokens } from "../primitives/Usage.ts"
 import type { RunFault } from "../runs/Run.ts"
 import type { Lease, RunStore, Settlement } from "../runs/RunStore.ts"
 import { contextUsageOf, Explanation } from "./PromptAssembly.ts"
@@ -118,7 +117,7 @@ export const account = (
   Effect.gen(function* () {
     const attributes = { "gen_ai.provider.name": leg.provider, "gen_ai.request.model": leg.model }
     yield* Metric.update(Metric.withAttributes(turns, { ...attributes, status }), 1)
-    if (totalTokens(leg.usage) === 0) return
+    if (leg.modelCalls === 0) return
     const count = (type: string, amount: number) =>
       Metric.update(Metric.withAttributes(tokens, { ...attributes, "gen_ai.token.type": type }), amount)
     yield* count("input", leg.usage.inputTokens)

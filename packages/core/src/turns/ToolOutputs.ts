@@ -13,13 +13,14 @@ import { MessageId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type Run, RunNotFound } from "../runs/Run.ts"
 import { RunLog } from "../runs/RunLog.ts"
+import type { Continue } from "../runs/RunStore.ts"
 import type { Message } from "../threads/Message.ts"
 import { matchToolOutputs, ToolOutputsRejected } from "../tools/ToolRoundTrip.ts"
 import { launch } from "./LegRunner.ts"
 import { makeLeg } from "./ModelLoop.ts"
 import { roomFor } from "./PromptAssembly.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
-import { type IdempotencyConflict, NothingPending, type ShuttingDown, type ToolNameTaken } from "./TurnErrors.ts"
+import { IdempotencyConflict, NothingPending, type ShuttingDown, type ToolNameTaken } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { continuePlan, decodePlan, encodePlan } from "./TurnPlan.ts"
 import type { ToolOutputsRequest } from "./TurnRequest.ts"
@@ -42,16 +43,19 @@ export const submitToolOutputs = Effect.fnUntraced(function* (
 ): Effect.fn.Return<StartedTurn, SubmitError, Principal> {
   const { store, settings } = workshop
   yield* workshop.refuseWhenDraining
-  const repeated = yield* workshop.findRepeated(request.idempotency)
+  const repeated = yield* Effect.catchTag(workshop.findRepeated(request.idempotency), "ThreadBusy", usedForMessage)
   if (Option.isSome(repeated)) return repeated.value
 
   const run = yield* findRun(workshop, request)
   const { open, answered } = callsOf(run, yield* store.messages(run.id))
-  if (open.length === 0 && answered.size === 0) return yield* new NothingPending({ threadId: run.threadId })
+  const pending = open.length > 0
+  if (!pending && answered.size === 0) return yield* new NothingPending({ threadId: run.threadId })
   const results = yield* Effect.fromResult(matchToolOutputs(open, answered, request.outputs))
+  if (!pending) return yield* new NothingPending({ threadId: run.threadId })
 
-  const plan = yield* Effect.fromResult(continuePlan(decodePlan(run.plan), request))
-  const model = yield* workshop.providers.resolve(plan.provider, plan.model)
+  const before = decodePlan(run.plan)
+  const model = yield* workshop.providers.resolve(before.provider, before.model)
+  const plan = yield* Effect.fromResult(continuePlan(before, request, model.info))
   const apiKey = yield* workshop.providerKeys.find(plan.provider)
   yield* workshop.metering.ensureCredit
 
@@ -66,7 +70,7 @@ export const submitToolOutputs = Effect.fnUntraced(function* (
     model: plan.model,
     at
   }))
-  const outcome = yield* store.continue({
+  const next: Continue = {
     runId: run.id,
     messageId: run.answerId,
     results,
@@ -78,21 +82,37 @@ export const submitToolOutputs = Effect.fnUntraced(function* (
     lease: Duration.fromInputUnsafe(settings.lease),
     historyTokens: roomFor(model.info, settings.assumedContextLimit).forPrompt,
     idempotency: request.idempotency ?? null
-  })
+  }
+  // A caller who goes away between the two would leave a run that nobody works on.
+  const outcome = yield* Effect.uninterruptible(
+    Effect.tap(store.continue(next), (continued) => {
+      if (continued._tag !== "Started") return Effect.void
+      const leg = { lease: continued.lease, assistantId: run.assistantId, plan, model, apiKey, number: run.leg + 1, log }
+      return launch(
+        workshop,
+        makeLeg(workshop, { ...leg, stream: next.stream }, next.events.length),
+        Effect.succeed(continued.history)
+      )
+    })
+  )
   switch (outcome._tag) {
     case "Repeated":
-      return yield* workshop.repeat(outcome, request.idempotency?.fingerprint ?? "")
+      return yield* Effect.catchTag(
+        workshop.repeat(outcome, request.idempotency?.fingerprint ?? ""),
+        "ThreadBusy",
+        usedForMessage
+      )
     case "NotOpen":
       return yield* tooLate(request)
     case "Started": {
       const { threadId, assistantId, id: runId } = run
-      const leg = { lease: outcome.lease, assistantId, plan, model, apiKey, number: run.leg + 1, log }
-      const stream = request.stream === true
-      yield* launch(workshop, makeLeg(workshop, { ...leg, stream }, log.events.length), Effect.succeed(outcome.history))
       return startedTurn({ threadId, assistantId, runId }, yield* workshop.eventsOf(runId, log.first - 1, log))
     }
   }
 })
+
+/** A run that waited in the queue was begun by a message, not by tool outputs. */
+const usedForMessage = () => Effect.fail(new IdempotencyConflict())
 
 const findRun = Effect.fnUntraced(function* ({ store }: Workshop, { threadId, runId }: ToolOutputsRequest) {
   if (runId === undefined) {

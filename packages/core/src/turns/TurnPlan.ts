@@ -58,7 +58,7 @@ export const planTurn = (input: {
   if (taken !== -1) return Result.fail(new ToolNameTaken({ name: tools[taken]?.name ?? "", index: taken }))
 
   const ignored: Array<IgnoredOption> = []
-  const jsonOutput = request.jsonOutput === true && tools.length === 0
+  const jsonOutput = request.jsonOutput === true && tools.length === 0 && hosted.length === 0
   if (request.jsonOutput === true && !jsonOutput) ignored.push({ option: "json_output", because: "tools are active" })
   if (request.thinking !== undefined && info.supportsThinking === false) {
     ignored.push({ option: "thinking", because: "the model does not reason on request" })
@@ -85,12 +85,14 @@ const systemPrompt = (request: TurnRequest, assistant: Assistant): string | null
 /** The plan of the next leg: what came again with the outputs replaces the run's own. */
 export const continuePlan = (
   plan: TurnPlan,
-  request: Pick<ToolOutputsRequest, "tools" | "thinking">
+  request: Pick<ToolOutputsRequest, "tools" | "thinking">,
+  info: ModelInfo
 ): Result.Result<TurnPlan, ToolNameTaken> => {
   const tools = request.tools ?? plan.tools
   const taken = tools.findIndex((tool) => plan.hosted.includes(tool.name))
   if (taken !== -1) return Result.fail(new ToolNameTaken({ name: tools[taken]?.name ?? "", index: taken }))
-  return Result.succeed({ ...plan, tools, thinking: request.thinking ?? plan.thinking })
+  const thinking = info.supportsThinking === false ? null : (request.thinking ?? plan.thinking)
+  return Result.succeed({ ...plan, tools, thinking, jsonOutput: plan.jsonOutput && tools.length === 0 })
 }
 
 /** The plan as the store keeps it, and back. */

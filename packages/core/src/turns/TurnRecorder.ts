@@ -16,17 +16,21 @@ export interface RecordedLeg {
   readonly provider: string
   readonly model: string
   readonly at: string
-  /** All text of the leg. */
+  /** All text of the leg: that of its steps, a blank line between two of them. */
   readonly content: string
   readonly reasoning: string
   readonly steps: ReadonlyArray<Step>
   /** Calls that nobody has answered. */
   readonly openCalls: ReadonlyArray<ToolCall>
   readonly usage: Usage
+  /** How often a model was asked. */
+  readonly modelCalls: number
 }
 
 interface OpenStep {
   text: string
+  /** Characters of reasoning are not kept, but they were paid for. */
+  reasoning: string
   calls: Array<ToolCall>
   results: Array<ToolResult>
   providerData: ProviderData | null
@@ -38,7 +42,7 @@ interface OpenStep {
 export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounterPort): RecordedLeg => {
   let leg = { messageId: nobody, provider: "", model: "", at: "" }
   let answeredBy: string | null = null
-  let reasoning = ""
+  let content = ""
   const steps: Array<OpenStep> = []
   for (const event of events) {
     const step = steps.at(-1)
@@ -51,10 +55,11 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
         steps.push(openStep(event.promptTokens))
         break
       case "TextDelta":
-        if (step !== undefined) step.text += event.text
+        if (step !== undefined) step.text += step.text === "" && content !== "" ? withoutSeparator(event.text) : event.text
+        content += event.text
         break
       case "ReasoningDelta":
-        reasoning += event.text
+        if (step !== undefined) step.reasoning += event.text
         break
       case "ToolCallReady":
         step?.calls.push(event.call)
@@ -73,19 +78,27 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
     provider: leg.provider,
     model: answeredBy ?? leg.model,
     at: leg.at,
-    content: steps.map((step) => step.text).join(""),
-    reasoning,
+    content,
+    reasoning: steps.map((step) => step.reasoning).join(""),
     steps: steps.filter(saysSomething).map(closeStep),
     openCalls: steps.flatMap(openCallsOf),
-    usage: steps.map((step) => usageOf(step, counter)).reduce(addUsage, noUsage)
+    usage: steps.map((step) => usageOf(step, counter)).reduce(addUsage, noUsage),
+    modelCalls: steps.length
   }
 }
+
+/** Stands between the texts of two steps of a leg, in its `content` and in the deltas, but not in what the model is shown of itself. */
+export const stepSeparator = "\n\n"
+
+const withoutSeparator = (text: string): string =>
+  text.startsWith(stepSeparator) ? text.slice(stepSeparator.length) : text
 
 /** The id of a leg whose first event is missing: a log that nothing was written to. */
 const nobody = MessageId.make("none")
 
 const openStep = (promptTokens: number): OpenStep => ({
   text: "",
+  reasoning: "",
   calls: [],
   results: [],
   providerData: null,
@@ -100,7 +113,8 @@ const resultOf = (event: { readonly toolCallId: string; readonly toolName: strin
   output: event.output
 })
 
-const saysSomething = (step: OpenStep): boolean => step.text !== "" || step.calls.length > 0
+const saysSomething = (step: OpenStep): boolean =>
+  step.text !== "" || step.calls.length > 0 || step.providerData !== null
 
 const openCallsOf = (step: OpenStep): ReadonlyArray<ToolCall> =>
   step.calls.filter((call) => !step.results.some((result) => result.toolCallId === call.id))
@@ -115,7 +129,7 @@ const closeStep = (step: OpenStep): Step => ({
 /** The provider's figures; where they never came, what the kernel can count. */
 const usageOf = (step: OpenStep, counter: TokenCounterPort): Usage => {
   if (step.usage !== null) return step.usage
-  const written = step.text + step.calls.map((call) => call.name + call.arguments).join("")
+  const written = step.reasoning + step.text + step.calls.map((call) => call.name + call.arguments).join("")
   return { ...noUsage, inputTokens: step.promptTokens, outputTokens: counter.count(written), estimated: true }
 }
 
@@ -126,7 +140,6 @@ export const answerOf = (
   counter: TokenCounterPort
 ): NewMessage => {
   const isPlain = leg.steps.every((step) => step.toolCalls.length === 0 && step.providerData === null)
-  const hosted = new Set(leg.steps.flatMap((step) => step.hostedResults.map((result) => result.toolCallId)))
   return {
     id: leg.messageId,
     threadId: place.threadId,
@@ -134,7 +147,8 @@ export const answerOf = (
     role: "assistant",
     content: leg.content === "" ? null : leg.content,
     status: place.status,
-    toolCalls: leg.steps.flatMap((step) => step.toolCalls).filter((call) => !hosted.has(call.id)),
+    // A leg that ended otherwise has asked its client for nothing; what was called stands in the steps.
+    toolCalls: place.status === "REQUIRES_ACTION" ? leg.openCalls : [],
     toolResults: [],
     steps: isPlain ? [] : leg.steps,
     provider: leg.provider,

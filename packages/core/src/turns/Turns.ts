@@ -117,10 +117,13 @@ export class Turns extends Context.Service<
           const decided = yield* decide(workshop, request, place.assistant)
           if (request.sendToModel !== false) yield* workshop.metering.ensureCredit
 
-          yield* keepPlace(assistants, threads, place)
-          const turn = yield* writeTurn(workshop, { request, place, ...decided })
-          if (place.isNewThread && turn.threadId !== place.thread.id) yield* dropPlace(assistants, threads, place)
-          return turn
+          return yield* Effect.uninterruptibleMask((restore) =>
+            keepPlace(assistants, threads, place).pipe(
+              Effect.andThen(writeTurn(workshop, { request, place, ...decided }, restore)),
+              Effect.tap((turn) => (turn.threadId === place.thread.id ? Effect.void : dropPlace(assistants, threads, place))),
+              Effect.onError(() => dropPlace(assistants, threads, place))
+            )
+          )
         })
 
         const findRun = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
@@ -208,6 +211,9 @@ const keepPlace = Effect.fnUntraced(function* (
   }
 })
 
-/** The turn turned out to repeat one that began elsewhere in the same moment: what was made for it goes again. */
-const dropPlace = (assistants: typeof AssistantStore.Service, threads: typeof ThreadStore.Service, place: Place) =>
-  place.isNewAssistant ? assistants.remove(place.assistant.id) : threads.remove(place.thread.id)
+/** The turn was refused after all, or repeats one that began elsewhere in the same moment: what was made for it goes again. */
+const dropPlace = (assistants: typeof AssistantStore.Service, threads: typeof ThreadStore.Service, place: Place) => {
+  if (!place.isNewThread) return Effect.void
+  const made = place.isNewAssistant ? assistants.remove(place.assistant.id) : threads.remove(place.thread.id)
+  return Effect.ignore(made)
+}

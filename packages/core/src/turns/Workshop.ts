@@ -17,6 +17,7 @@ import { TokenCounter, type TokenCounterPort } from "../models/TokenCounter.ts"
 import type { RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { makeLiveRuns } from "../runs/LiveRuns.ts"
+import type { Run } from "../runs/Run.ts"
 import { makeRunSignals, type RunSignals } from "../runs/RunSignals.ts"
 import { type IdempotencyKey, type Repeated, RunStore } from "../runs/RunStore.ts"
 import { type HostedTool, HostedTools } from "../tools/HostedTool.ts"
@@ -24,7 +25,7 @@ import { type Follow, makeFollow } from "./Followers.ts"
 import type { LegRunner } from "./LegRunner.ts"
 import { makeRecovery, type Recovery } from "./Recovery.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
-import { IdempotencyConflict, ShuttingDown } from "./TurnErrors.ts"
+import { IdempotencyConflict, ShuttingDown, ThreadBusy } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -45,11 +46,12 @@ export interface Workshop extends LegRunner {
   /** The turn that an idempotency key began, if it began one; a conflict when that was for another body. */
   readonly findRepeated: (
     key: IdempotencyKey | undefined
-  ) => Effect.Effect<Option.Option<StartedTurn>, IdempotencyConflict | StoreUnavailable, Principal>
+  ) => Effect.Effect<Option.Option<StartedTurn>, IdempotencyConflict | ThreadBusy | StoreUnavailable, Principal>
+  /** Joins the first one, and shares its fate: while that waits in the queue so does the repeat, and both may be told `ThreadBusy`. */
   readonly repeat: (
     repeated: Repeated,
     fingerprint: string
-  ) => Effect.Effect<StartedTurn, IdempotencyConflict | StoreUnavailable, Principal>
+  ) => Effect.Effect<StartedTurn, IdempotencyConflict | ThreadBusy | StoreUnavailable, Principal>
   readonly refuseWhenDraining: Effect.Effect<void, ShuttingDown>
   readonly drain: Effect.Effect<void>
 }
@@ -73,12 +75,13 @@ export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers |
     const settings = yield* TurnSettings
     const metering = yield* Metering
     const counter = yield* TokenCounter
-    const scope = yield* Scope.Scope
+    // A scope of its own, made before the finalizer below: the runs are stopped side by side, not one after the other.
+    const scope = yield* Scope.fork(yield* Scope.Scope)
     const live = yield* makeLiveRuns<TurnEvent>(store, Duration.fromInputUnsafe(settings.lease))
     const signals = yield* makeRunSignals(store, settings.poll, (runId) =>
       Effect.asVoid(Effect.forkIn(live.stop(runId, "cancelled"), scope))
     )
-    const follow = makeFollow(store, live, signals)
+    const follow = makeFollow(store, live, signals, counter)
     const eventsOf: Workshop["eventsOf"] = (...args) =>
       Effect.map(Principal, (principal) => Stream.provideService(follow(...args), Principal, principal))
 
@@ -86,8 +89,19 @@ export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers |
       const run = yield* store.get(repeated.runId)
       if (repeated.fingerprint !== fingerprint || Option.isNone(run)) return yield* new IdempotencyConflict()
       const { threadId, assistantId, id } = run.value
+      if (run.value.status === "QUEUED") yield* untilBegun(run.value)
       return startedTurn({ threadId, assistantId, runId: id }, yield* eventsOf(id, repeated.legStart - 1))
     })
+
+    const untilBegun = Effect.fnUntraced(function* ({ id, threadId }: Run) {
+      const changed = yield* signals.listen(id)
+      while (true) {
+        const run = yield* store.get(id)
+        if (Option.isNone(run)) return yield* new ThreadBusy({ threadId, runId: id })
+        if (run.value.status !== "QUEUED") return
+        yield* changed
+      }
+    }, Effect.scoped)
 
     let draining = false
     const awaitAll = Effect.suspend(() =>
@@ -104,7 +118,10 @@ export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers |
       })
     )
     // Runs that are under way when the kernel's scope closes are settled before the store goes away.
-    yield* Effect.addFinalizer(() => stopAll)
+    yield* Effect.addFinalizer(() => {
+      draining = true
+      return stopAll
+    })
 
     return {
       store,
@@ -121,7 +138,7 @@ export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers |
       providerKeys: yield* ProviderKeys,
       hosted: yield* HostedTools,
       embedding: yield* DefaultEmbedding,
-      recovery: yield* makeRecovery(store, metering, counter, settings),
+      recovery: yield* makeRecovery({ store, metering, counter, settings }),
       findRepeated: Effect.fnUntraced(function* (key) {
         if (key === undefined) return Option.none()
         const repeated = yield* store.findRepeated(key.key)

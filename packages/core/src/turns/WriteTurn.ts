@@ -48,19 +48,27 @@ export interface TurnToWrite {
 
 type WriteError = ThreadBusy | ThreadNotFound | IdempotencyConflict | StoreUnavailable
 
+/** `Effect.uninterruptibleMask`'s way back to what the caller allows. */
+export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/**
+ * Runs in a region that cannot be interrupted, but for the waits: a caller who goes away must not leave a run behind that is stored and
+ * that nobody works on.
+ */
 export const writeTurn = Effect.fnUntraced(function* (
   workshop: Workshop,
-  turn: TurnToWrite
+  turn: TurnToWrite,
+  restore: Restore
 ): Effect.fn.Return<StartedTurn, WriteError, Principal> {
   const { request, place } = turn
   const log = new RunLog<TurnEvent>(1)
   const begin = yield* beginOf(workshop, turn, log)
-  const outcome = yield* insist(workshop, begin, request.busy ?? workshop.settings.busy)
+  const outcome = yield* insist(workshop, begin, request.busy ?? workshop.settings.busy, restore)
   const events = yield* workshop.eventsOf(begin.run.id, 0, log)
   const started = startedTurn({ threadId: place.thread.id, assistantId: place.assistant.id, runId: begin.run.id }, events)
   switch (outcome._tag) {
     case "Repeated":
-      return yield* workshop.repeat(outcome, begin.idempotency?.fingerprint ?? "")
+      return yield* restore(workshop.repeat(outcome, begin.idempotency?.fingerprint ?? ""))
     case "ThreadMissing":
       return yield* new ThreadNotFound({ threadId: place.thread.id })
     case "Busy":
@@ -74,7 +82,7 @@ export const writeTurn = Effect.fnUntraced(function* (
       return started
     }
     case "Queued":
-      yield* queue(workshop, turn, outcome.lease, log, begin.historyTokens)
+      yield* restore(yield* queue(workshop, turn, outcome.lease, log, begin.historyTokens))
       return started
   }
 })
@@ -83,18 +91,19 @@ export const writeTurn = Effect.fnUntraced(function* (
 const insist = Effect.fnUntraced(function* (
   workshop: Workshop,
   begin: Begin,
-  policy: NonNullable<TurnRequest["busy"]>
+  policy: NonNullable<TurnRequest["busy"]>,
+  restore: Restore
 ): Effect.fn.Return<BeginOutcome, StoreUnavailable, Principal> {
   const mode = begin.mode === "save" ? "save" : policy === "interrupt" ? "reject" : policy
   const outcome = yield* workshop.store.begin({ ...begin, mode })
   if (outcome._tag !== "Busy") return outcome
   if (outcome.expired && (yield* workshop.recovery.endExpired(outcome.runId))) {
-    return yield* insist(workshop, begin, policy)
+    return yield* insist(workshop, begin, policy, restore)
   }
   if (policy !== "interrupt") return outcome
-  yield* cancelRun(workshop, outcome.runId)
+  yield* restore(cancelRun(workshop, outcome.runId))
   // From here on in the order of arrival: a second interrupter waits for the first one's successor to be cancelled.
-  return yield* insist(workshop, begin, "enqueue")
+  return yield* insist(workshop, begin, "enqueue", restore)
 })
 
 const beginOf = Effect.fnUntraced(function* (workshop: Workshop, turn: TurnToWrite, log: RunLog<TurnEvent>) {
@@ -171,14 +180,14 @@ const queueSeconds = Metric.histogram("colloquy.turn.queue_time", {
   boundaries: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30]
 })
 
-/** The run waits inside the kernel, whatever becomes of its caller; the caller learns that it began, or that it was too late. */
+/** The run waits inside the kernel, whatever becomes of its caller. Gives what the caller awaits: that it began, or that it was too late. */
 const queue = Effect.fnUntraced(function* (
   workshop: Workshop,
   turn: TurnToWrite,
   lease: Lease,
   log: RunLog<TurnEvent>,
   historyTokens: number
-): Effect.fn.Return<void, ThreadBusy, Principal> {
+): Effect.fn.Return<Effect.Effect<void, ThreadBusy>, never, Principal> {
   const begun = yield* Deferred.make<void, ThreadBusy>()
   const waiting = log.events.length
   const history = awaitTurn(workshop, lease, historyTokens).pipe(
@@ -188,7 +197,7 @@ const queue = Effect.fnUntraced(function* (
   )
   yield* launch(workshop, firstLeg(workshop, turn, lease, log, 0), history)
   // A run that is cancelled while it waits ends without beginning: its log says so.
-  yield* Effect.raceFirst(Deferred.await(begun), log.above(waiting))
+  return Effect.raceFirst(Deferred.await(begun), log.above(waiting))
 })
 
 /** Waits until nothing is in the way of a queued run, for as long as the host allows. */

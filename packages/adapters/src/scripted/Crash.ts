@@ -1,0 +1,148 @@
+/**
+ * Death at a chosen moment, for tests of what survives it. The stores, models and tools of a doomed kernel are wrapped; at its n-th write
+ * the "process" dies: the write has been committed, and from then on nothing that it calls does anything or ever answers. A second kernel
+ * over the same stores then shows what was kept. Killing at every write of a conversation is a loop over `at`.
+ *
+ *     const doom = yield* Crash.make({ at: 3 })
+ *     const first = Kernel.layer.pipe(Layer.provide([doom.stores(stores), Providers.layer({ providers: [doom.provider(mine)], defaults })]))
+ *     // …talk to it, until:
+ *     yield* doom.died
+ */
+import {
+  AssistantStore,
+  type HostedTool,
+  KeyStore,
+  type Provider,
+  RunStore,
+  ThreadStore,
+  UsageLedger
+} from "@colloquy/core"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+
+type Stores = AssistantStore | KeyStore | RunStore | ThreadStore | UsageLedger
+
+export interface CrashPoint {
+  /** The write at which the process dies, from 1. Absent: it lives, and its writes are counted. */
+  readonly at?: number
+  /** Whether the process still hears that its last write was committed. */
+  readonly hears?: boolean
+}
+
+export interface Doom {
+  /** The stores as the doomed process sees them. */
+  readonly stores: (stores: Layer.Layer<Stores>) => Layer.Layer<Stores>
+  readonly provider: (provider: Provider) => Provider
+  readonly tool: (tool: HostedTool) => HostedTool
+  readonly isDead: () => boolean
+  /** Completes at the moment of death. */
+  readonly died: Effect.Effect<void>
+  /** How many writes were committed. Prolonging a lease is not counted. */
+  readonly writes: () => number
+  /** Lets go of everything that the dead process still waits for, so that the scopes that hold it can be closed. */
+  readonly bury: Effect.Effect<void>
+}
+
+export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
+  Effect.sync(() => {
+    const died = Deferred.makeUnsafe<void>()
+    const buried = Deferred.makeUnsafe<never>()
+    const grave = Deferred.await(buried)
+    let writes = 0
+    let dead = false
+
+    const alive = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.suspend(() => (dead ? grave : effect))
+    /** A call on its way when death comes gets no answer either. */
+    const read = <A, E, R>(effect: Effect.Effect<A, E, R>) => alive(Effect.flatMap(effect, (answer) => alive(Effect.succeed(answer))))
+    const write = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      alive(
+        Effect.flatMap(effect, (answer) => {
+          if (dead || ++writes !== point.at) return alive(Effect.succeed(answer))
+          dead = true
+          Deferred.doneUnsafe(died, Effect.void)
+          return point.hears === true ? Effect.succeed(answer) : grave
+        })
+      )
+    const mute = <A, E, R>(stream: Stream.Stream<A, E, R>): Stream.Stream<A, E, R> =>
+      Stream.mapArrayEffect(stream, (items) => read(Effect.succeed(items)))
+
+    return {
+      stores: (stores) => Layer.provide(mortalStores(read, write), stores),
+      provider: (provider) => {
+        const { chat } = provider
+        return chat === undefined
+          ? provider
+          : { ...provider, chat: (request) => mute(Stream.unwrap(alive(Effect.sync(() => chat(request))))) }
+      },
+      tool: (tool) => ({ ...tool, run: (args, call) => read(Effect.suspend(() => tool.run(args, call))) }),
+      isDead: () => dead,
+      died: Deferred.await(died),
+      writes: () => writes,
+      bury: Effect.asVoid(Deferred.die(buried, new Error("The process is dead.")))
+    }
+  })
+
+type Wrap = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** Every operation of every port, as one who may die in it. */
+const mortalStores = (read: Wrap, write: Wrap): Layer.Layer<Stores, never, Stores> =>
+  Layer.mergeAll(
+    Layer.effect(
+      AssistantStore,
+      AssistantStore.useSync((store) => ({
+        insert: (...args) => write(store.insert(...args)),
+        get: (...args) => read(store.get(...args)),
+        ofThread: (...args) => read(store.ofThread(...args)),
+        list: (...args) => read(store.list(...args)),
+        update: (...args) => write(store.update(...args)),
+        remove: (...args) => write(store.remove(...args))
+      }))
+    ),
+    Layer.effect(
+      ThreadStore,
+      ThreadStore.useSync((store) => ({
+        insert: (...args) => write(store.insert(...args)),
+        get: (...args) => read(store.get(...args)),
+        list: (...args) => read(store.list(...args)),
+        messages: (...args) => read(store.messages(...args)),
+        remove: (...args) => write(store.remove(...args))
+      }))
+    ),
+    Layer.effect(
+      RunStore,
+      RunStore.useSync((store) => ({
+        begin: (...args) => write(store.begin(...args)),
+        findRepeated: (...args) => read(store.findRepeated(...args)),
+        activate: (...args) => write(store.activate(...args)),
+        withdraw: (...args) => write(store.withdraw(...args)),
+        continue: (...args) => write(store.continue(...args)),
+        append: (...args) => write(store.append(...args)),
+        settle: (...args) => write(store.settle(...args)),
+        renew: (...args) => read(store.renew(...args)),
+        expired: (...args) => read(store.expired(...args)),
+        takeOver: (...args) => write(store.takeOver(...args)),
+        requestCancel: (...args) => write(store.requestCancel(...args)),
+        get: (...args) => read(store.get(...args)),
+        waitingOn: (...args) => read(store.waitingOn(...args)),
+        messages: (...args) => read(store.messages(...args)),
+        read: (...args) => read(store.read(...args)),
+        signals: Stream.mapArrayEffect(store.signals, (signals) => read(Effect.succeed(signals)))
+      }))
+    ),
+    Layer.effect(
+      KeyStore,
+      KeyStore.useSync((store) => ({
+        insert: (...args) => write(store.insert(...args)),
+        findByHashPrefix: (...args) => read(store.findByHashPrefix(...args)),
+        list: read(store.list),
+        revoke: (...args) => write(store.revoke(...args))
+      }))
+    ),
+    Layer.effect(
+      UsageLedger,
+      UsageLedger.useSync((store) => ({ recent: (...args) => read(store.recent(...args)) }))
+    )
+  )

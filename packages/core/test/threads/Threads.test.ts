@@ -1,0 +1,112 @@
+import { Assistants, firstPage, Threads, Turns } from "@colloquy/core"
+import { gate, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { failureOf, messagesOf, story, transcript } from "../support/Story.ts"
+
+describe("a thread", () => {
+  story(
+    "is created empty, with its metadata, under an assistant",
+    [],
+    Effect.gen(function* () {
+      const { id } = yield* (yield* Assistants).create({ name: "a" })
+      const thread = yield* (yield* Assistants).createThread(id, { topic: "rain" })
+      assert.deepStrictEqual(yield* (yield* Threads).get(thread.id), { thread, messages: [] })
+      assert.deepStrictEqual([thread.assistantId, thread.metadata], [id, { topic: "rain" }])
+    })
+  )
+
+  story(
+    "is listed oldest first, in pages, by assistant, with its messages or without",
+    [say("One."), say("Two.")],
+    Effect.gen(function* () {
+      const threads = yield* Threads
+      const turns = yield* Turns
+      const first = yield* turns.send({ content: "1" })
+      const second = yield* turns.send({ content: "2" })
+      const third = yield* (yield* Assistants).createThread(second.assistantId, null)
+      const ids = (all: ReadonlyArray<{ readonly thread: { readonly id: string } }>) => all.map(({ thread }) => thread.id)
+      const all = yield* threads.list({ page: firstPage, includeMessages: true })
+      assert.deepStrictEqual(ids(all), [first.threadId, second.threadId, third.id])
+      assert.deepStrictEqual(
+        all.map(({ messages }) => messages.map((message) => message.content)),
+        [["1", "One."], ["2", "Two."], []]
+      )
+      const page = yield* threads.list({ page: { skip: 1, limit: 1 }, includeMessages: false })
+      assert.deepStrictEqual([ids(page), page[0]?.messages], [[second.threadId], []])
+      const own = yield* threads.list({ page: firstPage, assistantId: first.assistantId, includeMessages: false })
+      assert.deepStrictEqual(ids(own), [first.threadId])
+    })
+  )
+
+  story(
+    "numbers its messages from one without gaps, whatever their timestamps say",
+    [say("a"), say("b")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { threadId } = yield* turns.send({ content: "1", customTimestamp: "2030-01-01T00:00:00Z" })
+      yield* turns.send({ content: "2", threadId, customTimestamp: "1999-01-01T00:00:00Z" })
+      const messages = yield* messagesOf(threadId)
+      assert.deepStrictEqual(
+        messages.map(({ content, sequence }) => [sequence, content]),
+        [[1, "1"], [2, "a"], [3, "2"], [4, "b"]]
+      )
+    })
+  )
+
+  story(
+    "shows the answer that is being written as a message in progress, under the id that it will keep",
+    [[gate(), say("Done.")]],
+    Effect.gen(function* () {
+      const model = yield* ScriptedModel
+      const turn = yield* (yield* Turns).start({ content: "Hi" })
+      yield* model.reached()
+      const before = (yield* messagesOf(turn.threadId)).at(-1)
+      assert.deepInclude(before, { role: "assistant", status: "IN_PROGRESS", content: null, runId: turn.runId })
+      yield* model.release()
+      const reply = yield* turn.reply
+      const after = (yield* messagesOf(turn.threadId)).at(-1)
+      assert.deepInclude(after, { status: "COMPLETED", content: "Done." })
+      assert.deepStrictEqual([after?.id, reply.messageId], [before?.id, before?.id])
+    })
+  )
+
+  story(
+    "that is removed is gone for every use case, and a run on it ends",
+    [gate()],
+    Effect.gen(function* () {
+      const threads = yield* Threads
+      const turns = yield* Turns
+      const model = yield* ScriptedModel
+      const turn = yield* turns.start({ content: "Hi" })
+      yield* model.reached()
+      yield* threads.remove(turn.threadId)
+      const gone = yield* Effect.all([
+        failureOf(threads.get(turn.threadId)),
+        failureOf(threads.remove(turn.threadId)),
+        failureOf(turns.start({ content: "Again", threadId: turn.threadId }))
+      ])
+      assert.deepStrictEqual(gone.map((error) => error._tag), ["ThreadNotFound", "ThreadNotFound", "ThreadNotFound"])
+      yield* model.release()
+      const reply = yield* turn.reply
+      assert.strictEqual(reply.status, "CANCELLED")
+    })
+  )
+
+  story(
+    "keeps what was said before a failed turn and goes on after it",
+    [say("a"), say("c")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { threadId } = yield* turns.send({ content: "1" })
+      yield* failureOf(turns.send({ content: " ", threadId }))
+      yield* turns.send({ content: "2", threadId })
+      assert.deepStrictEqual(yield* transcript(threadId), [
+        ["user", "COMPLETED", "1"],
+        ["assistant", "COMPLETED", "a"],
+        ["user", "COMPLETED", "2"],
+        ["assistant", "COMPLETED", "c"]
+      ])
+    })
+  )
+})

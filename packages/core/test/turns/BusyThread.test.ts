@@ -1,0 +1,280 @@
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { callTool, fail, gate, hang, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { defaultTurnSettings, type ThreadId, Turns } from "@colloquy/core"
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import { TestClock } from "effect/testing"
+import { failureOf, openKernel, runOf, story, terminalOf, transcript, weather } from "../support/Story.ts"
+
+const patient = { ...defaultTurnSettings.chat, firstEventTimeout: "1 hour", idleTimeout: "1 hour" } as const
+const contents = (threadId: ThreadId) =>
+  Effect.map(transcript(threadId), (lines) => lines.map(([, , content]) => content))
+
+const shared = InMemory.makeState()
+const elsewhere = InMemory.makeState()
+
+/** A turn that stands at the gate of this name. */
+const blocked = Effect.fnUntraced(function* (name: string) {
+  const turn = yield* (yield* Turns).start({ content: name })
+  yield* (yield* ScriptedModel).reached(name)
+  return turn
+})
+
+describe("two messages on one thread", () => {
+  story(
+    "enqueue: the second is answered after the first, in its own turn",
+    [[gate("1"), say("one")], say("two")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* blocked("1")
+      const second = yield* Effect.forkChild(turns.send({ content: "2", threadId: first.threadId }), {
+        startImmediately: true
+      })
+      assert.deepStrictEqual(yield* contents(first.threadId), ["1", null])
+      yield* (yield* ScriptedModel).release("1")
+      assert.strictEqual((yield* Fiber.join(second)).content, "two")
+      assert.deepStrictEqual(yield* contents(first.threadId), ["1", "one", "2", "two"])
+    })
+  )
+
+  story(
+    "enqueue: many are answered in their order of arrival, whoever waits in whichever process",
+    [[gate("1"), say("a1")], ...[2, 4, 6, 8].map((n) => say(`a${n}`))],
+    Effect.gen(function* () {
+      const other = yield* openKernel([3, 5, 7, 9].map((n) => say(`a${n}`)), { stores: InMemory.layerFrom(shared) })
+      const first = yield* blocked("1")
+      const waiting = []
+      for (let n = 2; n <= 9; n++) {
+        const send = Turns.use((turns) => turns.send({ content: `${n}`, threadId: first.threadId }))
+        const sent = n % 2 === 0 ? send : other.run(send)
+        waiting.push(yield* Effect.forkChild(sent, { startImmediately: true }))
+        yield* Effect.yieldNow
+      }
+      yield* (yield* ScriptedModel).release("1")
+      yield* Effect.forEach(waiting, (fiber) => Fiber.join(fiber))
+      const expected = Array.from({ length: 9 }, (_, index) => [`${index + 1}`, `a${index + 1}`]).flat()
+      assert.deepStrictEqual(yield* contents(first.threadId), expected)
+    }),
+    { stores: InMemory.layerFrom(shared) }
+  )
+
+  story(
+    "enqueue: the second is refused after its time, leaves no trace, and the first goes on",
+    [[gate("1"), say("one")], say("three")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* blocked("1")
+      const second = yield* Effect.forkChild(failureOf(turns.send({ content: "2", threadId: first.threadId })), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("29 seconds")
+      assert.isUndefined(second.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      const refused = yield* Fiber.join(second)
+      assert.deepInclude(refused, { _tag: "ThreadBusy", threadId: first.threadId, runId: first.runId })
+      yield* (yield* ScriptedModel).release("1")
+      yield* first.reply
+      yield* turns.send({ content: "3", threadId: first.threadId })
+      assert.deepStrictEqual(yield* contents(first.threadId), ["1", "one", "3", "three"])
+    }),
+    { settings: { chat: patient } }
+  )
+
+  story(
+    "enqueue: no more wait than the host allows",
+    [[gate("1"), say("one")], say("two")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* blocked("1")
+      const { threadId } = first
+      const second = yield* Effect.forkChild(turns.send({ content: "2", threadId }), { startImmediately: true })
+      const third = yield* failureOf(turns.send({ content: "3", threadId }))
+      assert.deepInclude(third, { _tag: "ThreadBusy", runId: first.runId })
+      yield* (yield* ScriptedModel).release("1")
+      yield* Fiber.join(second)
+      assert.deepStrictEqual(yield* contents(threadId), ["1", "one", "2", "two"])
+    }),
+    { settings: { maxQueued: 1 } }
+  )
+
+  story(
+    "enqueue: one whose caller goes away keeps its place and is answered",
+    [[gate("1"), say("one")], [gate("2"), say("two")]],
+    Effect.gen(function* () {
+      const model = yield* ScriptedModel
+      const turns = yield* Turns
+      const { threadId } = yield* blocked("1")
+      const second = yield* Effect.forkChild(turns.send({ content: "2", threadId }), { startImmediately: true })
+      yield* Effect.yieldNow
+      yield* Fiber.interrupt(second)
+      yield* model.release("1")
+      yield* model.reached("2")
+      yield* model.release("2")
+      yield* turns.drain
+      assert.deepStrictEqual(yield* contents(threadId), ["1", "one", "2", "two"])
+    })
+  )
+
+  story(
+    "reject: the second is refused with the run in its way, and nothing is stored",
+    [[gate("1"), say("one")]],
+    Effect.gen(function* () {
+      const first = yield* blocked("1")
+      const request = { content: "2", threadId: first.threadId, busy: "reject" as const }
+      const refused = yield* failureOf((yield* Turns).send(request))
+      assert.deepInclude(refused, { _tag: "ThreadBusy", runId: first.runId })
+      yield* (yield* ScriptedModel).release("1")
+      yield* first.reply
+      assert.deepStrictEqual(yield* contents(first.threadId), ["1", "one"])
+    })
+  )
+
+  story(
+    "interrupt: the second ends the first, which keeps what it said, and is answered at once",
+    [[say("on"), gate("1"), say("e")], say("two")],
+    Effect.gen(function* () {
+      const first = yield* blocked("1")
+      const second = yield* (yield* Turns).send({ content: "2", threadId: first.threadId })
+      assert.strictEqual(second.content, "two")
+      assert.deepInclude(yield* first.reply, { status: "CANCELLED", content: "on" })
+      assert.deepStrictEqual(yield* transcript(first.threadId), [
+        ["user", "COMPLETED", "1"],
+        ["assistant", "CANCELLED", "on"],
+        ["user", "COMPLETED", "2"],
+        ["assistant", "COMPLETED", "two"]
+      ])
+    }),
+    { settings: { busy: "interrupt" } }
+  )
+
+  story(
+    "interrupt: also when the first one runs in another process",
+    [say("two")],
+    Effect.gen(function* () {
+      const other = yield* openKernel([[say("on"), hang]], { stores: InMemory.layerFrom(elsewhere) })
+      const first = yield* other.run(Turns.use((turns) => turns.start({ content: "1" })))
+      const second = yield* (yield* Turns).send({ content: "2", threadId: first.threadId, busy: "interrupt" })
+      assert.strictEqual(second.content, "two")
+      assert.deepInclude(yield* other.run(first.reply), { status: "CANCELLED", content: "on" })
+    }),
+    { stores: InMemory.layerFrom(elsewhere) }
+  )
+
+  story(
+    "interrupt: of many that come at once every one is answered or cancelled, and the thread is free",
+    [[gate("1"), say("one")], ...Array.from({ length: 5 }, (_, n) => say(`answer ${n}`))],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { threadId } = yield* blocked("1")
+      const sends = Array.from({ length: 5 }, (_, n) => turns.send({ content: `${n + 2}`, threadId, busy: "interrupt" }))
+      const replies = yield* Effect.all(sends, { concurrency: "unbounded" })
+      assert.isTrue(replies.every(({ status }) => status === "COMPLETED" || status === "CANCELLED"))
+      assert.strictEqual((yield* transcript(threadId)).length, 12)
+    })
+  )
+
+  story(
+    "race: ten at once under reject give one answer and nine refusals",
+    [[gate("1"), say("one")]],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const saved = yield* turns.send({ content: "note", sendToModel: false })
+      const sends = Array.from({ length: 10 }, (_, n) =>
+        Effect.exit(turns.send({ content: `${n}`, threadId: saved.threadId, busy: "reject" }))
+      )
+      const all = yield* Effect.forkChild(Effect.all(sends, { concurrency: "unbounded" }))
+      yield* (yield* ScriptedModel).reached("1")
+      yield* (yield* ScriptedModel).release("1")
+      const exits = yield* Fiber.join(all)
+      assert.strictEqual(exits.filter(Exit.isSuccess).length, 1)
+      assert.strictEqual((yield* transcript(saved.threadId)).length, 3)
+    })
+  )
+
+  story(
+    "one that is only saved waits for nobody",
+    [[gate("1"), say("one")]],
+    Effect.gen(function* () {
+      const first = yield* blocked("1")
+      const saved = yield* (yield* Turns).send({ content: "note", threadId: first.threadId, sendToModel: false })
+      assert.strictEqual(saved.status, "COMPLETED")
+      yield* (yield* ScriptedModel).release("1")
+      yield* first.reply
+      assert.deepStrictEqual(yield* contents(first.threadId), ["1", "note", "one"])
+    })
+  )
+
+  story(
+    "after a failed first one the second is answered",
+    [[gate("1"), fail("auth")], say("two")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* blocked("1")
+      const second = yield* Effect.forkChild(turns.send({ content: "2", threadId: first.threadId }), {
+        startImmediately: true
+      })
+      yield* (yield* ScriptedModel).release("1")
+      assert.strictEqual((yield* Fiber.join(second)).content, "two")
+    })
+  )
+})
+
+describe("a new message while tool outputs are awaited", () => {
+  story(
+    "supersedes the run: it is cancelled, its calls are closed in the history, late outputs are refused by name",
+    [[say("Let me see."), callTool("weather", { city: "Paris" }, "call_a")], say("Never mind, then.")],
+    Effect.gen(function* () {
+      const model = yield* ScriptedModel
+      const turns = yield* Turns
+      const asked = yield* turns.send({ content: "Weather?", tools: [weather] })
+      assert.strictEqual(asked.status, "REQUIRES_ACTION")
+      yield* turns.send({ content: "Forget it.", threadId: asked.threadId })
+      assert.strictEqual((yield* runOf(asked)).status, "CANCELLED")
+      assert.deepStrictEqual((yield* transcript(asked.threadId))[1], ["assistant", "CANCELLED", "Let me see."])
+      const roles = model.requests[1]?.messages.map((message) => message.role)
+      assert.deepStrictEqual(roles, ["user", "assistant", "tool", "user"])
+      const closed = model.requests[1]?.messages[2]
+      assert.isTrue(closed?.role === "tool" && closed.toolCallId === "call_a" && closed.output.includes("No result"))
+      const late = (runId?: typeof asked.runId) =>
+        failureOf(
+          turns.submitToolOutputs({
+            threadId: asked.threadId,
+            ...(runId === undefined ? {} : { runId }),
+            outputs: [{ toolCallId: "call_a", output: "sun" }]
+          })
+        )
+      assert.deepInclude(yield* late(asked.runId), {
+        _tag: "ToolOutputsRejected",
+        problems: [{ toolCallId: "call_a", index: 0, problem: "already_answered" }]
+      })
+      assert.strictEqual((yield* late())._tag, "NothingPending")
+    })
+  )
+
+  story(
+    "that is only saved supersedes it too",
+    [callTool("weather")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const asked = yield* turns.send({ content: "Weather?", tools: [weather] })
+      yield* turns.send({ content: "note", threadId: asked.threadId, sendToModel: false })
+      assert.strictEqual((yield* runOf(asked)).status, "CANCELLED")
+    })
+  )
+
+  story(
+    "is refused before it is stored when it cannot be planned, and the run goes on waiting",
+    [callTool("weather", {}, "c"), say("Sunny.")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const asked = yield* turns.send({ content: "Weather?", tools: [weather] })
+      yield* failureOf(turns.send({ content: "", threadId: asked.threadId }))
+      const outputs = [{ toolCallId: "c", output: "sun" }]
+      const next = yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })
+      assert.strictEqual(terminalOf(yield* Stream.runCollect(next.events))._tag, "RunEnded")
+    })
+  )
+})
