@@ -17,12 +17,18 @@ export interface Worker {
   readonly ended: Effect.Effect<void>
 }
 
-const script = fileURLToPath(new URL("WorkerProcess.ts", import.meta.url))
+/** What a worker may be: stores alone, or a whole kernel. */
+const scripts = { stores: "StoresProcess.ts", kernel: "KernelProcess.ts" }
 
-export const startWorker = (database: WorkerDatabase): Effect.Effect<Worker, never, Scope.Scope> =>
+export const startWorker = (
+  database: WorkerDatabase,
+  kind: keyof typeof scripts = "stores",
+  ...more: ReadonlyArray<string>
+): Effect.Effect<Worker, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const child = spawn(process.execPath, ["--conditions=source", script, JSON.stringify(database)])
+      const script = fileURLToPath(new URL(scripts[kind], import.meta.url))
+      const child = spawn(process.execPath, ["--conditions=source", script, JSON.stringify(database), ...more])
       child.stderr.pipe(process.stderr)
       return { child, worker: workerOf(child) }
     }),

@@ -1,23 +1,14 @@
-/** What a `Worker` runs: reads orders from its input, a JSON list `[order, argument]` a line, and writes an answer a line. */
+/** A process with stores of its own, for a `Worker`. */
 import { Principal, RunStore, type Lease, type RunSignal, type ThreadId } from "@colloquy/core"
 import { expectTag, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/core/contracts"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as ManagedRuntime from "effect/ManagedRuntime"
-import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
-import { createInterface } from "node:readline"
-import { Pglite } from "../../src/pglite/index.ts"
-import { Postgres } from "../../src/postgres/index.ts"
-import type { WorkerDatabase } from "./Worker.ts"
+import { databaseOf, type Orders, serve, storesOf } from "./Serve.ts"
 
-const database: WorkerDatabase = JSON.parse(process.argv[2] ?? "")
-const stores =
-  database.database === "pglite"
-    ? Pglite.layer(database)
-    : Postgres.layer({ url: Redacted.make(database.url), schema: database.schema })
-const runtime = ManagedRuntime.make(stores)
+const runtime = ManagedRuntime.make(storesOf(databaseOf(process.argv)))
 
 interface Order {
   readonly owner: string
@@ -26,7 +17,7 @@ interface Order {
   readonly lease: Lease
 }
 
-const orders: { readonly [order: string]: (argument: Order) => Effect.Effect<unknown, unknown, RunStore> } = {
+const orders: Orders<Order, RunStore> = {
   open: () => Effect.succeed("open"),
 
   /** Starts a run whose lease has expired when it is given. */
@@ -80,12 +71,4 @@ const orders: { readonly [order: string]: (argument: Order) => Effect.Effect<unk
 
 let ear: Fiber.Fiber<unknown> | undefined
 
-const say = (answer: unknown): void => {
-  process.stdout.write(`${JSON.stringify(answer)}\n`)
-}
-
-for await (const line of createInterface({ input: process.stdin })) {
-  const [order, argument]: [string, Order] = JSON.parse(line)
-  const effect = orders[order] ?? (() => Effect.die(`There is no order ${order}.`))
-  await runtime.runPromise(effect(argument)).then(say, (error: unknown) => say(String(error)))
-}
+await serve(runtime, orders)
