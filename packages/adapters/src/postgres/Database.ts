@@ -9,7 +9,16 @@ import * as Effect from "effect/Effect"
 import { quote } from "./Names.ts"
 import { guard } from "./StoreFault.ts"
 
-export type Parameter = string | number | bigint | boolean | Date | null | ReadonlyArray<string> | ReadonlyArray<number>
+export type Parameter =
+  | Uint8Array
+  | string
+  | number
+  | bigint
+  | boolean
+  | Date
+  | null
+  | ReadonlyArray<string>
+  | ReadonlyArray<number>
 
 /** The arguments of one of the schema's functions, by their names without `p_`. */
 export type Arguments = { readonly [name: string]: Parameter }

@@ -10,18 +10,21 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import { makeDatabase } from "./Database.ts"
-import * as Migrations from "./Migrations.ts"
+import { type Database, makeDatabase } from "./Database.ts"
+import { checkSchema, migrate as migrateSchema } from "./Migrations.ts"
 import { channelOf, checkSchemaName } from "./Names.ts"
 import { assistantStore } from "./PostgresAssistantStore.ts"
 import { keyStore } from "./PostgresKeyStore.ts"
+import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
 import { runStore } from "./PostgresRunStore.ts"
 import { threadStore } from "./PostgresThreadStore.ts"
 import { usageLedger } from "./PostgresUsageLedger.ts"
 import { type Listen, makeRunHints } from "./RunHints.ts"
 import type { SchemaRefused } from "./SchemaHistory.ts"
 
+export { ProviderKeyVault } from "./PostgresProviderKeys.ts"
 export { SchemaRefused } from "./SchemaHistory.ts"
 
 export type Stores = AssistantStore | KeyStore | RunStore | ThreadStore | UsageLedger
@@ -40,8 +43,6 @@ export interface StoreOptions {
 /** Where the database is, and how many connections may be open (`maxConnections`, default 10). */
 export interface PostgresOptions extends StoreOptions, PgClient.PgPoolConfig {}
 
-const defaultSchema = "colloquy"
-
 /** The stores, over connections of their own. They are closed with the layer. */
 export const layer = (options: PostgresOptions): Layer.Layer<Stores, SchemaRefused | StoreUnavailable> =>
   Layer.provide(layerFromClient(options), clientLayer(options))
@@ -52,24 +53,34 @@ export const layerFromClient = (
 ): Layer.Layer<Stores, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
   Layer.effectContext(Effect.flatMap(PgClient.PgClient, (client) => makeStores(client, options)))
 
+/**
+ * Customers' own keys for providers, for the kernel (`ProviderKeys`) and for whoever manages them (`ProviderKeyVault`). They are
+ * encrypted with the host's secret; whoever loses it loses them.
+ */
+export const layerProviderKeys = (
+  options: StoreOptions & { readonly secret: Redacted.Redacted<string> }
+): Layer.Layer<ProviderKeyVault, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const database = yield* openSchema(yield* PgClient.PgClient, options)
+      return yield* providerKeys(database, options.secret)
+    })
+  )
+
 /** Brings a schema up to date and ends: for a deployment that migrates before it starts. Needs no kernel. */
 export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
-  Effect.flatMap(PgClient.PgClient, (client) =>
-    Migrations.migrate(client, checkSchemaName(options.schema ?? defaultSchema))
-  ).pipe(Effect.provide(clientLayer({ ...options, maxConnections: 1 })))
+  Effect.flatMap(PgClient.PgClient, (client) => Effect.suspend(() => migrateSchema(client, nameOf(options)))).pipe(
+    Effect.provide(clientLayer({ ...options, maxConnections: 1 }))
+  )
 
 const makeStores = (
   client: PgClient.PgClient,
   options: StoreOptions
 ): Effect.Effect<Context.Context<Stores>, SchemaRefused | StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
-    const schema = checkSchemaName(options.schema ?? defaultSchema)
-    yield* options.migrate === false ? Migrations.checkSchema(client, schema) : Migrations.migrate(client, schema)
-    const hints = yield* makeRunHints(
-      client,
-      options.notifications === false ? null : listenOver(client, channelOf(schema))
-    )
-    const database = makeDatabase(client, schema, options.timeout ?? "10 seconds")
+    const database = yield* openSchema(client, options)
+    const listen = options.notifications === false ? null : listenOver(client, channelOf(nameOf(options)))
+    const hints = yield* makeRunHints(client, listen)
     return Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
       Context.add(Ports.KeyStore, keyStore(database)),
       Context.add(Ports.RunStore, runStore(database, hints)),
@@ -77,6 +88,19 @@ const makeStores = (
       Context.add(Ports.UsageLedger, usageLedger(database))
     )
   })
+
+/** The schema, once it is as this version needs it. */
+const openSchema = (
+  client: PgClient.PgClient,
+  options: StoreOptions
+): Effect.Effect<Database, SchemaRefused | StoreUnavailable> =>
+  Effect.suspend(() => {
+    const schema = nameOf(options)
+    const prepared = options.migrate === false ? checkSchema(client, schema) : migrateSchema(client, schema)
+    return Effect.as(prepared, makeDatabase(client, schema, options.timeout ?? "10 seconds"))
+  })
+
+const nameOf = ({ schema = "colloquy" }: StoreOptions): string => checkSchemaName(schema)
 
 /** Connections are opened with the first statement, so that a pool cannot fail to be made. */
 const clientLayer = (options: PgClient.PgPoolConfig): Layer.Layer<PgClient.PgClient> =>

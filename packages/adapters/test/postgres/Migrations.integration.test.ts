@@ -66,9 +66,8 @@ onPostgres((url) => {
       Effect.gen(function* () {
         const schema = yield* scratchSchema(url)
         yield* Postgres.migrate(options(schema))
-        yield* sql(`drop function ${schema}.read_log, ${schema}.settle_run, ${schema}.append_events, ${schema}.add_usage,
-          ${schema}.place_queued, ${schema}.request_cancel, ${schema}.withdraw_run, ${schema}.remove_thread, ${schema}.remove_assistant`)
-        yield* sql(`delete from ${schema}.migrations where name = '0005_run_ends'`)
+        yield* sql(`drop table ${schema}.provider_keys`)
+        yield* sql(`delete from ${schema}.migrations where name = '0006_provider_keys'`)
         yield* start(schema)
         assert.strictEqual((yield* sql(`select * from ${schema}.migrations`)).length, migrations.length)
       }).pipe(Effect.provide(hostClient(url)))

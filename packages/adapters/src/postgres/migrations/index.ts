@@ -4,6 +4,7 @@ import { M0002Runs } from "./M0002Runs.ts"
 import { M0003RunSteps } from "./M0003RunSteps.ts"
 import { M0004RunStarts } from "./M0004RunStarts.ts"
 import { M0005RunEnds } from "./M0005RunEnds.ts"
+import { M0006ProviderKeys } from "./M0006ProviderKeys.ts"
 import type { Migration } from "./Migration.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
@@ -11,5 +12,6 @@ export const migrations: ReadonlyArray<Migration> = [
   M0002Runs,
   M0003RunSteps,
   M0004RunStarts,
-  M0005RunEnds
+  M0005RunEnds,
+  M0006ProviderKeys
 ]

@@ -1,0 +1,78 @@
+/**
+ * Customers' own keys for providers on Postgres, encrypted before they leave the process. The kernel looks them up through its
+ * `ProviderKeys`; the host puts and removes them through `ProviderKeyVault`.
+ */
+import { Principal, ProviderKeys, type StoreUnavailable } from "@colloquy/core"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import type { Database } from "./Database.ts"
+import { makeSeal } from "./SealedText.ts"
+import { fromText, toText } from "./StoredText.ts"
+
+export class ProviderKeyVault extends Context.Service<
+  ProviderKeyVault,
+  {
+    /** Keeps the principal's key for a provider; a second one replaces the first. */
+    readonly put: (provider: string, key: Redacted.Redacted<string>) => Effect.Effect<void, StoreUnavailable, Principal>
+    /** False when there is none. */
+    readonly remove: (provider: string) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /** The providers that the principal has a key for. */
+    readonly list: Effect.Effect<ReadonlyArray<string>, StoreUnavailable, Principal>
+  }
+>()("@colloquy/adapters/postgres/ProviderKeyVault") {}
+
+export const providerKeys = (
+  { query, schema }: Database,
+  secret: Redacted.Redacted<string>
+): Effect.Effect<Context.Context<ProviderKeyVault>> =>
+  Effect.map(makeSeal(secret), (seal) => {
+    const placeOf = (owner: string, provider: string) => JSON.stringify([owner, provider])
+
+    const vault = ProviderKeyVault.of({
+      put: (provider, key) =>
+        Effect.gen(function* () {
+          const { ownerId } = yield* Principal
+          yield* query(
+            "ProviderKeyVault.put",
+            `insert into ${schema}.provider_keys (owner, provider, sealed) values ($1, $2, $3)
+             on conflict (owner, provider) do update set sealed = excluded.sealed`,
+            [toText(ownerId), toText(provider), yield* seal.seal(key, placeOf(ownerId, provider))]
+          )
+        }),
+      remove: (provider) =>
+        Principal.use(({ ownerId }) =>
+          Effect.map(
+            query(
+              "ProviderKeyVault.remove",
+              `delete from ${schema}.provider_keys where owner = $1 and provider = $2 returning provider`,
+              [toText(ownerId), toText(provider)]
+            ),
+            (rows) => rows.length > 0
+          )
+        ),
+      list: Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<{ readonly provider: string }>(
+            "ProviderKeyVault.list",
+            `select provider from ${schema}.provider_keys where owner = $1 order by provider`,
+            [toText(ownerId)]
+          ),
+          (rows) => rows.map((row) => fromText(row.provider))
+        )
+      )
+    })
+
+    const find = (provider: string) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const [row] = yield* query<{ readonly sealed: Uint8Array }>(
+          "ProviderKeys.find",
+          `select sealed from ${schema}.provider_keys where owner = $1 and provider = $2`,
+          [toText(ownerId), toText(provider)]
+        )
+        return row === undefined ? null : yield* seal.open(row.sealed, placeOf(ownerId, provider))
+      })
+
+    return Context.make(ProviderKeyVault, vault).pipe(Context.add(ProviderKeys, { find }))
+  })

@@ -1,0 +1,54 @@
+/**
+ * Short secrets, encrypted with AES-256-GCM under a key made of the host's secret. The place where one is kept is part of what is
+ * authenticated, so that a row copied to another owner does not open.
+ */
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type { webcrypto } from "node:crypto"
+
+const nonceLength = 12
+
+export interface Seal {
+  readonly seal: (text: Redacted.Redacted<string>, place: string) => Effect.Effect<Uint8Array>
+  /** A secret that was sealed elsewhere, or under another secret of the host, is a defect. */
+  readonly open: (sealed: Uint8Array, place: string) => Effect.Effect<Redacted.Redacted<string>>
+}
+
+export const makeSeal = (secret: Redacted.Redacted<string>): Effect.Effect<Seal> =>
+  Effect.map(keyOf(secret), (key) => ({
+    seal: (text, place) =>
+      Effect.promise(async () => {
+        const iv = globalThis.crypto.getRandomValues(new Uint8Array(nonceLength))
+        const bytes = await globalThis.crypto.subtle.encrypt(
+          { name: "AES-GCM", iv, additionalData: utf8(place) },
+          key,
+          utf8(Redacted.value(text))
+        )
+        return Buffer.concat([iv, new Uint8Array(bytes)])
+      }),
+    open: (sealed, place) =>
+      Effect.tryPromise(() =>
+        globalThis.crypto.subtle.decrypt(
+          { name: "AES-GCM", iv: Uint8Array.from(sealed.subarray(0, nonceLength)), additionalData: utf8(place) },
+          key,
+          Uint8Array.from(sealed.subarray(nonceLength))
+        )
+      ).pipe(
+        Effect.map((bytes) => Redacted.make(new TextDecoder().decode(bytes))),
+        Effect.catch(() => Effect.die(new Error("A stored provider key does not open. Was the host's secret changed?")))
+      )
+  }))
+
+const keyOf = (secret: Redacted.Redacted<string>): Effect.Effect<webcrypto.CryptoKey> =>
+  Effect.promise(async () => {
+    const material = await globalThis.crypto.subtle.importKey("raw", utf8(Redacted.value(secret)), "HKDF", false, [
+      "deriveKey"
+    ])
+    const parameters = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: utf8("colloquy provider keys") }
+    return globalThis.crypto.subtle.deriveKey(parameters, material, { name: "AES-GCM", length: 256 }, false, [
+      "encrypt",
+      "decrypt"
+    ])
+  })
+
+const utf8 = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(new TextEncoder().encode(text))

@@ -1,0 +1,43 @@
+/** Customers' own keys for providers: found by their owner alone, and unreadable in the database. */
+import { OwnerId, Principal, ProviderKeys } from "@colloquy/core"
+import { PgClient } from "@effect/sql-pg/PgClient"
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { onEmbedded } from "../../../../test/databases.ts"
+import { Pglite } from "../../src/pglite/index.ts"
+import { Postgres } from "../../src/postgres/index.ts"
+
+const keysUnder = (secret: string) => Postgres.layerProviderKeys({ secret: Redacted.make(secret) })
+const as = (owner: string) => Effect.provideService(Principal, { ownerId: OwnerId.make(owner) })
+const found = Effect.flatMap(ProviderKeys, ({ find }) => find("openai"))
+
+onEmbedded("PGlite", () => {
+  it.live("a key is its owner's, encrypted, and bound to its place", () =>
+    Effect.gen(function* () {
+      const vault = yield* Postgres.ProviderKeyVault
+      assert.isNull(yield* as("ada")(found))
+      yield* as("ada")(vault.put("openai", Redacted.make("first")))
+      yield* as("ada")(vault.put("openai", Redacted.make("second")))
+      const key = yield* as("ada")(found)
+      assert.strictEqual(key === null ? null : Redacted.value(key), "second")
+      assert.isNull(yield* as("bob")(found))
+      assert.deepStrictEqual(yield* as("ada")(vault.list), ["openai"])
+
+      const client = yield* PgClient
+      const rows = yield* client<{ readonly sealed: Uint8Array }>`select sealed from colloquy.provider_keys`
+      assert.notInclude(Buffer.from(rows[0]?.sealed ?? []).toString("latin1"), "second")
+      yield* client`insert into colloquy.provider_keys select 'bob', provider, sealed from colloquy.provider_keys`
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(as("bob")(found))), "copied to another owner, it does not open")
+      assert.isTrue(
+        Exit.isFailure(yield* Effect.exit(as("ada")(found).pipe(Effect.provide(keysUnder("another secret")))))
+      )
+
+      assert.isTrue(yield* as("ada")(vault.remove("openai")))
+      assert.isFalse(yield* as("ada")(vault.remove("openai")))
+      assert.isNull(yield* as("ada")(found))
+    }).pipe(Effect.provide(Layer.provideMerge(keysUnder("a secret"), Pglite.layerClient())))
+  )
+})
