@@ -86,7 +86,7 @@ export interface WireRequest extends WireRecord {
 export const lower = (request: ChatRequest, dialect: GeminiDialect): WireRequest => ({
   ...lowerTools(request),
   ...lowerSystem(request),
-  contents: lowerMessages(request),
+  ...lowerContents(request),
   ...lowerConfig(request, dialect)
 })
 
@@ -162,12 +162,22 @@ const budgets = { low: 1024, medium: 8192, high: 24_576, max: 24_576 }
 type Turn = WireTurn<"user" | "model" | "functions", WirePart>
 
 /** All answers to the calls of one turn come in one content of their own, right after it. */
-const lowerMessages = (request: ChatRequest): WireRequest["contents"] => {
-  const idsOfWire = new Set(request.messages.flatMap((message) => wireIdsOf(message, request)))
-  const turns = joinTurns(request.messages.map((message) => lowerMessage(message, request, idsOfWire)))
+const lowerMessages = (messages: ChatRequest["messages"], request: ChatRequest): WireRequest["contents"] => {
+  const idsOfWire = new Set(messages.flatMap((message) => wireIdsOf(message, request)))
+  const turns = joinTurns(messages.map((message) => lowerMessage(message, request, idsOfWire)))
   const opening: ReadonlyArray<Turn> =
     turns[0]?.role === "user" ? [] : [{ role: "user", parts: [{ text: noteOfBeginning }] }]
   return [...opening, ...turns].map(({ role, parts }) => ({ role: role === "model" ? "model" : "user", parts }))
+}
+
+/** An answer that was interrupted with a token goes on for the token alone: what it said so far is not sent. */
+const lowerContents = (request: ChatRequest): WireRequest => {
+  const { messages } = request
+  const last = messages.at(-1)
+  const token = last?.role === "assistant" ? text(replayOfModel(last, request).continuationToken) : undefined
+  if (token === undefined) return { contents: lowerMessages(messages, request) }
+  const said = messages.findLastIndex((message) => message.role !== "assistant")
+  return { contents: lowerMessages(messages.slice(0, said + 1), request), continuationToken: token }
 }
 
 const lowerMessage = (message: ChatMessage, request: ChatRequest, idsOfWire: ReadonlySet<string>): Turn => {
@@ -231,10 +241,13 @@ const lowerCall = (call: ToolCall, kept: WireRecord): WirePart => ({
 })
 
 /** Signatures of one model mean nothing to another. */
-const keptParts = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<WireRecord> => {
+const replayOfModel = (answer: AnswerMessage, request: ChatRequest): WireRecord => {
   const replay = replayOf(answer, request)
-  return replay.model === request.model ? list(replay.parts).filter(isRecord) : []
+  return replay.model === request.model ? replay : {}
 }
+
+const keptParts = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<WireRecord> =>
+  list(replayOfModel(answer, request).parts).filter(isRecord)
 
 const wireIdsOf = (message: ChatMessage, request: ChatRequest): ReadonlyArray<string> =>
   message.role === "assistant"
@@ -253,6 +266,7 @@ export interface AnswerState {
   readonly kept: Array<KeptPart>
   readonly sources: Set<string>
   finish: string | null
+  continuationToken: string | null
   model: string | null
   usage: Usage | null
 }
@@ -267,6 +281,7 @@ export const start = (request: ChatRequest, newId: () => string): AnswerState =>
   kept: [],
   sources: new Set(),
   finish: null,
+  continuationToken: null,
   model: null,
   usage: null
 })
@@ -284,6 +299,7 @@ export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent
   for (const part of list(record(candidate.content).parts)) readPart(state, record(part), events)
   for (const source of list(record(candidate.groundingMetadata).groundingChunks))
     cite(state, record(source).web, events)
+  state.continuationToken = text(candidate.continuationToken) ?? state.continuationToken
   state.finish = text(candidate.finishReason) ?? state.finish
   return state.finish === null ? undefined : lookUp(failures, state.finish)
 }
@@ -390,7 +406,7 @@ export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
   for (const call of calls) events.push({ _tag: "ToolCallReady", call })
   if (state.usage !== null) events.push({ _tag: "Usage", usage: state.usage })
   const reason = calls.length > 0 ? "tool_calls" : told
-  events.push({ _tag: "Finished", reason, model: state.model, providerData: providerDataOf(state, calls.length > 0) })
+  events.push({ _tag: "Finished", reason, model: state.model, providerData: providerDataOf(state, reason) })
 }
 
 const finishReasons: { readonly [word: string]: FinishReason } = {
@@ -418,10 +434,12 @@ const failures: { readonly [word: string]: Fault } = {
   IMAGE_OTHER: { reason: "unknown", code: "IMAGE_OTHER" }
 }
 
-/** What `lowerAnswer` puts back; null when the message itself tells all of it. */
-const providerDataOf = (state: AnswerState, hasCalls: boolean): Schema.Json | null => {
-  const parts = state.kept.filter((part) => hasCalls || part.callId === undefined)
-  return parts.every(isPlainText) ? null : { model: state.request.model, parts }
+/** What `lowerAnswer` and `lowerContents` put back; null when the message itself tells all of it. */
+const providerDataOf = (state: AnswerState, reason: FinishReason): Schema.Json | null => {
+  const { continuationToken, request } = state
+  const parts = state.kept.filter((part) => reason === "tool_calls" || part.callId === undefined)
+  const token = reason === "continue" && continuationToken !== null ? { continuationToken } : {}
+  return parts.every(isPlainText) && reason !== "continue" ? null : { model: request.model, parts, ...token }
 }
 
 // ------ driver
