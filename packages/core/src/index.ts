@@ -16,6 +16,7 @@ export { StoreUnavailable } from "./primitives/StoreUnavailable.ts"
 export { Principal } from "./access/Principal.ts"
 export { InvalidKey, KeyNotFound, KeyRecord, Keys, KeyStore, type KeySummary, lookupLength } from "./access/Keys.ts"
 export { ProviderKeys, type ProviderKeysPort } from "./access/ProviderKeys.ts"
+export { type Rate, RateLimiter } from "./access/RateLimiter.ts"
 
 /** metering: what a turn may cost, and what it did cost. */
 export { InsufficientCredit, Metering, type MeteringPort, type UsageReport } from "./metering/Metering.ts"
@@ -41,7 +42,7 @@ export {
 } from "./models/ChatRequest.ts"
 export type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
 export { ModelError, ModelErrorReason } from "./models/ModelError.ts"
-export { describeModel, ModelInfo, ModelType } from "./models/ModelInfo.ts"
+export { describeModel, mergeModelInfo, ModelInfo, ModelType } from "./models/ModelInfo.ts"
 export {
   type Provider,
   ProviderNotFound,
@@ -83,7 +84,13 @@ export {
 } from "./runs/RunStore.ts"
 
 /** assistants: agents configured once. */
-export { Assistant, AssistantName, AssistantNotFound, type AssistantPatch, EmbeddingModelFixed } from "./assistants/Assistant.ts"
+export {
+  Assistant,
+  AssistantName,
+  AssistantNotFound,
+  type AssistantPatch,
+  EmbeddingModelFixed
+} from "./assistants/Assistant.ts"
 export { AssistantStore } from "./assistants/AssistantStore.ts"
 export {
   Assistants,

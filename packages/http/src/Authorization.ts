@@ -1,0 +1,74 @@
+/**
+ * Finds out for whom a request acts: first the host's own hook, when he has one, then the API key. A key that was found valid is not looked
+ * up again for a few seconds; it is remembered by its hash, and a revoked one works no longer than that. Specification part 5.
+ */
+import { Keys, OwnerId, Principal } from "@colloquy/core"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { Authorization } from "./api/Authorization.ts"
+import { Unauthorized } from "./api/Errors.ts"
+import { toWireError } from "./ErrorStatus.ts"
+import { type Authenticate, type HostCredentials, HttpSettings } from "./HttpSettings.ts"
+import { sha256 } from "./Hash.ts"
+
+export const layer: Layer.Layer<Authorization, never, Keys> = Layer.effect(
+  Authorization,
+  Effect.gen(function* () {
+    const { authenticate } = yield* HttpSettings
+    const byKey = yield* makeKeyCache
+    const principalOf = (credential: Redacted.Redacted) =>
+      authenticate === null
+        ? byKey(credential)
+        : Effect.flatMap(askHost(authenticate), (principal) =>
+            principal === null ? byKey(credential) : Effect.succeed(principal)
+          )
+    return Authorization.of({
+      apiKey: (app, { credential }) => Effect.provideServiceEffect(app, Principal, principalOf(credential))
+    })
+  })
+)
+
+const askHost = (authenticate: Authenticate) =>
+  Effect.gen(function* () {
+    const { headers } = yield* HttpServerRequest
+    const credentials: HostCredentials = {
+      authorization: headers["authorization"] ?? null,
+      sessionToken: headers["x_session_token"] ?? headers["x-session-token"] ?? null,
+      headers
+    }
+    const answer = authenticate(credentials)
+    const owner = Effect.isEffect(answer) ? yield* answer : yield* Effect.promise(async () => answer)
+    return owner === null ? null : { ownerId: OwnerId.make(owner) }
+  })
+
+type Found = typeof Principal.Service
+
+const makeKeyCache = Effect.gen(function* () {
+  const keys = yield* Keys
+  const { keyCacheSize, keyCacheTime } = yield* HttpSettings
+  const time = Duration.toMillis(keyCacheTime)
+  const known = new Map<string, { readonly principal: Found; readonly until: number }>()
+
+  const remember = (hash: string, principal: Found, now: number) => {
+    if (time <= 0) return
+    const oldest = known.size >= keyCacheSize ? known.keys().next() : undefined
+    if (oldest !== undefined && !oldest.done) known.delete(oldest.value)
+    known.set(hash, { principal, until: now + time })
+  }
+
+  return Effect.fnUntraced(function* (key: Redacted.Redacted) {
+    if (Redacted.value(key) === "") return yield* new Unauthorized({ detail: "Invalid or missing API key" })
+    const hash = yield* sha256(Redacted.value(key))
+    const now = yield* Clock.currentTimeMillis
+    const found = known.get(hash)
+    if (found !== undefined && found.until > now) return found.principal
+    known.delete(hash)
+    const principal = yield* Effect.mapError(keys.authenticate(key), toWireError)
+    remember(hash, principal, now)
+    return principal
+  })
+})

@@ -1,0 +1,131 @@
+/**
+ * Brings batches of events to bytes as fast as they are asked for and no faster, and writes a comment line at the start and whenever
+ * nothing came for a while, so that proxies keep the connection. There is no queue: a reader that does not read holds only himself back.
+ * One timer runs for a stream, not one for an event: it looks at the time of the last bytes when it fires.
+ */
+import type { StoreUnavailable } from "@colloquy/core"
+import type { NonEmptyReadonlyArray } from "effect/Array"
+import type * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import type * as Pull from "effect/Pull"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+
+const encoder = new TextEncoder()
+const ping = encoder.encode(": ping\n\n")
+
+type Pieces = NonEmptyReadonlyArray<Uint8Array>
+
+/** `encode` may give no text for a batch; then nothing is written for it. */
+export const withHeartbeat = <A>(
+  events: Stream.Stream<A, StoreUnavailable>,
+  encode: (batch: ReadonlyArray<A>) => string,
+  interval: Duration.Input
+): Stream.Stream<Uint8Array, StoreUnavailable> =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const scope = yield* Scope.Scope
+      const clock = yield* Clock.Clock
+      const upstream = yield* Stream.toPull(events)
+      const fork = <B, F>(effect: Effect.Effect<B, F>) => Effect.forkIn(effect, scope, { startImmediately: true })
+      const now = () => clock.currentTimeMillisUnsafe()
+      const beating = new Beating({ upstream, encode, interval: Duration.toMillis(interval), fork, now })
+      return Stream.fromPull(Effect.succeed(beating.pull))
+    })
+  )
+
+interface Parts<A> {
+  readonly upstream: Pull.Pull<NonEmptyReadonlyArray<A>, StoreUnavailable>
+  readonly encode: (batch: ReadonlyArray<A>) => string
+  readonly interval: number
+  readonly fork: <B, F>(effect: Effect.Effect<B, F>) => Effect.Effect<Fiber.Fiber<B, F>>
+  readonly now: () => number
+}
+
+type Answer<A> = Exit.Exit<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done>
+
+class Beating<A> {
+  private readonly parts: Parts<A>
+  /** The pull that was begun and has not been answered yet. It goes on while comments are written. */
+  private pending: Fiber.Fiber<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done> | null = null
+  /** Tells the reader that waits, if one does, that it has been quiet for long enough. */
+  private beat: (() => void) | null = null
+  private lastWrite = 0
+  private isStarted = false
+  private isTimed = false
+
+  constructor(parts: Parts<A>) {
+    this.parts = parts
+  }
+
+  readonly pull: Pull.Pull<Pieces, StoreUnavailable> = Effect.suspend(() => {
+    if (this.isStarted) return this.next
+    this.isStarted = true
+    return this.write(ping)
+  })
+
+  private readonly next: Pull.Pull<Pieces, StoreUnavailable> = Effect.suspend(() =>
+    Effect.flatMap(this.pending === null ? this.ask : Effect.succeed(this.pending), (fiber) => {
+      const answer = fiber.pollUnsafe()
+      return answer === undefined ? this.wait(fiber) : this.take(answer)
+    })
+  )
+
+  private readonly ask = Effect.suspend(() =>
+    Effect.map(this.parts.fork(this.parts.upstream), (fiber) => (this.pending = fiber))
+  )
+
+  private take(answer: Answer<A>): Pull.Pull<Pieces, StoreUnavailable> {
+    this.pending = null
+    if (Exit.isFailure(answer)) return Effect.failCause(answer.cause)
+    const text = this.parts.encode(answer.value)
+    return text === "" ? this.next : this.write(encoder.encode(text))
+  }
+
+  private write(bytes: Uint8Array): Effect.Effect<Pieces> {
+    this.lastWrite = this.parts.now()
+    return Effect.succeed([bytes])
+  }
+
+  private wait(
+    fiber: Fiber.Fiber<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done>
+  ): Pull.Pull<Pieces, StoreUnavailable> {
+    const answered = Effect.callback<Answer<A> | null>((resume) => {
+      const forget = fiber.addObserver((answer) => resume(Effect.succeed(answer)))
+      this.beat = () => resume(Effect.succeed(null))
+      return Effect.sync(() => {
+        this.beat = null
+        forget()
+      })
+    })
+    return this.timer.pipe(
+      Effect.andThen(answered),
+      Effect.flatMap((answer) => {
+        this.beat = null
+        return answer === null ? this.write(ping) : this.take(answer)
+      })
+    )
+  }
+
+  private readonly timer = Effect.suspend(() => {
+    if (this.isTimed) return Effect.void
+    this.isTimed = true
+    return this.parts.fork(this.watch)
+  })
+
+  private readonly watch: Effect.Effect<never> = Effect.forever(
+    Effect.suspend(() => Effect.sleep(this.lastWrite + this.parts.interval - this.parts.now())).pipe(
+      Effect.andThen(
+        Effect.sync(() => {
+          if (this.parts.now() - this.lastWrite < this.parts.interval) return
+          this.lastWrite = this.parts.now()
+          this.beat?.()
+        })
+      )
+    )
+  )
+}

@@ -1,0 +1,72 @@
+/** What a host may set about the HTTP API. Everything has a default that suits a server behind a reverse proxy. */
+import type { Rate } from "@colloquy/core"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+
+/** Bytes, except `parts`. */
+export interface Limits {
+  /** Of a message's text. */
+  readonly text: number
+  /** Of a JSON or URL-encoded body, and of one form field. */
+  readonly body: number
+  /** Of one uploaded file. */
+  readonly file: number
+  /** Of a whole multipart body. */
+  readonly upload: number
+  /** Parts of a multipart body. */
+  readonly parts: number
+}
+
+/** What the host's hook gets of a request: the headers that his own session may be in. */
+export interface HostCredentials {
+  readonly authorization: string | null
+  /** The header `x_session_token`, also under its name with hyphens. */
+  readonly sessionToken: string | null
+  readonly headers: Readonly<Record<string, string | undefined>>
+}
+
+/** Answers with the owner for whom the request acts, or null: then the API key decides. */
+export type Authenticate = (
+  credentials: HostCredentials
+) => string | null | Promise<string | null> | Effect.Effect<string | null>
+
+export interface Cors {
+  readonly allowedOrigins: ReadonlyArray<string>
+  readonly credentials?: boolean
+  /** Seconds for which a browser may keep the answer to its preflight. */
+  readonly maxAge?: number
+}
+
+export interface HttpSettings {
+  readonly limits: Limits
+  /** A comment line goes out after so much silence on a stream. */
+  readonly heartbeat: Duration.Input
+  /** For so long a key that was found valid is not looked up again: the longest that a revoked key still works. Zero: looked up every time. */
+  readonly keyCacheTime: Duration.Input
+  readonly keyCacheSize: number
+  /** Requests of one principal; null: no limit. */
+  readonly rate: Rate | null
+  readonly authenticate: Authenticate | null
+  /** Null: no other origin may read the answers. */
+  readonly cors: Cors | null
+  /** Whether `/docs` and `/openapi.json` are served. */
+  readonly docs: boolean
+}
+
+const mebibyte = 1024 * 1024
+
+export const defaultHttpSettings: HttpSettings = {
+  limits: { text: mebibyte, body: 8 * mebibyte, file: 50 * mebibyte, upload: 200 * mebibyte, parts: 200 },
+  heartbeat: "15 seconds",
+  keyCacheTime: "5 seconds",
+  keyCacheSize: 10_000,
+  rate: null,
+  authenticate: null,
+  cors: null,
+  docs: true
+}
+
+export const HttpSettings = Context.Reference<HttpSettings>("@colloquy/http/HttpSettings", {
+  defaultValue: () => defaultHttpSettings
+})

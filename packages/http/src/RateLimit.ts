@@ -1,0 +1,35 @@
+/** Counts each principal's requests by the kernel's port; without an adapter of the host, in this process. `interface.md` 1: 429, `Retry-After`. */
+import { Principal, RateLimiter } from "@colloquy/core"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { RateLimit } from "./api/Authorization.ts"
+import { toWireError } from "./ErrorStatus.ts"
+import { HttpSettings } from "./HttpSettings.ts"
+
+export const layer = Layer.effect(
+  RateLimit,
+  Effect.gen(function* () {
+    const { rate } = yield* HttpSettings
+    const hosts = yield* Effect.serviceOption(RateLimiter)
+    const limiter = Option.isSome(hosts)
+      ? hosts.value
+      : Context.get(yield* Layer.build(RateLimiter.layerInProcess), RateLimiter)
+    if (rate === null) return RateLimit.of((app) => app)
+    return RateLimit.of((app) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const wait = yield* Effect.mapError(limiter.take(ownerId, rate), toWireError)
+        return wait === null ? yield* app : tooMany(wait)
+      })
+    )
+  })
+)
+
+const tooMany = (millis: number) =>
+  HttpServerResponse.jsonUnsafe(
+    { detail: "Too many requests. Come back after the time in Retry-After." },
+    { status: 429, headers: { "retry-after": String(Math.ceil(millis / 1000)) } }
+  )

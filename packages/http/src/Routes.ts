@@ -1,0 +1,89 @@
+/**
+ * All routes as a layer for a router: the endpoints of `Api.ts` with their handlers and guards, the documents, and an answer in JSON for
+ * everything else under the base path. Other routes of the host's router are not touched.
+ */
+import type { Kernel } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServer from "effect/http/HttpServer"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Layer from "effect/Layer"
+import { Api } from "./Api.ts"
+import * as Authorization from "./Authorization.ts"
+import { documentsLayer } from "./Documents.ts"
+import { errorResponse, notFound, withEnvelope } from "./Envelope.ts"
+import * as AssistantsHandlers from "./handlers/AssistantsHandlers.ts"
+import * as MessagesHandlers from "./handlers/MessagesHandlers.ts"
+import * as RunsHandlers from "./handlers/RunsHandlers.ts"
+import * as ThreadsHandlers from "./handlers/ThreadsHandlers.ts"
+import { defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
+import { methodsAt } from "./Methods.ts"
+import * as RateLimit from "./RateLimit.ts"
+import * as Validation from "./Validation.ts"
+
+export interface RoutesOptions extends Partial<Omit<HttpSettings, "limits">> {
+  /** Where the routes begin, such as `/ai`. Absent: at the root. */
+  readonly basePath?: string
+  readonly limits?: Partial<HttpSettings["limits"]>
+}
+
+const { limits: defaultLimits, ...defaults } = defaultHttpSettings
+
+const settingsOf = ({ basePath: _, limits, ...options }: RoutesOptions): HttpSettings => ({
+  ...defaults,
+  ...options,
+  limits: { ...defaultLimits, ...limits }
+})
+
+/** `/ai/` and `ai` are `/ai`; the root is the empty text. */
+export const plainPath = (path = ""): string => {
+  const inner = path.replace(/^\/+|\/+$/gu, "")
+  return inner === "" ? "" : `/${inner}`
+}
+
+const handlers = Layer.mergeAll(
+  AssistantsHandlers.layer,
+  ThreadsHandlers.layer,
+  MessagesHandlers.layer,
+  RunsHandlers.layer
+).pipe(Layer.provide([Authorization.layer, RateLimit.layer, Validation.layer]))
+
+const endpoints = HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers), Layer.provide(HttpServer.layerServices))
+
+/** HEAD is missing on purpose: the router answers it from the GET route. */
+const otherMethods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
+
+const everythingElse = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    for (const method of otherMethods) yield* router.add(method, "/*", refuse)
+  })
+)
+
+const refuse = Effect.map(HttpServerRequest, ({ url }) => {
+  const allowed = methodsAt(url.split("?", 1)[0] ?? "")
+  if (allowed.length === 0) return notFound
+  return HttpServerResponse.setHeader(errorResponse(405, "Method Not Allowed"), "allow", allowed.join(", "))
+})
+
+const under = (basePath: string) =>
+  Layer.effect(
+    HttpRouter.HttpRouter,
+    Effect.map(HttpRouter.HttpRouter, (router) => (basePath === "" ? router : router.prefixed(basePath)))
+  )
+
+/** The routes of the service, for a router of the host: `HttpRouter.serve(routes({ basePath: "/ai" }))`. */
+export const routes = (
+  options: RoutesOptions = {}
+): Layer.Layer<never, never, Kernel.Kernel | HttpRouter.HttpRouter> => {
+  const settings = settingsOf(options)
+  const basePath = plainPath(options.basePath)
+  const envelope = HttpRouter.middleware((app) => withEnvelope(settings.cors)(app))
+  const documents = settings.docs ? documentsLayer(basePath) : Layer.empty
+  return Layer.mergeAll(endpoints, documents, everythingElse).pipe(
+    Layer.provide(envelope.layer),
+    Layer.provide(Layer.succeed(HttpSettings, settings)),
+    Layer.provide(under(basePath))
+  )
+}

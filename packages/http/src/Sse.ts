@@ -1,0 +1,126 @@
+/**
+ * A run's events as a stream of the wire (`interface.md` 3). This is the hot path of the server: a batch of events becomes one piece of
+ * text and one array of bytes, a delta costs one `JSON.stringify` of its text, and what all events of a stream share is written once.
+ */
+import type { ReplyPlace, StoreUnavailable, TurnEvent, Usage } from "@colloquy/core"
+import { totalTokens } from "@colloquy/core"
+import type * as Duration from "effect/Duration"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type * as Stream from "effect/Stream"
+import { toolCallToWire } from "./api/Tools.ts"
+import { withHeartbeat } from "./Heartbeat.ts"
+import { contextUsageToWire } from "./handlers/Encode.ts"
+
+/** Events in, text out. Events without a form on the wire give nothing. */
+export const makeEncoder = (place: ReplyPlace): ((events: ReadonlyArray<TurnEvent>) => string) => {
+  const head = `id: ${place.runId}:`
+  const { assistantId: assistant_id, runId: run_id, threadId: thread_id } = place
+  const tail = `,${JSON.stringify({ thread_id, assistant_id, run_id }).slice(1, -1)},"sequence":`
+  return (events) => {
+    let text = ""
+    for (const event of events) {
+      const fields = encodeFields(event)
+      if (fields !== null) text += `${head}${event.sequence}\ndata: ${fields}${tail}${event.sequence}}\n\n`
+    }
+    return text
+  }
+}
+
+/** The event as JSON text without its closing brace, so that the common fields can follow. */
+const encodeFields = (event: TurnEvent): string | null => {
+  switch (event._tag) {
+    case "TextDelta":
+      return `{"type":"content_streaming","content":${JSON.stringify(event.text)}`
+    case "ReasoningDelta":
+      return `{"type":"reasoning_streaming","content":${JSON.stringify(event.text)}`
+    default: {
+      const fields = fieldsOf(event)
+      return fields === null ? null : JSON.stringify(fields).slice(0, -1)
+    }
+  }
+}
+
+type Rare = Exclude<TurnEvent, { readonly _tag: "TextDelta" | "ReasoningDelta" }>
+
+const fieldsOf = (event: Rare) => {
+  switch (event._tag) {
+    case "UserMessage":
+      return { type: "user_message", message_id: event.messageId, content: event.content, role: "user" }
+    case "RunStarted":
+      return { type: "run_started", ...begunBy(event) }
+    case "RunContinuing":
+      return { type: "run_continuing", ...begunBy(event) }
+    case "ReasoningEnded":
+      return { type: "reasoning_ended" }
+    case "ToolCallStart":
+      return { type: "tool_call_start", tool_call_id: event.toolCallId, name: event.name }
+    case "ToolCallReady":
+      return { type: "tool_call_ready", tool_call: toolCallToWire(event.call) }
+    case "ToolSubmitRequired":
+      return {
+        type: "tool_submit_required",
+        tool_calls: event.toolCalls.map(toolCallToWire),
+        message_id: event.messageId,
+        ...tokensOf(event.usage)
+      }
+    case "RunEnded":
+      return runEnded(event)
+    case "RunFailed":
+      return {
+        type: "run_failed",
+        error: event.error,
+        code: event.code,
+        retryable: event.retryable,
+        message_id: event.messageId,
+        content: event.content
+      }
+    case "RunCancelled":
+      return { type: "run_cancelled", message_id: event.messageId, content: event.content }
+    case "MessageSaved":
+      return { type: "message_saved", message_id: event.messageId, memory_operation_id: null }
+    case "StepStarted":
+    case "StepEnded":
+    case "HostedResult":
+      return null
+  }
+}
+
+const begunBy = (event: { readonly messageId: string; readonly provider: string; readonly model: string }) => ({
+  message_id: event.messageId,
+  model_provider: event.provider,
+  model_name: event.model
+})
+
+const tokensOf = (usage: Usage) => ({
+  input_tokens: usage.inputTokens,
+  output_tokens: usage.outputTokens,
+  total_tokens: totalTokens(usage)
+})
+
+const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>) => ({
+  type: "run_ended",
+  status: "completed",
+  message_id: event.messageId,
+  content: event.content,
+  model_provider: event.provider,
+  model_name: event.model,
+  ...tokensOf(event.usage),
+  cost_usd: event.usage.costUsd,
+  memory_operation_id: null,
+  retrieved_memories: null,
+  retrieved_files: null,
+  context_usage: contextUsageToWire(event.contextUsage)
+})
+
+const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
+
+/** The answer that carries the stream. It has begun when this is made: what could be refused has been. */
+export const streamResponse = (
+  place: ReplyPlace,
+  events: Stream.Stream<TurnEvent, StoreUnavailable>,
+  heartbeat: Duration.Input
+): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.stream(withHeartbeat(events, makeEncoder(place), heartbeat), {
+    contentType: "text/event-stream",
+    headers
+  })

@@ -1,0 +1,69 @@
+/**
+ * What the records of the wire are made of. Fields that a client may leave out may also be null: clients with optional fields send nulls
+ * for everything that they do not set, and mean "not given".
+ */
+import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+
+/** A field of a request that may be absent or null. */
+export const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/** The value of such a field, where only its presence counts. */
+export const given = <A>(value: A | null | undefined): A | undefined => value ?? undefined
+
+/** A record without the fields that are undefined, as exact optional fields want it. */
+export const compact = <A extends object>(record: A): { [K in keyof A]?: Exclude<A[K], undefined> } =>
+  // Entries are kept or dropped whole, so every kept one has the type that it had, without undefined.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as {
+    [K in keyof A]?: Exclude<A[K], undefined>
+  }
+
+/** The text form of a UUID, in any case; read in lower case. */
+export const Uuid = Schema.String.check(Schema.isGUID({ expected: "a UUID", format: "uuid" })).pipe(
+  Schema.decodeTo(Schema.String, SchemaTransformation.toLowerCase())
+)
+
+/** ISO 8601 with `Z`. */
+export const Timestamp = Schema.String.annotate({ format: "date-time" })
+
+export const timestampOf = (date: Date): string => date.toISOString()
+
+const words = ["true", "1", "yes", "on", "y", "t"]
+export const isBooleanWord = /^(?:true|false|1|0|yes|no|on|off|y|n|t|f)$/iu
+
+/** What a word that passes `isBooleanWord` says. */
+export const saysTrue = (word: string): boolean => words.includes(word.toLowerCase())
+
+/** A boolean in a query. */
+export const BooleanWord = Schema.String.check(Schema.isPattern(isBooleanWord, { expected: "a boolean" })).pipe(
+  Schema.decodeTo(
+    Schema.Boolean,
+    SchemaTransformation.transform({ decode: saysTrue, encode: (value): string => String(value) })
+  )
+)
+
+/** An integer in a query. */
+export const IntegerWord = Schema.String.check(Schema.isPattern(/^[+-]?\d{1,15}$/u, { expected: "an integer" })).pipe(
+  Schema.decodeTo(Schema.Int, SchemaTransformation.numberFromString)
+)
+
+/** `skip` and `limit` of lists, specification part 8. */
+export const page = {
+  skip: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 0, maximum: 10_000 }))),
+  limit: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 200 })))
+}
+
+export const pageOf = ({ limit = 100, skip = 0 }: { readonly skip?: number; readonly limit?: number }) => ({
+  skip,
+  limit
+})
+
+/** Fields of queries as documents show them; the codecs above read them from text. */
+export const queryShapes: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  skip: { type: "integer", minimum: 0, maximum: 10_000, default: 0 },
+  limit: { type: "integer", minimum: 1, maximum: 200, default: 100 },
+  after: { type: "integer", minimum: 0 },
+  include_messages: { type: "boolean", default: true },
+  stream: { type: "boolean", default: false }
+}

@@ -1,0 +1,203 @@
+/** The records that the service answers with, exactly as `interface.md` 2 lists them, and how they are made from the kernel's. */
+import * as Schema from "effect/Schema"
+import { Timestamp } from "./Fields.ts"
+import { Tool, ToolCall } from "./Tools.ts"
+
+const text = Schema.NullOr(Schema.String)
+const integer = Schema.NullOr(Schema.Int)
+const object = Schema.NullOr(Schema.JsonObject)
+const Id = Schema.String.annotate({ format: "uuid" })
+
+export const Assistant = Schema.Struct({
+  assistant_id: Id,
+  name: Schema.String,
+  description: text,
+  system_prompt: text,
+  llm_provider: text,
+  model_name: text,
+  tools: Schema.NullOr(Schema.Array(Tool)),
+  tok_k: Schema.Int,
+  embedding_provider: text,
+  embedding_model_name: text,
+  embedding_dims: Schema.Int,
+  custom_fact_extraction_prompt: text,
+  custom_update_memory_prompt: text,
+  metadata_: object,
+  created_at: Timestamp,
+  updated_at: Timestamp
+}).annotate({ identifier: "Assistant" })
+export type Assistant = typeof Assistant.Type
+
+export const AssistantDeleteResponse = Schema.Struct({
+  message: Schema.String,
+  assistant_id: Id,
+  deleted_at: Timestamp
+}).annotate({ identifier: "AssistantDeleteResponse" })
+
+export const AssistantCloneResponse = Schema.Struct({
+  assistant: Assistant,
+  documents_cloned: Schema.Int,
+  memories_cloned: Schema.Int
+}).annotate({ identifier: "AssistantCloneResponse" })
+
+export const MessageStatus = Schema.Literals(["IN_PROGRESS", "REQUIRES_ACTION", "COMPLETED", "FAILED", "CANCELLED"])
+
+export const Attachment = Schema.Struct({
+  document_id: Id,
+  filename: Schema.String,
+  status: Schema.String,
+  file_size_bytes: integer,
+  summary: text
+}).annotate({ identifier: "Attachment" })
+
+export const GeneratedMedia = Schema.Struct({
+  document_id: Schema.String,
+  url: Schema.String,
+  media_type: Schema.String,
+  mime_type: Schema.String,
+  file_size_bytes: Schema.optionalKey(integer)
+}).annotate({ identifier: "GeneratedMedia" })
+
+export const RetrievedMemory = Schema.Struct({
+  id: Schema.String,
+  memory: Schema.String,
+  score: Schema.NullOr(Schema.Finite)
+}).annotate({ identifier: "RetrievedMemory" })
+
+export const ContextUsage = Schema.Struct({
+  model: Schema.String,
+  used_tokens: Schema.Int,
+  context_limit: integer,
+  percent: Schema.NullOr(Schema.Finite),
+  summary_tokens: Schema.Int
+}).annotate({ identifier: "ContextUsage" })
+export type ContextUsage = typeof ContextUsage.Type
+
+export const StoredMessage = Schema.Struct({
+  message_id: Id,
+  role: Schema.Literals(["user", "assistant"]),
+  content: text,
+  status: MessageStatus,
+  run_id: text,
+  tool_calls: Schema.NullOr(Schema.Array(ToolCall)),
+  metadata_: object,
+  model_provider: text,
+  model_name: text,
+  input_tokens: integer,
+  output_tokens: integer,
+  total_tokens: integer,
+  attachments: Schema.NullOr(Schema.Array(Attachment)),
+  generated_media: Schema.NullOr(Schema.Array(GeneratedMedia)),
+  reasoning: text,
+  created_at: Timestamp
+}).annotate({ identifier: "StoredMessage" })
+export type StoredMessage = typeof StoredMessage.Type
+
+export const Thread = Schema.Struct({
+  thread_id: Id,
+  assistant_id: Id,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  metadata_: object,
+  messages: Schema.Array(StoredMessage)
+}).annotate({ identifier: "Thread" })
+export type Thread = typeof Thread.Type
+
+export const ThreadDeleteResponse = Schema.Struct({
+  message: Schema.String,
+  thread_id: Id,
+  deleted_at: Timestamp
+}).annotate({ identifier: "ThreadDeleteResponse" })
+
+const reply = {
+  /** An acknowledgement; the reply is `content`. */
+  message: Schema.String,
+  thread_id: Id,
+  assistant_id: Id,
+  message_id: Id,
+  run_id: Schema.String,
+  role: Schema.Literals(["user", "assistant"]),
+  status: MessageStatus,
+  content: Schema.String,
+  system_one: object,
+  model_provider: text,
+  model_name: text,
+  input_tokens: integer,
+  output_tokens: integer,
+  total_tokens: integer,
+  cost_usd: Schema.NullOr(Schema.Finite),
+  created_at: Timestamp,
+  timestamp: Timestamp,
+  tool_calls: Schema.NullOr(Schema.Array(ToolCall)),
+  memory_operation_id: text,
+  retrieved_memories: Schema.NullOr(Schema.Array(RetrievedMemory)),
+  retrieved_files: Schema.NullOr(Schema.Array(Schema.String)),
+  retrieved_files_count: Schema.Int,
+  reasoning: text,
+  attachments: Schema.NullOr(Schema.Array(Attachment)),
+  generated_media: Schema.NullOr(Schema.Array(GeneratedMedia)),
+  voice_records: object,
+  context_usage: Schema.NullOr(ContextUsage)
+}
+
+export const MessageResponse = Schema.Struct(reply).annotate({ identifier: "MessageResponse" })
+export type MessageResponse = typeof MessageResponse.Type
+
+/** The same record under the name that the specification gives it. */
+export const ToolOutputsResponse = Schema.Struct(reply).annotate({ identifier: "ToolOutputsResponse" })
+
+export const RunStatus = Schema.Literals([
+  "QUEUED",
+  "IN_PROGRESS",
+  "REQUIRES_ACTION",
+  "COMPLETED",
+  "FAILED",
+  "CANCELLED"
+])
+
+export const CancelResponse = Schema.Struct({
+  thread_id: Id,
+  run_id: Schema.String,
+  cancelled: Schema.Literal(true),
+  status: RunStatus
+}).annotate({ identifier: "CancelResponse" })
+
+const PromptPart = Schema.Struct({ part: Schema.String, tokens: Schema.Int, messages: Schema.Int })
+
+/** What went into the last prompt of a run, and what was left out. */
+export const PromptReport = Schema.Struct({
+  model: Schema.String,
+  context_limit: integer,
+  reserved_for_answer: Schema.Int,
+  used_tokens: Schema.Int,
+  parts: Schema.Array(PromptPart),
+  left_out: Schema.Array(Schema.Struct({ ...PromptPart.fields, because: Schema.String }))
+}).annotate({ identifier: "PromptReport" })
+
+export const Run = Schema.Struct({
+  run_id: Schema.String,
+  thread_id: Id,
+  assistant_id: Id,
+  status: RunStatus,
+  user_message_id: Id,
+  /** The newest answer. */
+  message_id: Id,
+  model_provider: Schema.String,
+  model_name: Schema.String,
+  /** Of the last event that is stored. */
+  sequence: Schema.Int,
+  input_tokens: Schema.Int,
+  output_tokens: Schema.Int,
+  total_tokens: Schema.Int,
+  cost_usd: Schema.NullOr(Schema.Finite),
+  /** The kernel counted at least a part of the tokens itself. */
+  usage_estimated: Schema.Boolean,
+  cancel_requested: Schema.Boolean,
+  error: Schema.NullOr(Schema.Struct({ code: Schema.String, message: Schema.String, retryable: Schema.Boolean })),
+  ignored_options: Schema.Array(Schema.Struct({ option: Schema.String, because: Schema.String })),
+  prompt: Schema.NullOr(PromptReport),
+  created_at: Timestamp,
+  started_at: Schema.NullOr(Timestamp),
+  ended_at: Schema.NullOr(Timestamp)
+}).annotate({ identifier: "Run" })
+export type Run = typeof Run.Type

@@ -1,0 +1,67 @@
+/**
+ * The events of a stream as the wire carries them, for documents and clients. The server does not encode with these (it writes each delta
+ * as text, `Sse.ts`); a test decodes everything that it writes with them. `interface.md` 3.
+ */
+import * as Schema from "effect/Schema"
+import { ContextUsage, GeneratedMedia, RetrievedMemory } from "./Records.ts"
+import { ToolCall } from "./Tools.ts"
+
+const common = {
+  thread_id: Schema.String.annotate({ format: "uuid" }),
+  assistant_id: Schema.String.annotate({ format: "uuid" }),
+  run_id: Schema.String,
+  sequence: Schema.Int
+}
+
+const tokens = { input_tokens: Schema.Int, output_tokens: Schema.Int, total_tokens: Schema.Int }
+const text = Schema.String
+
+const event = <const Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
+  Schema.Struct({ type: Schema.Literal(type), ...fields, ...common })
+
+export const StreamEvent = Schema.Union([
+  event("user_message", { message_id: text, content: text, role: Schema.Literal("user") }),
+  event("run_started", { message_id: text, model_provider: text, model_name: text }),
+  event("run_continuing", { message_id: text, model_provider: text, model_name: text }),
+  event("memory_retrieved", { memories: Schema.Array(RetrievedMemory) }),
+  event("reasoning_streaming", { content: text }),
+  event("reasoning_ended", {}),
+  event("content_streaming", { content: text }),
+  event("tool_call_start", { tool_call_id: text, name: text }),
+  event("tool_call_ready", { tool_call: ToolCall }),
+  event("tool_submit_required", { tool_calls: Schema.Array(ToolCall), message_id: text, ...tokens }),
+  event("media_generated", { media: GeneratedMedia }),
+  event("stt_stream_start", {}),
+  event("stt_text_delta", { delta: text }),
+  event("stt_stream_end", { transcript: text }),
+  event("tts_stream_start", { content_type: text }),
+  event("tts_audio_chunk", { data: text }),
+  event("tts_stream_end", { audio_url: Schema.NullOr(text), document_id: Schema.NullOr(text) }),
+  event("tts_error", { error: text }),
+  event("run_ended", {
+    status: Schema.Literal("completed"),
+    message_id: text,
+    content: text,
+    model_provider: text,
+    model_name: text,
+    ...tokens,
+    cost_usd: Schema.NullOr(Schema.Finite),
+    memory_operation_id: Schema.NullOr(text),
+    retrieved_memories: Schema.NullOr(Schema.Array(RetrievedMemory)),
+    retrieved_files: Schema.NullOr(Schema.Array(text)),
+    context_usage: Schema.NullOr(ContextUsage)
+  }),
+  event("run_failed", { error: text, code: text, retryable: Schema.Boolean, message_id: text, content: text }),
+  event("run_cancelled", { message_id: text, content: text }),
+  event("message_saved", { message_id: text, memory_operation_id: Schema.NullOr(text) })
+]).annotate({ identifier: "StreamEvent" })
+export type StreamEvent = typeof StreamEvent.Type
+
+/** The last event of every stream is one of these. */
+export const terminalTypes = [
+  "run_ended",
+  "tool_submit_required",
+  "run_failed",
+  "run_cancelled",
+  "message_saved"
+] as const satisfies ReadonlyArray<StreamEvent["type"]>

@@ -1,0 +1,103 @@
+/** Assistants over HTTP: decode, call the use case, encode. */
+import { AssistantId, Assistants, type AssistantUpdate as Update, type NewAssistant, Threads } from "@colloquy/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Api } from "../Api.ts"
+import { assistantBodies, type AssistantCreate, type AssistantUpdate } from "../api/AssistantsApi.ts"
+import { compact, given, pageOf, timestampOf } from "../api/Fields.ts"
+import { toolFromWire } from "../api/Tools.ts"
+import { toWireError } from "../ErrorStatus.ts"
+import { bodyReader } from "./Bodies.ts"
+import { assistantToWire, threadToWire } from "./Encode.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "assistants",
+  Effect.fnUntraced(function* (handlers) {
+    const assistants = yield* Assistants
+    const threads = yield* Threads
+    const read = yield* bodyReader
+    return handlers
+      .handleRaw("create", (raw) =>
+        Effect.gen(function* () {
+          const { value } = yield* read(assistantBodies.create, raw)
+          return assistantToWire(yield* assistants.create(toNewAssistant(value)).pipe(Effect.mapError(toWireError)))
+        })
+      )
+      .handle("list", ({ query: { name, ...page } }) =>
+        assistants.list(pageOf(page), name).pipe(
+          Effect.map((found) => found.map(assistantToWire)),
+          Effect.mapError(toWireError)
+        )
+      )
+      .handle("get", ({ params }) =>
+        assistants
+          .get(AssistantId.make(params.assistant_id))
+          .pipe(Effect.map(assistantToWire), Effect.mapError(toWireError))
+      )
+      .handleRaw("update", (raw) =>
+        Effect.gen(function* () {
+          const { value } = yield* read(assistantBodies.update, raw)
+          const updated = assistants.update(AssistantId.make(raw.params.assistant_id), toUpdate(value))
+          return assistantToWire(yield* Effect.mapError(updated, toWireError))
+        })
+      )
+      .handle("remove", ({ params }) =>
+        Effect.gen(function* () {
+          yield* assistants.remove(AssistantId.make(params.assistant_id)).pipe(Effect.mapError(toWireError))
+          const deleted_at = timestampOf(new Date(yield* Clock.currentTimeMillis))
+          return { message: "The assistant was deleted.", assistant_id: params.assistant_id, deleted_at }
+        })
+      )
+      .handleRaw("clone", (raw) =>
+        Effect.gen(function* () {
+          const { value } = yield* read(assistantBodies.clone, raw)
+          const request = compact({ name: given(value?.name), systemPrompt: given(value?.system_prompt) })
+          const copy = yield* assistants
+            .clone(AssistantId.make(raw.params.assistant_id), request)
+            .pipe(Effect.mapError(toWireError))
+          return { assistant: assistantToWire(copy), documents_cloned: 0, memories_cloned: 0 }
+        })
+      )
+      .handleRaw("createThread", (raw) =>
+        Effect.gen(function* () {
+          const { value } = yield* read(assistantBodies.createThread, raw)
+          const thread = yield* assistants
+            .createThread(AssistantId.make(raw.params.assistant_id), value?.metadata ?? null)
+            .pipe(Effect.mapError(toWireError))
+          return threadToWire({ thread, messages: [] })
+        })
+      )
+      .handle("listThreads", ({ params, query }) =>
+        Effect.gen(function* () {
+          const assistantId = AssistantId.make(params.assistant_id)
+          yield* assistants.get(assistantId)
+          const found = yield* threads.list({ page: pageOf(query), assistantId, includeMessages: true })
+          return found.map(threadToWire)
+        }).pipe(Effect.mapError(toWireError))
+      )
+  })
+)
+
+const configOf = (body: AssistantUpdate) =>
+  compact({
+    description: given(body.description),
+    systemPrompt: given(body.system_prompt),
+    provider: given(body.llm_provider),
+    model: given(body.model_name),
+    tools: body.tools?.map(toolFromWire),
+    searchLimit: given(body.tok_k),
+    factExtractionPrompt: given(body.custom_fact_extraction_prompt),
+    memoryUpdatePrompt: given(body.custom_update_memory_prompt),
+    metadata: given(body.metadata),
+    embedding: compact({
+      provider: given(body.embedding_provider),
+      model: given(body.embedding_model_name),
+      dimensions: given(body.embedding_dims)
+    })
+  })
+
+const toNewAssistant = (body: AssistantCreate): NewAssistant => ({ name: body.name, ...configOf(body) })
+
+const toUpdate = (body: AssistantUpdate): Update => ({ ...compact({ name: given(body.name) }), ...configOf(body) })

@@ -1,0 +1,19 @@
+/** A turn that has begun becomes an answer: the stream of its events, or its reply as one record. Used by messages and tool outputs. */
+import type { Principal, StartedTurn } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import { type KernelError, toWireError } from "../ErrorStatus.ts"
+import { HttpSettings } from "../HttpSettings.ts"
+import { streamResponse } from "../Sse.ts"
+import { replyToWire } from "./Encode.ts"
+
+/** The kernel begins a turn whole or not at all, and goes on with it whatever becomes of the reader. */
+export const delivery = Effect.map(
+  HttpSettings,
+  ({ heartbeat }) =>
+    <E extends KernelError>(start: Effect.Effect<StartedTurn, E, Principal>, stream: boolean) =>
+      Effect.gen(function* () {
+        const turn = yield* Effect.mapError(start, toWireError)
+        if (stream) return streamResponse(turn, turn.events, heartbeat)
+        return replyToWire(yield* Effect.mapError(turn.reply, toWireError))
+      })
+)

@@ -1,0 +1,176 @@
+/** From the kernel's records to those of the wire. Total functions: nothing is decided here. `interface.md` 2. */
+import {
+  type Assistant,
+  type ContextUsage,
+  type Message,
+  type MessageStatus,
+  type Run,
+  type RunReport,
+  type ThreadWithMessages,
+  totalTokens,
+  type TurnReply,
+  type Usage
+} from "@colloquy/core"
+import { timestampOf } from "../api/Fields.ts"
+import type * as Records from "../api/Records.ts"
+import { toolCallToWire, toolToWire } from "../api/Tools.ts"
+
+export const assistantToWire = (assistant: Assistant): Records.Assistant => ({
+  assistant_id: assistant.id,
+  name: assistant.name,
+  description: assistant.description,
+  system_prompt: assistant.systemPrompt,
+  llm_provider: assistant.provider,
+  model_name: assistant.model,
+  tools: assistant.tools === null ? null : assistant.tools.map(toolToWire),
+  tok_k: assistant.searchLimit,
+  embedding_provider: assistant.embedding.provider,
+  embedding_model_name: assistant.embedding.model,
+  embedding_dims: assistant.embedding.dimensions,
+  custom_fact_extraction_prompt: assistant.factExtractionPrompt,
+  custom_update_memory_prompt: assistant.memoryUpdatePrompt,
+  metadata_: assistant.metadata,
+  created_at: timestampOf(assistant.createdAt),
+  updated_at: timestampOf(assistant.updatedAt)
+})
+
+export const threadToWire = ({ messages, thread }: ThreadWithMessages): Records.Thread => ({
+  thread_id: thread.id,
+  assistant_id: thread.assistantId,
+  created_at: timestampOf(thread.createdAt),
+  updated_at: timestampOf(thread.updatedAt),
+  metadata_: thread.metadata,
+  messages: messages.map(messageToWire)
+})
+
+const listOrNull = <A, B>(list: ReadonlyArray<A>, encode: (each: A) => B): ReadonlyArray<B> | null =>
+  list.length === 0 ? null : list.map(encode)
+
+/** Null where no model was asked. */
+const tokensOf = (usage: Usage | null) => ({
+  input_tokens: usage?.inputTokens ?? null,
+  output_tokens: usage?.outputTokens ?? null,
+  total_tokens: usage === null ? null : totalTokens(usage)
+})
+
+const messageToWire = (message: Message): Records.StoredMessage => ({
+  message_id: message.id,
+  role: message.role,
+  content: message.content,
+  status: message.status,
+  run_id: message.runId,
+  tool_calls: listOrNull(message.toolCalls, toolCallToWire),
+  metadata_: metadataOf(message),
+  model_provider: message.provider,
+  model_name: message.model,
+  ...tokensOf(message.usage),
+  attachments: null,
+  generated_media: null,
+  reasoning: null,
+  created_at: timestampOf(message.createdAt)
+})
+
+/** What the client submitted for the calls of a message stands in the message's metadata. */
+const metadataOf = ({ metadata, toolResults }: Message) =>
+  toolResults.length === 0
+    ? metadata
+    : {
+        ...metadata,
+        tool_outputs: toolResults.map(({ output, toolCallId, toolName }) => ({
+          tool_call_id: toolCallId,
+          tool_name: toolName,
+          output
+        }))
+      }
+
+const acknowledgements: { readonly [Status in MessageStatus]: string } = {
+  COMPLETED: "The message was answered.",
+  REQUIRES_ACTION: "The answer needs the outputs of the listed tool calls.",
+  FAILED: "The message was kept, but the run failed.",
+  CANCELLED: "The message was kept, and the run was cancelled.",
+  IN_PROGRESS: "The message is being answered."
+}
+
+export const replyToWire = (reply: TurnReply): Records.MessageResponse => ({
+  message: reply.role === "user" ? "The message was saved." : acknowledgements[reply.status],
+  thread_id: reply.threadId,
+  assistant_id: reply.assistantId,
+  message_id: reply.messageId,
+  run_id: reply.runId,
+  role: reply.role,
+  status: reply.status,
+  content: reply.content,
+  system_one: null,
+  model_provider: reply.provider,
+  model_name: reply.model,
+  ...tokensOf(reply.provider === null ? null : reply.usage),
+  cost_usd: reply.usage.costUsd,
+  created_at: timestampOf(reply.createdAt),
+  timestamp: timestampOf(reply.createdAt),
+  tool_calls: listOrNull(reply.toolCalls, toolCallToWire),
+  memory_operation_id: null,
+  retrieved_memories: null,
+  retrieved_files: null,
+  retrieved_files_count: 0,
+  reasoning: reply.reasoning,
+  attachments: null,
+  generated_media: null,
+  voice_records: null,
+  context_usage: contextUsageToWire(reply.contextUsage)
+})
+
+export const contextUsageToWire = (usage: ContextUsage | null): Records.ContextUsage | null =>
+  usage === null
+    ? null
+    : {
+        model: usage.model,
+        used_tokens: usage.usedTokens,
+        context_limit: usage.contextLimit,
+        percent: usage.percent,
+        summary_tokens: usage.summaryTokens
+      }
+
+const timestampOrNull = (date: Date | null): string | null => (date === null ? null : timestampOf(date))
+
+export const runToWire = ({ explanation, ignored, run }: RunReport): Records.Run => ({
+  run_id: run.id,
+  thread_id: run.threadId,
+  assistant_id: run.assistantId,
+  status: run.status,
+  user_message_id: run.userMessageId,
+  message_id: run.answerId,
+  model_provider: run.provider,
+  model_name: run.model,
+  sequence: run.lastSequence,
+  input_tokens: run.usage.inputTokens,
+  output_tokens: run.usage.outputTokens,
+  total_tokens: totalTokens(run.usage),
+  cost_usd: run.usage.costUsd,
+  usage_estimated: run.usage.estimated,
+  cancel_requested: run.cancelRequested,
+  error: run.fault,
+  ignored_options: ignored,
+  prompt: promptToWire(explanation),
+  created_at: timestampOf(run.createdAt),
+  started_at: timestampOrNull(run.startedAt),
+  ended_at: timestampOrNull(run.endedAt)
+})
+
+const promptToWire = (explanation: RunReport["explanation"]): Records.Run["prompt"] =>
+  explanation === null
+    ? null
+    : {
+        model: explanation.model,
+        context_limit: explanation.contextLimit,
+        reserved_for_answer: explanation.reservedForAnswer,
+        used_tokens: explanation.usedTokens,
+        parts: explanation.parts,
+        left_out: explanation.leftOut
+      }
+
+export const cancelToWire = (run: Run) => ({
+  thread_id: run.threadId,
+  run_id: run.id,
+  cancelled: true as const,
+  status: run.status
+})

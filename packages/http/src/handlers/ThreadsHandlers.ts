@@ -1,0 +1,34 @@
+/** Threads over HTTP: decode, call the use case, encode. */
+import { ThreadId, Threads } from "@colloquy/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Api } from "../Api.ts"
+import { pageOf, timestampOf } from "../api/Fields.ts"
+import { toWireError } from "../ErrorStatus.ts"
+import { threadToWire } from "./Encode.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "threads",
+  Effect.fnUntraced(function* (handlers) {
+    const threads = yield* Threads
+    return handlers
+      .handle("list", ({ query: { include_messages = true, ...page } }) =>
+        threads.list({ page: pageOf(page), includeMessages: include_messages }).pipe(
+          Effect.map((found) => found.map(threadToWire)),
+          Effect.mapError(toWireError)
+        )
+      )
+      .handle("get", ({ params }) =>
+        threads.get(ThreadId.make(params.thread_id)).pipe(Effect.map(threadToWire), Effect.mapError(toWireError))
+      )
+      .handle("remove", ({ params }) =>
+        Effect.gen(function* () {
+          yield* threads.remove(ThreadId.make(params.thread_id)).pipe(Effect.mapError(toWireError))
+          const deleted_at = timestampOf(new Date(yield* Clock.currentTimeMillis))
+          return { message: "The thread was deleted.", thread_id: params.thread_id, deleted_at }
+        })
+      )
+  })
+)

@@ -1,0 +1,19 @@
+/** The public API of the HTTP surface: mount it, call it, describe it. */
+
+/** Mounting: one function for everything that speaks web requests, or the routes as a layer for a router of Effect. */
+export { webHandler, type WebHandler, type WebHandlerOptions } from "./WebHandler.ts"
+export { routes, type RoutesOptions } from "./Routes.ts"
+export {
+  type Authenticate,
+  type Cors,
+  defaultHttpSettings,
+  type HostCredentials,
+  HttpSettings,
+  type Limits
+} from "./HttpSettings.ts"
+
+/** The definition of the surface: documents and clients are made from it. */
+export { Api } from "./Api.ts"
+export * as Records from "./api/Records.ts"
+export * as WireErrors from "./api/Errors.ts"
+export { StreamEvent, terminalTypes } from "./api/StreamEvents.ts"

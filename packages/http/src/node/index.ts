@@ -1,0 +1,1 @@
+export { toNodeHandler } from "./NodeHandler.ts"
