@@ -2,6 +2,8 @@
 import { defineConfig } from "vitest/config"
 
 const sources = { resolve: { conditions: ["source"] }, ssr: { resolve: { conditions: ["source"] } } }
+// A package that has a condition of the same name means its own TypeScript by it, which only vite can read.
+const inline = { server: { deps: { inline: [/\/@ai-sdk\//, /\/eventsource-parser\//] } } }
 const never = ["**/node_modules/**", "**/dist/**"]
 
 export default defineConfig({
@@ -12,6 +14,7 @@ export default defineConfig({
       {
         ...sources,
         test: {
+          ...inline,
           name: "unit",
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
           exclude: [...never, "**/*.integration.test.ts"]
@@ -20,6 +23,7 @@ export default defineConfig({
       {
         ...sources,
         test: {
+          ...inline,
           name: "integration",
           include: [
             "packages/*/test/**/*.integration.test.ts",

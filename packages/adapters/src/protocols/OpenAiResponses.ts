@@ -6,21 +6,23 @@
  * The reading side takes each text as often as the wire repeats it (delta, done, whole item, whole response) and says what is new in it.
  * Used by `providers/OpenAi`.
  */
-import type { ChatDriver, ChatEvent, ChatMessage, ChatRequest, ContentPart, FinishReason, Usage } from "@colloquy/core"
+import type {
+  ChatDriver,
+  ChatEvent,
+  ChatMessage,
+  ChatRequest,
+  ContentPart,
+  FinishReason,
+  ToolCall,
+  Usage
+} from "@colloquy/core"
 import type * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 import type { Fault } from "./Fault.ts"
-import {
-  type AnswerMessage,
-  areArguments,
-  type FilePart,
-  noteOfMissing,
-  replayOf,
-  textOfFile,
-  urlOf
-} from "./Lowering.ts"
+import { areArguments, type FilePart, noteOfMissing, textOfFile, urlOf } from "./Lowering.ts"
 import { reasoningEffort } from "./OpenAiDialect.ts"
 import { faultOf } from "./OpenAiErrors.ts"
+import { type AnswerPart, keepParts, type KeptPart, partsOf } from "./Replay.ts"
 import { bearer, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
 import {
   base64,
@@ -135,7 +137,7 @@ const lowerMessage = (message: ChatMessage, request: ChatRequest): ReadonlyArray
     case "user":
       return [{ type: "message", role: "user", content: message.content.map((part) => lowerPart(part, request)) }]
     case "assistant":
-      return lowerAnswer(message, request)
+      return partsOf(message, request).map(lowerAnswerPart)
     case "tool":
       return [{ type: "function_call_output", call_id: message.toolCallId, output: message.output }]
   }
@@ -169,40 +171,24 @@ const lowerAudio = ({ mediaType, source }: FilePart): WirePart | undefined => {
   }
 }
 
-/** The answer in the order in which the model gave it, its reasoning included, or what the neutral fields tell of it. */
-const lowerAnswer = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<WireItem> => {
-  const kept = list(replayOf(answer, request).items).filter(isRecord)
-  const calls = answer.toolCalls.map(lowerCall)
-  const length = kept.reduce((end, item) => Math.max(end, count(item.from) + count(item.length)), 0)
-  if (kept.length === 0 || length !== answer.content.length) return [...lowerText(answer.content), ...calls]
-  const replayed = kept.flatMap((item) => replayItem(item, answer.content, calls))
-  const others = calls.filter((call) => !replayed.includes(call))
-  return withoutLooseReasoning([...replayed, ...others])
+const lowerAnswerPart = (part: AnswerPart): WireItem => {
+  if (part.type === "reasoning") return { type: "reasoning", ...record(part.data) }
+  if (part.type === "call") return lowerCall(part.call)
+  const phase = text(part.data.phase)
+  return {
+    type: "message",
+    role: "assistant",
+    content: [{ type: "output_text", text: part.text }],
+    ...(phase === undefined ? {} : { phase })
+  }
 }
 
-const lowerText = (said: string, phase: { readonly phase?: string } = {}): ReadonlyArray<WireItem> =>
-  said === "" ? [] : [{ type: "message", role: "assistant", content: [{ type: "output_text", text: said }], ...phase }]
-
-const lowerCall = (call: AnswerMessage["toolCalls"][number]): WireItem => ({
+const lowerCall = ({ id, name, arguments: written }: ToolCall): WireItem => ({
   type: "function_call",
-  call_id: call.id,
-  name: call.name,
-  arguments: areArguments(call.arguments) ? call.arguments : "{}"
+  call_id: id,
+  name,
+  arguments: areArguments(written) ? written : "{}"
 })
-
-const replayItem = (item: WireRecord, content: string, calls: ReadonlyArray<WireItem>): ReadonlyArray<WireItem> => {
-  if (item.type === "reasoning") return [lowerReasoning(jsonRecord(item))]
-  if (item.type === "function_call") return calls.filter((call) => "call_id" in call && call.call_id === item.call_id)
-  const from = count(item.from)
-  const phase = text(item.phase)
-  return lowerText(content.slice(from, from + count(item.length)), phase === undefined ? {} : { phase })
-}
-
-const lowerReasoning = ({ type: _, ...item }: Schema.JsonObject): WireItem => ({ type: "reasoning", ...item })
-
-/** Reasoning is refused where that which it led to is missing. */
-const withoutLooseReasoning = (items: ReadonlyArray<WireItem>): ReadonlyArray<WireItem> =>
-  items.slice(0, items.findLastIndex((item) => item.type !== "reasoning") + 1)
 
 // ------ stream step
 
@@ -480,7 +466,7 @@ export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
     _tag: "Finished",
     reason: reasonOf(state, calls.length),
     model: state.model,
-    providerData: providerDataOf(state)
+    providerData: keepParts([...state.items.values()].flatMap(keep))
   })
 }
 
@@ -490,33 +476,33 @@ const reasonOf = (state: AnswerState, calls: number): FinishReason => {
   return state.finish === "incomplete" ? "length" : "stop"
 }
 
-/** What `lowerAnswer` needs to repeat the answer; null when the neutral fields tell it all. Texts stand there, so only places stand here. */
-const providerDataOf = (state: AnswerState): Schema.Json | null => {
-  const items = [...state.items.values()].flatMap(keep)
-  return items.some((item) => item.type === "reasoning" || "phase" in item) ? { items } : null
-}
-
-const keep = (item: OpenItem): ReadonlyArray<Schema.JsonObject> => {
+const keep = (item: OpenItem): ReadonlyArray<KeptPart> => {
   switch (item.type) {
     case "message":
       return [
         {
-          type: "message",
+          type: "text",
           from: item.from,
           length: item.length,
-          ...(item.phase === undefined ? {} : { phase: item.phase })
+          data: item.phase === undefined ? {} : { phase: item.phase }
         }
       ]
     case "function_call":
-      return [{ type: "function_call", call_id: item.id }]
+      return [{ type: "call", id: item.id, data: {} }]
     case "reasoning":
-      return text(item.item.encrypted_content) === undefined ? [] : [withoutStatus(jsonRecord(item.item))]
+      return text(item.item.encrypted_content) === undefined
+        ? []
+        : [{ type: "reasoning", text: "", data: sendable(item.item) }]
     case "image":
       return []
   }
 }
 
-const withoutStatus = ({ status: _, ...item }: Schema.JsonObject): Schema.JsonObject => item
+/** A reasoning item as it goes back: its type stands there already, and its state is no input. */
+const sendable = (item: WireRecord): Schema.JsonObject => {
+  const { type: _type, status: _status, ...rest } = jsonRecord(item)
+  return rest
+}
 
 // ------ driver
 

@@ -6,6 +6,7 @@ import type { Provider } from "@colloquy/core"
 import type * as Redacted from "effect/Redacted"
 import type { TransportSettings } from "../../src/protocols/Transport.ts"
 import type { RefusedWith, Said } from "./Scenarios.ts"
+import { aiSdk } from "./vendors/AiSdk.ts"
 import { anthropic } from "./vendors/Anthropic.ts"
 import { gemini } from "./vendors/Gemini.ts"
 import { openAi, openAiCompatible, openRouter } from "./vendors/OpenAiChat.ts"
@@ -33,4 +34,12 @@ export interface VendorSettings extends TransportSettings {
   readonly apiKey?: Redacted.Redacted<string>
 }
 
-export const vendors: ReadonlyArray<Vendor> = [openAi, openAiCompatible, openRouter, openAiResponses, anthropic, gemini]
+export const vendors: ReadonlyArray<Vendor> = [
+  openAi,
+  openAiCompatible,
+  openRouter,
+  openAiResponses,
+  anthropic,
+  gemini,
+  aiSdk
+]

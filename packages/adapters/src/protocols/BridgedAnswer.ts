@@ -1,0 +1,155 @@
+/**
+ * What the bridges have in common: an answer that another library already read from its wire, part by part, as our events. Both
+ * libraries open, fill and close texts, thoughts and calls under an id and hang data of the provider on any of these moments; all of it
+ * is gathered here and kept with the answer (`Replay`), so that signatures come back to where they belong.
+ *
+ * Used by `providers/AiSdk` and `providers/EffectAi`. One answer each, changed in place.
+ */
+import type { ChatEvent, ChatRequest, FinishReason, ModelInfo, Usage } from "@colloquy/core"
+import type * as Schema from "effect/Schema"
+import { areArguments, type FilePart } from "./Lowering.ts"
+import { keepParts, type KeptPart } from "./Replay.ts"
+import { isRecord, json, record } from "./Wire.ts"
+
+/** Data of a provider, by the provider's name. */
+export type PartData = { readonly [provider: string]: unknown } | undefined
+
+export interface BridgedAnswer {
+  /** Opens a text or a thought, or begins it anew under an id that was used before. */
+  readonly open: (type: "text" | "reasoning", id: string, data: PartData) => void
+  /** More of it; its end is a delta that says nothing. */
+  readonly add: (
+    type: "text" | "reasoning",
+    id: string,
+    delta: string,
+    data: PartData,
+    events: Array<ChatEvent>
+  ) => void
+  readonly openCall: (id: string, name: string, data: PartData, events: Array<ChatEvent>) => void
+  readonly addToCall: (id: string, delta: string, events: Array<ChatEvent>) => void
+  /** The whole call, whether or not it was heard in pieces. */
+  readonly endCall: (id: string, name: string, written: string, data: PartData, events: Array<ChatEvent>) => void
+  /** The end of the answer. Null where the library does not tell the usage. */
+  readonly finish: (reason: FinishReason, model: string | null, usage: Usage | null, events: Array<ChatEvent>) => void
+}
+
+interface OpenPart {
+  readonly type: "text" | "reasoning"
+  from: number
+  text: string
+  data: Schema.JsonObject
+}
+
+interface OpenCall {
+  readonly type: "call"
+  readonly id: string
+  name: string
+  written: string
+  isWhole: boolean
+  data: Schema.JsonObject
+}
+
+export const makeAnswer = (request: ChatRequest): BridgedAnswer => {
+  const showsReasoning = request.thinking?.excludeReasoning !== true
+  const parts: Array<OpenPart | OpenCall> = []
+  const current = new Map<string, OpenPart>()
+  const calls = new Map<string, OpenCall>()
+  let spoken = 0
+  let reasoned = false
+
+  const open = (type: "text" | "reasoning", id: string, data: PartData): OpenPart => {
+    const part: OpenPart = { type, from: spoken, text: "", data: join({}, data) }
+    parts.push(part)
+    current.set(`${type} ${id}`, part)
+    return part
+  }
+
+  const add: BridgedAnswer["add"] = (type, id, delta, data, events) => {
+    const part = current.get(`${type} ${id}`) ?? open(type, id, undefined)
+    part.data = join(part.data, data)
+    if (delta === "") return
+    if (type === "reasoning") think(part, delta, events)
+    else say(part, delta, events)
+    part.text += delta
+  }
+
+  const say = (part: OpenPart, delta: string, events: Array<ChatEvent>): void => {
+    if (part.text === "") part.from = spoken
+    spoken += delta.length
+    events.push({ _tag: "TextDelta", text: delta })
+  }
+
+  /** Thoughts are paragraphs. */
+  const think = (part: OpenPart, delta: string, events: Array<ChatEvent>): void => {
+    if (!showsReasoning) return
+    events.push({ _tag: "ReasoningDelta", text: part.text === "" && reasoned ? `\n\n${delta}` : delta })
+    reasoned = true
+  }
+
+  const openCall = (id: string, name: string, data: PartData, events: Array<ChatEvent>): OpenCall => {
+    const known = calls.get(id)
+    if (known !== undefined) known.data = join(known.data, data)
+    if (known !== undefined) return known
+    const call: OpenCall = { type: "call", id, name, written: "", isWhole: false, data: join({}, data) }
+    calls.set(id, call)
+    parts.push(call)
+    events.push({ _tag: "ToolCallStart", id, name })
+    return call
+  }
+
+  const addToCall: BridgedAnswer["addToCall"] = (id, delta, events) => {
+    const call = calls.get(id)
+    if (call === undefined || call.isWhole || delta === "") return
+    call.written += delta
+    events.push({ _tag: "ToolCallDelta", id, arguments: delta })
+  }
+
+  const endCall: BridgedAnswer["endCall"] = (id, name, written, data, events) => {
+    const call = openCall(id, name, data, events)
+    if (call.isWhole) return
+    if (call.written === "") addToCall(id, written, events)
+    call.isWhole = true
+  }
+
+  const finish: BridgedAnswer["finish"] = (reason, model, usage, events) => {
+    const ready = [...calls.values()].filter(
+      (call) => call.isWhole && (reason !== "length" || areArguments(call.written))
+    )
+    for (const { id, name, written } of ready) {
+      events.push({ _tag: "ToolCallReady", call: { id, name, arguments: written.trim() === "" ? "{}" : written } })
+    }
+    if (usage !== null) events.push({ _tag: "Usage", usage })
+    const isPlainEnd = reason === "stop" || reason === "tool_calls"
+    const told = isPlainEnd ? (ready.length > 0 ? "tool_calls" : "stop") : reason
+    events.push({ _tag: "Finished", reason: told, model, providerData: keepParts(parts.map(keep)) })
+  }
+
+  return { open, add, openCall, addToCall, endCall, finish }
+}
+
+const keep = (part: OpenPart | OpenCall): KeptPart => {
+  if (part.type === "call") return { type: "call", id: part.id, data: part.data }
+  if (part.type === "reasoning") return { type: "reasoning", text: part.text, data: part.data }
+  return { type: "text", from: part.text === "" ? 0 : part.from, length: part.text.length, data: part.data }
+}
+
+/** What one provider says later is added to what it said before. */
+const join = (before: Schema.JsonObject, data: PartData): Schema.JsonObject => {
+  if (data === undefined) return before
+  const added = Object.entries(data).map(
+    ([provider, value]) =>
+      [provider, json(isRecord(value) ? { ...record(before[provider]), ...value } : value)] as const
+  )
+  return added.length === 0 ? before : Object.fromEntries([...Object.entries(before), ...added])
+}
+
+/**
+ * Whether the model may read this file. Pictures and PDFs are tried where nothing is known; sound and video are not, because a library
+ * refuses the whole conversation when it has no place for them.
+ */
+export const isReadable = (part: FilePart, info: ModelInfo): boolean => {
+  if (part.type === "image") return info.supportsVision !== false
+  if (part.type === "audio") return info.supportsAudioInput === true
+  if (part.type === "video") return info.supportsVideoInput === true
+  return part.mediaType === "application/pdf" && info.supportsPdfInput !== false
+}

@@ -1,0 +1,58 @@
+/**
+ * The order of an answer's parts, for providers that want it back: reasoning, words and calls as they came, each with the data that the
+ * provider hung on it (a signature, an encrypted item, a phase). Words and calls stand in the message itself, so only their places are
+ * kept here; when the message says something else by now, its neutral fields are the truth.
+ *
+ * Used by OpenAI Responses and by the bridges.
+ */
+import type { ChatRequest, ToolCall } from "@colloquy/core"
+import type * as Schema from "effect/Schema"
+import { type AnswerMessage, replayOf } from "./Lowering.ts"
+import { count, isRecord, jsonRecord, list, record, string, type WireRecord } from "./Wire.ts"
+
+/** One part as it is kept with the answer. */
+export type KeptPart =
+  | { readonly type: "text"; readonly from: number; readonly length: number; readonly data: Schema.JsonObject }
+  | { readonly type: "reasoning"; readonly text: string; readonly data: Schema.JsonObject }
+  | { readonly type: "call"; readonly id: string; readonly data: Schema.JsonObject }
+
+/** One part as it goes back. */
+export type AnswerPart =
+  | { readonly type: "text"; readonly text: string; readonly data: Schema.JsonObject }
+  | { readonly type: "reasoning"; readonly text: string; readonly data: Schema.JsonObject }
+  | { readonly type: "call"; readonly call: ToolCall; readonly data: Schema.JsonObject }
+
+/** Null when the neutral fields tell it all. */
+export const keepParts = (parts: ReadonlyArray<KeptPart>): Schema.Json | null =>
+  parts.some((part) => part.type === "reasoning" || Object.keys(part.data).length > 0) ? { parts } : null
+
+export const partsOf = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<AnswerPart> => {
+  const kept = list(replayOf(answer, request).parts).filter(isRecord)
+  const length = kept.reduce((end, part) => Math.max(end, count(part.from) + count(part.length)), 0)
+  if (kept.length === 0 || length !== answer.content.length) return neutralParts(answer)
+  const parts = kept.flatMap((part) => partOf(part, answer))
+  const calls = parts.flatMap((part) => (part.type === "call" ? [part.call] : []))
+  return withoutLooseReasoning([...parts, ...answer.toolCalls.filter((call) => !calls.includes(call)).map(plainCall)])
+}
+
+const neutralParts = ({ content, toolCalls }: AnswerMessage): ReadonlyArray<AnswerPart> => [
+  ...plainText(content, {}),
+  ...toolCalls.map(plainCall)
+]
+
+const plainText = (text: string, data: Schema.JsonObject): ReadonlyArray<AnswerPart> =>
+  text === "" ? [] : [{ type: "text", text, data }]
+
+const plainCall = (call: ToolCall): AnswerPart => ({ type: "call", call, data: {} })
+
+const partOf = (part: WireRecord, { content, toolCalls }: AnswerMessage): ReadonlyArray<AnswerPart> => {
+  const data = jsonRecord(record(part.data))
+  if (part.type === "reasoning") return [{ type: "reasoning", text: string(part.text) ?? "", data }]
+  if (part.type === "text")
+    return plainText(content.slice(count(part.from), count(part.from) + count(part.length)), data)
+  return toolCalls.filter((call) => call.id === part.id).map((call): AnswerPart => ({ type: "call", call, data }))
+}
+
+/** Reasoning is refused where that which it led to is missing. */
+const withoutLooseReasoning = (parts: ReadonlyArray<AnswerPart>): ReadonlyArray<AnswerPart> =>
+  parts.slice(0, parts.findLastIndex((part) => part.type !== "reasoning") + 1)

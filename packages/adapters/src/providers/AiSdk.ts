@@ -1,0 +1,501 @@
+/**
+ * Any model of the AI SDK as a provider, by its specification (versions 3 and 4), without the SDK itself. A host registers it with
+ * `AiSdk.provider({ id, languageModel: (model) => anthropic(model) })`; where a customer brought a key of his own, it is handed over too.
+ *
+ * What the model hangs on its texts, thoughts and calls (signatures, ids) is kept with the answer and goes back with it. The specification
+ * knows an effort of reasoning in version 4 only and no budget: such wishes, and everything else that belongs to one vendor, are for
+ * `options`. Tools that a vendor runs on its own side are not shown.
+ */
+import type {
+  EmbeddingModelV3,
+  EmbeddingModelV4,
+  LanguageModelV3,
+  LanguageModelV3StreamPart,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4StreamPart,
+  SharedV4ProviderOptions
+} from "@ai-sdk/provider"
+import {
+  type ChatDriver,
+  type ChatEvent,
+  type ChatMessage,
+  type ChatRequest,
+  type ContentPart,
+  type EmbeddingAnswer,
+  type EmbeddingDriver,
+  type EmbeddingRequest,
+  type FinishReason,
+  ModelError,
+  type ModelInfo,
+  noUsage,
+  type Provider,
+  type ToolDefinition,
+  type Usage
+} from "@colloquy/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import * as AnthropicErrors from "../protocols/AnthropicErrors.ts"
+import { type BridgedAnswer, isReadable, makeAnswer } from "../protocols/BridgedAnswer.ts"
+import { type EmbeddingLimits, estimate } from "../protocols/Embeddings.ts"
+import { type Fault, retryHeaders } from "../protocols/Fault.ts"
+import * as GeminiErrors from "../protocols/GeminiErrors.ts"
+import { argumentsOf, type FilePart, noteOfMissing, systemWithJson, textOfFile } from "../protocols/Lowering.ts"
+import { reasoningEffort } from "../protocols/OpenAiDialect.ts"
+import * as OpenAiErrors from "../protocols/OpenAiErrors.ts"
+import { type AnswerPart, partsOf } from "../protocols/Replay.ts"
+import {
+  count,
+  finite,
+  fromBase64,
+  isRecord,
+  lookUp,
+  parseJson,
+  record,
+  string,
+  type WireRecord
+} from "../protocols/Wire.ts"
+
+// ------ settings
+
+export interface AiSdkSettings {
+  /** The name under which the provider is registered. */
+  readonly id: string
+  readonly languageModel?: (model: string, apiKey: Redacted.Redacted<string> | null) => LanguageModel
+  readonly embeddingModel?: (model: string, apiKey: Redacted.Redacted<string> | null) => EmbeddingModel
+  /** The vendor's own options of one request. */
+  readonly options?: (request: ChatRequest) => SharedV4ProviderOptions
+  readonly embeddingOptions?: (request: EmbeddingRequest) => SharedV4ProviderOptions
+  /** Limits, prices and capabilities, by model name. */
+  readonly models?: { readonly [name: string]: Partial<ModelInfo> }
+  /** What one request for embeddings may hold; the model's own limit holds in any case. */
+  readonly limits?: Partial<EmbeddingLimits>
+}
+
+type LanguageModel = LanguageModelV3 | LanguageModelV4
+type EmbeddingModel = EmbeddingModelV3 | EmbeddingModelV4
+type StreamPart = LanguageModelV3StreamPart | LanguageModelV4StreamPart
+
+export const provider = (settings: AiSdkSettings): Provider => ({
+  id: settings.id,
+  ...(settings.languageModel === undefined ? {} : { chat: chatDriver(settings, settings.languageModel) }),
+  ...(settings.embeddingModel === undefined ? {} : { embedding: embeddingDriver(settings, settings.embeddingModel) }),
+  describe: (model) => lookUp(settings.models ?? {}, model)
+})
+
+// ------ request
+
+interface Part<Type extends string> {
+  readonly type: Type
+  readonly providerOptions?: SharedV4ProviderOptions
+}
+
+interface TextPart extends Part<"text"> {
+  readonly text: string
+}
+
+interface ThoughtPart extends Part<"reasoning"> {
+  readonly text: string
+}
+
+interface CallPart extends Part<"tool-call"> {
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly input: unknown
+}
+
+interface ResultPart extends Part<"tool-result"> {
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly output: { readonly type: "text"; readonly value: string }
+}
+
+interface DataPart<Data> extends Part<"file"> {
+  readonly filename?: string
+  readonly mediaType: string
+  readonly data: Data
+}
+
+/** The two versions differ in how a file holds its data. */
+type Message<Data> =
+  | { readonly role: "system"; readonly content: string }
+  | { readonly role: "user"; readonly content: Array<TextPart | DataPart<Data>> }
+  | { readonly role: "assistant"; readonly content: Array<TextPart | ThoughtPart | CallPart> }
+  | { readonly role: "tool"; readonly content: Array<ResultPart> }
+
+// ------ lowering
+
+/** How a model takes files: which at all, and in which form. */
+interface FileForm<Data> {
+  readonly takes: (part: FilePart) => boolean
+  readonly data: (part: FilePart) => Data
+}
+
+const lowerMessages = <Data>(request: ChatRequest, form: FileForm<Data>): Array<Message<Data>> => {
+  const system = systemWithJson(request)
+  const messages = request.messages.map((message) => lowerMessage(message, request, form))
+  return system === null ? messages : [{ role: "system", content: system }, ...messages]
+}
+
+const lowerMessage = <Data>(message: ChatMessage, request: ChatRequest, form: FileForm<Data>): Message<Data> => {
+  switch (message.role) {
+    case "user":
+      return { role: "user", content: message.content.map((part) => lowerPart(part, form)) }
+    case "assistant":
+      return { role: "assistant", content: partsOf(message, request).map(lowerAnswerPart) }
+    case "tool": {
+      const { toolCallId, toolName, output: value } = message
+      return { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output: { type: "text", value } }] }
+    }
+  }
+}
+
+const lowerPart = <Data>(part: ContentPart, form: FileForm<Data>): TextPart | DataPart<Data> => {
+  if (part.type === "text") return part
+  const written = textOfFile(part)
+  if (written !== undefined || !form.takes(part)) return { type: "text", text: written ?? noteOfMissing(part) }
+  const named = part.filename === null ? {} : { filename: part.filename }
+  return { type: "file", mediaType: part.mediaType, ...named, data: form.data(part) }
+}
+
+type SupportedUrls = Awaited<LanguageModel["supportedUrls"]>
+
+/** The address of a picture is passed on by nearly all models; that of another file only where the model says so. */
+const takesFile = (part: FilePart, info: ModelInfo, urls: SupportedUrls): boolean => {
+  const { source } = part
+  return (
+    isReadable(part, info) &&
+    (!("url" in source) || part.type === "image" || takesUrl(source.url, part.mediaType, urls))
+  )
+}
+
+const takesUrl = (url: string, mediaType: string, urls: SupportedUrls): boolean =>
+  Object.entries(urls).some(
+    ([kind, patterns]) =>
+      mediaType.startsWith(kind.replace(/\*.*$/, "")) && patterns.some((pattern) => new RegExp(pattern).test(url))
+  )
+
+const dataOfV3 = ({ source }: FilePart): Uint8Array | URL => ("url" in source ? new URL(source.url) : source.bytes)
+
+type DataOfV4 = { readonly type: "url"; readonly url: URL } | { readonly type: "data"; readonly data: Uint8Array }
+
+const dataOfV4 = ({ source }: FilePart): DataOfV4 =>
+  "url" in source ? { type: "url", url: new URL(source.url) } : { type: "data", data: source.bytes }
+
+const lowerAnswerPart = (part: AnswerPart): TextPart | ThoughtPart | CallPart => {
+  const options = isProviderOptions(part.data) ? { providerOptions: part.data } : {}
+  if (part.type !== "call") return { type: part.type, text: part.text, ...options }
+  const { id, name, arguments: written } = part.call
+  return { type: "tool-call", toolCallId: id, toolName: name, input: argumentsOf(written), ...options }
+}
+
+/** What the provider hung on a part, as it was kept. */
+const isProviderOptions = (data: WireRecord): data is SharedV4ProviderOptions =>
+  Object.keys(data).length > 0 && Object.values(data).every(isRecord)
+
+const lowerTool = ({ name, description, parameters, strict }: ToolDefinition): LanguageModelV4FunctionTool => ({
+  type: "function",
+  name,
+  ...(description === null ? {} : { description }),
+  inputSchema: isSchema(parameters) ? parameters : { type: "object", properties: {} },
+  ...(strict === undefined ? {} : { strict })
+})
+
+/** The kernel checked the frame of the schema; what stands inside is for the vendor to judge. */
+const isSchema = (parameters: unknown): parameters is LanguageModelV4FunctionTool["inputSchema"] => isRecord(parameters)
+
+const lowerOptions = (request: ChatRequest, settings: AiSdkSettings, abortSignal: AbortSignal) => ({
+  abortSignal,
+  ...(request.tools.length === 0
+    ? {}
+    : { tools: request.tools.map(lowerTool), toolChoice: { type: request.toolChoice } }),
+  ...(request.maxOutputTokens === null ? {} : { maxOutputTokens: request.maxOutputTokens }),
+  ...(request.jsonOutput && request.info.supportsJsonOutput !== false
+    ? { responseFormat: { type: "json" as const } }
+    : {}),
+  ...(settings.options === undefined ? {} : { providerOptions: settings.options(request) })
+})
+
+type Effort = NonNullable<LanguageModelV4CallOptions["reasoning"]>
+
+const lowerThinking = (request: ChatRequest): { readonly reasoning?: Effort } => {
+  const { reasoning_effort: word } = reasoningEffort(request)
+  const reasoning = efforts.find((each) => each === word)
+  return reasoning === undefined ? {} : { reasoning }
+}
+
+const efforts: ReadonlyArray<Effort> = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+// ------ stream step
+
+interface AnswerState {
+  readonly answer: BridgedAnswer
+  /** Calls whose pieces are no JSON: only the whole one counts. */
+  readonly raw: Set<string>
+  model: string | null
+}
+
+/** What one part means is added to `events`; what was thrown, when the model failed inside its answer. */
+const step = (state: AnswerState, part: StreamPart, events: Array<ChatEvent>): Thrown | undefined => {
+  const { answer } = state
+  switch (part.type) {
+    case "text-start":
+      answer.open("text", part.id, part.providerMetadata)
+      break
+    case "text-delta":
+      answer.add("text", part.id, part.delta, part.providerMetadata, events)
+      break
+    case "text-end":
+      answer.add("text", part.id, "", part.providerMetadata, events)
+      break
+    case "reasoning-start":
+      answer.open("reasoning", part.id, part.providerMetadata)
+      break
+    case "reasoning-delta":
+      answer.add("reasoning", part.id, part.delta, part.providerMetadata, events)
+      break
+    case "reasoning-end":
+      answer.add("reasoning", part.id, "", part.providerMetadata, events)
+      break
+    case "tool-input-start":
+      if ("inputEncoding" in part && part.inputEncoding === "text") state.raw.add(part.id)
+      if (part.providerExecuted !== true) answer.openCall(part.id, part.toolName, part.providerMetadata, events)
+      break
+    case "tool-input-delta":
+      if (!state.raw.has(part.id)) answer.addToCall(part.id, part.delta, events)
+      break
+    case "tool-call":
+      if (part.providerExecuted !== true) {
+        answer.endCall(part.toolCallId, part.toolName, part.input, part.providerMetadata, events)
+      }
+      break
+    case "file":
+      readFile(part.mediaType, part.data, events)
+      break
+    case "source":
+      if (part.sourceType === "url") events.push({ _tag: "Source", url: part.url, title: part.title ?? null })
+      break
+    case "response-metadata":
+      state.model = part.modelId ?? state.model
+      break
+    case "finish":
+      return readFinish(state, part, events)
+    case "error":
+      return { error: part.error, inBody: true }
+  }
+  return undefined
+}
+
+const readFile = (mediaType: string, data: unknown, events: Array<ChatEvent>): void => {
+  const { url, data: inner } = record(data)
+  const bytes = inner ?? data
+  if (url instanceof URL) events.push({ _tag: "Source", url: url.href, title: null })
+  else if (bytes instanceof Uint8Array) events.push({ _tag: "Media", mediaType, bytes })
+  else if (typeof bytes === "string") events.push({ _tag: "Media", mediaType, bytes: fromBase64(bytes) })
+}
+
+type FinishPart = Extract<StreamPart, { readonly type: "finish" }>
+
+/** Models that lost their connection say so with `other`, and with no word of the vendor. Such an answer is not finished. */
+const readFinish = (
+  state: AnswerState,
+  { finishReason, usage }: FinishPart,
+  events: Array<ChatEvent>
+): Thrown | undefined => {
+  const { unified, raw } = finishReason
+  if (unified === "error") return { error: undefined }
+  const isCut = unified === "interrupted" || (unified === "other" && raw === undefined)
+  if (!isCut) state.answer.finish(reasons[unified], state.model, readUsage(usage), events)
+  return undefined
+}
+
+type Finish = FinishPart["finishReason"]["unified"]
+
+const reasons: { readonly [reason in Exclude<Finish, "error" | "interrupted">]: FinishReason } = {
+  stop: "stop",
+  length: "length",
+  "content-filter": "filtered",
+  "tool-calls": "tool_calls",
+  other: "stop"
+}
+
+const readUsage = ({ inputTokens, outputTokens }: FinishPart["usage"]): Usage | null =>
+  finite(inputTokens.total) === undefined
+    ? null
+    : {
+        ...noUsage,
+        inputTokens: count(inputTokens.total),
+        outputTokens: count(outputTokens.total),
+        cachedInputTokens: count(inputTokens.cacheRead),
+        cacheWriteTokens: count(inputTokens.cacheWrite),
+        reasoningTokens: count(outputTokens.reasoning)
+      }
+
+// ------ errors
+
+/** What the library threw or streamed, before it is known what it means. */
+interface Thrown {
+  readonly error: unknown
+  /** The answer had begun: an error without a name of its own is a connection that broke. */
+  readonly inBody?: boolean
+}
+
+/** The texts stay here: they may quote the conversation, and the error itself holds the whole request. */
+const blame = ({ error, inBody }: Thrown, blamed: Pick<ChatRequest, "provider" | "model">) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const thrown = record(error)
+    const headers = headersOf(thrown.responseHeaders)
+    const fault = faultOf(thrown, error, inBody === true)
+    const requestId = headers.get("x-request-id") ?? headers.get("request-id")
+    return Effect.fail(
+      new ModelError({
+        ...fault,
+        ...retryHeaders(headers, now),
+        ...(requestId === null ? {} : { requestId: requestId.slice(0, 128) }),
+        provider: blamed.provider,
+        model: blamed.model
+      })
+    )
+  })
+
+const headersOf = (headers: unknown): Headers =>
+  new Headers(
+    Object.entries(record(headers)).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : []))
+  )
+
+const faultOf = (thrown: WireRecord, error: unknown, inBody: boolean): Fault => {
+  const status = finite(thrown.statusCode)
+  // The head was fine: what failed is the body.
+  if (status !== undefined && status < 300) return inBody ? cutOff : malformed
+  if (status !== undefined) {
+    const fault = readBody(status, thrown.data ?? parseJson(string(thrown.responseBody) ?? ""))
+    return thrown.isRetryable === false ? { ...fault, shouldRetry: false } : fault
+  }
+  const named = lookUp(faultsOfNames, string(thrown.name) ?? "")
+  if (named !== undefined)
+    return thrown.name === "AI_InvalidResponseDataError" && thrown.data === undefined ? cutOff : named
+  return inBody && error instanceof Error ? cutOff : readBody(null, { error })
+}
+
+/** Most vendors have one of these forms. Inside a stream some libraries hand over the inner part alone, which may be anybody's. */
+const readBody = (status: number | null, body: unknown): Fault => {
+  const { error, type } = record(body)
+  if (type === "error") return AnthropicErrors.faultOf(status, body)
+  if (typeof record(error).status === "string") return GeminiErrors.faultOf(status, body)
+  const fault = OpenAiErrors.faultOf(status, body)
+  return fault.reason === "unknown" ? AnthropicErrors.faultOf(status, body) : fault
+}
+
+const cutOff: Fault = { reason: "cut_off" }
+const malformed: Fault = { reason: "unknown", code: "malformed_answer" }
+
+const faultsOfNames: { readonly [name: string]: Fault } = {
+  // Without a status, no answer came.
+  AI_APICallError: { reason: "connection" },
+  AI_LoadAPIKeyError: { reason: "auth" },
+  AI_LoadSettingError: { reason: "auth" },
+  AI_NoSuchModelError: { reason: "model_not_found" },
+  AI_InvalidPromptError: { reason: "invalid_request" },
+  AI_InvalidArgumentError: { reason: "invalid_request" },
+  AI_UnsupportedFunctionalityError: { reason: "invalid_request" },
+  AI_TooManyEmbeddingValuesForCallError: { reason: "invalid_request" },
+  AI_EmptyResponseBodyError: cutOff,
+  AI_NoContentGeneratedError: cutOff,
+  AI_InvalidResponseDataError: malformed,
+  AI_JSONParseError: malformed,
+  AI_TypeValidationError: malformed,
+  TimeoutError: { reason: "timeout" }
+}
+
+// ------ drivers
+
+const chatDriver =
+  (settings: AiSdkSettings, modelOf: NonNullable<AiSdkSettings["languageModel"]>): ChatDriver =>
+  (request) =>
+    Stream.suspend(() => {
+      const state: AnswerState = { answer: makeAnswer(request), raw: new Set(), model: null }
+      return open(settings, modelOf, request).pipe(
+        Stream.mapEffect((part) => {
+          const events: Array<ChatEvent> = []
+          const thrown = step(state, part, events)
+          return thrown === undefined ? Effect.succeed(events) : Effect.fail(thrown)
+        }),
+        Stream.flattenIterable,
+        Stream.catch((thrown) => Stream.fromEffect(blame(thrown, request)))
+      )
+    })
+
+/** The parts of the answer. Leaving it early aborts the request. */
+const open = (
+  settings: AiSdkSettings,
+  modelOf: NonNullable<AiSdkSettings["languageModel"]>,
+  request: ChatRequest
+): Stream.Stream<StreamPart, Thrown> =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const controller = new AbortController()
+      yield* Effect.addFinalizer(() => Effect.sync(() => controller.abort()))
+      const parts = yield* Effect.tryPromise({
+        try: () => ask(modelOf(request.model, request.apiKey), request, settings, controller.signal),
+        catch: (error): Thrown => ({ error })
+      })
+      return Stream.fromReadableStream({ evaluate: () => parts, onError: (error): Thrown => ({ error, inBody: true }) })
+    })
+  )
+
+const ask = async (
+  model: LanguageModel,
+  request: ChatRequest,
+  settings: AiSdkSettings,
+  signal: AbortSignal
+): Promise<ReadableStream<StreamPart>> => {
+  const options = lowerOptions(request, settings, signal)
+  const urls = await model.supportedUrls
+  const takes = (part: FilePart): boolean => takesFile(part, request.info, urls)
+  if (model.specificationVersion === "v3") {
+    return (await model.doStream({ ...options, prompt: lowerMessages(request, { takes, data: dataOfV3 }) })).stream
+  }
+  const prompt = lowerMessages(request, { takes, data: dataOfV4 })
+  return (await model.doStream({ ...options, ...lowerThinking(request), prompt })).stream
+}
+
+const embeddingDriver = (
+  settings: AiSdkSettings,
+  modelOf: NonNullable<AiSdkSettings["embeddingModel"]>
+): EmbeddingDriver => ({
+  maxTexts: 96,
+  maxCharacters: 100_000,
+  ...settings.limits,
+  embed: (request) =>
+    Effect.tryPromise({
+      try: (signal) => embed(modelOf(request.model, request.apiKey), request, settings, signal),
+      catch: (error): Thrown => ({ error })
+    }).pipe(Effect.catch((thrown) => blame(thrown, request)))
+})
+
+/** One call after the other where the model takes fewer texts than the request has. */
+const embed = async (
+  model: EmbeddingModel,
+  request: EmbeddingRequest,
+  settings: AiSdkSettings,
+  abortSignal: AbortSignal
+): Promise<EmbeddingAnswer> => {
+  const { texts, dimensions } = request
+  const most = (await model.maxEmbeddingsPerCall) ?? texts.length
+  const vectors: Array<Float32Array> = []
+  let tokens: number | undefined
+  for (let from = 0; from < texts.length; from += Math.max(1, most)) {
+    const answer = await model.doEmbed({
+      values: texts.slice(from, from + Math.max(1, most)),
+      abortSignal,
+      ...(dimensions === null ? {} : { dimensions }),
+      ...(settings.embeddingOptions === undefined ? {} : { providerOptions: settings.embeddingOptions(request) })
+    })
+    vectors.push(...answer.embeddings.map((vector) => Float32Array.from(vector)))
+    tokens = answer.usage === undefined ? tokens : (tokens ?? 0) + count(answer.usage.tokens)
+  }
+  return { vectors, usage: tokens === undefined ? estimate(texts) : { ...noUsage, inputTokens: tokens } }
+}

@@ -1,0 +1,364 @@
+/**
+ * Any model of `effect/ai` as a provider. A host registers it with `EffectAi.provider({ id, languageModel })` and hands in a service, a
+ * layer (built for each request and closed after it), or a function that gives one for a model's name and, where the customer brought
+ * one, his key.
+ *
+ * `effect/ai` has no words of its own for a limit of output, for reasoning, for JSON without a schema and for the length of vectors: what
+ * the host wants of these he gives as `configuration`, the services that his package reads them from. JSON is asked for in the prompt.
+ * All of `effect/ai` is unstable, so this is the only file that imports it.
+ */
+import {
+  type ChatDriver,
+  type ChatEvent,
+  type ChatMessage,
+  type ChatRequest,
+  type ContentPart,
+  type EmbeddingAnswer,
+  type EmbeddingDriver,
+  type EmbeddingRequest,
+  type FinishReason,
+  ModelError,
+  type ModelErrorReason,
+  type ModelInfo,
+  noUsage,
+  type Provider,
+  type ToolDefinition,
+  type Usage
+} from "@colloquy/core"
+import * as AiError from "effect/ai/AiError"
+import * as EmbeddingModel from "effect/ai/EmbeddingModel"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Prompt from "effect/ai/Prompt"
+import type * as Response from "effect/ai/Response"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { type BridgedAnswer, isReadable, makeAnswer } from "../protocols/BridgedAnswer.ts"
+import { type EmbeddingLimits, estimate } from "../protocols/Embeddings.ts"
+import { faultOfStatus, machineCode, tellsContextTooLong } from "../protocols/Fault.ts"
+import { argumentsOf, noteOfMissing, systemWithJson, textOfFile } from "../protocols/Lowering.ts"
+import { type AnswerPart, partsOf } from "../protocols/Replay.ts"
+import { count, finite, lookUp, record } from "../protocols/Wire.ts"
+
+// ------ settings
+
+/** A service, a layer of it, or what gives one for a model's name. Only the function can take a customer's own key. */
+export type ModelSource<I, S> =
+  | S
+  | Layer.Layer<I, unknown>
+  | ((model: string, apiKey: Redacted.Redacted<string> | null) => S | Layer.Layer<I, unknown>)
+
+export interface EffectAiSettings {
+  /** The name under which the provider is registered. */
+  readonly id: string
+  readonly languageModel?: ModelSource<LanguageModel.LanguageModel, LanguageModel.LanguageModel>
+  readonly embeddingModel?: ModelSource<EmbeddingModel.EmbeddingModel, EmbeddingModel.EmbeddingModel>
+  /** Services that the model's package reads its settings from, for one request: a limit of output, an effort. */
+  readonly configuration?: (request: ChatRequest) => Context.Context<never>
+  /** Limits, prices and capabilities, by model name. */
+  readonly models?: { readonly [name: string]: Partial<ModelInfo> }
+  /** What one request for embeddings may hold. */
+  readonly limits?: Partial<EmbeddingLimits>
+}
+
+export const provider = (settings: EffectAiSettings): Provider => ({
+  id: settings.id,
+  ...(settings.languageModel === undefined ? {} : { chat: chatDriver(settings, settings.languageModel) }),
+  ...(settings.embeddingModel === undefined ? {} : { embedding: embeddingDriver(settings, settings.embeddingModel) }),
+  describe: (model) => lookUp(settings.models ?? {}, model)
+})
+
+type Asked = Pick<ChatRequest, "provider" | "model" | "apiKey">
+
+/** The service behind a source. What a layer opened is closed with the scope. */
+const find = <I, S extends object>(
+  key: Context.Key<I, S>,
+  source: ModelSource<I, S>,
+  { model, apiKey }: Asked
+): Effect.Effect<S, unknown, Scope.Scope> =>
+  Effect.suspend(() => {
+    const found = typeof source === "function" ? source(model, apiKey) : source
+    return isLayer(found)
+      ? Effect.map(Layer.build(found), (context) => Context.get(context, key))
+      : Effect.succeed(found)
+  })
+
+const isLayer = <I, S extends object>(found: S | Layer.Layer<I, unknown>): found is Layer.Layer<I, unknown> =>
+  Layer.isLayer(found)
+
+// ------ lowering
+
+const lowerMessages = (request: ChatRequest): ReadonlyArray<Prompt.MessageEncoded> => {
+  const system = systemWithJson(request)
+  const messages = request.messages.map((message) => lowerMessage(message, request))
+  return system === null ? messages : [{ role: "system", content: system }, ...messages]
+}
+
+const lowerMessage = (message: ChatMessage, request: ChatRequest): Prompt.MessageEncoded => {
+  switch (message.role) {
+    case "user":
+      return { role: "user", content: message.content.map((part) => lowerPart(part, request.info)) }
+    case "assistant":
+      return { role: "assistant", content: partsOf(message, request).map(lowerAnswerPart) }
+    case "tool": {
+      const { toolCallId: id, toolName: name, output: result } = message
+      return { role: "tool", content: [{ type: "tool-result", id, name, isFailure: false, result }] }
+    }
+  }
+}
+
+const lowerPart = (part: ContentPart, info: ModelInfo): Prompt.UserMessagePartEncoded => {
+  if (part.type === "text") return part
+  const written = textOfFile(part)
+  if (written !== undefined || !isReadable(part, info)) return { type: "text", text: written ?? noteOfMissing(part) }
+  return {
+    type: "file",
+    mediaType: part.mediaType,
+    ...(part.filename === null ? {} : { fileName: part.filename }),
+    data: "url" in part.source ? new URL(part.source.url) : part.source.bytes
+  }
+}
+
+const lowerAnswerPart = (part: AnswerPart): Prompt.AssistantMessagePartEncoded => {
+  const options = part.data
+  if (part.type !== "call") return { type: part.type, text: part.text, options }
+  return {
+    type: "tool-call",
+    id: part.call.id,
+    name: part.call.name,
+    params: argumentsOf(part.call.arguments),
+    options
+  }
+}
+
+const lowerTool = ({ name, description, parameters, strict }: ToolDefinition) =>
+  Tool.dynamic(name, {
+    ...(description === null ? {} : { description }),
+    parameters: parameters ?? { type: "object", properties: {} }
+  }).annotate(Tool.Strict, strict)
+
+// ------ stream step
+
+interface AnswerState {
+  readonly answer: BridgedAnswer
+  model: string | null
+}
+
+/** What one part means is added to `events`; an error when the provider failed inside its answer. */
+const step = (
+  state: AnswerState,
+  part: Response.AnyPart,
+  request: ChatRequest,
+  events: Array<ChatEvent>
+): ModelError | undefined => {
+  const { answer } = state
+  switch (part.type) {
+    case "text-start":
+      answer.open("text", part.id, part.metadata)
+      break
+    case "text-delta":
+      answer.add("text", part.id, part.delta, part.metadata, events)
+      break
+    case "text-end":
+      answer.add("text", part.id, "", part.metadata, events)
+      break
+    case "reasoning-start":
+      answer.open("reasoning", part.id, part.metadata)
+      break
+    case "reasoning-delta":
+      answer.add("reasoning", part.id, part.delta, part.metadata, events)
+      break
+    case "reasoning-end":
+      answer.add("reasoning", part.id, "", part.metadata, events)
+      break
+    case "tool-params-start":
+      // A call that the provider runs itself is none of ours.
+      if (!part.providerExecuted) answer.openCall(part.id, part.name, part.metadata, events)
+      break
+    case "tool-params-delta":
+      answer.addToCall(part.id, part.delta, events)
+      break
+    case "tool-call":
+      if (!part.providerExecuted)
+        answer.endCall(part.id, part.name, JSON.stringify(part.params ?? {}), part.metadata, events)
+      break
+    case "file":
+      events.push({ _tag: "Media", mediaType: part.mediaType, bytes: part.data })
+      break
+    case "source":
+      if (part.sourceType === "url") events.push({ _tag: "Source", url: part.url.href, title: part.title })
+      break
+    case "response-metadata":
+      state.model = part.modelId ?? state.model
+      break
+    case "finish":
+      if (part.reason === "error") return failure(request, "unknown")
+      answer.finish(reasons[part.reason], state.model, readUsage(part.usage), events)
+      break
+    case "error":
+      return errorOf(part.error, request)
+  }
+  return undefined
+}
+
+const reasons: { readonly [reason in Exclude<Response.FinishReason, "error">]: FinishReason } = {
+  stop: "stop",
+  length: "length",
+  "content-filter": "filtered",
+  "tool-calls": "tool_calls",
+  pause: "continue",
+  other: "stop",
+  unknown: "stop"
+}
+
+const readUsage = ({ inputTokens, outputTokens }: Response.Usage): Usage | null =>
+  finite(inputTokens.total) === undefined
+    ? null
+    : {
+        ...noUsage,
+        inputTokens: count(inputTokens.total),
+        outputTokens: count(outputTokens.total),
+        cachedInputTokens: count(inputTokens.cacheRead),
+        cacheWriteTokens: count(inputTokens.cacheWrite),
+        reasoningTokens: count(outputTokens.reasoning)
+      }
+
+// ------ errors
+
+type Blamed = Pick<ChatRequest, "provider" | "model">
+
+const failure = (blamed: Blamed, reason: ModelErrorReason): ModelError =>
+  new ModelError({ reason, provider: blamed.provider, model: blamed.model })
+
+/** Whatever else a package throws is a fault of its own. The texts stay here: they may quote the conversation. */
+const errorOf = (error: unknown, blamed: Blamed): ModelError => {
+  if (!AiError.isAiError(error)) return failure(blamed, "unknown")
+  const reason = reasonOf(error.reason)
+  return new ModelError({
+    provider: blamed.provider,
+    model: blamed.model,
+    reason,
+    ...statusOf(error.reason),
+    ...codeOf(error.reason),
+    ...(error.retryAfter === undefined ? {} : { retryAfterMillis: Duration.toMillis(error.retryAfter) }),
+    ...(reason === "unknown" ? { shouldRetry: error.isRetryable } : {})
+  })
+}
+
+const reasonOf = (reason: AiError.AiErrorReason): ModelErrorReason => {
+  const told = reasonsOfTags[reason._tag]
+  if (told !== "invalid_request" && told !== "unknown") return told
+  if (tellsContextTooLong(reason.message)) return "context_too_long"
+  const { status } = statusOf(reason)
+  return status === undefined ? told : faultOfStatus(status).reason
+}
+
+const statusOf = (reason: AiError.AiErrorReason): { readonly status?: number } => {
+  const status = "http" in reason ? reason.http?.response?.status : undefined
+  return status === undefined ? {} : { status }
+}
+
+const codeOf = (reason: AiError.AiErrorReason): { readonly code?: string } => {
+  const metadata = "metadata" in reason ? Object.values(reason.metadata).map(record) : []
+  return (
+    metadata
+      .map(({ errorCode, errorType }) => machineCode(errorCode ?? errorType))
+      .find((each) => each.code !== undefined) ?? {}
+  )
+}
+
+const reasonsOfTags: { readonly [tag in AiError.AiErrorReason["_tag"]]: ModelErrorReason } = {
+  RateLimitError: "rate_limited",
+  QuotaExhaustedError: "quota",
+  AuthenticationError: "auth",
+  ContentPolicyError: "refused",
+  InternalProviderError: "overloaded",
+  NetworkError: "connection",
+  InvalidRequestError: "invalid_request",
+  InvalidUserInputError: "invalid_request",
+  UnsupportedSchemaError: "invalid_request",
+  ToolConfigurationError: "invalid_request",
+  ToolkitRequiredError: "invalid_request",
+  InvalidToolResultError: "invalid_request",
+  ToolResultEncodingError: "invalid_request",
+  InvalidResponseError: "unknown",
+  InvalidOutputError: "unknown",
+  StructuredOutputError: "unknown",
+  ToolNotFoundError: "unknown",
+  ToolParameterValidationError: "unknown",
+  UnknownError: "unknown"
+}
+
+// ------ drivers
+
+const chatDriver =
+  (settings: EffectAiSettings, source: NonNullable<EffectAiSettings["languageModel"]>): ChatDriver =>
+  (request) =>
+    find(LanguageModel.LanguageModel, source, request).pipe(
+      Effect.map((model) => answer(model, request)),
+      Stream.unwrap,
+      Stream.provideContext(settings.configuration?.(request) ?? Context.empty()),
+      Stream.catchCause((cause) =>
+        Cause.hasInterrupts(cause)
+          ? Stream.fromEffect(Effect.interrupt)
+          : Stream.fail(toModelError(Cause.squash(cause), request))
+      )
+    )
+
+const toModelError = (error: unknown, blamed: Blamed): ModelError =>
+  error instanceof ModelError ? error : errorOf(error, blamed)
+
+const answer = (model: LanguageModel.LanguageModel, request: ChatRequest) => {
+  const state: AnswerState = { answer: makeAnswer(request), model: null }
+  return ask(model, request).pipe(
+    Stream.mapEffect((part) => {
+      const events: Array<ChatEvent> = []
+      const error = step(state, part, request, events)
+      return error === undefined ? Effect.succeed(events) : Effect.fail(error)
+    }),
+    Stream.flattenIterable
+  )
+}
+
+/** Calls come back unresolved and unchecked: the kernel runs them, and what a model writes wrong is answered to it. */
+const ask = (model: LanguageModel.LanguageModel, request: ChatRequest) =>
+  model.streamText({
+    prompt: lowerMessages(request),
+    toolkit: Toolkit.make(...request.tools.map(lowerTool)),
+    toolChoice: request.toolChoice,
+    disableToolCallResolution: true,
+    toolCallValidation: "deferred"
+  })
+
+const embeddingDriver = (
+  settings: EffectAiSettings,
+  source: NonNullable<EffectAiSettings["embeddingModel"]>
+): EmbeddingDriver => ({
+  maxTexts: 96,
+  maxCharacters: 100_000,
+  ...settings.limits,
+  embed: (request) =>
+    find(EmbeddingModel.EmbeddingModel, source, request).pipe(
+      Effect.flatMap((model) => model.embedMany(request.texts)),
+      Effect.map((found) => readEmbeddings(found, request)),
+      Effect.scoped,
+      Effect.catchCause((cause) =>
+        Cause.hasInterrupts(cause) ? Effect.interrupt : Effect.fail(errorOf(Cause.squash(cause), request))
+      )
+    )
+})
+
+const readEmbeddings = (
+  { embeddings, usage }: EmbeddingModel.EmbedManyResponse,
+  { texts }: EmbeddingRequest
+): EmbeddingAnswer => ({
+  vectors: embeddings.map(({ vector }) => Float32Array.from(vector)),
+  usage: usage.inputTokens === undefined ? estimate(texts) : { ...noUsage, inputTokens: count(usage.inputTokens) }
+})
