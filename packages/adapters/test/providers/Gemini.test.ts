@@ -202,7 +202,8 @@ describe("ends", () => {
     OF_TOMORROW: "stop"
   }
   for (const [word, reason] of Object.entries(reasons)) {
-    it(`${word}`, () => assert.strictEqual(endOf(read([parts({ text: "a" }), finish(word)]).events).reason, reason))
+    it(`${word} is ${reason}`, () =>
+      assert.strictEqual(endOf(read([parts({ text: "a" }), finish(word)]).events).reason, reason))
   }
 
   it("a filter takes the calls back", () => {
@@ -212,7 +213,7 @@ describe("ends", () => {
 
   const failures = { MALFORMED_FUNCTION_CALL: "malformed", UNEXPECTED_TOOL_CALL: "malformed", OTHER: "unknown" }
   for (const [code, reason] of Object.entries(failures)) {
-    it(`${code}`, () => assert.deepStrictEqual<unknown>(read([finish(code)]).fault, { reason, code }))
+    it(`${code} is ${reason}`, () => assert.deepStrictEqual<unknown>(read([finish(code)]).fault, { reason, code }))
   }
 
   it("a blocked prompt is refused", () => {
