@@ -7,41 +7,38 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 
-/** Another process works on the folder. Nothing was touched. */
+/** Somebody else works on the folder. Nothing was touched. */
 export class FolderInUse extends Schema.TaggedError<FolderInUse>()("FolderInUse", { folder: Schema.String }) {
   override get message() {
     return (
-      `The folder ${this.folder} is in use by another process. An embedded database belongs to one process: ` +
+      `The folder ${this.folder} is in use. An embedded database belongs to one process, and is opened once there: ` +
       "stop the other one, choose another folder, or use a Postgres server."
     )
   }
 }
 
-/** Holds the folder until the scope closes or the process ends. The lock's file lies beside the folder and stays there, empty. */
+/** Holds the folder until the scope closes or the process ends. The file in it that is locked stays there, empty. */
 export const holdFolder = (folder: string): Effect.Effect<void, FolderInUse, Scope.Scope> =>
-  Effect.asVoid(
-    Effect.acquireRelease(
-      Effect.try({
-        try: () => lock(`${folder}.lock`),
-        catch: (cause) => cause
-      }).pipe(Effect.catch((cause) => (isHeld(cause) ? Effect.fail(new FolderInUse({ folder })) : Effect.die(cause)))),
-      (held) => Effect.sync(() => held.close())
+  Effect.suspend(() => {
+    const held = new DatabaseSync(join(folder, "lock"))
+    return Effect.andThen(
+      Effect.addFinalizer(() => Effect.sync(() => held.close())),
+      isFree(held) ? Effect.void : Effect.fail(new FolderInUse({ folder }))
     )
-  )
+  })
 
-const lock = (file: string): DatabaseSync => {
-  const held = new DatabaseSync(file)
+const isFree = (lock: DatabaseSync): boolean => {
   try {
-    held.exec("begin exclusive")
-    return held
+    lock.exec("begin exclusive")
+    return true
   } catch (cause) {
-    held.close()
+    if (cause instanceof Error && "errcode" in cause && cause.errcode === busy) return false
     throw cause
   }
 }
 
 /** SQLITE_BUSY */
-const isHeld = (cause: unknown): boolean =>
-  typeof cause === "object" && cause !== null && "errcode" in cause && cause.errcode === 5
+const busy = 5

@@ -13,8 +13,8 @@ import type * as Scope from "effect/Scope"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { existsSync } from "node:fs"
-import { mkdir, rename, rm } from "node:fs/promises"
-import { dirname, resolve } from "node:path"
+import { mkdir, realpath, rename, rm } from "node:fs/promises"
+import { join } from "node:path"
 import { layerFromClient, type SchemaRefused, type StoreOptions, type Stores } from "../postgres/Postgres.ts"
 import { Backend } from "./Backend.ts"
 import { type FolderInUse, holdFolder } from "./FolderLock.ts"
@@ -24,7 +24,7 @@ export { FolderInUse } from "./FolderLock.ts"
 export type { Stores } from "../postgres/Postgres.ts"
 
 export interface DatabaseSettings {
-  /** The folder of the database, made at the first start. Without it everything is in memory. */
+  /** A folder for the database alone, made at the first start. Without it everything is in memory. */
   readonly dataDir?: string
   /** A new database begins as a copy of this, which is quicker than making one: what `snapshot` gave. */
   readonly snapshot?: Blob
@@ -71,22 +71,23 @@ export const snapshot = (extensions?: DatabaseSettings["extensions"]): Effect.Ef
 
 const openDatabase = (settings: DatabaseSettings): Effect.Effect<PGlite, FolderInUse, Scope.Scope> =>
   Effect.gen(function* () {
-    if (settings.dataDir === undefined) return yield* open(settings)
-    const folder = resolve(settings.dataDir)
-    yield* Effect.promise(() => mkdir(dirname(folder), { recursive: true }))
+    const { dataDir, snapshot: _, ...rest } = settings
+    if (dataDir === undefined) return yield* open(settings)
+    yield* Effect.promise(() => mkdir(dataDir, { recursive: true }))
+    const folder = yield* Effect.promise(() => realpath(dataDir))
     yield* holdFolder(folder)
-    if (!existsSync(folder)) yield* makeFolder(folder, settings)
-    const { snapshot: _, ...rest } = settings
-    return yield* open({ ...rest, dataDir: folder })
+    const database = join(folder, "database")
+    if (!existsSync(database)) yield* makeDatabase(database, settings)
+    return yield* open({ ...rest, dataDir: database })
   })
 
 /** Made aside and renamed when it is whole, so that a process killed meanwhile leaves no half of a database. */
-const makeFolder = (folder: string, settings: DatabaseSettings): Effect.Effect<void> =>
+const makeDatabase = (database: string, settings: DatabaseSettings): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const unfinished = `${folder}.unfinished`
+    const unfinished = `${database}.unfinished`
     yield* Effect.promise(() => rm(unfinished, { recursive: true, force: true }))
     yield* Effect.scoped(open({ ...settings, dataDir: unfinished }))
-    yield* Effect.promise(() => rename(unfinished, folder))
+    yield* Effect.promise(() => rename(unfinished, database))
   })
 
 const open = ({ dataDir, extensions, snapshot: copy }: DatabaseSettings): Effect.Effect<PGlite, never, Scope.Scope> =>

@@ -44,7 +44,7 @@ export const makeDatabase = (client: PgClient, schemaName: string, timeout: Dura
 }
 
 /** Bounds the wait for a connection and for the answer together. */
-export const within =
+const within =
   (operation: string, timeout: Duration.Input) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreUnavailable, R> =>
     Effect.timeoutOrElse(self, {

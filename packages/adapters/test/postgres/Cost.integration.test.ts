@@ -56,6 +56,17 @@ onPostgres((url) => {
       }).pipe(Principal.provide("somebody"))
     )
 
+    it.effect("statements are prepared once and used again", () =>
+      Effect.gen(function* () {
+        const threads = yield* ThreadStore
+        const client = yield* PgClient
+        yield* Effect.forEach([1, 2, 3], () => threads.list({ skip: 0, limit: 100 }))
+        const [prepared] = yield* client<{ readonly uses: bigint }>`
+          select max(generic_plans + custom_plans) as uses from pg_prepared_statements where statement like '%.threads t where%'`
+        assert.strictEqual(prepared?.uses, 3n)
+      }).pipe(Principal.provide("somebody"))
+    )
+
     it.effect("a list of threads takes one", () =>
       Effect.gen(function* () {
         const threads = yield* ThreadStore

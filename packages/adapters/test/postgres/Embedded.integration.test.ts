@@ -54,10 +54,10 @@ onEmbedded("PGlite", () => {
       const dataDir = join(yield* scratchFolder, "base")
       const worker = yield* startWorker({ database: "pglite", dataDir })
       yield* Effect.forkChild(worker.ask("open"))
-      yield* until(() => existsSync(`${dataDir}.unfinished`))
+      yield* until(() => existsSync(join(dataDir, "database.unfinished")))
       worker.signal("SIGKILL")
       yield* worker.ended
-      assert.isFalse(existsSync(dataDir))
+      assert.isFalse(existsSync(join(dataDir, "database")))
       assert.isTrue(
         Option.isSome(
           yield* using(
