@@ -1,6 +1,6 @@
 /**
  * Google's `:batchEmbedContents`. A vector that was asked to be shorter than the model's own comes without unit length, so it gets one
- * here. `providers.md` 5A. Used by `providers/Gemini`, which knows how Google tells an error.
+ * here. `providers.md` 5A. Used by `providers/Gemini`.
  */
 import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core"
 import {
@@ -11,13 +11,9 @@ import {
   type ReadAnswer,
   readVector
 } from "./Embeddings.ts"
-import type { ErrorDialect } from "./Transport.ts"
+import { secretsOf } from "./Gemini.ts"
+import { errorDialect } from "./GeminiErrors.ts"
 import { finite, list, record } from "./Wire.ts"
-
-/** The base URL goes up to and with the version. */
-export interface GeminiEmbeddingsSettings extends EmbeddingSettings {
-  readonly fault: ErrorDialect["fault"]
-}
 
 const limits: EmbeddingLimits = { maxTexts: 100, maxCharacters: 100_000 }
 
@@ -44,18 +40,15 @@ const toUnitLength = (vector: Float32Array): Float32Array => {
   return length === 0 ? vector : vector.map((each) => each / length)
 }
 
-export const driver = (settings: GeminiEmbeddingsSettings): EmbeddingDriver =>
+/** The base URL goes up to and with the version. */
+export const driver = (settings: EmbeddingSettings): EmbeddingDriver =>
   embeddingDriver(settings, {
+    ...errorDialect,
     limits,
-    requestIdHeader: "x-request-id",
-    fault: settings.fault,
-    call: (request) => {
-      const key = request.apiKey ?? settings.apiKey
-      return {
-        url: `${settings.baseUrl}/models/${encodeURIComponent(request.model)}:batchEmbedContents`,
-        secrets: key ? { "x-goog-api-key": key } : {},
-        body: lower(request)
-      }
-    },
+    call: (request) => ({
+      url: `${settings.baseUrl}/models/${encodeURIComponent(request.model)}:batchEmbedContents`,
+      secrets: secretsOf(request.apiKey ?? settings.apiKey),
+      body: lower(request)
+    }),
     read
   })

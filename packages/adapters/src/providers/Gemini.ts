@@ -7,7 +7,7 @@ import type * as Redacted from "effect/Redacted"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as GeminiProtocol from "../protocols/Gemini.ts"
 import * as GeminiEmbeddings from "../protocols/GeminiEmbeddings.ts"
-import { errorDialect, faultOf } from "../protocols/GeminiErrors.ts"
+import { errorDialect } from "../protocols/GeminiErrors.ts"
 import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
 import { type KnownModel, listPagedModels } from "../protocols/ModelPages.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
@@ -47,7 +47,6 @@ export const provider = (settings: GeminiSettings = {}): Provider => {
     chat: GeminiProtocol.driver(full),
     embedding: GeminiEmbeddings.driver({
       ...full,
-      fault: faultOf,
       ownDimensions: (model) => describe(model).embeddingDimensions
     }),
     describe,

@@ -12,10 +12,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import * as GeminiEmbeddings from "../../src/protocols/GeminiEmbeddings.ts"
-import * as OpenAiErrors from "../../src/protocols/OpenAiErrors.ts"
 import { base64 } from "../../src/protocols/Wire.ts"
 import * as Cohere from "../../src/providers/Cohere.ts"
+import * as Gemini from "../../src/providers/Gemini.ts"
 import * as OpenAi from "../../src/providers/OpenAi.ts"
 import * as OpenAiCompatible from "../../src/providers/OpenAiCompatible.ts"
 import * as Voyage from "../../src/providers/Voyage.ts"
@@ -28,7 +27,7 @@ interface Vendor {
   readonly keyHeader: readonly [name: string, value: (key: string) => string]
   /** The answer with these vectors; the tokens are left out when they are null. */
   readonly answer: (vectors: ReadonlyArray<unknown>, tokens: number | null) => unknown
-  readonly refusal: (sentence: string) => unknown
+  readonly refusal: (sentence: string, status: number) => unknown
 }
 
 const apiKey = Redacted.make("sk-of-the-host")
@@ -43,6 +42,15 @@ const inBase64 = (vector: unknown): unknown =>
   Array.isArray(vector) && typeof vector[0] === "number"
     ? base64(new Uint8Array(Float32Array.from(vector).buffer))
     : vector
+
+const googleWords: { readonly [status: number]: string } = {
+  400: "INVALID_ARGUMENT",
+  401: "UNAUTHENTICATED",
+  404: "NOT_FOUND",
+  422: "INVALID_ARGUMENT",
+  429: "RESOURCE_EXHAUSTED",
+  503: "UNAVAILABLE"
+}
 
 const vendors: ReadonlyArray<Vendor> = [
   {
@@ -105,23 +113,15 @@ const vendors: ReadonlyArray<Vendor> = [
   },
   {
     name: "Gemini",
-    provider: (server, limits) => ({
-      id: "gemini",
-      embedding: GeminiEmbeddings.driver({
-        baseUrl: `${server}/v1beta`,
-        apiKey,
-        ownDimensions: () => 4,
-        fault: OpenAiErrors.faultOf,
-        ...(limits && { limits })
-      })
-    }),
+    provider: (server, limits) =>
+      Gemini.provider({ baseUrl: `${server}/v1beta`, apiKey, models, ...(limits && { limits }) }),
     path: "/v1beta/models/model-1:batchEmbedContents",
     keyHeader: ["x-goog-api-key", (key) => key],
     answer: (vectors, tokens) => ({
       embeddings: vectors.map((values) => ({ values })),
       ...(tokens === null ? {} : { usageMetadata: { promptTokenCount: tokens } })
     }),
-    refusal: (message) => ({ error: { code: 400, message, status: "INVALID_ARGUMENT" } })
+    refusal: (message, code) => ({ error: { code, message, status: googleWords[code] } })
   }
 ]
 
@@ -214,7 +214,9 @@ describe.each(vendors)("$name", (vendor) => {
     [422, {}, "sk-secret said the text", { reason: "invalid_request" }]
   ] as const)("status %d %j %s is %j", ([status, headers, sentence, expected]) =>
     Effect.gen(function* () {
-      const error = yield* Effect.flip(asking(vendor, FakeVendor.json(vendor.refusal(sentence), status, headers)))
+      const error = yield* Effect.flip(
+        asking(vendor, FakeVendor.json(vendor.refusal(sentence, status), status, headers))
+      )
       assert.deepInclude(error, expected)
       assert.notInclude(`${error.message} ${JSON.stringify(error)}`, "sk-secret")
     })
