@@ -6,8 +6,10 @@
 import type { ChatRequest, ModelError, ModelInfo, ModelType, Provider, Routing } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
+import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect, type WireFields } from "../protocols/OpenAiDialect.ts"
+import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
 import { fetchModels, type ModelListSettings, type ReadEntry, readModels } from "../protocols/OpenAiModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { finite, list, lookUp, record, string, text, wholeNumber, type WireRecord } from "../protocols/Wire.ts"
@@ -23,6 +25,8 @@ export interface OpenRouterSettings extends TransportSettings {
   readonly headers?: { readonly [name: string]: string }
   /** What the host knows of single models; beats the vendor's list. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
+  /** What one request for embeddings may hold. */
+  readonly limits?: Partial<EmbeddingLimits>
   /** Models that choose another model, each with the plugin that takes its restrictions. */
   readonly automaticModels?: { readonly [model: string]: string }
 }
@@ -38,13 +42,19 @@ export const provider = (settings: OpenRouterSettings = {}): Provider => {
       ...(site === undefined ? {} : { "http-referer": site.url, "x-openrouter-title": site.title })
     }
   }
+  const describe = (model: string) => lookUp(settings.models ?? {}, model)
   return {
     id: full.id,
     chat: OpenAiChat.driver({
       ...full,
       dialect: { ...dialect, extra: (request) => lowerRouting(request, automaticModels) }
     }),
-    describe: (model) => lookUp(settings.models ?? {}, model),
+    embedding: OpenAiEmbeddings.driver({
+      ...full,
+      dialect: embeddings,
+      ownDimensions: (model) => describe(model)?.embeddingDimensions
+    }),
+    describe,
     listModels: listAllModels(full, 0)
   }
 }
@@ -122,6 +132,12 @@ const dialect: ChatDialect = {
   fileUrls: true,
   replayed: ["reasoning_details"],
   thinking: lowerThinking,
+  requestIdHeader: "x-generation-id"
+}
+
+const embeddings: OpenAiEmbeddings.EmbeddingDialect = {
+  ...OpenAiEmbeddings.plainEmbeddings,
+  dimensionsField: "dimensions",
   requestIdHeader: "x-generation-id"
 }
 

@@ -17,6 +17,7 @@ import * as Cohere from "../../src/providers/Cohere.ts"
 import * as Gemini from "../../src/providers/Gemini.ts"
 import * as OpenAi from "../../src/providers/OpenAi.ts"
 import * as OpenAiCompatible from "../../src/providers/OpenAiCompatible.ts"
+import * as OpenRouter from "../../src/providers/OpenRouter.ts"
 import * as Voyage from "../../src/providers/Voyage.ts"
 import * as FakeVendor from "./FakeVendor.ts"
 
@@ -83,6 +84,18 @@ const vendors: ReadonlyArray<Vendor> = [
       ...(tokens === null ? {} : { usage: { prompt_tokens: tokens } })
     }),
     refusal: (message) => ({ object: "error", message, code: 400 })
+  },
+  {
+    name: "the router",
+    provider: (server, limits) =>
+      OpenRouter.provider({ baseUrl: `${server}/v1`, apiKey, models, ...(limits && { limits }) }),
+    path: "/v1/embeddings",
+    keyHeader: bearer,
+    answer: (vectors, tokens) => ({
+      data: indexed(vectors),
+      ...(tokens === null ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens, cost: 0.5 } })
+    }),
+    refusal: (message, code) => ({ error: { code, message } })
   },
   {
     name: "Voyage",
@@ -293,6 +306,14 @@ it.live("Gemini's shortened vectors get unit length", () =>
         [0, 0]
       ]
     )
+  })
+)
+
+it.live("the router tells what an answer cost", () =>
+  Effect.gen(function* () {
+    const router = vendors.find((each) => each.name === "the router") ?? assert.fail("no router")
+    const { usage } = yield* asking(router, FakeVendor.json(router.answer(two, 7)))
+    assert.strictEqual(usage.costUsd, 0.5)
   })
 )
 
