@@ -1,0 +1,41 @@
+/** The providers that the environment names. The demo model is always among them, and the default as long as no other one is chosen. */
+import * as Anthropic from "@colloquy/adapters/anthropic"
+import * as Gemini from "@colloquy/adapters/gemini"
+import * as OpenAi from "@colloquy/adapters/openai"
+import * as OpenAiCompatible from "@colloquy/adapters/openai-compatible"
+import * as OpenRouter from "@colloquy/adapters/openrouter"
+import type { Provider, ProvidersOptions } from "@colloquy/core"
+import { demoModelName, demoProvider } from "./DemoModel.ts"
+import type { Settings, Vendor, VendorSettings } from "./Settings.ts"
+
+const makers: { readonly [Name in Vendor]: (settings: VendorSettings) => Provider } = {
+  OPENAI: OpenAi.provider,
+  ANTHROPIC: Anthropic.provider,
+  GEMINI: Gemini.provider,
+  OPENROUTER: OpenRouter.provider,
+  GROQ: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.groq, ...settings }),
+  DEEPSEEK: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.deepSeek, ...settings }),
+  XAI: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.xAi, ...settings }),
+  TOGETHER: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.together, ...settings }),
+  OLLAMA: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.ollama, ...settings }),
+  VLLM: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.vLlm, ...settings }),
+  LMSTUDIO: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.lmStudio, ...settings })
+}
+
+export const providersOf = (settings: Settings): ProvidersOptions => {
+  const named = [...settings.vendors].map(([vendor, given]) => makers[vendor](given))
+  const { defaultModel, defaultProvider } = settings
+  return {
+    providers: [demoProvider(), ...named],
+    defaults:
+      defaultModel === null
+        ? { provider: "demo", model: demoModelName }
+        : { provider: defaultProvider ?? named[0]?.id ?? "demo", model: defaultModel }
+  }
+}
+
+/** Undefined when the default is one of the providers; else what to do about it. */
+export const defaultProblem = ({ defaults, providers }: ProvidersOptions): string | undefined =>
+  providers.some((provider) => provider.id === defaults.provider)
+    ? undefined
+    : `DEFAULT_LLM_PROVIDER must be one of ${providers.map((provider) => provider.id).join(", ")}`
