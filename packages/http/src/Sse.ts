@@ -5,8 +5,9 @@
 import type { ReplyPlace, StoreUnavailable, TurnEvent, Usage } from "@colloquy/core"
 import { totalTokens } from "@colloquy/core"
 import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import type * as Stream from "effect/Stream"
+import * as Stream from "effect/Stream"
 import { toolCallToWire } from "./api/Tools.ts"
 import { withHeartbeat } from "./Heartbeat.ts"
 import { contextUsageToWire } from "./handlers/Encode.ts"
@@ -119,8 +120,11 @@ export const streamResponse = (
   place: ReplyPlace,
   events: Stream.Stream<TurnEvent, StoreUnavailable>,
   heartbeat: Duration.Input
-): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.stream(withHeartbeat(events, makeEncoder(place), heartbeat), {
-    contentType: "text/event-stream",
-    headers
-  })
+): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
+  // The stream outlives the request's fiber: it takes the kernel's clock along.
+  Effect.map(Effect.context<never>(), (context) =>
+    HttpServerResponse.stream(
+      Stream.provideContext(withHeartbeat(events, makeEncoder(place), heartbeat), context),
+      { contentType: "text/event-stream", headers }
+    )
+  )

@@ -17,3 +17,6 @@ export { Api } from "./Api.ts"
 export * as Records from "./api/Records.ts"
 export * as WireErrors from "./api/Errors.ts"
 export { StreamEvent, terminalTypes } from "./api/StreamEvents.ts"
+
+/** Calling it, in this process or from afar. */
+export * as Client from "./Client.ts"

@@ -48,6 +48,7 @@ export type AssistantCloneRequest = typeof AssistantCloneRequest.Type
 export const ThreadCreateForAssistant = Schema.Struct({ metadata: maybe(Schema.JsonObject) }).annotate({
   identifier: "ThreadCreateForAssistant"
 })
+export type ThreadCreateForAssistant = typeof ThreadCreateForAssistant.Type
 
 const toolRules: BodyRules = ({ value }) => repeatedToolNames(isRecord(value) ? value["tools"] : undefined)
 

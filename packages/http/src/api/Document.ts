@@ -34,6 +34,12 @@ const withoutNoise = (record: JsonRecord): JsonRecord =>
       (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
   )
 
+/** One condition in a list of its own is that condition. */
+const withoutNesting = (record: JsonRecord): JsonRecord => {
+  const { allOf, ...rest } = record
+  return Array.isArray(allOf) && allOf.length === 1 ? { ...rest, ...recordOf(allOf[0]) } : record
+}
+
 /** Unknown fields are ignored, and answers may grow. */
 const open = (record: JsonRecord): JsonRecord =>
   without(record, (key, value) => key === "additionalProperties" && value === false)
@@ -111,7 +117,7 @@ const describeOperation = (operation: unknown): JsonRecord => {
 
 /** For `OpenApi.annotations({ transform })`. */
 export const describe = (document: JsonRecord): JsonRecord => {
-  const clean = recordOf(rewrite(rewrite(document, withoutNoise), withPublicName))
+  const clean = recordOf(rewrite(document, (record) => withPublicName(withoutNesting(withoutNoise(record)))))
   const components = recordOf(clean["components"])
   const schemas = Object.entries(recordOf(components["schemas"])).map(([name, schema]) => {
     const known = publicName(name)

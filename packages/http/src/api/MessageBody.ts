@@ -51,7 +51,7 @@ const VideoConfig = Schema.Struct({
     })
   ),
   upscale_factor: maybe(Schema.Finite),
-  creativity: maybe(Schema.Json)
+  creativity: maybe(Schema.Union([Schema.Finite, Schema.String]))
 }).annotate({ identifier: "VideoConfig" })
 
 /** Bodies ignore what they do not know, except inside these fields, where it is refused. */

@@ -13,7 +13,7 @@ export const delivery = Effect.map(
     <E extends KernelError>(start: Effect.Effect<StartedTurn, E, Principal>, stream: boolean) =>
       Effect.gen(function* () {
         const turn = yield* Effect.mapError(start, toWireError)
-        if (stream) return streamResponse(turn, turn.events, heartbeat)
+        if (stream) return yield* streamResponse(turn, turn.events, heartbeat)
         return replyToWire(yield* Effect.mapError(turn.reply, toWireError))
       })
 )

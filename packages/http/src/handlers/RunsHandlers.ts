@@ -59,7 +59,7 @@ export const layer = HttpApiBuilder.group(
           const { run } = yield* Effect.mapError(turns.report(threadId, runId), toWireError)
           if (isOver(run, after)) return HttpServerResponse.empty({ status: 204 })
           const events = yield* Effect.mapError(turns.follow(threadId, runId, after), toWireError)
-          return streamResponse({ threadId, runId, assistantId: run.assistantId }, events, heartbeat)
+          return yield* streamResponse({ threadId, runId, assistantId: run.assistantId }, events, heartbeat)
         })
       )
   })

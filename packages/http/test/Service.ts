@@ -1,0 +1,151 @@
+/**
+ * The service for a test: a scripted kernel behind the web handler, two owners with a key each, and a client by hand as foreign programs
+ * write it. Used by every test of this package.
+ */
+import { ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
+import { Keys, Principal } from "@colloquy/core"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Redacted from "effect/Redacted"
+import { type RoutesOptions, type WebHandler, webHandler } from "../src/index.ts"
+
+export const keys = { ada: "key-of-ada", bob: "key-of-bob" }
+
+export interface ServiceOptions extends TestKernel.TestKernelOptions {
+  readonly http?: RoutesOptions
+  /** More for the kernel's context, such as a clock or an adapter of a port. */
+  readonly extra?: Layer.Layer<never>
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON; undefined when it is none. */
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any
+}
+
+export interface Call {
+  readonly key?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+export interface Service extends WebHandler {
+  readonly model: typeof ScriptedModel.Service
+  /** Sends a request. A body that is no form and no text goes as JSON. */
+  readonly fetch: (method: string, path: string, body?: unknown, call?: Call) => Promise<Response>
+  /** Sends a request and reads the whole answer. */
+  readonly call: (method: string, path: string, body?: unknown, call?: Call) => Promise<Answer>
+  readonly run: <A, E>(effect: Effect.Effect<A, E, TestKernel.Services | Principal>, owner?: string) => Promise<A>
+  readonly [Symbol.asyncDispose]: () => Promise<void>
+}
+
+const registerKeys = Keys.use((all) =>
+  Effect.forEach(Object.entries(keys), ([owner, key]) =>
+    all.register(owner, Redacted.make(key)).pipe(Principal.provide(owner))
+  )
+)
+
+const isSentAsIs = (body: unknown): body is BodyInit =>
+  typeof body === "string" ||
+  body instanceof FormData ||
+  body instanceof URLSearchParams ||
+  body instanceof Uint8Array ||
+  body instanceof ReadableStream
+
+export const open = async (steps: ReadonlyArray<ScriptStep>, options: ServiceOptions = {}): Promise<Service> => {
+  const { extra = Layer.empty, http, ...kernelOptions } = options
+  const kernel = TestKernel.layer(steps, kernelOptions).pipe(Layer.provideMerge(extra))
+  const runtime = ManagedRuntime.make(kernel)
+  const services = await runtime.context()
+  await runtime.runPromise(registerKeys)
+  const web = webHandler({ ...http, kernel: Layer.succeedContext(services) })
+  const send: Service["fetch"] = (method, path, body, { headers, key = keys.ada, signal } = {}) => {
+    const isJson = body !== undefined && !isSentAsIs(body)
+    return web.handler(
+      new Request(`http://service${path}`, {
+        method,
+        headers: {
+          ...(key === null ? {} : { "x-api-key": key }),
+          ...(isJson ? { "content-type": "application/json" } : {}),
+          ...headers
+        },
+        ...(body === undefined ? {} : { body: isSentAsIs(body) ? body : JSON.stringify(body), duplex: "half" }),
+        ...(signal === undefined ? {} : { signal })
+      })
+    )
+  }
+  return {
+    ...web,
+    model: Context.get(services, ScriptedModel),
+    fetch: send,
+    call: async (...request) => answerOf(await send(...request)),
+    run: (effect, owner = "ada") => runtime.runPromise(effect.pipe(Principal.provide(owner))),
+    [Symbol.asyncDispose]: async () => {
+      await web.dispose()
+      await runtime.dispose()
+    }
+  }
+}
+
+const answerOf = async (response: Response): Promise<Answer> => {
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: parse(text) }
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export interface SseEvent {
+  readonly id: string
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly data: any
+}
+
+/** Events as a program without any library reads them: split at blank lines, `id:` and `data:` by their first letters. */
+export async function* readEvents(response: Response): AsyncGenerator<SseEvent> {
+  const decoder = new TextDecoder()
+  let rest = ""
+  for await (const piece of response.body ?? []) {
+    rest += decoder.decode(piece, { stream: true })
+    const blocks = rest.split("\n\n")
+    rest = blocks.pop() ?? ""
+    for (const block of blocks) {
+      const lines = block.split("\n").filter((line) => !line.startsWith(":"))
+      const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
+      const data = field("data")
+      if (data !== undefined) yield { id: field("id") ?? "", data: JSON.parse(data) }
+    }
+  }
+}
+
+export const allEvents = (response: Response): Promise<ReadonlyArray<SseEvent>> => Array.fromAsync(readEvents(response))
+
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gu
+const time = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/gu
+
+/** Ids and times as names in the order in which they turn up, so that an answer can be compared with one written down. */
+export const named = (): ((text: string) => string) => {
+  const ids = new Map<string, string>()
+  const nameOf = (id: string) => {
+    const known = ids.get(id) ?? `<id ${ids.size + 1}>`
+    ids.set(id, known)
+    return known
+  }
+  return (text) => text.replaceAll(time, "<time>").replaceAll(uuid, nameOf)
+}
+
+export const tool = (name: string) => ({
+  type: "function",
+  function: { name, description: `About ${name}`, parameters: { type: "object", properties: { city: { type: "string" } } } }
+})
+
