@@ -5,8 +5,18 @@
  *
  * Used by `providers/AiSdk` and `providers/EffectAi`. One answer each, changed in place.
  */
-import type { ChatEvent, ChatRequest, FinishReason, ModelInfo, Usage } from "@colloquy/core"
+import {
+  type ChatEvent,
+  type ChatRequest,
+  type FinishReason,
+  ModelError,
+  type ModelInfo,
+  type Usage
+} from "@colloquy/core"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { areArguments, type FilePart } from "./Lowering.ts"
 import { keepParts, type KeptPart } from "./Replay.ts"
 import { isRecord, json, record } from "./Wire.ts"
@@ -142,6 +152,17 @@ const join = (before: Schema.JsonObject, data: PartData): Schema.JsonObject => {
   )
   return added.length === 0 ? before : Object.fromEntries([...Object.entries(before), ...added])
 }
+
+/** What a library throws where it promised not to is its own fault, and no end of the process. */
+export const withoutDefects = (
+  events: Stream.Stream<ChatEvent, ModelError>,
+  { provider, model }: ChatRequest
+): Stream.Stream<ChatEvent, ModelError> =>
+  Stream.catchCause(events, (cause) => {
+    const failure = Cause.hasInterrupts(cause) ? undefined : Cause.squash(cause)
+    if (failure === undefined) return Stream.fromEffect(Effect.interrupt)
+    return Stream.fail(failure instanceof ModelError ? failure : new ModelError({ reason: "unknown", provider, model }))
+  })
 
 /**
  * Whether the model may read this file. Pictures and PDFs are tried where nothing is known; sound and video are not, because a library

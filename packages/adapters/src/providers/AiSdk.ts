@@ -39,7 +39,7 @@ import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as AnthropicErrors from "../protocols/AnthropicErrors.ts"
-import { type BridgedAnswer, isReadable, makeAnswer } from "../protocols/BridgedAnswer.ts"
+import { type BridgedAnswer, isReadable, makeAnswer, withoutDefects } from "../protocols/BridgedAnswer.ts"
 import { type EmbeddingLimits, estimate } from "../protocols/Embeddings.ts"
 import { type Fault, retryHeaders } from "../protocols/Fault.ts"
 import * as GeminiErrors from "../protocols/GeminiErrors.ts"
@@ -424,7 +424,8 @@ const chatDriver =
           return thrown === undefined ? Effect.succeed(events) : Effect.fail(thrown)
         }),
         Stream.flattenIterable,
-        Stream.catch((thrown) => Stream.fromEffect(blame(thrown, request)))
+        Stream.catch((thrown) => Stream.fromEffect(blame(thrown, request))),
+        (events) => withoutDefects(events, request)
       )
     })
 

@@ -40,7 +40,7 @@ import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { type BridgedAnswer, isReadable, makeAnswer } from "../protocols/BridgedAnswer.ts"
+import { type BridgedAnswer, isReadable, makeAnswer, withoutDefects } from "../protocols/BridgedAnswer.ts"
 import { type EmbeddingLimits, estimate } from "../protocols/Embeddings.ts"
 import { faultOfStatus, machineCode, tellsContextTooLong } from "../protocols/Fault.ts"
 import { argumentsOf, noteOfMissing, systemWithJson, textOfFile } from "../protocols/Lowering.ts"
@@ -301,19 +301,14 @@ const reasonsOfTags: { readonly [tag in AiError.AiErrorReason["_tag"]]: ModelErr
 const chatDriver =
   (settings: EffectAiSettings, source: NonNullable<EffectAiSettings["languageModel"]>): ChatDriver =>
   (request) =>
-    find(LanguageModel.LanguageModel, source, request).pipe(
-      Effect.map((model) => answer(model, request)),
-      Stream.unwrap,
-      Stream.provideContext(settings.configuration?.(request) ?? Context.empty()),
-      Stream.catchCause((cause) =>
-        Cause.hasInterrupts(cause)
-          ? Stream.fromEffect(Effect.interrupt)
-          : Stream.fail(toModelError(Cause.squash(cause), request))
+    Stream.suspend(() =>
+      find(LanguageModel.LanguageModel, source, request).pipe(
+        Effect.map((model) => answer(model, request)),
+        Stream.unwrap,
+        Stream.mapError((error) => (error instanceof ModelError ? error : errorOf(error, request))),
+        Stream.provideContext(settings.configuration?.(request) ?? Context.empty())
       )
-    )
-
-const toModelError = (error: unknown, blamed: Blamed): ModelError =>
-  error instanceof ModelError ? error : errorOf(error, blamed)
+    ).pipe((events) => withoutDefects(events, request))
 
 const answer = (model: LanguageModel.LanguageModel, request: ChatRequest) => {
   const state: AnswerState = { answer: makeAnswer(request), model: null }
