@@ -25,6 +25,8 @@ export interface ScriptedOptions {
   readonly id?: string
   /** What is known of the model, such as its `contextLimit`. */
   readonly info?: Partial<ModelInfo>
+  /** What every call beyond the script plays. When it is given, neither a call too many nor a step too many is a fault. */
+  readonly otherwise?: ScriptStep
 }
 
 export class ScriptedModel extends Context.Service<
@@ -68,6 +70,7 @@ export const make = (
   Effect.gen(function* () {
     const id = options.id ?? "scripted"
     const script = steps.map(toBeats)
+    const otherwise = options.otherwise === undefined ? undefined : toBeats(options.otherwise)
     const requests: Array<ChatRequest> = []
     const complaints: Array<string> = []
     const gates = new Map<string, { readonly reached: Deferred.Deferred<void>; readonly released: Deferred.Deferred<void> }>()
@@ -85,7 +88,7 @@ export const make = (
 
     const chat: ChatDriver = (request) =>
       Stream.suspend(() => {
-        const beats = script[requests.length]
+        const beats = script[requests.length] ?? otherwise
         requests.push(request)
         if (beats === undefined) return complain(`The script has no step ${requests.length}: the model was called once too often.`)
         const play = new Play(request, requests.length)
@@ -100,7 +103,7 @@ export const make = (
       )
 
     yield* Effect.addFinalizer(() => {
-      if (requests.length < script.length) {
+      if (requests.length < script.length && otherwise === undefined) {
         complaints.push(`The script has ${script.length} steps, but the model was called ${requests.length} times.`)
       }
       return complaints.length === 0 ? Effect.void : Effect.die(new Error(complaints.join("\n")))

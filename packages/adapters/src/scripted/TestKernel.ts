@@ -10,6 +10,8 @@ import {
   type MeteringPort,
   Principal,
   type StartedTurn,
+  TokenCounter,
+  type TokenCounterPort,
   type ToolOutputsRequest,
   type TurnEvent,
   type TurnReply,
@@ -33,6 +35,7 @@ export interface TestKernelOptions {
   readonly settings?: Partial<TurnSettings>
   readonly hosted?: ReadonlyArray<HostedTool>
   readonly metering?: MeteringPort
+  readonly counter?: TokenCounterPort
   /** Absent: in memory, and its own. Two kernels over one `InMemory.State` are two processes over one database. */
   readonly stores?: Layer.Layer<InMemory.Stores>
   /** On whose behalf `open` works. */
@@ -48,9 +51,10 @@ export const layer = (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptio
     Effect.map(TurnSettings, (defaults) => ({ ...defaults, ...options.settings }))
   )
   const metering = options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering)
+  const counter = options.counter === undefined ? Layer.empty : Layer.succeed(TokenCounter, options.counter)
   const hosted = options.hosted === undefined ? Layer.empty : Layer.succeed(HostedTools, options.hosted)
   return Kernel.layer.pipe(
-    Layer.provide([settings, metering, hosted]),
+    Layer.provide([settings, metering, counter, hosted]),
     Layer.provideMerge(ScriptedModel.layer(steps, options.model)),
     Layer.provideMerge(options.stores ?? InMemory.layer),
     Layer.fresh

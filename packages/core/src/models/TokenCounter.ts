@@ -12,9 +12,31 @@ export const TokenCounter = Context.Reference<TokenCounterPort>("@colloquy/core/
   defaultValue: () => ({ count: estimateTokens })
 })
 
-/** Three ASCII characters a token, and one and a half tokens for every other UTF-16 unit: above what common tokenizers give. */
+/**
+ * Above what common tokenizers give, also for what they cut into small pieces (code, JSON, identifiers, digits): three letters of a word a
+ * token, a new word at each capital that follows a small letter, a token for every digit, sign and line break, one and a half for every
+ * UTF-16 unit beyond ASCII. A single space belongs to the word behind it.
+ */
 export const estimateTokens = (text: string): number => {
-  let ascii = 0
-  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) < 128) ascii++
-  return Math.ceil(ascii / 3 + (text.length - ascii) * 1.5)
+  let tokens = 0
+  let letters = 0
+  let before = 0
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    const isCapital = code >= 65 && code <= 90
+    const isSmall = code >= 97 && code <= 122
+    if (isCapital || isSmall) {
+      const startsWord = isCapital && before >= 97 && before <= 122
+      if (startsWord) letters = 0
+      // The first letter of a word, and then every third one.
+      if (letters % 3 === 0) tokens++
+      letters++
+    } else {
+      letters = 0
+      if (code >= 128) tokens += 1.5
+      else if (code !== 32 || before === 32) tokens++
+    }
+    before = code
+  }
+  return Math.ceil(tokens)
 }

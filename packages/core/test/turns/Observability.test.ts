@@ -1,0 +1,142 @@
+import { callTool, fail, finish, gate, say, ScriptedModel, think, uses } from "@colloquy/adapters/scripted"
+import { type HostedTool, Threads, Turns } from "@colloquy/core"
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Metric from "effect/Metric"
+import * as Tracer from "effect/Tracer"
+import { story, weather } from "../support/Story.ts"
+
+/** Remembers every span; the kernel under test is built inside. */
+const recorder = () => {
+  const spans: Array<Tracer.NativeSpan> = []
+  const tracer = Tracer.make({
+    span: (options) => {
+      const span = new Tracer.NativeSpan(options)
+      spans.push(span)
+      return span
+    }
+  })
+  const named = (name: string) => spans.filter((span) => span.name === name)
+  const attributes = (name: string) => Object.fromEntries(named(name)[0]?.attributes ?? [])
+  return { spans, tracer, named, attributes }
+}
+
+const secret = "top-secret"
+const hosted: HostedTool = {
+  definition: { name: "look", description: secret, parameters: null },
+  run: () => Effect.succeed(secret)
+}
+
+describe("spans", () => {
+  const record = recorder()
+  story(
+    "follow the GenAI conventions for the model call and the tool, under the use case and the leg",
+    [
+      [callTool("look", { secret }, "c1"), uses({ inputTokens: 5, outputTokens: 2, cachedInputTokens: 1 })],
+      [think(secret), say(secret), finish("stop", "real-model")]
+    ],
+    Effect.gen(function* () {
+      const reply = yield* (yield* Turns).send({ content: secret, systemPrompt: secret })
+      yield* (yield* Turns).drain
+      yield* (yield* Threads).get(reply.threadId)
+      assert.deepStrictEqual(record.attributes("chat scripted-model"), {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "scripted",
+        "gen_ai.request.model": "scripted-model",
+        "gen_ai.conversation.id": reply.threadId,
+        "gen_ai.response.finish_reasons": ["tool_calls"],
+        "gen_ai.usage.input_tokens": 5,
+        "gen_ai.usage.output_tokens": 2,
+        "gen_ai.usage.cache_read.input_tokens": 1
+      })
+      const second = record.named("chat scripted-model")[1]
+      assert.strictEqual(second?.kind, "client")
+      assert.strictEqual(second?.attributes.get("gen_ai.response.model"), "real-model")
+      assert.deepStrictEqual(record.attributes("execute_tool look"), {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "look",
+        "gen_ai.tool.call.id": "c1"
+      })
+      for (const name of ["Turns.start", "Turns.leg", "Threads.get"]) assert.strictEqual(record.named(name).length, 1, name)
+      assert.isTrue(record.spans.every((span) => span.status._tag === "Ended"))
+    }).pipe(Effect.withTracer(record.tracer)),
+    { hosted: [hosted] }
+  )
+
+  story(
+    "hold no prompt, transcript, argument or output",
+    [],
+    Effect.sync(() => {
+      const all = record.spans.map((span) => [span.name, [...span.attributes], span.events])
+      assert.isAbove(all.length, 5)
+      assert.notInclude(JSON.stringify(all), secret)
+    })
+  )
+
+  const failed = recorder()
+  story(
+    "say how a model call failed",
+    [fail("auth")],
+    Effect.gen(function* () {
+      yield* (yield* Turns).send({ content: "Hi" })
+      assert.deepInclude(failed.attributes("chat scripted-model"), { "error.type": "auth" })
+    }).pipe(Effect.withTracer(failed.tracer))
+  )
+
+  const deltas = recorder()
+  story(
+    "are as many for a thousand deltas as for one",
+    [say("a"), say(...Array.from({ length: 1000 }, () => "a"))],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      yield* turns.send({ content: "1" })
+      const few = deltas.spans.length
+      yield* turns.send({ content: "2" })
+      assert.strictEqual(deltas.spans.length, 2 * few)
+    }).pipe(Effect.withTracer(deltas.tracer))
+  )
+})
+
+/** What the metrics of a name have counted, with the attributes of each. */
+const counted = (name: string) =>
+  Effect.map(Metric.snapshot, (all): Array<Readonly<Record<string, unknown>>> =>
+    all.flatMap((metric) =>
+      metric.id === name && (metric.type === "Counter" || metric.type === "Histogram")
+        ? [{ ...metric.attributes, count: Number(metric.state.count) }]
+        : []
+    )
+  )
+
+describe("metrics", () => {
+  story(
+    "count turns by their end, tokens by kind, and the times to the first event and in the queue",
+    [
+      [gate(), say("a"), uses({ inputTokens: 5, outputTokens: 2 })],
+      fail("auth"),
+      [callTool("weather"), uses({ inputTokens: 7, outputTokens: 3 })]
+    ],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* turns.start({ content: "1" })
+      const { threadId } = first
+      yield* (yield* ScriptedModel).reached()
+      const second = yield* Effect.forkChild(turns.send({ content: "2", threadId }), { startImmediately: true })
+      yield* (yield* ScriptedModel).release()
+      yield* Fiber.join(second)
+      yield* turns.send({ content: "3", threadId, tools: [weather] })
+      yield* turns.drain
+      const model = { "gen_ai.provider.name": "scripted", "gen_ai.request.model": "scripted-model" }
+      assert.sameDeepMembers(yield* counted("colloquy.turns"), [
+        { ...model, status: "COMPLETED", count: 1 },
+        { ...model, status: "FAILED", count: 1 },
+        { ...model, status: "REQUIRES_ACTION", count: 1 }
+      ])
+      const tokens = yield* counted("gen_ai.client.token.usage")
+      assert.deepInclude(tokens, { ...model, "gen_ai.token.type": "output", count: 5 })
+      assert.isAtLeast(Number(tokens.find((each) => each["gen_ai.token.type"] === "input")?.["count"]), 12)
+      assert.deepStrictEqual(yield* counted("gen_ai.client.operation.time_to_first_chunk"), [{ ...model, count: 2 }])
+      assert.deepStrictEqual(yield* counted("colloquy.turn.queue_time"), [{ count: 1 }])
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+})

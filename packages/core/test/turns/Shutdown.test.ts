@@ -1,0 +1,111 @@
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { gate, hang, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { Turns } from "@colloquy/core"
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { TestClock } from "effect/testing"
+import { failureOf, openKernel, runOf, story, transcript } from "../support/Story.ts"
+import { faultyStores } from "../support/WatchedStores.ts"
+
+const start = Turns.use((turns) => turns.start({ content: "Hi" }))
+
+describe("draining", () => {
+  story(
+    "refuses new turns and waits for the running ones",
+    [[gate(), say("Hello.")]],
+    Effect.gen(function* () {
+      const model = yield* ScriptedModel
+      const turns = yield* Turns
+      const turn = yield* start
+      yield* model.reached()
+      const draining = yield* Effect.forkChild(turns.drain, { startImmediately: true })
+      assert.strictEqual((yield* failureOf(turns.send({ content: "Late" })))._tag, "ShuttingDown")
+      const outputs = turns.submitToolOutputs({ threadId: turn.threadId, outputs: [] })
+      assert.strictEqual((yield* failureOf(outputs))._tag, "ShuttingDown")
+      assert.isUndefined(draining.pollUnsafe())
+      yield* model.release()
+      yield* Fiber.join(draining)
+      assert.strictEqual((yield* runOf(turn)).status, "COMPLETED")
+    })
+  )
+
+  story(
+    "lets those who wait in a queue be answered too",
+    [[gate(), say("one")], say("two")],
+    Effect.gen(function* () {
+      const model = yield* ScriptedModel
+      const turns = yield* Turns
+      const turn = yield* start
+      yield* model.reached()
+      yield* Effect.forkChild(turns.send({ content: "2", threadId: turn.threadId }), { startImmediately: true })
+      yield* Effect.yieldNow
+      const draining = yield* Effect.forkChild(turns.drain, { startImmediately: true })
+      yield* model.release()
+      yield* Fiber.join(draining)
+      assert.strictEqual((yield* transcript(turn.threadId)).at(-1)?.[2], "two")
+    })
+  )
+
+  story(
+    "ends what takes too long, as FAILED with what was said",
+    [[say("Hel"), hang]],
+    Effect.gen(function* () {
+      const turn = yield* start
+      const draining = yield* Effect.forkChild((yield* Turns).drain, { startImmediately: true })
+      yield* TestClock.adjust("19 seconds")
+      assert.isUndefined(draining.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(draining)
+      assert.deepStrictEqual((yield* transcript(turn.threadId))[1], ["assistant", "FAILED", "Hel"])
+      assert.deepInclude((yield* runOf(turn)).fault, { code: "interrupted", retryable: true })
+    })
+  )
+})
+
+describe("closing a kernel", () => {
+  story(
+    "settles every run before its stores go away, and the next kernel finds the threads free",
+    [],
+    Effect.gen(function* () {
+      const stores = InMemory.layerFrom(InMemory.makeState())
+      const first = yield* openKernel(Array.from({ length: 20 }, () => [say("Half"), hang]), { stores })
+      const turns = yield* Effect.all(Array.from({ length: 20 }, () => first.run(start)))
+      yield* Effect.yieldNow
+      yield* first.close
+      const second = yield* openKernel(Array.from({ length: 20 }, () => say("Again.")), { stores })
+      for (const { threadId } of turns) {
+        assert.deepStrictEqual((yield* second.run(transcript(threadId)))[1], ["assistant", "FAILED", "Half"])
+        const again = Turns.use((each) => each.send({ content: "Again", threadId, busy: "reject" }))
+        assert.strictEqual((yield* second.run(again)).content, "Again.")
+      }
+    })
+  )
+
+  story(
+    "with a store that does not answer takes the time of one settlement, not of all of them",
+    [],
+    Effect.gen(function* () {
+      const stores = faultyStores(InMemory.makeState(), (operation) => (operation === "runs.settle" ? "refuse" : null))
+      const kernel = yield* openKernel(Array.from({ length: 20 }, () => hang), { stores })
+      yield* Effect.all(Array.from({ length: 20 }, () => kernel.run(start)))
+      yield* Effect.yieldNow
+      const closing = yield* Effect.forkChild(kernel.close, { startImmediately: true })
+      yield* TestClock.adjust("65 seconds")
+      yield* Fiber.join(closing)
+    })
+  )
+
+  story(
+    "a moment after a turn began settles it, although it had not done anything yet",
+    [],
+    Effect.gen(function* () {
+      const stores = InMemory.layerFrom(InMemory.makeState())
+      const first = yield* openKernel([], { stores, model: { otherwise: hang } })
+      const turn = yield* first.run(start)
+      yield* first.close
+      const second = yield* openKernel([], { stores })
+      assert.strictEqual((yield* second.run(runOf(turn))).status, "FAILED")
+    })
+  )
+})
