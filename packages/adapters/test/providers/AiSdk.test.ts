@@ -524,7 +524,7 @@ describe("leaving early", () => {
         ...model,
         doStream: ({ abortSignal }: LanguageModelV4CallOptions) => {
           if (abortSignal !== undefined) signals.push(abortSignal)
-          return new Promise(() => {})
+          return new Promise<never>(() => {})
         }
       })
       const listening = yield* Effect.forkChild(Stream.runDrain(chat(request("p"))), { startImmediately: true })
