@@ -2,11 +2,7 @@
  * The log of one leg, in the memory of the process that works on it. Events are pushed by plain calls (a delta costs an array push);
  * followers hold an index into the one array, so a slow reader delays nobody and costs no copy. `LogWriter` brings the events to the store.
  */
-import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Array"
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import type * as Pull from "effect/Pull"
-import * as Stream from "effect/Stream"
 import type { LogEvent } from "./RunStore.ts"
 
 export class RunLog<E extends LogEvent> {
@@ -65,25 +61,8 @@ export class RunLog<E extends LogEvent> {
   readonly above = (count: number): Effect.Effect<void> =>
     this.until(() => this.events.length > count || this.state !== "open")
 
-  /** Events with a sequence above `after`, as they come, until the log is closed. */
-  readonly follow = (after: number): Stream.Stream<E> =>
-    Stream.fromPull(
-      Effect.sync(() => {
-        let index = this.indexAfter(after)
-        const pull: Pull.Pull<NonEmptyReadonlyArray<E>> = Effect.suspend(() => {
-          const fresh = this.events.slice(index)
-          if (isReadonlyArrayNonEmpty(fresh)) {
-            index += fresh.length
-            return Effect.succeed(fresh)
-          }
-          return this.state === "open" ? Effect.flatMap(this.above(index), () => pull) : Cause.done()
-        })
-        return pull
-      })
-    )
-
-  /** Sequences rise by one in memory, so the place of an event is known. */
-  private indexAfter(after: number): number {
-    return Math.max(0, after + 1 - this.first)
+  /** Events with a sequence above `sequence`. They rise by one in memory, so their place is known. */
+  after(sequence: number): ReadonlyArray<E> {
+    return this.events.slice(Math.max(0, sequence + 1 - this.first))
   }
 }

@@ -7,8 +7,10 @@ import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Arra
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type * as Pull from "effect/Pull"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { Principal } from "../access/Principal.ts"
+import type { Principal } from "../access/Principal.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -34,65 +36,79 @@ export const makeFollow = (
   signals: RunSignals,
   counter: TokenCounterPort
 ): Follow => {
-  const fromMemory = (runId: RunId, after: number, log: RunLog<TurnEvent>) => {
-    let last = after
-    return log.follow(after).pipe(
-      Stream.mapArray((events) => {
-        last = events.at(-1)?.sequence ?? last
-        return events
-      }),
-      Stream.concat(Stream.suspend(() => (log.state === "lost" ? fromStore(runId, last, log.events) : Stream.empty)))
-    )
-  }
+  const fromMemory = (
+    runId: RunId,
+    after: number,
+    log: RunLog<TurnEvent>
+  ): Effect.Effect<EventPull, never, Scope.Scope> =>
+    Effect.map(Effect.scope, (scope) => {
+      let last = after
+      let elsewhere: EventPull | null = null
+      const pull: EventPull = Effect.suspend(() => {
+        if (elsewhere !== null) return elsewhere
+        const events = log.after(last)
+        if (isReadonlyArrayNonEmpty(events)) {
+          last = events.at(-1)?.sequence ?? last
+          return Effect.succeed(events)
+        }
+        if (log.state === "open") return Effect.flatMap(log.above(log.events.length), () => pull)
+        if (log.state === "ended") return Cause.done()
+        return Effect.flatMap(Scope.provide(fromStore(runId, last, log.events), scope), (pullFromStore) => {
+          elsewhere = pullFromStore
+          return pullFromStore
+        })
+      })
+      return pull
+    })
 
-  const fromStore = (
+  const fromStore = Effect.fnUntraced(function* (
     runId: RunId,
     after: number,
     before: ReadonlyArray<TurnEvent> = []
-  ): Stream.Stream<TurnEvent, StoreUnavailable, Principal> =>
-    Stream.unwrap(
-      Effect.gen(function* () {
-        const changed = yield* signals.listen(runId)
-        const seen = [...before]
-        let known: Run | null = null
-        let last = after
-        let told = false
-        const goneEnd = () => {
-          told = true
-          const leg = recordLeg(seen, counter)
-          return terminalEvent(known === null ? leg : withIdentity(leg, known), { status: "CANCELLED" }, null, last + 1)
+  ): Effect.fn.Return<EventPull, never, Scope.Scope> {
+    const changed = yield* signals.listen(runId)
+    const seen = [...before]
+    let known: Run | null = null
+    let last = after
+    let told = false
+    const goneEnd = () => {
+      told = true
+      const leg = recordLeg(seen, counter)
+      return terminalEvent(known === null ? leg : withIdentity(leg, known), { status: "CANCELLED" }, null, last + 1)
+    }
+    return Effect.gen(function* () {
+      while (!told) {
+        const events = upToTerminal(fromLog(yield* store.read(runId, last)))
+        if (isReadonlyArrayNonEmpty(events)) {
+          last = events.at(-1)?.sequence ?? last
+          told = events.some(isTerminal)
+          seen.push(...events)
+          return events
         }
-        const pull: Effect.Effect<
-          NonEmptyReadonlyArray<TurnEvent>,
-          StoreUnavailable | Cause.Done<void>,
-          Principal
-        > = Effect.gen(function* () {
-          while (!told) {
-            const events = upToTerminal(fromLog(yield* store.read(runId, last)))
-            if (isReadonlyArrayNonEmpty(events)) {
-              last = events.at(-1)?.sequence ?? last
-              told = events.some(isTerminal)
-              seen.push(...events)
-              return events
-            }
-            const run = yield* store.get(runId)
-            if (Option.isNone(run)) {
-              if (known === null && seen.length === 0) break
-              return [goneEnd()] as const
-            }
-            known = run.value
-            if (isAtRest(known.status) && known.lastSequence <= last) break
-            yield* changed
-          }
-          return yield* Cause.done()
-        })
-        return Stream.fromPull(Effect.succeed(pull))
-      })
-    )
+        const run = yield* store.get(runId)
+        if (Option.isNone(run)) {
+          if (known === null && seen.length === 0) break
+          return [goneEnd()] as const
+        }
+        known = run.value
+        if (isAtRest(known.status) && known.lastSequence <= last) break
+        yield* changed
+      }
+      return yield* Cause.done()
+    })
+  })
 
+  // Two sources, one pull: a stage of the stream for the change from one to the other would be paid by every delta.
   return (runId, after, log = live.get(runId)?.log) =>
-    log !== undefined && after >= log.first - 1 ? fromMemory(runId, after, log) : fromStore(runId, after)
+    Stream.unwrap(
+      Effect.map(
+        log !== undefined && after >= log.first - 1 ? fromMemory(runId, after, log) : fromStore(runId, after),
+        (pull) => Stream.fromPull(Effect.succeed(pull))
+      )
+    )
 }
+
+type EventPull = Pull.Pull<NonEmptyReadonlyArray<TurnEvent>, StoreUnavailable, void, Principal>
 
 const upToTerminal = (events: ReadonlyArray<TurnEvent>): ReadonlyArray<TurnEvent> => {
   const end = events.findIndex(isTerminal)
