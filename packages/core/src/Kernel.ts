@@ -17,6 +17,7 @@ import { Keys, type KeyStore } from "./access/Keys.ts"
 import { Assistants } from "./assistants/Assistants.ts"
 import type { AssistantStore } from "./assistants/AssistantStore.ts"
 import { Catalog } from "./catalog/Catalog.ts"
+import { Billing } from "./metering/Billing.ts"
 import type { UsageLedger } from "./metering/UsageLedger.ts"
 import type { Providers } from "./models/Provider.ts"
 import { EmbeddingModel } from "./retrieval/EmbeddingModel.ts"
@@ -32,12 +33,13 @@ export type Stores = AssistantStore | ThreadStore | RunStore | KeyStore | UsageL
 export type Ports = Stores | Providers
 
 /** What a host gets. */
-export type Kernel = Assistants | Threads | Turns | Keys | Catalog | EmbeddingModel
+export type Kernel = Assistants | Threads | Turns | Keys | Catalog | Billing | EmbeddingModel
 
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   Assistants.layer.pipe(Layer.provideMerge(Threads.layer)),
   Turns.layer.pipe(Layer.provide(Catalog.layer)),
   Keys.layer,
   Catalog.layer,
+  Billing.layer,
   EmbeddingModel.layer
 )

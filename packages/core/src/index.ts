@@ -21,6 +21,7 @@ export { type Rate, RateLimiter } from "./access/RateLimiter.ts"
 /** metering: what a turn may cost, and what it did cost. */
 export { InsufficientCredit, Metering, type MeteringPort, type UsageReport } from "./metering/Metering.ts"
 export { UsageLedger, type UsageOfDay } from "./metering/UsageLedger.ts"
+export { Billing } from "./metering/Billing.ts"
 
 /** tools: what a model may call, and who runs it. */
 export { ToolDefinition, ToolList, ToolName } from "./tools/ToolDefinition.ts"
@@ -50,10 +51,18 @@ export {
   type ProvidersOptions,
   type ResolvedModel
 } from "./models/Provider.ts"
+export type { Upstream, UpstreamOffer } from "./models/Upstream.ts"
 export { estimateTokens, TokenCounter, type TokenCounterPort } from "./models/TokenCounter.ts"
 
 /** catalog: which models there are. */
-export { Catalog, type CatalogFilter, HostModels, ModelNotFound } from "./catalog/Catalog.ts"
+export {
+  Catalog,
+  type CatalogEntry,
+  type CatalogFilter,
+  HostModels,
+  ModelNotFound,
+  type RoutedUpstream
+} from "./catalog/Catalog.ts"
 
 /** retrieval: texts to vectors. */
 export { EmbeddingFailed, EmbeddingModel, type EmbeddingTarget } from "./retrieval/EmbeddingModel.ts"

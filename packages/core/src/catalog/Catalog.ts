@@ -3,7 +3,9 @@
  * A provider that cannot be reached is left out for the moment, so that one vendor's trouble does not hide the others.
  */
 import * as Cache from "effect/Cache"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -11,11 +13,23 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type ModelInfo, type ModelType, mergeModelInfo } from "../models/ModelInfo.ts"
 import { type Provider, Providers } from "../models/Provider.ts"
+import type { ModelError } from "../models/ModelError.ts"
+import type { Upstream } from "../models/Upstream.ts"
 
 /** Entries of the host: they add to the providers' lists and beat them, field by field. */
 export const HostModels = Context.Reference<ReadonlyArray<ModelInfo>>("@colloquy/core/catalog/HostModels", {
   defaultValue: () => []
 })
+
+export interface CatalogEntry extends ModelInfo {
+  /** When the provider's list was fetched; null for a model that only the host knows. */
+  readonly lastUpdated: Date | null
+}
+
+/** An upstream, and the provider that routes to it. */
+export interface RoutedUpstream extends Upstream {
+  readonly provider: string
+}
 
 export interface CatalogFilter {
   readonly modelType?: ModelType
@@ -38,9 +52,9 @@ export class Catalog extends Context.Service<
     readonly list: (
       filter: CatalogFilter,
       page: { readonly skip: number; readonly limit: number }
-    ) => Effect.Effect<{ readonly models: ReadonlyArray<ModelInfo>; readonly total: number }>
+    ) => Effect.Effect<{ readonly models: ReadonlyArray<CatalogEntry>; readonly total: number }>
     /** The first entry of that name, of one type when given. */
-    readonly find: (name: string, modelType?: ModelType) => Effect.Effect<ModelInfo, ModelNotFound>
+    readonly find: (name: string, modelType?: ModelType) => Effect.Effect<CatalogEntry, ModelNotFound>
     /**
      * What is known of one model at this moment. It never waits: a list that is not there yet is fetched behind the caller's back, for the
      * next time. This is what a turn asks.
@@ -48,6 +62,8 @@ export class Catalog extends Context.Service<
     readonly known: (provider: string, name: string) => Effect.Effect<ModelInfo | undefined>
     /** Ids of providers that have entries of the type, or any entries. */
     readonly providers: (modelType?: ModelType) => Effect.Effect<ReadonlyArray<string>>
+    /** Who answers behind the providers that route, and at what prices; ordered by provider and name. */
+    readonly upstreams: Effect.Effect<ReadonlyArray<RoutedUpstream>>
   }
 >()("@colloquy/core/catalog/Catalog") {
   static readonly layer: Layer.Layer<Catalog, never, Providers> = Layer.effect(
@@ -55,24 +71,21 @@ export class Catalog extends Context.Service<
     Effect.gen(function* () {
       const { all } = yield* Providers
       const host = yield* HostModels
-      const lists = yield* Cache.makeWith(listOf, {
-        capacity: all.length + 1,
-        // A failure is remembered for a short while only.
-        timeToLive: (exit) => (Exit.isSuccess(exit) && exit.value.length > 0 ? "10 minutes" : "30 seconds")
-      })
+      const lists = yield* cacheOf(all.length, listModels, "10 minutes")
+      const upstreams = yield* cacheOf(all.length, listUpstreams, "1 hour")
       const scope = yield* Effect.scope
       const known = Effect.fnUntraced(function* (providerId: string, name: string) {
         const provider = all.find((each) => each.id === providerId)
         const list = provider === undefined ? Option.none() : yield* Cache.getSuccess(lists, provider)
         if (provider !== undefined && Option.isNone(list)) yield* Effect.forkIn(Cache.get(lists, provider), scope)
-        const listed = Option.getOrElse(list, (): ReadonlyArray<ModelInfo> => [])
+        const listed = Option.isSome(list) ? list.value.items : []
         const isIt = (entry: ModelInfo) =>
           entry.name === name && entry.provider === providerId && entry.modelType === "llm"
         return merge(listed.filter(isIt), host.filter(isIt))[0]
       })
       const entries = Effect.map(
         Effect.forEach(all, (provider) => Cache.get(lists, provider), { concurrency: "unbounded" }),
-        (listed) => merge(listed.flat(), host)
+        (listed) => merge(listed.flatMap(entriesOf), host.map(ownEntry))
       )
       return Catalog.of({
         known,
@@ -89,23 +102,71 @@ export class Catalog extends Context.Service<
         providers: Effect.fn("Catalog.providers")(function* (modelType) {
           const of = (yield* entries).filter((entry) => modelType === undefined || entry.modelType === modelType)
           return [...new Set(of.map((entry) => entry.provider))]
-        })
+        }),
+        upstreams: Effect.forEach(all, (provider) => Cache.get(upstreams, provider), { concurrency: "unbounded" }).pipe(
+          Effect.map((listed) => listed.flatMap(({ items }) => items).sort(byProviderAndName)),
+          Effect.withSpan("Catalog.upstreams")
+        )
       })
     })
   )
 }
 
-const listOf = (provider: Provider): Effect.Effect<ReadonlyArray<ModelInfo>> =>
-  provider.listModels === undefined
-    ? Effect.succeed([])
-    : provider.listModels.pipe(
-        Effect.timeout("20 seconds"),
-        Effect.catch(() => Effect.as(Effect.logWarning(`The models of ${provider.id} could not be listed`), []))
-      )
+/** What a provider listed, and when. */
+interface Listed<A> {
+  readonly items: ReadonlyArray<A>
+  readonly at: Date
+}
+
+/** One list of each provider. That there was none, or a failure, is remembered for a short while only. */
+const cacheOf = <A>(providers: number, list: (provider: Provider) => Effect.Effect<Listed<A>>, time: Duration.Input) =>
+  Cache.makeWith(list, {
+    capacity: providers + 1,
+    timeToLive: (exit) => (Exit.isSuccess(exit) && exit.value.items.length > 0 ? time : "30 seconds")
+  })
+
+const listModels = (provider: Provider): Effect.Effect<Listed<ModelInfo>> =>
+  ask(provider, provider.listModels, "20 seconds", "models")
+
+const listUpstreams = (provider: Provider): Effect.Effect<Listed<RoutedUpstream>> =>
+  Effect.map(ask(provider, provider.listUpstreams, "1 minute", "upstreams"), ({ at, items }) => ({
+    at,
+    items: items.map((upstream) => ({ ...upstream, provider: provider.id }))
+  }))
+
+const ask = <A>(
+  provider: Provider,
+  list: Effect.Effect<ReadonlyArray<A>, ModelError> | undefined,
+  patience: Duration.Input,
+  what: string
+): Effect.Effect<Listed<A>> =>
+  Effect.gen(function* () {
+    const items =
+      list === undefined
+        ? []
+        : yield* list.pipe(
+            Effect.timeout(patience),
+            Effect.catch(() => Effect.as(Effect.logWarning(`The ${what} of ${provider.id} could not be listed`), []))
+          )
+    return { items, at: new Date(yield* Clock.currentTimeMillis) }
+  })
+
+const entriesOf = ({ at, items }: Listed<ModelInfo>): ReadonlyArray<CatalogEntry> =>
+  items.map((model) => ({ ...model, lastUpdated: at }))
+
+const ownEntry = (model: ModelInfo): CatalogEntry => ({ ...model, lastUpdated: null })
+
+const byProviderAndName = (a: RoutedUpstream, b: RoutedUpstream): number =>
+  compare(a.provider, b.provider) || compare(a.name, b.name)
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** One entry for each provider, type and name. */
-const merge = (listed: ReadonlyArray<ModelInfo>, host: ReadonlyArray<ModelInfo>): ReadonlyArray<ModelInfo> => {
-  const entries = new Map<string, ModelInfo>()
+const merge = <Entry extends ModelInfo>(
+  listed: ReadonlyArray<Entry>,
+  host: ReadonlyArray<Entry>
+): ReadonlyArray<Entry> => {
+  const entries = new Map<string, Entry>()
   for (const entry of [...listed, ...host]) {
     const key = `${entry.provider}\n${entry.name}\n${entry.modelType}`
     const before = entries.get(key)

@@ -31,6 +31,8 @@ export interface MeteringPort {
   readonly ensureCredit: Effect.Effect<void, InsufficientCredit | StoreUnavailable, Principal>
   /** Called after every leg that reached a model was settled, whatever its end. May be repeated after a crash: count a (run, leg) once. */
   readonly record: (report: UsageReport) => Effect.Effect<void, StoreUnavailable, Principal>
+  /** What the principal has left, in US dollars; null when there is no such thing for him. Absent: the host keeps no balances. */
+  readonly balance?: Effect.Effect<number | null, StoreUnavailable, Principal>
 }
 
 export const Metering = Context.Reference<MeteringPort>("@colloquy/core/metering/Metering", {

@@ -1,6 +1,6 @@
 /**
  * What is known of a model: limits, prices and capabilities, as data. The kernel decides by these fields and never by a name.
- * `null` means "not known", which is no promise of support. Catalogue entries (`interface.md` 2) are this record.
+ * `null` means "not known", which is no promise of support. Catalogue entries (specification part 2) are this record.
  */
 import * as Schema from "effect/Schema"
 
@@ -48,7 +48,7 @@ export const describeModel = (
 ): ModelInfo => ({ ...nothingKnown, ...known })
 
 /** `more` beats `entry` in every field of which it knows something. */
-export const mergeModelInfo = (entry: ModelInfo, more: Partial<ModelInfo>): ModelInfo => ({
+export const mergeModelInfo = <Entry extends ModelInfo>(entry: Entry, more: Partial<ModelInfo>): Entry => ({
   ...entry,
   ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== null && value !== undefined))
 })

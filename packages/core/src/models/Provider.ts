@@ -10,6 +10,7 @@ import type { ChatDriver } from "./ChatDriver.ts"
 import type { EmbeddingDriver } from "./EmbeddingDriver.ts"
 import { describeModel, type ModelInfo } from "./ModelInfo.ts"
 import type { ModelError } from "./ModelError.ts"
+import type { Upstream } from "./Upstream.ts"
 
 export interface Provider {
   /** The `llm_provider` of the wire. */
@@ -20,6 +21,8 @@ export interface Provider {
   readonly describe?: (model: string) => Partial<ModelInfo> | undefined
   /** The provider's own list of models. Called by the catalogue, which caches it. */
   readonly listModels?: Effect.Effect<ReadonlyArray<ModelInfo>, ModelError>
+  /** Who answers behind a provider that routes. Called by the catalogue, which caches it for long, because it may take many requests. */
+  readonly listUpstreams?: Effect.Effect<ReadonlyArray<Upstream>, ModelError>
 }
 
 export class ProviderNotFound extends Schema.TaggedError<ProviderNotFound>()("ProviderNotFound", {

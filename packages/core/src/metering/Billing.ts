@@ -1,0 +1,40 @@
+/**
+ * What an owner may ask about money: the balance that the host keeps, and what was used of late. Only reading; `Metering` is where the
+ * kernel asks before it spends and reports afterwards. Specification part 4 (billing).
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Principal } from "../access/Principal.ts"
+import type { Page } from "../primitives/Page.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { Metering } from "./Metering.ts"
+import { UsageLedger, type UsageOfDay } from "./UsageLedger.ts"
+
+export class Billing extends Context.Service<
+  Billing,
+  {
+    /** US dollars; null when the host keeps no balances. */
+    readonly balance: Effect.Effect<number | null, StoreUnavailable, Principal>
+    /** By day and model, newest day first; `total` counts all rows. */
+    readonly recentUsage: (
+      page: Page
+    ) => Effect.Effect<
+      { readonly days: ReadonlyArray<UsageOfDay>; readonly total: number },
+      StoreUnavailable,
+      Principal
+    >
+  }
+>()("@colloquy/core/metering/Billing") {
+  static readonly layer: Layer.Layer<Billing, never, UsageLedger> = Layer.effect(
+    Billing,
+    Effect.gen(function* () {
+      const ledger = yield* UsageLedger
+      const { balance = Effect.succeed(null) } = yield* Metering
+      return Billing.of({
+        balance: Effect.withSpan(balance, "Billing.balance"),
+        recentUsage: Effect.fn("Billing.recentUsage")((page) => ledger.recent(page))
+      })
+    })
+  )
+}
