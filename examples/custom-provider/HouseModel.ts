@@ -1,0 +1,25 @@
+// A provider by hand: a server of the house takes the conversation as JSON and streams its answer as plain text.
+import { type ChatEvent, ModelError, type ModelErrorReason, type Provider } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+
+const say = (text: string): ChatEvent => ({ _tag: "TextDelta", text })
+const end: ChatEvent = { _tag: "Finished", reason: "stop", model: null, providerData: null }
+
+export const houseModel = (url: string): Provider => ({
+  id: "house",
+  chat: ({ provider, model, system, messages }) => {
+    const fail = (reason: ModelErrorReason) => new ModelError({ reason, provider, model })
+    const body = JSON.stringify({ system, messages })
+    const open = Effect.tryPromise({
+      try: (signal) => fetch(url, { method: "POST", body, signal }),
+      catch: () => fail("connection")
+    })
+    const read = ({ ok, body: bytes }: Response) =>
+      ok && bytes !== null
+        ? Stream.fromReadableStream({ evaluate: () => bytes, onError: () => fail("cut_off") })
+        : Stream.fail(fail("overloaded"))
+    const texts = Stream.unwrap(Effect.map(open, read)).pipe(Stream.decodeText)
+    return Stream.concat(Stream.map(texts, say), Stream.make(end))
+  }
+})
