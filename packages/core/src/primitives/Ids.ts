@@ -40,7 +40,7 @@ export const newId = <Id>(brand: { readonly make: (value: string) => Id }): Effe
   })
 
 /** The first 48 bits are the time, the rest stays as random as the platform made it. */
-export const uuidVersion7 = (nowMillis: number): string => {
+const uuidVersion7 = (nowMillis: number): string => {
   const time = nowMillis.toString(16).padStart(12, "0")
   return `${time.slice(0, 8)}-${time.slice(8)}-7${globalThis.crypto.randomUUID().slice(15)}`
 }

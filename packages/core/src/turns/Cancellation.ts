@@ -7,7 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import type { RunId } from "../primitives/Ids.ts"
-import { isAtRest } from "../runs/Run.ts"
+import { isAtRest, isEnded } from "../runs/Run.ts"
 import type { Workshop } from "./Workshop.ts"
 
 export const cancelRun = Effect.fnUntraced(function* (workshop: Workshop, runId: RunId) {
@@ -20,7 +20,9 @@ export const cancelRun = Effect.fnUntraced(function* (workshop: Workshop, runId:
   const deadline = now + Duration.toMillis(workshop.settings.cancelGrace)
   while (true) {
     const run = yield* store.get(runId)
-    if (Option.isNone(run) || isAtRest(run.value.status)) return
+    if (Option.isNone(run) || isEnded(run.value.status)) return
+    // The leg came to its pause in the same moment: the wish is for the run, so it is for the pause too.
+    if (run.value.status === "REQUIRES_ACTION") return void (yield* store.requestCancel(runId, new Date(now)))
     const left = deadline - (yield* Clock.currentTimeMillis)
     if (left <= 0) return void (yield* recovery.endCancelled(runId))
     yield* Effect.raceFirst(changed, Effect.sleep(left))

@@ -147,7 +147,7 @@ export const contextUsageOf = (explanation: Explanation): ContextUsage => ({
 })
 
 /** A call that was never answered (a run that was cancelled, superseded or cut) is closed with these words. */
-export const unansweredCall = "No result: the conversation went on before this call was answered."
+const unansweredCall = "No result: the conversation went on before this call was answered."
 
 const fromMessage = (message: Message, provider: string): ReadonlyArray<ChatMessage> => {
   if (message.role === "user") {
