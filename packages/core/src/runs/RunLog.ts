@@ -32,8 +32,8 @@ export class RunLog<E extends LogEvent> {
   }
 
   wake(): void {
-    if (this.waiting.size === 0) return
-    for (const look of [...this.waiting]) look()
+    // Who registers while this goes on has just looked for himself; a second look does no harm.
+    for (const look of this.waiting) look()
   }
 
   close(state: "ended" | "lost"): void {

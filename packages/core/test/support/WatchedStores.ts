@@ -61,3 +61,7 @@ export const faultyStores = (
     })
   )
 }
+
+/** Stores that take their time, before and after each operation, so that callers overtake each other. */
+export const slowStores = (state: InMemory.State): Layer.Layer<InMemory.Stores> =>
+  watchedStores(state, (_, call) => Effect.andThen(Effect.yieldNow, Effect.tap(call, () => Effect.yieldNow)))
