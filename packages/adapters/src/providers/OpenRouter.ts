@@ -1,18 +1,17 @@
 /**
  * The routing provider: one chat dialect in front of many upstreams. On top of `protocols/OpenAiChat` it takes the routing of a request
  * (which upstreams, at which price), the automatic choice of a model, and reasoning with a budget, and it reports what a call cost.
- * Its list of models tells limits, prices and capabilities. `providers.md` 4.
+ * What it tells of models and of its upstreams is read in `protocols/RouterModels`.
  */
-import type { ChatRequest, ModelError, ModelInfo, ModelType, Provider, Routing } from "@colloquy/core"
-import * as Effect from "effect/Effect"
+import type { ChatRequest, ModelInfo, Provider, Routing } from "@colloquy/core"
 import type * as Redacted from "effect/Redacted"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect, type WireFields } from "../protocols/OpenAiDialect.ts"
 import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
-import { fetchModels, type ModelListSettings, type ReadEntry, readModels } from "../protocols/OpenAiModels.ts"
+import { listModels, listUpstreams } from "../protocols/RouterModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
-import { finite, list, lookUp, record, string, text, wholeNumber, type WireRecord } from "../protocols/Wire.ts"
+import { lookUp } from "../protocols/Wire.ts"
 
 export interface OpenRouterSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `router`. */
@@ -55,7 +54,8 @@ export const provider = (settings: OpenRouterSettings = {}): Provider => {
       ownDimensions: (model) => describe(model)?.embeddingDimensions
     }),
     describe,
-    listModels: listAllModels(full, 0)
+    listModels: listModels(full),
+    listUpstreams: listUpstreams(full)
   }
 }
 
@@ -139,73 +139,4 @@ const embeddings: OpenAiEmbeddings.EmbeddingDialect = {
   ...OpenAiEmbeddings.plainEmbeddings,
   dimensionsField: "dimensions",
   requestIdHeader: "x-generation-id"
-}
-
-// ------ models
-
-const pageSize = 1000
-/** A list that does not end is cut here. */
-const maximumModels = 20_000
-
-const listAllModels = (
-  settings: ModelListSettings,
-  offset: number
-): Effect.Effect<ReadonlyArray<ModelInfo>, ModelError> =>
-  Effect.gen(function* () {
-    const body = yield* fetchModels(settings, `/models?output_modalities=all&limit=${pageSize}&offset=${offset}`)
-    const models = readModels(body, settings, readModel)
-    const isLast = list(record(body).data).length < pageSize || offset + pageSize >= maximumModels
-    return isLast ? models : [...models, ...(yield* listAllModels(settings, offset + pageSize))]
-  })
-
-export const readModel: ReadEntry = (entry) => {
-  const inputs = list(record(entry.architecture).input_modalities)
-  const outputs = list(record(entry.architecture).output_modalities)
-  const parameters = list(entry.supported_parameters)
-  const modelType = modelTypes.find(([modality]) => outputs.includes(modality))?.[1]
-  if (modelType === undefined) return null
-  return {
-    modelType,
-    displayName: text(entry.name) ?? null,
-    contextLimit: wholeNumber(entry.context_length),
-    maxOutputTokens: wholeNumber(record(entry.top_provider).max_completion_tokens),
-    supportsTools: parameters.includes("tools"),
-    supportsJsonOutput: parameters.includes("response_format"),
-    supportsThinking: parameters.includes("reasoning"),
-    supportsVision: inputs.includes("image"),
-    supportsPdfInput: inputs.includes("file"),
-    supportsAudioInput: inputs.includes("audio"),
-    supportsVideoInput: inputs.includes("video"),
-    supportsAudioOutput: outputs.includes("audio"),
-    thinkingControls: parameters.includes("reasoning") ? readThinkingControls(record(entry.reasoning)) : null,
-    inputCostPerMillionTokens: pricePerMillion(record(entry.pricing).prompt),
-    outputCostPerMillionTokens: pricePerMillion(record(entry.pricing).completion)
-  }
-}
-
-/** The first output that fits decides: a model that writes and paints is one to talk to. */
-const modelTypes: ReadonlyArray<readonly [modality: string, type: ModelType]> = [
-  ["text", "llm"],
-  ["embeddings", "embedding"],
-  ["image", "image"],
-  ["video", "video"],
-  ["speech", "tts"],
-  ["transcription", "stt"],
-  ["decisions", "system_one"]
-]
-
-const readThinkingControls = (reasoning: WireRecord): ModelInfo["thinkingControls"] => {
-  const efforts = list(reasoning.supported_efforts).flatMap((word) => string(word) ?? [])
-  return {
-    efforts: efforts.length > 0 ? efforts : ["low", "medium", "high", "max"],
-    budget: reasoning.supports_max_tokens !== false,
-    style: null
-  }
-}
-
-/** The wire has dollars for one token, as a decimal text; rounded, because a binary fraction would show in a catalogue. */
-const pricePerMillion = (price: unknown): number | null => {
-  const dollars = typeof price === "string" && price.trim() !== "" ? Number(price) : price
-  const known = finite(dollars)
-  return known === undefined || known < 0 ? null : Math.round(known * 1e12) / 1e6
 }

@@ -1,7 +1,8 @@
 /** What only the router has: routing, the automatic model, budgets, and a list of models that tells everything. */
 import { assert, describe, it } from "@effect/vitest"
 import { type ChatRequest, describeModel, type ModelInfo, type Routing } from "@colloquy/core"
-import { lowerRouting, lowerThinking, readModel } from "../../src/providers/OpenRouter.ts"
+import { readModel } from "../../src/protocols/RouterModels.ts"
+import { lowerRouting, lowerThinking } from "../../src/providers/OpenRouter.ts"
 import { request } from "./Scenarios.ts"
 
 const automatic = { "router/auto": "auto-router" }

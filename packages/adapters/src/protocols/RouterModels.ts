@@ -1,0 +1,223 @@
+/**
+ * What the router tells of its models, as catalogue entries: limits, prices and capabilities of all of them, what a video may be for those
+ * that make videos, and what each upstream asks for which model. Used by `providers/OpenRouter`. Specification part 2 (video model).
+ */
+import { describeModel, type ModelError, type ModelInfo, type ModelType, type Upstream } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import { fetchModels, type ModelListSettings, type ReadEntry, readModels } from "./OpenAiModels.ts"
+import { finite, isRecord, json, list, lookUp, record, string, text, wholeNumber, type WireRecord } from "./Wire.ts"
+
+type Models = Effect.Effect<ReadonlyArray<ModelInfo>, ModelError>
+
+/** The list of videos adds to the list of models; without it, videos are models like all others. */
+export const listModels = (settings: ModelListSettings): Models =>
+  Effect.gen(function* () {
+    const models = yield* listPages(settings, 0)
+    const videos = yield* fetchModels(settings, "/videos/models").pipe(
+      Effect.map(readVideos),
+      Effect.catch(() => Effect.succeed(noVideos))
+    )
+    return withVideos(models, videos, settings)
+  })
+
+// ------ models
+
+const pageSize = 1000
+/** A list that does not end is cut here. */
+const maximumModels = 20_000
+
+const listPages = (settings: ModelListSettings, offset: number): Models =>
+  Effect.gen(function* () {
+    const body = yield* fetchModels(settings, `/models?output_modalities=all&limit=${pageSize}&offset=${offset}`)
+    const models = readModels(body, settings, readModel)
+    const isLast = list(record(body).data).length < pageSize || offset + pageSize >= maximumModels
+    return isLast ? models : [...models, ...(yield* listPages(settings, offset + pageSize))]
+  })
+
+export const readModel: ReadEntry = (entry) => {
+  const { input_modalities: inputs, output_modalities: outputs } = record(entry.architecture)
+  const parameters = entry.supported_parameters
+  const modelType = modelTypes.find(([modality]) => list(outputs).includes(modality))?.[1]
+  if (modelType === undefined) return null
+  const thinks = includes(parameters, "reasoning")
+  return {
+    modelType,
+    displayName: text(entry.name) ?? null,
+    contextLimit: wholeNumber(entry.context_length),
+    maxOutputTokens: wholeNumber(record(entry.top_provider).max_completion_tokens),
+    supportsTools: includes(parameters, "tools"),
+    supportsJsonOutput: includes(parameters, "response_format"),
+    supportsThinking: thinks,
+    supportsVision: includes(inputs, "image"),
+    supportsPdfInput: includes(inputs, "file"),
+    supportsAudioInput: includes(inputs, "audio"),
+    supportsVideoInput: includes(inputs, "video"),
+    supportsAudioOutput: includes(outputs, "audio"),
+    thinkingControls: thinks === true ? readThinkingControls(record(entry.reasoning)) : null,
+    inputCostPerMillionTokens: pricePerMillion(record(entry.pricing).prompt),
+    outputCostPerMillionTokens: pricePerMillion(record(entry.pricing).completion),
+    ...(modelType === "image" || modelType === "video" ? { details: readMediaDetails(entry) } : {})
+  }
+}
+
+/** Null when the list is not there: that is no word about what it would hold. */
+const includes = (words: unknown, word: string): boolean | null => (Array.isArray(words) ? words.includes(word) : null)
+
+/** The first output that fits decides: a model that writes and paints is one to talk to. */
+const modelTypes: ReadonlyArray<readonly [modality: string, type: ModelType]> = [
+  ["text", "llm"],
+  ["embeddings", "embedding"],
+  ["image", "image"],
+  ["video", "video"],
+  ["speech", "tts"],
+  ["transcription", "stt"],
+  ["decisions", "system_one"]
+]
+
+const readThinkingControls = (reasoning: WireRecord): ModelInfo["thinkingControls"] => {
+  const efforts = list(reasoning.supported_efforts).flatMap((word) => string(word) ?? [])
+  return {
+    efforts: efforts.length > 0 ? efforts : ["low", "medium", "high", "max"],
+    budget: reasoning.supports_max_tokens !== false,
+    style: null
+  }
+}
+
+const readMediaDetails = (entry: WireRecord): Schema.JsonObject => {
+  const { input_modalities, output_modalities } = record(entry.architecture)
+  return {
+    architecture: isRecord(entry.architecture)
+      ? { input_modalities: json(input_modalities), output_modalities: json(output_modalities) }
+      : null,
+    supported_parameters: json(entry.supported_parameters)
+  }
+}
+
+/** The wire has dollars for one token, as a decimal text; rounded, because a binary fraction would show in a catalogue. */
+const pricePerMillion = (price: unknown): number | null => {
+  const dollars = typeof price === "string" && price.trim() !== "" ? Number(price) : price
+  const known = finite(dollars)
+  return known === undefined || known < 0 ? null : Math.round(known * 1e12) / 1e6
+}
+
+// ------ videos
+
+type Videos = ReadonlyMap<string, WireRecord>
+
+const noVideos: Videos = new Map()
+
+const readVideos = (body: unknown): Videos =>
+  new Map(
+    list(record(body).data).flatMap((entry) => {
+      const id = text(record(entry).id)
+      return id === undefined ? [] : [[id, record(entry)] as const]
+    })
+  )
+
+const withVideos = (
+  models: ReadonlyArray<ModelInfo>,
+  videos: Videos,
+  settings: ModelListSettings
+): ReadonlyArray<ModelInfo> => {
+  const known = new Set(models.map((model) => model.name))
+  const others = [...videos.keys()].filter((name) => !known.has(name))
+  const more = others.map((name) => describeModel({ name, provider: settings.id, modelType: "video" }))
+  return [...models, ...more].map((model) => {
+    const video = model.modelType === "video" ? videos.get(model.name) : undefined
+    return video === undefined
+      ? model
+      : { ...describeVideo(model, video), ...lookUp(settings.models ?? {}, model.name) }
+  })
+}
+
+const describeVideo = (model: ModelInfo, video: WireRecord): ModelInfo => ({
+  ...model,
+  displayName: model.displayName ?? text(video.name) ?? null,
+  supportsAudioOutput: video.generate_audio === true ? true : model.supportsAudioOutput,
+  details: { ...model.details, ...readVideoDetails(video) }
+})
+
+const readVideoDetails = (video: WireRecord): { readonly [field: string]: Schema.Json } =>
+  Object.fromEntries(videoFields.map((field) => [field, json(video[field])]))
+
+const videoFields = [
+  "supported_durations",
+  "supported_resolutions",
+  "supported_aspect_ratios",
+  "supported_sizes",
+  "supported_frame_images",
+  "generate_audio",
+  "seed",
+  "upscale_factor",
+  "creativity",
+  "pricing_skus",
+  "allowed_passthrough_parameters"
+]
+
+// ------ upstreams
+
+/** One request for the names and one for each model that talks: prices stand nowhere else. A model whose offers fail is left out. */
+export const listUpstreams = (settings: ModelListSettings): Effect.Effect<ReadonlyArray<Upstream>, ModelError> =>
+  Effect.gen(function* () {
+    const names = list(record(yield* fetchModels(settings, "/providers")).data)
+    const models = yield* listPages(settings, 0)
+    const talking = models.filter((model) => model.modelType === "llm").slice(0, maximumPriced)
+    const offers = yield* Effect.forEach(talking, ({ name }) => listOffers(settings, name), { concurrency: 8 })
+    return gather(names, offers.flat())
+  })
+
+/** Prices of more models than this are not asked for. */
+const maximumPriced = 1000
+
+interface Offer {
+  readonly by: { readonly id: string; readonly name: string }
+  readonly offer: Upstream["offers"][number]
+}
+
+const listOffers = (settings: ModelListSettings, model: string): Effect.Effect<ReadonlyArray<Offer>> =>
+  fetchModels(settings, `/models/${pathOf(model)}/endpoints`).pipe(
+    Effect.map((body) => list(record(record(body).data).endpoints).flatMap((each) => readOffer(record(each), model))),
+    Effect.catch(() => Effect.succeed([]))
+  )
+
+const pathOf = (model: string): string =>
+  model
+    .split("/")
+    .map((part) => encodeURIComponent(part).replaceAll("%3A", ":"))
+    .join("/")
+
+const readOffer = (endpoint: WireRecord, model: string): ReadonlyArray<Offer> => {
+  const variant = text(endpoint.tag) ?? null
+  const name = text(endpoint.provider_name) ?? variant?.split("/", 1)[0]
+  if (name === undefined) return []
+  const pricing = record(endpoint.pricing)
+  const offer = {
+    model,
+    variant,
+    contextLimit: wholeNumber(endpoint.context_length),
+    maxOutputTokens: wholeNumber(endpoint.max_completion_tokens),
+    inputCostPerMillionTokens: pricePerMillion(pricing.prompt),
+    outputCostPerMillionTokens: pricePerMillion(pricing.completion)
+  }
+  return [{ by: { id: variant?.split("/", 1)[0] ?? name, name }, offer }]
+}
+
+/** Upstreams with what they offer: those of the list, and those of whom only an offer tells. */
+const gather = (names: ReadonlyArray<unknown>, offers: ReadonlyArray<Offer>): ReadonlyArray<Upstream> => {
+  const found = new Map<
+    string,
+    { readonly id: string; readonly name: string; readonly offers: Array<Offer["offer"]> }
+  >()
+  for (const each of names) {
+    const { name, slug } = record(each)
+    const id = text(slug) ?? text(name)
+    if (id !== undefined) found.set(id, { id, name: text(name) ?? id, offers: [] })
+  }
+  for (const { by, offer } of offers) {
+    const upstream = found.get(by.id) ?? [...found.values()].find((each) => each.name === by.name)
+    if (upstream === undefined) found.set(by.id, { ...by, offers: [offer] })
+    else upstream.offers.push(offer)
+  }
+  return [...found.values()]
+}
