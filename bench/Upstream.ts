@@ -39,7 +39,22 @@ const callTool = (response: ServerResponse): void => {
   end(response, "tool_calls")
 }
 
+let asked = 0
+let shown = 0
+
+/** How many messages the prompts had on average since the last time somebody asked. */
+process.on("message", (question) => {
+  if (question !== "prompts") return
+  process.send?.({ messagesAPrompt: shown / Math.max(1, asked) })
+  asked = 0
+  shown = 0
+})
+
 const server = createServer((request, response) => {
+  if (request.method === "GET")
+    return void response
+      .setHeader("content-type", "application/json")
+      .end(JSON.stringify({ data: [{ id: "burst-20" }] }))
   let body = ""
   request.setEncoding("utf8")
   request.on("data", (piece: string) => {
@@ -47,6 +62,8 @@ const server = createServer((request, response) => {
   })
   request.on("end", () => {
     const { model, messages } = JSON.parse(body)
+    asked++
+    shown += messages.length
     const [kind, count, millis] = String(model).split("-")
     response.writeHead(200, { "content-type": "text/event-stream" })
     if (kind === "paced") paced(response, Number(count), Number(millis))

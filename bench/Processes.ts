@@ -1,0 +1,56 @@
+/** Starts the processes of the benchmark and asks them what they have used. Each is a program of its own, so that its CPU time is its own. */
+import { type ChildProcess, fork } from "node:child_process"
+import { once } from "node:events"
+import type { Stats } from "./Child.ts"
+
+export type Program = "Baseline" | "Subject" | "Upstream"
+
+export class Process {
+  readonly port: number
+  private readonly child: ChildProcess
+
+  private constructor(child: ChildProcess, port: number) {
+    this.child = child
+    this.port = port
+  }
+
+  /** Resolves when the program listens. `BENCH_PROFILE` names a folder for CPU profiles. */
+  static async start(program: Program, env: Readonly<Record<string, string>>): Promise<Process> {
+    const folder = process.env["BENCH_PROFILE"]
+    const profiling = folder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${folder}/${program}`]
+    const child = fork(new URL(`./${program}.ts`, import.meta.url), {
+      // Not the conditions of this process: the packages are measured as they are built.
+      execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning", ...profiling],
+      env: { ...process.env, NODE_ENV: "production", ...env }
+    })
+    const { port } = await answer<{ readonly port: number }>(child)
+    return new Process(child, port)
+  }
+
+  async stats(): Promise<Stats> {
+    return this.ask("stats")
+  }
+
+  async collect(): Promise<void> {
+    await this.ask("collect")
+  }
+
+  async ask<A>(question: string): Promise<A> {
+    const answered = answer<A>(this.child)
+    this.child.send(question)
+    return answered
+  }
+
+  async stop(): Promise<void> {
+    const gone = once(this.child, "exit")
+    this.child.disconnect()
+    await gone
+  }
+}
+
+const answer = <A>(child: ChildProcess): Promise<A> =>
+  new Promise((resolve, reject) => {
+    const ended = (code: number | null) => reject(new Error(`A process of the benchmark ended with code ${code}`))
+    child.once("exit", ended)
+    child.once("message", (message) => (child.off("exit", ended), resolve(message as A)))
+  })

@@ -1,0 +1,54 @@
+/** What was measured, row by row; the targets of the rows that have one; the table that people read. */
+
+export interface Row {
+  readonly store: string
+  readonly what: string
+  readonly unit: string
+  readonly kernel: number
+  /** Null where there is nothing to compare with. */
+  readonly baseline: number | null
+  /** A bound of `kernel / baseline`, or of `kernel` where there is no baseline. */
+  readonly target: Target | null
+}
+
+export type Target =
+  | { readonly ratio: "at least" | "at most"; readonly bound: number }
+  | { readonly value: "at least" | "at most"; readonly bound: number }
+
+export const ratioOf = ({ baseline, kernel }: Row): number | null => (baseline === null ? null : kernel / baseline)
+
+export const holds = (row: Row): boolean | null => {
+  if (row.target === null) return null
+  const isRatio = "ratio" in row.target
+  const measured = isRatio ? (ratioOf(row) ?? Number.NaN) : row.kernel
+  const sense = "ratio" in row.target ? row.target.ratio : row.target.value
+  return sense === "at least" ? measured >= row.target.bound : measured <= row.target.bound
+}
+
+const plain = (value: number | null): string =>
+  value === null ? "" : value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+
+const targetText = ({ target }: Row): string => {
+  if (target === null) return ""
+  return "ratio" in target ? `ratio ${target.ratio} ${target.bound}` : `${target.value} ${target.bound}`
+}
+
+const verdict = (row: Row): string => ({ true: "holds", false: "MISSED", null: "" })[`${holds(row)}`]
+
+export const table = (rows: ReadonlyArray<Row>): string => {
+  const lines = rows.map((row) => [
+    row.store,
+    row.what,
+    row.unit,
+    plain(row.kernel),
+    plain(row.baseline),
+    plain(ratioOf(row)),
+    targetText(row),
+    verdict(row)
+  ])
+  const all = [["store", "what", "unit", "kernel", "baseline", "ratio", "target", ""], ...lines]
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0))) ?? []
+  const show = (line: ReadonlyArray<string>) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")
+  const [head = [], ...rest] = all
+  return [show(head), widths.map((width) => "-".repeat(width)).join("-|-"), ...rest.map(show)].join("\n")
+}

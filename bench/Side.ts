@@ -1,0 +1,78 @@
+/** The two things that are compared, behind one interface: the kernel's server and the raw baseline, each over a store. */
+import { closeConnections, send, sendJson, type Target } from "./Load.ts"
+import { Process } from "./Processes.ts"
+
+export type Store = "in-memory" | "pglite" | "postgres"
+
+export interface Turn {
+  readonly model: string
+  readonly stream: boolean
+}
+
+export interface Side {
+  readonly process: Process
+  /** A thread with so many messages. */
+  readonly thread: (messages: number) => Promise<string>
+  /** One turn, read to its end. `onText` gets what comes, as it comes. */
+  readonly turn: (threadId: string, turn: Turn, onText?: (text: string) => void) => Promise<void>
+  readonly list: (threadId: string) => Promise<void>
+}
+
+/** Messages of the history that the baseline puts into a prompt; the kernel packs its window to about the same. */
+export const historySize = 20
+
+export const text = "lorem ipsum ".repeat(8)
+
+const drop = () => {}
+
+const succeed = async (work: Promise<number>): Promise<void> => {
+  const status = await work
+  if (status !== 200) throw new Error(`A request was answered with ${status}`)
+}
+
+export const startBaseline = async (upstream: string, database: string): Promise<Side> => {
+  const process = await Process.start("Baseline", { BENCH_UPSTREAM: upstream, DATABASE_URL: database })
+  const target = { port: process.port, headers: {} }
+  return {
+    process,
+    thread: async (messages) => idOf(await sendJson(target, "POST", "/seed", { messages, model: "burst-20" })),
+    turn: (id, turn, onText = drop) =>
+      succeed(send(target, "POST", `/turn/${id}`, { ...turn, content: text, history: historySize }, onText)),
+    list: (id) => succeed(send(target, "GET", `/turn/${id}`, null))
+  }
+}
+
+const idOf = (record: unknown): string => String(Object(record).thread_id)
+
+export const startKernel = async (
+  upstream: string,
+  store: Store,
+  env: Readonly<Record<string, string>>
+): Promise<Side> => kernelSide(await Process.start("Subject", { BENCH_UPSTREAM: upstream, BENCH_STORE: store, ...env }))
+
+const kernelSide = async (process: Process): Promise<Side> => {
+  const target = targetOf(process)
+  const assistant = { name: "bench", system_prompt: "You are helpful.", llm_provider: "bench", model_name: "burst-20" }
+  const { assistant_id } = Object(await sendJson(target, "POST", "/api/assistants", assistant))
+  return {
+    process,
+    thread: async (messages) => {
+      const id = idOf(await sendJson(target, "POST", `/api/assistants/${assistant_id}/threads`, {}))
+      const saved = { content: text, send_to_llm: false }
+      for (let n = 0; n < messages; n++) await succeed(send(target, "POST", `/api/threads/${id}/messages`, saved))
+      return id
+    },
+    turn: (id, { model, stream }, onText = drop) =>
+      succeed(
+        send(target, "POST", `/api/threads/${id}/messages`, { content: text, model_name: model, stream }, onText)
+      ),
+    list: (id) => succeed(send(target, "GET", `/api/threads/${id}`, null))
+  }
+}
+
+export const targetOf = ({ port }: Process): Target => ({ port, headers: { "x-api-key": "bench-key" } })
+
+export const stop = async (sides: ReadonlyArray<Side>): Promise<void> => {
+  closeConnections()
+  for (const side of sides) await side.process.stop()
+}
