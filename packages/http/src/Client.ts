@@ -10,7 +10,12 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as HttpApiClient from "effect/http-api/HttpApiClient"
 import * as Stream from "effect/Stream"
 import { Api } from "./Api.ts"
-import type { AssistantCloneRequest, AssistantCreate, AssistantUpdate, ThreadCreateForAssistant } from "./api/AssistantsApi.ts"
+import type {
+  AssistantCloneRequest,
+  AssistantCreate,
+  AssistantUpdate,
+  ThreadCreateForAssistant
+} from "./api/AssistantsApi.ts"
 import { compact } from "./api/Fields.ts"
 import type { MessageRequest, StatelessMessageRequest } from "./api/MessageBody.ts"
 import type { SubmitToolOutputsRequest } from "./api/RunsApi.ts"
@@ -43,7 +48,15 @@ export const make = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Effe
 const fetchThrough =
   (handler: (request: Request) => Promise<Response>): typeof globalThis.fetch =>
   async (input, init) =>
-    handler(new Request(input, init))
+    handler(init?.body instanceof FormData ? await withBytes(input, init, init.body) : new Request(input, init))
+
+/** Node's own reading of a form breaks when it is not read to its end, and the handler does not read what is too large. */
+const withBytes = async (input: string | URL | Request, init: RequestInit, form: FormData): Promise<Request> => {
+  const encoded = new Response(form)
+  const request = new Request(input, { ...init, body: await encoded.arrayBuffer() })
+  request.headers.set("content-type", encoded.headers.get("content-type") ?? "multipart/form-data")
+  return request
+}
 
 /** A page of a list. */
 export interface PageQuery {
@@ -76,7 +89,8 @@ const assistantsOf = ({ assistants }: EffectClient) => ({
   create: (payload: AssistantCreate) => run(assistants.create({ payload })),
   list: (query: PageQuery & { readonly name?: string } = {}) => run(assistants.list({ query })),
   get: (assistant_id: string) => run(assistants.get({ params: { assistant_id } })),
-  update: (assistant_id: string, payload: AssistantUpdate) => run(assistants.update({ params: { assistant_id }, payload })),
+  update: (assistant_id: string, payload: AssistantUpdate) =>
+    run(assistants.update({ params: { assistant_id }, payload })),
   remove: (assistant_id: string) => run(assistants.remove({ params: { assistant_id } })),
   clone: (assistant_id: string, payload: AssistantCloneRequest | null = null) =>
     run(assistants.clone({ params: { assistant_id }, payload })),

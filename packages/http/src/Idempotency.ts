@@ -1,5 +1,5 @@
 /** `Idempotency-Key`: a repeat is known by the caller's key, and checked by a hash of what was asked. `interface.md` 4. */
-import type { IdempotencyKey } from "@colloquy/core"
+import type { IdempotencyKey, ToolOutputsRequest, TurnRequest } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { sha256 } from "./Hash.ts"
@@ -10,15 +10,18 @@ interface Repeatable {
   readonly headers: { readonly "idempotency-key"?: string }
 }
 
-/** Nothing, or the field of a kernel request. `body` is decoded: two ways to write one request are one request. */
+/**
+ * Nothing, or the field of a kernel request. `asked` is what the kernel would be asked: however a client writes one request, in whatever
+ * encoding, it is one request.
+ */
 export const idempotencyOf = (
   { headers, request }: Repeatable,
-  body: unknown
+  asked: TurnRequest | ToolOutputsRequest
 ): Effect.Effect<{ readonly idempotency?: IdempotencyKey }> => {
   const key = headers["idempotency-key"]
   if (key === undefined) return Effect.succeed({})
   const path = request.url.split("?", 1)[0] ?? ""
-  return Effect.map(sha256(`${request.method} ${path}\n${canonicalJson(body)}`), (fingerprint) => ({
+  return Effect.map(sha256(`${request.method} ${path}\n${canonicalJson(asked)}`), (fingerprint) => ({
     idempotency: { key, fingerprint }
   }))
 }

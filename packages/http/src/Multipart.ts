@@ -32,14 +32,13 @@ const over = (what: string) => new PayloadTooLarge({ detail: `The ${what} over t
 const faultOf = (error: MultipartParser.MultipartError): Fault => {
   if (error._tag !== "ReachedLimit") return malformed()
   switch (error.limit) {
-    case "MaxPartSize":
-      return over("file is")
     case "MaxFieldSize":
       return over("field is")
-    case "MaxTotalSize":
-      return over("body is")
     case "MaxParts":
       return over("number of parts is")
+    case "MaxPartSize":
+    case "MaxTotalSize":
+      return over("body is")
   }
 }
 
@@ -60,14 +59,15 @@ class FormReader {
   private readonly fields: Array<readonly [string, string]> = []
   private readonly files: Array<UploadedFile> = []
   private readonly parser: MultipartParser.Parser
+  private readonly maximumFile: number
   private fault: Fault | null = null
 
   constructor(headers: Readonly<Record<string, string>>, limits: Limits) {
+    this.maximumFile = limits.file
     this.parser = MultipartParser.make({
       headers,
       maxParts: limits.parts,
       maxFieldSize: limits.body,
-      maxPartSize: limits.file,
       maxTotalSize: limits.upload,
       onField: (info, value) => this.keep(info.name, value),
       onFile: (info) => this.count(info),
@@ -99,7 +99,7 @@ class FormReader {
     let size = 0
     return (piece) => {
       if (piece === null) this.files.push({ field: name, name: filename ?? "", contentType, size })
-      else size += piece.length
+      else if ((size += piece.length) > this.maximumFile) this.fault ??= over("file is")
     }
   }
 }

@@ -18,6 +18,7 @@ import {
   type ValidationError
 } from "./api/Errors.ts"
 import { exactFields } from "./api/MessageBody.ts"
+import { refuseUnknownTypes } from "./FileTypes.ts"
 import { readForm } from "./FormFields.ts"
 import type { Limits } from "./HttpSettings.ts"
 import { maximumDepth, parseJson } from "./Json.ts"
@@ -72,7 +73,7 @@ export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
 
 /** Unknown fields are ignored, except inside the option objects. */
 const counts = ({ loc, type }: ValidationError): boolean =>
-  type !== "extra_forbidden" || exactFields.has(String(loc[1]))
+  type !== "extra_forbidden" || (loc.length > 2 && exactFields.has(String(loc[1])))
 
 const isSamePlace = (a: ValidationError, b: ValidationError): boolean => a.loc.join("\0") === b.loc.join("\0")
 
@@ -108,10 +109,10 @@ export const readBody = (
   if (!accepts.has(type)) return refuseType(request, type, limits)
   switch (type) {
     case multipart:
-      return Effect.map(readMultipart(request.headers, request.stream, limits), ({ fields, files }) => {
-        const { body, problems } = readForm(fields)
-        return { value: body, files, problems }
-      })
+      return readMultipart(request.headers, request.stream, limits).pipe(
+        Effect.tap(({ files }) => refuseUnknownTypes(files)),
+        Effect.map(({ fields, files }) => formOf(fields, files))
+      )
     case urlEncoded:
       return Effect.flatMap(readText(request, limits), readUrlEncoded)
     default:
@@ -179,6 +180,10 @@ const readUrlEncoded = (text: string): Effect.Effect<RawBody, BadRequest> => {
     }
     fields.push([name.success, value.success])
   }
+  return Effect.succeed(formOf(fields, []))
+}
+
+const formOf = (fields: Iterable<readonly [string, string]>, files: ReadonlyArray<UploadedFile>): RawBody => {
   const { body, problems } = readForm(fields)
-  return Effect.succeed({ value: body, files: [], problems })
+  return { value: body, files, problems }
 }

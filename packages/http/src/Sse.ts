@@ -123,8 +123,8 @@ export const streamResponse = (
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
   // The stream outlives the request's fiber: it takes the kernel's clock along.
   Effect.map(Effect.context<never>(), (context) =>
-    HttpServerResponse.stream(
-      Stream.provideContext(withHeartbeat(events, makeEncoder(place), heartbeat), context),
-      { contentType: "text/event-stream", headers }
-    )
+    HttpServerResponse.stream(Stream.provideContext(withHeartbeat(events, makeEncoder(place), heartbeat), context), {
+      contentType: "text/event-stream",
+      headers
+    })
   )

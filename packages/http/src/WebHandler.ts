@@ -27,9 +27,9 @@ export interface WebHandler {
 
 export const webHandler = <E = never>({ kernel, ...options }: WebHandlerOptions<E>): WebHandler => {
   const runtime = ManagedRuntime.make(kernel)
-  const app = routes(options).pipe(
-    Layer.provide(Layer.effectContext(runtime.contextEffect)),
-    Layer.merge(unknownMethods)
+  // Merged, so that requests run with the kernel's logger, tracer and clock too.
+  const app = Layer.merge(routes(options), unknownMethods).pipe(
+    Layer.provideMerge(Layer.effectContext(runtime.contextEffect))
   )
   const web = HttpRouter.toWebHandler(app, { disableLogger: true, routerConfig: { ignoreTrailingSlash: true } })
   return {

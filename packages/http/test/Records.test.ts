@@ -45,12 +45,16 @@ describe("records", () => {
     await call("PUT", `/assistants/${assistant_id}`, { name: "Guide 2", tools: [], system_prompt: "New", tok_k: null })
     await call("PUT", `/assistants/${assistant_id}`, { embedding_dims: 512, embedding_model_name: "small" })
     await call("POST", `/assistants/${assistant_id}/clone`)
-    await call("POST", `/assistants/${assistant_id}/clone`, { name: "Other", system_prompt: "Else", copy_memories: false })
+    await call("POST", `/assistants/${assistant_id}/clone`, {
+      name: "Other",
+      system_prompt: "Else",
+      copy_memories: false
+    })
     await call("POST", `/assistants/${assistant_id}/threads`, { metadata: { from: "test" } })
     await call("GET", `/assistants/${assistant_id}/threads`)
     await call("DELETE", `/assistants/${assistant_id}`)
     await call("GET", `/assistants/${assistant_id}`)
-    expect(lines.join("\n")).toMatchSnapshot()
+    expect(lines.join("\n")).toMatchSnapshot("assistants")
   })
 
   it("of threads, messages and runs", async () => {
@@ -74,7 +78,10 @@ describe("records", () => {
       thread_id,
       tool_outputs: [{ tool_call_id: tool_calls[0].id, output: "sunny" }]
     })
-    await call("POST", `/threads/${thread_id}/messages`, { content: "And now?", custom_timestamp: "2020-01-01T00:00:00Z" })
+    await call("POST", `/threads/${thread_id}/messages`, {
+      content: "And now?",
+      custom_timestamp: "2020-01-01T00:00:00Z"
+    })
     await call("POST", `/threads/${thread_id}/messages`, { content: "A note", send_to_llm: "false" })
     await call("GET", `/threads/${thread_id}`)
     await call("GET", "/threads?include_messages=false")
@@ -82,7 +89,7 @@ describe("records", () => {
     await call("POST", `/threads/${thread_id}/runs/${run_id}/cancel`)
     await call("DELETE", `/threads/${thread_id}`)
     await call("GET", `/threads/${thread_id}`)
-    expect(lines.join("\n")).toMatchSnapshot()
+    expect(lines.join("\n")).toMatchSnapshot("threads")
   })
 
   it("of what is refused", async () => {
@@ -96,12 +103,16 @@ describe("records", () => {
     await call("GET", `/threads/${nobody}/runs/x/events?after=-1`)
     await call("POST", "/assistants")
     await call("POST", "/assistants", "{")
-    await call("POST", "/assistants", { name: "x".repeat(256), tools: [{ type: "function", function: { name: "a b" } }], tok_k: 0 })
+    await call("POST", "/assistants", {
+      name: "x".repeat(256),
+      tools: [{ type: "function", function: { name: "a b" } }],
+      tok_k: 0
+    })
     await call("POST", "/threads/messages", {})
     await call("POST", "/threads/messages", { content: "Hi", llm_provider: "nobody" })
     await call("POST", `/threads/${nobody}/messages`, { content: "Hi" })
     await call("POST", "/threads/tool-outputs", { thread_id: nobody, tool_outputs: [] })
-    expect(lines.join("\n")).toMatchSnapshot()
+    expect(lines.join("\n")).toMatchSnapshot("refusals")
   })
 })
 
@@ -117,7 +128,7 @@ describe("transcripts", () => {
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no"
     })
-    expect(named()(await response.text())).toMatchSnapshot()
+    expect(named()(await response.text())).toMatchSnapshot("reasoning")
   })
 
   it("without the reasoning that was not wanted", async () => {
@@ -135,14 +146,20 @@ describe("transcripts", () => {
     const calls = [say("Let me look."), callTool("weather", { city: "Paris" }), callTool("time", "")]
     await using service = await open([calls, say("Sunny."), [say("I am "), fail("overloaded")]])
     const name = named()
-    const first = await service.fetch("POST", "/threads/messages", { content: "?", stream: true, tools: [tool("weather"), tool("time")] })
+    const first = await service.fetch("POST", "/threads/messages", {
+      content: "?",
+      stream: true,
+      tools: [tool("weather"), tool("time")]
+    })
     const events = await allEvents(first)
-    const { run_id, thread_id, tool_calls } = events.at(-1)?.data
-    expect(name(JSON.stringify(events, null, 2))).toMatchSnapshot()
+    const { run_id, thread_id, tool_calls } = events.at(-1)?.data ?? {}
+    expect(name(JSON.stringify(events, null, 2))).toMatchSnapshot("tool calls")
     const outputs = { tool_outputs: tool_calls.map(({ id }: { id: string }) => ({ tool_call_id: id, output: "42" })) }
     const path = `/threads/${thread_id}/runs/${run_id}/submit-tool-outputs?stream=true`
-    expect(await transcript(service, path, outputs, name)).toMatchSnapshot()
-    expect(await transcript(service, `/threads/${thread_id}/messages`, { content: "Go on", stream: true }, name)).toMatchSnapshot()
+    expect(await transcript(service, path, outputs, name)).toMatchSnapshot("outputs")
+    expect(
+      await transcript(service, `/threads/${thread_id}/messages`, { content: "Go on", stream: true }, name)
+    ).toMatchSnapshot("failure")
   })
 
   it("of a cancelled run and of a message that is only saved", async () => {
@@ -152,8 +169,8 @@ describe("transcripts", () => {
     await service.run(service.model.reached())
     const [thread] = (await service.call("GET", "/threads")).body
     await service.call("POST", `/threads/${thread.thread_id}/runs/${thread.messages[0].run_id}/cancel`)
-    expect(name(await response.text())).toMatchSnapshot()
+    expect(name(await response.text())).toMatchSnapshot("cancelled")
     const saved = { content: "A note", stream: true, send_to_llm: false }
-    expect(await transcript(service, `/threads/${thread.thread_id}/messages`, saved, name)).toMatchSnapshot()
+    expect(await transcript(service, `/threads/${thread.thread_id}/messages`, saved, name)).toMatchSnapshot("saved")
   })
 })

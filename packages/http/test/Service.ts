@@ -3,12 +3,14 @@
  * write it. Used by every test of this package.
  */
 import { ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
-import { Keys, Principal } from "@colloquy/core"
+import type { InMemory } from "@colloquy/adapters/in-memory"
+import { type ChatDriver, type ChatEvent, Kernel, Keys, Principal, type Provider, Providers } from "@colloquy/core"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
 import { type RoutesOptions, type WebHandler, webHandler } from "../src/index.ts"
 
 export const keys = { ada: "key-of-ada", bob: "key-of-bob" }
@@ -50,22 +52,68 @@ const registerKeys = Keys.use((all) =>
   )
 )
 
-const isSentAsIs = (body: unknown): body is BodyInit =>
+type PlainBody = string | FormData | URLSearchParams | Uint8Array<ArrayBuffer> | ReadableStream
+
+const isSentAsIs = (body: unknown): body is PlainBody =>
   typeof body === "string" ||
   body instanceof FormData ||
   body instanceof URLSearchParams ||
   body instanceof Uint8Array ||
   body instanceof ReadableStream
 
+/** A service whose model follows a script. */
 export const open = async (steps: ReadonlyArray<ScriptStep>, options: ServiceOptions = {}): Promise<Service> => {
   const { extra = Layer.empty, http, ...kernelOptions } = options
-  const kernel = TestKernel.layer(steps, kernelOptions).pipe(Layer.provideMerge(extra))
+  return serve(TestKernel.layer(steps, kernelOptions).pipe(Layer.provideMerge(extra)), http)
+}
+
+/** A service over any stores, whose model talks as long as one likes: it says what it was told, or calls the first tool when it has one. */
+export const openEndless = (stores: Layer.Layer<InMemory.Stores, unknown>, http?: RoutesOptions): Promise<Service> =>
+  serve(
+    Kernel.layer.pipe(
+      Layer.provideMerge(Providers.layer({ providers: [endless], defaults: { provider: "endless", model: "echo" } })),
+      Layer.provideMerge(stores),
+      Layer.merge(ScriptedModel.layer([])),
+      Layer.fresh
+    ),
+    http
+  )
+
+const echo: ChatDriver = ({ messages, toolChoice, tools }) => {
+  const last = messages.at(-1)
+  const [first] = tools
+  const call = { id: globalThis.crypto.randomUUID(), name: first?.name ?? "", arguments: "{}" }
+  const calls: ReadonlyArray<ChatEvent> =
+    first === undefined || toolChoice === "none" || last?.role === "tool"
+      ? []
+      : [
+          { _tag: "ToolCallStart", id: call.id, name: call.name },
+          { _tag: "ToolCallReady", call }
+        ]
+  return Stream.fromIterable<ChatEvent>([
+    { _tag: "TextDelta", text: JSON.stringify(last ?? null) },
+    ...calls,
+    { _tag: "Finished", reason: calls.length === 0 ? "stop" : "tool_calls", model: null, providerData: null }
+  ])
+}
+
+const endless: Provider = { id: "endless", chat: echo }
+
+const serve = async (kernel: Layer.Layer<TestKernel.Services, unknown>, http: RoutesOptions = {}): Promise<Service> => {
   const runtime = ManagedRuntime.make(kernel)
   const services = await runtime.context()
   await runtime.runPromise(registerKeys)
   const web = webHandler({ ...http, kernel: Layer.succeedContext(services) })
-  const send: Service["fetch"] = (method, path, body, { headers, key = keys.ada, signal } = {}) => {
+  const send: Service["fetch"] = async (method, path, sent, { headers: more, key = keys.ada, signal } = {}) => {
+    // Node's own reading of a form breaks when it is not read to its end.
+    const form = sent instanceof FormData ? new Response(sent) : undefined
+    const body = form === undefined ? sent : new Uint8Array(await form.arrayBuffer())
+    const headers = {
+      ...(form === undefined ? {} : { "content-type": form.headers.get("content-type") ?? "" }),
+      ...more
+    }
     const isJson = body !== undefined && !isSentAsIs(body)
+    const content = isJson ? JSON.stringify(body) : body
     return web.handler(
       new Request(`http://service${path}`, {
         method,
@@ -74,7 +122,7 @@ export const open = async (steps: ReadonlyArray<ScriptStep>, options: ServiceOpt
           ...(isJson ? { "content-type": "application/json" } : {}),
           ...headers
         },
-        ...(body === undefined ? {} : { body: isSentAsIs(body) ? body : JSON.stringify(body), duplex: "half" }),
+        ...(isSentAsIs(content) ? { body: content, duplex: "half" as const } : {}),
         ...(signal === undefined ? {} : { signal })
       })
     )
@@ -128,7 +176,11 @@ export async function* readEvents(response: Response): AsyncGenerator<SseEvent> 
   }
 }
 
-export const allEvents = (response: Response): Promise<ReadonlyArray<SseEvent>> => Array.fromAsync(readEvents(response))
+export const allEvents = async (response: Response): Promise<ReadonlyArray<SseEvent>> => {
+  const events: Array<SseEvent> = []
+  for await (const event of readEvents(response)) events.push(event)
+  return events
+}
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gu
 const time = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/gu
@@ -146,6 +198,9 @@ export const named = (): ((text: string) => string) => {
 
 export const tool = (name: string) => ({
   type: "function",
-  function: { name, description: `About ${name}`, parameters: { type: "object", properties: { city: { type: "string" } } } }
+  function: {
+    name,
+    description: `About ${name}`,
+    parameters: { type: "object", properties: { city: { type: "string" } } }
+  }
 })
-

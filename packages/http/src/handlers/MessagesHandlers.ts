@@ -33,28 +33,22 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { value } = yield* read(messageBodies.send, raw)
           yield* checkText(value.content ?? "")
-          const idempotency = yield* idempotencyOf(raw, value)
           const request: TurnRequest = {
             ...commonOf(value),
             ...compact({ routing: routingFromWire(value.router) }),
-            threadId: ThreadId.make(raw.params.thread_id),
-            ...idempotency
+            threadId: ThreadId.make(raw.params.thread_id)
           }
-          return yield* deliver(turns.start(request), value.stream === true)
+          const repeat = yield* idempotencyOf(raw, request)
+          return yield* deliver(turns.start({ ...request, ...repeat }), value.stream === true)
         })
       )
       .handleRaw("sendStateless", (raw) =>
         Effect.gen(function* () {
           const { value } = yield* read(messageBodies.sendStateless, raw)
           yield* checkText(value.content ?? "")
-          const idempotency = yield* idempotencyOf(raw, value)
-          const request: TurnRequest = {
-            ...commonOf(value),
-            ...placeOf(value),
-            systemFallback: "description",
-            ...idempotency
-          }
-          return yield* deliver(turns.start(request), value.stream === true)
+          const request: TurnRequest = { ...commonOf(value), ...placeOf(value), systemFallback: "description" }
+          const repeat = yield* idempotencyOf(raw, request)
+          return yield* deliver(turns.start({ ...request, ...repeat }), value.stream === true)
         })
       )
   })

@@ -30,18 +30,18 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { value } = yield* read(runBodies.submit, raw)
           const stream = raw.query.stream ?? value.stream === true
-          const idempotency = yield* idempotencyOf(raw, { ...value, stream })
-          const request = { ...outputsOf(value, stream), ...placeOf(raw.params), ...idempotency }
-          return yield* deliver(turns.submitToolOutputs(request), stream)
+          const request = { ...outputsOf(value, stream), ...placeOf(raw.params) }
+          const repeat = yield* idempotencyOf(raw, request)
+          return yield* deliver(turns.submitToolOutputs({ ...request, ...repeat }), stream)
         })
       )
       .handleRaw("submitToolOutputsToThread", (raw) =>
         Effect.gen(function* () {
           const { value } = yield* read(runBodies.submitToThread, raw)
           const stream = value.stream === true
-          const idempotency = yield* idempotencyOf(raw, value)
-          const request = { ...outputsOf(value, stream), threadId: ThreadId.make(value.thread_id), ...idempotency }
-          return yield* deliver(turns.submitToolOutputs(request), stream)
+          const request = { ...outputsOf(value, stream), threadId: ThreadId.make(value.thread_id) }
+          const repeat = yield* idempotencyOf(raw, request)
+          return yield* deliver(turns.submitToolOutputs({ ...request, ...repeat }), stream)
         })
       )
       .handle("cancel", ({ params }) => {

@@ -1,0 +1,271 @@
+/** Bodies of the message endpoints in their three encodings: what is accepted, what is refused, and that every problem is told at once. */
+import { assert, describe, it } from "@effect/vitest"
+import { expect, say } from "@colloquy/adapters/scripted"
+import { type Answer, open, type Service, tool } from "./Service.ts"
+
+const form = (fields: Readonly<Record<string, string | Blob>>): FormData => {
+  const data = new FormData()
+  for (const [name, value] of Object.entries(fields)) data.append(name, value)
+  return data
+}
+
+const problemsOf = (answer: Answer): ReadonlyArray<string> => {
+  assert.strictEqual(answer.status, 422, answer.text)
+  return answer.body.detail.map(
+    (problem: { loc: Array<string | number>; type: string }) => `${problem.loc.join(".")} ${problem.type}`
+  )
+}
+
+const send = (service: Service, body: unknown) => service.call("POST", "/threads/messages", body)
+
+const onThread = async (service: Service, body: unknown) => {
+  const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
+  const { thread_id } = (await service.call("POST", `/assistants/${assistant_id}/threads`)).body
+  return service.call("POST", `/threads/${thread_id}/messages`, body)
+}
+
+describe("a message body", () => {
+  const options = {
+    content: "Hello",
+    system_prompt: "Be short.",
+    tools: [tool("weather")],
+    thinking: { effort: "low", budget_tokens: 0, max_tokens: 1, exclude_reasoning: false },
+    metadata: '{"a":{"b":1}}',
+    json_output: false,
+    send_to_llm: "true",
+    memory: "off",
+    web_search: "off",
+    image_generation: "off",
+    image_model_name: "ignored",
+    custom_timestamp: "2026-01-31T10:00:00+01:00"
+  }
+
+  const asked = expect((request) => {
+    assert.strictEqual(request.system, "Be short.")
+    assert.deepStrictEqual(
+      request.tools.map(({ name }) => name),
+      ["weather"]
+    )
+    assert.deepStrictEqual(request.thinking, { effort: "low", budgetTokens: 0, maxTokens: 1, excludeReasoning: false })
+  })
+
+  const asText = Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)])
+  )
+
+  const encodings: ReadonlyArray<readonly [string, unknown]> = [
+    ["JSON", options],
+    ["multipart", form(asText)],
+    ["URL-encoded", new URLSearchParams(asText)]
+  ]
+  for (const [name, body] of encodings) {
+    it(`says the same as ${name}`, async () => {
+      await using service = await open([[asked, say("Hi.")]])
+      const answer = await onThread(service, body)
+      assert.strictEqual(answer.status, 200, answer.text)
+      const thread = await service.call("GET", `/threads/${answer.body.thread_id}`)
+      assert.deepStrictEqual(thread.body.messages[0].metadata_, {
+        a: { b: 1 },
+        custom_timestamp: "2026-01-31T10:00:00+01:00"
+      })
+    })
+  }
+
+  it("may say null for everything that it does not set, and things that nobody knows", async () => {
+    await using service = await open([say("Hi.")])
+    const nulls = Object.fromEntries(
+      "llm_provider model_name system_prompt image_generation image_model_provider image_model_name stream thinking router tools memory memory_response_citation memory_citation memory_pro web_search send_to_llm json_output custom_timestamp metadata voice video_generation video_config system_one thread_id assistant_id"
+        .split(" ")
+        .map((name) => [name, null])
+    )
+    const answer = await send(service, { ...nulls, content: "Hello", unknown: { deep: [1] } })
+    assert.strictEqual(answer.status, 200, answer.text)
+  })
+
+  it("streams when a form says so", async () => {
+    await using service = await open([say("Hi.")])
+    const response = await service.fetch("POST", "/threads/messages", form({ content: "Hello", stream: "True" }))
+    assert.strictEqual(response.headers.get("content-type"), "text/event-stream")
+    assert.include(await response.text(), '"type":"run_ended"')
+  })
+
+  it("is only saved when send_to_llm is false, as text or as a boolean", async () => {
+    await using service = await open([])
+    for (const value of [false, "false", "False"]) {
+      const answer = await send(service, { content: "A note", send_to_llm: value })
+      assert.deepStrictEqual([answer.status, answer.body.role, answer.body.model_name], [200, "user", null])
+    }
+    assert.strictEqual((await send(service, form({ content: "A note", send_to_llm: "0" }))).body.role, "user")
+  })
+
+  it("has its metadata as text, and as an object where no thread is named", async () => {
+    await using service = await open([say("1")])
+    assert.strictEqual((await send(service, { content: "x", metadata: { a: 1 } })).status, 200)
+    assert.deepStrictEqual(problemsOf(await onThread(service, { content: "x", metadata: { a: 1 } })), [
+      "body.metadata string_type"
+    ])
+    for (const metadata of ["[1]", "{", "1", "null", "[".repeat(200)]) {
+      assert.deepStrictEqual(problemsOf(await onThread(service, { content: "x", metadata })), [
+        "body.metadata value_error"
+      ])
+    }
+  })
+
+  it("falls back to the assistant's description where no thread is named", async () => {
+    const asks = (system: string | null) => [
+      expect((request) => assert.strictEqual(request.system, system)),
+      say("Hi.")
+    ]
+    await using service = await open([asks("described"), asks("prompted"), asks("given")])
+    const assistant = { name: "A", description: "described", system_prompt: "prompted" }
+    const { assistant_id } = (await service.call("POST", "/assistants", assistant)).body
+    const { thread_id } = (await send(service, { content: "x", assistant_id: assistant_id.toUpperCase() })).body
+    await service.call("POST", `/threads/${thread_id}/messages`, { content: "x" })
+    const last = await send(service, {
+      content: "x",
+      thread_id,
+      assistant_id: "00000000-0000-0000-0000-000000000000",
+      system_prompt: "given"
+    })
+    assert.strictEqual(last.body.thread_id, thread_id)
+  })
+
+  it("has every problem told at once", async () => {
+    await using service = await open([])
+    const answer = await onThread(service, {
+      content: 1,
+      stream: "yes",
+      memory: "auto",
+      memory_pro: "off",
+      web_search: "auto",
+      image_generation: "Auto",
+      send_to_llm: "perhaps",
+      custom_timestamp: "yesterday",
+      thinking: { effort: "huge", budget_tokens: -1, max_tokens: 0, more: 1 },
+      router: { sort: "name", max_price: { prompt: -1, more: 1 }, cost_tier: "none", more: 1 },
+      tools: [{ type: "function", function: { name: "a b" } }, { type: "x" }, tool("t"), tool("t")],
+      metadata: 1
+    })
+    assert.sameMembers(
+      [...problemsOf(answer)],
+      [
+        "body.content string_type",
+        "body.stream bool_type",
+        "body.memory literal_error",
+        "body.memory_pro literal_error",
+        "body.web_search literal_error",
+        "body.image_generation literal_error",
+        "body.send_to_llm string_pattern_mismatch",
+        "body.custom_timestamp value_error",
+        "body.thinking.effort literal_error",
+        "body.thinking.budget_tokens greater_than_equal",
+        "body.thinking.max_tokens greater_than_equal",
+        "body.thinking.more extra_forbidden",
+        "body.router.sort literal_error",
+        "body.router.max_price.prompt greater_than_equal",
+        "body.router.max_price.more extra_forbidden",
+        "body.router.cost_tier literal_error",
+        "body.router.more extra_forbidden",
+        "body.tools.0.function.name string_pattern_mismatch",
+        "body.tools.1.type literal_error",
+        "body.tools.1.function missing",
+        "body.tools.3.function.name name_taken",
+        "body.metadata string_type"
+      ]
+    )
+  })
+
+  it("has the problems of a form told like those of JSON", async () => {
+    await using service = await open([])
+    const answer = await send(
+      service,
+      new URLSearchParams({ stream: "maybe", tools: "[", thinking: '{"x":1}', memory: "x" })
+    )
+    assert.sameMembers(
+      [...problemsOf(answer)],
+      [
+        "body.stream bool_parsing",
+        "body.tools json_invalid",
+        "body.thinking.x extra_forbidden",
+        "body.memory literal_error",
+        "body.content missing"
+      ]
+    )
+  })
+
+  it("has problems of path, query, header and body told together", async () => {
+    await using service = await open([])
+    const answer = await service.call(
+      "POST",
+      "/threads/x/runs/y/submit-tool-outputs?stream=perhaps",
+      { tool_outputs: [{ tool_call_id: 1 }] },
+      { headers: { "idempotency-key": "k".repeat(256) } }
+    )
+    assert.sameMembers(
+      [...problemsOf(answer)],
+      [
+        "path.thread_id uuid_parsing",
+        "query.stream string_pattern_mismatch",
+        "header.idempotency-key too_long",
+        "body.tool_outputs.0.tool_call_id string_type",
+        "body.tool_outputs.0.output missing"
+      ]
+    )
+  })
+
+  const refused: ReadonlyArray<readonly [string, Readonly<Record<string, unknown>>, ReadonlyArray<string>]> = [
+    ["memory", { memory: "Auto" }, ["body.memory not_available"]],
+    ["read-only memory", { memory: "Readonly" }, ["body.memory not_available"]],
+    ["memory pro", { memory_pro: "Auto" }, ["body.memory_pro not_available"]],
+    ["memory off with memory pro", { memory: "off", memory_pro: "Readonly" }, ["body.memory_pro not_available"]],
+    [
+      "both memories",
+      { memory: "Auto", memory_pro: "Auto" },
+      ["body.memory_pro conflict", "body.memory not_available", "body.memory_pro not_available"]
+    ],
+    ["web search", { web_search: "Auto" }, ["body.web_search not_available"]],
+    [
+      "image generation",
+      { image_generation: "auto", image_model_name: "m" },
+      ["body.image_model_provider missing", "body.image_generation not_available"]
+    ],
+    [
+      "video generation",
+      { video_generation: "auto" },
+      ["body.video_model_provider missing", "body.video_model_name missing", "body.video_generation not_available"]
+    ],
+    ["speech-to-text", { voice: { stt: {} } }, ["body.voice.stt not_available", "body.audio_file missing"]],
+    ["text-to-speech", { voice: { tts: {} } }, ["body.voice.tts not_available"]],
+    ["typed answers", { system_one: { questions: {} }, content: null }, ["body.system_one not_available"]],
+    ["empty text", { content: " \n " }, ["body.content missing"]],
+    [
+      "provider options of video",
+      { video_config: { provider: { zdr: true }, more: 1 } },
+      ["body.video_config.provider.zdr extra_forbidden", "body.video_config.more extra_forbidden"]
+    ]
+  ]
+  it.each(refused)("is refused by name for %s", async (_name, fields, problems) => {
+    await using service = await open([])
+    assert.sameMembers([...problemsOf(await send(service, { content: "Hello", ...fields }))], [...problems])
+  })
+
+  it("ignores what its endpoint does not have", async () => {
+    await using service = await open([say("1"), say("2")])
+    assert.strictEqual((await send(service, { content: "x", router: { anything: 1 } })).status, 200)
+    assert.strictEqual((await onThread(service, { content: "x", system_one: 1, video_generation: "auto" })).status, 200)
+  })
+
+  it("may not carry files yet, and says so for each; never files of an unknown kind", async () => {
+    await using service = await open([])
+    const body = form({ content: "Look", audio_file: new File(["x"], "a.mp3") })
+    body.append("files", new File(["x"], "a.pdf"))
+    body.append("files", new File(["y"], "B.PNG"))
+    assert.sameMembers(
+      [...problemsOf(await send(service, body))],
+      ["body.files.0 not_available", "body.files.1 not_available", "body.audio_file not_available"]
+    )
+    body.append("files", new File(["z"], "virus.exe"))
+    const answer = await send(service, body)
+    assert.deepStrictEqual([answer.status, answer.body.detail], [415, 'Files like "virus.exe" are not supported'])
+  })
+})
