@@ -17,7 +17,7 @@ const limits: EmbeddingLimits = { maxTexts: 96, maxCharacters: 250_000 }
 
 const inputTypes = { document: "search_document", query: "search_query" }
 
-export const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest) => ({
+const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest) => ({
   model,
   texts,
   input_type: inputTypes[purpose],
@@ -25,7 +25,7 @@ export const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest) =
   ...(dimensions === null ? {} : { output_dimension: dimensions })
 })
 
-export const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
+const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
   const { embeddings, meta } = record(body)
   const found = list(record(embeddings).float).map((written, index) => ({ index, vector: readVector(written) }))
   const vectors = placeVectors(found, request)
@@ -33,7 +33,7 @@ export const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | nul
 }
 
 /** The body is `{ message }`, which the OpenAI family knows too; one status is Cohere's own and says that a text was blocked. */
-export const faultOf = (status: number, body: unknown): Fault =>
+const faultOf = (status: number, body: unknown): Fault =>
   status === 498 ? { reason: "refused", status } : OpenAiErrors.faultOf(status, body)
 
 export const driver = (settings: EmbeddingSettings): EmbeddingDriver =>

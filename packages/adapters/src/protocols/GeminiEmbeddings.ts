@@ -19,7 +19,7 @@ const limits: EmbeddingLimits = { maxTexts: 100, maxCharacters: 100_000 }
 
 const taskTypes = { document: "RETRIEVAL_DOCUMENT", query: "RETRIEVAL_QUERY" }
 
-export const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest) => ({
+const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest) => ({
   requests: texts.map((text) => ({
     model: `models/${model}`,
     content: { parts: [{ text }] },
@@ -28,7 +28,7 @@ export const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest) =
   }))
 })
 
-export const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
+const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
   const { embeddings, usageMetadata } = record(body)
   const found = list(embeddings).map((entry, index) => ({ index, vector: readVector(record(entry).values) }))
   const vectors = placeVectors(found, request)

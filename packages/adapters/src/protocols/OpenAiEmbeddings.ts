@@ -43,7 +43,7 @@ export const plainEmbeddings: EmbeddingDialect = {
 
 // ------ request
 
-export const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest, dialect: EmbeddingDialect) => ({
+const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest, dialect: EmbeddingDialect) => ({
   model,
   input: texts,
   ...(dialect.dimensionsField === null || dimensions === null ? {} : { [dialect.dimensionsField]: dimensions }),
@@ -53,7 +53,7 @@ export const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest, d
 
 // ------ response
 
-export const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
+const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
   const { data, usage } = record(body)
   const found = list(data)
     .map(record)

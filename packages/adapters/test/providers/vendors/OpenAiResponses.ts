@@ -6,7 +6,7 @@ import type { Said } from "../Scenarios.ts"
 import type { Vendor } from "../Vendors.ts"
 import { refuse } from "./OpenAiChat.ts"
 
-export const frame = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
+const frame = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
 
 type Kind = "reasoning" | "message" | "refusal" | "function_call"
