@@ -18,6 +18,9 @@ import * as Stream from "effect/Stream"
 const encoder = new TextEncoder()
 const ping = encoder.encode(": ping\n\n")
 
+/** So many events become one piece of bytes at the most: a reader who is far behind costs one piece, not all that he missed. */
+const atOnce = 256
+
 type Pieces = NonEmptyReadonlyArray<Uint8Array>
 
 /** `encode` may give no text for a batch; then nothing is written for it. */
@@ -54,6 +57,9 @@ class Beating<A> {
   private pending: Fiber.Fiber<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done> | null = null
   /** Tells the reader that waits, if one does, that it has been quiet for long enough. */
   private beat: (() => void) | null = null
+  /** Events that came and are not all written yet: `done` of them are. */
+  private batch: ReadonlyArray<A> = []
+  private done = 0
   private lastWrite = 0
   private isStarted = false
   private isTimed = false
@@ -68,7 +74,15 @@ class Beating<A> {
     return this.write(ping)
   })
 
-  private readonly next: Pull.Pull<Pieces, StoreUnavailable> = Effect.suspend(() =>
+  private readonly next: Pull.Pull<Pieces, StoreUnavailable> = Effect.suspend(() => {
+    while (this.done < this.batch.length) {
+      const text = this.encoded
+      if (text !== "") return this.write(encoder.encode(text))
+    }
+    return this.more
+  })
+
+  private readonly more: Pull.Pull<Pieces, StoreUnavailable> = Effect.suspend(() =>
     Effect.flatMap(this.pending === null ? this.ask : Effect.succeed(this.pending), (fiber) => {
       const answer = fiber.pollUnsafe()
       return answer === undefined ? this.wait(fiber) : this.take(answer)
@@ -82,8 +96,15 @@ class Beating<A> {
   private take(answer: Answer<A>): Pull.Pull<Pieces, StoreUnavailable> {
     this.pending = null
     if (Exit.isFailure(answer)) return Effect.failCause(answer.cause)
-    const text = this.parts.encode(answer.value)
-    return text === "" ? this.next : this.write(encoder.encode(text))
+    this.batch = answer.value
+    this.done = 0
+    return this.next
+  }
+
+  private get encoded(): string {
+    const part = this.batch.slice(this.done, this.done + atOnce)
+    this.done += part.length
+    return this.parts.encode(part)
   }
 
   private write(bytes: Uint8Array): Effect.Effect<Pieces> {

@@ -1,0 +1,29 @@
+/** Real servers for a test: free ports on 127.0.0.1, closed with the test. */
+import { createServer, type RequestListener, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+
+export interface Running {
+  readonly url: string
+  readonly [Symbol.asyncDispose]: () => Promise<void>
+}
+
+export const listen = async (listener: RequestListener | Server): Promise<Running> => {
+  const server = typeof listener === "function" ? createServer(listener) : listener
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve)
+  })
+  return {
+    url: urlOf(server),
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => {
+        server.close(resolve)
+      })
+    }
+  }
+}
+
+export const urlOf = (server: Server): string => {
+  const { port } = server.address() as AddressInfo
+  return `http://127.0.0.1:${port}`
+}
