@@ -36,7 +36,7 @@ const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
 }
 
 const toUnitLength = (vector: Float32Array): Float32Array => {
-  const length = Math.hypot(...vector)
+  const length = Math.sqrt(vector.reduce((sum, each) => sum + each * each, 0))
   return length === 0 ? vector : vector.map((each) => each / length)
 }
 

@@ -194,6 +194,7 @@ const lowerCall = ({ id, name, arguments: written }: ToolCall): WireItem => ({
 
 /** The state of one answer. */
 export interface AnswerState {
+  readonly asked: string
   readonly showsReasoning: boolean
   /** Makes up an id for a call that came without one. */
   readonly newId: () => string
@@ -216,6 +217,7 @@ type OpenItem =
   | { readonly type: "image" }
 
 export const start = (request: ChatRequest, newId: () => string): AnswerState => ({
+  asked: request.model,
   showsReasoning: request.thinking?.excludeReasoning !== true,
   newId,
   said: new Map(),
@@ -362,7 +364,9 @@ const readReasoning = (state: AnswerState, place: WireRecord, item: WireRecord, 
 const readCall = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
   const name = text(item.name)
   if (!state.items.has(placeOf(place)) && name !== undefined) {
-    const id = text(item.call_id) ?? state.newId()
+    const wireId = text(item.call_id)
+    const isTaken = [...state.items.values()].some((each) => each.type === "function_call" && each.id === wireId)
+    const id = wireId === undefined || isTaken ? state.newId() : wireId
     state.items.set(placeOf(place), { type: "function_call", id, name, arguments: "" })
     events.push({ _tag: "ToolCallStart", id, name })
   }
@@ -466,7 +470,7 @@ export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
     _tag: "Finished",
     reason: reasonOf(state, calls.length),
     model: state.model,
-    providerData: keepParts([...state.items.values()].flatMap(keep))
+    providerData: keepParts(state.asked, [...state.items.values()].flatMap(keep))
   })
 }
 

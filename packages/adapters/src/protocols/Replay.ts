@@ -1,7 +1,8 @@
 /**
  * The order of an answer's parts, for providers that want it back: reasoning, words and calls as they came, each with the data that the
  * provider hung on it (a signature, an encrypted item, a phase). Words and calls stand in the message itself, so only their places are
- * kept here; when the message says something else by now, its neutral fields are the truth.
+ * kept here; when the message says something else by now, its neutral fields are the truth. They are so for every other model, too: what
+ * one model encrypted or signed, another refuses.
  *
  * Used by OpenAI Responses and by the bridges.
  */
@@ -23,11 +24,12 @@ export type AnswerPart =
   | { readonly type: "call"; readonly call: ToolCall; readonly data: Schema.JsonObject }
 
 /** Null when the neutral fields tell it all. */
-export const keepParts = (parts: ReadonlyArray<KeptPart>): Schema.Json | null =>
-  parts.some((part) => part.type === "reasoning" || Object.keys(part.data).length > 0) ? { parts } : null
+export const keepParts = (model: string, parts: ReadonlyArray<KeptPart>): Schema.Json | null =>
+  parts.some((part) => part.type === "reasoning" || Object.keys(part.data).length > 0) ? { model, parts } : null
 
 export const partsOf = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<AnswerPart> => {
-  const kept = list(replayOf(answer, request).parts).filter(isRecord)
+  const replay = replayOf(answer, request)
+  const kept = replay.model === request.model ? list(replay.parts).filter(isRecord) : []
   const length = kept.reduce((end, part) => Math.max(end, count(part.from) + count(part.length)), 0)
   if (kept.length === 0 || length !== answer.content.length) return neutralParts(answer)
   const parts = kept.flatMap((part) => partOf(part, answer))

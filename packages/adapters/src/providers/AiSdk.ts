@@ -495,7 +495,7 @@ const embed = async (
       ...(dimensions === null ? {} : { dimensions }),
       ...(settings.embeddingOptions === undefined ? {} : { providerOptions: settings.embeddingOptions(request) })
     })
-    vectors.push(...answer.embeddings.map((vector) => Float32Array.from(vector)))
+    for (const vector of answer.embeddings) vectors.push(Float32Array.from(vector))
     tokens = answer.usage === undefined ? tokens : (tokens ?? 0) + count(answer.usage.tokens)
   }
   return { vectors, usage: tokens === undefined ? estimate(texts) : { ...noUsage, inputTokens: tokens } }

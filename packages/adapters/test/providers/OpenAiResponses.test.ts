@@ -104,6 +104,14 @@ describe("what an answer keeps", () => {
     assert.deepEqual<unknown>(inputOf(stored(events, "somebody else")), plain)
   })
 
+  it("what one model encrypted is not sent to another", () => {
+    const asked = request("p", { model: "model-2", messages: [stored(read(answer).events)] })
+    assert.deepEqual(
+      OpenAiResponses.lower(asked).input.map((item) => item.type),
+      ["message", "function_call", "function_call"]
+    )
+  })
+
   it("two messages come apart in the text, and go back as they came", () => {
     const { events } = read([
       done(0, message("msg_1", "I look it up.", "commentary")),
@@ -172,6 +180,14 @@ describe("events", () => {
       completed
     ])
     assert.deepEqual(tagged("ToolCallReady", events)[0]?.call, { id: "call_1", name: "f", arguments: '{"a":1}' })
+  })
+
+  it("two calls with one id are two calls", () => {
+    const { events } = read([done(0, call("a", "f", "{}")), done(1, call("a", "f", "{}")), completed])
+    assert.deepEqual(
+      tagged("ToolCallReady", events).map((event) => event.call.id),
+      ["a", "made-1"]
+    )
   })
 
   it("without places, items are found by their ids", () => {
@@ -271,6 +287,63 @@ describe("events", () => {
       "message",
       "function_call"
     ])
+  })
+})
+
+describe("a broken server", () => {
+  const junk = [
+    undefined,
+    null,
+    7,
+    -1,
+    1e300,
+    "",
+    "text",
+    true,
+    [],
+    [null],
+    {},
+    { type: "message" },
+    { object: "response" }
+  ]
+  const types = ["created", "completed", "incomplete", "failed", "output_item.added", "output_item.done"]
+  const texts = ["output_text", "refusal", "reasoning_summary_text", "reasoning_text", "function_call_arguments"]
+  const parts = texts.flatMap((each) => [`${each}.delta`, `${each}.done`])
+  const every = [...types, ...parts, "output_text.annotation.added"].map((each) => `response.${each}`)
+  const fields = [
+    "response",
+    "item",
+    "delta",
+    "text",
+    "arguments",
+    "refusal",
+    "annotation",
+    "output_index",
+    "content_index"
+  ]
+
+  it.each([...every, "error"])("cannot break the reading of %s", (type) => {
+    for (const value of junk) {
+      for (const field of fields)
+        read([
+          { type, [field]: value },
+          { type, ...Object.fromEntries(fields.map((f) => [f, value])) }
+        ])
+      for (const kind of ["message", "reasoning", "function_call", "image_generation_call"]) {
+        const inner = [
+          "id",
+          "call_id",
+          "name",
+          "arguments",
+          "content",
+          "summary",
+          "result",
+          "phase",
+          "encrypted_content"
+        ]
+        for (const field of inner) read([{ type, output_index: 0, item: { type: kind, [field]: value } }, completed])
+      }
+    }
   })
 })
 
