@@ -1,0 +1,110 @@
+/** The typed client in the same process: the same types for promises and for Effect, the same wire as from afar. */
+import { assert, describe, it } from "@effect/vitest"
+import { callTool, gate, say } from "@colloquy/adapters/scripted"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { Client, type StreamEvent, WireErrors } from "../src/index.ts"
+import { keys, open, type Service, tool } from "./Service.ts"
+
+const connect = (service: Service) =>
+  Client.connect({ baseUrl: "http://in.process/ai", apiKey: keys.ada, handler: service.handler })
+
+const http = { basePath: "/ai" }
+
+describe("the client for promises", () => {
+  it("does everything that the service does", async () => {
+    await using service = await open([callTool("weather", { city: "Paris" }), say("It is ", "sunny."), say("Hello.")], {
+      http
+    })
+    const { assistants, messages, runs, threads } = await connect(service)
+    const { assistant_id } = await assistants.create({
+      name: "Guide",
+      tools: [{ ...tool("weather"), type: "function" }]
+    })
+    assert.strictEqual((await assistants.update(assistant_id, { tok_k: 3 })).tok_k, 3)
+    assert.strictEqual((await assistants.clone(assistant_id)).assistant.name, "Guide Copy")
+    assert.lengthOf(await assistants.list({ name: "Guide" }), 1)
+    const { thread_id } = await assistants.createThread(assistant_id, { metadata: { a: 1 } })
+
+    const asked = await messages.send(thread_id, { content: "Weather?" }, { idempotencyKey: "one" })
+    assert.strictEqual(
+      (await messages.send(thread_id, { content: "Weather?" }, { idempotencyKey: "one" })).run_id,
+      asked.run_id
+    )
+    const outputs = { tool_outputs: (asked.tool_calls ?? []).map(({ id }) => ({ tool_call_id: id, output: "sun" })) }
+    const told: Array<StreamEvent> = []
+    for await (const event of runs.streamToolOutputs(thread_id, asked.run_id, outputs)) told.push(event)
+    assert.strictEqual(
+      told.map((event) => (event.type === "content_streaming" ? event.content : "")).join(""),
+      "It is sunny."
+    )
+
+    const again: Array<string> = []
+    for await (const event of runs.events(thread_id, asked.run_id, told[0]?.sequence)) again.push(event.type)
+    assert.strictEqual(again.at(-1), "run_ended")
+    for await (const _ of runs.events(thread_id, asked.run_id, told.at(-1)?.sequence)) assert.fail("nothing was left")
+
+    assert.strictEqual((await messages.sendStateless({ content: "Hi", thread_id })).content, "Hello.")
+    assert.strictEqual((await runs.get(thread_id, asked.run_id)).status, "COMPLETED")
+    assert.isTrue((await runs.cancel(thread_id, asked.run_id)).cancelled)
+    assert.lengthOf((await threads.get(thread_id)).messages, 5)
+    assert.lengthOf(await threads.list({ include_messages: false, limit: 1 }), 1)
+    assert.lengthOf(await assistants.listThreads(assistant_id), 1)
+    assert.strictEqual((await threads.remove(thread_id)).thread_id, thread_id)
+    assert.strictEqual((await assistants.remove(assistant_id)).assistant_id, assistant_id)
+  })
+
+  it("rejects with the error of the wire", async () => {
+    await using service = await open([], { http })
+    const { assistants, messages } = await connect(service)
+    const nobody = "00000000-0000-0000-0000-000000000000"
+    const failure = (promise: Promise<unknown>): Promise<unknown> =>
+      promise.then(
+        () => "nothing failed",
+        (error: unknown) => error
+      )
+    assert.instanceOf(await failure(assistants.get(nobody)), WireErrors.NotFound)
+    const invalid = await failure(messages.send(nobody, { content: "" }))
+    assert.instanceOf(invalid, WireErrors.HTTPValidationError)
+    assert.deepStrictEqual(invalid instanceof WireErrors.HTTPValidationError && invalid.detail[0]?.loc, [
+      "body",
+      "content"
+    ])
+    const stranger = await Client.connect({ baseUrl: "http://in.process/ai", handler: service.handler })
+    assert.instanceOf(await failure(stranger.assistants.list()), WireErrors.Unauthorized)
+  })
+
+  it("closes a stream that is left early, and the run goes on", async () => {
+    await using service = await open([[say("One, "), gate(), say("two.")]], { http })
+    const { messages, runs, threads } = await connect(service)
+    for await (const event of messages.streamStateless({ content: "Count" }))
+      if (event.type === "content_streaming") break
+    await service.run(service.model.release())
+    const [thread] = await threads.list()
+    const { run_id } = thread?.messages[0] ?? {}
+    for await (const event of runs.events(thread?.thread_id ?? "", run_id ?? "")) {
+      if (event.type === "run_ended") assert.strictEqual(event.content, "One, two.")
+    }
+  })
+})
+
+describe("the client for Effect", () => {
+  it.effect("has the same calls, with typed failures and streams", () =>
+    Effect.gen(function* () {
+      const service = yield* Effect.acquireRelease(
+        Effect.promise(() => open([say("Hello, ", "Ada.")])),
+        (opened) => Effect.promise(() => opened[Symbol.asyncDispose]())
+      )
+      const client = yield* Client.make({ baseUrl: "http://in.process", apiKey: keys.ada, handler: service.handler })
+      const answer = yield* client.messages.sendStateless({ headers: {}, payload: { content: "Hello", stream: true } })
+      assert.isTrue(Stream.isStream(answer))
+      if (!Stream.isStream(answer)) return
+      const events = yield* Stream.runCollect(answer)
+      assert.strictEqual(events.at(-1)?.type, "run_ended")
+      const missing = yield* Effect.flip(
+        client.threads.get({ params: { thread_id: "00000000-0000-0000-0000-000000000000" } })
+      )
+      assert.instanceOf(missing, WireErrors.NotFound)
+    })
+  )
+})
