@@ -5,9 +5,11 @@
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { AssistantsApi } from "./api/AssistantsApi.ts"
+import { BillingApi } from "./api/BillingApi.ts"
 import { Authorization, RateLimit, Validation } from "./api/Authorization.ts"
 import { describe } from "./api/Document.ts"
 import { MessagesApi } from "./api/MessagesApi.ts"
+import { ModelsApi } from "./api/ModelsApi.ts"
 import { RunsApi } from "./api/RunsApi.ts"
 import { ThreadsApi } from "./api/ThreadsApi.ts"
 
@@ -16,6 +18,8 @@ export class Api extends HttpApi.make("colloquy")
   .add(ThreadsApi)
   .add(MessagesApi)
   .add(RunsApi)
+  .add(ModelsApi)
+  .add(BillingApi)
   // The last one is the outermost: who asks, how often, and only then what.
   .middleware(Validation)
   .middleware(RateLimit)

@@ -2,7 +2,7 @@
  * The one table from the kernel's errors to those of the wire. `KernelError` is computed from the use cases themselves, so a new error in
  * core does not compile here until it has its line; and a handler does not compile until its endpoint declares the outcome.
  */
-import type { Assistants, Keys, Threads, ToolOutputProblem, Turns } from "@colloquy/core"
+import type { Assistants, Billing, Catalog, Keys, Threads, ToolOutputProblem, Turns } from "@colloquy/core"
 import type * as Effect from "effect/Effect"
 import {
   Conflict,
@@ -28,6 +28,8 @@ export type KernelError =
   | ErrorsOf<typeof Threads.Service>
   | ErrorsOf<typeof Turns.Service>
   | ErrorsOf<typeof Keys.Service>
+  | ErrorsOf<typeof Catalog.Service>
+  | ErrorsOf<typeof Billing.Service>
 
 type Tag = KernelError["_tag"]
 type Tagged<T extends Tag> = Extract<KernelError, { readonly _tag: T }>
@@ -42,6 +44,7 @@ const table = {
   ThreadNotFound: notFound,
   RunNotFound: notFound,
   KeyNotFound: notFound,
+  ModelNotFound: notFound,
   NothingPending: notFound,
   InvalidKey: (error) => new Unauthorized(detailOf(error)),
   InsufficientCredit: (error) => new PaymentRequired(detailOf(error)),

@@ -15,12 +15,15 @@ import * as Authorization from "./Authorization.ts"
 import { documentsLayer } from "./Documents.ts"
 import { errorResponse, notFound, withEnvelope } from "./Envelope.ts"
 import * as AssistantsHandlers from "./handlers/AssistantsHandlers.ts"
+import * as BillingHandlers from "./handlers/BillingHandlers.ts"
 import * as MessagesHandlers from "./handlers/MessagesHandlers.ts"
+import * as ModelsHandlers from "./handlers/ModelsHandlers.ts"
 import * as RunsHandlers from "./handlers/RunsHandlers.ts"
 import * as ThreadsHandlers from "./handlers/ThreadsHandlers.ts"
 import { defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
 import { methodsAt } from "./Methods.ts"
 import * as RateLimit from "./RateLimit.ts"
+import { inOneSegment, withSlashedNames } from "./SlashedNames.ts"
 import * as Validation from "./Validation.ts"
 
 export interface RoutesOptions extends Partial<Omit<HttpSettings, "limits">> {
@@ -47,7 +50,9 @@ const handlers = Layer.mergeAll(
   AssistantsHandlers.layer,
   ThreadsHandlers.layer,
   MessagesHandlers.layer,
-  RunsHandlers.layer
+  RunsHandlers.layer,
+  ModelsHandlers.layer,
+  BillingHandlers.layer
 ).pipe(Layer.provide([Authorization.layer, RateLimit.layer, Validation.layer]))
 
 const endpoints = HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers), Layer.provide(HttpServer.layerServices))
@@ -57,13 +62,14 @@ const otherMethods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as con
 
 const everythingElse = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    for (const method of otherMethods) yield* router.add(method, "/*", refuse)
+    for (const method of otherMethods) yield* router.add(method, "/*", withSlashedNames(router, refuse))
   })
 )
 
-const refuse = Effect.map(HttpServerRequest, ({ url }) => {
-  const allowed = methodsAt(url.split("?", 1)[0] ?? "")
-  if (allowed.length === 0) return notFound
+/** A path that has the method and yet came here holds a value that no route takes. */
+const refuse = Effect.map(HttpServerRequest, ({ method, url }) => {
+  const allowed = methodsAt((inOneSegment(url) ?? url).split("?", 1)[0] ?? "")
+  if (allowed.length === 0 || allowed.includes(method)) return notFound
   return HttpServerResponse.setHeader(errorResponse(405, "Method Not Allowed"), "allow", allowed.join(", "))
 })
 

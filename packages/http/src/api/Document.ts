@@ -2,7 +2,7 @@
  * The last touch on the OpenAPI document that `effect/http-api` makes from the endpoints: query values as the types that they stand for,
  * bodies that may be left out, records that ignore unknown fields, what a stream holds, headers that every endpoint takes or gives.
  */
-import { queryShapes } from "./Fields.ts"
+import { catalogShapes, queryShapes } from "./Fields.ts"
 import { exactRecords } from "./MessageBody.ts"
 
 type JsonRecord = Record<string, unknown>
@@ -79,11 +79,13 @@ const describeResponse = (response: unknown, status: string): JsonRecord => {
   }
 }
 
-const describeParameter = (parameter: unknown): unknown => {
+const describeParameter = (parameter: unknown, shapes: typeof queryShapes): unknown => {
   const record = recordOf(parameter)
-  const shape = record["in"] === "query" ? queryShapes[String(record["name"])] : undefined
+  const shape = record["in"] === "query" ? shapes[String(record["name"])] : undefined
   return shape === undefined ? record : { ...record, schema: shape }
 }
+
+const shapesAt = (path: string): typeof queryShapes => (path.startsWith("/models") ? catalogShapes : queryShapes)
 
 const hostHeaders = ["authorization", "x_session_token"].map((name) => ({
   name,
@@ -104,12 +106,12 @@ const describeBody = (body: unknown): JsonRecord => {
   return { ...record, required: !allowsNull(json["schema"]) }
 }
 
-const describeOperation = (operation: unknown): JsonRecord => {
+const describeOperation = (operation: unknown, path: string): JsonRecord => {
   const { parameters, requestBody, responses, ...rest } = recordOf(operation)
   const own: ReadonlyArray<unknown> = Array.isArray(parameters) ? parameters : []
   return {
     ...rest,
-    parameters: [...own.map(describeParameter), ...hostHeaders],
+    parameters: [...own.map((each) => describeParameter(each, shapesAt(path))), ...hostHeaders],
     ...(requestBody === undefined ? {} : { requestBody: describeBody(requestBody) }),
     responses: mapRecord(responses, describeResponse)
   }
@@ -131,7 +133,7 @@ export const describe = (document: JsonRecord): JsonRecord => {
       license: { name: "MIT", identifier: "MIT" }
     },
     servers: clean["servers"] ?? [{ url: "/", description: "Where the handler is mounted" }],
-    paths: mapRecord(clean["paths"], (path) => mapRecord(path, describeOperation)),
+    paths: mapRecord(clean["paths"], (path, name) => mapRecord(path, (each) => describeOperation(each, name))),
     components: { ...components, schemas: Object.fromEntries(schemas) }
   }
 }

@@ -65,5 +65,17 @@ export const queryShapes: Readonly<Record<string, Readonly<Record<string, unknow
   limit: { type: "integer", minimum: 1, maximum: 200, default: 100 },
   after: { type: "integer", minimum: 0 },
   include_messages: { type: "boolean", default: true },
-  stream: { type: "boolean", default: false }
+  stream: { type: "boolean", default: false },
+  supports_tools: { type: "boolean" },
+  min_context: { type: "integer", minimum: 0 },
+  max_context: { type: "integer", minimum: 0 },
+  page: { type: "integer", minimum: 1, maximum: 100, default: 1 },
+  page_size: { type: "integer", minimum: 1, maximum: 100, default: 25 }
+}
+
+/** Where the catalogue differs: its pages may be far larger. */
+export const catalogShapes: typeof queryShapes = {
+  ...queryShapes,
+  skip: { type: "integer", minimum: 0, default: 0 },
+  limit: { type: "integer", minimum: 1, maximum: 15_000, default: 100 }
 }

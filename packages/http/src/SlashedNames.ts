@@ -1,0 +1,34 @@
+/**
+ * Names of models with slashes in them, written into a path as they are: `/models/acme/m-1` means `/models/acme%2Fm-1`. Routes know one
+ * segment only, so what no route takes is looked at here, and sent to the routes again in the form that they know.
+ */
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as Option from "effect/Option"
+
+const named = /^(\/+models\/+(?:(?:embedding|video|provider)\/+)?)([^?#]*[^?#/])\/*(\?.*)?$/iu
+
+/** The same address with one segment for the name; null when it is not of this kind. */
+export const inOneSegment = (url: string): string | null => {
+  const [, before, name, query = ""] = named.exec(url) ?? []
+  return before === undefined || name === undefined || !name.includes("/")
+    ? null
+    : `${before}${name.replaceAll("/", "%2F")}${query}`
+}
+
+/** What comes back has no slash left, so it cannot come here twice. */
+export const withSlashedNames = (
+  router: HttpRouter.HttpRouter,
+  otherwise: Effect.Effect<HttpServerResponse, never, HttpServerRequest>
+) =>
+  Effect.gen(function* () {
+    const request = yield* HttpServerRequest
+    const url = inOneSegment(request.url)
+    if (url === null) return yield* otherwise
+    const { route } = yield* HttpRouter.RouteContext
+    const prefix = Option.getOrElse(route.prefix, () => "")
+    const known = request.modify({ url: prefix + url })
+    return yield* Effect.orDie(Effect.provideService(router.asHttpEffect(), HttpServerRequest, known))
+  })

@@ -1,0 +1,59 @@
+/** The catalogue over HTTP: decode, ask, encode. */
+import { Catalog, type CatalogFilter, type ModelType } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Api } from "../Api.ts"
+import { compact, pageOf } from "../api/Fields.ts"
+import { toWireError } from "../ErrorStatus.ts"
+import { modelToWire, videoToWire } from "./EncodeModels.ts"
+
+interface Page {
+  readonly skip?: number
+  readonly limit?: number
+}
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "models",
+  Effect.fnUntraced(function* (handlers) {
+    const catalog = yield* Catalog
+    const list = (filter: CatalogFilter, page: Page) =>
+      Effect.map(catalog.list(filter, pageOf(page)), ({ models, total }) => ({
+        models: models.map(modelToWire),
+        total
+      }))
+    const listOf = (modelType: ModelType, { provider, ...page }: Page & { readonly provider?: string }) =>
+      list(compact({ modelType, provider }), page)
+    const providers = (modelType?: ModelType) =>
+      Effect.map(catalog.providers(modelType), (found) => ({ providers: found, total: found.length }))
+    const find = (name: string, modelType?: ModelType) => Effect.mapError(catalog.find(name, modelType), toWireError)
+
+    return handlers
+      .handle("list", ({ query: { max_context, min_context, model_type, provider, supports_tools, ...page } }) =>
+        list(
+          compact({
+            modelType: model_type,
+            provider,
+            supportsTools: supports_tools,
+            minContext: min_context,
+            maxContext: max_context
+          }),
+          page
+        )
+      )
+      .handle("providers", () => providers())
+      .handle("ofProvider", ({ params, query }) => list({ provider: params.provider }, query))
+      .handle("embeddings", ({ query }) => listOf("embedding", query))
+      .handle("embeddingProviders", () => providers("embedding"))
+      .handle("embedding", ({ params }) => Effect.map(find(params.model_name, "embedding"), modelToWire))
+      .handle("images", ({ query }) => listOf("image", query))
+      .handle("videos", ({ query: { provider, ...page } }) =>
+        Effect.map(catalog.list(compact({ modelType: "video" as const, provider }), pageOf(page)), (found) => ({
+          models: found.models.map(videoToWire),
+          total: found.total
+        }))
+      )
+      .handle("video", ({ params }) => Effect.map(find(params.model_name, "video"), videoToWire))
+      .handle("get", ({ params }) => Effect.map(find(params.model_name), modelToWire))
+  })
+)
