@@ -68,7 +68,10 @@ const figures = (size: number) =>
     )
   )
 
-for (const [name, size] of [["each by itself", 1], ["in arrays of 16", 16]] as const) {
+for (const [name, size] of [
+  ["each by itself", 1],
+  ["in arrays of 16", 16]
+] as const) {
   const rounds = await Effect.runPromise(figures(size))
   const median = rounds[2] ?? Number.NaN
   const spread = `${rounds[0]?.toFixed(2)} to ${rounds.at(-1)?.toFixed(2)}`

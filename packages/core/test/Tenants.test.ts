@@ -38,7 +38,11 @@ const settle = (owner: string) =>
   Effect.gen(function* () {
     const turns = yield* Turns
     const { id } = yield* (yield* Assistants).create({ name: secretOf(owner) })
-    const answered = yield* turns.send({ content: secretOf(owner), assistantId: id, idempotency: { key: "k", fingerprint: owner } })
+    const answered = yield* turns.send({
+      content: secretOf(owner),
+      assistantId: id,
+      idempotency: { key: "k", fingerprint: owner }
+    })
     const asked = yield* turns.send({ content: secretOf(owner), assistantId: id, tools: [weather] })
     const { summary } = yield* (yield* Keys).make(secretOf(owner))
     const property: Property = {
@@ -72,7 +76,8 @@ const outputs = [{ toolCallId: "call", output: "mine now" }]
 const useCases: Readonly<Record<string, UseCase>> = {
   "assistants.get": (of) => Assistants.use((use) => use.get(of.assistantId)),
   "assistants.update": (of) => Assistants.use((use) => use.update(of.assistantId, { name: "mine now" })),
-  "assistants.update embedding": (of) => Assistants.use((use) => use.update(of.assistantId, { embedding: { model: "m" } })),
+  "assistants.update embedding": (of) =>
+    Assistants.use((use) => use.update(of.assistantId, { embedding: { model: "m" } })),
   "assistants.clone": (of) => Assistants.use((use) => use.clone(of.assistantId, {})),
   "assistants.remove": (of) => Assistants.use((use) => use.remove(of.assistantId)),
   "assistants.createThread": (of) => Assistants.use((use) => use.createThread(of.assistantId, null)),
@@ -94,8 +99,7 @@ const useCases: Readonly<Record<string, UseCase>> = {
   "turns.cancel": (of) => Turns.use((use) => use.cancel(of.threadId, of.runId)),
   "turns.cancel waiting": (of) => Turns.use((use) => use.cancel(of.waitingThread, of.waitingRun)),
   "turns.cancel on own thread": (of, own) => Turns.use((use) => use.cancel(own.threadId, of.runId)),
-  "turns.follow": (of) =>
-    Turns.use((use) => Effect.flatMap(use.follow(of.threadId, of.runId, 0), Stream.runCollect)),
+  "turns.follow": (of) => Turns.use((use) => Effect.flatMap(use.follow(of.threadId, of.runId, 0), Stream.runCollect)),
   "turns.follow on own thread": (of, own) =>
     Turns.use((use) => Effect.flatMap(use.follow(own.threadId, of.runId, 0), Stream.runCollect)),
   "turns.report": (of) => Turns.use((use) => use.report(of.threadId, of.runId)),
@@ -106,7 +110,9 @@ const useCases: Readonly<Record<string, UseCase>> = {
 const everything = Effect.gen(function* () {
   const threads = yield* (yield* Threads).list({ page: firstPage, includeMessages: true })
   const store = yield* RunStore
-  const runs = [...new Set(threads.flatMap(({ messages }) => messages.flatMap(({ runId }) => (runId === null ? [] : [runId]))))]
+  const runs = [
+    ...new Set(threads.flatMap(({ messages }) => messages.flatMap(({ runId }) => (runId === null ? [] : [runId]))))
+  ]
   return {
     assistants: yield* (yield* Assistants).list(firstPage),
     threads,
@@ -119,7 +125,9 @@ const everything = Effect.gen(function* () {
 /** An answer without the ids that were asked for. */
 const blurred = (exit: Exit.Exit<unknown, unknown>, ids: Property): string => {
   const told = Exit.isSuccess(exit) ? { ok: exit.value } : { failed: Cause.squash(exit.cause) }
-  const text = JSON.stringify(told, (_, value: unknown) => (value instanceof Error ? { ...value, message: value.message } : value))
+  const text = JSON.stringify(told, (_, value: unknown) =>
+    value instanceof Error ? { ...Object.fromEntries(Object.entries(value)), message: value.message } : value
+  )
   return Object.entries(ids).reduce((all, [name, id]) => all.replaceAll(id, `<${name}>`), text)
 }
 
@@ -172,6 +180,6 @@ describe("two tenants", () => {
           assert.deepStrictEqual(yield* Principal.provide(other)(everything), before)
         }
       }).pipe(Effect.provide(kernel), Effect.provide(quiet)),
-    { arbitrary: { runs: 40 } }
+    { timeout: 60_000, arbitrary: { runs: 40 } }
   )
 })

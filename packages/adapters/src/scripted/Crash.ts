@@ -56,7 +56,8 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
     const alive = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.suspend(() => (dead ? grave : effect))
     /** A call on its way when death comes gets no answer either. */
-    const read = <A, E, R>(effect: Effect.Effect<A, E, R>) => alive(Effect.flatMap(effect, (answer) => alive(Effect.succeed(answer))))
+    const read = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      alive(Effect.flatMap(effect, (answer) => alive(Effect.succeed(answer))))
     const write = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       alive(
         Effect.flatMap(effect, (answer) => {

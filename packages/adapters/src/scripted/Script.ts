@@ -28,9 +28,11 @@ export const say = (...deltas: ReadonlyArray<string>): Beat => ({ _tag: "Text", 
 
 /** Says a text in deltas of so many characters each. */
 export const sayInChunks = (text: string, size: number): Beat => {
-  const characters = [...text]
+  const characters = Array.from(text)
   const count = Math.ceil(characters.length / size)
-  return say(...Array.from({ length: count }, (_, index) => characters.slice(index * size, (index + 1) * size).join("")))
+  return say(
+    ...Array.from({ length: count }, (_, index) => characters.slice(index * size, (index + 1) * size).join(""))
+  )
 }
 
 /** Thinks aloud. */

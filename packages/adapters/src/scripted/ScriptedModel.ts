@@ -73,7 +73,10 @@ export const make = (
     const otherwise = options.otherwise === undefined ? undefined : toBeats(options.otherwise)
     const requests: Array<ChatRequest> = []
     const complaints: Array<string> = []
-    const gates = new Map<string, { readonly reached: Deferred.Deferred<void>; readonly released: Deferred.Deferred<void> }>()
+    const gates = new Map<
+      string,
+      { readonly reached: Deferred.Deferred<void>; readonly released: Deferred.Deferred<void> }
+    >()
     let interrupted = 0
 
     const gate = (name: string) => {
@@ -90,14 +93,19 @@ export const make = (
       Stream.suspend(() => {
         const beats = script[requests.length] ?? otherwise
         requests.push(request)
-        if (beats === undefined) return complain(`The script has no step ${requests.length}: the model was called once too often.`)
+        if (beats === undefined)
+          return complain(`The script has no step ${requests.length}: the model was called once too often.`)
         const play = new Play(request, requests.length)
         const parts = [...beats, theEnd].map((beat) => Stream.suspend(() => play.beat(beat, gate, complain)))
-        return parts.reduce((all, part) => Stream.concat(all, part), Stream.empty as Stream.Stream<ChatEvent, ModelError>)
+        return parts.reduce(
+          (all, part) => Stream.concat(all, part),
+          Stream.empty as Stream.Stream<ChatEvent, ModelError>
+        )
       }).pipe(
         Stream.onExit((exit) =>
           Effect.sync(() => {
-            if (exit._tag === "Failure" && exit.cause.reasons.some((reason) => reason._tag === "Interrupt")) interrupted++
+            if (exit._tag === "Failure" && exit.cause.reasons.some((reason) => reason._tag === "Interrupt"))
+              interrupted++
           })
         )
       )

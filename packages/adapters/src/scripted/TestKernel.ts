@@ -3,6 +3,7 @@
  * `open` gives the same kernel as promises and async iterables. Time stands still until a test moves it, for every timer of the kernel.
  */
 import {
+  defaultTurnSettings,
   type HostedTool,
   HostedTools,
   Kernel,
@@ -21,7 +22,7 @@ import {
 } from "@colloquy/core"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Stream from "effect/Stream"
@@ -46,10 +47,7 @@ export type Services = Kernel.Kernel | InMemory.Stores | ScriptedModel
 
 /** The kernel as a layer, over the clock of whoever builds it. Each is a kernel of its own, also where one is built inside another. */
 export const layer = (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptions = {}): Layer.Layer<Services> => {
-  const settings = Layer.effect(
-    TurnSettings,
-    Effect.map(TurnSettings, (defaults) => ({ ...defaults, ...options.settings }))
-  )
+  const settings = Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, options.settings))
   const metering = options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering)
   const counter = options.counter === undefined ? Layer.empty : Layer.succeed(TokenCounter, options.counter)
   const hosted = options.hosted === undefined ? Layer.empty : Layer.succeed(HostedTools, options.hosted)
@@ -88,10 +86,7 @@ export interface OpenKernel {
 }
 
 /** Opens a kernel: `const kernel = await TestKernel.open([say("Hello.")])`. Close it at the end of the test. */
-export const open = async (
-  steps: ReadonlyArray<ScriptStep>,
-  options: TestKernelOptions = {}
-): Promise<OpenKernel> => {
+export const open = async (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptions = {}): Promise<OpenKernel> => {
   const owner = Principal.provide(options.owner ?? "owner")
   const runtime = ManagedRuntime.make(Layer.provideMerge(layer(steps, options), TestClock.layer()))
   const services = await runtime.context()

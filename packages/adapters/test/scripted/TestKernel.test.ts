@@ -46,7 +46,10 @@ describe("a test kernel without Effect", () => {
       say("Sunny, rainy.")
     ])
     const asked = await kernel.send({ content: "Weather?", tools: [weather] })
-    assert.deepStrictEqual(asked.toolCalls.map(({ id }) => id), ["a", "b"])
+    assert.deepStrictEqual(
+      asked.toolCalls.map(({ id }) => id),
+      ["a", "b"]
+    )
     const outputs = [
       { toolCallId: "a", output: "sun" },
       { toolCallId: "b", output: "rain" }
@@ -58,7 +61,16 @@ describe("a test kernel without Effect", () => {
 
   it("has time in its hands: no test sleeps", async () => {
     const kernel = await TestKernel.open([[pause("1 hour"), say("At last.")]], {
-      settings: { chat: { retries: 0, longestRetryPause: 0, firstEventTimeout: "2 hours", idleTimeout: "1 hour", stepTimeout: "3 hours", maxOutputCharacters: 1000 } }
+      settings: {
+        chat: {
+          retries: 0,
+          longestRetryPause: 0,
+          firstEventTimeout: "2 hours",
+          idleTimeout: "1 hour",
+          stepTimeout: "3 hours",
+          maxOutputCharacters: 1000
+        }
+      }
     })
     const turn = await kernel.start({ content: "Hi" })
     const reply = turn.reply()
@@ -117,20 +129,24 @@ describe("a script", () => {
     }).pipe(Principal.provide("ada"), Effect.provide(quiet))
 
   it.effect("that is followed is silent", () =>
-    Effect.map(outcome([say("a"), say("b")], 2), (complaint) => assert.isNull(complaint)))
+    Effect.map(outcome([say("a"), say("b")], 2), (complaint) => assert.isNull(complaint))
+  )
 
   it.effect("complains of a step that was never asked for", () =>
     Effect.map(outcome([say("a"), say("b")], 1), (complaint) =>
-      assert.include(complaint, "has 2 steps, but the model was called 1 times")))
+      assert.include(complaint, "has 2 steps, but the model was called 1 times")
+    )
+  )
 
   it.effect("complains of a call too many", () =>
-    Effect.map(outcome([say("a")], 2), (complaint) => assert.include(complaint, "called once too often")))
+    Effect.map(outcome([say("a")], 2), (complaint) => assert.include(complaint, "called once too often"))
+  )
 
   it.effect("complains of a request that is not as expected", () =>
-    Effect.map(
-      outcome([[expect(({ system }) => assert.strictEqual(system, "x")), say("a")]], 1),
-      (complaint) => assert.include(complaint, "A check of step 1 failed")
-    ))
+    Effect.map(outcome([[expect(({ system }) => assert.strictEqual(system, "x")), say("a")]], 1), (complaint) =>
+      assert.include(complaint, "A check of step 1 failed")
+    )
+  )
 
   it.effect("may go on without end when it is told how", () =>
     Effect.gen(function* () {
@@ -141,7 +157,8 @@ describe("a script", () => {
     }).pipe(
       Principal.provide("ada"),
       Effect.provide(TestKernel.layer([say("first")], { model: { otherwise: say("and on") } }))
-    ))
+    )
+  )
 
   it.effect("stands at a gate until it is opened, also when it was opened before", () =>
     Effect.gen(function* () {
@@ -156,7 +173,8 @@ describe("a script", () => {
     }).pipe(
       Principal.provide("ada"),
       Effect.provide(TestKernel.layer([[gate("early"), say("a"), gate("late"), say("b")]]))
-    ))
+    )
+  )
 
   it.effect("pauses by the clock of the test, for as long as it says", () =>
     Effect.gen(function* () {
@@ -166,7 +184,8 @@ describe("a script", () => {
       assert.isUndefined(reply.pollUnsafe())
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* Fiber.join(reply)).content, "a")
-    }).pipe(Principal.provide("ada"), Effect.provide(TestKernel.layer([[pause("30 seconds"), say("a")]]))))
+    }).pipe(Principal.provide("ada"), Effect.provide(TestKernel.layer([[pause("30 seconds"), say("a")]])))
+  )
 
   it.effect("gives every call an id of its own when it names none", () =>
     Effect.gen(function* () {
@@ -176,5 +195,6 @@ describe("a script", () => {
     }).pipe(
       Principal.provide("ada"),
       Effect.provide(TestKernel.layer([[callTool("weather"), callTools(["weather"], ["weather"])]]))
-    ))
+    )
+  )
 })

@@ -117,8 +117,11 @@ const listen = (chat: ChatDriver, request: ChatRequest, policy: ChatPolicy, list
         const wasSilent = state.events === 0
         for (const event of events) take(event, listener, state)
         listener.pause()
-        if (!state.over && state.characters > policy.maxOutputCharacters) return Effect.fail(failure(request, "cut_off", false))
-        const end = state.over ? Effect.andThen(annotate(events, state.usage), Effect.fail(new Finished())) : Effect.void
+        if (!state.over && state.characters > policy.maxOutputCharacters)
+          return Effect.fail(failure(request, "cut_off", false))
+        const end = state.over
+          ? Effect.andThen(annotate(events, state.usage), Effect.fail(new Finished()))
+          : Effect.void
         return wasSilent && state.events > 0
           ? Effect.andThen(timeToFirstEvent(request, state.lastAt - startedAt), end)
           : end

@@ -54,7 +54,10 @@ export const makeLiveRuns = <E extends LogEvent>(
       const held = [...runs.values()]
       if (held.length === 0) return Effect.void
       return Effect.flatMap(
-        store.renew(held.map((run) => run.lease), lease),
+        store.renew(
+          held.map((run) => run.lease),
+          lease
+        ),
         ({ lost, cancelRequested }) => {
           // The answer is about the legs that were asked for: the next leg of the same run may have begun since, under a lease of its own.
           const stopAll = (ids: ReadonlyArray<RunId>, reason: StopReason) =>

@@ -58,10 +58,7 @@ export class LogWriter<E extends LogEvent> {
   private readonly enough = (batch: number): Effect.Effect<void> =>
     this.log.until(() => this.urgentUntil > this.written || this.log.events.length - this.written >= batch)
 
-  private readonly flush = (
-    store: typeof RunStore.Service,
-    lease: Lease
-  ): Effect.Effect<void, LeaseLost, Principal> =>
+  private readonly flush = (store: typeof RunStore.Service, lease: Lease): Effect.Effect<void, LeaseLost, Principal> =>
     Effect.suspend(() => {
       const end = this.log.events.length
       const events = this.rest()

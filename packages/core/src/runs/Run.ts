@@ -6,7 +6,14 @@ import * as Schema from "effect/Schema"
 import { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { Usage } from "../primitives/Usage.ts"
 
-export const RunStatus = Schema.Literals(["QUEUED", "IN_PROGRESS", "REQUIRES_ACTION", "COMPLETED", "FAILED", "CANCELLED"])
+export const RunStatus = Schema.Literals([
+  "QUEUED",
+  "IN_PROGRESS",
+  "REQUIRES_ACTION",
+  "COMPLETED",
+  "FAILED",
+  "CANCELLED"
+])
 export type RunStatus = typeof RunStatus.Type
 
 /** Every move that a run can make. Stores refuse all others by comparing the state that they find. */

@@ -26,7 +26,7 @@ export const makeRunSignals = (
   Effect.gen(function* () {
     const listeners = new Map<string, Set<() => void>>()
     const tell = (signal: RunSignal) => {
-      for (const id of [signal.runId, signal.threadId]) for (const notify of [...(listeners.get(id) ?? [])]) notify()
+      for (const id of [signal.runId, signal.threadId]) for (const notify of new Set(listeners.get(id))) notify()
     }
     yield* store.signals.pipe(
       Stream.runForEach((signal) => {

@@ -191,10 +191,7 @@ export class RunStore extends Context.Service<
      * gets its user message stored first. Repeated events are skipped as in `append`, and repeating a settlement that was stored, under the
      * same lease, MUST answer true and change nothing.
      */
-    readonly settle: (
-      lease: Lease,
-      settlement: Settlement
-    ) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    readonly settle: (lease: Lease, settlement: Settlement) => Effect.Effect<boolean, StoreUnavailable, Principal>
 
     /** Prolongs leases, of whatever owners: they prove their right by the token. */
     readonly renew: (
@@ -238,10 +235,7 @@ export class RunStore extends Context.Service<
     readonly messages: (runId: RunId) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable, Principal>
 
     /** Log entries with a sequence above `after`, in order; all of them up to about a thousand. */
-    readonly read: (
-      runId: RunId,
-      after: number
-    ) => Effect.Effect<ReadonlyArray<LogEvent>, StoreUnavailable, Principal>
+    readonly read: (runId: RunId, after: number) => Effect.Effect<ReadonlyArray<LogEvent>, StoreUnavailable, Principal>
 
     /**
      * Hints of changes made anywhere, from now on. A store without notifications gives a stream that stays silent; hints may be lost or

@@ -48,12 +48,7 @@ export const sizeOf = (message: Message): number =>
  * The newest units that fit into the budget. `stride` is how many tokens are given up at once when something has to go. Places are
  * measured in the store's tokens from the start of the thread: they stay the same while the thread grows and the window moves over it.
  */
-export const pack = (
-  units: ReadonlyArray<Unit>,
-  older: History["older"],
-  budget: number,
-  stride: number
-): Packed => {
+export const pack = (units: ReadonlyArray<Unit>, older: History["older"], budget: number, stride: number): Packed => {
   const placeOf = (first: number) => older.tokens + units.slice(0, first).reduce((sum, unit) => sum + unit.stored, 0)
   const sizeFrom = (first: number) => units.slice(first).reduce((sum, unit) => sum + unit.tokens, 0)
 

@@ -31,10 +31,14 @@ export const answererOf = (
   }
   const args = parseArguments(call.arguments)
   if (Option.isNone(args)) {
-    return { _tag: "Refused", output: "Error: the arguments are not a JSON object. Call the tool again with valid JSON." }
+    return {
+      _tag: "Refused",
+      output: "Error: the arguments are not a JSON object. Call the tool again with valid JSON."
+    }
   }
   if (tool === undefined) return { _tag: "Client" }
-  if (!mayRun) return { _tag: "Refused", output: "Error: not run, because too many tools were called. Answer in words." }
+  if (!mayRun)
+    return { _tag: "Refused", output: "Error: not run, because too many tools were called. Answer in words." }
   return { _tag: "Hosted", tool, args: args.value }
 }
 
@@ -54,7 +58,9 @@ export const runHosted = (
   settings: TurnSettings
 ): Effect.Effect<string, never, Principal> =>
   abandonable(Effect.suspend(() => tool.run(args, call))).pipe(
-    Effect.map((result) => shortened(typeof result === "string" ? result : JSON.stringify(result), settings.maxToolResult)),
+    Effect.map((result) =>
+      shortened(typeof result === "string" ? result : JSON.stringify(result), settings.maxToolResult)
+    ),
     Effect.timeoutOrElse({
       duration: tool.timeout ?? settings.hostedToolTimeout,
       orElse: () =>

@@ -104,15 +104,27 @@ const endOf = (exit: LegExit, stopped: StopReason | null): Effect.Effect<LegEnd 
 
 const shutDown: LegEnd = {
   status: "FAILED",
-  fault: { code: "interrupted", message: "The server was stopped during this run. Send the message again.", retryable: true }
+  fault: {
+    code: "interrupted",
+    message: "The server was stopped during this run. Send the message again.",
+    retryable: true
+  }
 }
 
 const internalError: LegEnd = {
   status: "FAILED",
-  fault: { code: "internal_error", message: "The run failed inside the server. Its operator has been told.", retryable: false }
+  fault: {
+    code: "internal_error",
+    message: "The run failed inside the server. Its operator has been told.",
+    retryable: false
+  }
 }
 
 const storeAway: LegEnd = {
   status: "FAILED",
-  fault: { code: "store_unavailable", message: "The answer could not be stored: the database is away.", retryable: true }
+  fault: {
+    code: "store_unavailable",
+    message: "The answer could not be stored: the database is away.",
+    retryable: true
+  }
 }

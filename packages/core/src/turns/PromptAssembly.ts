@@ -154,7 +154,9 @@ const fromMessage = (message: Message, provider: string): ReadonlyArray<ChatMess
     return [{ role: "user", content: [{ type: "text", text: message.content ?? "" }] }]
   }
   if (message.steps.length > 0) return message.steps.flatMap((step) => fromStep(step, message.toolResults, provider))
-  return message.content === null ? [] : [{ role: "assistant", content: message.content, toolCalls: [], providerData: null }]
+  return message.content === null
+    ? []
+    : [{ role: "assistant", content: message.content, toolCalls: [], providerData: null }]
 }
 
 const fromStep = (step: Step, submitted: ReadonlyArray<ToolResult>, provider: string): ReadonlyArray<ChatMessage> => {
@@ -163,7 +165,12 @@ const fromStep = (step: Step, submitted: ReadonlyArray<ToolResult>, provider: st
   const results = [...step.hostedResults, ...submitted]
   return [
     { role: "assistant", content: step.text, toolCalls: step.toolCalls, providerData: step.providerData },
-    ...step.toolCalls.map((call) => toolMessage(call, results.find((result) => result.toolCallId === call.id)))
+    ...step.toolCalls.map((call) =>
+      toolMessage(
+        call,
+        results.find((result) => result.toolCallId === call.id)
+      )
+    )
   ]
 }
 

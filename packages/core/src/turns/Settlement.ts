@@ -94,26 +94,22 @@ export const settle = (
 ): Effect.Effect<boolean, StoreUnavailable, Principal> =>
   Effect.gen(function* () {
     const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(timeout)
-    return yield* store.settle(lease, settlement).pipe(
-      Effect.retry(
-        Schedule.spaced("1 second").pipe(
-          Schedule.while(() => Effect.map(Clock.currentTimeMillis, (now) => now < deadline))
+    return yield* store
+      .settle(lease, settlement)
+      .pipe(
+        Effect.retry(
+          Schedule.spaced("1 second").pipe(
+            Schedule.while(() => Effect.map(Clock.currentTimeMillis, (now) => now < deadline))
+          )
         )
       )
-    )
   })
 
 const turns = Metric.counter("colloquy.turns", { description: "Legs of runs that were settled", incremental: true })
 const tokens = Metric.counter("gen_ai.client.token.usage", { description: "Tokens used", incremental: true })
 
 /** Tells the host's metering and the metrics what a settled leg used. The answer stands whatever comes of it. */
-export const account = (
-  metering: MeteringPort,
-  lease: Lease,
-  leg: RecordedLeg,
-  legNumber: number,
-  status: string
-) =>
+export const account = (metering: MeteringPort, lease: Lease, leg: RecordedLeg, legNumber: number, status: string) =>
   Effect.gen(function* () {
     const attributes = { "gen_ai.provider.name": leg.provider, "gen_ai.request.model": leg.model }
     yield* Metric.update(Metric.withAttributes(turns, { ...attributes, status }), 1)

@@ -16,14 +16,13 @@ export interface StartedTurn {
   readonly reply: Effect.Effect<TurnReply, StoreUnavailable>
 }
 
-export const startedTurn = (
-  place: ReplyPlace,
-  events: Stream.Stream<TurnEvent, StoreUnavailable>
-): StartedTurn => ({
+export const startedTurn = (place: ReplyPlace, events: Stream.Stream<TurnEvent, StoreUnavailable>): StartedTurn => ({
   ...place,
   events,
   reply: Effect.flatMap(Stream.runCollect(events), (all) => {
     const reply = foldReply(place, all)
-    return reply === undefined ? Effect.die(new Error(`The log of run ${place.runId} has no end`)) : Effect.succeed(reply)
+    return reply === undefined
+      ? Effect.die(new Error(`The log of run ${place.runId} has no end`))
+      : Effect.succeed(reply)
   })
 })

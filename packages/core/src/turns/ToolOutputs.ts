@@ -87,7 +87,15 @@ export const submitToolOutputs = Effect.fnUntraced(function* (
   const outcome = yield* Effect.uninterruptible(
     Effect.tap(store.continue(next), (continued) => {
       if (continued._tag !== "Started") return Effect.void
-      const leg = { lease: continued.lease, assistantId: run.assistantId, plan, model, apiKey, number: run.leg + 1, log }
+      const leg = {
+        lease: continued.lease,
+        assistantId: run.assistantId,
+        plan,
+        model,
+        apiKey,
+        number: run.leg + 1,
+        log
+      }
       return launch(
         workshop,
         makeLeg(workshop, { ...leg, stream: next.stream }, next.events.length),
@@ -128,10 +136,7 @@ const findRun = Effect.fnUntraced(function* ({ store }: Workshop, { threadId, ru
 const callsOf = (run: Run, messages: ReadonlyArray<Message>) => {
   const waiting = run.status === "REQUIRES_ACTION" ? messages.find((message) => message.id === run.answerId) : undefined
   const open = waiting?.toolCalls ?? []
-  const all = messages.flatMap((message) => [
-    ...message.toolCalls,
-    ...message.steps.flatMap((step) => step.toolCalls)
-  ])
+  const all = messages.flatMap((message) => [...message.toolCalls, ...message.steps.flatMap((step) => step.toolCalls)])
   const openIds = new Set(open.map((call) => call.id))
   return { open, answered: new Set(all.map((call) => call.id).filter((id) => !openIds.has(id))) }
 }

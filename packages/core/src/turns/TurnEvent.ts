@@ -161,4 +161,5 @@ export const isTerminal = (event: TurnEvent): event is TerminalEvent =>
 export const isKept = (event: TurnEvent): boolean => event._tag !== "ReasoningDelta" && event._tag !== "ReasoningEnded"
 
 /** Decoder: a run's log is written by this room alone, and the store gives back equal JSON (contract of `RunStore.read`). */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
 export const fromLog = (events: ReadonlyArray<LogEvent>): ReadonlyArray<TurnEvent> => events as ReadonlyArray<TurnEvent>

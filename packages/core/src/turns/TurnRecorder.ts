@@ -55,7 +55,8 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
         steps.push(openStep(event.promptTokens))
         break
       case "TextDelta":
-        if (step !== undefined) step.text += step.text === "" && content !== "" ? withoutSeparator(event.text) : event.text
+        if (step !== undefined)
+          step.text += step.text === "" && content !== "" ? withoutSeparator(event.text) : event.text
         content += event.text
         break
       case "ReasoningDelta":
@@ -66,7 +67,8 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
         break
       case "StepEnded":
         answeredBy = event.model ?? answeredBy
-        if (step !== undefined) Object.assign(step, { usage: event.usage, providerData: event.providerData, ended: true })
+        if (step !== undefined)
+          Object.assign(step, { usage: event.usage, providerData: event.providerData, ended: true })
         break
       case "HostedResult":
         step?.results.push({ ...resultOf(event), hosted: true })

@@ -120,7 +120,9 @@ export class Turns extends Context.Service<
           return yield* Effect.uninterruptibleMask((restore) =>
             keepPlace(assistants, threads, place).pipe(
               Effect.andThen(writeTurn(workshop, { request, place, ...decided }, restore)),
-              Effect.tap((turn) => (turn.threadId === place.thread.id ? Effect.void : dropPlace(assistants, threads, place))),
+              Effect.tap((turn) =>
+                turn.threadId === place.thread.id ? Effect.void : dropPlace(assistants, threads, place)
+              ),
               Effect.onError(() => dropPlace(assistants, threads, place))
             )
           )

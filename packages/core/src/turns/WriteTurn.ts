@@ -65,7 +65,10 @@ export const writeTurn = Effect.fnUntraced(function* (
   const begin = yield* beginOf(workshop, turn, log)
   const outcome = yield* insist(workshop, begin, request.busy ?? workshop.settings.busy, restore)
   const events = yield* workshop.eventsOf(begin.run.id, 0, log)
-  const started = startedTurn({ threadId: place.thread.id, assistantId: place.assistant.id, runId: begin.run.id }, events)
+  const started = startedTurn(
+    { threadId: place.thread.id, assistantId: place.assistant.id, runId: begin.run.id },
+    events
+  )
   switch (outcome._tag) {
     case "Repeated":
       return yield* restore(workshop.repeat(outcome, begin.idempotency?.fingerprint ?? ""))
@@ -171,7 +174,16 @@ const firstLeg = (
   log: RunLog<TurnEvent>,
   stored: number
 ): Leg => {
-  const leg = { lease, assistantId: place.assistant.id, plan, model, apiKey, number: 0, stream: request.stream === true, log }
+  const leg = {
+    lease,
+    assistantId: place.assistant.id,
+    plan,
+    model,
+    apiKey,
+    number: 0,
+    stream: request.stream === true,
+    log
+  }
   return makeLeg(workshop, leg, stored)
 }
 
@@ -234,5 +246,6 @@ const awaitTurn = Effect.fnUntraced(function* (
 }, Effect.scoped)
 
 /** A store that is away does not end the waiting. */
-const unlessAway = <A>(effect: Effect.Effect<A, StoreUnavailable, Principal>): Effect.Effect<A | null, never, Principal> =>
-  Effect.catchTag(effect, "StoreUnavailable", () => Effect.succeed(null))
+const unlessAway = <A>(
+  effect: Effect.Effect<A, StoreUnavailable, Principal>
+): Effect.Effect<A | null, never, Principal> => Effect.catchTag(effect, "StoreUnavailable", () => Effect.succeed(null))

@@ -13,7 +13,12 @@ describe("an assistant", () => {
     [],
     Effect.gen(function* () {
       const assistants = yield* Assistants
-      const created = yield* assistants.create({ name: "Guide", systemPrompt: "Be brief.", tools: [weather], model: "m" })
+      const created = yield* assistants.create({
+        name: "Guide",
+        systemPrompt: "Be brief.",
+        tools: [weather],
+        model: "m"
+      })
       assert.deepStrictEqual(yield* assistants.get(created.id), created)
       assert.deepInclude(created, { name: "Guide", model: "m", provider: null, searchLimit: 10, metadata: null })
     })
@@ -36,7 +41,10 @@ describe("an assistant", () => {
         ["D", "P"]
       ])
       assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { description: "E" })), ["E", "E"])
-      assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { description: "D", systemPrompt: "P" })), ["D", "P"])
+      assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { description: "D", systemPrompt: "P" })), [
+        "D",
+        "P"
+      ])
       assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { name: "renamed" })), ["D", "P"])
       assert.deepStrictEqual(texts(yield* assistants.update(byPrompt.id, { systemPrompt: null })), [null, null])
     })
@@ -84,7 +92,8 @@ describe("an assistant", () => {
           Layer.provide([ScriptedModel.layer([say("Hi")]), InMemory.layer, Layer.succeed(DefaultEmbedding, ours)])
         )
       )
-    ))
+    )
+  )
 
   const ours = { provider: "ours", model: "e", dimensions: 16 }
 

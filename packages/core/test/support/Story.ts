@@ -80,7 +80,8 @@ export const textOf = (events: ReadonlyArray<TurnEvent>): string =>
 export const terminalOf = (events: ReadonlyArray<TurnEvent>) => {
   const ends = events.filter(isTerminal)
   const [end] = ends
-  if (end === undefined || ends.length > 1 || events.at(-1) !== end) throw new Error(`Not one end: ${tags(events).join(" ")}`)
+  if (end === undefined || ends.length > 1 || events.at(-1) !== end)
+    throw new Error(`Not one end: ${tags(events).join(" ")}`)
   return end
 }
 

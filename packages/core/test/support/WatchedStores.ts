@@ -19,7 +19,10 @@ const watched = <S extends object>(port: string, service: S, intercept: Intercep
       const operation: unknown = Reflect.get(target, name)
       if (typeof operation !== "function") return operation
       return (...args: ReadonlyArray<unknown>) =>
-        intercept(`${port}.${String(name)}`, Effect.suspend(() => Reflect.apply(operation, target, args)))
+        intercept(
+          `${port}.${String(name)}`,
+          Effect.suspend(() => Reflect.apply(operation, target, args))
+        )
     }
   })
 
@@ -64,4 +67,9 @@ export const faultyStores = (
 
 /** Stores that take their time, before and after each operation, so that callers overtake each other. */
 export const slowStores = (state: InMemory.State): Layer.Layer<InMemory.Stores> =>
-  watchedStores(state, (_, call) => Effect.andThen(Effect.yieldNow, Effect.tap(call, () => Effect.yieldNow)))
+  watchedStores(state, (_, call) =>
+    Effect.andThen(
+      Effect.yieldNow,
+      Effect.tap(call, () => Effect.yieldNow)
+    )
+  )

@@ -25,7 +25,8 @@ describe("a thread", () => {
       const first = yield* turns.send({ content: "1" })
       const second = yield* turns.send({ content: "2" })
       const third = yield* (yield* Assistants).createThread(second.assistantId, null)
-      const ids = (all: ReadonlyArray<{ readonly thread: { readonly id: string } }>) => all.map(({ thread }) => thread.id)
+      const ids = (all: ReadonlyArray<{ readonly thread: { readonly id: string } }>) =>
+        all.map(({ thread }) => thread.id)
       const all = yield* threads.list({ page: firstPage, includeMessages: true })
       assert.deepStrictEqual(ids(all), [first.threadId, second.threadId, third.id])
       assert.deepStrictEqual(
@@ -49,7 +50,12 @@ describe("a thread", () => {
       const messages = yield* messagesOf(threadId)
       assert.deepStrictEqual(
         messages.map(({ content, sequence }) => [sequence, content]),
-        [[1, "1"], [2, "a"], [3, "2"], [4, "b"]]
+        [
+          [1, "1"],
+          [2, "a"],
+          [3, "2"],
+          [4, "b"]
+        ]
       )
     })
   )
@@ -86,7 +92,10 @@ describe("a thread", () => {
         failureOf(threads.remove(turn.threadId)),
         failureOf(turns.start({ content: "Again", threadId: turn.threadId }))
       ])
-      assert.deepStrictEqual(gone.map((error) => error._tag), ["ThreadNotFound", "ThreadNotFound", "ThreadNotFound"])
+      assert.deepStrictEqual(
+        gone.map((error) => error._tag),
+        ["ThreadNotFound", "ThreadNotFound", "ThreadNotFound"]
+      )
       yield* model.release()
       const reply = yield* turn.reply
       assert.strictEqual(reply.status, "CANCELLED")

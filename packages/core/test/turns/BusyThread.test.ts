@@ -44,7 +44,10 @@ describe("two messages on one thread", () => {
     "enqueue: many are answered in their order of arrival, whoever waits in whichever process",
     [[gate("1"), say("a1")], ...[2, 4, 6, 8].map((n) => say(`a${n}`))],
     Effect.gen(function* () {
-      const other = yield* openKernel([3, 5, 7, 9].map((n) => say(`a${n}`)), { stores: InMemory.layerFrom(shared) })
+      const other = yield* openKernel(
+        [3, 5, 7, 9].map((n) => say(`a${n}`)),
+        { stores: InMemory.layerFrom(shared) }
+      )
       const first = yield* blocked("1")
       const waiting = []
       for (let n = 2; n <= 9; n++) {
@@ -102,7 +105,10 @@ describe("two messages on one thread", () => {
 
   story(
     "enqueue: one whose caller goes away keeps its place and is answered",
-    [[gate("1"), say("one")], [gate("2"), say("two")]],
+    [
+      [gate("1"), say("one")],
+      [gate("2"), say("two")]
+    ],
     Effect.gen(function* () {
       const model = yield* ScriptedModel
       const turns = yield* Turns
@@ -169,7 +175,9 @@ describe("two messages on one thread", () => {
     Effect.gen(function* () {
       const turns = yield* Turns
       const { threadId } = yield* blocked("1")
-      const sends = Array.from({ length: 5 }, (_, n) => turns.send({ content: `${n + 2}`, threadId, busy: "interrupt" }))
+      const sends = Array.from({ length: 5 }, (_, n) =>
+        turns.send({ content: `${n + 2}`, threadId, busy: "interrupt" })
+      )
       const replies = yield* Effect.all(sends, { concurrency: "unbounded" })
       assert.isTrue(replies.every(({ status }) => status === "COMPLETED" || status === "CANCELLED"))
       assert.strictEqual((yield* transcript(threadId)).length, 12)

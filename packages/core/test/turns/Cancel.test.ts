@@ -55,7 +55,10 @@ describe("a cancel", () => {
     Effect.gen(function* () {
       const turn = yield* start
       yield* (yield* ScriptedModel).reached()
-      const runs = yield* Effect.all(Array.from({ length: 10 }, () => cancel(turn)), { concurrency: "unbounded" })
+      const runs = yield* Effect.all(
+        Array.from({ length: 10 }, () => cancel(turn)),
+        { concurrency: "unbounded" }
+      )
       const again = yield* cancel(turn)
       for (const run of runs) assert.deepStrictEqual(run, again)
       assert.strictEqual(again.status, "CANCELLED")
@@ -76,7 +79,10 @@ describe("a cancel", () => {
         const reply = yield* (yield* Turns).send({ content: "Hi" })
         const before = yield* runOf(reply)
         assert.strictEqual((yield* cancel(reply)).status, status)
-        assert.deepStrictEqual({ ...(yield* runOf(reply)), cancelRequested: false }, { ...before, cancelRequested: false })
+        assert.deepStrictEqual(
+          { ...(yield* runOf(reply)), cancelRequested: false },
+          { ...before, cancelRequested: false }
+        )
       })
     )
   }
@@ -118,14 +124,10 @@ describe("a cancel", () => {
       })
       yield* model.release("1")
       assert.strictEqual((yield* Fiber.join(third)).content, "three")
-      assert.deepStrictEqual((yield* transcript(first.threadId)).map(([, status, content]) => `${status} ${content}`), [
-        "COMPLETED 1",
-        "COMPLETED 2",
-        "CANCELLED null",
-        "COMPLETED one",
-        "COMPLETED 3",
-        "COMPLETED three"
-      ])
+      assert.deepStrictEqual(
+        (yield* transcript(first.threadId)).map(([, status, content]) => `${status} ${content}`),
+        ["COMPLETED 1", "COMPLETED 2", "CANCELLED null", "COMPLETED one", "COMPLETED 3", "COMPLETED three"]
+      )
     }),
     { stores: InMemory.layerFrom(queue) }
   )
@@ -149,7 +151,10 @@ describe("a cancel", () => {
 
   story(
     "between two legs, and in the second one, keeps the first",
-    [[say("a"), callTool("weather", {}, "c")], [say("b"), gate()]],
+    [
+      [say("a"), callTool("weather", {}, "c")],
+      [say("b"), gate()]
+    ],
     Effect.gen(function* () {
       const turns = yield* Turns
       const asked = yield* turns.send({ content: "?", tools: [weather] })
@@ -200,7 +205,9 @@ describe("a cancel", () => {
       yield* TestClock.adjust("1 millis")
       assert.strictEqual((yield* Fiber.join(cancelling)).status, "CANCELLED")
       assert.deepStrictEqual((yield* other.run(transcript(turn.threadId)))[1], ["assistant", "CANCELLED", "Hel"])
-      const events = yield* other.run(Stream.runCollect(yield* other.run(Turns.use((turns) => turns.follow(turn.threadId, turn.runId, 0)))))
+      const events = yield* other.run(
+        Stream.runCollect(yield* other.run(Turns.use((turns) => turns.follow(turn.threadId, turn.runId, 0))))
+      )
       assert.strictEqual(terminalOf(events)._tag, "RunCancelled")
     })
   )

@@ -17,7 +17,14 @@ const commonPrefix = (before: ChatRequest | undefined, after: ChatRequest | unde
 describe("the context of a turn", () => {
   story(
     "holds the whole conversation while it fits, and every prompt begins with the one before, byte by byte",
-    [say("1"), callTools(["weather", {}, "a"], ["weather", {}, "b"]), say("2"), [say("3"), cut], fail("auth"), say("4")],
+    [
+      say("1"),
+      callTools(["weather", {}, "a"], ["weather", {}, "b"]),
+      say("2"),
+      [say("3"), cut],
+      fail("auth"),
+      say("4")
+    ],
     Effect.gen(function* () {
       const model = yield* ScriptedModel
       const turns = yield* Turns
@@ -147,7 +154,10 @@ describe("the context of a turn", () => {
       assert.deepInclude(reply.fault, { code: "context_too_long", retryable: false })
       assert.strictEqual((yield* runOf(asked)).status, "FAILED")
       yield* turns.send({ content: "two", threadId: asked.threadId })
-      assert.deepStrictEqual(model.requests.at(-1)?.messages.map((message) => message.role), ["user"])
+      assert.deepStrictEqual(
+        model.requests.at(-1)?.messages.map((message) => message.role),
+        ["user"]
+      )
     }),
     window(200)
   )
@@ -174,7 +184,10 @@ describe("the context of a turn", () => {
       const empty = yield* turns.send({ content: "two", threadId: filtered.threadId })
       assert.deepInclude(empty, { status: "COMPLETED", content: "" })
       yield* turns.send({ content: "three", threadId: filtered.threadId })
-      assert.deepStrictEqual(model.requests.at(-1)?.messages.map((message) => message.role), ["user", "user", "user"])
+      assert.deepStrictEqual(
+        model.requests.at(-1)?.messages.map((message) => message.role),
+        ["user", "user", "user"]
+      )
       const contents = (yield* messagesOf(filtered.threadId)).map((message) => message.content)
       assert.deepStrictEqual(contents, ["one", null, "two", null, "three", "Hi."])
     })

@@ -42,7 +42,10 @@ const windowOf = (thread: ReadonlyArray<Message>, tokens: number) => {
     if (left < 0) break
   }
   const older = thread.slice(0, from)
-  return { messages: thread.slice(from), older: { messages: from, tokens: older.reduce((sum, each) => sum + each.tokens, 0) } }
+  return {
+    messages: thread.slice(from),
+    older: { messages: from, tokens: older.reduce((sum, each) => sum + each.tokens, 0) }
+  }
 }
 
 const Sizes = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 400 })))
@@ -50,7 +53,10 @@ const Sizes = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maxim
 describe("units of a conversation", () => {
   it("hold everything that one run wrote", () => {
     const units = toUnits([...threadOf([1, 1]), message(5, null, "user", 1), message(6, null, "user", 1)])
-    assert.deepStrictEqual(units.map((unit) => unit.messages.map((each) => each.sequence)), [[1, 2], [3, 4], [5], [6]])
+    assert.deepStrictEqual(
+      units.map((unit) => unit.messages.map((each) => each.sequence)),
+      [[1, 2], [3, 4], [5], [6]]
+    )
   })
 
   it("hold what another turn put between the messages of a run, in the order of the thread", () => {
@@ -62,28 +68,38 @@ describe("units of a conversation", () => {
       message(5, "a", "assistant", 1),
       message(6, "d", "user", 1)
     ])
-    assert.deepStrictEqual(units.map((unit) => unit.messages.map((each) => each.sequence)), [[1, 2, 3, 4, 5], [6]])
+    assert.deepStrictEqual(
+      units.map((unit) => unit.messages.map((each) => each.sequence)),
+      [[1, 2, 3, 4, 5], [6]]
+    )
   })
 })
 
 describe("packing", () => {
-  it.prop("keeps the newest whole units that fit, and accounts for every message", [Sizes, Schema.Int], ([sizes, seed]) => {
-    const thread = threadOf(sizes)
-    const budget = Math.abs(seed) % 3000
-    const { messages, older } = windowOf(thread, 2000)
-    const packed = pack(toUnits(messages), older, budget, 250)
-    const kept = packed.kept.flatMap((unit) => unit.messages)
-    assert.isAtMost(packed.keptTokens, budget)
-    assert.strictEqual(packed.keptTokens, kept.reduce((sum, each) => sum + sizeOf(each), 0))
-    assert.strictEqual(packed.leftOut.messages + kept.length, thread.length)
-    assert.deepStrictEqual(kept, thread.slice(thread.length - kept.length))
-    if (kept.length > 0) assert.strictEqual(kept[0]?.role, "user")
-    for (const { runId } of kept) {
-      assert.strictEqual(kept.filter((each) => each.runId === runId).length, 2)
+  it.prop(
+    "keeps the newest whole units that fit, and accounts for every message",
+    [Sizes, Schema.Int],
+    ([sizes, seed]) => {
+      const thread = threadOf(sizes)
+      const budget = Math.abs(seed) % 3000
+      const { messages, older } = windowOf(thread, 2000)
+      const packed = pack(toUnits(messages), older, budget, 250)
+      const kept = packed.kept.flatMap((unit) => unit.messages)
+      assert.isAtMost(packed.keptTokens, budget)
+      assert.strictEqual(
+        packed.keptTokens,
+        kept.reduce((sum, each) => sum + sizeOf(each), 0)
+      )
+      assert.strictEqual(packed.leftOut.messages + kept.length, thread.length)
+      assert.deepStrictEqual(kept, thread.slice(thread.length - kept.length))
+      if (kept.length > 0) assert.strictEqual(kept[0]?.role, "user")
+      for (const { runId } of kept) {
+        assert.strictEqual(kept.filter((each) => each.runId === runId).length, 2)
+      }
+      const lost = thread.slice(0, packed.leftOut.messages).reduce((sum, each) => sum + each.tokens, 0)
+      assert.strictEqual(packed.leftOut.tokens, lost)
     }
-    const lost = thread.slice(0, packed.leftOut.messages).reduce((sum, each) => sum + each.tokens, 0)
-    assert.strictEqual(packed.leftOut.tokens, lost)
-  })
+  )
 
   it.prop("leaves nothing out that fits", [Sizes], ([sizes]) => {
     const thread = threadOf(sizes)
@@ -152,8 +168,14 @@ describe("a prompt", () => {
     }
     const { explanation, messages, promptTokens } = result.success
     assert.isAtMost(promptTokens, room.forPrompt)
-    assert.deepStrictEqual(messages.slice(-2).map((each) => each.role), ["user", "assistant"])
-    assert.strictEqual(explanation.parts.reduce((sum, part) => sum + part.tokens, 0), promptTokens)
+    assert.deepStrictEqual(
+      messages.slice(-2).map((each) => each.role),
+      ["user", "assistant"]
+    )
+    assert.strictEqual(
+      explanation.parts.reduce((sum, part) => sum + part.tokens, 0),
+      promptTokens
+    )
     const counted = explanation.parts.reduce((sum, part) => sum + (part.part === "system" ? 0 : part.messages), 0)
     assert.strictEqual(counted + (explanation.leftOut[0]?.messages ?? 0), thread.length)
   })

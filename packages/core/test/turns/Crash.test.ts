@@ -42,7 +42,8 @@ const answer = (request: ChatRequest): ReadonlyArray<ChatEvent> => {
   const isFollowUp = request.messages.filter((message) => message.role === "user").length > 1
   if (isFollowUp) return [{ _tag: "TextDelta", text: "Still here." }, finished]
   if (results === 0) return [{ _tag: "TextDelta", text: "One." }, ...call("look", "h1"), finished]
-  if (results === 1) return [{ _tag: "TextDelta", text: "Two." }, ...call("look", "h2"), ...call("weather", "c1"), finished]
+  if (results === 1)
+    return [{ _tag: "TextDelta", text: "Two." }, ...call("look", "h2"), ...call("weather", "c1"), finished]
   return [{ _tag: "TextDelta", text: "Three." }, finished]
 }
 
@@ -111,19 +112,27 @@ const wasKept = (before: ReturnType<typeof allOf>, state: InMemory.State) => {
   const after = allOf(state)
   for (const message of before.messages) {
     const kept = after.messages.find((each) => each.id === message.id)
-    assert.deepInclude(kept, { content: message.content, role: message.role, sequence: message.sequence, steps: message.steps })
+    assert.deepInclude(kept, {
+      content: message.content,
+      role: message.role,
+      sequence: message.sequence,
+      steps: message.steps
+    })
   }
   for (const [id, log] of before.logs) assert.deepStrictEqual(after.logs.get(id)?.slice(0, log.length), log)
 }
 
 /** One end for each leg, the answer stored under the id that the leg began with. */
 const isSettled = (log: ReadonlyArray<LogEvent>, messages: ReadonlyArray<Message>) => {
-  const events = log as ReadonlyArray<LogEvent> as ReadonlyArray<TurnEvent>
+  const events = log as ReadonlyArray<TurnEvent>
   const begins = events.filter((event) => event._tag === "RunStarted" || event._tag === "RunContinuing")
   const ends = events.filter(isTerminal)
   assert.strictEqual(ends.length, begins.length)
   assert.isTrue(isTerminal(events.at(-1)!))
-  assert.deepStrictEqual(events.map((event) => event.sequence), [...new Set(events.map((event) => event.sequence))].sort((a, b) => a - b))
+  assert.deepStrictEqual(
+    events.map((event) => event.sequence),
+    [...new Set(events.map((event) => event.sequence))].sort((a, b) => a - b)
+  )
   for (const [index, end] of ends.entries()) {
     const answerId = begins[index]?.messageId
     assert.strictEqual(end.messageId, answerId)
@@ -162,47 +171,54 @@ describe("a process that is killed", () => {
   })
 
   for (const hears of [true, false]) {
-    it.effect(`at any of its writes (${hears ? "after" : "before"} the answer) loses nothing and does nothing twice`, () =>
-      Effect.gen(function* () {
-        const { before, writes } = yield* conversation
-        assert.isAbove(writes - before, 8)
-        for (let at = before + 1; at <= writes; at++) {
-          const { deeds, doom, first, healthy, scope, state } = yield* scene({ at, hears })
-          const threadId = yield* Effect.provideContext(openThread, first)
-          const client = yield* withTime(Effect.provideContext(converse(threadId), first))
-          assert.isTrue(doom.isDead(), `write ${at}`)
-          const kept = allOf(state)
-          const done = { steps: [...deeds.steps], tools: [...deeds.tools] }
+    it.effect(
+      `at any of its writes (${hears ? "after" : "before"} the answer) loses nothing and does nothing twice`,
+      () =>
+        Effect.gen(function* () {
+          const { before, writes } = yield* conversation
+          assert.isAbove(writes - before, 8)
+          for (let at = before + 1; at <= writes; at++) {
+            const { deeds, doom, first, healthy, scope, state } = yield* scene({ at, hears })
+            const threadId = yield* Effect.provideContext(openThread, first)
+            const client = yield* withTime(Effect.provideContext(converse(threadId), first))
+            assert.isTrue(doom.isDead(), `write ${at}`)
+            const kept = allOf(state)
+            const done = { steps: [...deeds.steps], tools: [...deeds.tools] }
 
-          const nextScope = yield* Scope.make()
-          const second = yield* Layer.buildWithScope(kernelOf(healthy, state, deeds), nextScope)
-          const here = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provideContext(effect, second)
-          yield* TestClock.adjust("50 seconds")
-          wasKept(kept, state)
+            const nextScope = yield* Scope.make()
+            const second = yield* Layer.buildWithScope(kernelOf(healthy, state, deeds), nextScope)
+            const here = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provideContext(effect, second)
+            yield* TestClock.adjust("50 seconds")
+            wasKept(kept, state)
 
-          // The client comes back: a run that waits for it gets its outputs, once.
-          const waiting = yield* here(RunStore.use((store) => store.waitingOn(threadId)))
-          if (Option.isSome(waiting)) yield* withTime(here(submit(threadId)))
-          yield* withTime(here(Turns.use((turns) => turns.send({ content: "Still there?", threadId }))))
+            // The client comes back: a run that waits for it gets its outputs, once.
+            const waiting = yield* here(RunStore.use((store) => store.waitingOn(threadId)))
+            if (Option.isSome(waiting)) yield* withTime(here(submit(threadId)))
+            yield* withTime(here(Turns.use((turns) => turns.send({ content: "Still there?", threadId }))))
 
-          const { messages } = yield* here(Threads.use((threads) => threads.get(threadId)))
-          assert.strictEqual(messages.at(-1)?.content, "Still here.", `write ${at}`)
-          for (const { log, run } of state.runs.values()) {
-            assert.include(["COMPLETED", "FAILED"], run.status)
-            isSettled(log, messages)
+            const { messages } = yield* here(Threads.use((threads) => threads.get(threadId)))
+            assert.strictEqual(messages.at(-1)?.content, "Still here.", `write ${at}`)
+            for (const { log, run } of state.runs.values()) {
+              assert.include(["COMPLETED", "FAILED"], run.status)
+              isSettled(log, messages)
+            }
+            assert.strictEqual(
+              new Set(deeds.steps).size,
+              deeds.steps.length,
+              `a model step was done twice after write ${at}`
+            )
+            assert.strictEqual(new Set(deeds.tools).size, deeds.tools.length, `a tool ran twice after write ${at}`)
+            assert.deepStrictEqual(deeds.steps.slice(0, done.steps.length), done.steps)
+            wasKept(kept, state)
+
+            yield* doom.bury
+            yield* Scope.close(scope, Exit.void)
+            yield* Scope.close(nextScope, Exit.void)
+            client.interruptUnsafe()
+            assert.strictEqual(JSON.stringify(messages), JSON.stringify(allOf(state).messages))
           }
-          assert.strictEqual(new Set(deeds.steps).size, deeds.steps.length, `a model step was done twice after write ${at}`)
-          assert.strictEqual(new Set(deeds.tools).size, deeds.tools.length, `a tool ran twice after write ${at}`)
-          assert.deepStrictEqual(deeds.steps.slice(0, done.steps.length), done.steps)
-          wasKept(kept, state)
-
-          yield* doom.bury
-          yield* Scope.close(scope, Exit.void)
-          yield* Scope.close(nextScope, Exit.void)
-          client.interruptUnsafe()
-          assert.strictEqual(JSON.stringify(messages), JSON.stringify(allOf(state).messages))
-        }
-      }).pipe(Principal.provide("ada"), Effect.provide(quiet))
+        }).pipe(Principal.provide("ada"), Effect.provide(quiet)),
+      { timeout: 60_000 }
     )
   }
 })

@@ -1,5 +1,18 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, Crash, cut, fail, finish, gate, hang, pause, say, ScriptedModel, think, uses } from "@colloquy/adapters/scripted"
+import {
+  callTool,
+  Crash,
+  cut,
+  fail,
+  finish,
+  gate,
+  hang,
+  pause,
+  say,
+  ScriptedModel,
+  think,
+  uses
+} from "@colloquy/adapters/scripted"
 import {
   Assistants,
   type ChatEvent,
@@ -20,7 +33,17 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureOf, messagesOf, openKernel, quiet, runOf, story, terminalOf, transcript, weather } from "../support/Story.ts"
+import {
+  failureOf,
+  messagesOf,
+  openKernel,
+  quiet,
+  runOf,
+  story,
+  terminalOf,
+  transcript,
+  weather
+} from "../support/Story.ts"
 import { faultyStores } from "../support/WatchedStores.ts"
 
 const send = Turns.use((turns) => turns.send({ content: "Hi" }))
@@ -48,7 +71,14 @@ describe("a model that fails", () => {
     })
   )
 
-  for (const reason of ["auth", "refused", "invalid_request", "context_too_long", "quota", "model_not_found"] as const) {
+  for (const reason of [
+    "auth",
+    "refused",
+    "invalid_request",
+    "context_too_long",
+    "quota",
+    "model_not_found"
+  ] as const) {
     story(
       `for good is not asked again: ${reason}`,
       [fail(reason)],
@@ -98,7 +128,11 @@ describe("a model that fails", () => {
         assert.deepStrictEqual((yield* transcript(reply.threadId))[1], ["assistant", "FAILED", text])
         yield* turns.send({ content: "Again", threadId: reply.threadId })
         const roles = model.requests[1]?.messages.map((message) => message.role).join(" ")
-        const expected = { "a word": "user assistant user", "a thought": "user user", "a call": "user assistant tool user" }
+        const expected = {
+          "a word": "user assistant user",
+          "a thought": "user user",
+          "a call": "user assistant tool user"
+        }
         assert.strictEqual(roles, expected[what as keyof typeof expected])
       })
     )
@@ -232,7 +266,12 @@ describe("usage", () => {
       const outputs = [{ toolCallId: "a", output: "" }]
       const reply = yield* (yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })).reply
       assert.deepInclude(reply.usage, { inputTokens: 9, outputTokens: 3, cachedInputTokens: 5, costUsd: null })
-      assert.deepInclude((yield* runOf(asked)).usage, { inputTokens: 14, outputTokens: 5, costUsd: 0.5, estimated: false })
+      assert.deepInclude((yield* runOf(asked)).usage, {
+        inputTokens: 14,
+        outputTokens: 5,
+        costUsd: 0.5,
+        estimated: false
+      })
     })
   )
 
@@ -259,7 +298,11 @@ describe("usage", () => {
 
   story(
     "stands in the ledger by day and model, for every end",
-    [[say("a"), uses({ inputTokens: 1 })], [say("b"), uses({ inputTokens: 2 }), finish("stop")], [say("c"), cut]],
+    [
+      [say("a"), uses({ inputTokens: 1 })],
+      [say("b"), uses({ inputTokens: 2 }), finish("stop")],
+      [say("c"), cut]
+    ],
     Effect.gen(function* () {
       const turns = yield* Turns
       yield* send
@@ -354,10 +397,9 @@ describe("a process that dies", () => {
     Effect.gen(function* () {
       const first = yield* dying(queued, 4)
       const turn = yield* first(Turns.use((turns) => turns.start({ content: "1" })))
-      yield* Effect.forkChild(
-        first(Turns.use((turns) => turns.start({ content: "2", threadId: turn.threadId }))),
-        { startImmediately: true }
-      )
+      yield* Effect.forkChild(first(Turns.use((turns) => turns.start({ content: "2", threadId: turn.threadId }))), {
+        startImmediately: true
+      })
       yield* TestClock.adjust("46 seconds")
       assert.deepStrictEqual(yield* transcript(turn.threadId), [
         ["user", "COMPLETED", "1"],

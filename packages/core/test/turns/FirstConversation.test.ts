@@ -4,7 +4,17 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
-import { failureOf, messagesOf, runOf, story, storedLog, tags, terminalOf, transcript, weather } from "../support/Story.ts"
+import {
+  failureOf,
+  messagesOf,
+  runOf,
+  story,
+  storedLog,
+  tags,
+  terminalOf,
+  transcript,
+  weather
+} from "../support/Story.ts"
 
 describe("a message", () => {
   story(
@@ -30,7 +40,10 @@ describe("a message", () => {
       const { id } = yield* (yield* Assistants).create({ name: "a" })
       const reply = yield* (yield* Turns).send({ content: "Hi", assistantId: id })
       const own = yield* (yield* Threads).list({ page: firstPage, assistantId: id, includeMessages: false })
-      assert.deepStrictEqual(own.map(({ thread }) => thread.id), [reply.threadId])
+      assert.deepStrictEqual(
+        own.map(({ thread }) => thread.id),
+        [reply.threadId]
+      )
     })
   )
 
@@ -78,7 +91,13 @@ describe("a message", () => {
       const reply = yield* turn.reply
       const begun = events.find((event) => event._tag === "RunStarted")
       const stored = (yield* messagesOf(turn.threadId)).at(-1)
-      const ids = [begun?.messageId, terminalOf(events).messageId, reply.messageId, (yield* runOf(turn)).answerId, stored?.id]
+      const ids = [
+        begun?.messageId,
+        terminalOf(events).messageId,
+        reply.messageId,
+        (yield* runOf(turn)).answerId,
+        stored?.id
+      ]
       assert.deepStrictEqual(new Set(ids).size, 1)
     })
   )
@@ -101,7 +120,10 @@ describe("a message", () => {
         "StepEnded",
         "RunEnded"
       ])
-      assert.deepStrictEqual(events.map((event) => event.sequence), events.map((_, index) => index + 1))
+      assert.deepStrictEqual(
+        events.map((event) => event.sequence),
+        events.map((_, index) => index + 1)
+      )
       const end = terminalOf(events)
       assert.strictEqual(end._tag === "RunEnded" && end.content, "Hello.")
     })
@@ -109,7 +131,10 @@ describe("a message", () => {
 
   story(
     "keeps no reasoning in the store, and shows none when it is not wanted",
-    [[think("secret"), say("Hello.")], [think("secret"), say("Hello.")]],
+    [
+      [think("secret"), say("Hello.")],
+      [think("secret"), say("Hello.")]
+    ],
     Effect.gen(function* () {
       const turns = yield* Turns
       const shown = yield* turns.send({ content: "Hi" })

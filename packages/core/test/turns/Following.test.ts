@@ -1,6 +1,17 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, cut, fail, gate, say, ScriptedModel, type ScriptStep, TestKernel, think } from "@colloquy/adapters/scripted"
 import {
+  callTool,
+  cut,
+  fail,
+  gate,
+  say,
+  ScriptedModel,
+  type ScriptStep,
+  TestKernel,
+  think
+} from "@colloquy/adapters/scripted"
+import {
+  defaultTurnSettings,
   foldReply,
   type HostedTool,
   isTerminal,
@@ -18,7 +29,18 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureOf, messagesOf, openKernel, quiet, story, storedLog, tags, terminalOf, textOf, weather } from "../support/Story.ts"
+import {
+  failureOf,
+  messagesOf,
+  openKernel,
+  quiet,
+  story,
+  storedLog,
+  tags,
+  terminalOf,
+  textOf,
+  weather
+} from "../support/Story.ts"
 
 const followed = (turn: { readonly threadId: ThreadId; readonly runId: Run }, after: number) =>
   Turns.use((turns) => Effect.flatMap(turns.follow(turn.threadId, turn.runId, after), Stream.runCollect))
@@ -36,7 +58,10 @@ describe("following a run", () => {
       })
       const expected = Array.from({ length: 1000 }, (_, index) => `${index} `).join("")
       assert.deepStrictEqual([textOf(one), textOf(two)], [expected, expected])
-      assert.deepStrictEqual(one.map((event) => event.sequence), one.map((_, index) => index + 1))
+      assert.deepStrictEqual(
+        one.map((event) => event.sequence),
+        one.map((_, index) => index + 1)
+      )
       assert.deepStrictEqual(yield* storedLog(turn), one)
       assert.strictEqual((yield* messagesOf(turn.threadId))[1]?.content, expected)
     })
@@ -191,7 +216,9 @@ describe("following a run", () => {
 const Step = Schema.Struct({
   thoughts: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 })),
   deltas: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 })),
-  calls: Schema.Array(Schema.Literals(["hosted", "client", "failing", "nobody", "malformed"])).check(Schema.isMaxLength(3)),
+  calls: Schema.Array(Schema.Literals(["hosted", "client", "failing", "nobody", "malformed"])).check(
+    Schema.isMaxLength(3)
+  ),
   end: Schema.Literals(["well", "well", "well", "failed", "cut"])
 })
 const Script = Schema.Array(Step).check(Schema.isMaxLength(5))
@@ -208,6 +235,8 @@ const hosted: ReadonlyArray<HostedTool> = [
   { definition: { name: "failing", description: null, parameters: null }, run: () => Effect.die("broken") }
 ]
 const tools = [{ name: "client", description: null, parameters: null }]
+/** Nothing is asked again: a retry would wait for a clock that nobody moves. */
+const settings = { chat: { ...defaultTurnSettings.chat, retries: 0 } }
 
 describe("property: whatever the model does", () => {
   it.effect.prop(
@@ -218,7 +247,7 @@ describe("property: whatever the model does", () => {
         const state = InMemory.makeState()
         const stores = InMemory.layerFrom(state)
         const steps = script.map(play)
-        const here = yield* openKernel(steps, { stores, hosted, model: { otherwise: say("The end.") } })
+        const here = yield* openKernel(steps, { stores, hosted, settings, model: { otherwise: say("The end.") } })
         const elsewhere = yield* openKernel([], { stores })
         const turn = yield* here.run(Turns.use((turns) => turns.start({ content: "?", tools, stream: true })))
         let events = turn.events
@@ -234,7 +263,10 @@ describe("property: whatever the model does", () => {
           const said = end._tag === "MessageSaved" ? "" : end.content
           assert.strictEqual(stored?.content ?? "", said)
           assert.strictEqual(textOf(live), said)
-          assert.deepStrictEqual([stored?.status, stored?.usage, stored?.model], [reply?.status, reply?.usage, reply?.model])
+          assert.deepStrictEqual(
+            [stored?.status, stored?.usage, stored?.model],
+            [reply?.status, reply?.usage, reply?.model]
+          )
           assert.deepStrictEqual(stored?.toolCalls, reply?.toolCalls)
 
           // Cut anywhere, and resumed.
@@ -250,11 +282,17 @@ describe("property: whatever the model does", () => {
           const next = Turns.use((turns) => turns.submitToolOutputs({ threadId: turn.threadId, outputs, stream: true }))
           events = (yield* here.run(next)).events
         }
-        assert.deepStrictEqual(log.map((event) => event.sequence), log.map((_, index) => index + 1))
+        assert.deepStrictEqual(
+          log.map((event) => event.sequence),
+          log.map((_, index) => index + 1)
+        )
         assert.deepStrictEqual(yield* here.run(storedLog(turn)), log.filter(isStored))
-        assert.strictEqual(log.filter(isTerminal).length, tags(log).filter((tag) => /^Run(Started|Continuing)$/u.test(tag)).length)
+        assert.strictEqual(
+          log.filter(isTerminal).length,
+          tags(log).filter((tag) => /^Run(Started|Continuing)$/u.test(tag)).length
+        )
       }).pipe(Principal.provide("ada"), Effect.scoped, Effect.provide(quiet)),
-    { arbitrary: { runs: 60 } }
+    { timeout: 60_000, arbitrary: { runs: 60 } }
   )
 
   it.effect.prop(
@@ -286,9 +324,9 @@ describe("property: whatever the model does", () => {
         }
       }).pipe(
         Principal.provide("ada"),
-        Effect.provide(TestKernel.layer(script.map(play), { hosted, model: { otherwise: say("The end.") } })),
+        Effect.provide(TestKernel.layer(script.map(play), { hosted, settings, model: { otherwise: say("The end.") } })),
         Effect.provide(quiet)
       ),
-    { arbitrary: { runs: 60 } }
+    { timeout: 60_000, arbitrary: { runs: 60 } }
   )
 })

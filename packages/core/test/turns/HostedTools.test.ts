@@ -72,14 +72,22 @@ describe("a hosted tool", () => {
     }),
     {
       hosted: [
-        hosted("a", () => Effect.as(Effect.andThen(Deferred.succeed(meeting, undefined), Deferred.await(other)), "a met b")),
-        hosted("b", () => Effect.as(Effect.andThen(Deferred.succeed(other, undefined), Deferred.await(meeting)), "b met a"))
+        hosted("a", () =>
+          Effect.as(Effect.andThen(Deferred.succeed(meeting, undefined), Deferred.await(other)), "a met b")
+        ),
+        hosted("b", () =>
+          Effect.as(Effect.andThen(Deferred.succeed(other, undefined), Deferred.await(meeting)), "b met a")
+        )
       ]
     }
   )
 
   const failing: ReadonlyArray<readonly [string, HostedTool, RegExp]> = [
-    ["fails", hosted("t", () => Effect.fail(new HostedToolFailed({ message: "No such city." }))), /^Error: No such city\.$/u],
+    [
+      "fails",
+      hosted("t", () => Effect.fail(new HostedToolFailed({ message: "No such city." }))),
+      /^Error: No such city\.$/u
+    ],
     ["has a defect", hosted("t", () => Effect.die(new Error("secret"))), /^Error: the tool failed/u],
     [
       "throws before it gives an effect",
@@ -107,7 +115,10 @@ describe("a hosted tool", () => {
 
   const slow: ReadonlyArray<readonly [string, HostedTool]> = [
     ["hangs", hosted("t", () => Effect.never, { timeout: "5 seconds" })],
-    ["hangs and does not let itself be interrupted", hosted("t", () => Effect.uninterruptible(Effect.never), { timeout: "5 seconds" })]
+    [
+      "hangs and does not let itself be interrupted",
+      hosted("t", () => Effect.uninterruptible(Effect.never), { timeout: "5 seconds" })
+    ]
   ]
   for (const [name, tool] of slow) {
     story(
@@ -144,7 +155,10 @@ describe("a hosted tool", () => {
       Effect.gen(function* () {
         assert.strictEqual((yield* send).status, "COMPLETED")
         // A call without any argument text is a call with none.
-        assert.match((yield* resultsIn)[0] ?? "", args === "" ? /^\{\}$/u : /^Error: the arguments are not a JSON object/u)
+        assert.match(
+          (yield* resultsIn)[0] ?? "",
+          args === "" ? /^\{\}$/u : /^Error: the arguments are not a JSON object/u
+        )
       }),
       { hosted: [echo] }
     )
@@ -170,10 +184,19 @@ describe("a hosted tool", () => {
       const model = yield* ScriptedModel
       const turns = yield* Turns
       const asked = yield* turns.send({ content: "?", tools: [weather] })
-      assert.deepStrictEqual(asked.toolCalls.map(({ id }) => id), ["c"])
+      assert.deepStrictEqual(
+        asked.toolCalls.map(({ id }) => id),
+        ["c"]
+      )
       const stored = (yield* messagesOf(asked.threadId)).at(-1)
-      assert.deepStrictEqual(stored?.toolCalls.map(({ id }) => id), ["c"])
-      assert.deepStrictEqual(stored?.steps[0]?.hostedResults.map(({ output }) => output), ['{"a":1}'])
+      assert.deepStrictEqual(
+        stored?.toolCalls.map(({ id }) => id),
+        ["c"]
+      )
+      assert.deepStrictEqual(
+        stored?.steps[0]?.hostedResults.map(({ output }) => output),
+        ['{"a":1}']
+      )
       const refused = yield* failureOf(
         turns.submitToolOutputs({
           threadId: asked.threadId,
@@ -184,9 +207,14 @@ describe("a hosted tool", () => {
         })
       )
       assert.deepInclude(refused, { problems: [{ toolCallId: "h", index: 0, problem: "already_answered" }] })
-      yield* (yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs: [{ toolCallId: "c", output: "sun" }] })).reply
+      yield* (yield* turns.submitToolOutputs({
+        threadId: asked.threadId,
+        outputs: [{ toolCallId: "c", output: "sun" }]
+      })).reply
       assert.deepStrictEqual(
-        model.requests[1]?.messages.slice(1).map((message) => (message.role === "tool" ? message.output : message.role)),
+        model.requests[1]?.messages
+          .slice(1)
+          .map((message) => (message.role === "tool" ? message.output : message.role)),
         ["assistant", '{"a":1}', "sun"]
       )
     }),
@@ -199,7 +227,10 @@ describe("a hosted tool", () => {
     Effect.gen(function* () {
       const turns = yield* Turns
       const asked = yield* turns.send({ content: "?", tools: [weather] })
-      assert.deepStrictEqual(asked.toolCalls.map(({ name }) => name), ["weather"])
+      assert.deepStrictEqual(
+        asked.toolCalls.map(({ name }) => name),
+        ["weather"]
+      )
       const outputs = asked.toolCalls.map(({ id }) => ({ toolCallId: id, output: "sun" }))
       yield* (yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })).reply
       assert.deepStrictEqual(yield* resultsIn, ['{"n":1}', '{"n":2}', "sun"])
@@ -219,7 +250,10 @@ describe("a hosted tool", () => {
     Effect.gen(function* () {
       const model = yield* ScriptedModel
       assert.strictEqual((yield* send).content, "In words.")
-      assert.deepStrictEqual(model.requests.map((request) => request.toolChoice), ["auto", "auto", "none"])
+      assert.deepStrictEqual(
+        model.requests.map((request) => request.toolChoice),
+        ["auto", "auto", "none"]
+      )
     }),
     { hosted: [echo], settings: { hostedRounds: 2 } }
   )
@@ -285,7 +319,10 @@ describe("a hosted tool", () => {
       yield* send
       assert.deepStrictEqual(yield* resultsIn, ["xxx"])
     }),
-    { hosted: [hosted("long", () => Effect.succeed(`xxx\ud83d\ude00${"x".repeat(100)}`))], settings: { maxToolResult: 4 } }
+    {
+      hosted: [hosted("long", () => Effect.succeed(`xxx\ud83d\ude00${"x".repeat(100)}`))],
+      settings: { maxToolResult: 4 }
+    }
   )
 
   story(
@@ -298,7 +335,10 @@ describe("a hosted tool", () => {
       yield* Stream.runHead(Stream.filter(turn.events, (event) => event._tag === "HostedResult"))
       yield* turns.cancel(turn.threadId, turn.runId)
       const [, answer] = yield* messagesOf(turn.threadId)
-      assert.deepStrictEqual(answer?.steps[0]?.hostedResults.map(({ toolCallId }) => toolCallId), ["h"])
+      assert.deepStrictEqual(
+        answer?.steps[0]?.hostedResults.map(({ toolCallId }) => toolCallId),
+        ["h"]
+      )
       assert.deepStrictEqual([answer?.status, answer?.toolCalls], ["CANCELLED", []])
       yield* turns.send({ content: "more", threadId: turn.threadId })
       const roles = model.requests[1]?.messages.map((message) => message.role)

@@ -22,7 +22,8 @@ const shape = (state: InMemory.State) => ({
   assistants: state.assistants.size,
   threads: state.threads.size,
   runs: [...state.runs.values()].map(({ run }) => run.status),
-  active: [...state.threads.values()].filter(({ inProgress, queued }) => inProgress !== null || queued.length > 0).length
+  active: [...state.threads.values()].filter(({ inProgress, queued }) => inProgress !== null || queued.length > 0)
+    .length
 })
 
 describe("a caller who goes away", () => {
@@ -46,7 +47,32 @@ describe("a caller who goes away", () => {
         yield* kernel.close
       }
       assert.strictEqual(seen.size, 2)
-    }).pipe(Principal.provide("ada"), Effect.provide(quiet)))
+    }).pipe(Principal.provide("ada"), Effect.provide(quiet))
+  )
+
+  it.effect("at any moment of a start on his thread leaves no trace, or a turn that is answered", () =>
+    Effect.gen(function* () {
+      const seen = new Set<string>()
+      for (let moment = 0; moment < 40; moment++) {
+        const state = InMemory.makeState()
+        const kernel = yield* openKernel([], { stores: slowStores(state), model: { otherwise: say("Hello.") } })
+        const { threadId } = yield* kernel.run(
+          Turns.use((turns) => turns.send({ content: "note", sendToModel: false }))
+        )
+        const send = Turns.use((turns) => turns.send({ content: "Hi", threadId }))
+        const caller = yield* Effect.forkChild(kernel.run(send))
+        yield* steps(moment)
+        yield* Fiber.interrupt(caller)
+        yield* kernel.run(Turns.use((turns) => turns.drain))
+        const { active, runs } = shape(state)
+        assert.include([1, 2], runs.length)
+        assert.deepStrictEqual([new Set(runs), active], [new Set(["COMPLETED"]), 0], `moment ${moment}`)
+        seen.add(JSON.stringify(runs))
+        yield* kernel.close
+      }
+      assert.strictEqual(seen.size, 2)
+    }).pipe(Principal.provide("ada"), Effect.provide(quiet))
+  )
 
   it.effect("at any moment of a submission leaves the run waiting, or answered", () =>
     Effect.gen(function* () {
@@ -68,7 +94,8 @@ describe("a caller who goes away", () => {
         yield* kernel.close
       }
       assert.strictEqual(seen.size, 2)
-    }).pipe(Principal.provide("ada"), Effect.provide(quiet)))
+    }).pipe(Principal.provide("ada"), Effect.provide(quiet))
+  )
 
   it.effect("by cancelling at any moment of a run leaves it settled, and the thread free", () =>
     Effect.gen(function* () {
@@ -87,7 +114,8 @@ describe("a caller who goes away", () => {
         yield* kernel.close
       }
       assert.deepStrictEqual(seen, new Set(["CANCELLED", "COMPLETED"]))
-    }).pipe(Principal.provide("ada"), Effect.provide(quiet)))
+    }).pipe(Principal.provide("ada"), Effect.provide(quiet))
+  )
 })
 
 interface Caller {
@@ -157,11 +185,14 @@ describe("property: messages that come at once, from two processes, under every 
           assert.isAtMost(new Set(runs).size, 1)
         }
         const thread = [...state.threads.values()][0]
-        assert.deepStrictEqual(thread?.messages.map(({ sequence }) => sequence), thread?.messages.map((_, n) => n + 1))
+        assert.deepStrictEqual(
+          thread?.messages.map(({ sequence }) => sequence),
+          thread?.messages.map((_, n) => n + 1)
+        )
         yield* here.close
         yield* there.close
       }).pipe(Principal.provide("ada"), Effect.scoped, Effect.provide(quiet)),
-    { arbitrary: { runs: 150 } }
+    { timeout: 60_000, arbitrary: { runs: 150 } }
   )
 })
 

@@ -69,7 +69,10 @@ describe("credit", () => {
     Effect.gen(function* () {
       const turns = yield* Turns
       const asked = yield* turns.send({ content: "?", tools: [weather] })
-      const submit = turns.submitToolOutputs({ threadId: asked.threadId, outputs: [{ toolCallId: "a", output: "sun" }] })
+      const submit = turns.submitToolOutputs({
+        threadId: asked.threadId,
+        outputs: [{ toolCallId: "a", output: "sun" }]
+      })
       credit = false
       assert.strictEqual((yield* failureOf(submit))._tag, "InsufficientCredit")
       credit = true
@@ -109,7 +112,13 @@ describe("usage is recorded once a leg", () => {
       yield* (yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })).reply
       yield* settled
       assert.deepStrictEqual(
-        answered.reports.map(({ leg, model, provider, runId, threadId }) => ({ leg, model, provider, runId, threadId })),
+        answered.reports.map(({ leg, model, provider, runId, threadId }) => ({
+          leg,
+          model,
+          provider,
+          runId,
+          threadId
+        })),
         [0, 1].map((leg) => ({
           leg,
           model: "scripted-model",
@@ -203,7 +212,10 @@ describe("usage is recorded once a leg", () => {
         Layer.provide([doom.stores(InMemory.layerFrom(state)), providers, Layer.succeed(Metering, recovered.port)])
       )
       const services = yield* Layer.buildWithScope(kernel, scope)
-      yield* Effect.provideContext(Turns.use((turns) => turns.start({ content: "?", stream: true })), services)
+      yield* Effect.provideContext(
+        Turns.use((turns) => turns.start({ content: "?", stream: true })),
+        services
+      )
       yield* openKernel([], { stores: InMemory.layerFrom(state), metering: recovered.port })
       yield* TestClock.adjust("50 seconds")
       assert.strictEqual(recovered.reports.length, 1)
@@ -211,7 +223,8 @@ describe("usage is recorded once a leg", () => {
       yield* doom.bury
       yield* Scope.close(scope, Exit.void)
       assert.strictEqual(recovered.reports.length, 1)
-    }).pipe(Principal.provide("ada"), Effect.provide(quiet)))
+    }).pipe(Principal.provide("ada"), Effect.provide(quiet))
+  )
 
   const broken: ReadonlyArray<readonly [string, Effect.Effect<void, StoreUnavailable>]> = [
     ["is away", Effect.fail(new StoreUnavailable({ operation: "meter" }))],

@@ -58,7 +58,8 @@ describe("spans", () => {
         "gen_ai.tool.name": "look",
         "gen_ai.tool.call.id": "c1"
       })
-      for (const name of ["Turns.start", "Turns.leg", "Threads.get"]) assert.strictEqual(record.named(name).length, 1, name)
+      for (const name of ["Turns.start", "Turns.leg", "Threads.get"])
+        assert.strictEqual(record.named(name).length, 1, name)
       assert.isTrue(record.spans.every((span) => span.status._tag === "Ended"))
     }).pipe(Effect.withTracer(record.tracer)),
     { hosted: [hosted] }

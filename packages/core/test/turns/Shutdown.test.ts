@@ -69,11 +69,17 @@ describe("closing a kernel", () => {
     [],
     Effect.gen(function* () {
       const stores = InMemory.layerFrom(InMemory.makeState())
-      const first = yield* openKernel(Array.from({ length: 20 }, () => [say("Half"), hang]), { stores })
+      const first = yield* openKernel(
+        Array.from({ length: 20 }, () => [say("Half"), hang]),
+        { stores }
+      )
       const turns = yield* Effect.all(Array.from({ length: 20 }, () => first.run(start)))
       yield* Effect.yieldNow
       yield* first.close
-      const second = yield* openKernel(Array.from({ length: 20 }, () => say("Again.")), { stores })
+      const second = yield* openKernel(
+        Array.from({ length: 20 }, () => say("Again.")),
+        { stores }
+      )
       for (const { threadId } of turns) {
         assert.deepStrictEqual((yield* second.run(transcript(threadId)))[1], ["assistant", "FAILED", "Half"])
         const again = Turns.use((each) => each.send({ content: "Again", threadId, busy: "reject" }))
@@ -87,7 +93,10 @@ describe("closing a kernel", () => {
     [],
     Effect.gen(function* () {
       const stores = faultyStores(InMemory.makeState(), (operation) => (operation === "runs.settle" ? "refuse" : null))
-      const kernel = yield* openKernel(Array.from({ length: 20 }, () => hang), { stores })
+      const kernel = yield* openKernel(
+        Array.from({ length: 20 }, () => hang),
+        { stores }
+      )
       yield* Effect.all(Array.from({ length: 20 }, () => kernel.run(start)))
       yield* Effect.yieldNow
       const closing = yield* Effect.forkChild(kernel.close, { startImmediately: true })

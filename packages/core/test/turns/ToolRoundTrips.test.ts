@@ -1,12 +1,6 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, callTools, expect, gate, say, ScriptedModel } from "@colloquy/adapters/scripted"
-import {
-  type RunId,
-  type ThreadId,
-  type ToolOutputProblem,
-  type ToolOutputsRequest,
-  Turns
-} from "@colloquy/core"
+import { type RunId, type ThreadId, type ToolOutputProblem, type ToolOutputsRequest, Turns } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -51,7 +45,12 @@ describe("a round trip of tools", () => {
         { id: "b", name: "clock", arguments: "{}" }
       ])
       const answered = yield* submit({ threadId: asked.threadId, runId: asked.runId, outputs: both })
-      assert.deepInclude(answered, { status: "COMPLETED", content: "Sunny, at noon.", runId: asked.runId, toolCalls: [] })
+      assert.deepInclude(answered, {
+        status: "COMPLETED",
+        content: "Sunny, at noon.",
+        runId: asked.runId,
+        toolCalls: []
+      })
       assert.notStrictEqual(answered.messageId, asked.messageId)
       assert.deepStrictEqual(model.requests[1]?.messages.slice(1), [
         { role: "assistant", content: "Let me see.", toolCalls: asked.toolCalls, providerData: null },
@@ -100,7 +99,10 @@ describe("a round trip of tools", () => {
       const asked = yield* ask
       let reply = asked
       for (let round = 0; round < 5; round++) {
-        assert.deepStrictEqual(reply.toolCalls.map(({ id }) => id), [`call${round}`])
+        assert.deepStrictEqual(
+          reply.toolCalls.map(({ id }) => id),
+          [`call${round}`]
+        )
         const outputs = [{ toolCallId: `call${round}`, output: `${round}` }]
         reply = yield* submit({ threadId: asked.threadId, outputs })
       }
@@ -117,7 +119,10 @@ describe("a round trip of tools", () => {
     Effect.gen(function* () {
       const first = yield* ask
       const second = yield* submit({ threadId: first.threadId, outputs: [{ toolCallId: "0", output: "1" }] })
-      assert.deepStrictEqual(second.toolCalls.map(({ id }) => id), ["0", "0_2"])
+      assert.deepStrictEqual(
+        second.toolCalls.map(({ id }) => id),
+        ["0", "0_2"]
+      )
       const outputs = second.toolCalls.map(({ id }) => ({ toolCallId: id, output: id }))
       assert.strictEqual((yield* submit({ threadId: first.threadId, outputs })).status, "COMPLETED")
     })
@@ -151,7 +156,10 @@ describe("a round trip of tools", () => {
         const before = [yield* runOf(asked), yield* messagesOf(asked.threadId), yield* storedLog(asked)]
         const refused = yield* failureOf(submit({ threadId: asked.threadId, outputs }))
         assert.deepInclude(refused, { _tag: "ToolOutputsRejected", problems })
-        assert.deepStrictEqual([yield* runOf(asked), yield* messagesOf(asked.threadId), yield* storedLog(asked)], before)
+        assert.deepStrictEqual(
+          [yield* runOf(asked), yield* messagesOf(asked.threadId), yield* storedLog(asked)],
+          before
+        )
         assert.strictEqual((yield* submit({ threadId: asked.threadId, outputs: both })).status, "COMPLETED")
       })
     )

@@ -68,12 +68,12 @@ describe("the options of a turn", () => {
 
   const hosted: HostedTool = { definition: clock, run: () => Effect.succeed("noon") }
   const jsonIn = (id: AssistantId | undefined): Partial<TurnRequest> => (id === undefined ? {} : { assistantId: id })
-  const ignored: ReadonlyArray<readonly [string, Partial<TurnRequest>, boolean, ReadonlyArray<HostedTool>]> = [
+  const withTools: ReadonlyArray<readonly [string, Partial<TurnRequest>, boolean, ReadonlyArray<HostedTool>]> = [
     ["with tools of the turn", { tools: [weather] }, false, []],
     ["with tools of the assistant", {}, true, []],
     ["with hosted tools", {}, false, [hosted]]
   ]
-  for (const [name, request, ofAssistant, tools] of ignored) {
+  for (const [name, request, ofAssistant, tools] of withTools) {
     story(
       `JSON output is ignored ${name}, and the run says so`,
       [say("a")],
@@ -84,7 +84,10 @@ describe("the options of a turn", () => {
         const reply = yield* turns.send({ content: "Hi", jsonOutput: true, ...request, ...jsonIn(created) })
         assert.strictEqual(model.requests[0]?.jsonOutput, false)
         const { ignored } = yield* turns.report(reply.threadId, reply.runId)
-        assert.deepStrictEqual(ignored.map(({ option }) => option), ["json_output"])
+        assert.deepStrictEqual(
+          ignored.map(({ option }) => option),
+          ["json_output"]
+        )
       }),
       { hosted: tools }
     )
@@ -107,7 +110,10 @@ describe("the options of a turn", () => {
       const turns = yield* Turns
       const reply = yield* turns.send({ content: "Hi", thinking: { effort: "low" } })
       const { ignored } = yield* turns.report(reply.threadId, reply.runId)
-      assert.deepStrictEqual(ignored.map(({ option }) => option), ["thinking"])
+      assert.deepStrictEqual(
+        ignored.map(({ option }) => option),
+        ["thinking"]
+      )
     }),
     { model: { info: { supportsThinking: false } } }
   )
