@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { MeteringPort } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import { abandonable } from "../primitives/Abandonable.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunFault } from "../runs/Run.ts"
 import type { Lease, RunStore, Settlement } from "../runs/RunStore.ts"
@@ -118,14 +119,16 @@ export const account = (metering: MeteringPort, lease: Lease, leg: RecordedLeg, 
       Metric.update(Metric.withAttributes(tokens, { ...attributes, "gen_ai.token.type": type }), amount)
     yield* count("input", leg.usage.inputTokens)
     yield* count("output", leg.usage.outputTokens)
-    yield* metering.record({
+    const report = {
       runId: lease.runId,
       leg: legNumber,
       threadId: lease.threadId,
       provider: leg.provider,
       model: leg.model,
       usage: leg.usage
-    })
+    }
+    // This stands in the way of a shutdown: a meter that does not answer is given up.
+    yield* Effect.timeout(abandonable(metering.record(report)), "30 seconds")
   }).pipe(
     Effect.catchCause((cause) => Effect.logWarning(`Usage of run ${lease.runId} was not reported to the host`, cause))
   )

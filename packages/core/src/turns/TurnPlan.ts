@@ -76,11 +76,15 @@ export const planTurn = (input: {
   })
 }
 
-const systemPrompt = (request: TurnRequest, assistant: Assistant): string | null =>
-  request.systemPrompt ??
-  (request.systemFallback === "description"
-    ? (assistant.description ?? assistant.systemPrompt)
-    : assistant.systemPrompt)
+/** An empty prompt is none: it takes the assistant's away for this turn. */
+const systemPrompt = (request: TurnRequest, assistant: Assistant): string | null => {
+  const prompt =
+    request.systemPrompt ??
+    (request.systemFallback === "description"
+      ? (assistant.description ?? assistant.systemPrompt)
+      : assistant.systemPrompt)
+  return prompt === "" ? null : prompt
+}
 
 /** The plan of the next leg: what came again with the outputs replaces the run's own. */
 export const continuePlan = (

@@ -68,12 +68,17 @@ const withCatalog = (
   })
 })
 
+/** A host's counter may well divide something: sizes are stored and added up as integers. */
+const inWholeTokens = (counter: TokenCounterPort): TokenCounterPort => ({
+  count: (text) => Math.ceil(counter.count(text))
+})
+
 export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers | Catalog | Scope.Scope> = Effect.gen(
   function* () {
     const store = yield* RunStore
     const settings = yield* TurnSettings
     const metering = yield* Metering
-    const counter = yield* TokenCounter
+    const counter = inWholeTokens(yield* TokenCounter)
     // A scope of its own, made before the finalizer below: the runs are stopped side by side, not one after the other.
     const scope = yield* Scope.fork(yield* Scope.Scope)
     const live = yield* makeLiveRuns<TurnEvent>(store, Duration.fromInputUnsafe(settings.lease))

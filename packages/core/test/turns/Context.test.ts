@@ -1,5 +1,5 @@
 import { callTool, callTools, cut, fail, finish, say, ScriptedModel } from "@colloquy/adapters/scripted"
-import { Assistants, type ChatRequest, firstPage, Turns } from "@colloquy/core"
+import { Assistants, type ChatRequest, defaultTurnSettings, firstPage, Turns } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { failureOf, messagesOf, runOf, story, weather } from "../support/Story.ts"
@@ -170,6 +170,21 @@ describe("the context of a turn", () => {
       assert.deepInclude(refused, { _tag: "ContextTooLong" })
     }),
     { ...window(200), counter: { count: () => 1_000_000 } }
+  )
+
+  story(
+    "counts in whole tokens, whatever the host's counter gives",
+    [say("Hello."), say("Hello again."), cut],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { threadId } = yield* turns.send({ content: "one", systemPrompt: "S" })
+      const reply = yield* turns.send({ content: "two", threadId })
+      assert.strictEqual(reply.status, "COMPLETED")
+      const failed = yield* turns.send({ content: "three", threadId })
+      assert.isTrue(Number.isInteger(failed.usage.inputTokens))
+      assert.isTrue((yield* messagesOf(threadId)).every(({ tokens }) => Number.isInteger(tokens)))
+    }),
+    { counter: { count: (text) => text.length / 4 }, settings: { chat: { ...defaultTurnSettings.chat, retries: 0 } } }
   )
 
   story(

@@ -228,7 +228,9 @@ describe("usage is recorded once a leg", () => {
 
   const broken: ReadonlyArray<readonly [string, Effect.Effect<void, StoreUnavailable>]> = [
     ["is away", Effect.fail(new StoreUnavailable({ operation: "meter" }))],
-    ["has a defect", Effect.die("broken")]
+    ["has a defect", Effect.die("broken")],
+    ["never answers", Effect.never],
+    ["never answers and does not let itself be interrupted", Effect.uninterruptible(Effect.never)]
   ]
   for (const [name, record] of broken) {
     story(
@@ -236,7 +238,9 @@ describe("usage is recorded once a leg", () => {
       [say("Hi.")],
       Effect.gen(function* () {
         assert.strictEqual((yield* (yield* Turns).send({ content: "Hi" })).content, "Hi.")
-        yield* settled
+        const drained = yield* Effect.forkChild(settled, { startImmediately: true })
+        yield* TestClock.adjust("2 minutes")
+        yield* Fiber.join(drained)
       }),
       { metering: { ensureCredit: Effect.void, record: () => record } }
     )

@@ -65,6 +65,16 @@ describe("draining", () => {
 
 describe("closing a kernel", () => {
   story(
+    "ends its service: whoever still holds it is refused",
+    [],
+    Effect.gen(function* () {
+      const kernel = yield* openKernel([])
+      yield* kernel.close
+      assert.strictEqual((yield* failureOf(kernel.run(start)))._tag, "ShuttingDown")
+    })
+  )
+
+  story(
     "settles every run before its stores go away, and the next kernel finds the threads free",
     [],
     Effect.gen(function* () {

@@ -38,7 +38,7 @@ describe("the options of a turn", () => {
 
   const overrides: ReadonlyArray<readonly [string, Partial<TurnRequest>, object]> = [
     ["system prompt", { systemPrompt: "other" }, { system: "other" }],
-    ["empty system prompt", { systemPrompt: "" }, { system: "" }],
+    ["empty system prompt", { systemPrompt: "" }, { system: null }],
     ["fallback to the description", { systemFallback: "description" }, { system: "stored description" }],
     ["model", { model: "other-model" }, { model: "other-model" }],
     ["list of tools", { tools: [clock] }, { tools: [clock] }],
