@@ -6,13 +6,12 @@
 import type { StoreUnavailable } from "@colloquy/core"
 import type { NonEmptyReadonlyArray } from "effect/Array"
 import type * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
+import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
+import * as Fiber from "effect/Fiber"
 import type * as Pull from "effect/Pull"
-import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 
 const encoder = new TextEncoder()
@@ -23,20 +22,21 @@ const atOnce = 256
 
 type Pieces = NonEmptyReadonlyArray<Uint8Array>
 
-/** `encode` may give no text for a batch; then nothing is written for it. */
-export const withHeartbeat = <A>(
-  events: Stream.Stream<A, StoreUnavailable>,
-  encode: (batch: ReadonlyArray<A>) => string,
-  interval: Duration.Input
-): Stream.Stream<Uint8Array, StoreUnavailable> =>
+interface Heartbeat<A> {
+  readonly events: Stream.Stream<A, StoreUnavailable>
+  /** May give no text for a batch; then nothing is written for it. */
+  readonly encode: (batch: ReadonlyArray<A>) => string
+  readonly interval: Duration.Input
+  readonly clock: Clock.Clock
+}
+
+export const withHeartbeat = <A>(heartbeat: Heartbeat<A>): Stream.Stream<Uint8Array, StoreUnavailable> =>
   Stream.unwrap(
     Effect.gen(function* () {
-      const scope = yield* Scope.Scope
-      const clock = yield* Clock.Clock
+      const { clock, encode, events, interval } = heartbeat
       const upstream = yield* Stream.toPull(events)
-      const fork = <B, F>(effect: Effect.Effect<B, F>) => Effect.forkIn(effect, scope, { startImmediately: true })
-      const now = () => clock.currentTimeMillisUnsafe()
-      const beating = new Beating({ upstream, encode, interval: Duration.toMillis(interval), fork, now })
+      const beating = new Beating({ upstream, encode, interval: Duration.toMillis(interval), clock })
+      yield* Effect.addFinalizer(() => beating.close)
       return Stream.fromPull(Effect.succeed(beating.pull))
     })
   )
@@ -45,9 +45,11 @@ interface Parts<A> {
   readonly upstream: Pull.Pull<NonEmptyReadonlyArray<A>, StoreUnavailable>
   readonly encode: (batch: ReadonlyArray<A>) => string
   readonly interval: number
-  readonly fork: <B, F>(effect: Effect.Effect<B, F>) => Effect.Effect<Fiber.Fiber<B, F>>
-  readonly now: () => number
+  readonly clock: Clock.Clock
 }
+
+/** Not tied to a scope one by one: `close` ends what is left. */
+const fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkDetach(effect, { startImmediately: true })
 
 type Answer<A> = Exit.Exit<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done>
 
@@ -62,7 +64,7 @@ class Beating<A> {
   private done = 0
   private lastWrite = 0
   private isStarted = false
-  private isTimed = false
+  private timer: Fiber.Fiber<void> | null = null
 
   constructor(parts: Parts<A>) {
     this.parts = parts
@@ -89,9 +91,7 @@ class Beating<A> {
     })
   )
 
-  private readonly ask = Effect.suspend(() =>
-    Effect.map(this.parts.fork(this.parts.upstream), (fiber) => (this.pending = fiber))
-  )
+  private readonly ask = Effect.suspend(() => Effect.map(fork(this.parts.upstream), (fiber) => (this.pending = fiber)))
 
   private take(answer: Answer<A>): Pull.Pull<Pieces, StoreUnavailable> {
     this.pending = null
@@ -108,7 +108,7 @@ class Beating<A> {
   }
 
   private write(bytes: Uint8Array): Effect.Effect<Pieces> {
-    this.lastWrite = this.parts.now()
+    this.lastWrite = this.now
     return Effect.succeed([bytes])
   }
 
@@ -123,7 +123,7 @@ class Beating<A> {
         forget()
       })
     })
-    return this.timer.pipe(
+    return this.time.pipe(
       Effect.andThen(answered),
       Effect.flatMap((answer) => {
         this.beat = null
@@ -132,21 +132,33 @@ class Beating<A> {
     )
   }
 
-  private readonly timer = Effect.suspend(() => {
-    if (this.isTimed) return Effect.void
-    this.isTimed = true
-    return this.parts.fork(this.watch)
-  })
+  private readonly time = Effect.suspend(() =>
+    this.timer === null
+      ? Effect.map(fork(this.watch), (fiber) => {
+          this.timer = fiber
+        })
+      : Effect.void
+  )
 
   private readonly watch: Effect.Effect<never> = Effect.forever(
-    Effect.suspend(() => Effect.sleep(this.lastWrite + this.parts.interval - this.parts.now())).pipe(
+    Effect.suspend(() =>
+      this.parts.clock.sleep(Duration.millis(Math.max(0, this.lastWrite + this.parts.interval - this.now)))
+    ).pipe(
       Effect.andThen(
         Effect.sync(() => {
-          if (this.parts.now() - this.lastWrite < this.parts.interval) return
-          this.lastWrite = this.parts.now()
+          if (this.now - this.lastWrite < this.parts.interval) return
+          this.lastWrite = this.now
           this.beat?.()
         })
       )
     )
+  )
+
+  private get now(): number {
+    return this.parts.clock.currentTimeMillisUnsafe()
+  }
+
+  readonly close: Effect.Effect<void> = Effect.suspend(() =>
+    Fiber.interruptAll([this.pending, this.timer].filter((fiber) => fiber !== null))
   )
 }

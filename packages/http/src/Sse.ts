@@ -4,10 +4,11 @@
  */
 import type { ReplyPlace, StoreUnavailable, TurnEvent, Usage } from "@colloquy/core"
 import { totalTokens } from "@colloquy/core"
+import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import { toolCallToWire } from "./api/Tools.ts"
 import { withHeartbeat } from "./Heartbeat.ts"
 import { contextUsageToWire } from "./handlers/Encode.ts"
@@ -121,9 +122,9 @@ export const streamResponse = (
   events: Stream.Stream<TurnEvent, StoreUnavailable>,
   heartbeat: Duration.Input
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
-  // The stream outlives the request's fiber: it takes the kernel's clock along.
-  Effect.map(Effect.context<never>(), (context) =>
-    HttpServerResponse.stream(Stream.provideContext(withHeartbeat(events, makeEncoder(place), heartbeat), context), {
+  // The stream is read by a fiber of its own: it takes the kernel's clock along.
+  Effect.map(Clock.Clock, (clock) =>
+    HttpServerResponse.stream(withHeartbeat({ events, encode: makeEncoder(place), interval: heartbeat, clock }), {
       contentType: "text/event-stream",
       headers
     })

@@ -33,7 +33,8 @@ export const webHandler = <E = never>({ kernel, ...options }: WebHandlerOptions<
   )
   const web = HttpRouter.toWebHandler(app, { disableLogger: true, routerConfig: { ignoreTrailingSlash: true } })
   return {
-    handler: (request) => web.handler(request),
+    // The only way to fail is a kernel that could not be built.
+    handler: (request) => web.handler(request).catch(() => notStarted()),
     ready: () => runtime.runPromise(Effect.void),
     drain: () => runtime.runPromise(Turns.use((turns) => turns.drain)),
     dispose: async () => {
@@ -42,6 +43,8 @@ export const webHandler = <E = never>({ kernel, ...options }: WebHandlerOptions<
     }
   }
 }
+
+const notStarted = () => Response.json({ detail: "The service could not be started" }, { status: 503 })
 
 /** Paths outside the base path and methods that no route has. */
 const unknownMethods = HttpRouter.middleware((app) => withEnvelope(null)(app), { global: true })

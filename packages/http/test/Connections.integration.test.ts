@@ -129,6 +129,20 @@ describe("connections", () => {
     assert.strictEqual((await fetch(`${server.url}/threads`, { headers })).status, 200)
   })
 
+  it("stay usable after an answer that came before the body was read", async () => {
+    await using service = await open([])
+    await using server = await listen(toNodeHandler(service.handler))
+    const port = Number(new URL(server.url).port)
+    const body = "x".repeat(500_000)
+    const refused = `POST /threads/messages HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    const wrong = `POST /assistants HTTP/1.1\r\nhost: x\r\nx-api-key: ${keys.ada}\r\ncontent-type: text/plain\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    const last = `GET /threads HTTP/1.1\r\nhost: x\r\nx-api-key: ${keys.ada}\r\nconnection: close\r\n\r\n`
+    const statuses = [...(await talk(port, refused + wrong + last, false)).matchAll(/HTTP\/1\.1 (\d+)/gu)].map(
+      ([, status]) => status
+    )
+    assert.deepStrictEqual(statuses, ["401", "415", "200"])
+  })
+
   it("of peers that talk nonsense or hang up in a body do no harm", async () => {
     await using service = await open([])
     await using server = await listen(toNodeHandler(service.handler))
@@ -176,11 +190,13 @@ const forward = (server: Running, request: IncomingMessage, response: ServerResp
   request.pipe(upstream)
 }
 
-/** Sends a few bytes, hangs up, and gives what came back. */
-const talk = (port: number, text: string): Promise<string> =>
+/** Sends a few bytes, hangs up or leaves that to the server, and gives what came back. */
+const talk = (port: number, text: string, hangsUp = true): Promise<string> =>
   new Promise((resolve) => {
     let answer = ""
-    const socket = connect(port, "127.0.0.1", () => socket.end(text, "latin1"))
+    const socket = connect(port, "127.0.0.1", () =>
+      hangsUp ? socket.end(text, "latin1") : socket.write(text, "latin1")
+    )
     socket.on("data", (bytes) => (answer += bytes.toString("latin1")))
     socket.on("error", () => {})
     socket.on("close", () => resolve(answer))

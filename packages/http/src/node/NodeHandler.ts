@@ -61,7 +61,8 @@ const headersOf = ({ rawHeaders }: IncomingMessage): Headers => {
 
 const bodyOf = (message: HostedMessage): ReadableStream<Uint8Array> | string | Uint8Array<ArrayBuffer> => {
   const { body } = message
-  if (body === undefined || !message.readableEnded) return readable(message)
+  if (!message.readableEnded) return readable(message)
+  if (body === undefined || body === null) return ""
   if (typeof body === "string") return body
   if (body instanceof Uint8Array) return new Uint8Array(body)
   return isForm(message) && isFlat(body) ? new URLSearchParams(body).toString() : JSON.stringify(body)

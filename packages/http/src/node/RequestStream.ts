@@ -1,38 +1,41 @@
-/** The body of a Node request as a web stream. Letting go of it early discards the rest, so that the answer still reaches the client. */
+/**
+ * The body of a Node request as a web stream. Nothing is read before somebody asks, so a body that nobody wants is left to Node, which
+ * discards it; letting go early discards the rest, so that the answer still reaches the client and the connection stays usable.
+ */
 import type { IncomingMessage } from "node:http"
 
-/** Bytes that may wait for the reader. */
-const highWaterMark = 64 * 1024
-
 export const readable = (message: IncomingMessage): ReadableStream<Uint8Array> => {
-  let isOpen = true
+  let state: "untouched" | "open" | "closed" = "untouched"
+
+  const listen = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    state = "open"
+    message.on("data", (piece: Uint8Array) => {
+      if (state !== "open") return
+      controller.enqueue(piece)
+      message.pause()
+    })
+    message.once("end", () => {
+      if (state === "open") controller.close()
+      state = "closed"
+    })
+    message.once("close", () => {
+      if (state === "open") controller.error(new Error("The client went away"))
+      state = "closed"
+    })
+    message.on("error", () => {})
+  }
+
   return new ReadableStream<Uint8Array>(
     {
-      start: (controller) => {
-        message.on("data", (piece: Uint8Array) => {
-          if (!isOpen) return
-          controller.enqueue(piece)
-          if ((controller.desiredSize ?? 0) <= 0) message.pause()
-        })
-        message.once("end", () => {
-          if (isOpen) controller.close()
-          isOpen = false
-        })
-        message.once("close", () => {
-          if (isOpen) controller.error(new Error("The client went away"))
-          isOpen = false
-        })
-        message.on("error", () => {})
-        message.pause()
-      },
-      pull: () => {
+      pull: (controller) => {
+        if (state === "untouched") listen(controller)
         message.resume()
       },
       cancel: () => {
-        isOpen = false
+        state = "closed"
         message.resume()
       }
     },
-    { highWaterMark, size: (piece) => piece.byteLength }
+    { highWaterMark: 0 }
   )
 }
