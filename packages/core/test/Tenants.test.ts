@@ -150,7 +150,7 @@ describe("two tenants", () => {
         assert.strictEqual(foreign, missing)
         assert.notInclude(foreign, secretOf("ada"))
         assert.deepStrictEqual(yield* ada(everything), before)
-      }).pipe(Effect.provide(kernel), Effect.provide(quiet))
+      }).pipe(Effect.provide([kernel, quiet]))
     )
   }
 
@@ -179,7 +179,7 @@ describe("two tenants", () => {
           assert.notInclude(seen, secretOf(other))
           assert.deepStrictEqual(yield* Principal.provide(other)(everything), before)
         }
-      }).pipe(Effect.provide(kernel), Effect.provide(quiet)),
+      }).pipe(Effect.provide([kernel, quiet])),
     { timeout: 60_000, arbitrary: { runs: 40 } }
   )
 })

@@ -2,7 +2,6 @@
  * What the stories of this package share: a test over one scripted kernel, further kernels over the same state, and short ways to say
  * what a thread holds and which events were seen.
  */
-import { InMemory } from "@colloquy/adapters/in-memory"
 import { type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
 import {
   isTerminal,
@@ -31,9 +30,7 @@ export const story = <A, E>(
   body: Effect.Effect<A, E, Services | Principal | Scope.Scope>,
   options: TestKernel.TestKernelOptions = {}
 ): void =>
-  it.effect(title, () =>
-    body.pipe(Principal.provide("ada"), Effect.provide(TestKernel.layer(steps, options)), Effect.provide(quiet))
-  )
+  it.effect(title, () => body.pipe(Principal.provide("ada"), Effect.provide([TestKernel.layer(steps, options), quiet])))
 
 /** What the kernel logs about faults that a test makes on purpose. */
 export const quiet = Logger.layer([])
@@ -55,8 +52,6 @@ export const openKernel = Effect.fnUntraced(function* (
     close: Scope.close(scope, Exit.void)
   }
 })
-
-export const newState = Effect.sync(InMemory.makeState)
 
 /** What the thread holds, a line for each message. */
 export const transcript = Effect.fnUntraced(function* (threadId: ThreadId) {

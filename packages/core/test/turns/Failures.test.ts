@@ -243,10 +243,10 @@ describe("a driver that does not keep its promises", () => {
             Layer.provide([
               InMemory.layer,
               Providers.layer({ providers: [{ id: "p", chat: () => stream }], defaults: { provider: "p", model: "m" } })
-            ])
+            ]),
+            Layer.merge(quiet)
           )
-        ),
-        Effect.provide(quiet)
+        )
       )
     )
   }

@@ -324,8 +324,10 @@ describe("property: whatever the model does", () => {
         }
       }).pipe(
         Principal.provide("ada"),
-        Effect.provide(TestKernel.layer(script.map(play), { hosted, settings, model: { otherwise: say("The end.") } })),
-        Effect.provide(quiet)
+        Effect.provide([
+          TestKernel.layer(script.map(play), { hosted, settings, model: { otherwise: say("The end.") } }),
+          quiet
+        ])
       ),
     { timeout: 60_000, arbitrary: { runs: 60 } }
   )
