@@ -73,10 +73,10 @@ export type LegOutcome = Data.TaggedEnum<{
 }>
 export const LegOutcome = Data.taggedEnum<LegOutcome>()
 
-/** The model wants more rounds of hosted tools than the host allows, even after it was told to answer. */
+/** The model wants more rounds, of hosted tools or to go on with its answer, than the host allows. */
 export class TooManyRounds extends Data.TaggedError("TooManyRounds")<{ readonly rounds: number }> {
   override get message() {
-    return `The model went on calling tools after ${this.rounds} rounds. Ask for less at once, or raise hostedRounds.`
+    return `The model was not done after ${this.rounds} rounds. Ask for less at once, or raise hostedRounds.`
   }
 }
 
