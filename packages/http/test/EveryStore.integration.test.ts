@@ -3,8 +3,16 @@ import { Postgres } from "@colloquy/adapters/postgres"
 import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../test/databases.ts"
 import { onScratchSchema } from "../../adapters/test/postgres/Scratch.ts"
+import { everyStore } from "./EveryStore.ts"
 import { twoTenants } from "./TwoTenants.ts"
 
-onEmbedded("PGlite", () => twoTenants(Pglite.layer()))
+onEmbedded("PGlite", () => {
+  everyStore(Pglite.layer())
+  twoTenants(Pglite.layer())
+})
 
-onPostgres((url) => twoTenants(onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))))
+onPostgres((url) => {
+  const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
+  everyStore(stores)
+  twoTenants(stores)
+})

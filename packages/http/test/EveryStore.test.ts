@@ -1,5 +1,9 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { onEmbedded } from "../../../test/databases.ts"
+import { everyStore } from "./EveryStore.ts"
 import { twoTenants } from "./TwoTenants.ts"
 
-onEmbedded("in-memory", () => twoTenants(InMemory.layer))
+onEmbedded("in-memory", () => {
+  everyStore(InMemory.layer)
+  twoTenants(InMemory.layer)
+})

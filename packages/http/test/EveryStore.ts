@@ -1,0 +1,98 @@
+/** Conversations over the whole surface that must go the same way on every store, and across processes over one store. */
+import type { InMemory } from "@colloquy/adapters/in-memory"
+import { callTool, gate, say } from "@colloquy/adapters/scripted"
+import { afterAll, assert, beforeAll, it } from "@effect/vitest"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import { allEvents, open, readEvents, type SseEvent, tool } from "./Service.ts"
+
+export const everyStore = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
+  let runtime: ManagedRuntime.ManagedRuntime<InMemory.Stores, unknown>
+  let shared: Layer.Layer<InMemory.Stores>
+  beforeAll(async () => {
+    runtime = ManagedRuntime.make(stores)
+    shared = Layer.succeedContext(await runtime.context())
+  }, 60_000)
+  afterAll(() => runtime.dispose())
+
+  it("a stream that is cut at any event goes on from the store, through tool outputs to the end", async () => {
+    await using service = await open([[say("Let me ", "look."), callTool("weather", {})], say("It is ", "sunny.")], {
+      stores: shared
+    })
+    const first = await allEvents(
+      await service.fetch("POST", "/threads/messages", { content: "?", tools: [tool("weather")], stream: true })
+    )
+    const { run_id, thread_id, tool_calls } = first.at(-1)?.data ?? {}
+    const path = `/threads/${thread_id}/runs/${run_id}`
+    const outputs = { tool_outputs: [{ tool_call_id: tool_calls[0].id, output: "sun" }] }
+    const second = await allEvents(await service.fetch("POST", `${path}/submit-tool-outputs?stream=true`, outputs))
+    for (const leg of [first, second]) {
+      for (const [index, { id }] of leg.entries()) {
+        const isEnd = index === leg.length - 1
+        const response = await service.fetch("GET", `${path}/events`, undefined, { headers: { "last-event-id": id } })
+        const rest = await allEvents(response)
+        assert.deepStrictEqual(rest, isEnd ? (leg === first ? second : []) : leg.slice(index + 1))
+        assert.strictEqual(response.status, isEnd && leg === second ? 204 : 200)
+      }
+    }
+    const { messages } = (await service.call("GET", `/threads/${thread_id}`)).body
+    assert.deepStrictEqual(
+      messages.map(({ content }: { content: string }) => content),
+      ["?", "Let me look.", "It is sunny."]
+    )
+  })
+
+  it("another process follows a run live, and cancels it", async () => {
+    const count = [say("One, "), gate(), say("two, "), gate("never"), say("three.")]
+    await using here = await open([count], { stores: shared })
+    await using there = await open([], { stores: shared })
+    const begun = readEvents(await here.fetch("POST", "/threads/messages", { content: "Count", stream: true }))
+    const first = (await begun.next()).value as SseEvent
+    await here.run(here.model.reached())
+    const path = `/threads/${first.data.thread_id}/runs/${first.data.run_id}`
+    const followed = readEvents(await there.fetch("GET", `${path}/events?after=${first.data.sequence}`))
+    const told: Array<SseEvent> = []
+    const until = async (text: string) => {
+      for (let next = await followed.next(); !next.done; next = await followed.next()) {
+        told.push(next.value)
+        if (next.value.data.content === text) return
+      }
+    }
+    await until("One, ")
+    await here.run(here.model.release())
+    await until("two, ")
+    assert.strictEqual((await there.call("POST", `${path}/cancel`)).body.status, "CANCELLED")
+    await until("One, two, ")
+    assert.strictEqual(told.at(-1)?.data.type, "run_cancelled")
+    const seenHere: Array<SseEvent> = []
+    for await (const event of begun) seenHere.push(event)
+    assert.deepStrictEqual(told, seenHere)
+  }, 30_000)
+
+  it("text of every kind comes back as it was", async () => {
+    const texts = ["NUL \0 inside", "a lone \ud800 surrogate", "\u0001 first", "👩‍👩‍👧", "  \u2028\r\n ", "\ufffd"]
+    await using service = await open(
+      texts.map((text) => say(text)),
+      { stores: shared }
+    )
+    const assistant = (
+      await service.call("POST", "/assistants", { name: "\0\ud800", metadata: { "\0": ["\udc00", "\u0001"] } })
+    ).body
+    const known = (await service.call("GET", `/assistants/${assistant.assistant_id}`)).body
+    assert.deepStrictEqual(known, assistant)
+    const { thread_id } = (await service.call("POST", `/assistants/${assistant.assistant_id}/threads`)).body
+    for (const text of texts) {
+      const answer = await service.call("POST", `/threads/${thread_id}/messages`, {
+        content: `x${text}`,
+        metadata: JSON.stringify({ [text]: text })
+      })
+      assert.deepStrictEqual([answer.status, answer.body.content], [200, text])
+    }
+    const { messages } = (await service.call("GET", `/threads/${thread_id}`)).body
+    const contents = messages.map(({ content }: { content: string }) => content)
+    assert.deepStrictEqual(
+      contents,
+      texts.flatMap((text) => [`x${text}`, text])
+    )
+  })
+}
