@@ -19,7 +19,11 @@ const bundle = async (source: string): Promise<string> => {
   })
   const { output } = await build.generate({ format: "esm", minify: true })
   await build.close()
-  return output.map((file) => ("code" in file ? file.code : "")).join("")
+  // What is imported only when it is asked for (the documentation page of http) is not paid by everybody.
+  const chunks = new Map(output.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file] as const] : [])))
+  const needed = new Set([...chunks.values()].filter((chunk) => chunk.isEntry).map((chunk) => chunk.fileName))
+  for (const name of needed) for (const imported of chunks.get(name)?.imports ?? []) needed.add(imported)
+  return [...needed].map((name) => chunks.get(name)?.code ?? "").join("")
 }
 
 const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`.padStart(9)

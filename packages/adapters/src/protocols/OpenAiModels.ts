@@ -57,7 +57,7 @@ export const readModels = (
     return [describeModel({ ...known, ...lookUp(settings.models ?? {}, name), name, provider: settings.id })]
   })
 
-export const readPlainEntry: ReadEntry = (entry) => {
+const readPlainEntry: ReadEntry = (entry) => {
   const modelType = entry.type === undefined ? "llm" : lookUp(modelTypes, string(entry.type) ?? "")
   if (modelType === undefined) return null
   return {

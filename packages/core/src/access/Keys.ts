@@ -64,7 +64,9 @@ export class Keys extends Context.Service<
   Keys,
   {
     /** Makes a key. The secret is in this answer and nowhere else. */
-    readonly make: (name: string) => Effect.Effect<
+    readonly make: (
+      name: string
+    ) => Effect.Effect<
       { readonly key: Redacted.Redacted<string>; readonly summary: KeySummary },
       StoreUnavailable,
       Principal

@@ -35,7 +35,7 @@ const tidyAt = 10_000
  * One number a key: the moment at which all its places are free again. A key at rest is one whose moment has passed; forgetting it
  * changes nothing.
  */
-export const makeInProcess = (): typeof RateLimiter.Service => {
+const makeInProcess = (): typeof RateLimiter.Service => {
   const freeAt = new Map<string, number>()
   const tidy = (now: number) => {
     for (const [key, at] of freeAt) if (at <= now) freeAt.delete(key)

@@ -24,10 +24,7 @@ export class AssistantStore extends Context.Service<
       Principal
     >
     /** MUST list the principal's assistants, oldest first, stable between pages; those with exactly this name when given. */
-    readonly list: (
-      page: Page,
-      name?: string
-    ) => Effect.Effect<ReadonlyArray<Assistant>, StoreUnavailable, Principal>
+    readonly list: (page: Page, name?: string) => Effect.Effect<ReadonlyArray<Assistant>, StoreUnavailable, Principal>
     /** MUST change the given fields at once and answer the result; concurrent updates of other fields are both kept. */
     readonly update: (
       id: AssistantId,

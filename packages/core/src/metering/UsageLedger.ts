@@ -22,6 +22,10 @@ export class UsageLedger extends Context.Service<
     /** MUST sum the principal's settled legs by UTC day of settling and model, newest day first, then by model name. `total` counts all rows. */
     readonly recent: (
       page: Page
-    ) => Effect.Effect<{ readonly days: ReadonlyArray<UsageOfDay>; readonly total: number }, StoreUnavailable, Principal>
+    ) => Effect.Effect<
+      { readonly days: ReadonlyArray<UsageOfDay>; readonly total: number },
+      StoreUnavailable,
+      Principal
+    >
   }
 >()("@colloquy/core/metering/UsageLedger") {}

@@ -21,7 +21,9 @@ export const ToolList = Schema.Array(ToolDefinition).check(
   Schema.makeFilter((tools) => {
     const seen = new Set<string>()
     const again = tools.findIndex((tool) => seen.size === seen.add(tool.name).size)
-    return again === -1 ? undefined : { path: [again, "name"], issue: "this name is already taken by an earlier tool of the list" }
+    return again === -1
+      ? undefined
+      : { path: [again, "name"], issue: "this name is already taken by an earlier tool of the list" }
   })
 )
 export type ToolList = typeof ToolList.Type

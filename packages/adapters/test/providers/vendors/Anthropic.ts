@@ -4,7 +4,7 @@ import { list, record } from "../../../src/protocols/Wire.ts"
 import type { RefusedWith, Said } from "../Scenarios.ts"
 import type { Vendor } from "../Vendors.ts"
 
-export const event = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
+const event = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
 
 type Finish = Extract<Said, { readonly finish: unknown }>

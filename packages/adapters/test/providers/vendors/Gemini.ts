@@ -6,7 +6,7 @@ import type { Vendor } from "../Vendors.ts"
 
 type Finish = Extract<Said, { readonly finish: unknown }>
 
-export const chunk = (parts: ReadonlyArray<unknown>, more: object = {}, usage: Finish["usage"] = null): string => {
+const chunk = (parts: ReadonlyArray<unknown>, more: object = {}, usage: Finish["usage"] = null): string => {
   const body = {
     candidates: [{ index: 0, content: { role: "model", parts }, ...more }],
     usageMetadata: usageOf(usage),
