@@ -41,7 +41,7 @@ const settingsOf = ({ basePath: _, limits, ...options }: RoutesOptions): HttpSet
 })
 
 /** `/ai/` and `ai` are `/ai`; the root is the empty text. */
-export const plainPath = (path = ""): string => {
+const plainPath = (path = ""): string => {
   const inner = path.replace(/^\/+|\/+$/gu, "")
   return inner === "" ? "" : `/${inner}`
 }

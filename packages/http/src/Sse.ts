@@ -14,7 +14,7 @@ import { withHeartbeat } from "./Heartbeat.ts"
 import { contextUsageToWire } from "./handlers/Encode.ts"
 
 /** Events in, text out. Events without a form on the wire give nothing. */
-export const makeEncoder = (place: ReplyPlace): ((events: ReadonlyArray<TurnEvent>) => string) => {
+const makeEncoder = (place: ReplyPlace): ((events: ReadonlyArray<TurnEvent>) => string) => {
   const head = `id: ${place.runId}:`
   const { assistantId: assistant_id, runId: run_id, threadId: thread_id } = place
   const tail = `,${JSON.stringify({ thread_id, assistant_id, run_id }).slice(1, -1)},"sequence":`

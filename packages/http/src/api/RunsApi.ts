@@ -24,7 +24,7 @@ const outputs = {
 export const SubmitToolOutputsRequest = Schema.Struct(outputs).annotate({ identifier: "SubmitToolOutputsRequest" })
 export type SubmitToolOutputsRequest = typeof SubmitToolOutputsRequest.Type
 
-export const ThreadToolOutputsRequest = Schema.Struct({ thread_id: Uuid, ...outputs }).annotate({
+const ThreadToolOutputsRequest = Schema.Struct({ thread_id: Uuid, ...outputs }).annotate({
   identifier: "ThreadToolOutputsRequest"
 })
 

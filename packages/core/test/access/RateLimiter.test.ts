@@ -1,0 +1,36 @@
+/** The in-process rate limiter: no more than the limit at once, and one more with each part of the window that passes. */
+import { assert, describe, layer } from "@effect/vitest"
+import { type Rate, RateLimiter } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+
+const rate: Rate = { limit: 3, window: "30 seconds" }
+
+describe("in process", () => {
+  layer(RateLimiter.layerInProcess)((it) => {
+    it.effect("lets the limit through at once, and then one for each part of the window", () =>
+      Effect.gen(function* () {
+        const limiter = yield* RateLimiter
+        const take = (times: number) =>
+          Effect.replicateEffect(limiter.take("a", rate), times, { concurrency: "unbounded" })
+        assert.deepStrictEqual(yield* take(5), [null, null, null, 10_000, 10_000])
+        yield* TestClock.adjust("9 seconds")
+        assert.deepStrictEqual(yield* take(1), [1000])
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(yield* take(2), [null, 10_000])
+        yield* TestClock.adjust("1 hour")
+        assert.deepStrictEqual(yield* take(4), [null, null, null, 10_000])
+      })
+    )
+
+    it.effect("keeps keys apart", () =>
+      Effect.gen(function* () {
+        const limiter = yield* RateLimiter
+        for (const key of ["b", "c"]) {
+          for (const _ of [1, 2, 3]) assert.isNull(yield* limiter.take(key, rate))
+          assert.isNotNull(yield* limiter.take(key, rate))
+        }
+      })
+    )
+  })
+})
