@@ -113,6 +113,46 @@ describe("the catalogue", () => {
     }).pipe(Effect.provide(catalog([a.provider])))
   })
 
+  it.effect("tells when a list was fetched, and nothing of that for what only the host knows", () => {
+    const a = listing("a", [entry("a", "m")])
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(1000)
+      const { models } = yield* (yield* Catalog).list({}, everything)
+      assert.deepStrictEqual(
+        models.map(({ lastUpdated, name }) => [name, lastUpdated?.getTime()]),
+        [
+          ["m", 1000],
+          ["own", undefined]
+        ]
+      )
+    }).pipe(Effect.provide(catalog([a.provider], [entry("a", "m", { contextLimit: 1 }), entry("a", "own")])))
+  })
+
+  it.effect("lists upstreams by provider and name, asks again after an hour, and leaves out who is down", () => {
+    let asked = 0
+    const upstream = (name: string) => ({ id: name.toLowerCase(), name, offers: [] })
+    const router: Provider = {
+      id: "router",
+      listUpstreams: Effect.sync(() => {
+        asked++
+        return [upstream("Zeta"), upstream("Alpha")]
+      })
+    }
+    const down: Provider = {
+      id: "down",
+      listUpstreams: Effect.fail(new ModelError({ reason: "connection", provider: "down", model: "" }))
+    }
+    return Effect.gen(function* () {
+      const { upstreams } = yield* Catalog
+      const names = Effect.map(upstreams, (found) => found.map(({ name, provider }) => `${provider}: ${name}`))
+      for (const pause of ["0 seconds", "59 minutes", "2 minutes"] as const) {
+        yield* TestClock.adjust(pause)
+        assert.deepStrictEqual(yield* names, ["router: Alpha", "router: Zeta"])
+      }
+      assert.strictEqual(asked, 2)
+    }).pipe(Effect.provide(catalog([router, down, { id: "plain" }])))
+  })
+
   it.effect("says so when there is no such model", () =>
     Effect.gen(function* () {
       const missing = yield* Effect.flip((yield* Catalog).find("ghost"))
