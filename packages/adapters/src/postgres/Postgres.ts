@@ -4,7 +4,15 @@
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
-import type { AssistantStore, KeyStore, RunStore, StoreUnavailable, ThreadStore, UsageLedger } from "@colloquy/core"
+import type {
+  AssistantStore,
+  KeyStore,
+  RateLimiter,
+  RunStore,
+  StoreUnavailable,
+  ThreadStore,
+  UsageLedger
+} from "@colloquy/core"
 import * as Ports from "@colloquy/core"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -18,6 +26,7 @@ import { channelOf, checkSchemaName } from "./Names.ts"
 import { assistantStore } from "./PostgresAssistantStore.ts"
 import { keyStore } from "./PostgresKeyStore.ts"
 import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
+import { rateLimiter } from "./PostgresRateLimiter.ts"
 import { runStore } from "./PostgresRunStore.ts"
 import { threadStore } from "./PostgresThreadStore.ts"
 import { usageLedger } from "./PostgresUsageLedger.ts"
@@ -65,6 +74,18 @@ export const layerProviderKeys = (
       const database = yield* openSchema(yield* PgClient.PgClient, options)
       return yield* providerKeys(database, options.secret)
     })
+  )
+
+/** A `RateLimiter` that counts for all processes on this database together. */
+export const layerRateLimiter = (
+  options: StoreOptions = {}
+): Layer.Layer<RateLimiter, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
+  Layer.effect(
+    Ports.RateLimiter,
+    Effect.map(
+      Effect.flatMap(PgClient.PgClient, (client) => openSchema(client, options)),
+      rateLimiter
+    )
   )
 
 /** Brings a schema up to date and ends: for a deployment that migrates before it starts. Needs no kernel. */

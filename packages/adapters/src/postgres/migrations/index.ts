@@ -5,6 +5,7 @@ import { M0003RunSteps } from "./M0003RunSteps.ts"
 import { M0004RunStarts } from "./M0004RunStarts.ts"
 import { M0005RunEnds } from "./M0005RunEnds.ts"
 import { M0006ProviderKeys } from "./M0006ProviderKeys.ts"
+import { M0007RateLimits } from "./M0007RateLimits.ts"
 import type { Migration } from "./Migration.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
@@ -13,5 +14,6 @@ export const migrations: ReadonlyArray<Migration> = [
   M0003RunSteps,
   M0004RunStarts,
   M0005RunEnds,
-  M0006ProviderKeys
+  M0006ProviderKeys,
+  M0007RateLimits
 ]
