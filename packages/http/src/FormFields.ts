@@ -29,7 +29,7 @@ function readBoolean(text: string): Field {
 
 function readJson(text: string): Field {
   return Result.mapError(parseJson(text), (fault) => ({
-    msg: fault === "malformed" ? "Expected JSON text" : "The JSON is nested too deeply",
+    msg: fault === "malformed" ? "Expected JSON text" : "The JSON is too large in depth or number of values",
     type: "json_invalid"
   }))
 }

@@ -4,10 +4,15 @@ import * as Result from "effect/Result"
 /** Deeper than any honest body, and far from what a recursive reader can take. */
 export const maximumDepth = 100
 
-export type JsonFault = "malformed" | "too_deep"
+/** More than any honest body holds, and little enough that a fault in each of them can be told. */
+export const maximumValues = 20_000
+
+export type JsonFault = "malformed" | "too_deep" | "too_many"
 
 export const parseJson = (text: string): Result.Result<unknown, JsonFault> => {
-  if (depthOf(text) > maximumDepth) return Result.fail("too_deep")
+  const { deepest, values } = shapeOf(text)
+  if (deepest > maximumDepth) return Result.fail("too_deep")
+  if (values > maximumValues) return Result.fail("too_many")
   try {
     return Result.succeed(JSON.parse(text))
   } catch {
@@ -16,16 +21,21 @@ export const parseJson = (text: string): Result.Result<unknown, JsonFault> => {
 }
 
 const quote = 34
+const comma = 44
 const backslash = 92
 
-/** How deep brackets are nested, counted without recursion. */
-const depthOf = (text: string): number => {
+/** How deep brackets are nested and how many values there are, counted without recursion. */
+const shapeOf = (text: string): { readonly deepest: number; readonly values: number } => {
   let depth = 0
   let deepest = 0
+  let values = 1
   for (let index = 0; index < text.length; index++) {
     switch (text.charCodeAt(index)) {
       case quote:
         index = endOfString(text, index)
+        break
+      case comma:
+        values++
         break
       case 91:
       case 123:
@@ -37,7 +47,7 @@ const depthOf = (text: string): number => {
         break
     }
   }
-  return deepest
+  return { deepest, values }
 }
 
 /** The closing quote of the string that opens at `start`. */

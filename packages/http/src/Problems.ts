@@ -67,15 +67,12 @@ export const toProblems = (issue: SchemaIssue.Issue, at: Location): ReadonlyArra
 const ofUnion = (issue: SchemaIssue.AnyOf, at: Location): ReadonlyArray<ValidationError> => {
   if (issue.issues.length > 0) {
     const problems = issue.issues.flatMap((each) => toProblems(each, at))
-    return problems.filter((each, index) => problems.findIndex((other) => isSame(each, other)) === index)
+    return [...new Map(problems.map((each) => [JSON.stringify(each), each])).values()]
   }
   const choices = issue.ast.types.flatMap((type) => (type._tag === "Null" ? [] : [type._tag]))
   const [only] = new Set(choices)
   const type = new Set(choices).size === 1 && only !== undefined ? (inputTypes[only] ?? "union_error") : "union_error"
   return [{ loc: at, msg: textOf(issue), type: only === "Union" ? "literal_error" : type }]
 }
-
-const isSame = (a: ValidationError, b: ValidationError): boolean =>
-  a.type === b.type && a.msg === b.msg && a.loc.join("\0") === b.loc.join("\0")
 
 const toStep = (key: PropertyKey): string | number => (typeof key === "number" ? key : String(key))

@@ -21,7 +21,7 @@ import { exactFields } from "./api/MessageBody.ts"
 import { refuseUnknownTypes } from "./FileTypes.ts"
 import { readForm } from "./FormFields.ts"
 import type { Limits } from "./HttpSettings.ts"
-import { maximumDepth, parseJson } from "./Json.ts"
+import { type JsonFault, maximumDepth, maximumValues, parseJson } from "./Json.ts"
 import { readMultipart, type UploadedFile } from "./Multipart.ts"
 import { toProblems } from "./Problems.ts"
 import { decodeFormText, decodeText } from "./Text.ts"
@@ -154,14 +154,13 @@ const readJson = (text: string): Effect.Effect<RawBody, BadRequest> => {
   if (text.trim() === "") return Effect.succeed(nothing)
   const parsed = parseJson(text)
   if (Result.isSuccess(parsed)) return Effect.succeed({ value: parsed.success, files: [], problems: [] })
-  return Effect.fail(
-    new BadRequest({
-      detail:
-        parsed.failure === "malformed"
-          ? "The body is not valid JSON"
-          : `The JSON is nested more than ${maximumDepth} levels deep`
-    })
-  )
+  return Effect.fail(new BadRequest({ detail: jsonFaults[parsed.failure] }))
+}
+
+const jsonFaults: { readonly [Fault in JsonFault]: string } = {
+  malformed: "The body is not valid JSON",
+  too_deep: `The JSON is nested more than ${maximumDepth} levels deep`,
+  too_many: `The JSON holds more than ${maximumValues} values`
 }
 
 /** Forms of people and programs have some dozens of fields. */

@@ -137,6 +137,12 @@ describe("junk", () => {
       "application/json"
     ],
     ["deep brackets in the middle of nothing", deep(50_000, "}{", "]["), "application/json"],
+    ["millions of wrong values", `{"tools":[${"0,".repeat(3_000_000)}0],"tool_outputs":[]}`, "application/json"],
+    [
+      "as many wrong values as are looked at",
+      `{"tools":[${"0,".repeat(9000)}0],"tool_outputs":[${"0,".repeat(9000)}0],"metadata":1}`,
+      "application/json"
+    ],
     ["a long string of backslashes", `{"content":"${"\\".repeat(100_001)}"}`, "application/json"],
     [
       "huge numbers",

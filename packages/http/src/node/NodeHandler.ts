@@ -65,14 +65,20 @@ const bodyOf = (message: HostedMessage): ReadableStream<Uint8Array> | string | U
   if (body === undefined || body === null) return ""
   if (typeof body === "string") return body
   if (body instanceof Uint8Array) return new Uint8Array(body)
-  return isForm(message) && isFlat(body) ? new URLSearchParams(body).toString() : JSON.stringify(body)
+  return isForm(message) && typeof body === "object" ? formText(body) : JSON.stringify(body)
 }
 
 const isForm = ({ headers }: IncomingMessage): boolean =>
   headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true
 
-const isFlat = (body: unknown): body is Record<string, string> =>
-  typeof body === "object" && body !== null && Object.values(body).every((value) => typeof value === "string")
+/** Fields as they were before a parser made more of them: of repeated ones the last, of nested ones their JSON. */
+const formText = (fields: object): string => {
+  const pairs = Object.entries(fields).map(([name, value]: [string, unknown]): [string, string] => {
+    const last: unknown = Array.isArray(value) ? value.at(-1) : value
+    return [name, typeof last === "string" ? last : JSON.stringify(last)]
+  })
+  return new URLSearchParams(pairs).toString()
+}
 
 const write = async (from: Response, to: ServerResponse): Promise<void> => {
   to.statusCode = from.status
