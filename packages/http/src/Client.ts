@@ -3,6 +3,7 @@
  * wire. `make` is for those who live in Effect; `connect` gives promises, and streams for `for await`. Failures are the classes of
  * `WireErrors`.
  */
+import type { ModelType } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
@@ -77,7 +78,9 @@ export const connect = async (options: ClientOptions) => {
     assistants: assistantsOf(client),
     threads: threadsOf(client),
     messages: messagesOf(client),
-    runs: runsOf(client)
+    runs: runsOf(client),
+    models: modelsOf(client),
+    billing: billingOf(client)
   }
 }
 
@@ -150,6 +153,29 @@ const runsOf = ({ runs }: EffectClient) => {
       events(runs.events({ params: { thread_id, run_id }, headers: {}, query: { after } }))
   }
 }
+
+export interface ModelQuery extends PageQuery {
+  readonly provider?: string
+  readonly model_type?: ModelType
+  readonly supports_tools?: boolean
+  readonly min_context?: number
+  readonly max_context?: number
+}
+
+const modelsOf = ({ models }: EffectClient) => ({
+  list: (query: ModelQuery = {}) => run(models.list({ query })),
+  get: (model_name: string) => run(models.get({ params: { model_name } })),
+  providers: () => run(models.providers()),
+  videos: (query: PageQuery & { readonly provider?: string } = {}) => run(models.videos({ query })),
+  video: (model_name: string) => run(models.video({ params: { model_name } }))
+})
+
+const billingOf = ({ billing }: EffectClient) => ({
+  balance: () => run(billing.balance()),
+  recentUsage: (query: { readonly page?: number; readonly page_size?: number } = {}) =>
+    run(billing.recentUsage({ query })),
+  upstreams: () => run(billing.upstreams())
+})
 
 const headersOf = ({ idempotencyKey }: TurnOptions) => compact({ "idempotency-key": idempotencyKey })
 

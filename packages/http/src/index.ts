@@ -14,6 +14,7 @@ export {
 
 /** The definition of the surface: documents and clients are made from it. */
 export { Api } from "./Api.ts"
+export * as ModelRecords from "./api/ModelRecords.ts"
 export * as Records from "./api/Records.ts"
 export * as WireErrors from "./api/Errors.ts"
 export { StreamEvent, terminalTypes } from "./api/StreamEvents.ts"

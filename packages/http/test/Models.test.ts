@@ -18,7 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
-import { type RoutesOptions, webHandler } from "../src/index.ts"
+import { Client, type RoutesOptions, webHandler } from "../src/index.ts"
 import { open } from "./Service.ts"
 
 const entry = (provider: string, name: string, known: Partial<ModelInfo> = {}): ModelInfo =>
@@ -106,6 +106,7 @@ const service = (options: RoutesOptions = {}, metering?: MeteringPort) => {
   )
   const web = webHandler({ kernel, authenticate: () => "ada", ...options })
   return {
+    connect: () => Client.connect({ baseUrl: "http://service", apiKey: "any", handler: web.handler }),
     get: async (path: string, method = "GET") => {
       const headers = { "x-api-key": "any" }
       const response = await web.handler(new Request(`http://service${path}`, { method, headers }))
@@ -240,6 +241,19 @@ describe("the catalogue", () => {
     const { body, status } = await app.get(path)
     const named = body.detail.map(({ loc }: { readonly loc: ReadonlyArray<string> }) => loc.join("."))
     assert.deepStrictEqual([status, named.sort()], [422, fields.map((field) => `query.${field}`)])
+  })
+
+  it("speaks to the typed client", async () => {
+    await using app = service()
+    const { billing, models: known } = await app.connect()
+    assert.strictEqual((await known.get("acme/deep/m-2")).context_limit, 4000)
+    assert.deepStrictEqual((await known.video("acme/vid-1")).pricing_skus, { "per-video-second": "0.08" })
+    assert.deepStrictEqual((await known.list({ supports_tools: true, limit: 1 })).total, 1)
+    assert.deepStrictEqual((await known.videos({ skip: 2 })).models, [])
+    assert.deepStrictEqual((await known.providers()).providers, ["router", "voices"])
+    assert.deepStrictEqual(await billing.balance(), { balance_usd: null })
+    assert.strictEqual((await billing.recentUsage({ page: 2 })).page, 2)
+    assert.strictEqual((await billing.upstreams()).providers[0]?.slug, "acme")
   })
 
   it("is for those with a key", async () => {
