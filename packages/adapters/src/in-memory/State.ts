@@ -32,7 +32,7 @@ export interface AssistantRow {
 
 export interface ThreadRow {
   readonly ownerId: OwnerId
-  readonly thread: Thread
+  thread: Thread
   /** A message of sequence n stands at n - 1. */
   readonly messages: Array<Message>
   /** Of all messages together. */
@@ -128,6 +128,8 @@ export const place = (row: RunRow, message: NewMessage): void => {
   row.thread.messages.push({ ...message, sequence })
   row.thread.tokens += message.tokens
   row.messages.push(sequence)
+  const { thread } = row.thread
+  if (message.createdAt > thread.updatedAt) row.thread.thread = { ...thread, updatedAt: message.createdAt }
 }
 
 /** Replaces the run's newest message: in REQUIRES_ACTION that is the open one. */

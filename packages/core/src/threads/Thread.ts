@@ -10,6 +10,7 @@ export const Thread = Schema.Struct({
   assistantId: AssistantId,
   metadata: Schema.NullOr(Metadata),
   createdAt: Schema.Date,
+  /** When it was made, or when its newest message was. */
   updatedAt: Schema.Date
 })
 export type Thread = typeof Thread.Type

@@ -17,7 +17,10 @@ export class ThreadStore extends Context.Service<
   {
     /** MUST answer false, and store nothing, when the principal has no assistant `thread.assistantId`. */
     readonly insert: (thread: Thread) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** MUST answer none for an id that is unknown or another owner's, without a difference. */
+    /**
+     * MUST answer none for an id that is unknown or another owner's, without a difference. `updatedAt` MUST be the time of the newest
+     * message once there is one, and never go back.
+     */
     readonly get: (id: ThreadId) => Effect.Effect<Option.Option<Thread>, StoreUnavailable, Principal>
     /** MUST list the principal's threads, oldest first, stable between pages; of one assistant when given. */
     readonly list: (

@@ -44,7 +44,8 @@ end $$`
 const addMessage = `
 create function {schema}.add_message(p_message {schema}.messages) returns void language plpgsql as $$
 begin
-  update {schema}.threads set message_count = message_count + 1, tokens = tokens + p_message.tokens
+  update {schema}.threads set message_count = message_count + 1, tokens = tokens + p_message.tokens,
+    updated_at = greatest(updated_at, p_message.created_at)
     where id = p_message.thread_id and owner = p_message.owner
     returning message_count, tokens - p_message.tokens into p_message.sequence, p_message.tokens_before;
   insert into {schema}.messages select p_message.*;
