@@ -1,6 +1,6 @@
 /**
  * Brings a form into the shape of the JSON body: booleans arrive as words, objects and arrays as JSON text, and an empty field is one that
- * was not filled in. `interface.md` 1.
+ * was not filled in.
  */
 import * as Result from "effect/Result"
 import type { ValidationError } from "./api/Errors.ts"

@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: a repeat is known by the caller's key, and checked by a hash of what was asked. `interface.md` 4. */
+/** `Idempotency-Key`: a repeat is known by the caller's key, and checked by a hash of what was asked. */
 import type { IdempotencyKey, ToolOutputsRequest, TurnRequest } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"

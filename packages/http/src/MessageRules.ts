@@ -1,5 +1,5 @@
 /**
- * Pure: rules between the fields of a message body (specification part 4; `interface.md` 4), and the honest answer to options that this
+ * Pure: rules between the fields of a message body (specification part 4), and the honest answer to options that this
  * server does not have: refused by name, never accepted and forgotten. Held against the raw body, so that they stand beside all other
  * problems.
  */

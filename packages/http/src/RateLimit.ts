@@ -1,4 +1,4 @@
-/** Counts each principal's requests by the kernel's port; without an adapter of the host, in this process. `interface.md` 1: 429, `Retry-After`. */
+/** Counts each principal's requests by the kernel's port; without an adapter of the host, in this process: 429, `Retry-After`. */
 import { Principal, RateLimiter } from "@colloquy/core"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

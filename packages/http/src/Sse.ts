@@ -1,5 +1,5 @@
 /**
- * A run's events as a stream of the wire (`interface.md` 3). This is the hot path of the server: a batch of events becomes one piece of
+ * A run's events as a stream of the wire. This is the hot path of the server: a batch of events becomes one piece of
  * text and one array of bytes, a delta costs one `JSON.stringify` of its text, and what all events of a stream share is written once.
  */
 import type { ReplyPlace, StoreUnavailable, TurnEvent, Usage } from "@colloquy/core"

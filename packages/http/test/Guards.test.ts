@@ -1,4 +1,4 @@
-/** Who may ask, how often, how much; repeats; shutting down; and faults that tell nothing. Specification part 5, `interface.md` 1 and 4. */
+/** Who may ask, how often, how much; repeats; shutting down; and faults that tell nothing. Specification part 5. */
 import { assert, describe, it } from "@effect/vitest"
 import { callTool, gate, say } from "@colloquy/adapters/scripted"
 import { AssistantStore, InsufficientCredit, Keys, RateLimiter, StoreUnavailable, ThreadStore } from "@colloquy/core"

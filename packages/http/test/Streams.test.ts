@@ -1,4 +1,4 @@
-/** What a stream promises: signs of life, going on after a cut at any event, readers that are slow or go away. `interface.md` 3. */
+/** What a stream promises: signs of life, going on after a cut at any event, readers that are slow or go away. */
 import { assert, describe, it } from "@effect/vitest"
 import { callTool, gate, say, think } from "@colloquy/adapters/scripted"
 import * as Schema from "effect/Schema"

@@ -1,5 +1,5 @@
 /**
- * Errors of Anthropic, as an answer of their own or inside a stream: always a type, sometimes a code that says more. `providers.md` 2.
+ * Errors of Anthropic, as an answer of their own or inside a stream: always a type, sometimes a code that says more.
  */
 import type { ModelErrorReason } from "@colloquy/core"
 import { type Fault, faultOfStatus, machineCode, tellsContextTooLong } from "./Fault.ts"

@@ -1,4 +1,4 @@
-/** Cohere's `POST /v2/embed`: vectors without an index, by the kind of number. `providers.md` 5A. Used by `providers/Cohere`. */
+/** Cohere's `POST /v2/embed`: vectors without an index, by the kind of number. Used by `providers/Cohere`. */
 import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core"
 import {
   type EmbeddingLimits,

@@ -1,6 +1,6 @@
 /**
  * Google's `:batchEmbedContents`. A vector that was asked to be shorter than the model's own comes without unit length, so it gets one
- * here. `providers.md` 5A. Used by `providers/Gemini`.
+ * here. Used by `providers/Gemini`.
  */
 import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core"
 import {

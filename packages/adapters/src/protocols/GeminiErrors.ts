@@ -1,5 +1,5 @@
 /**
- * Errors of Google's interfaces, as an answer of their own or inside a stream: a status word, and details that say more. `providers.md` 3.
+ * Errors of Google's interfaces, as an answer of their own or inside a stream: a status word, and details that say more.
  */
 import type { ModelErrorReason } from "@colloquy/core"
 import { type Fault, faultOfStatus, machineCode, tellsContextTooLong } from "./Fault.ts"

@@ -1,7 +1,6 @@
 /**
  * OpenAI Chat Completions, and with it every server that speaks this dialect. What differs between them is data: a `ChatDialect` tells
  * which fields a server takes; the reading side needs no settings, because it takes every form that these servers are known to send.
- * `providers.md` 1A and 1B hold the wire facts.
  *
  * Used by `providers/OpenAi`, `providers/OpenAiCompatible` and `providers/OpenRouter`.
  */

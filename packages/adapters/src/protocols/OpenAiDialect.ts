@@ -1,6 +1,6 @@
 /**
  * How the servers that speak OpenAI's chat dialect differ, as data: the fields that they take, what they call them, what they want back.
- * Presets for known servers stand in `providers/OpenAiCompatible`; `OpenAiChat` reads nothing but this. `providers.md` 1B.
+ * Presets for known servers stand in `providers/OpenAiCompatible`; `OpenAiChat` reads nothing but this.
  */
 import type { ChatRequest } from "@colloquy/core"
 import type * as Schema from "effect/Schema"

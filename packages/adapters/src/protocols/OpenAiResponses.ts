@@ -1,7 +1,7 @@
 /**
  * OpenAI Responses: a conversation as a list of items, an answer as a stream of events about items. Nothing is stored at the vendor;
  * the model's reasoning comes back encrypted, is kept with the answer and sent again in its place, so that a tool turn goes on thinking
- * where it stopped. `providers.md` 1C holds the wire facts.
+ * where it stopped.
  *
  * The reading side takes each text as often as the wire repeats it (delta, done, whole item, whole response) and says what is new in it.
  * Used by `providers/OpenAi`.

@@ -1,4 +1,4 @@
-/** An agent configured once: instructions, model, tools. Specification part 2, `interface.md` 2. */
+/** An agent configured once: instructions, model, tools. Specification part 2. */
 import * as Schema from "effect/Schema"
 import { AssistantId } from "../primitives/Ids.ts"
 import { Metadata } from "../threads/Thread.ts"

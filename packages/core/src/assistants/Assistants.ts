@@ -1,4 +1,4 @@
-/** Use cases of assistants: create, look at, list, update, clone, delete. Specification parts 2 and 4, `interface.md` 2. */
+/** Use cases of assistants: create, look at, list, update, clone, delete. Specification parts 2 and 4. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

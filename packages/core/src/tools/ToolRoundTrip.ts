@@ -1,6 +1,6 @@
 /**
  * Pure: the outputs that a client submits, held against the calls that a run has open. One list must answer every open call
- * exactly once, in any order; whatever does not fit is named and nothing is changed. `interface.md` 4.
+ * exactly once, in any order; whatever does not fit is named and nothing is changed.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

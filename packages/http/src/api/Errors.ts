@@ -1,5 +1,5 @@
 /**
- * The error bodies of the wire, one class a status. All are `{"detail": …}`; `interface.md` 1 says which is used when, and `ErrorStatus.ts`
+ * The error bodies of the wire, one class a status. All are `{"detail": …}`; the comments say which is used when, and `ErrorStatus.ts`
  * turns the kernel's errors into these. Endpoints declare those that they can answer with, so documents and clients know them.
  */
 import * as Schema from "effect/Schema"

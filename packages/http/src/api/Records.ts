@@ -1,4 +1,4 @@
-/** The records that the service answers with, exactly as `interface.md` 2 lists them, and how they are made from the kernel's. */
+/** The records that the service answers with, in snake_case, and how they are made from the kernel's. */
 import * as Schema from "effect/Schema"
 import { Timestamp } from "./Fields.ts"
 import { Tool, ToolCall } from "./Tools.ts"

@@ -1,4 +1,4 @@
-/** Tool definitions, calls and outputs as they travel, and the way to the kernel's own. `interface.md` 2. */
+/** Tool definitions, calls and outputs as they travel, and the way to the kernel's own. */
 import { type ToolCall as KernelToolCall, type ToolDefinition, ToolName } from "@colloquy/core"
 import * as Schema from "effect/Schema"
 import { isRecord } from "../Json.ts"

@@ -1,4 +1,4 @@
-/** From the kernel's records to those of the wire. Total functions: nothing is decided here. `interface.md` 2. */
+/** From the kernel's records to those of the wire. Total functions: nothing is decided here. */
 import {
   type Assistant,
   type ContextUsage,
