@@ -1,5 +1,5 @@
 /**
- * Anthropic Messages, streamed.; `providers/Anthropic` uses it.
+ * Anthropic Messages, streamed. `providers/Anthropic` uses it.
  *
  * An answer is a list of blocks. Whatever in it only the vendor can read (signed or redacted thinking, blocks of its own tools, citations)
  * is kept as `providerData` and goes back in its place, unchanged, as long as the same model is asked. Calls stand there by their id only:

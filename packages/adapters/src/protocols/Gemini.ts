@@ -1,5 +1,5 @@
 /**
- * Google Gemini `generateContent`, streamed.; `providers/Gemini` uses it.
+ * Google Gemini `generateContent`, streamed. `providers/Gemini` uses it.
  *
  * An answer is a list of parts, and a part may be signed. What is signed is kept as `providerData` and goes back as the same part, neither
  * joined nor cut, as long as the same model is asked. Calls stand there by their id, which the vendor did not always give: one that was

@@ -166,8 +166,11 @@ class StepEar implements Listener {
   constructor(leg: Leg, provider: string) {
     this.leg = leg
     this.provider = provider
-    // Text of an earlier step of the leg and this one's are one text for the reader: a blank line keeps them apart.
-    this.separator = leg.log.events.some((event) => event._tag === "TextDelta") ? stepSeparator : ""
+    // What was said before a call and after it is one text for the reader: a blank line keeps the two apart. An answer that the provider
+    // only broke off goes on where it stopped.
+    const before = leg.log.events.findLast((event) => event._tag === "ToolCallReady" || event._tag === "StepStarted")
+    const hasSpoken = leg.log.events.some((event) => event._tag === "TextDelta")
+    this.separator = hasSpoken && before?._tag === "ToolCallReady" ? stepSeparator : ""
     this.callIds = new Set(
       leg.log.events.flatMap((event) =>
         event._tag === "ToolCallStart" ? [event.toolCallId] : event._tag === "ToolCallReady" ? [event.call.id] : []

@@ -16,7 +16,7 @@ export interface RecordedLeg {
   readonly provider: string
   readonly model: string
   readonly at: string
-  /** All text of the leg: that of its steps, a blank line between two of them. */
+  /** All text of the leg: that of its steps, a blank line where calls stand between two of them. */
   readonly content: string
   readonly reasoning: string
   readonly steps: ReadonlyArray<Step>
@@ -56,7 +56,8 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
         break
       case "TextDelta":
         if (step !== undefined)
-          step.text += step.text === "" && content !== "" ? withoutSeparator(event.text) : event.text
+          step.text +=
+            step.text === "" && content !== "" && followsCalls(steps) ? withoutSeparator(event.text) : event.text
         content += event.text
         break
       case "ReasoningDelta":
@@ -89,7 +90,9 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
   }
 }
 
-/** Stands between the texts of two steps of a leg, in its `content` and in the deltas, but not in what the model is shown of itself. */
+const followsCalls = (steps: ReadonlyArray<OpenStep>): boolean => (steps.at(-2)?.calls.length ?? 0) > 0
+
+/** Stands between what was said before a call and after it, in its `content` and in the deltas, but not in what the model is shown of itself. */
 export const stepSeparator = "\n\n"
 
 const withoutSeparator = (text: string): string =>

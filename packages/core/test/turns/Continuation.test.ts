@@ -32,7 +32,7 @@ describe("an answer that goes on", () => {
       )
       assert.deepStrictEqual(yield* transcript(threadId), [
         ["user", "COMPLETED", "?"],
-        ["assistant", "COMPLETED", "I found \n\nit."]
+        ["assistant", "COMPLETED", "I found it."]
       ])
     })
   )
