@@ -77,9 +77,7 @@ export const streamAnswer = <State>(
     Channel.fromTransform((_, scope) =>
       Effect.suspend(() => {
         const call = makeCall()
-        return Effect.map(open(call, dialect, settings, scope), (response) =>
-          pullEvents(response, call, dialect, settings)
-        )
+        return Effect.map(open(call, dialect, settings, scope), (answer) => pullEvents(answer, call, dialect, settings))
       })
     )
   )
@@ -92,9 +90,9 @@ export const fetchJson = (
 ): Effect.Effect<unknown, ModelError> =>
   Effect.scoped(
     Effect.flatMap(Effect.scope, (scope) =>
-      Effect.flatMap(open(call, dialect, settings, scope), (response) =>
-        Effect.mapError(readJson(response, settings), (fault) =>
-          modelError(call, fault, requestIdOf(response, dialect))
+      Effect.flatMap(open(call, dialect, settings, scope), (answer) =>
+        Effect.mapError(readJson(answer, settings), (fault) =>
+          modelError(call, fault, requestIdOf(answer.response, dialect))
         )
       )
     )
@@ -113,22 +111,43 @@ const modelError = (call: Call, fault: Fault, requestId: string | null): ModelEr
 const requestIdOf = (response: Response, dialect: ErrorDialect): string | null =>
   response.headers.get(dialect.requestIdHeader)
 
-/** Succeeds with an answer of status 2xx. The connection is closed with the scope. */
+/** An answer, and how far it was read: that decides how it is left. */
+interface Answer {
+  readonly response: Response
+  isRead: boolean
+  /** Reads on behind the end mark, where nothing comes but the end of the body. */
+  rest: Effect.Effect<unknown> | null
+}
+
+/** Succeeds with an answer of status 2xx, which is left with the scope. */
 const open = (
   call: Call,
   dialect: ErrorDialect,
   settings: TransportSettings,
   scope: Scope.Scope
-): Effect.Effect<Response, ModelError> =>
+): Effect.Effect<Answer, ModelError> =>
   Effect.gen(function* () {
     const controller = new AbortController()
+    let answer: Answer | null = null
     yield* Scope.addFinalizer(
       scope,
-      Effect.sync(() => controller.abort())
+      Effect.suspend(() => leave(answer, controller))
     )
-    const response = yield* send(call, settings, controller.signal)
-    return response.ok ? response : yield* readFailure(response, call, dialect, settings)
+    answer = { response: yield* send(call, settings, controller.signal), isRead: false, rest: null }
+    return answer.response.ok ? answer : yield* readFailure(answer, call, dialect, settings)
   })
+
+/**
+ * Only a connection whose answer was read to its end can be used again, so one that has seen the end mark is read on, behind the back of
+ * whoever leaves. What was read needs no abort, which would cost an exception and its stack.
+ */
+const leave = (answer: Answer | null, controller: AbortController): Effect.Effect<unknown> => {
+  const abort = Effect.sync(() => {
+    if (answer?.isRead !== true) controller.abort()
+  })
+  const rest = answer?.isRead === true ? null : answer?.rest
+  return rest ? Effect.forkDetach(Effect.ensuring(rest, abort), { startImmediately: true }) : abort
+}
 
 const send = (call: Call, settings: TransportSettings, signal: AbortSignal): Effect.Effect<Response, ModelError> =>
   Effect.tryPromise({
@@ -158,16 +177,14 @@ const headersOf = (call: Call): Record<string, string> => {
 
 /** The error of an answer whose status is not 2xx. A body that is too long, too slow or no JSON counts as none. */
 const readFailure = (
-  response: Response,
+  answer: Answer,
   call: Call,
   dialect: ErrorDialect,
   settings: TransportSettings
 ): Effect.Effect<never, ModelError> =>
   Effect.gen(function* () {
-    const body = yield* Effect.orElseSucceed(
-      readJson(response, { ...settings, maxAnswerBytes: 65_536 }),
-      () => undefined
-    )
+    const body = yield* Effect.orElseSucceed(readJson(answer, { ...settings, maxAnswerBytes: 65_536 }), () => undefined)
+    const { response } = answer
     const now = yield* Clock.currentTimeMillis
     const fault = { ...dialect.fault(response.status, body), ...retryHeaders(response.headers, now) }
     return yield* modelError(call, fault, requestIdOf(response, dialect))
@@ -178,13 +195,14 @@ const readFailure = (
 /** The next piece of text, null at the end of the body, or what went wrong. Not an error channel: this runs once per network read. */
 type Piece = string | null | Fault
 
-const readPieces = (response: Response, maxBytes: number): Effect.Effect<Piece> => {
-  const reader = response.body?.getReader()
+const readPieces = (answer: Answer, maxBytes: number): Effect.Effect<Piece> => {
+  const reader = answer.response.body?.getReader()
   if (reader === undefined) return Effect.succeed(null)
   // A character that the network cut in two waits inside the decoder for its second half.
   const decoder = new TextDecoder("utf-8", { fatal: true })
   let bytes = 0
   const take = (value: Uint8Array | undefined): Piece => {
+    if (value === undefined) answer.isRead = true
     bytes += value?.byteLength ?? 0
     if (bytes > maxBytes) return oversized
     try {
@@ -206,9 +224,9 @@ const cutOff: Fault = { reason: "cut_off" }
 const oversized: Fault = { reason: "malformed", code: "oversized_answer", shouldRetry: false }
 const malformed: Fault = { reason: "malformed", code: "malformed_answer" }
 
-const readJson = (response: Response, settings: TransportSettings): Effect.Effect<unknown, Fault> =>
+const readJson = (answer: Answer, settings: TransportSettings): Effect.Effect<unknown, Fault> =>
   Effect.gen(function* () {
-    const read = readPieces(response, settings.maxAnswerBytes ?? defaultMaxAnswerBytes)
+    const read = readPieces(answer, settings.maxAnswerBytes ?? defaultMaxAnswerBytes)
     const pieces: Array<string> = []
     let piece = yield* read
     while (typeof piece === "string") {
@@ -232,17 +250,18 @@ const defaultMaxEventCharacters = 32 * 1024 * 1024
 type EventPull = Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, ModelError>
 
 const pullEvents = <State>(
-  response: Response,
+  answer: Answer,
   call: Call,
   dialect: StreamDialect<State>,
   settings: TransportSettings
 ): EventPull => {
+  const { response } = answer
   const requestId = requestIdOf(response, dialect)
   const fail = (fault: Fault) => Effect.fail(modelError(call, fault, requestId))
   const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase()
-  if (type === "text/event-stream") return pullSse(response, dialect, settings, fail)
+  if (type === "text/event-stream") return pullSse(answer, dialect, settings, fail)
   // Some gateways answer a request for a stream with one whole answer, or with an error and status 200.
-  if (type === "application/json") return pullWhole(response, dialect, settings, fail)
+  if (type === "application/json") return pullWhole(answer, dialect, settings, fail)
   return fail({ reason: "malformed", code: "unexpected_content_type" })
 }
 
@@ -250,21 +269,22 @@ type Fail = (fault: Fault) => Effect.Effect<never, ModelError>
 
 /** One pull is one network read. */
 const pullSse = <State>(
-  response: Response,
+  answer: Answer,
   dialect: StreamDialect<State>,
   settings: TransportSettings,
   fail: Fail
 ): EventPull => {
-  const read = readPieces(response, settings.maxAnswerBytes ?? defaultMaxAnswerBytes)
+  const read = readPieces(answer, settings.maxAnswerBytes ?? defaultMaxAnswerBytes)
   const hear = listen(dialect, settings.maxEventCharacters ?? defaultMaxEventCharacters)
   let stop: Stop
   const pull: EventPull = Effect.suspend(() => {
     if (stop === undefined) return Effect.flatMap(read, takePiece)
-    return stop === "end" ? Effect.andThen(readToEnd(read), Cause.done()) : fail(stop)
+    return stop === "end" ? Cause.done() : fail(stop)
   })
   const takePiece = (piece: Piece): EventPull => {
     const events: Array<ChatEvent> = []
     stop = survive(() => hear(piece, events))
+    if (stop === "end") answer.rest = readToEnd(read)
     // What came before a fault is handed over first; the next pull fails.
     if (Arr.isArrayNonEmpty(events)) return Effect.succeed(events)
     // A comment, or a part of something larger: no news, but a sign of life.
@@ -319,13 +339,13 @@ const listen = <State>(dialect: StreamDialect<State>, maxEventCharacters: number
 /** Of the OpenAI family. Nobody else sends it, and it is no JSON. */
 const endMark = "[DONE]"
 
-/** Only a connection whose answer was read to its end can be used again. A provider that does not end it does not hold us. */
+/** A provider that does not end its answer does not hold us. */
 const readToEnd = (read: Effect.Effect<Piece>): Effect.Effect<unknown> =>
   Effect.timeoutOption(Effect.repeat(read, { while: (piece) => typeof piece === "string" }), "1 second")
 
 /** The whole answer is read as if it had been the only event of a stream. */
 const pullWhole = <State>(
-  response: Response,
+  answer: Answer,
   dialect: StreamDialect<State>,
   settings: TransportSettings,
   fail: Fail
@@ -334,7 +354,7 @@ const pullWhole = <State>(
   return Effect.suspend(() => {
     if (heard) return Cause.done()
     heard = true
-    return Effect.matchEffect(readJson(response, settings), {
+    return Effect.matchEffect(readJson(answer, settings), {
       onFailure: fail,
       onSuccess: (json): EventPull => {
         const events: Array<ChatEvent> = []
