@@ -1,6 +1,6 @@
 /**
  * Finds out for whom a request acts: first the host's own hook, when he has one, then the API key. A key that was found valid is not looked
- * up again for a few seconds; it is remembered by its hash, and a revoked one works no longer than that. Specification part 5.
+ * up again for a few seconds; a revoked one works no longer than that. Specification part 5.
  */
 import { Keys, OwnerId, Principal } from "@colloquy/core"
 import * as Clock from "effect/Clock"
@@ -13,7 +13,6 @@ import { Authorization } from "./api/Authorization.ts"
 import { Unauthorized } from "./api/Errors.ts"
 import { toWireError } from "./ErrorStatus.ts"
 import { type Authenticate, type HostCredentials, HttpSettings } from "./HttpSettings.ts"
-import { sha256 } from "./Hash.ts"
 
 export const layer: Layer.Layer<Authorization, never, Keys> = Layer.effect(
   Authorization,
@@ -47,28 +46,29 @@ const askHost = (authenticate: Authenticate) =>
 
 type Found = typeof Principal.Service
 
+/** By the key itself and not by its hash: the platform computes one on another thread, which costs more than a look-up saves. */
 const makeKeyCache = Effect.gen(function* () {
   const keys = yield* Keys
   const { keyCacheSize, keyCacheTime } = yield* HttpSettings
   const time = Duration.toMillis(keyCacheTime)
   const known = new Map<string, { readonly principal: Found; readonly until: number }>()
 
-  const remember = (hash: string, principal: Found, now: number) => {
+  const remember = (key: string, principal: Found, now: number) => {
     if (time <= 0) return
     const oldest = known.size >= keyCacheSize ? known.keys().next() : undefined
     if (oldest !== undefined && !oldest.done) known.delete(oldest.value)
-    known.set(hash, { principal, until: now + time })
+    known.set(key, { principal, until: now + time })
   }
 
   return Effect.fnUntraced(function* (key: Redacted.Redacted) {
-    if (Redacted.value(key) === "") return yield* new Unauthorized({ detail: "Invalid or missing API key" })
-    const hash = yield* sha256(Redacted.value(key))
+    const given = Redacted.value(key)
+    if (given === "") return yield* new Unauthorized({ detail: "Invalid or missing API key" })
     const now = yield* Clock.currentTimeMillis
-    const found = known.get(hash)
+    const found = known.get(given)
     if (found !== undefined && found.until > now) return found.principal
-    known.delete(hash)
+    known.delete(given)
     const principal = yield* Effect.mapError(keys.authenticate(key), toWireError)
-    remember(hash, principal, now)
+    remember(given, principal, now)
     return principal
   })
 })

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { type KernelError, toWireError } from "../ErrorStatus.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { streamResponse } from "../Sse.ts"
-import { replyToWire } from "./Encode.ts"
+import { replyToWire, writeRecord } from "./Encode.ts"
 
 /** The kernel begins a turn whole or not at all, and goes on with it whatever becomes of the reader. */
 export const delivery = Effect.map(
@@ -14,6 +14,6 @@ export const delivery = Effect.map(
       Effect.gen(function* () {
         const turn = yield* Effect.mapError(start, toWireError)
         if (stream) return yield* streamResponse(turn, turn.events, heartbeat)
-        return replyToWire(yield* Effect.mapError(turn.reply, toWireError))
+        return writeRecord(replyToWire(yield* Effect.mapError(turn.reply, toWireError)))
       })
 )

@@ -11,6 +11,7 @@ import {
   type TurnReply,
   type Usage
 } from "@colloquy/core"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { timestampOf } from "../api/Fields.ts"
 import type * as Records from "../api/Records.ts"
 import { toolCallToWire, toolToWire } from "../api/Tools.ts"
@@ -33,6 +34,13 @@ export const assistantToWire = (assistant: Assistant): Records.Assistant => ({
   created_at: timestampOf(assistant.createdAt),
   updated_at: timestampOf(assistant.updatedAt)
 })
+
+/**
+ * Replies and whole threads are written as they stand: their types are those of the wire, and to walk a thousand messages through their
+ * schemas once more would cost more than to read them from the store.
+ */
+export const writeRecord = (record: Records.MessageResponse | Records.Thread | ReadonlyArray<Records.Thread>) =>
+  HttpServerResponse.jsonUnsafe(record)
 
 export const threadToWire = ({ messages, thread }: ThreadWithMessages): Records.Thread => ({
   thread_id: thread.id,

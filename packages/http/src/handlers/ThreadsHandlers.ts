@@ -6,7 +6,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
 import { pageOf, timestampOf } from "../api/Fields.ts"
 import { toWireError } from "../ErrorStatus.ts"
-import { threadToWire } from "./Encode.ts"
+import { threadToWire, writeRecord } from "./Encode.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -16,12 +16,15 @@ export const layer = HttpApiBuilder.group(
     return handlers
       .handle("list", ({ query: { include_messages = true, ...page } }) =>
         threads.list({ page: pageOf(page), includeMessages: include_messages }).pipe(
-          Effect.map((found) => found.map(threadToWire)),
+          Effect.map((found) => writeRecord(found.map(threadToWire))),
           Effect.mapError(toWireError)
         )
       )
       .handle("get", ({ params }) =>
-        threads.get(ThreadId.make(params.thread_id)).pipe(Effect.map(threadToWire), Effect.mapError(toWireError))
+        threads.get(ThreadId.make(params.thread_id)).pipe(
+          Effect.map((found) => writeRecord(threadToWire(found))),
+          Effect.mapError(toWireError)
+        )
       )
       .handle("remove", ({ params }) =>
         Effect.gen(function* () {

@@ -21,7 +21,9 @@ export const toNodeHandler =
 
 const respond = async (handler: Handler, message: HostedMessage, response: ServerResponse): Promise<void> => {
   const gone = new AbortController()
-  response.once("close", () => gone.abort())
+  response.once("close", () => {
+    if (!response.writableFinished) gone.abort()
+  })
   try {
     const request = toRequest(message, gone.signal)
     await write(request === null ? refusal(400, "Bad Request") : await handler(request), response)
@@ -89,9 +91,17 @@ const write = async (from: Response, to: ServerResponse): Promise<void> => {
     to.end()
     return
   }
+  if (Number(from.headers.get("content-length") ?? Number.NaN) <= wholeBytes) {
+    // Head and body go out together.
+    to.end(new Uint8Array(await from.arrayBuffer()))
+    return
+  }
   to.flushHeaders()
   await pump(from.body.getReader(), to)
 }
+
+/** A body that is known to be no larger than this is written at once. */
+const wholeBytes = 64 * 1024
 
 /** One piece at a time; the next is asked for when the connection has room for it. */
 const pump = async (from: ReadableStreamDefaultReader<Uint8Array>, to: ServerResponse): Promise<void> => {
