@@ -4,7 +4,7 @@
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { StoreUnavailable } from "@colloquy/core"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { quote } from "./Names.ts"
 import { guard } from "./StoreFault.ts"
@@ -36,16 +36,17 @@ export interface Database {
 
 export const makeDatabase = (client: PgClient, schemaName: string, timeout: Duration.Input): Database => {
   const sql = client.withoutTransforms()
+  const allowed = Duration.fromInputUnsafe(timeout)
   return {
     schema: quote(schemaName),
     query: <Row extends object>(operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
-      sql.unsafe<Row>(statement, parameters).pipe(within(operation, timeout), guard(operation))
+      sql.unsafe<Row>(statement, parameters).pipe(within(operation, allowed), guard(operation))
   }
 }
 
 /** Bounds the wait for a connection and for the answer together. */
 const within =
-  (operation: string, timeout: Duration.Input) =>
+  (operation: string, timeout: Duration.Duration) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreUnavailable, R> =>
     Effect.timeoutOrElse(self, {
       duration: timeout,
@@ -58,3 +59,13 @@ export const call = ({ schema }: Database, name: string, args: Arguments): strin
   `${schema}.${name}(${Object.keys(args)
     .map((key, index) => `p_${key} => $${index + 1}`)
     .join(", ")})`
+
+/** The text of a function's statement, made once: the arguments of a function always have the same names. */
+export const statements = (): ((name: string, make: () => string) => string) => {
+  const made = new Map<string, string>()
+  return (name, make) => {
+    const found = made.get(name) ?? make()
+    made.set(name, found)
+    return found
+  }
+}

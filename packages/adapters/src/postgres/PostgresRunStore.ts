@@ -13,7 +13,7 @@ import {
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Arguments, call, type Database } from "./Database.ts"
+import { type Arguments, call, type Database, statements } from "./Database.ts"
 import { type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
 import { decodeMessage, messageArguments, messageColumns, type MessageRow } from "./MessageRecord.ts"
 import type { RunHints } from "./RunHints.ts"
@@ -37,13 +37,14 @@ const writes = (
   database: Database,
   { echo }: RunHints
 ): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => {
-  const write = (operation: string, name: string, lease: Lease, args: Arguments) =>
-    database
-      .query<{ readonly kept: boolean }>(operation, `select ${call(database, name, args)} as kept`, Object.values(args))
-      .pipe(
-        Effect.map(([row]) => row?.kept === true),
-        Effect.tap((kept) => (kept ? echo(lease.runId, lease.threadId, false) : Effect.void))
-      )
+  const statementOf = statements()
+  const write = (operation: string, name: string, lease: Lease, args: Arguments) => {
+    const statement = statementOf(name, () => `select ${call(database, name, args)} as kept`)
+    return database.query<{ readonly kept: boolean }>(operation, statement, Object.values(args)).pipe(
+      Effect.map(([row]) => row?.kept === true),
+      Effect.tap((kept) => (kept ? echo(lease.runId, lease.threadId, false) : Effect.void))
+    )
+  }
 
   return {
     append: (lease, events) =>

@@ -7,7 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Arguments, call, type Database } from "./Database.ts"
+import { type Arguments, call, type Database, statements } from "./Database.ts"
 import { logArguments } from "./LogBatches.ts"
 import { messageArguments } from "./MessageRecord.ts"
 import {
@@ -27,10 +27,11 @@ type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate
 
 export const runStarts = (database: Database, { echo }: RunHints): Starts => {
   const { query, schema } = database
+  const statementOf = statements()
 
   const start = (operation: string, name: string, args: Arguments, historyTokens: number) => {
     const budget = `$${Object.keys(args).length + 1}`
-    const statement = withHistory(schema, call(database, name, args), "$1", budget)
+    const statement = statementOf(name, () => withHistory(schema, call(database, name, args), "$1", budget))
     return query<StartedRow>(operation, statement, [...Object.values(args), budgetOf(historyTokens)])
   }
 

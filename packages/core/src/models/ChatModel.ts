@@ -105,6 +105,9 @@ interface Heard {
 /** Leaves a stream that has nothing more to say. */
 class Finished extends Data.TaggedError("Finished") {}
 
+/** Every step ends with it, so it is made once: an error looks at the stack when it is made. */
+const finished = Effect.fail(new Finished())
+
 const listen = (chat: ChatDriver, request: ChatRequest, policy: ChatPolicy, listener: Listener, state: Heard) =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
@@ -119,9 +122,7 @@ const listen = (chat: ChatDriver, request: ChatRequest, policy: ChatPolicy, list
         listener.pause()
         if (!state.over && state.characters > policy.maxOutputCharacters)
           return Effect.fail(failure(request, "cut_off", false))
-        const end = state.over
-          ? Effect.andThen(annotate(events, state.usage), Effect.fail(new Finished()))
-          : Effect.void
+        const end = state.over ? Effect.andThen(annotate(events, state.usage), finished) : Effect.void
         return wasSilent && state.events > 0
           ? Effect.andThen(timeToFirstEvent(request, state.lastAt - startedAt), end)
           : end
