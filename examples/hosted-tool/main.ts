@@ -18,11 +18,11 @@ const orderStatus: HostedTool = {
     parameters: { type: "object", properties: { order: { type: "string" } }, required: ["order"] }
   },
   run: (args) => {
-    const order = String(args["order"])
-    const status = orders.get(order)
+    const order = args["order"]
+    const status = typeof order === "string" ? orders.get(order) : undefined
     return status === undefined
       ? Effect.fail(new HostedToolFailed({ message: "There is no such order. Ask for the number again." }))
-      : Effect.succeed({ order, status })
+      : Effect.succeed({ order: order ?? null, status })
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * All use cases as one Layer over the ports. A host provides the storage ports (one adapter gives them all) and its `Providers`, and gets
- * the use cases; everything else has a default that can be replaced by providing the reference of that name.
+ * the use cases; everything else has a default that can be replaced by providing the reference of that name. Effect builds one layer once:
+ * two kernels in one program need `Layer.fresh(Kernel.layer)` each.
  *
  * | reference | what it sets |
  * |---|---|
