@@ -329,4 +329,18 @@ describe("a good provider", () => {
       assert.isTrue(yield* Effect.promise(() => seen.complete))
     })
   )
+
+  it.live("nor by a listener who leaves with the last word", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeVendor.make
+      const gate = new FakeVendor.Gate()
+      fake.script(path, FakeVendor.sse([hello, finish, "data: [DONE]\n\n", gate]))
+      const chat =
+        OpenAiCompatible.provider({ id: "local", baseUrl: `${fake.baseUrl}/v1` }).chat ?? assert.fail("no driver")
+      yield* Stream.runDrain(Stream.takeUntil(chat(request("local")), (event) => event._tag === "Finished"))
+      gate.open()
+      const seen = yield* fake.request(0)
+      assert.isTrue(yield* Effect.promise(() => seen.complete))
+    })
+  )
 })
