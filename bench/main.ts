@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
   }
 })
 const quick = options.quick === true
-const effort = quick ? { rounds: 3, millis: 600 } : { rounds: 5, millis: 1500 }
+const effort = quick ? { rounds: 3, millis: 500 } : { rounds: 5, millis: 1000 }
 const isWanted = (run: string) => options.only === undefined || options.only.split(",").includes(run)
 const isStoreWanted = (store: Store) => options.stores === undefined || options.stores.split(",").includes(store)
 
@@ -53,25 +53,26 @@ const measureStore = async (store: Store, baseline: Side): Promise<void> => {
     await measure("turns", () => plainTurns(store, kernel, baseline, concurrency, effort))
   }
   await measure("stream", () => streamedTurns(store, kernel, baseline, effort))
-  await measure("tools", () => toolRounds(store, kernel, baseline, effort))
+  if (!quick) await measure("tools", () => toolRounds(store, kernel, baseline, effort))
   if (store === "postgres") {
     for (const messages of quick ? [1000] : [1000, 10_000]) {
       await measure("threads", () => longThread(store, kernel, baseline, messages, effort))
     }
-    await measure("slow", () => slowStreams(store, kernel, baseline, quick ? 24 : 48))
-    const counts = quick ? [150] : [50, 100, 150, 200, 250, 300]
-    await measure("realtime", () => realTimeStreams(store, kernel, baseline, counts, quick ? 150 : 250))
+    await measure("slow", () => slowStreams(store, kernel, baseline, quick ? 16 : 32))
+    const counts = quick ? [150] : [50, 100, 150, 200, 250]
+    await measure("realtime", () => realTimeStreams(store, kernel, baseline, counts, 150))
   }
   await stop([kernel])
 }
 
 const baseline = await startBaseline(upstream, database)
 for (const store of ["postgres", "pglite", "in-memory"] as const) {
-  if (isStoreWanted(store) && !(quick && store === "pglite")) await measureStore(store, baseline)
+  if (isStoreWanted(store) && !(quick && store !== "postgres")) await measureStore(store, baseline)
 }
-await measure("pool", () => smallPool(upstream, database))
+if (isStoreWanted("postgres")) await measure("pool", () => smallPool(upstream, database))
 for (const store of ["postgres", "pglite"] as const) {
-  await measure("start", () => startUp(upstream, store, { DATABASE_URL: database }, quick ? 3 : 5))
+  if (isStoreWanted(store))
+    await measure("start", () => startUp(upstream, store, { DATABASE_URL: database }, quick ? 2 : 5))
 }
 await measure("sizes", sizes)
 const prompts = await provider.ask<{ readonly messagesAPrompt: number }>("prompts")
