@@ -48,6 +48,7 @@ const measure = async (name: string, run: () => Promise<ReadonlyArray<Row>>): Pr
 /** Streams and long threads on Postgres only: there the network and the log cost what they cost in production. */
 const measureStore = async (store: Store, baseline: Side): Promise<void> => {
   const kernel = await startKernel(upstream, store, { DATABASE_URL: database })
+  if (store === "postgres") await measure("slow", () => slowStreams(store, kernel, baseline, quick ? 16 : 32))
   for (const side of [kernel, baseline]) await warmUp(side, quick ? 1500 : 3000)
   for (const concurrency of [1, 16, 64]) {
     await measure("turns", () => plainTurns(store, kernel, baseline, concurrency, effort))
@@ -58,7 +59,6 @@ const measureStore = async (store: Store, baseline: Side): Promise<void> => {
     for (const messages of quick ? [1000] : [1000, 10_000]) {
       await measure("threads", () => longThread(store, kernel, baseline, messages, effort))
     }
-    await measure("slow", () => slowStreams(store, kernel, baseline, quick ? 16 : 32))
     const counts = quick ? [150] : [50, 100, 150, 200, 250]
     await measure("realtime", () => realTimeStreams(store, kernel, baseline, counts, 150))
   }

@@ -46,12 +46,14 @@ const watch = async (side: Side, count: number, deltas: number, every: number): 
 
 const targets = (store: Store) => store === "postgres"
 
+/** For processes that have just begun: what earlier work left free would hide what a stream takes. */
 export const slowStreams = async (
   store: Store,
   kernel: Side,
   baseline: Side,
   deltas: number
 ): Promise<ReadonlyArray<Row>> => {
+  for (const side of [baseline, kernel]) await watch(side, 20, 8, 250)
   const raw = await watch(baseline, 500, deltas, 250)
   const ours = await watch(kernel, 500, deltas, 250)
   const row = { store, what: "500 slow streams", target: null }
@@ -70,12 +72,13 @@ export const slowStreams = async (
 
 const inTime = 50
 
-/** The largest of the numbers of real-time streams that a side carries in time. */
+/** The largest of the numbers of real-time streams that a side carries in time. What fails once is tried once more. */
 const carried = async (side: Side, counts: ReadonlyArray<number>, deltas: number) => {
   await watch(side, 20, 50, 20)
   let best = { count: 0, lateMillis: Number.NaN, cores: 0 }
   for (const count of counts) {
-    const seen = await watch(side, count, deltas, 20)
+    let seen = await watch(side, count, deltas, 20)
+    if (!(seen.lateMillis < inTime)) seen = await watch(side, count, deltas, 20)
     if (!(seen.lateMillis < inTime)) break
     best = { count, lateMillis: seen.lateMillis, cores: seen.cores }
   }
