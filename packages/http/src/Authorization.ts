@@ -46,7 +46,10 @@ const askHost = (authenticate: Authenticate) =>
 
 type Found = typeof Principal.Service
 
-/** By the key itself and not by its hash: the platform computes one on another thread, which costs more than a look-up saves. */
+/**
+ * By the key itself and not by its hash: the platform computes one on another thread, which costs more than a look-up saves. A Map finds
+ * its entries by a seeded hash of the whole text, so the time of a look-up tells nothing of how much of a guess is right.
+ */
 const makeKeyCache = Effect.gen(function* () {
   const keys = yield* Keys
   const { keyCacheSize, keyCacheTime } = yield* HttpSettings
