@@ -9,5 +9,6 @@ export const clock: HostedTool = {
     description: "Tells the current date and time in UTC.",
     parameters: { type: "object", properties: {}, additionalProperties: false }
   },
+  offered: ({ jsonOutput }) => !jsonOutput,
   run: () => Effect.map(DateTime.now, (now) => `${DateTime.formatIso(now)} (UTC)`)
 }

@@ -5,7 +5,7 @@
  */
 import type { ChatDriver, ChatEvent, ChatRequest, Provider, ToolDefinition } from "@colloquy/core"
 import { describeModel, noUsage } from "@colloquy/core"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 
@@ -92,7 +92,8 @@ const reply = (request: ChatRequest): Reply => {
 const hello = (asked: string): string =>
   `I am Colloquy's demo model: I run inside the server and know nothing. You said: "${asked.slice(0, 200)}". ` +
   `Ask me "what time is it", tell me to "count to 50", or name one of your tools. ` +
-  `For real answers set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY and start the server again.`
+  `For real answers set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY, and DEFAULT_MODEL_NAME, ` +
+  `and start the server again.`
 
 const afterTool = (request: ChatRequest): Reply => {
   const results = request.messages.slice(request.messages.findLastIndex((message) => message.role === "assistant") + 1)

@@ -1,15 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { readSettings } from "./Settings.ts"
 
-const read = (env: Record<string, string>) => readSettings(ConfigProvider.fromEnv({ env }))
-
 describe("the environment of the standalone server", () => {
   it.effect("needs nothing to be set", () =>
     Effect.gen(function* () {
-      const settings = yield* read({})
+      const settings = yield* readSettings({})
       assert.deepStrictEqual([settings.host, settings.port, settings.basePath], ["127.0.0.1", 8787, "/api"])
       assert.deepStrictEqual([settings.databaseUrl, settings.dataDir, settings.apiKeys], [null, "./.colloquy", []])
       assert.strictEqual(settings.vendors.size, 0)
@@ -19,7 +16,7 @@ describe("the environment of the standalone server", () => {
   it.effect("is refused with every problem in one list, and without a value", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(
-        read({
+        readSettings({
           PORT: "99999",
           BASE_PATH: "api/",
           DATABASE_URL: "mysql://secret",
@@ -37,7 +34,7 @@ describe("the environment of the standalone server", () => {
 
   it.effect("takes keys for several users, and vendors by key or address", () =>
     Effect.gen(function* () {
-      const settings = yield* read({
+      const settings = yield* readSettings({
         COLLOQUY_API_KEYS: "k1=ada, k2=bob",
         OPENAI_API_KEY: "sk-1",
         OLLAMA_BASE_URL: "http://127.0.0.1:11434/v1/",
@@ -57,9 +54,17 @@ describe("the environment of the standalone server", () => {
     })
   )
 
+  it.effect("takes an empty variable for one that is not set, and an empty base path for the root", () =>
+    Effect.gen(function* () {
+      const empty = { HOST: "", PORT: "", DATABASE_URL: "", COLLOQUY_DATA_DIR: "", COLLOQUY_API_KEYS: "" }
+      const settings = yield* readSettings({ ...empty, BASE_PATH: "", OPENAI_API_KEY: "" })
+      assert.deepStrictEqual(settings, { ...(yield* readSettings({})), basePath: "" })
+    })
+  )
+
   it.effect("wants a model beside a default provider", () =>
     Effect.gen(function* () {
-      const refused = yield* Effect.flip(read({ DEFAULT_LLM_PROVIDER: "openai" }))
+      const refused = yield* Effect.flip(readSettings({ DEFAULT_LLM_PROVIDER: "openai" }))
       assert.include(refused.message, "DEFAULT_MODEL_NAME")
     })
   )

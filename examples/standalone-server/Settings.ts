@@ -3,11 +3,13 @@
  * in one go. A value is never printed: it may be a key.
  */
 import * as Config from "effect/Config"
-import type * as ConfigProvider from "effect/ConfigProvider"
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+
+export type Environment = Readonly<Record<string, string | undefined>>
 
 export interface Settings {
   readonly host: string
@@ -49,9 +51,10 @@ export class SettingsRefused extends Data.TaggedError("SettingsRefused")<{ reado
   }
 }
 
-/** Reads all variables, and fails with every problem found. */
-export const readSettings = (environment: ConfigProvider.ConfigProvider): Effect.Effect<Settings, SettingsRefused> =>
+/** Reads all variables, and fails with every problem found. An empty one counts as not set, except that an empty BASE_PATH is the root. */
+export const readSettings = (env: Environment): Effect.Effect<Settings, SettingsRefused> =>
   Effect.gen(function* () {
+    const environment = ConfigProvider.fromEnvRecord(env["BASE_PATH"] === "" ? { ...env, BASE_PATH: "/" } : env)
     const problems: Array<string> = []
     /** Gives the fallback for a variable that is not set, and for one that is wrong, after a note of it. */
     const read = <A, B>(name: string, wants: string, schema: Schema.Codec<A, string>, fallback: B) =>
@@ -83,9 +86,11 @@ export const readSettings = (environment: ConfigProvider.ConfigProvider): Effect
     const settings: Settings = {
       host: yield* read("HOST", "the name or number of an address", Word, "127.0.0.1"),
       port: yield* read("PORT", "a number from 0 to 65535; 0 takes a free port", Port, 8787),
-      basePath: yield* read("BASE_PATH", 'a path such as "/api", without a slash at its end', BasePath, "/api"),
+      basePath: trimmed(
+        yield* read("BASE_PATH", 'a path such as "/api", without a slash at its end', BasePath, "/api")
+      ),
       databaseUrl: databaseUrl === null ? null : Redacted.make(databaseUrl),
-      dataDir: yield* read("COLLOQUY_DATA_DIR", 'a folder, or "memory://"', Schema.NonEmptyString, "./.colloquy"),
+      dataDir: yield* read("COLLOQUY_DATA_DIR", 'a folder, or "memory://"', DataDir, "./.colloquy"),
       apiKeys: pairs.split(",").flatMap(toPair),
       defaultProvider: yield* read("DEFAULT_LLM_PROVIDER", "the id of a provider", Word, null),
       defaultModel: yield* read("DEFAULT_MODEL_NAME", "the name of a model", Word, null),
@@ -101,7 +106,8 @@ const Word = Schema.String.check(Schema.isPattern(/^\S+$/u))
 const Secret = Word
 const HttpUrl = Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/]\S*$/u))
 const PostgresUrl = Schema.String.check(Schema.isPattern(/^postgres(ql)?:\/\/\S+$/u))
-const BasePath = Schema.String.check(Schema.isPattern(/^(\/[A-Za-z0-9._~-]+)*$/u))
+const BasePath = Schema.String.check(Schema.isPattern(/^(\/|(\/[A-Za-z0-9._~-]+)*)$/u))
+const DataDir = Schema.String.check(Schema.isPattern(/^(memory:\/\/|(?!\w+:\/\/).+)$/u))
 const Port = Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65535 }))
 const KeyPairs = Schema.String.check(Schema.isPattern(/^(\s*[^=,\s]+=[^=,\s]+\s*(,|$))*$/u))
 

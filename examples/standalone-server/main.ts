@@ -1,49 +1,75 @@
 /** `npm start`. Reads the environment, starts the server, tells how to use it, and ends it on SIGTERM and SIGINT. */
-import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { readSettings } from "./Settings.ts"
 import { type RunningServer, startServer } from "./Server.ts"
+import { readSettings, type Settings } from "./Settings.ts"
+import { inMemory } from "./Stores.ts"
 
-const welcome = (server: RunningServer, basePath: string): string => {
-  const key = server.newKey === null ? null : Redacted.value(server.newKey)
-  const shown = key ?? "$COLLOQUY_API_KEY"
-  const fragment = key === null ? "" : `#key=${key}`
+const placeOf = ({ databaseUrl, dataDir }: Settings): string => {
+  if (databaseUrl !== null) return "of DATABASE_URL"
+  return dataDir === inMemory ? "in memory; nothing is kept" : `in ${dataDir}`
+}
+
+const keyLines = ({ newKey }: RunningServer, { apiKeys }: Settings): ReadonlyArray<string> => {
+  if (newKey !== null) return [`API key (shown this once): ${Redacted.value(newKey)}`]
+  if (apiKeys.length > 0) return ["API keys: those of COLLOQUY_API_KEYS."]
   return [
-    `Colloquy listens on ${server.url}${basePath}, default model ${server.defaultModel}.`,
-    ...(key === null ? [] : ["", `API key (shown this once): ${key}`]),
+    "API key: the one that was shown at the first start. Lost? Stop the server, then: npm run key -- make default"
+  ]
+}
+
+const vendorLines = ({ defaultModel, vendors }: Settings): ReadonlyArray<string> =>
+  vendors.size > 0 && defaultModel === null
+    ? ["Set DEFAULT_MODEL_NAME (and DEFAULT_LLM_PROVIDER) to make a model of your providers the default."]
+    : []
+
+const welcome = (server: RunningServer, settings: Settings): string => {
+  const key = server.newKey === null ? null : Redacted.value(server.newKey)
+  const api = `${server.url}${settings.basePath}`
+  return [
+    `Colloquy listens on ${api}, default model ${server.defaultModel}.`,
+    ...vendorLines(settings),
     "",
-    "Try it:",
-    `  curl -N ${server.url}${basePath}/threads/messages -H "X-API-Key: ${shown}" \\`,
+    ...keyLines(server, settings),
+    "",
+    key === null ? "Try it, with your key in COLLOQUY_API_KEY:" : "Try it:",
+    `  curl -N ${api}/threads/messages -H "X-API-Key: ${key ?? "$COLLOQUY_API_KEY"}" \\`,
     `    -H "Content-Type: application/json" -d '{"content": "What time is it?", "stream": true}'`,
     "",
-    `Page:          ${server.url}/${fragment}`,
-    `Documentation: ${server.url}${basePath}/docs`
+    `Page:          ${server.url}/${key === null ? "" : `#key=${key}`}`,
+    `Documentation: ${api}/docs`
   ].join("\n")
 }
 
-const start = async () => {
-  const settings = await Effect.runPromise(readSettings(ConfigProvider.fromEnv()))
-  const server = await startServer(settings)
-  console.log(welcome(server, settings.basePath))
-  let stopping = false
+/** A terminal and npm may both pass on one Ctrl+C. */
+const sameSignal = 500
+
+const endOnSignal = (server: RunningServer): void => {
+  let first: number | null = null
   const stop = () => {
-    if (stopping) process.exit(1)
-    stopping = true
+    if (first !== null) {
+      if (performance.now() - first > sameSignal) process.exit(1)
+      return
+    }
+    first = performance.now()
     console.log("Running turns are settled; a second signal ends at once.")
-    server.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        console.error(error)
-        process.exit(1)
-      }
-    )
+    server.stop().then(() => process.exit(0), refuse)
   }
   process.on("SIGTERM", stop)
   process.on("SIGINT", stop)
 }
 
-start().catch((error: unknown) => {
+const refuse = (error: unknown): never => {
   console.error(error instanceof Error ? error.message : error)
-  process.exitCode = 1
-})
+  process.exit(1)
+}
+
+const start = async () => {
+  const settings = await Effect.runPromise(readSettings(process.env))
+  console.log(`Preparing the database ${placeOf(settings)}…`)
+  const server = await startServer(settings)
+  console.log(welcome(server, settings))
+  endOnSignal(server)
+}
+
+start().catch(refuse)

@@ -1,396 +1,373 @@
 /**
  * The page of the standalone server: a client of the public API and of nothing else, without a build. What it keeps between reloads is
- * the key and the thread; everything else it reads from the server, a running answer included.
+ * the key and the thread; everything else it reads from the server, an answer that is being given included.
  */
-const base = document.querySelector('meta[name="api-base"]').content
-const at = (id) => document.getElementById(id)
-const state = { assistant: null, thread: null, run: null, text: null, reasoning: null, following: null }
+import { all, base, call, follow, followWhole, getKey, json, setKey } from "./api.js"
+import { at, element } from "./dom.js"
+import { askForOutputs, assistantOf, outputsOf } from "./forms.js"
+import * as inside from "./inside.js"
+import * as transcript from "./transcript.js"
 
-// ------ the API
+/** `run`: under way; `waiting`: the run that needs tool outputs; `answer`: what grows; `following`: ends the reading of a stream. */
+const state = { assistant: null, thread: null, run: null, waiting: null, answer: null, following: null }
 
-const key = () => localStorage.getItem("colloquy-key") ?? ""
-
-const call = async (path, { method = "GET", body, signal } = {}) => {
-  const headers = { "x-api-key": key(), ...(body === undefined ? {} : { "content-type": "application/json" }) }
-  const response = await fetch(base + path, {
-    method,
-    headers,
-    signal,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) })
-  })
-  if (response.ok) return response
-  const detail = (await response.json().catch(() => ({}))).detail ?? response.statusText
-  const text =
-    typeof detail === "string" ? detail : detail.map((each) => `${each.loc.slice(1).join(".")}: ${each.msg}`).join("\n")
-  if (response.status === 401) askForKey(text)
-  throw new Error(text)
+const say = (text, isProblem = false) => {
+  at("state").textContent = text
+  at("state").classList.toggle("failed", isProblem)
 }
-
-const json = async (path, options) => (await call(path, options)).json()
-
-/** Reads a stream event by event: lines that begin with "data: ", whatever the network does to them. */
-const readEvents = async (response, onEvent) => {
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
-  let rest = ""
-  for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    const lines = (rest + next.value).split("\n")
-    rest = lines.pop()
-    for (const line of lines) if (line.startsWith("data: ")) onEvent(JSON.parse(line.slice(6)))
-  }
-}
-
-// ------ elements
-
-const element = (tag, properties = {}, ...children) => {
-  const made = Object.assign(document.createElement(tag), properties)
-  made.append(...children)
-  return made
-}
-
-const say = (text) => (at("state").textContent = text)
 
 const showError = (error) => {
-  if (error.name !== "AbortError") say(error.message)
+  if (error.status === 401) askForKey(error.message)
+  else say(error.message, true)
 }
 
-const atEnd = (list, change) => {
-  const follows = list.scrollHeight - list.scrollTop - list.clientHeight < 40
-  change()
-  if (follows) list.scrollTop = list.scrollHeight
-}
+/** An action of the user; what goes wrong in it is shown. */
+const doing =
+  (action) =>
+  (...given) =>
+    void action(...given).catch(showError)
 
 const setRunning = (run) => {
   state.run = run
-  at("cancel").disabled = run === null
-  at("send").disabled = at("content").disabled = state.thread === null
+  transcript.setBusy(run !== null)
+  at("content").disabled = state.assistant === null
+  at("send").disabled = state.assistant === null || run !== null
+  const hadFocus = document.activeElement === at("cancel")
+  at("cancel").disabled = run === null && state.waiting === null
+  if (hadFocus && run === null) at("content").focus()
 }
 
-// ------ messages
+const inspect = doing(async (runId) => {
+  view("inside")
+  await inside.inspect(state.thread.thread_id, runId)
+})
 
-const addMessage = (role, text) => {
-  const body = element("span", { textContent: text })
-  const item = element("li", { className: role }, body)
-  atEnd(at("messages"), () => at("messages").append(item))
-  return { item, body }
+// ------ following a run
+
+const beginAnswer = (event) => {
+  setRunning(event.run_id)
+  state.answer ??= transcript.openAnswer(inspect)
+  say(`${event.model_provider} / ${event.model_name}`)
 }
 
-const note = (item, text, className = "") =>
-  item.append(element("span", { className: `note ${className}`, textContent: text }))
-
-const showStored = (message) => {
-  const { item } = addMessage(message.role, message.content ?? "")
-  if (message.status === "FAILED") note(item, "This answer failed.", "failed")
-  if (message.status === "CANCELLED") note(item, "Cancelled.")
-  for (const tool of message.tool_calls ?? []) note(item, `calls ${tool.function.name}(${tool.function.arguments})`)
-  for (const output of message.metadata_?.tool_outputs ?? []) note(item, `${output.tool_name} → ${output.output}`)
-}
-
-const openAnswer = () => {
-  if (state.text !== null) return
-  const { item, body } = addMessage("assistant", "")
-  state.item = item
-  state.text = body
-  state.reasoning = null
-}
-
-const showReasoning = (text) => {
-  openAnswer()
-  if (state.reasoning === null) {
-    state.reasoning = element("span")
-    state.item.prepend(
-      element("details", { open: true }, element("summary", { textContent: "Thinking" }), state.reasoning)
-    )
-  }
-  state.reasoning.append(text)
-}
-
-const closeAnswer = () => {
-  state.text = state.reasoning = null
+const end = (runId) => {
+  state.answer?.close(runId)
+  state.answer = null
   setRunning(null)
 }
 
-/** One event of a stream, live or replayed. */
-const onEvent = (event) => {
-  const { type, sequence, thread_id, assistant_id, run_id, ...rest } = event
-  atEnd(at("events"), () =>
-    at("events").append(
-      element("li", {}, `${sequence} `, element("b", { textContent: type }), ` ${JSON.stringify(rest)}`)
-    )
-  )
-  atEnd(at("messages"), () => apply(event))
+/** What each event does to the page. Others are only seen in the log. */
+const effects = {
+  run_started: beginAnswer,
+  run_continuing: beginAnswer,
+  reasoning_streaming: ({ content }) => state.answer.think(content),
+  reasoning_ended: () => state.answer.endThought(),
+  content_streaming: ({ content }) => state.answer.say(content),
+  tool_call_ready: ({ tool_call }) => state.answer.callsTool(tool_call),
+  tool_submit_required: ({ run_id, tool_calls }) => waitForOutputs(run_id, tool_calls),
+  run_failed: ({ error }) => {
+    state.answer ??= transcript.openAnswer(inspect)
+    state.answer.note(error, "failed")
+  },
+  run_cancelled: () => state.answer?.note("Cancelled."),
+  run_ended: (event) => state.answer.note(transcript.tokensText(event))
+}
+const begins = new Set(["run_started", "run_continuing"])
+const closes = new Set(["tool_submit_required", "run_failed", "run_cancelled", "run_ended"])
+
+const waitForOutputs = (runId, calls, answer = state.answer) => {
+  state.waiting = { runId, answer }
+  setRunning(state.run)
+  askForOutputs(calls)
+  at("messages").scrollTop = at("messages").scrollHeight
 }
 
 const apply = (event) => {
-  switch (event.type) {
-    case "run_started":
-    case "run_continuing":
-      setRunning(event.run_id)
-      openAnswer()
-      return say(`${event.model_provider} / ${event.model_name}`)
-    case "reasoning_streaming":
-      return showReasoning(event.content)
-    case "content_streaming":
-      openAnswer()
-      return state.text.append(event.content)
-    case "tool_call_ready":
-      openAnswer()
-      return note(state.item, `calls ${event.tool_call.function.name}(${event.tool_call.function.arguments})`)
-    case "tool_submit_required":
-      askForOutputs(event.run_id, event.tool_calls)
-      return closeAnswer()
-    case "run_failed":
-      openAnswer()
-      note(state.item, event.error, "failed")
-      break
-    case "run_cancelled":
-      openAnswer()
-      note(state.item, "Cancelled.")
-      break
-    case "run_ended":
-      say(`${event.input_tokens ?? 0} tokens in, ${event.output_tokens ?? 0} out`)
-      break
-    default:
-      return
-  }
-  closeAnswer()
-  void showContext(event.run_id).catch(showError)
+  effects[event.type]?.(event)
+  if (!closes.has(event.type)) return
+  end(event.run_id)
+  doing(inside.explain)(event.thread_id, event.run_id)
 }
 
-/** Reads one stream to its end. A thread that is left is not listened to any more; the server goes on. */
-const follow = async (path, options = {}) => {
-  state.following?.abort()
+const seeing = (onEvent) => (event) => {
+  inside.showFirst(event.run_id)
+  inside.record(event)
+  onEvent(event)
+}
+
+/** Reads a run to its end. A thread that is left is not listened to any more; the server goes on. */
+const listen = async (read) => {
+  leave()
   const controller = (state.following = new AbortController())
+  setRunning("")
   try {
-    const response = await call(path, { ...options, signal: controller.signal })
-    if (response.status !== 204) await readEvents(response, onEvent)
-  } catch (error) {
-    showError(error)
-    if (!controller.signal.aborted) closeAnswer()
+    await read(controller.signal)
+  } finally {
+    if (!controller.signal.aborted && state.run !== null) end(state.run || null)
   }
 }
 
-// ------ tool outputs by hand
+const listenTo = (begin) => listen((signal) => follow(begin, seeing(apply), signal))
 
-const askForOutputs = (runId, calls) => {
-  at("tool-calls").replaceChildren(
-    ...calls.map((tool) =>
-      element(
-        "label",
-        { textContent: `${tool.function.name}(${tool.function.arguments})` },
-        element("textarea", { rows: 2, required: true, name: tool.id, placeholder: "The result" })
-      )
-    )
-  )
-  at("tool-form").dataset.run = runId
-  at("tool-form").hidden = false
-  at("tool-calls").querySelector("textarea")?.focus()
+const leave = () => {
+  state.following?.abort()
+  state.answer = null
 }
 
-at("tool-form").addEventListener("submit", (submitted) => {
-  submitted.preventDefault()
-  const outputs = [...new FormData(submitted.target)].map(([id, output]) => ({ tool_call_id: id, output }))
-  at("tool-form").hidden = true
-  const path = `/threads/${state.thread.thread_id}/runs/${at("tool-form").dataset.run}/submit-tool-outputs?stream=true`
-  void follow(path, { method: "POST", body: { tool_outputs: outputs } })
-})
-
-// ------ context
-
-const showContext = async (runId) => {
-  const { explanation } = await json(`/threads/${state.thread.thread_id}/runs/${runId}`)
-  if (explanation === null || explanation === undefined)
-    return at("context").replaceChildren("Nothing was sent to a model.")
-  const row = (...cells) => element("tr", {}, ...cells.map((cell) => element("td", { textContent: cell })))
-  const parts = explanation.parts.map((part) => row(part.part, part.tokens, part.messages))
-  const left = explanation.left_out.map((part) => row(`left out: ${part.part}`, part.tokens, part.messages))
-  at("context").replaceChildren(
-    element("p", {
-      textContent: `${explanation.used_tokens} of ${explanation.context_limit ?? "unknown"} tokens, ${explanation.model}`
-    }),
-    element(
-      "table",
-      {},
-      element("tr", {}, ...["Part", "Tokens", "Messages"].map((text) => element("th", { textContent: text }))),
-      ...parts,
-      ...left
-    )
-  )
-}
-
-const tabs = [at("tab-events"), at("tab-context")]
-const select = (chosen) => {
-  for (const tab of tabs) {
-    tab.setAttribute("aria-selected", String(tab === chosen))
-    tab.tabIndex = tab === chosen ? 0 : -1
-    at(tab.getAttribute("aria-controls")).hidden = tab !== chosen
-  }
-  chosen.focus()
-}
-for (const tab of tabs) {
-  tab.addEventListener("click", () => select(tab))
-  tab.addEventListener("keydown", ({ key: pressed }) => {
-    if (pressed === "ArrowLeft" || pressed === "ArrowRight") select(tabs[(tabs.indexOf(tab) + 1) % tabs.length])
+/**
+ * After a reload: the log is read again from its first event. Answers of the run's earlier rounds are stored and shown already, so the
+ * events count from where the answer under way begins.
+ */
+const resume = ({ message_id, run_id }) => {
+  let isHere = false
+  const onEvent = seeing((event) => {
+    isHere ||= begins.has(event.type) && event.message_id === message_id
+    if (isHere) apply(event)
   })
+  return listen((signal) => followWhole(state.thread.thread_id, run_id, onEvent, signal))
+}
+
+// ------ talking
+
+const send = async () => {
+  const content = at("content").value.trim()
+  if (content === "" || state.assistant === null || state.run !== null) return
+  at("content").value = ""
+  closeTools("Cancelled.")
+  inside.clear()
+  const takeBack = transcript.addQuestion(content)
+  const body = { content, stream: true, ...(at("thinking").checked ? { thinking: {} } : {}) }
+  let isAccepted = false
+  try {
+    setRunning("")
+    state.thread ??= await makeThread(content)
+    const { thread_id } = state.thread
+    await listenTo(async (signal) => {
+      const response = await call(`/threads/${thread_id}/messages`, { method: "POST", body, signal })
+      isAccepted = true
+      return response
+    })
+  } finally {
+    if (!isAccepted) {
+      takeBack()
+      at("content").value ||= content
+      setRunning(null)
+    }
+  }
+}
+
+const closeTools = (note) => {
+  at("tool-form").hidden = true
+  state.waiting?.answer?.note(note)
+  state.waiting = null
+}
+
+const sendOutputs = async () => {
+  const { answer, runId } = state.waiting
+  const tool_outputs = outputsOf(at("tool-form"))
+  const path = `/threads/${state.thread.thread_id}/runs/${runId}/submit-tool-outputs?stream=true`
+  state.waiting = null
+  at("tool-form").hidden = true
+  at("content").focus()
+  await listenTo(async (signal) => {
+    const response = await call(path, { method: "POST", body: { tool_outputs }, signal })
+    for (const { output } of tool_outputs) answer?.note(`→ ${output}`)
+    return response
+  })
+}
+
+const cancel = async () => {
+  const runId = state.run || state.waiting?.runId
+  if (!runId) return
+  await call(`/threads/${state.thread.thread_id}/runs/${runId}/cancel`, { method: "POST" })
+  if (state.waiting?.runId !== runId) return
+  closeTools("Cancelled.")
+  setRunning(null)
+  at("content").focus()
 }
 
 // ------ assistants and threads
 
-const listOf = (list, entries, title, current, open) =>
+const showList = (list, entries, titleOf, isCurrent, open) =>
   at(list).replaceChildren(
     ...entries.map((entry) => {
-      const button = element("button", { type: "button", textContent: title(entry) })
-      button.setAttribute("aria-current", String(current(entry)))
-      button.addEventListener("click", () => void open(entry).catch(showError))
+      const button = element("button", { type: "button", textContent: titleOf(entry) })
+      if (isCurrent(entry)) button.setAttribute("aria-current", "true")
+      button.addEventListener(
+        "click",
+        doing(async () => {
+          view("talk")
+          await open(entry)
+        })
+      )
       return element("li", {}, button)
     })
   )
 
 const showAssistants = async () => {
-  const assistants = await json("/assistants?limit=200")
-  listOf(
-    "assistants",
-    assistants,
-    (each) => each.name,
-    (each) => each.assistant_id === state.assistant?.assistant_id,
-    openAssistant
-  )
+  const assistants = await all("/assistants")
+  const isCurrent = (each) => each.assistant_id === state.assistant?.assistant_id
+  showList("assistants", assistants, (each) => each.name, isCurrent, openAssistant)
+  at("making").open = assistants.length === 0
   return assistants
 }
 
+const titleOf = ({ created_at, metadata_ }) => metadata_?.title ?? new Date(created_at).toLocaleString()
+
 const showThreads = async () => {
-  const threads = await json(`/assistants/${state.assistant.assistant_id}/threads?limit=200`)
-  listOf("threads", threads, threadTitle, (each) => each.thread_id === state.thread?.thread_id, openThread)
+  const threads = (await all(`/assistants/${state.assistant.assistant_id}/threads`)).toReversed()
+  showList("threads", threads, titleOf, (each) => each.thread_id === state.thread?.thread_id, openThread)
   return threads
 }
 
-const threadTitle = (thread) =>
-  thread.messages.find((message) => message.role === "user")?.content ??
-  `Thread of ${new Date(thread.created_at).toLocaleTimeString()}`
-
-const openAssistant = async (assistant) => {
+const useAssistant = async (assistant) => {
   state.assistant = assistant
-  at("new-thread").disabled = false
+  at("new-thread").disabled = assistant === null
+  setRunning(null)
   await showAssistants()
-  const threads = await showThreads()
-  await (threads.length === 0 ? newThread() : openThread(threads.at(-1)))
 }
 
+const openAssistant = async (assistant) => {
+  await useAssistant(assistant)
+  const [newest] = await showThreads()
+  await (newest === undefined ? newThread() : openThread(newest))
+}
+
+const reset = (whenEmpty) => {
+  leave()
+  state.thread = null
+  closeTools("")
+  setRunning(null)
+  transcript.clear(whenEmpty)
+  inside.clear()
+}
+
+/** An empty page of paper; the thread is made with its first message. */
 const newThread = async () => {
-  const thread = await json(`/assistants/${state.assistant.assistant_id}/threads`, { method: "POST", body: {} })
-  await openThread(thread)
+  reset("Say something, or try “What time is it?”")
+  history.replaceState(null, "", location.pathname)
+  say("")
+  await showThreads()
+  at("content").focus()
+}
+
+const makeThread = async (content) => {
+  const path = `/assistants/${state.assistant.assistant_id}/threads`
+  state.thread = await json(path, { method: "POST", body: { metadata: { title: content.slice(0, 80) } } })
+  history.replaceState(null, "", `#${state.thread.thread_id}`)
+  await showThreads()
+  return state.thread
 }
 
 /** Shows a thread as it is stored, and goes on listening to an answer that is under way. */
-const openThread = async (opened) => {
-  state.following?.abort()
-  const thread = await json(`/threads/${opened.thread_id}`)
-  state.thread = thread
-  location.hash = thread.thread_id
-  at("messages").replaceChildren()
-  at("events").replaceChildren()
-  at("context").replaceChildren()
-  at("tool-form").hidden = true
-  closeAnswer()
-  const running = thread.messages.find((message) => message.status === "IN_PROGRESS")
-  for (const message of thread.messages) if (message !== running) showStored(message)
-  const last = thread.messages.at(-1)
-  if (last?.status === "REQUIRES_ACTION") askForOutputs(last.run_id, last.tool_calls)
+const openThread = async ({ thread_id }) => {
+  reset("Nothing was said on this thread yet.")
+  state.thread = await json(`/threads/${thread_id}`)
+  history.replaceState(null, "", `#${thread_id}`)
+  say("")
+  const { messages } = state.thread
+  const running = messages.find(({ status }) => status === "IN_PROGRESS")
+  let answer = null
+  for (const message of messages) if (message !== running) answer = transcript.showStored(message, inspect)
+  at("messages").scrollTop = at("messages").scrollHeight
   await showThreads()
   at("content").focus()
-  if (running !== undefined) await resume(running.run_id)
-  else if (last?.run_id && last.role === "assistant") await showContext(last.run_id)
+  if (running !== undefined) return resume(running)
+  await showEnd(messages.at(-1), answer)
 }
 
-/** From the first event of the run's current leg: the text that was streamed before the reload comes again, then the rest. */
-const resume = async (runId) => {
-  setRunning(runId)
-  const run = await json(`/threads/${state.thread.thread_id}/runs/${runId}`)
-  await follow(`/threads/${state.thread.thread_id}/runs/${runId}/events?after=${run.leg_start - 1}`)
+const showEnd = async (message, answer) => {
+  if (message?.role !== "assistant") return
+  if (message.status === "REQUIRES_ACTION") waitForOutputs(message.run_id, message.tool_calls, answer)
+  await inside.inspect(state.thread.thread_id, message.run_id)
 }
-
-at("new-assistant").addEventListener("submit", (submitted) => {
-  submitted.preventDefault()
-  const form = Object.fromEntries(new FormData(submitted.target))
-  const make = async () => {
-    const tools = form.tools.trim() === "" ? null : JSON.parse(form.tools)
-    await openAssistant(
-      await json("/assistants", {
-        method: "POST",
-        body: { name: form.name, system_prompt: form.system_prompt || null, tools }
-      })
-    )
-  }
-  void make().catch(showError)
-})
-
-at("new-thread").addEventListener("click", () => void newThread().catch(showError))
-
-// ------ talking
-
-const send = () => {
-  const content = at("content").value.trim()
-  if (content === "" || state.thread === null) return
-  at("content").value = ""
-  at("tool-form").hidden = true
-  addMessage("user", content)
-  const body = { content, stream: true, ...(at("thinking").checked ? { thinking: {} } : {}) }
-  void follow(`/threads/${state.thread.thread_id}/messages`, { method: "POST", body })
-}
-
-const cancel = () => {
-  if (state.run !== null)
-    void call(`/threads/${state.thread.thread_id}/runs/${state.run}/cancel`, { method: "POST" }).catch(showError)
-}
-
-at("compose").addEventListener("submit", (submitted) => {
-  submitted.preventDefault()
-  send()
-})
-at("content").addEventListener("keydown", (pressed) => {
-  if (pressed.key !== "Enter" || pressed.shiftKey || pressed.isComposing) return
-  pressed.preventDefault()
-  send()
-})
-at("cancel").addEventListener("click", cancel)
-document.addEventListener("keydown", (pressed) => {
-  if (pressed.key === "Escape" && !at("key-dialog").open) cancel()
-})
 
 // ------ the key, and the start
 
 const askForKey = (problem = "") => {
-  at("key-problem").textContent = key() === "" ? "" : problem
+  at("key-problem").textContent = problem
+  at("key").value = ""
   if (!at("key-dialog").open) at("key-dialog").showModal()
 }
 
-at("key-dialog").addEventListener("close", () => {
-  localStorage.setItem("colloquy-key", at("key").value)
-  at("key").value = ""
-  void start().catch(showError)
-})
-at("forget-key").addEventListener("click", () => askForKey())
+/** The address that the server printed carries the key; it goes from there into the browser's memory, out of sight. */
+const takeGivenKey = () => {
+  const [, given] = /^#key=(.+)$/.exec(location.hash) ?? []
+  if (given === undefined) return false
+  setKey(decodeURIComponent(given))
+  history.replaceState(null, "", location.pathname)
+  return true
+}
 
 const start = async () => {
-  const [, given] = /^#key=(.+)$/.exec(location.hash) ?? []
-  if (given !== undefined) {
-    localStorage.setItem("colloquy-key", decodeURIComponent(given))
-    history.replaceState(null, "", location.pathname)
-  }
-  if (key() === "") return askForKey()
-  at("docs").href = `${base}/docs`
+  if (getKey() === "") return askForKey()
+  reset("Make an assistant, then talk to it here.")
   const wanted = location.hash.slice(1)
   const assistants = await showAssistants()
-  if (wanted !== "") {
-    const thread = await json(`/threads/${wanted}`)
-    state.assistant = assistants.find((each) => each.assistant_id === thread.assistant_id) ?? null
-    at("new-thread").disabled = false
-    await showAssistants()
+  const thread = wanted === "" ? null : await json(`/threads/${wanted}`).catch(() => null)
+  const owner = assistants.find(({ assistant_id }) => assistant_id === thread?.assistant_id)
+  if (owner !== undefined) {
+    await useAssistant(owner)
     await openThread(thread)
   } else if (assistants.length > 0) await openAssistant(assistants.at(-1))
   else {
+    await useAssistant(null)
     say("Make an assistant to begin.")
-    at("new-assistant").querySelector("input").focus()
+    at("new-assistant").elements.name.focus()
   }
 }
 
-void start().catch(showError)
+/** On a narrow screen one of three views is seen; on a wide one this changes nothing. */
+const view = (name) => {
+  document.body.dataset.view = name
+  for (const button of document.querySelectorAll(".view")) {
+    button.setAttribute("aria-pressed", String(button.dataset.view === name))
+  }
+}
+
+const onSubmit = (form, action) =>
+  at(form).addEventListener("submit", (submitted) => {
+    submitted.preventDefault()
+    doing(action)()
+  })
+
+onSubmit("compose", send)
+onSubmit("tool-form", sendOutputs)
+onSubmit("new-assistant", async () => {
+  const body = assistantOf(at("new-assistant"))
+  const assistant = await json("/assistants", { method: "POST", body })
+  view("talk")
+  await openAssistant(assistant)
+})
+onSubmit("key-form", async () => {
+  setKey(at("key").value.trim())
+  at("key-dialog").close()
+  await start()
+})
+at("content").addEventListener("keydown", (pressed) => {
+  if (pressed.key !== "Enter" || pressed.shiftKey || pressed.isComposing) return
+  pressed.preventDefault()
+  doing(send)()
+})
+at("cancel").addEventListener("click", doing(cancel))
+at("new-thread").addEventListener(
+  "click",
+  doing(async () => {
+    view("talk")
+    await newThread()
+  })
+)
+at("change-key").addEventListener("click", () => askForKey())
+document.addEventListener("keydown", (pressed) => {
+  if (pressed.key === "Escape" && !at("key-dialog").open) doing(cancel)()
+})
+for (const button of document.querySelectorAll(".view")) {
+  button.addEventListener("click", () => view(button.dataset.view))
+}
+addEventListener("hashchange", () => {
+  if (takeGivenKey()) doing(start)()
+})
+
+at("docs").href = `${base}/docs`
+takeGivenKey()
+doing(start)()

@@ -22,6 +22,8 @@ export interface HostedCall {
 export interface OfferedIn {
   readonly assistantId: AssistantId
   readonly metadata: Schema.JsonObject | null
+  /** The client wants a JSON object, which it gets only where no tool is offered. */
+  readonly jsonOutput: boolean
 }
 
 /** The text goes to the model: say what happened and what it may do instead. */

@@ -51,9 +51,12 @@ export const planTurn = (input: {
   const { request, assistant, info } = input
   if (request.content.trim() === "") return Result.fail(new EmptyMessage())
   const tools = request.tools ?? assistant.tools ?? []
-  const hosted = input.hosted
-    .filter((tool) => tool.offered?.({ assistantId: assistant.id, metadata: request.metadata ?? null }) ?? true)
-    .map((tool) => tool.definition.name)
+  const turn = {
+    assistantId: assistant.id,
+    metadata: request.metadata ?? null,
+    jsonOutput: request.jsonOutput === true
+  }
+  const hosted = input.hosted.filter((tool) => tool.offered?.(turn) ?? true).map((tool) => tool.definition.name)
   const taken = tools.findIndex((tool) => hosted.includes(tool.name))
   if (taken !== -1) return Result.fail(new ToolNameTaken({ name: tools[taken]?.name ?? "", index: taken }))
 

@@ -1,0 +1,62 @@
+/**
+ * What keeps the server from starting, as one sentence for the operator: what is wrong and which variable to change. Addresses of databases
+ * and keys are never part of it.
+ */
+import { Pglite } from "@colloquy/adapters/pglite"
+import { StoreUnavailable } from "@colloquy/core"
+import * as Data from "effect/Data"
+import type { Settings } from "./Settings.ts"
+
+export class StartRefused extends Data.TaggedError("StartRefused")<{ readonly message: string }> {}
+
+/** Codes of the operating system and of Postgres that an operator meets. */
+const meanings: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens at its address",
+  ENOTFOUND: "its host is unknown",
+  EAI_AGAIN: "its host is unknown",
+  ETIMEDOUT: "its host does not answer",
+  "28P01": "its user or password is refused",
+  "28000": "its user may not connect",
+  "3D000": "there is no such database",
+  "42501": "its user may not make tables there",
+  "53300": "it has too many connections"
+}
+
+/** The code that lies deepest under an error: nearest to what happened. */
+const codeOf = (error: unknown): string | null => {
+  if (!(error instanceof Error)) return null
+  const below = codeOf(error.cause)
+  return below ?? ("code" in error && typeof error.code === "string" ? error.code : null)
+}
+
+const meaningOf = (error: unknown): string => {
+  const code = codeOf(error)
+  if (code === null) return "it does not answer as a Postgres server"
+  return meanings[code] === undefined ? code : `${meanings[code]} (${code})`
+}
+
+export const folderRefused = (folder: string, error: unknown): StartRefused =>
+  new StartRefused({
+    message: `The folder ${folder} cannot be used (${codeOf(error) ?? "unknown error"}). Set COLLOQUY_DATA_DIR to a folder that may be written, or to memory://.`
+  })
+
+export const addressRefused = (where: string, error: unknown): StartRefused =>
+  new StartRefused({
+    message: `The server cannot listen on ${where} (${codeOf(error) ?? "unknown error"}). Set HOST or PORT to a free address.`
+  })
+
+/** What went wrong while the stores were opened. Other errors tell themselves what they are. */
+export const storeRefused = (settings: Settings, error: unknown): unknown => {
+  if (error instanceof Pglite.FolderInUse) {
+    const message = `The folder ${settings.dataDir} is in use by another process. Stop that one, or set COLLOQUY_DATA_DIR to another folder, or DATABASE_URL to a Postgres server.`
+    return new StartRefused({ message })
+  }
+  if (error instanceof StoreUnavailable && settings.databaseUrl !== null) {
+    return new StartRefused({ message: `The database of DATABASE_URL cannot be used: ${meaningOf(error)}.` })
+  }
+  if (settings.databaseUrl === null && error instanceof Error && !("_tag" in error)) {
+    const message = `The database in ${settings.dataDir} cannot be opened (${error.message}). Set COLLOQUY_DATA_DIR to another folder, or bring back a copy of this one.`
+    return new StartRefused({ message })
+  }
+  return error
+}

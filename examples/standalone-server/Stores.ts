@@ -1,0 +1,36 @@
+/** Where the server keeps everything: a Postgres server when one is named, else PGlite in a folder or in memory. */
+import { Pglite } from "@colloquy/adapters/pglite"
+import { Postgres } from "@colloquy/adapters/postgres"
+import { access, constants, mkdir, stat } from "node:fs/promises"
+import { dirname, resolve } from "node:path"
+import type { Settings } from "./Settings.ts"
+import { folderRefused } from "./StartRefused.ts"
+
+export const inMemory = "memory://"
+
+export const storesOf = ({ databaseUrl, dataDir }: Settings) =>
+  databaseUrl === null ? Pglite.layer(dataDir === inMemory ? {} : { dataDir }) : Postgres.layer({ url: databaseUrl })
+
+/** The folder is there and may be written, or the start is refused with a sentence. */
+export const prepareFolder = async ({ databaseUrl, dataDir }: Settings): Promise<void> => {
+  if (databaseUrl !== null || dataDir === inMemory) return
+  try {
+    await makeFolder(resolve(dataDir))
+    await access(dataDir, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw folderRefused(dataDir, error)
+  }
+}
+
+/** One level after the other: in a place where nothing can be made, Node's own `recursive` never ends. */
+const makeFolder = async (folder: string): Promise<void> => {
+  if (await isFolder(folder)) return
+  if (dirname(folder) !== folder) await makeFolder(dirname(folder))
+  await mkdir(folder)
+}
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false
+  )

@@ -1,0 +1,159 @@
+/** The standalone server as an operator meets it: refused starts, keys, a restart on the same folder, signals. */
+import { assert, describe, it } from "@effect/vitest"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { spawnServer } from "./ServerProcess.ts"
+
+const folderOf = async () => {
+  const path = await mkdtemp(join(tmpdir(), "colloquy-server-"))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+const refusal = async (environment: Readonly<Record<string, string>>, command?: ReadonlyArray<string>) => {
+  await using server = spawnServer({ COLLOQUY_DATA_DIR: "memory://", PORT: "0", ...environment }, command)
+  const code = await server.ended
+  return { code, text: server.output() }
+}
+
+const sentences = (text: string) => text.trim().split("\n").slice(1)
+
+interface Started {
+  readonly api: string
+  readonly page: string
+  readonly key: string | undefined
+}
+
+const addresses = (text: string): Started => ({
+  api: /listens on (\S+),/.exec(text)?.[1] ?? "",
+  page: /Page:\s+(\S+)/.exec(text)?.[1] ?? "",
+  key: /shown this once\): (\S+)/.exec(text)?.[1]
+})
+
+const ask = (api: string, key: string, content: string, stream = false) =>
+  fetch(`${api}/threads/messages`, {
+    method: "POST",
+    headers: { "x-api-key": key, "content-type": "application/json" },
+    body: JSON.stringify({ content, stream })
+  })
+
+const statusOf = async (url: string, key: string) => (await fetch(url, { headers: { "x-api-key": key } })).status
+
+describe("a start that cannot work is refused with exit code 1", () => {
+  it("every wrong variable in one list, and no value of them", async () => {
+    const { code, text } = await refusal({ PORT: "x", BASE_PATH: "api", COLLOQUY_API_KEYS: "s3cret", HOST: "a b" })
+    assert.strictEqual(code, 1)
+    assert.deepStrictEqual(
+      text.match(/^ {2}- (\w+)/gm)?.map((line) => line.slice(4)),
+      ["COLLOQUY_API_KEYS", "HOST", "PORT", "BASE_PATH"]
+    )
+    assert.notInclude(text, "s3cret")
+  })
+
+  it("a default provider that is none", async () => {
+    const { code, text } = await refusal({ DEFAULT_LLM_PROVIDER: "acme", DEFAULT_MODEL_NAME: "m" })
+    assert.strictEqual(code, 1)
+    assert.include(text, "DEFAULT_LLM_PROVIDER must be one of demo")
+  })
+
+  it("a database that is not there, without its address", async () => {
+    const { code, text } = await refusal({ DATABASE_URL: "postgres://ada:s3cret@127.0.0.1:1/chat" })
+    assert.strictEqual(code, 1)
+    assert.deepStrictEqual(sentences(text), [
+      "The database of DATABASE_URL cannot be used: nothing listens at its address (ECONNREFUSED)."
+    ])
+  })
+
+  it("a folder that cannot be one", async () => {
+    await using folder = await folderOf()
+    const file = join(folder.path, "file")
+    await writeFile(file, "")
+    const { code, text } = await refusal({ COLLOQUY_DATA_DIR: join(file, "below") })
+    assert.strictEqual(code, 1)
+    assert.lengthOf(sentences(text), 1)
+    assert.include(text, "Set COLLOQUY_DATA_DIR to a folder that may be written")
+  })
+
+  it("a port that is taken", async () => {
+    await using taken = createServer()
+    await new Promise<void>((resolve) => void taken.listen(0, "127.0.0.1", resolve))
+    const address = taken.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    const { code, text } = await refusal({ PORT: `${port}` })
+    assert.strictEqual(code, 1)
+    assert.deepStrictEqual(sentences(text), [
+      `The server cannot listen on 127.0.0.1:${port} (EADDRINUSE). Set HOST or PORT to a free address.`
+    ])
+  })
+})
+
+describe("the standalone server", () => {
+  it("makes one key, keeps threads over a restart, and settles the turn that a signal meets", async () => {
+    await using folder = await folderOf()
+    const environment = { COLLOQUY_DATA_DIR: join(folder.path, "new", "data"), PORT: "0" }
+    let key = ""
+    {
+      await using server = spawnServer(environment)
+      const started = addresses(await server.printed(/Documentation/))
+      key = started.key ?? assert.fail("no key was printed")
+      assert.strictEqual(started.page, `${new URL(started.api).origin}/#key=${key}`)
+      assert.strictEqual(await statusOf(`${new URL(started.api).origin}/healthz`, ""), 200)
+      assert.strictEqual(await statusOf(`${new URL(started.api).origin}/readyz`, ""), 200)
+      assert.strictEqual(await statusOf(`${started.api}/threads`, "another"), 401)
+
+      const held = await refusal(environment)
+      assert.strictEqual(held.code, 1)
+      assert.include(held.text, "is in use by another process")
+
+      const stream = (await ask(started.api, key, "count to 1000", true)).body ?? assert.fail()
+      const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
+      let text = ""
+      while (!text.includes("content_streaming")) text += (await reader.read()).value ?? assert.fail("ended")
+      server.child.kill("SIGTERM")
+      await server.printed(/Running turns are settled/)
+      assert.strictEqual((await ask(started.api, key, "one more")).status, 503)
+      for (let next = await reader.read(); !next.done; next = await reader.read()) text += next.value
+      assert.lengthOf(text.match(/"type":"run_failed"/g) ?? [], 1)
+      assert.strictEqual(await server.ended, 0)
+    }
+    const made = await refusal(environment, ["key.ts", "make", "bob"])
+    const bobs = addresses(made.text).key ?? assert.fail(made.text)
+    {
+      await using server = spawnServer({ ...environment, BASE_PATH: "" })
+      const started = addresses(await server.printed(/Documentation/))
+      assert.isUndefined(started.key)
+      assert.include(server.output(), "npm run key -- make default")
+      const threads = async (of: string): Promise<unknown> =>
+        (await fetch(`${started.api}/threads`, { headers: { "x-api-key": of } })).json()
+      assert.lengthOf(Object(await threads(key)), 1)
+      assert.lengthOf(Object(await threads(bobs)), 0)
+      assert.include(await (await fetch(`${started.api}/`)).text(), 'name="api-base" content=""')
+    }
+  })
+
+  it("takes the operator's keys as long as he names them, and ends at once on a second signal", async () => {
+    await using server = spawnServer({
+      COLLOQUY_DATA_DIR: "memory://",
+      PORT: "0",
+      COLLOQUY_API_KEYS: "key-a=ada,key-b=bob"
+    })
+    const started = addresses(await server.printed(/Documentation/))
+    assert.isUndefined(started.key)
+    assert.notInclude(server.output(), "key-a")
+    assert.strictEqual((await ask(started.api, "key-a", "Hello")).status, 200)
+    const { length } = Object(
+      await (await fetch(`${started.api}/threads`, { headers: { "x-api-key": "key-b" } })).json()
+    )
+    assert.strictEqual(length, 0)
+    assert.strictEqual(await statusOf(`${started.api}/threads`, "key-c"), 401)
+
+    const stream = await ask(started.api, "key-a", "count to 1000", true)
+    server.child.kill("SIGTERM")
+    await server.printed(/Running turns are settled/)
+    const again = setInterval(() => server.child.kill("SIGTERM"), 100)
+    assert.strictEqual(await server.ended, 1)
+    clearInterval(again)
+    await stream.body?.cancel().catch(() => {})
+  })
+})
