@@ -6,7 +6,7 @@ import { promisify } from "node:util"
 
 const run = async (main: string): Promise<string> => {
   const path = fileURLToPath(new URL(main, import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=source", path])
+  const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=colloquy-source", path])
   return stdout.trim()
 }
 

@@ -1,6 +1,6 @@
 /** The last lines of a run tell the truth, also about what did not run. */
 import { assert, describe, it } from "@effect/vitest"
-import { countLine, databaseLines } from "./Summary.ts"
+import { browserLines, countLine, databaseLines } from "./Summary.ts"
 
 describe("the summary of a test run", () => {
   it("counts, and leaves skipped tests out when there are none", () => {
@@ -22,5 +22,11 @@ describe("the summary of a test run", () => {
       "Databases tested: none",
       "Postgres was NOT tested: TEST_DATABASE_URL is not set"
     ])
+  })
+
+  it("tells of a browser only where tests wanted one, and says that there was none", () => {
+    assert.deepStrictEqual(browserLines({}), [])
+    assert.deepStrictEqual(browserLines({ ran: 3 }), ["Browsers tested: Chromium (3 tests)"])
+    assert.deepStrictEqual(browserLines({ skipped: 1 }), ["Chromium was NOT tested: it is not installed"])
   })
 })

@@ -1,4 +1,4 @@
-/** The last lines of a test run: which databases were tested, and how many tests passed, failed and were skipped. */
+/** The last lines of a test run: which databases and browsers were tested, and how many tests passed, failed and were skipped. */
 import { writeFileSync } from "node:fs"
 import type { Reporter, TestModule } from "vitest/node"
 
@@ -17,6 +17,13 @@ export const databaseLines = (
     `Databases tested: ${ran.length === 0 ? "none" : ran.join(", ")}`,
     ...(tested["Postgres"] === undefined && !url ? ["Postgres was NOT tested: TEST_DATABASE_URL is not set"] : [])
   ]
+}
+
+/** Nothing to say when no test of this run was for a browser. */
+export const browserLines = (counts: Readonly<Record<string, number>>): ReadonlyArray<string> => {
+  const { ran = 0, skipped = 0 } = counts
+  if (ran > 0) return [`Browsers tested: Chromium (${ran} tests)`]
+  return skipped > 0 ? ["Chromium was NOT tested: it is not installed"] : []
 }
 
 export const countLine = (counts: Readonly<Record<string, number>>, brokenFiles: number): string => {
@@ -41,8 +48,15 @@ export default class Summary implements Reporter {
       countBy(ran, (test) => test.meta().database ?? ""),
       process.env["TEST_DATABASE_URL"]
     )
+    const browsers = browserLines(
+      countBy(
+        tests.filter((test) => test.meta().browser !== undefined),
+        (test) => (test.result().state === "skipped" ? "skipped" : "ran")
+      )
+    )
+    const text = [...databases, ...browsers, line].join("\n")
     const file = process.env["COLLOQUY_TEST_SUMMARY"]
-    if (file) writeFileSync(file, `${[...databases, line].join("\n")}\n`)
-    console.log([...databases, line].join("\n"))
+    if (file) writeFileSync(file, `${text}\n`)
+    console.log(text)
   }
 }

@@ -22,7 +22,7 @@ export const spawnServer = (
   command: ReadonlyArray<string> = ["main.ts"]
 ): ServerProcess => {
   const [file = "main.ts", ...words] = command
-  const child = spawn(process.execPath, ["--conditions=source", pathOf(file), ...words], {
+  const child = spawn(process.execPath, ["--conditions=colloquy-source", pathOf(file), ...words], {
     env: { PATH: process.env["PATH"], ...environment }
   })
   let text = ""

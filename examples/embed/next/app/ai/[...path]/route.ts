@@ -1,0 +1,8 @@
+/** The API under `/ai` of a Next application: this file at this place is all. Its folder name catches every path below. */
+import { ai } from "../../../../kernel.ts"
+
+export const dynamic = "force-dynamic"
+export const GET = ai.handler
+export const POST = ai.handler
+export const PUT = ai.handler
+export const DELETE = ai.handler

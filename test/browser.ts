@@ -1,0 +1,50 @@
+/**
+ * Where a test needs a browser, it says so through this function. Without Chromium it is skipped with a reason, and with CI=true that is a
+ * failure, so that nobody believes a test ran which did not. The summary at the end tells which.
+ */
+import { describe, it } from "@effect/vitest"
+import { type Browser, chromium } from "playwright-core"
+import { accessSync, constants } from "node:fs"
+import { delimiter, join } from "node:path"
+
+declare module "vitest" {
+  interface TaskMeta {
+    /** The browser that this test ran in, for the summary at the end. */
+    readonly browser?: string
+  }
+}
+
+const isProgram = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const onPath = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "chromium"))
+const path = [process.env["TEST_CHROMIUM"] ?? "", ...onPath].find((each) => each !== "" && isProgram(each))
+
+const reason =
+  "there is no Chromium; install it (on Debian: sudo scripts/install-chromium.sh) or set TEST_CHROMIUM to its path"
+
+/** Headless, and without a word to the world outside. */
+const options = ["gpu", "quic", "background-networking", "component-update", "sync", "dev-shm-usage"]
+
+const launchFrom = (executablePath: string) => (): Promise<Browser> =>
+  chromium.launch({
+    executablePath,
+    args: [...options.map((option) => `--disable-${option}`), "--no-first-run", "--no-sandbox"]
+  })
+
+/** `body` receives what starts the browser. */
+export const inChromium = (body: (launch: () => Promise<Browser>) => void): void => {
+  if (path !== undefined) {
+    describe("in Chromium", { meta: { browser: "Chromium" } }, () => body(launchFrom(path)))
+    return
+  }
+  it.skipIf(process.env["CI"] !== "true")(`in Chromium (${reason})`, { meta: { browser: "Chromium" } }, () => {
+    throw new Error(`With CI=true the tests in Chromium must run: ${reason}.`)
+  })
+}
