@@ -1,9 +1,7 @@
 // Two projects: `unit` (all day long, no process and no server needed) and `integration` (real sockets, processes, databases).
 import { defineConfig } from "vitest/config"
 
-const sources = { resolve: { conditions: ["source"] }, ssr: { resolve: { conditions: ["source"] } } }
-// A package that has a condition of the same name means its own TypeScript by it, which only vite can read.
-const inline = { server: { deps: { inline: [/\/@ai-sdk\//, /\/eventsource-parser\//] } } }
+const sources = { resolve: { conditions: ["colloquy-source"] }, ssr: { resolve: { conditions: ["colloquy-source"] } } }
 const never = ["**/node_modules/**", "**/dist/**"]
 
 export default defineConfig({
@@ -14,7 +12,6 @@ export default defineConfig({
       {
         ...sources,
         test: {
-          ...inline,
           name: "unit",
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
           exclude: [...never, "**/*.integration.test.ts"]
@@ -23,7 +20,6 @@ export default defineConfig({
       {
         ...sources,
         test: {
-          ...inline,
           name: "integration",
           include: [
             "packages/*/test/**/*.integration.test.ts",

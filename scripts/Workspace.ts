@@ -8,7 +8,7 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 interface Manifest {
   readonly name: string
   readonly version: string
-  readonly exports: Readonly<Record<string, { readonly source?: string } | string | null>>
+  readonly exports: Readonly<Record<string, { readonly "colloquy-source"?: string } | string | null>>
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
@@ -32,11 +32,11 @@ const read = (name: string): Package => {
   const folder = join("packages", name)
   const manifest: Manifest = readJson(folder, "package.json")
   const entries = Object.entries(manifest.exports).flatMap(([path, target]) =>
-    typeof target === "object" && target?.source !== undefined
+    typeof target === "object" && target?.["colloquy-source"] !== undefined
       ? [
           {
             name: manifest.name + path.slice(1),
-            source: join(root, folder, target.source),
+            source: join(root, folder, target["colloquy-source"]),
             isTestKit: path === "./contracts"
           }
         ]

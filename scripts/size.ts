@@ -14,7 +14,7 @@ const bundle = async (source: string): Promise<string> => {
     input: source,
     platform: "node",
     external: (name) => !isPath(name) && !isOurs(name),
-    resolve: { conditionNames: ["source", "import", "default"] },
+    resolve: { conditionNames: ["colloquy-source", "import", "default"] },
     logLevel: "silent"
   })
   const { output } = await build.generate({ format: "esm", minify: true })

@@ -11,10 +11,11 @@ interface Entry {
 
 const entriesOf = (folder: string): ReadonlyArray<Entry> => {
   const manifest = JSON.parse(readFileSync(join(root, "packages", folder, "package.json"), "utf8"))
-  return Object.entries<{ readonly source?: string } | string | null>(manifest.exports).flatMap(([path, target]) =>
-    typeof target === "object" && target?.source !== undefined
-      ? [{ name: `${folder}${path.slice(1)}`, file: join(root, "packages", folder, target.source) }]
-      : []
+  return Object.entries<{ readonly "colloquy-source"?: string } | string | null>(manifest.exports).flatMap(
+    ([path, target]) =>
+      typeof target === "object" && target?.["colloquy-source"] !== undefined
+        ? [{ name: `${folder}${path.slice(1)}`, file: join(root, "packages", folder, target["colloquy-source"]) }]
+        : []
   )
 }
 

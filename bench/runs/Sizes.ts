@@ -79,7 +79,7 @@ export const sizes = async (): Promise<ReadonlyArray<Row>> => {
 const bundles = async (): Promise<ReadonlyArray<Row>> => {
   const script = fork("scripts/size.ts", {
     cwd: root,
-    execArgv: ["--conditions=source"],
+    execArgv: ["--conditions=colloquy-source"],
     stdio: ["ignore", "pipe", "inherit", "ipc"]
   })
   const printed = script.stdout === null ? "" : await text(script.stdout)

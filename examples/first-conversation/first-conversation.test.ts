@@ -14,7 +14,10 @@ describe("the first conversation", () => {
   })
 
   it("runs without a network", async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=colloquy-source", fileURLToPath(main)])
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      "--conditions=colloquy-source",
+      fileURLToPath(main)
+    ])
     assert.deepStrictEqual(stdout.trim().split("\n"), [
       "REQUIRES_ACTION get_weather",
       "COMPLETED It is sunny in Paris."

@@ -28,7 +28,7 @@ export const startWorker = (
   Effect.acquireRelease(
     Effect.sync(() => {
       const script = fileURLToPath(new URL(scripts[kind], import.meta.url))
-      const child = spawn(process.execPath, ["--conditions=source", script, JSON.stringify(database), ...more])
+      const child = spawn(process.execPath, ["--conditions=colloquy-source", script, JSON.stringify(database), ...more])
       child.stderr.pipe(process.stderr)
       return { child, worker: workerOf(child) }
     }),
