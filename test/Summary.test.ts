@@ -26,7 +26,7 @@ describe("the summary of a test run", () => {
 
   it("tells of a browser only where tests wanted one, and says that there was none", () => {
     assert.deepStrictEqual(browserLines({}), [])
-    assert.deepStrictEqual(browserLines({ ran: 3 }), ["Browsers tested: Chromium (3 tests)"])
-    assert.deepStrictEqual(browserLines({ skipped: 1 }), ["Chromium was NOT tested: it is not installed"])
+    assert.deepStrictEqual(browserLines({ Chromium: 3 }), ["Browsers tested: Chromium (3 tests)"])
+    assert.deepStrictEqual(browserLines({ missing: 1 }), ["Chromium was NOT tested: it is not installed"])
   })
 })

@@ -35,7 +35,9 @@ export const providersOf = (settings: Settings): ProvidersOptions => {
 }
 
 /** Undefined when the default is one of the providers; else what to do about it. */
-export const defaultProblem = ({ defaults, providers }: ProvidersOptions): string | undefined =>
-  providers.some((provider) => provider.id === defaults.provider)
-    ? undefined
-    : `DEFAULT_LLM_PROVIDER must be one of ${providers.map((provider) => provider.id).join(", ")}`
+export const defaultProblem = ({ defaults, providers }: ProvidersOptions): string | undefined => {
+  const ids = providers.map((provider) => provider.id)
+  if (!ids.includes(defaults.provider)) return `DEFAULT_LLM_PROVIDER must be one of ${ids.join(", ")}`
+  if (defaults.provider !== "demo" || defaults.model === demoModelName) return undefined
+  return `DEFAULT_MODEL_NAME must be ${demoModelName}, or the key or address of a provider must be set`
+}

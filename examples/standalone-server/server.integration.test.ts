@@ -55,6 +55,9 @@ describe("a start that cannot work is refused with exit code 1", () => {
     const { code, text } = await refusal({ DEFAULT_LLM_PROVIDER: "acme", DEFAULT_MODEL_NAME: "m" })
     assert.strictEqual(code, 1)
     assert.include(text, "DEFAULT_LLM_PROVIDER must be one of demo")
+    const lonely = await refusal({ DEFAULT_MODEL_NAME: "m" })
+    assert.strictEqual(lonely.code, 1)
+    assert.include(lonely.text, "DEFAULT_MODEL_NAME must be demo-1")
   })
 
   it("a database that is not there, without its address", async () => {
