@@ -4,6 +4,7 @@
  */
 import { Postgres } from "@colloquy/adapters/postgres"
 import { Kernel, Principal, Providers, type RunId, type ThreadId, Turns } from "@colloquy/core"
+import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -22,7 +23,7 @@ export const kernelOn = (url: string, schema: string) =>
 export const begin = Effect.gen(function* () {
   const turns = yield* Turns
   const turn = yield* turns.start({ content: "count to 1000", stream: true })
-  yield* Effect.sync(() => console.log(JSON.stringify({ threadId: turn.threadId, runId: turn.runId })))
+  yield* Console.log(JSON.stringify({ threadId: turn.threadId, runId: turn.runId }))
   const { content, status } = yield* turn.reply
   return { status, content }
 }).pipe(Principal.provide("ada"))
