@@ -18,7 +18,6 @@ export interface RecordedLeg {
   readonly at: string
   /** All text of the leg: that of its steps, a blank line where calls stand between two of them. */
   readonly content: string
-  readonly reasoning: string
   readonly steps: ReadonlyArray<Step>
   /** Calls that nobody has answered. */
   readonly openCalls: ReadonlyArray<ToolCall>
@@ -82,7 +81,6 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
     model: answeredBy ?? leg.model,
     at: leg.at,
     content,
-    reasoning: steps.map((step) => step.reasoning).join(""),
     steps: steps.filter(saysSomething).map(closeStep),
     openCalls: steps.flatMap(openCallsOf),
     usage: steps.map((step) => usageOf(step, counter)).reduce(addUsage, noUsage),

@@ -37,8 +37,7 @@ export interface Workshop extends LegRunner {
   readonly settings: TurnSettings
   readonly signals: RunSignals
   readonly recovery: Recovery
-  readonly follow: Follow
-  /** `follow` for a caller who may outlive his context: the principal goes with the stream. */
+  /** The events of a run, for a caller who may outlive his context: the principal goes with the stream. */
   readonly eventsOf: (
     ...args: Parameters<Follow>
   ) => Effect.Effect<Stream.Stream<TurnEvent, StoreUnavailable>, never, Principal>
@@ -135,7 +134,6 @@ export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers |
       live,
       scope,
       signals,
-      follow,
       eventsOf,
       repeat,
       providers: withCatalog(yield* Providers, yield* Catalog),
