@@ -77,12 +77,14 @@ export { type ThreadListing, Threads, type ThreadWithMessages } from "./threads/
 export { canMove, isAtRest, isEnded, Run, RunFault, RunNotFound, RunStatus, transitions } from "./runs/Run.ts"
 export {
   type ActivateOutcome,
+  type Appended,
   type Begin,
   type BeginOutcome,
   type Continue,
   type ContinueOutcome,
   type IdempotencyKey,
   type Lease,
+  type LogBatch,
   type LogEvent,
   type NewRun,
   type Repeated,

@@ -1,5 +1,5 @@
 /** `RunStore` in memory: what a lease allows, who takes over, cancelling, reading and signals. Starting runs is in `RunStarts`. */
-import type { Run, RunSignal, Settlement } from "@colloquy/core"
+import type { LogBatch, Run, RunSignal, Settlement } from "@colloquy/core"
 import { addUsage, canMove, isEnded, RunStore } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -28,14 +28,8 @@ export const runStore = (state: State): typeof RunStore.Service =>
   RunStore.of({ ...runStarts(state), ...writes(state), ...leases(state), ...reads(state) })
 
 const writes = (state: State): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => ({
-  append: (lease, events) =>
-    ownedStep((ownerId) => {
-      const row = leasedRun(state, ownerId, lease)
-      if (row?.run.status !== "IN_PROGRESS") return false
-      record(row, events)
-      signal(state, row)
-      return true
-    }),
+  append: (batches) =>
+    step(() => ({ lost: batches.filter((batch) => !append(state, batch)).map(({ lease }) => lease.runId), later: [] })),
 
   settle: (lease, settlement) =>
     ownedStep((ownerId, now) => {
@@ -60,6 +54,15 @@ const writes = (state: State): Pick<typeof RunStore.Service, "append" | "settle"
       return Option.some(found)
     })
 })
+
+/** False when the lease is lost. */
+const append = (state: State, { events, lease }: LogBatch): boolean => {
+  const row = leasedRun(state, lease.ownerId, lease)
+  if (row?.run.status !== "IN_PROGRESS") return false
+  record(row, events)
+  signal(state, row)
+  return true
+}
 
 const settle = (state: State, row: RunRow, settlement: Settlement, now: number): void => {
   const { answer, events, explanation, fault, model, status } = settlement

@@ -47,9 +47,15 @@ const writes = (
   }
 
   return {
-    append: (lease, events) =>
-      Principal.use(({ ownerId }) =>
-        write("RunStore.append", "append_events", lease, appendArguments(lease, events, ownerId))
+    append: (batches) =>
+      Effect.map(
+        Effect.filter(batches, ({ events, lease }) =>
+          Effect.map(
+            write("RunStore.append", "append_events", lease, appendArguments(lease, events, lease.ownerId)),
+            (kept) => !kept
+          )
+        ),
+        (lost) => ({ lost: lost.map(({ lease }) => lease.runId), later: [] })
       ),
 
     settle: (lease, settlement) =>

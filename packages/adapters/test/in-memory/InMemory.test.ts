@@ -2,6 +2,7 @@ import type { Message, RunId } from "@colloquy/core"
 import { RunStore } from "@colloquy/core"
 import {
   anHour,
+  appendTo,
   asNewOwner,
   noTime,
   openThread,
@@ -49,7 +50,7 @@ describe("InMemory", () => {
       const listener = yield* Effect.forkChild(Stream.runCollect(Stream.take(store.signals, 1000)), {
         startImmediately: true
       })
-      for (let sequence = 2; sequence <= 1000; sequence++) yield* store.append(turn.lease, [sampleEvent(sequence)])
+      for (let sequence = 2; sequence <= 1000; sequence++) yield* appendTo(turn.lease, [sampleEvent(sequence)])
       yield* store.requestCancel(turn.runId, new Date(0))
       const told = yield* Fiber.join(listener)
       assert.deepStrictEqual(

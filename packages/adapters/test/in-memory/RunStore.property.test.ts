@@ -5,15 +5,16 @@
 import type { Lease, Run, RunId, RunStatus, ThreadId } from "@colloquy/core"
 import { isEnded, RunStore, ThreadStore } from "@colloquy/core"
 import {
+  appendTo,
   asNewOwner,
+  type Leg,
   legOf,
   openThread,
   sampleBegin,
   sampleContinue,
   sampleEvent,
   sampleSettlement,
-  storedRun,
-  type Leg
+  storedRun
 } from "@colloquy/core/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
@@ -123,7 +124,7 @@ const writes = {
   append: Effect.fnUntraced(function* ({ lease }: Held, how: number) {
     const { lastSequence } = yield* storedRun(lease.runId)
     const from = Math.max(1, lastSequence + (how % 5) - 2)
-    return yield* (yield* RunStore).append(lease, [sampleEvent(from), sampleEvent(from + 1 + (how % 3))])
+    return yield* appendTo(lease, [sampleEvent(from), sampleEvent(from + 1 + (how % 3))])
   }),
   settle: Effect.fnUntraced(function* ({ lease, leg }: Held, how: number) {
     const { lastSequence } = yield* storedRun(lease.runId)

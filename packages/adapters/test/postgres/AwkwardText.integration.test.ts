@@ -1,6 +1,7 @@
 /** Text and JSON that Postgres cannot hold as they are: NUL, lone surrogates, and whatever the escape for them begins with. */
 import { AssistantStore, OwnerId, Principal, RunStore, ThreadId, ThreadStore } from "@colloquy/core"
 import {
+  appendTo,
   awkwardJson,
   expectTag,
   sampleAssistant,
@@ -81,7 +82,7 @@ const suite = (stores: Layer.Layer<Postgres.Stores, unknown>) =>
           idempotency: { key: awkward, fingerprint: awkward }
         })
         const { lease } = expectTag(yield* runs.begin(begin), "Started")
-        yield* runs.append(lease, [sampleEvent(2, json)])
+        yield* appendTo(lease, [sampleEvent(2, json)])
         const leg = { runId: begin.run.id, threadId: thread.id, answerId: begin.run.answerId, leg: 0 }
         const settlement = yield* sampleSettlement(leg, {
           model: awkward,

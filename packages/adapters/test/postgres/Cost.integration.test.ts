@@ -47,7 +47,7 @@ onPostgres((url) => {
           const { lease } = expectTag(yield* runs.begin(begin), "Started")
           const leg = { runId: begin.run.id, threadId: thread.id, answerId: begin.run.answerId, leg: 0 }
           const appended = observed.roundTrips
-          yield* runs.append(lease, [sampleEvent(2)])
+          yield* runs.append([{ lease, events: [sampleEvent(2)] }])
           assert.strictEqual(observed.roundTrips - appended, 1)
           yield* runs.settle(lease, yield* sampleSettlement(leg))
         })

@@ -12,6 +12,7 @@ import {
 } from "@colloquy/core"
 import {
   anHour,
+  appendTo,
   expectTag,
   moment,
   sampleAssistant,
@@ -110,7 +111,7 @@ const ofRuns = ({ longThread }: Filled) => {
       const runs = yield* RunStore
       const { begun, leg } = yield* beginRun
       const { lease } = expectTag(begun, "Started")
-      yield* runs.append(lease, [sampleEvent(2)])
+      yield* appendTo(lease, [sampleEvent(2)])
       yield* runs.renew([lease], anHour)
       yield* runs.settle(
         lease,

@@ -1,6 +1,6 @@
 /** A process with stores of its own, for a `Worker`. */
 import { Principal, RunStore, type Lease, type RunSignal, type ThreadId } from "@colloquy/core"
-import { expectTag, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/core/contracts"
+import { appendTo, expectTag, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/core/contracts"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -29,7 +29,7 @@ const orders: Orders<Order, RunStore> = {
     }).pipe(Principal.provide(owner)),
 
   append: ({ lease }) =>
-    RunStore.use((runs) => runs.append(lease, [sampleEvent(2)])).pipe(Principal.provide(lease.ownerId)),
+    appendTo(lease, [sampleEvent(2)]),
 
   settle: ({ lease }) =>
     Effect.gen(function* () {

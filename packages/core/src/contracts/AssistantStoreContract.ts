@@ -10,7 +10,7 @@ import { RunStore } from "../runs/RunStore.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { ContractTest } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, longText, moment, sampleAssistant, sampleEvent } from "./Samples.ts"
-import { openThread, openThreadOf, queueTurn, settleTurn, startTurn, waitingTurn } from "./Scenes.ts"
+import { appendTo, openThread, openThreadOf, queueTurn, settleTurn, startTurn, waitingTurn } from "./Scenes.ts"
 
 export const assistantStoreContract = (test: ContractTest): void => {
   test(
@@ -243,7 +243,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
       const turn = yield* startTurn(thread.id)
       const queued = yield* queueTurn(thread.id)
       yield* assistants.remove(thread.assistantId)
-      assert.isFalse(yield* runs.append(turn.lease, [sampleEvent(2)]))
+      assert.isFalse(yield* appendTo(turn.lease, [sampleEvent(2)]))
       assert.isFalse(yield* settleTurn(turn))
       assert.isFalse(yield* runs.withdraw(queued.lease))
     })

@@ -8,6 +8,7 @@ import type { ContractTest } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, longText, sampleBegin, sampleContinue, sampleEvent, sampleResult } from "./Samples.ts"
 import {
   anHour,
+  appendTo,
   continueTurn,
   expectTag,
   openThread,
@@ -54,7 +55,7 @@ export const runContinueContract = (test: ContractTest): void => {
       const answered = (yield* runs.messages(waiting.runId))[1]
       assert.deepInclude(answered, { status: "COMPLETED", toolResults: results, tokens: 15 })
       assert.deepStrictEqual(yield* runs.read(waiting.runId, 9), next.events)
-      assert.isTrue(yield* runs.append(lease, [sampleEvent(13)]))
+      assert.isTrue(yield* appendTo(lease, [sampleEvent(13)]))
     })
   )
 
@@ -114,7 +115,7 @@ export const runContinueContract = (test: ContractTest): void => {
       const runs = yield* RunStore
       const waiting = yield* waitingTurn((yield* openThread).id)
       yield* continueTurn(waiting)
-      assert.isFalse(yield* runs.append(waiting.lease, [sampleEvent(12)]))
+      assert.isFalse(yield* appendTo(waiting.lease, [sampleEvent(12)]))
       assert.isFalse(yield* settleTurn(waiting, { status: "CANCELLED" }))
       assert.deepStrictEqual((yield* runs.renew([waiting.lease], anHour)).lost, [waiting.runId])
       assert.strictEqual((yield* storedRun(waiting.runId)).status, "IN_PROGRESS")

@@ -10,6 +10,7 @@ import type { ContractTest } from "./ContractTest.ts"
 import { asNewOwner, moment, sampleContinue, sampleEvent } from "./Samples.ts"
 import {
   anHour,
+  appendTo,
   expectTag,
   noTime,
   openThread,
@@ -153,14 +154,14 @@ const takingOver = (test: ContractTest): void => {
       const runs = yield* RunStore
       const { id } = yield* openThread
       const turn = yield* startTurn(id, { lease: noTime })
-      yield* runs.append(turn.lease, [sampleEvent(2)])
+      yield* appendTo(turn.lease, [sampleEvent(2)])
       const { lease, run } = Option.getOrThrow(yield* runs.takeOver(turn.runId, anHour, { onlyExpired: true }))
       assert.deepStrictEqual(run, yield* storedRun(turn.runId))
       assert.strictEqual(run.lastSequence, 2)
-      assert.isFalse(yield* runs.append(turn.lease, [sampleEvent(3)]))
+      assert.isFalse(yield* appendTo(turn.lease, [sampleEvent(3)]))
       assert.isFalse(yield* settleTurn(turn))
       assert.deepStrictEqual((yield* runs.renew([turn.lease], anHour)).lost, [turn.runId])
-      assert.isTrue(yield* runs.append(lease, [sampleEvent(3)]))
+      assert.isTrue(yield* appendTo(lease, [sampleEvent(3)]))
       assert.isTrue(yield* settleTurn({ ...turn, lease }, { status: "FAILED" }))
       assert.strictEqual((yield* storedMessages(id)).length, 2)
     })
@@ -182,9 +183,9 @@ const takingOver = (test: ContractTest): void => {
       const runs = yield* RunStore
       const turn = yield* startTurn((yield* openThread).id)
       assert.isTrue(Option.isNone(yield* runs.takeOver(turn.runId, anHour, { onlyExpired: true })))
-      assert.isTrue(yield* runs.append(turn.lease, [sampleEvent(2)]))
+      assert.isTrue(yield* appendTo(turn.lease, [sampleEvent(2)]))
       assert.isTrue(Option.isSome(yield* runs.takeOver(turn.runId, anHour, { onlyExpired: false })))
-      assert.isFalse(yield* runs.append(turn.lease, [sampleEvent(3)]))
+      assert.isFalse(yield* appendTo(turn.lease, [sampleEvent(3)]))
     })
   )
 
@@ -197,7 +198,7 @@ const takingOver = (test: ContractTest): void => {
       const [second, third] = [(yield* take).lease, (yield* take).lease]
       assert.isTrue(lease.token < second.token && second.token < third.token)
       assert.deepStrictEqual({ ...third, token: 0 }, { ...lease, token: 0 })
-      assert.isFalse(yield* runs.append(second, [sampleEvent(2)]))
+      assert.isFalse(yield* appendTo(second, [sampleEvent(2)]))
     })
   )
 

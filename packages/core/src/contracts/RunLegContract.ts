@@ -1,12 +1,23 @@
 /** What `RunStore.append`, `read` and `settle` promise: a log that comes back as it was written, and one end for each leg. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { Principal } from "../access/Principal.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import { RunStore, type LogEvent } from "../runs/RunStore.ts"
 import type { ContractTest } from "./ContractTest.ts"
-import { asNewOwner, awkwardJson, longText, sampleCall, sampleEvent, sampleSettlement, sampleUsage } from "./Samples.ts"
+import {
+  asNewOwner,
+  awkwardJson,
+  longText,
+  newOwner,
+  sampleCall,
+  sampleEvent,
+  sampleSettlement,
+  sampleUsage
+} from "./Samples.ts"
 import {
   anHour,
+  appendTo,
   continueTurn,
   expectTag,
   noTime,
@@ -37,7 +48,7 @@ const logging = (test: ContractTest): void => {
         [sampleEvent(7, ""), sampleEvent(20, [[]])],
         [sampleEvent(1000, longText)]
       ]
-      for (const batch of batches) assert.isTrue(yield* runs.append(turn.lease, batch))
+      for (const batch of batches) assert.isTrue(yield* appendTo(turn.lease, batch))
       assert.deepStrictEqual(yield* runs.read(turn.runId, 0), [...turn.begin.events, ...batches.flat()])
       assert.strictEqual((yield* storedRun(turn.runId)).lastSequence, 1000)
     })
@@ -49,7 +60,7 @@ const logging = (test: ContractTest): void => {
       const runs = yield* RunStore
       const turn = yield* startTurn((yield* openThread).id)
       const event = { _tag: "Odd", sequence: 2, runId: "not a run", payload: { sequence: "two" }, id: 0, done: false }
-      yield* runs.append(turn.lease, [event])
+      yield* appendTo(turn.lease, [event])
       assert.deepStrictEqual(yield* runs.read(turn.runId, 1), [event])
     })
   )
@@ -59,7 +70,7 @@ const logging = (test: ContractTest): void => {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { lease, runId } = yield* startTurn((yield* openThread).id)
-      yield* runs.append(lease, [sampleEvent(5), sampleEvent(9)])
+      yield* appendTo(lease, [sampleEvent(5), sampleEvent(9)])
       const above = (after: number) => Effect.map(runs.read(runId, after), (events) => events.map(sequenceOf))
       assert.deepStrictEqual(yield* above(0), [1, 5, 9])
       assert.deepStrictEqual(yield* above(1), [5, 9])
@@ -75,7 +86,7 @@ const logging = (test: ContractTest): void => {
       const runs = yield* RunStore
       const { lease, runId } = yield* startTurn((yield* openThread).id)
       const written = Array.from({ length: 2_500 }, (_, index) => sampleEvent(index + 2))
-      yield* Effect.forEach([0, 500, 1000, 1500, 2000], (from) => runs.append(lease, written.slice(from, from + 500)))
+      yield* Effect.forEach([0, 500, 1000, 1500, 2000], (from) => appendTo(lease, written.slice(from, from + 500)))
       const read: Array<LogEvent> = []
       for (
         let page = yield* runs.read(runId, 1);
@@ -93,7 +104,7 @@ const logging = (test: ContractTest): void => {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { lease, runId } = yield* startTurn((yield* openThread).id)
-      yield* runs.append(
+      yield* appendTo(
         lease,
         Array.from({ length: 800 }, (_, index) => sampleEvent(index + 2))
       )
@@ -107,9 +118,9 @@ const logging = (test: ContractTest): void => {
       const runs = yield* RunStore
       const { lease, runId } = yield* startTurn((yield* openThread).id)
       const first = [sampleEvent(2), sampleEvent(4)]
-      assert.isTrue(yield* runs.append(lease, first))
-      assert.isTrue(yield* runs.append(lease, first))
-      assert.isTrue(yield* runs.append(lease, [sampleEvent(3, "too late"), sampleEvent(4, "other"), sampleEvent(6)]))
+      assert.isTrue(yield* appendTo(lease, first))
+      assert.isTrue(yield* appendTo(lease, first))
+      assert.isTrue(yield* appendTo(lease, [sampleEvent(3, "too late"), sampleEvent(4, "other"), sampleEvent(6)]))
       assert.deepStrictEqual(yield* runs.read(runId, 1), [...first, sampleEvent(6)])
       assert.strictEqual((yield* storedRun(runId)).lastSequence, 6)
     })
@@ -120,9 +131,9 @@ const logging = (test: ContractTest): void => {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const turn = yield* startTurn((yield* openThread).id)
-      assert.isTrue(yield* runs.append(turn.lease, []))
+      assert.isTrue(yield* appendTo(turn.lease, []))
       yield* settleTurn(turn)
-      assert.isFalse(yield* runs.append(turn.lease, []))
+      assert.isFalse(yield* appendTo(turn.lease, []))
     })
   )
 
@@ -133,7 +144,7 @@ const logging = (test: ContractTest): void => {
       const turn = yield* startTurn((yield* openThread).id)
       yield* runs.takeOver(turn.runId, anHour, { onlyExpired: false })
       const before = yield* storedRun(turn.runId)
-      assert.isFalse(yield* runs.append(turn.lease, [sampleEvent(2)]))
+      assert.isFalse(yield* appendTo(turn.lease, [sampleEvent(2)]))
       assert.deepStrictEqual(yield* storedRun(turn.runId), before)
       assert.deepStrictEqual(yield* runs.read(turn.runId, 1), [])
     })
@@ -144,8 +155,46 @@ const logging = (test: ContractTest): void => {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const turn = yield* startTurn((yield* openThread).id)
-      assert.isFalse(yield* asNewOwner(runs.append(turn.lease, [sampleEvent(2)])))
+      assert.isFalse(yield* appendTo({ ...turn.lease, ownerId: yield* newOwner }, [sampleEvent(2)]))
       assert.deepStrictEqual(yield* runs.read(turn.runId, 1), [])
+    })
+  )
+
+  test(
+    "MUST append to many runs at once, and to all but those that are lost",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const turns = yield* Effect.forEach([1, 2, 3, 4], () => Effect.flatMap(openThread, ({ id }) => startTurn(id)))
+      const foreign = yield* asNewOwner(Effect.flatMap(openThread, ({ id }) => startTurn(id)))
+      const [first, taken, ended, last] = turns
+      if (first === undefined || taken === undefined || ended === undefined || last === undefined) return
+      yield* runs.takeOver(taken.runId, anHour, { onlyExpired: false })
+      yield* settleTurn(ended)
+      const endedLog = yield* runs.read(ended.runId, 0)
+      const lasts = [sampleEvent(2, awkwardJson), sampleEvent(7)]
+      const answer = yield* runs.append([
+        { lease: first.lease, events: [sampleEvent(2)] },
+        { lease: taken.lease, events: [sampleEvent(2)] },
+        { lease: foreign.lease, events: [sampleEvent(2)] },
+        { lease: ended.lease, events: [sampleEvent(9)] },
+        { lease: last.lease, events: lasts }
+      ])
+      assert.deepStrictEqual([...answer.lost].sort(), [taken.runId, ended.runId].sort())
+      assert.deepStrictEqual(answer.later, [])
+      assert.deepStrictEqual(yield* runs.read(first.runId, 1), [sampleEvent(2)])
+      assert.deepStrictEqual(yield* runs.read(taken.runId, 1), [])
+      assert.deepStrictEqual(yield* runs.read(ended.runId, 0), endedLog)
+      assert.deepStrictEqual(yield* runs.read(last.runId, 1), lasts)
+      assert.strictEqual((yield* storedRun(last.runId)).lastSequence, 7)
+      const foreignLog = runs.read(foreign.runId, 1).pipe(Principal.provide(foreign.lease.ownerId))
+      assert.deepStrictEqual(yield* foreignLog, [sampleEvent(2)])
+    })
+  )
+
+  test(
+    "MUST take an append for no run at all",
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* (yield* RunStore).append([]), { lost: [], later: [] })
     })
   )
 
@@ -154,7 +203,7 @@ const logging = (test: ContractTest): void => {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const turn = yield* startTurn((yield* openThread).id, { lease: noTime })
-      assert.isTrue(yield* runs.append(turn.lease, [sampleEvent(2)]))
+      assert.isTrue(yield* appendTo(turn.lease, [sampleEvent(2)]))
       assert.isTrue(yield* settleTurn(turn))
     })
   )
@@ -167,7 +216,7 @@ const settling = (test: ContractTest): void => {
       const runs = yield* RunStore
       const { id } = yield* openThread
       const turn = yield* startTurn(id)
-      yield* runs.append(turn.lease, [sampleEvent(2)])
+      yield* appendTo(turn.lease, [sampleEvent(2)])
       const before = yield* storedRun(turn.runId)
       const settlement = yield* sampleSettlement(turn, {
         status: "FAILED",
@@ -304,7 +353,7 @@ const settling = (test: ContractTest): void => {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const turn = yield* startTurn((yield* openThread).id)
-      yield* runs.append(turn.lease, [sampleEvent(2), sampleEvent(3)])
+      yield* appendTo(turn.lease, [sampleEvent(2), sampleEvent(3)])
       yield* settleTurn(turn, { events: [sampleEvent(2), sampleEvent(3), sampleEvent(4)] })
       assert.deepStrictEqual((yield* runs.read(turn.runId, 0)).map(sequenceOf), [1, 2, 3, 4])
     })

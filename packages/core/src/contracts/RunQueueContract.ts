@@ -7,6 +7,7 @@ import type { ContractTest } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, sampleEvent } from "./Samples.ts"
 import {
   anHour,
+  appendTo,
   expectTag,
   noTime,
   openThread,
@@ -55,7 +56,7 @@ export const runQueueContract = (test: ContractTest): void => {
       assert.deepStrictEqual(history.messages, (yield* storedMessages(id)).slice(0, 3))
       assert.deepStrictEqual(history.messages[2], { ...begin.message, sequence: 3 })
       assert.deepStrictEqual(yield* runs.read(runId, 0), events)
-      assert.isTrue(yield* runs.append(held, [sampleEvent(4)]))
+      assert.isTrue(yield* appendTo(held, [sampleEvent(4)]))
     })
   )
 
@@ -70,7 +71,7 @@ export const runQueueContract = (test: ContractTest): void => {
       const { lease } = expectTag(yield* runs.activate(queued.lease, anHour, 0), "Started")
       assert.deepStrictEqual(lease, queued.lease)
       assert.isTrue(Option.isNone(yield* runs.takeOver(queued.runId, anHour, { onlyExpired: true })))
-      assert.isTrue(yield* runs.append(queued.lease, [sampleEvent(2)]))
+      assert.isTrue(yield* appendTo(queued.lease, [sampleEvent(2)]))
       assert.isTrue(yield* settleTurn(queued))
     })
   )

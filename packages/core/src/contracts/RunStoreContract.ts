@@ -6,6 +6,7 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { Principal } from "../access/Principal.ts"
 import { newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import type { ContractTest } from "./ContractTest.ts"
@@ -18,6 +19,7 @@ import { runQueueContract } from "./RunQueueContract.ts"
 import { asNewOwner, moment, sampleBegin, sampleContinue, sampleSettlement } from "./Samples.ts"
 import {
   anHour,
+  appendTo,
   continueTurn,
   openThread,
   queueTurn,
@@ -25,8 +27,8 @@ import {
   startTurn,
   storedMessages,
   storedRun,
-  waitingTurn,
-  type Turn
+  type Turn,
+  waitingTurn
 } from "./Scenes.ts"
 
 export const runStoreContract = (test: ContractTest): void => {
@@ -128,7 +130,7 @@ const everyQuestion = Effect.fnUntraced(function* (turn: Turn) {
     yield* runs.activate(lease, anHour, 1000),
     yield* runs.withdraw(lease),
     yield* runs.continue(yield* sampleContinue(turn)),
-    yield* runs.append(lease, []),
+    yield* appendTo({ ...lease, ownerId: (yield* Principal).ownerId }, []),
     yield* runs.settle(lease, settlement),
     yield* runs.takeOver(turn.runId, anHour, { onlyExpired: false }),
     yield* runs.requestCancel(turn.runId, moment(5)),

@@ -7,7 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import type { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
-import { RunStore, type Begin, type Continue, type Lease, type Started } from "../runs/RunStore.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { RunStore, type Begin, type Continue, type Lease, type LogEvent, type Started } from "../runs/RunStore.ts"
 import type { History } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import {
@@ -88,6 +89,15 @@ export const queueTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields
   const { lease } = expectTag(yield* (yield* RunStore).begin(begin), "Queued")
   const turn: Turn = { ...legOf(begin), begin, lease }
   return turn
+})
+
+/** False when the lease is lost. A run that somebody else is just changing is tried again. */
+export const appendTo: (
+  lease: Lease,
+  events: ReadonlyArray<LogEvent>
+) => Effect.Effect<boolean, StoreUnavailable, RunStore> = Effect.fnUntraced(function* (lease, events) {
+  const { later, lost } = yield* (yield* RunStore).append([{ lease, events }])
+  return later.length === 0 ? lost.length === 0 : yield* appendTo(lease, events)
 })
 
 export const settleTurn = Effect.fnUntraced(function* (turn: Turn, fields: SettlementFields = {}) {

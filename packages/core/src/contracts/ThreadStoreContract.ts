@@ -12,6 +12,7 @@ import type { ContractTest } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, longText, moment, sampleEvent, sampleThread } from "./Samples.ts"
 import {
   anHour,
+  appendTo,
   continueTurn,
   openThread,
   openThreadOf,
@@ -336,7 +337,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       const turn = yield* startTurn(id)
       const queued = yield* queueTurn(id)
       yield* threads.remove(id)
-      assert.isFalse(yield* runs.append(turn.lease, [sampleEvent(2)]))
+      assert.isFalse(yield* appendTo(turn.lease, [sampleEvent(2)]))
       assert.isFalse(yield* settleTurn(turn))
       assert.isFalse(yield* settleTurn(queued, { status: "CANCELLED" }))
       assert.isFalse(yield* runs.withdraw(queued.lease))

@@ -11,14 +11,14 @@
  *
  * Used by the turn's ModelLoop. It hands events to a plain function, array by array, because a stream stage costs more than a delta.
  */
-import * as Clock from "effect/Clock"
+import type * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
-import { abandonable } from "../primitives/Abandonable.ts"
+import { type Deadlines, makeDeadlines } from "../primitives/Deadlines.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
 import type { ChatEvent } from "./ChatEvent.ts"
@@ -53,6 +53,14 @@ export interface Listener {
   readonly pause: () => void
 }
 
+/** One model call, and who hears it. */
+export interface ModelStep {
+  readonly chat: ChatDriver
+  readonly request: ChatRequest
+  readonly policy: ChatPolicy
+  readonly listener: Listener
+}
+
 /** Runs one step and hands over every event; succeeds when the provider finished. */
 export const converse = (
   chat: ChatDriver,
@@ -60,34 +68,38 @@ export const converse = (
   policy: ChatPolicy,
   listener: Listener
 ): Effect.Effect<void, ModelError> =>
-  attempt(chat, request, policy, listener, 0).pipe(
-    Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason)),
-    Effect.withSpan(`chat ${request.model}`, {
-      kind: "client",
-      attributes: {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": request.provider,
-        "gen_ai.request.model": request.model,
-        "gen_ai.conversation.id": request.conversationId
-      }
-    })
+  Effect.scoped(
+    Effect.flatMap(makeDeadlines, (deadlines) => converseWithin(deadlines, { chat, request, policy, listener }))
   )
 
-const attempt = (
-  chat: ChatDriver,
-  request: ChatRequest,
-  policy: ChatPolicy,
-  listener: Listener,
-  failures: number
-): Effect.Effect<void, ModelError> =>
-  Effect.suspend(() => {
-    const state: Heard = { events: 0, characters: 0, usage: null, over: false, lastAt: 0 }
-    return listen(chat, request, policy, listener, state).pipe(
+/** The same with the deadlines of somebody who has many steps under way. */
+export const converseWithin = (deadlines: Deadlines, step: ModelStep): Effect.Effect<void, ModelError> =>
+  attempt(deadlines, step, 0).pipe(
+    Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason)),
+    Effect.withSpan(
+      `chat ${step.request.model}`,
+      {
+        kind: "client",
+        attributes: {
+          "gen_ai.operation.name": "chat",
+          "gen_ai.provider.name": step.request.provider,
+          "gen_ai.request.model": step.request.model,
+          "gen_ai.conversation.id": step.request.conversationId
+        }
+      },
+      { captureStackTrace: false }
+    )
+  )
+
+const attempt = (deadlines: Deadlines, step: ModelStep, failures: number): Effect.Effect<void, ModelError> =>
+  Effect.clockWith((clock) => {
+    const heard: Heard = { events: 0, characters: 0, usage: null, over: false, lastAt: clock.currentTimeMillisUnsafe() }
+    return listen(deadlines, step, heard, clock).pipe(
       Effect.catch((error) =>
-        Effect.flatMap(pauseBeforeRetry(error, policy, failures), (pause) =>
-          state.events > 0 || pause === null
+        Effect.flatMap(pauseBeforeRetry(error, step.policy, failures), (pause) =>
+          heard.events > 0 || pause === null
             ? Effect.fail(error)
-            : Effect.andThen(Effect.sleep(pause), attempt(chat, request, policy, listener, failures + 1))
+            : Effect.andThen(Effect.sleep(pause), attempt(deadlines, step, failures + 1))
         )
       )
     )
@@ -108,35 +120,46 @@ class Finished extends Data.TaggedError("Finished") {}
 /** Every step ends with it, so it is made once: an error looks at the stack when it is made. */
 const finished = Effect.fail(new Finished())
 
-const listen = (chat: ChatDriver, request: ChatRequest, policy: ChatPolicy, listener: Listener, state: Heard) =>
-  Effect.gen(function* () {
-    const clock = yield* Clock.Clock
-    const startedAt = clock.currentTimeMillisUnsafe()
-    state.lastAt = startedAt
-    const consume = Stream.runForEachArray(chat(request), (events) =>
-      Effect.suspend((): Effect.Effect<void, ModelError | Finished> => {
-        if (state.over) return Effect.void
-        state.lastAt = clock.currentTimeMillisUnsafe()
-        const wasSilent = state.events === 0
-        for (const event of events) take(event, listener, state)
-        listener.pause()
-        if (!state.over && state.characters > policy.maxOutputCharacters)
-          return Effect.fail(failure(request, "cut_off", false))
-        const end = state.over ? Effect.andThen(annotate(events, state.usage), finished) : Effect.void
-        return wasSilent && state.events > 0
-          ? Effect.andThen(timeToFirstEvent(request, state.lastAt - startedAt), end)
-          : end
-      })
+const listen = (
+  deadlines: Deadlines,
+  { chat, listener, policy, request }: ModelStep,
+  heard: Heard,
+  clock: Clock.Clock
+): Effect.Effect<void, ModelError> => {
+  const startedAt = heard.lastAt
+  const hear = (events: ReadonlyArray<ChatEvent>): Effect.Effect<void, ModelError | Finished> => {
+    if (heard.over) return Effect.void
+    heard.lastAt = clock.currentTimeMillisUnsafe()
+    const wasSilent = heard.events === 0
+    for (const event of events) take(event, listener, heard)
+    listener.pause()
+    if (!heard.over && heard.characters > policy.maxOutputCharacters) return failure(request, "cut_off", false)
+    const end = heard.over ? Effect.andThen(annotate(events, heard.usage), finished) : Effect.void
+    return wasSilent && heard.events > 0
+      ? Effect.andThen(timeToFirstEvent(request, heard.lastAt - startedAt), end)
+      : end
+  }
+  return deadlines
+    .limit(
+      Stream.runForEachArray(chat(request), hear),
+      // Quiet for too long, or lively for too long.
+      () =>
+        Math.min(
+          heard.lastAt + Duration.toMillis(heard.events === 0 ? policy.firstEventTimeout : policy.idleTimeout),
+          startedAt + Duration.toMillis(policy.stepTimeout)
+        ),
+      () => failure(request, "timeout")
     )
-    yield* Effect.raceFirst(abandonable(consume), watch(clock, request, policy, state)).pipe(
+    .pipe(
       Effect.ensuring(
         Effect.sync(() => {
-          state.over = true
+          heard.over = true
         })
-      )
+      ),
+      Effect.andThen(failure(request, "cut_off")),
+      Effect.catchTag("Finished", () => Effect.void)
     )
-    return yield* failure(request, "cut_off")
-  }).pipe(Effect.catchTag("Finished", () => Effect.void))
+}
 
 /** What comes after the end is not part of the answer. */
 const take = (event: ChatEvent, listener: Listener, state: Heard): void => {
@@ -149,32 +172,14 @@ const take = (event: ChatEvent, listener: Listener, state: Heard): void => {
   listener.hear(event)
 }
 
-/** Fails when nothing was heard for too long. One timer for each quiet period, not one for each event. */
-const watch = Effect.fnUntraced(function* (
-  clock: Clock.Clock,
-  request: ChatRequest,
-  policy: ChatPolicy,
-  state: Heard
-): Effect.fn.Return<never, ModelError> {
-  const first = Duration.toMillis(policy.firstEventTimeout)
-  const idle = Duration.toMillis(policy.idleTimeout)
-  const end = state.lastAt + Duration.toMillis(policy.stepTimeout)
-  while (true) {
-    const allowed = state.events === 0 ? first : idle
-    const now = clock.currentTimeMillisUnsafe()
-    const quiet = now - state.lastAt
-    if (quiet >= allowed || now >= end) return yield* failure(request, "timeout")
-    yield* Effect.sleep(Math.min(allowed - quiet, idle, end - now))
-  }
-})
-
-const failure = (request: ChatRequest, reason: "timeout" | "cut_off", shouldRetry?: boolean) =>
-  new ModelError({
-    reason,
-    provider: request.provider,
-    model: request.model,
-    ...(shouldRetry === undefined ? {} : { shouldRetry })
-  })
+const failure = (
+  { model, provider }: ChatRequest,
+  reason: "timeout" | "cut_off",
+  shouldRetry?: boolean
+): Effect.Effect<never, ModelError> =>
+  Effect.suspend(() =>
+    Effect.fail(new ModelError({ reason, provider, model, ...(shouldRetry === undefined ? {} : { shouldRetry }) }))
+  )
 
 /** Null: do not try again. The provider's own word on the pause comes first, then 0.5 s doubling to 8 s, with jitter. */
 const pauseBeforeRetry = (error: ModelError, policy: ChatPolicy, failures: number) =>

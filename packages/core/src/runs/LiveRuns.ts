@@ -8,6 +8,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { RunId } from "../primitives/Ids.ts"
+import type { LogTail } from "./LogTail.ts"
 import type { RunLog } from "./RunLog.ts"
 import type { Lease, LogEvent, RunStore } from "./RunStore.ts"
 
@@ -17,6 +18,7 @@ export type StopReason = "cancelled" | "lost" | "shutdown"
 export interface LiveRun<E extends LogEvent> {
   readonly lease: Lease
   readonly log: RunLog<E>
+  readonly tail: LogTail<E>
   stopped: StopReason | null
   fiber: Fiber.Fiber<unknown, unknown> | null
 }
@@ -28,6 +30,8 @@ export interface LiveRuns<E extends LogEvent> {
   readonly all: () => ReadonlyArray<LiveRun<E>>
   /** Stops the work on a run and waits until it has been settled. The first reason given stays. */
   readonly stop: (runId: RunId, reason: StopReason) => Effect.Effect<void>
+  /** The same for this leg of the run, and for no later one. */
+  readonly stopRun: (run: LiveRun<E>, reason: StopReason) => Effect.Effect<void>
 }
 
 export const makeLiveRuns = <E extends LogEvent>(
@@ -87,6 +91,7 @@ export const makeLiveRuns = <E extends LogEvent>(
       },
       get: (runId) => runs.get(runId),
       all: () => [...runs.values()],
-      stop
+      stop,
+      stopRun
     }
   })

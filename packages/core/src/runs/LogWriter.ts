@@ -1,76 +1,88 @@
 /**
- * Brings a leg's events from memory to the store while the leg goes on: batches, so that the price is one append for each pause and not
- * one for each delta. What is left at the end goes with the settlement. Used by the turn; one fiber a leg.
+ * Brings the logs of all runs of this process to the store while they go on. Events wait a moment for company, and what is due at the same
+ * time goes in one call: a hundred streams cost about as many calls as one. What is left at a leg's end goes with its settlement.
+ *
+ * A run that was lost is stopped. A store that is away keeps the events waiting for the next pause. A log that breaks the store's call is
+ * left to its settlement, so that the others are written.
  */
-import * as Data from "effect/Data"
-import type * as Duration from "effect/Duration"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { Principal } from "../access/Principal.ts"
-import type { RunLog } from "./RunLog.ts"
-import type { Lease, LogEvent, RunStore } from "./RunStore.ts"
+import type * as Scope from "effect/Scope"
+import { type Alarm, makeAlarm } from "../primitives/Alarm.ts"
+import type { LiveRun, LiveRuns } from "./LiveRuns.ts"
+import type { LogEvent, RunStore } from "./RunStore.ts"
 
-export interface WriterSettings {
-  /** How long events may wait for company. */
-  readonly pause: Duration.Input
-  /** So many waiting events are written without a pause. */
-  readonly batch: number
+export interface LogWriter<E extends LogEvent> {
+  /** Writes the run's log from now on. */
+  readonly add: (run: LiveRun<E>) => void
+  /** Begins no further write: what is left goes with the settlement. */
+  readonly close: (run: LiveRun<E>) => void
 }
 
-/** Another process has taken the run over, or it was deleted: whoever works on it must stop. */
-export class LeaseLost extends Data.TaggedError("LeaseLost") {}
+export const makeLogWriter = <E extends LogEvent>(
+  store: typeof RunStore.Service,
+  live: LiveRuns<E>
+): Effect.Effect<LogWriter<E>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    /** Runs with something to write, and when that is due. */
+    const due = new Map<LiveRun<E>, number>()
 
-export class LogWriter<E extends LogEvent> {
-  private written = 0
-  private urgentUntil = 0
-  private readonly log: RunLog<E>
-  private readonly isKept: (event: E) => boolean
+    const plan = (run: LiveRun<E>, now: number): void => {
+      if (!run.tail.isWaiting) return void due.delete(run)
+      const time = run.tail.dueAt(now)
+      due.set(run, time)
+      alarm.at(time)
+    }
 
-  /** `stored` events are in the store already. `isKept` tells which events are for followers of the moment only. */
-  constructor(log: RunLog<E>, stored: number, isKept: (event: E) => boolean) {
-    this.log = log
-    this.written = stored
-    this.isKept = isKept
-  }
+    const defer = (run: LiveRun<E>): void => {
+      run.tail.notBefore = clock.currentTimeMillisUnsafe() + run.tail.pause
+    }
 
-  /** What was pushed so far must not wait for the pause. */
-  urge(): void {
-    this.urgentUntil = this.log.events.length
-  }
-
-  /** Everything that is not in the store yet. */
-  rest(): ReadonlyArray<E> {
-    return this.log.events.slice(this.written).filter(this.isKept)
-  }
-
-  /** Writes until it is interrupted, or the lease is lost. An append that has begun is always awaited. */
-  readonly run = (
-    store: typeof RunStore.Service,
-    lease: Lease,
-    settings: WriterSettings
-  ): Effect.Effect<never, LeaseLost, Principal> =>
-    Effect.forever(
-      Effect.suspend(() => this.log.above(this.written)).pipe(
-        Effect.andThen(Effect.raceFirst(Effect.sleep(settings.pause), this.enough(settings.batch))),
-        Effect.andThen(Effect.uninterruptible(this.flush(store, lease)))
-      )
-    )
-
-  private readonly enough = (batch: number): Effect.Effect<void> =>
-    this.log.until(() => this.urgentUntil > this.written || this.log.events.length - this.written >= batch)
-
-  private readonly flush = (store: typeof RunStore.Service, lease: Lease): Effect.Effect<void, LeaseLost, Principal> =>
-    Effect.suspend(() => {
-      const end = this.log.events.length
-      const events = this.rest()
-      const append = events.length === 0 ? Effect.succeed(true) : store.append(lease, events)
-      return append.pipe(
-        // An unreachable store keeps the events waiting: the next pause tries again, and so does the settlement.
-        Effect.catchTag("StoreUnavailable", () => Effect.succeed(null)),
-        Effect.flatMap((kept) => {
-          if (kept === false) return Effect.fail(new LeaseLost())
-          if (kept) this.written = end
-          return Effect.void
+    const write = (runs: ReadonlyArray<LiveRun<E>>): Effect.Effect<void> => {
+      const parts = runs.map((run) => ({ run, ...run.tail.rest() }))
+      const batches = parts.filter(({ events }) => events.length > 0).map(({ events, run }) => ({ lease: run.lease, events }))
+      if (batches.length === 0) return Effect.sync(() => parts.forEach(({ end, run }) => run.tail.confirm(end)))
+      return store.append(batches).pipe(
+        Effect.flatMap(({ later, lost }) => {
+          for (const { end, run } of parts) {
+            if (later.includes(run.lease.runId)) defer(run)
+            else run.tail.confirm(end)
+          }
+          const gone = runs.filter((run) => !run.tail.isClosed && lost.includes(run.lease.runId))
+          return Effect.forEach(gone, (run) => Effect.forkDetach(live.stopRun(run, "lost")), { discard: true })
+        }),
+        Effect.catchTag("StoreUnavailable", () => Effect.sync(() => runs.forEach(defer))),
+        Effect.catchCause((cause) => {
+          const [only, ...others] = runs
+          if (only === undefined || others.length > 0) return Effect.forEach(runs, (run) => write([run]), { discard: true })
+          only.tail.isClosed = true
+          return Effect.logError(`The log of run ${only.lease.runId} cannot be written before its end`, cause)
         })
       )
-    })
-}
+    }
+
+    const writeDue = (now: number): Effect.Effect<number> =>
+      Effect.suspend(() => {
+        // Whoever is due soon goes along: runs that began at different moments come to share their calls.
+        const runs = [...due].filter(([run, time]) => time - run.tail.pause / 2 <= now).map(([run]) => run)
+        return Effect.map(write(runs), () => {
+          for (const run of runs) plan(run, clock.currentTimeMillisUnsafe())
+          return Math.min(Number.POSITIVE_INFINITY, ...due.values())
+        })
+      })
+
+    const alarm: Alarm = yield* makeAlarm(writeDue)
+
+    return {
+      add: (run) =>
+        run.log.listen(() => {
+          if (!run.tail.isWaiting || (due.has(run) && !run.tail.isUrgent)) return
+          plan(run, clock.currentTimeMillisUnsafe())
+        }),
+      close: (run) => {
+        run.tail.isClosed = true
+        due.delete(run)
+      }
+    }
+  })

@@ -36,6 +36,11 @@ export class RunLog<E extends LogEvent> {
     for (const look of this.waiting) look()
   }
 
+  /** Calls at every `wake`, for as long as the log lives. */
+  listen(look: () => void): void {
+    this.waiting.add(look)
+  }
+
   close(state: "ended" | "lost"): void {
     this.state = state
     this.wake()

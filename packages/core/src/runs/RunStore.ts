@@ -37,6 +37,19 @@ export interface Lease {
   readonly token: number
 }
 
+/** What comes next in the log of one run. Of one run there is at most one among those that are appended together. */
+export interface LogBatch {
+  readonly lease: Lease
+  readonly events: ReadonlyArray<LogEvent>
+}
+
+/** What was not written. */
+export interface Appended {
+  readonly lost: ReadonlyArray<RunId>
+  /** Somebody else is just changing these: try again. */
+  readonly later: ReadonlyArray<RunId>
+}
+
 /** A caller's name for one request, so that a repeat finds the first one. `fingerprint` stands for the body. */
 export interface IdempotencyKey {
   readonly key: string
@@ -178,13 +191,11 @@ export class RunStore extends Context.Service<
     readonly continue: (next: Continue) => Effect.Effect<ContinueOutcome, StoreUnavailable, Principal>
 
     /**
-     * Appends to the log; false when the lease is lost. An event whose sequence is not above the last stored one is there already and
-     * MUST be skipped: a caller repeats an append of which it does not know the outcome.
+     * Appends to the logs of many runs, of whatever owners: they prove their right by the token. Each run is a step of its own; one that
+     * is lost, or that somebody else is just changing, MUST NOT keep the others from being written. An event whose sequence is not above
+     * the last stored one is there already and MUST be skipped: a caller repeats an append of which it does not know the outcome.
      */
-    readonly append: (
-      lease: Lease,
-      events: ReadonlyArray<LogEvent>
-    ) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    readonly append: (batches: ReadonlyArray<LogBatch>) => Effect.Effect<Appended, StoreUnavailable>
 
     /**
      * Ends the leg: log, answer message, state, usage and lease in one step; false when the lease is lost. A run that is still QUEUED

@@ -10,8 +10,9 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Principal } from "../access/Principal.ts"
 import type { MeteringPort } from "../metering/Metering.ts"
+import type { Deadlines } from "../primitives/Deadlines.ts"
 import type { LiveRun, LiveRuns, StopReason } from "../runs/LiveRuns.ts"
-import type { LeaseLost } from "../runs/LogWriter.ts"
+import type { LogWriter } from "../runs/LogWriter.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { History } from "../threads/Message.ts"
 import { faultOf, type Leg, type LegError, type LegOutcome, runLoop } from "./ModelLoop.ts"
@@ -23,8 +24,13 @@ export interface LegRunner {
   readonly store: typeof RunStore.Service
   readonly metering: MeteringPort
   readonly live: LiveRuns<TurnEvent>
+  readonly writer: LogWriter<TurnEvent>
+  readonly deadlines: Deadlines
   readonly scope: Scope.Scope
 }
+
+/** Another process has taken the run over, or it was deleted: whoever works on it must stop. */
+export class LeaseLost extends Data.TaggedError("LeaseLost") {}
 
 /** The run never began and nothing of it is left: there is no leg to settle. */
 export class Withdrawn extends Data.TaggedError("Withdrawn") {}
@@ -36,15 +42,18 @@ export const launch = (
   history: Effect.Effect<History, LeaseLost | Withdrawn, Principal>
 ): Effect.Effect<LiveRun<TurnEvent>, never, Principal> =>
   Effect.gen(function* () {
-    const run: LiveRun<TurnEvent> = { lease: leg.lease, log: leg.log, stopped: null, fiber: null }
-    const { streamedLog, unwatchedLog } = leg.settings
-    const writer = leg.writer.run(runner.store, leg.lease, leg.stream ? streamedLog : unwatchedLog)
+    const run: LiveRun<TurnEvent> = { lease: leg.lease, log: leg.log, tail: leg.tail, stopped: null, fiber: null }
     runner.live.add(run)
-    const work = Effect.flatMap(history, (messages) => Effect.raceFirst(runLoop(leg, messages), writer))
+    runner.writer.add(run)
+    const work = Effect.flatMap(history, (messages) => runLoop(leg, messages))
     run.fiber = yield* Effect.interruptible(work).pipe(
       Effect.onExit((exit) => settleOnce(finish(runner, run, leg, exit), leg)),
       Effect.ensuring(Effect.sync(() => runner.live.remove(run))),
-      Effect.withSpan("Turns.leg", { attributes: { "gen_ai.conversation.id": leg.lease.threadId } }),
+      Effect.withSpan(
+        "Turns.leg",
+        { attributes: { "gen_ai.conversation.id": leg.lease.threadId } },
+        { captureStackTrace: false }
+      ),
       // Only the work can be interrupted: a fiber that is stopped before its first step would end without settling anything.
       Effect.forkIn(runner.scope, { uninterruptible: true })
     )
@@ -67,6 +76,7 @@ type LegExit = Exit.Exit<LegOutcome, LegError | LeaseLost | Withdrawn>
 const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) =>
   Effect.gen(function* () {
     const end = yield* endOf(exit, run.stopped)
+    runner.writer.close(run)
     if (end === null) return leg.log.close("lost")
     const recorded = recordLeg(leg.log.events, leg.counter)
     const terminal = terminalEvent(recorded, end, leg.explanation, leg.log.nextSequence)
@@ -76,7 +86,7 @@ const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegE
       end,
       explanation: leg.explanation,
       terminal,
-      rest: leg.writer.rest(),
+      rest: leg.tail.rest().events,
       counter: leg.counter
     })
     const stored = yield* settle(runner.store, leg.lease, settlement, leg.settings.settleTimeout).pipe(
@@ -86,7 +96,7 @@ const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegE
     const shown = stored ? terminal : terminalEvent(recorded, storeAway, leg.explanation, leg.log.nextSequence)
     leg.log.push(() => shown)
     leg.log.close("ended")
-    if (stored) yield* account(runner.metering, leg.lease, recorded, leg.number, end.status)
+    if (stored) yield* account(runner, leg.lease, recorded, leg.number, end.status)
   })
 
 /** Null: the leg is not ours to end. */

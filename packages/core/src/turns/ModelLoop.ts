@@ -7,14 +7,15 @@ import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import type { Principal } from "../access/Principal.ts"
 import type { ChatEvent, FinishReason } from "../models/ChatEvent.ts"
-import { converse, type Listener } from "../models/ChatModel.ts"
+import { converseWithin, type Listener } from "../models/ChatModel.ts"
 import type { ChatRequest, ProviderData } from "../models/ChatRequest.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { ResolvedModel } from "../models/Provider.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import type { Deadlines } from "../primitives/Deadlines.ts"
 import type { AssistantId } from "../primitives/Ids.ts"
 import type { Usage } from "../primitives/Usage.ts"
-import { LogWriter } from "../runs/LogWriter.ts"
+import { LogTail } from "../runs/LogTail.ts"
 import type { RunFault } from "../runs/Run.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { Lease } from "../runs/RunStore.ts"
@@ -41,17 +42,18 @@ export interface Leg {
   readonly apiKey: Redacted.Redacted<string> | null
   readonly hosted: ReadonlyMap<string, HostedTool>
   readonly log: RunLog<TurnEvent>
-  readonly writer: LogWriter<TurnEvent>
+  readonly tail: LogTail<TurnEvent>
   readonly counter: TokenCounterPort
   readonly settings: TurnSettings
+  readonly deadlines: Deadlines
   /** The last prompt's explanation, for the settlement. */
   explanation: Explanation | null
 }
 
 /** `stored`: so many events of its log are in the store already. */
 export const makeLeg = (
-  kernel: Pick<Leg, "counter" | "settings"> & { readonly hosted: ReadonlyArray<HostedTool> },
-  leg: Omit<Leg, "hosted" | "writer" | "counter" | "settings" | "explanation">,
+  kernel: Pick<Leg, "counter" | "settings" | "deadlines"> & { readonly hosted: ReadonlyArray<HostedTool> },
+  leg: Omit<Leg, "hosted" | "tail" | "counter" | "settings" | "deadlines" | "explanation">,
   stored: number
 ): Leg => ({
   ...leg,
@@ -60,9 +62,10 @@ export const makeLeg = (
       .filter((tool) => leg.plan.hosted.includes(tool.definition.name))
       .map((tool) => [tool.definition.name, tool])
   ),
-  writer: new LogWriter(leg.log, stored, isKept),
+  tail: new LogTail(leg.log, stored, leg.stream ? kernel.settings.streamedLog : kernel.settings.unwatchedLog, isKept),
   counter: kernel.counter,
   settings: kernel.settings,
+  deadlines: kernel.deadlines,
   explanation: null
 })
 
@@ -143,7 +146,7 @@ const runStep = Effect.fnUntraced(function* (
 ): Effect.fn.Return<StepResult, ModelError> {
   const ear = new StepEar(leg, request.provider)
   leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens }))
-  yield* converse(leg.model.chat, request, leg.settings.chat, ear)
+  yield* converseWithin(leg.deadlines, { chat: leg.model.chat, request, policy: leg.settings.chat, listener: ear })
   return ear.end()
 })
 
@@ -243,7 +246,7 @@ class StepEar implements Listener {
       model: this.model,
       providerData: this.providerData
     }))
-    if (this.calls.length > 0) this.leg.writer.urge()
+    if (this.calls.length > 0) this.leg.tail.urge()
     this.leg.log.wake()
     return { calls: this.calls, reason: this.reason, spoke: this.spoke }
   }
@@ -274,7 +277,7 @@ const answerCalls = Effect.fnUntraced(function* (
           toolName: call.name,
           output: text
         }))
-        leg.writer.urge()
+        leg.tail.urge()
         leg.log.wake()
       })
     },

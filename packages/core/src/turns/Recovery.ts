@@ -10,6 +10,7 @@ import * as Duration from "effect/Duration"
 import { Principal } from "../access/Principal.ts"
 import type { MeteringPort } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import type { Deadlines } from "../primitives/Deadlines.ts"
 import type { RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run } from "../runs/Run.ts"
@@ -36,6 +37,7 @@ const sequenceLeap = 1_000_000
 interface RecoveringKernel {
   readonly store: typeof RunStore.Service
   readonly metering: MeteringPort
+  readonly deadlines: Deadlines
   readonly counter: TokenCounterPort
   readonly settings: TurnSettings
 }
@@ -87,16 +89,17 @@ const abandoned: LegEnd = {
 }
 
 const settleTaken = Effect.fn("Recovery.settle")(function* (
-  { store, metering, counter, settings }: RecoveringKernel,
+  kernel: RecoveringKernel,
   lease: Lease,
   run: Run,
   end: LegEnd
 ) {
+  const { counter, settings, store } = kernel
   const recorded = withIdentity(recordLeg(fromLog(yield* readAll(store, run)), counter), run)
   const terminal = terminalEvent(recorded, end, null, run.lastSequence + sequenceLeap)
   const settlement = settlementOf({ lease, leg: recorded, end, explanation: null, terminal, rest: [], counter })
   const stored = yield* settle(store, lease, settlement, settings.settleTimeout)
-  if (stored) yield* account(metering, lease, recorded, run.leg, end.status)
+  if (stored) yield* account(kernel, lease, recorded, run.leg, end.status)
   return stored
 })
 

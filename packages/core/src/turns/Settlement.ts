@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { MeteringPort } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import { abandonable } from "../primitives/Abandonable.ts"
+import { type Deadlines, inMillis } from "../primitives/Deadlines.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunFault } from "../runs/Run.ts"
 import type { Lease, RunStore, Settlement } from "../runs/RunStore.ts"
@@ -110,7 +110,13 @@ const turns = Metric.counter("colloquy.turns", { description: "Legs of runs that
 const tokens = Metric.counter("gen_ai.client.token.usage", { description: "Tokens used", incremental: true })
 
 /** Tells the host's metering and the metrics what a settled leg used. The answer stands whatever comes of it. */
-export const account = (metering: MeteringPort, lease: Lease, leg: RecordedLeg, legNumber: number, status: string) =>
+export const account = (
+  { deadlines, metering }: { readonly deadlines: Deadlines; readonly metering: MeteringPort },
+  lease: Lease,
+  leg: RecordedLeg,
+  legNumber: number,
+  status: string
+) =>
   Effect.gen(function* () {
     const attributes = { "gen_ai.provider.name": leg.provider, "gen_ai.request.model": leg.model }
     yield* Metric.update(Metric.withAttributes(turns, { ...attributes, status }), 1)
@@ -128,7 +134,8 @@ export const account = (metering: MeteringPort, lease: Lease, leg: RecordedLeg, 
       usage: leg.usage
     }
     // This stands in the way of a shutdown: a meter that does not answer is given up.
-    yield* Effect.timeout(abandonable(metering.record(report)), "30 seconds")
+    const due = yield* inMillis(30_000)
+    yield* deadlines.limit(metering.record(report), due, () => Effect.die(new Error("The meter did not answer")))
   }).pipe(
     Effect.catchCause((cause) => Effect.logWarning(`Usage of run ${lease.runId} was not reported to the host`, cause))
   )

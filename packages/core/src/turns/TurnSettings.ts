@@ -1,8 +1,8 @@
 /** What a host may set about turns. The defaults suit a server on one database. */
 import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import { type ChatPolicy, defaultChatPolicy } from "../models/ChatModel.ts"
-import type { WriterSettings } from "../runs/LogWriter.ts"
+import type { WriterSettings } from "../runs/LogTail.ts"
 import type { BusyPolicy } from "./TurnRequest.ts"
 
 export interface TurnSettings {
@@ -54,6 +54,25 @@ export const defaultTurnSettings: TurnSettings = {
   hostedToolTimeout: "1 minute",
   maxToolResult: 200_000,
   assumedContextLimit: 128_000
+}
+
+/** The settings that every turn looks at, read once. */
+export const inDurations = (settings: TurnSettings) => {
+  const { chat, lease, settleTimeout, streamedLog, unwatchedLog } = settings
+  const read = Duration.fromInputUnsafe
+  return {
+    ...settings,
+    lease: read(lease),
+    settleTimeout: read(settleTimeout),
+    streamedLog: { ...streamedLog, pause: read(streamedLog.pause) },
+    unwatchedLog: { ...unwatchedLog, pause: read(unwatchedLog.pause) },
+    chat: {
+      ...chat,
+      firstEventTimeout: read(chat.firstEventTimeout),
+      idleTimeout: read(chat.idleTimeout),
+      stepTimeout: read(chat.stepTimeout)
+    }
+  }
 }
 
 export const TurnSettings = Context.Reference<TurnSettings>("@colloquy/core/turns/TurnSettings", {

@@ -15,7 +15,9 @@ import { mergeModelInfo } from "../models/ModelInfo.ts"
 import { Providers } from "../models/Provider.ts"
 import { TokenCounter, type TokenCounterPort } from "../models/TokenCounter.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { makeDeadlines } from "../primitives/Deadlines.ts"
 import { makeLiveRuns } from "../runs/LiveRuns.ts"
+import { makeLogWriter } from "../runs/LogWriter.ts"
 import type { Run } from "../runs/Run.ts"
 import { makeRunSignals, type RunSignals } from "../runs/RunSignals.ts"
 import { type IdempotencyKey, type Repeated, RunStore } from "../runs/RunStore.ts"
@@ -26,7 +28,7 @@ import { makeRecovery, type Recovery } from "./Recovery.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { IdempotencyConflict, ShuttingDown, ThreadBusy } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
-import { TurnSettings } from "./TurnSettings.ts"
+import { inDurations, TurnSettings } from "./TurnSettings.ts"
 
 export interface Workshop extends LegRunner {
   readonly providers: typeof Providers.Service
@@ -75,12 +77,14 @@ const inWholeTokens = (counter: TokenCounterPort): TokenCounterPort => ({
 export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers | Catalog | Scope.Scope> = Effect.gen(
   function* () {
     const store = yield* RunStore
-    const settings = yield* TurnSettings
+    const settings = inDurations(yield* TurnSettings)
+    const deadlines = yield* makeDeadlines
     const metering = yield* Metering
     const counter = inWholeTokens(yield* TokenCounter)
     // A scope of its own, made before the finalizer below: the runs are stopped side by side, not one after the other.
     const scope = yield* Scope.fork(yield* Scope.Scope)
-    const live = yield* makeLiveRuns<TurnEvent>(store, Duration.fromInputUnsafe(settings.lease))
+    const live = yield* makeLiveRuns<TurnEvent>(store, settings.lease)
+    const writer = yield* makeLogWriter(store, live)
     const signals = yield* makeRunSignals(store, settings.poll, (runId) =>
       Effect.asVoid(Effect.forkIn(live.stop(runId, "cancelled"), scope))
     )
@@ -132,6 +136,8 @@ export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers |
       counter,
       settings,
       live,
+      writer,
+      deadlines,
       scope,
       signals,
       eventsOf,
@@ -140,7 +146,7 @@ export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers |
       providerKeys: yield* ProviderKeys,
       hosted: yield* HostedTools,
       embedding: yield* DefaultEmbedding,
-      recovery: yield* makeRecovery({ store, metering, counter, settings }),
+      recovery: yield* makeRecovery({ store, metering, counter, deadlines, settings }),
       findRepeated: Effect.fnUntraced(function* (key) {
         if (key === undefined) return Option.none()
         const repeated = yield* store.findRepeated(key.key)

@@ -1,0 +1,75 @@
+/**
+ * Limits in time for many waits at once, over one alarm. A wait costs an entry in a set, and its work one fiber; whoever is too late is
+ * left behind: nobody waits for the cleanup of code that is not ours (a provider's driver, a host's meter), and some of that never ends.
+ */
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
+import { makeAlarm } from "./Alarm.ts"
+
+export interface Deadlines {
+  /**
+   * The effect, while `due` lies ahead; then `late`, and the effect is interrupted behind everybody's back, as it is when the caller is. The
+   * time may move while the effect goes on.
+   */
+  readonly limit: <A, E, R, B, E2>(
+    effect: Effect.Effect<A, E, R>,
+    due: () => number,
+    late: () => Effect.Effect<B, E2>
+  ) => Effect.Effect<A | B, E | E2, R>
+}
+
+interface Entry {
+  readonly due: () => number
+  readonly expire: () => void
+}
+
+export const makeDeadlines: Effect.Effect<Deadlines, never, Scope.Scope> = Effect.gen(function* () {
+  const entries = new Set<Entry>()
+  const alarm = yield* makeAlarm((now) =>
+    Effect.sync(() => {
+      let next = Number.POSITIVE_INFINITY
+      for (const entry of entries) {
+        const due = entry.due()
+        if (due > now) next = Math.min(next, due)
+        else entry.expire()
+      }
+      return next
+    })
+  )
+
+  return {
+    limit: <A, E, R, B, E2>(effect: Effect.Effect<A, E, R>, due: () => number, late: () => Effect.Effect<B, E2>) =>
+      Exit.isExit(effect)
+        ? effect
+        : Effect.contextWith((context: Context.Context<R>) =>
+            Effect.callback<A | B, E | E2, R>((resume) => {
+              const fiber = Effect.runForkWith(context)(effect)
+              const leave = () => {
+                entries.delete(entry)
+                fiber.interruptUnsafe()
+              }
+              const entry: Entry = {
+                due,
+                expire: () => {
+                  resume(late())
+                  leave()
+                }
+              }
+              entries.add(entry)
+              alarm.at(due())
+              fiber.addObserver((exit) => {
+                entries.delete(entry)
+                resume(exit)
+              })
+              return Effect.sync(leave)
+            })
+          )
+  }
+})
+
+/** So many milliseconds from now. */
+export const inMillis = (millis: number): Effect.Effect<() => number> =>
+  Effect.map(Clock.currentTimeMillis, (now) => () => now + millis)
