@@ -78,10 +78,15 @@ export class Catalog extends Context.Service<
         const provider = all.find((each) => each.id === providerId)
         const list = provider === undefined ? Option.none() : yield* Cache.getSuccess(lists, provider)
         if (provider !== undefined && Option.isNone(list)) yield* Effect.forkIn(Cache.get(lists, provider), scope)
-        const listed = Option.isSome(list) ? list.value.items : []
         const isIt = (entry: ModelInfo) =>
           entry.name === name && entry.provider === providerId && entry.modelType === "llm"
-        return merge(listed.filter(isIt), host.filter(isIt))[0]
+        const listed = Option.isSome(list) ? list.value.items.find(isIt) : undefined
+        return host
+          .filter(isIt)
+          .reduce<ModelInfo | undefined>(
+            (entry, more) => (entry === undefined ? more : mergeModelInfo(entry, more)),
+            listed
+          )
       })
       const entries = Effect.map(
         Effect.forEach(all, (provider) => Cache.get(lists, provider), { concurrency: "unbounded" }),

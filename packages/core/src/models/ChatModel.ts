@@ -19,6 +19,7 @@ import * as Metric from "effect/Metric"
 import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
 import { type Deadlines, makeDeadlines } from "../primitives/Deadlines.ts"
+import { labelled } from "../primitives/Labelled.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
 import type { ChatEvent } from "./ChatEvent.ts"
@@ -189,23 +190,22 @@ const pauseBeforeRetry = (error: ModelError, policy: ChatPolicy, failures: numbe
     return error.retryAfterMillis > Duration.toMillis(policy.longestRetryPause) ? null : error.retryAfterMillis
   })
 
-const firstEventSeconds = Metric.histogram("gen_ai.client.operation.time_to_first_chunk", {
-  description: "Seconds from the request to the first streamed event",
-  boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
-})
+const firstEventSeconds = labelled(
+  Metric.histogram("gen_ai.client.operation.time_to_first_chunk", {
+    description: "Seconds from the request to the first streamed event",
+    boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+  })
+)
 
 const timeToFirstEvent = (request: ChatRequest, millis: number) =>
   Metric.update(
-    Metric.withAttributes(firstEventSeconds, {
-      "gen_ai.provider.name": request.provider,
-      "gen_ai.request.model": request.model
-    }),
+    firstEventSeconds({ "gen_ai.provider.name": request.provider, "gen_ai.request.model": request.model }),
     millis / 1000
   )
 
 /** What the span says of a step that finished. */
 const annotate = (events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect.Effect<void> => {
-  const end = events.find((event) => event._tag === "Finished")
+  const end = events.findLast((event) => event._tag === "Finished")
   return Effect.annotateCurrentSpan({
     ...(end === undefined ? {} : { "gen_ai.response.finish_reasons": [end.reason] }),
     ...(end === undefined || end.model === null ? {} : { "gen_ai.response.model": end.model }),

@@ -48,10 +48,12 @@ export const describeModel = (
 ): ModelInfo => ({ ...nothingKnown, ...known })
 
 /** `more` beats `entry` in every field of which it knows something. */
-export const mergeModelInfo = <Entry extends ModelInfo>(entry: Entry, more: Partial<ModelInfo>): Entry => ({
-  ...entry,
-  ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== null && value !== undefined))
-})
+export const mergeModelInfo = <Entry extends ModelInfo>(entry: Entry, more: Partial<ModelInfo>): Entry => {
+  const merged: Record<string, unknown> = { ...more }
+  for (const [field, value] of Object.entries(entry)) merged[field] ??= value
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every field of the entry, with a value of that field's type
+  return merged as Entry
+}
 
 const nothingKnown: Omit<ModelInfo, "name" | "provider" | "modelType"> = {
   displayName: null,

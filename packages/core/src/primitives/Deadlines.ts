@@ -4,6 +4,7 @@
  */
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
@@ -19,6 +20,12 @@ export interface Deadlines {
     due: () => number,
     late: () => Effect.Effect<B, E2>
   ) => Effect.Effect<A | B, E | E2, R>
+  /** The same with so much time from now on. */
+  readonly within: <A, E, R, B, E2>(
+    time: Duration.Input,
+    effect: Effect.Effect<A, E, R>,
+    late: () => Effect.Effect<B, E2>
+  ) => Effect.Effect<A | B, E | E2, R>
 }
 
 interface Entry {
@@ -27,6 +34,7 @@ interface Entry {
 }
 
 export const makeDeadlines: Effect.Effect<Deadlines, never, Scope.Scope> = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
   const entries = new Set<Entry>()
   const alarm = yield* makeAlarm((now) =>
     Effect.sync(() => {
@@ -40,36 +48,39 @@ export const makeDeadlines: Effect.Effect<Deadlines, never, Scope.Scope> = Effec
     })
   )
 
-  return {
-    limit: <A, E, R, B, E2>(effect: Effect.Effect<A, E, R>, due: () => number, late: () => Effect.Effect<B, E2>) =>
-      Exit.isExit(effect)
-        ? effect
-        : Effect.contextWith((context: Context.Context<R>) =>
-            Effect.callback<A | B, E | E2, R>((resume) => {
-              const fiber = Effect.runForkWith(context)(effect)
-              const leave = () => {
-                entries.delete(entry)
-                fiber.interruptUnsafe()
+  const limit = <A, E, R, B, E2>(effect: Effect.Effect<A, E, R>, due: () => number, late: () => Effect.Effect<B, E2>) =>
+    Exit.isExit(effect)
+      ? effect
+      : Effect.contextWith((context: Context.Context<R>) =>
+          Effect.callback<A | B, E | E2, R>((resume) => {
+            const fiber = Effect.runForkWith(context)(effect)
+            const leave = () => {
+              entries.delete(entry)
+              fiber.interruptUnsafe()
+            }
+            const entry: Entry = {
+              due,
+              expire: () => {
+                resume(late())
+                leave()
               }
-              const entry: Entry = {
-                due,
-                expire: () => {
-                  resume(late())
-                  leave()
-                }
-              }
-              entries.add(entry)
-              alarm.at(due())
-              fiber.addObserver((exit) => {
-                entries.delete(entry)
-                resume(exit)
-              })
-              return Effect.sync(leave)
+            }
+            entries.add(entry)
+            alarm.at(due())
+            fiber.addObserver((exit) => {
+              entries.delete(entry)
+              resume(exit)
             })
-          )
+            return Effect.sync(leave)
+          })
+        )
+
+  return {
+    limit,
+    within: (time, effect, late) =>
+      Effect.suspend(() => {
+        const due = clock.currentTimeMillisUnsafe() + Duration.toMillis(time)
+        return limit(effect, () => due, late)
+      })
   }
 })
-
-/** So many milliseconds from now. */
-export const inMillis = (millis: number): Effect.Effect<() => number> =>
-  Effect.map(Clock.currentTimeMillis, (now) => () => now + millis)

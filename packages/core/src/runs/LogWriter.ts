@@ -41,7 +41,9 @@ export const makeLogWriter = <E extends LogEvent>(
 
     const write = (runs: ReadonlyArray<LiveRun<E>>): Effect.Effect<void> => {
       const parts = runs.map((run) => ({ run, ...run.tail.rest() }))
-      const batches = parts.filter(({ events }) => events.length > 0).map(({ events, run }) => ({ lease: run.lease, events }))
+      const batches = parts
+        .filter(({ events }) => events.length > 0)
+        .map(({ events, run }) => ({ lease: run.lease, events }))
       if (batches.length === 0) return Effect.sync(() => parts.forEach(({ end, run }) => run.tail.confirm(end)))
       return store.append(batches).pipe(
         Effect.flatMap(({ later, lost }) => {
@@ -55,7 +57,8 @@ export const makeLogWriter = <E extends LogEvent>(
         Effect.catchTag("StoreUnavailable", () => Effect.sync(() => runs.forEach(defer))),
         Effect.catchCause((cause) => {
           const [only, ...others] = runs
-          if (only === undefined || others.length > 0) return Effect.forEach(runs, (run) => write([run]), { discard: true })
+          if (only === undefined || others.length > 0)
+            return Effect.forEach(runs, (run) => write([run]), { discard: true })
           only.tail.isClosed = true
           return Effect.logError(`The log of run ${only.lease.runId} cannot be written before its end`, cause)
         })

@@ -66,6 +66,16 @@ export class RunLog<E extends LogEvent> {
   readonly above = (count: number): Effect.Effect<void> =>
     this.until(() => this.events.length > count || this.state !== "open")
 
+  /** Completes with the leg: how it ended for this process. */
+  readonly closed: Effect.Effect<"ended" | "lost"> = Effect.suspend(() =>
+    this.state === "open"
+      ? Effect.andThen(
+          this.until(() => this.state !== "open"),
+          this.closed
+        )
+      : Effect.succeed(this.state)
+  )
+
   /** Events with a sequence above `sequence`. They rise by one in memory, so their place is known. */
   after(sequence: number): ReadonlyArray<E> {
     return this.events.slice(Math.max(0, sequence + 1 - this.first))

@@ -26,19 +26,33 @@ export interface Packed {
 
 /** All that stands between the first and the last message of a run is one unit; a message without a run is one of its own. */
 export const toUnits = (messages: ReadonlyArray<Message>): ReadonlyArray<Unit> => {
-  const units: Array<Array<Message>> = []
+  const units: Array<OpenUnit> = []
   const places = new Map<string, number>()
   for (const message of messages) {
     const place = message.runId === null ? units.length : (places.get(message.runId) ?? units.length)
-    const unit = [...units.splice(place).flat(), message]
-    for (const { runId } of unit) if (runId !== null) places.set(runId, place)
-    units.push(unit)
+    const unit = (units[place] ??= { messages: [], tokens: 0, stored: 0 })
+    if (place + 1 < units.length) {
+      for (const each of units.splice(place + 1).flatMap((later) => later.messages)) {
+        if (each.runId !== null) places.set(each.runId, place)
+        add(unit, each)
+      }
+    }
+    if (message.runId !== null) places.set(message.runId, place)
+    add(unit, message)
   }
-  return units.map((unit) => ({
-    messages: unit,
-    tokens: unit.reduce((sum, each) => sum + sizeOf(each), 0),
-    stored: unit.reduce((sum, each) => sum + each.tokens, 0)
-  }))
+  return units
+}
+
+interface OpenUnit extends Unit {
+  readonly messages: Array<Message>
+  tokens: number
+  stored: number
+}
+
+const add = (unit: OpenUnit, message: Message): void => {
+  unit.messages.push(message)
+  unit.tokens += sizeOf(message)
+  unit.stored += message.tokens
 }
 
 export const sizeOf = (message: Message): number =>
@@ -49,20 +63,26 @@ export const sizeOf = (message: Message): number =>
  * measured in the store's tokens from the start of the thread: they stay the same while the thread grows and the window moves over it.
  */
 export const pack = (units: ReadonlyArray<Unit>, older: History["older"], budget: number, stride: number): Packed => {
-  const placeOf = (first: number) => older.tokens + units.slice(0, first).reduce((sum, unit) => sum + unit.stored, 0)
-  const sizeFrom = (first: number) => units.slice(first).reduce((sum, unit) => sum + unit.tokens, 0)
+  // The place of each unit in the thread, and its place in a prompt of all of them; at last where they end.
+  const places = [older.tokens]
+  const offsets = [0]
+  for (const unit of units) {
+    places.push((places.at(-1) ?? 0) + unit.stored)
+    offsets.push((offsets.at(-1) ?? 0) + unit.tokens)
+  }
+  const placeOf = (index: number): number => places[index] ?? 0
+  const sizeFrom = (index: number): number => (offsets.at(-1) ?? 0) - (offsets[index] ?? 0)
 
   // What the store left out may be the beginning of the first unit: an answer does not go in without its question.
-  let barely = older.messages > 0 && units[0]?.messages[0]?.role !== "user" ? 1 : 0
-  let size = sizeFrom(barely)
-  for (; barely < units.length && size > budget; barely++) size -= units[barely]?.tokens ?? 0
+  let barely = older.messages > 0 && units[0]?.messages[0]?.role !== "user" ? Math.min(1, units.length) : 0
+  while (barely < units.length && sizeFrom(barely) > budget) barely++
   const isWhole = barely === 0 && older.messages === 0
   const target = isWhole ? 0 : Math.ceil(placeOf(barely) / stride) * stride
   let even = barely
-  for (let place = placeOf(even); even < units.length && place < target; even++) place += units[even]?.stored ?? 0
+  while (even < units.length && placeOf(even) < target) even++
 
   // A unit larger than a stride would take its newer neighbours with it: then only what must go goes.
-  const first = sizeFrom(even) * 2 >= size ? even : barely
+  const first = sizeFrom(even) * 2 >= sizeFrom(barely) ? even : barely
   return {
     kept: units.slice(first),
     keptTokens: sizeFrom(first),

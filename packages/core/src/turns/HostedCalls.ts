@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
-import { abandonable } from "../primitives/Abandonable.ts"
+import type { Deadlines } from "../primitives/Deadlines.ts"
 import type { HostedCall, HostedTool } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
@@ -55,19 +55,15 @@ export const runHosted = (
   tool: HostedTool,
   args: Schema.JsonObject,
   call: HostedCall,
-  settings: TurnSettings
-): Effect.Effect<string, never, Principal> =>
-  abandonable(Effect.suspend(() => tool.run(args, call))).pipe(
-    Effect.map((result) =>
-      shortened(typeof result === "string" ? result : JSON.stringify(result), settings.maxToolResult)
-    ),
-    Effect.timeoutOrElse({
-      duration: tool.timeout ?? settings.hostedToolTimeout,
-      orElse: () =>
-        Effect.succeed(
-          `Error: the tool did not answer within ${Duration.format(Duration.fromInputUnsafe(tool.timeout ?? settings.hostedToolTimeout))}.`
-        )
-    }),
+  { deadlines, settings }: { readonly deadlines: Deadlines; readonly settings: TurnSettings }
+): Effect.Effect<string, never, Principal> => {
+  const time = Duration.fromInputUnsafe(tool.timeout ?? settings.hostedToolTimeout)
+  const result = Effect.map(
+    Effect.suspend(() => tool.run(args, call)),
+    (output) => shortened(typeof output === "string" ? output : JSON.stringify(output), settings.maxToolResult)
+  )
+  const late = () => Effect.succeed(`Error: the tool did not answer within ${Duration.format(time)}.`)
+  return deadlines.within(time, result, late).pipe(
     Effect.catchTag("HostedToolFailed", (failed) => Effect.succeed(`Error: ${failed.message}`)),
     // An interruption of the run passes by this handler; one that arrives here was made by the tool itself.
     Effect.catchCause((cause) =>
@@ -84,3 +80,4 @@ export const runHosted = (
       }
     })
   )
+}

@@ -268,7 +268,7 @@ const answerCalls = Effect.fnUntraced(function* (
       const output =
         by._tag === "Refused"
           ? Effect.succeed(by.output)
-          : runHosted(by.tool, by.args, { toolCallId: call.id, ...place }, leg.settings)
+          : runHosted(by.tool, by.args, { toolCallId: call.id, ...place }, leg)
       return Effect.map(output, (text) => {
         leg.log.push((sequence) => ({
           _tag: "HostedResult",

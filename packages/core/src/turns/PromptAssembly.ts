@@ -99,10 +99,11 @@ export const assemble = (input: {
   readonly counter: TokenCounterPort
 }): Result.Result<AssembledPrompt, ContextTooLong> => {
   const { preamble, room, history } = input
-  const earlier = history.messages.filter((message) => message.runId !== input.runId)
-  const current = history.messages.filter((message) => message.runId === input.runId)
-  const stepMessages = input.steps.flatMap((step) => fromStep(step, [], input.provider))
-  const toMessages = (message: Message) => fromMessage(message, input.provider)
+  const earlier: Array<Message> = []
+  const current: Array<Message> = []
+  for (const message of history.messages) (message.runId === input.runId ? current : earlier).push(message)
+  const stepMessages: Array<ChatMessage> = []
+  for (const step of input.steps) addStep(stepMessages, step, [], input.provider)
   const turnTokens =
     current.reduce((sum, message) => sum + sizeOf(message), 0) +
     stepMessages.reduce((sum, message) => sum + input.counter.count(textOf(message)) + tokensPerMessage, 0)
@@ -112,9 +113,13 @@ export const assemble = (input: {
   }
   const packed = pack(toUnits(earlier), history.older, room.forPrompt - fixed, Math.max(1, room.forPrompt >> 3))
   const keptMessages = packed.kept.flatMap((unit) => unit.messages)
+  const messages: Array<ChatMessage> = []
+  for (const message of keptMessages) addMessage(messages, message, input.provider)
+  for (const message of current) addMessage(messages, message, input.provider)
+  messages.push(...stepMessages)
   const promptTokens = fixed + packed.keptTokens
   return Result.succeed({
-    messages: [...keptMessages.flatMap(toMessages), ...current.flatMap(toMessages), ...stepMessages],
+    messages,
     promptTokens,
     explanation: {
       model: input.model,
@@ -149,29 +154,28 @@ export const contextUsageOf = (explanation: Explanation): ContextUsage => ({
 /** A call that was never answered (a run that was cancelled, superseded or cut) is closed with these words. */
 const unansweredCall = "No result: the conversation went on before this call was answered."
 
-const fromMessage = (message: Message, provider: string): ReadonlyArray<ChatMessage> => {
+const addMessage = (into: Array<ChatMessage>, message: Message, provider: string): void => {
   if (message.role === "user") {
-    return [{ role: "user", content: [{ type: "text", text: message.content ?? "" }] }]
+    into.push({ role: "user", content: [{ type: "text", text: message.content ?? "" }] })
+  } else if (message.steps.length > 0) {
+    for (const step of message.steps) addStep(into, step, message.toolResults, provider)
+  } else if (message.content !== null) {
+    into.push({ role: "assistant", content: message.content, toolCalls: [], providerData: null })
   }
-  if (message.steps.length > 0) return message.steps.flatMap((step) => fromStep(step, message.toolResults, provider))
-  return message.content === null
-    ? []
-    : [{ role: "assistant", content: message.content, toolCalls: [], providerData: null }]
 }
 
-const fromStep = (step: Step, submitted: ReadonlyArray<ToolResult>, provider: string): ReadonlyArray<ChatMessage> => {
+const addStep = (
+  into: Array<ChatMessage>,
+  step: Step,
+  submitted: ReadonlyArray<ToolResult>,
+  provider: string
+): void => {
   // A step of nothing but data for another provider says nothing to this one.
-  if (step.text === "" && step.toolCalls.length === 0 && step.providerData?.provider !== provider) return []
-  const results = [...step.hostedResults, ...submitted]
-  return [
-    { role: "assistant", content: step.text, toolCalls: step.toolCalls, providerData: step.providerData },
-    ...step.toolCalls.map((call) =>
-      toolMessage(
-        call,
-        results.find((result) => result.toolCallId === call.id)
-      )
-    )
-  ]
+  if (step.text === "" && step.toolCalls.length === 0 && step.providerData?.provider !== provider) return
+  into.push({ role: "assistant", content: step.text, toolCalls: step.toolCalls, providerData: step.providerData })
+  const resultOf = ({ id }: ToolCall) =>
+    [...step.hostedResults, ...submitted].find(({ toolCallId }) => toolCallId === id)
+  for (const call of step.toolCalls) into.push(toolMessage(call, resultOf(call)))
 }
 
 const toolMessage = (call: ToolCall, result: ToolResult | undefined): ChatMessage => ({

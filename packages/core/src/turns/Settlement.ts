@@ -2,16 +2,16 @@
  * Step 8 of a turn: one leg's end, computed from its events and the way it ended, and brought to the store. Used for legs that this
  * process ran (`LegRunner`) and for those of others (`Recovery`): the same events give the same message, usage and terminal event.
  */
-import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { MeteringPort } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import { type Deadlines, inMillis } from "../primitives/Deadlines.ts"
+import type { Deadlines } from "../primitives/Deadlines.ts"
+import { labelled } from "../primitives/Labelled.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunFault } from "../runs/Run.ts"
 import type { Lease, RunStore, Settlement } from "../runs/RunStore.ts"
@@ -59,9 +59,8 @@ export const terminalEvent = (
   }
 }
 
-const explanationCodec = Schema.toCodecJson(Schema.NullOr(Explanation))
-const encodeExplanation = Schema.encodeSync(explanationCodec)
-export const decodeExplanation = Schema.decodeUnknownSync(explanationCodec)
+/** An explanation is JSON as it stands. */
+export const decodeExplanation = Schema.decodeUnknownSync(Schema.NullOr(Explanation))
 
 export const settlementOf = (input: {
   readonly lease: Lease
@@ -83,7 +82,7 @@ export const settlementOf = (input: {
   usage: input.leg.usage,
   model: input.leg.model,
   fault: input.end.status === "FAILED" ? input.end.fault : null,
-  explanation: encodeExplanation(input.explanation)
+  explanation: input.explanation
 })
 
 /** Brings a settlement to the store, again and again while the store is away. False: the run belongs to somebody else now. */
@@ -93,21 +92,23 @@ export const settle = (
   settlement: Settlement,
   timeout: Duration.Input
 ): Effect.Effect<boolean, StoreUnavailable, Principal> =>
-  Effect.gen(function* () {
-    const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(timeout)
-    return yield* store
-      .settle(lease, settlement)
-      .pipe(
-        Effect.retry(
-          Schedule.spaced("1 second").pipe(
-            Schedule.while(() => Effect.map(Clock.currentTimeMillis, (now) => now < deadline))
-          )
-        )
-      )
+  Effect.clockWith((clock) => {
+    const deadline = clock.currentTimeMillisUnsafe() + Duration.toMillis(timeout)
+    const attempt: Effect.Effect<boolean, StoreUnavailable, Principal> = Effect.catchTag(
+      store.settle(lease, settlement),
+      "StoreUnavailable",
+      (away) =>
+        clock.currentTimeMillisUnsafe() < deadline
+          ? Effect.andThen(Effect.sleep("1 second"), attempt)
+          : Effect.fail(away)
+    )
+    return attempt
   })
 
-const turns = Metric.counter("colloquy.turns", { description: "Legs of runs that were settled", incremental: true })
-const tokens = Metric.counter("gen_ai.client.token.usage", { description: "Tokens used", incremental: true })
+const turns = labelled(
+  Metric.counter("colloquy.turns", { description: "Legs of runs that were settled", incremental: true })
+)
+const tokens = labelled(Metric.counter("gen_ai.client.token.usage", { description: "Tokens used", incremental: true }))
 
 /** Tells the host's metering and the metrics what a settled leg used. The answer stands whatever comes of it. */
 export const account = (
@@ -117,14 +118,12 @@ export const account = (
   legNumber: number,
   status: string
 ) =>
-  Effect.gen(function* () {
+  Effect.contextWith((context: Context.Context<Principal>) => {
     const attributes = { "gen_ai.provider.name": leg.provider, "gen_ai.request.model": leg.model }
-    yield* Metric.update(Metric.withAttributes(turns, { ...attributes, status }), 1)
-    if (leg.modelCalls === 0) return
-    const count = (type: string, amount: number) =>
-      Metric.update(Metric.withAttributes(tokens, { ...attributes, "gen_ai.token.type": type }), amount)
-    yield* count("input", leg.usage.inputTokens)
-    yield* count("output", leg.usage.outputTokens)
+    turns({ ...attributes, status }).updateUnsafe(1, context)
+    if (leg.modelCalls === 0) return Effect.void
+    tokens({ ...attributes, "gen_ai.token.type": "input" }).updateUnsafe(leg.usage.inputTokens, context)
+    tokens({ ...attributes, "gen_ai.token.type": "output" }).updateUnsafe(leg.usage.outputTokens, context)
     const report = {
       runId: lease.runId,
       leg: legNumber,
@@ -134,8 +133,9 @@ export const account = (
       usage: leg.usage
     }
     // This stands in the way of a shutdown: a meter that does not answer is given up.
-    const due = yield* inMillis(30_000)
-    yield* deadlines.limit(metering.record(report), due, () => Effect.die(new Error("The meter did not answer")))
+    return deadlines.within("30 seconds", metering.record(report), () =>
+      Effect.die(new Error("The meter did not answer"))
+    )
   }).pipe(
     Effect.catchCause((cause) => Effect.logWarning(`Usage of run ${lease.runId} was not reported to the host`, cause))
   )

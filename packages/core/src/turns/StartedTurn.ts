@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { RunLog } from "../runs/RunLog.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { foldReply, type ReplyPlace, type TurnReply } from "./TurnReply.ts"
 
@@ -16,13 +17,24 @@ export interface StartedTurn {
   readonly reply: Effect.Effect<TurnReply, StoreUnavailable>
 }
 
-export const startedTurn = (place: ReplyPlace, events: Stream.Stream<TurnEvent, StoreUnavailable>): StartedTurn => ({
-  ...place,
-  events,
-  reply: Effect.flatMap(Stream.runCollect(events), (all) => {
-    const reply = foldReply(place, all)
-    return reply === undefined
-      ? Effect.die(new Error(`The log of run ${place.runId} has no end`))
-      : Effect.succeed(reply)
-  })
-})
+/** `log`: that of the leg, when this process works on it. Its reply is then read at its end and not along the way. */
+export const startedTurn = (
+  place: ReplyPlace,
+  events: Stream.Stream<TurnEvent, StoreUnavailable>,
+  log?: RunLog<TurnEvent>
+): StartedTurn => {
+  const told = Effect.flatMap(Stream.runCollect(events), (all) => replyOf(place, all))
+  return {
+    ...place,
+    events,
+    reply:
+      log === undefined
+        ? told
+        : Effect.flatMap(log.closed, (state) => (state === "ended" ? replyOf(place, log.events) : told))
+  }
+}
+
+const replyOf = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): Effect.Effect<TurnReply> => {
+  const reply = foldReply(place, events)
+  return reply === undefined ? Effect.die(new Error(`The log of run ${place.runId} has no end`)) : Effect.succeed(reply)
+}

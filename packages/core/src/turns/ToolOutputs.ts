@@ -22,7 +22,7 @@ import { roomFor } from "./PromptAssembly.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { IdempotencyConflict, NothingPending, type ShuttingDown, type ToolNameTaken } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
-import { continuePlan, decodePlan, encodePlan } from "./TurnPlan.ts"
+import { continuePlan, decodePlan } from "./TurnPlan.ts"
 import type { ToolOutputsRequest } from "./TurnRequest.ts"
 import type { Workshop } from "./Workshop.ts"
 
@@ -77,7 +77,7 @@ export const submitToolOutputs = Effect.fnUntraced(function* (
     tokens: results.reduce((sum, result) => sum + workshop.counter.count(result.output), 0),
     answerId,
     stream: request.stream === true,
-    plan: encodePlan(plan),
+    plan,
     events: [...log.events],
     lease: Duration.fromInputUnsafe(settings.lease),
     historyTokens: roomFor(model.info, settings.assumedContextLimit).forPrompt,
@@ -114,7 +114,7 @@ export const submitToolOutputs = Effect.fnUntraced(function* (
       return yield* tooLate(request)
     case "Started": {
       const { threadId, assistantId, id: runId } = run
-      return startedTurn({ threadId, assistantId, runId }, yield* workshop.eventsOf(runId, log.first - 1, log))
+      return startedTurn({ threadId, assistantId, runId }, yield* workshop.eventsOf(runId, log.first - 1, log), log)
     }
   }
 })

@@ -102,7 +102,5 @@ export const continuePlan = (
   return Result.succeed({ ...plan, tools, thinking, jsonOutput: plan.jsonOutput && tools.length === 0 })
 }
 
-/** The plan as the store keeps it, and back. */
-const codec = Schema.toCodecJson(TurnPlan)
-export const encodePlan = Schema.encodeSync(codec)
-export const decodePlan = Schema.decodeUnknownSync(codec)
+/** From the store, which keeps a plan as the JSON that it is. */
+export const decodePlan = Schema.decodeUnknownSync(TurnPlan)

@@ -36,7 +36,8 @@ export const foldReply = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): 
   if (end === undefined) return undefined
   if (end._tag === "MessageSaved") return savedReply(place, end.messageId, end.at, events)
   const begin = events.find((event) => event._tag === "RunStarted" || event._tag === "RunContinuing")
-  const reasoning = events.map((event) => (event._tag === "ReasoningDelta" ? event.text : "")).join("")
+  let reasoning = ""
+  for (const event of events) if (event._tag === "ReasoningDelta") reasoning += event.text
   const fault = faultIn(end)
   return {
     ...place,

@@ -24,7 +24,7 @@ import { roomFor } from "./PromptAssembly.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { type IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
-import { encodePlan, type TurnPlan } from "./TurnPlan.ts"
+import type { TurnPlan } from "./TurnPlan.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import type { Workshop } from "./Workshop.ts"
 
@@ -66,7 +66,8 @@ export const writeTurn = Effect.fnUntraced(function* (
   const events = yield* workshop.eventsOf(begin.run.id, 0, log)
   const started = startedTurn(
     { threadId: place.thread.id, assistantId: place.assistant.id, runId: begin.run.id },
-    events
+    events,
+    log
   )
   switch (outcome._tag) {
     case "Repeated":
@@ -147,7 +148,7 @@ const beginOf = Effect.fnUntraced(function* (workshop: Workshop, turn: TurnToWri
       stream: request.stream === true,
       provider: plan.provider,
       model: plan.model,
-      plan: encodePlan(plan),
+      plan,
       createdAt
     },
     message,
