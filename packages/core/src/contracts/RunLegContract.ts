@@ -129,7 +129,6 @@ const logging = (test: ContractTest): void => {
   test(
     "MUST take an append of nothing for a question about the lease",
     Effect.gen(function* () {
-      const runs = yield* RunStore
       const turn = yield* startTurn((yield* openThread).id)
       assert.isTrue(yield* appendTo(turn.lease, []))
       yield* settleTurn(turn)
@@ -201,7 +200,6 @@ const logging = (test: ContractTest): void => {
   test(
     "MUST accept writes under an expired lease that nobody took over",
     Effect.gen(function* () {
-      const runs = yield* RunStore
       const turn = yield* startTurn((yield* openThread).id, { lease: noTime })
       assert.isTrue(yield* appendTo(turn.lease, [sampleEvent(2)]))
       assert.isTrue(yield* settleTurn(turn))

@@ -5,7 +5,6 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { RunId } from "../primitives/Ids.ts"
 import type { LogTail } from "./LogTail.ts"
@@ -80,7 +79,7 @@ export const makeLiveRuns = <E extends LogEvent>(
       Effect.catchTag("StoreUnavailable", () => Effect.void),
       Effect.catchCause((cause) => Effect.logError("The heartbeat of running turns failed; it is repeated", cause)),
       Effect.delay(Duration.times(lease, 1 / 3)),
-      Effect.repeat(Schedule.forever),
+      Effect.forever,
       Effect.forkScoped
     )
 

@@ -20,8 +20,8 @@ export interface LogWriter<E extends LogEvent> {
 }
 
 export const makeLogWriter = <E extends LogEvent>(
-  store: typeof RunStore.Service,
-  live: LiveRuns<E>
+  store: Pick<typeof RunStore.Service, "append">,
+  live: Pick<LiveRuns<E>, "stopRun">
 ): Effect.Effect<LogWriter<E>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock

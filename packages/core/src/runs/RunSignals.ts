@@ -4,7 +4,6 @@
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
@@ -35,7 +34,7 @@ export const makeRunSignals = (
       }),
       Effect.catchCause((cause) => Effect.logError("Hints from the store failed; they are subscribed to again", cause)),
       Effect.andThen(Effect.sleep(poll)),
-      Effect.repeat(Schedule.forever),
+      Effect.forever,
       Effect.forkScoped({ startImmediately: true })
     )
     return {

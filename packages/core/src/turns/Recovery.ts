@@ -4,7 +4,6 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Duration from "effect/Duration"
 import { Principal } from "../access/Principal.ts"
@@ -69,7 +68,7 @@ export const makeRecovery = (kernel: RecoveringKernel): Effect.Effect<Recovery, 
     yield* sweep.pipe(
       Effect.catchCause((cause) => Effect.logWarning("The search for abandoned runs failed; it is repeated", cause)),
       Effect.delay(settings.sweep),
-      Effect.repeat(Schedule.forever),
+      Effect.forever,
       Effect.forkScoped
     )
 

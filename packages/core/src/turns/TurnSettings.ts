@@ -58,10 +58,10 @@ export const defaultTurnSettings: TurnSettings = {
 
 /** The settings that every turn looks at, read once. */
 export const inDurations = (settings: TurnSettings) => {
-  const { chat, lease, settleTimeout, streamedLog, unwatchedLog } = settings
+  const { chat, lease, settleTimeout, streamedLog, unwatchedLog, ...others } = settings
   const read = Duration.fromInputUnsafe
   return {
-    ...settings,
+    ...others,
     lease: read(lease),
     settleTimeout: read(settleTimeout),
     streamedLog: { ...streamedLog, pause: read(streamedLog.pause) },

@@ -1,5 +1,4 @@
 /** What all turns of one kernel share: the ports, the runs under way in this process, and the ways to follow and to end a run. */
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
