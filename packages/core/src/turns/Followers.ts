@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import type * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { Principal } from "../access/Principal.ts"
+import { Principal } from "../access/Principal.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -24,11 +24,13 @@ import { terminalEvent } from "./Settlement.ts"
 import { fromLog, isTerminal, type TurnEvent } from "./TurnEvent.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 
+/** The principal is an argument: whoever reads along may do so outside of the context in which he asked. */
 export type Follow = (
+  principal: typeof Principal.Service,
   runId: RunId,
   after: number,
   log?: RunLog<TurnEvent>
-) => Stream.Stream<TurnEvent, StoreUnavailable, Principal>
+) => Stream.Stream<TurnEvent, StoreUnavailable>
 
 export const makeFollow = (
   store: typeof RunStore.Service,
@@ -37,6 +39,7 @@ export const makeFollow = (
   counter: TokenCounterPort
 ): Follow => {
   const fromMemory = (
+    principal: typeof Principal.Service,
     runId: RunId,
     after: number,
     log: RunLog<TurnEvent>
@@ -53,7 +56,7 @@ export const makeFollow = (
         }
         if (log.state === "open") return Effect.flatMap(log.above(log.events.length), () => pull)
         if (log.state === "ended") return Cause.done()
-        return Effect.flatMap(Scope.provide(fromStore(runId, last, log.events), scope), (pullFromStore) => {
+        return Effect.flatMap(Scope.provide(fromStore(principal, runId, last, log.events), scope), (pullFromStore) => {
           elsewhere = pullFromStore
           return pullFromStore
         })
@@ -62,6 +65,7 @@ export const makeFollow = (
     })
 
   const fromStore = Effect.fnUntraced(function* (
+    principal: typeof Principal.Service,
     runId: RunId,
     after: number,
     before: ReadonlyArray<TurnEvent> = []
@@ -95,20 +99,22 @@ export const makeFollow = (
         yield* changed
       }
       return yield* Cause.done()
-    })
+    }).pipe(Effect.provideService(Principal, principal))
   })
 
   // Two sources, one pull: a stage of the stream for the change from one to the other would be paid by every delta.
-  return (runId, after, log = live.get(runId)?.log) =>
+  return (principal, runId, after, log = live.get(runId)?.log) =>
     Stream.unwrap(
       Effect.map(
-        log !== undefined && after >= log.first - 1 ? fromMemory(runId, after, log) : fromStore(runId, after),
+        log !== undefined && after >= log.first - 1
+          ? fromMemory(principal, runId, after, log)
+          : fromStore(principal, runId, after),
         (pull) => Stream.fromPull(Effect.succeed(pull))
       )
     )
 }
 
-type EventPull = Pull.Pull<NonEmptyReadonlyArray<TurnEvent>, StoreUnavailable, void, Principal>
+type EventPull = Pull.Pull<NonEmptyReadonlyArray<TurnEvent>, StoreUnavailable>
 
 const upToTerminal = (events: ReadonlyArray<TurnEvent>): ReadonlyArray<TurnEvent> => {
   const end = events.findIndex(isTerminal)

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import { Principal } from "../access/Principal.ts"
 import { ProviderKeys, type ProviderKeysPort } from "../access/ProviderKeys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
@@ -13,15 +13,17 @@ import { Metering } from "../metering/Metering.ts"
 import { mergeModelInfo } from "../models/ModelInfo.ts"
 import { Providers } from "../models/Provider.ts"
 import { TokenCounter, type TokenCounterPort } from "../models/TokenCounter.ts"
-import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { makeDeadlines } from "../primitives/Deadlines.ts"
+import type { RunId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { makeLiveRuns } from "../runs/LiveRuns.ts"
 import { makeLogWriter } from "../runs/LogWriter.ts"
 import type { Run } from "../runs/Run.ts"
+import type { RunLog } from "../runs/RunLog.ts"
 import { makeRunSignals, type RunSignals } from "../runs/RunSignals.ts"
 import { type IdempotencyKey, type Repeated, RunStore } from "../runs/RunStore.ts"
 import { type HostedTool, HostedTools } from "../tools/HostedTool.ts"
-import { type Follow, makeFollow } from "./Followers.ts"
+import { makeFollow } from "./Followers.ts"
 import type { LegRunner } from "./LegRunner.ts"
 import { makeRecovery, type Recovery } from "./Recovery.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
@@ -40,7 +42,9 @@ export interface Workshop extends LegRunner {
   readonly recovery: Recovery
   /** The events of a run, for a caller who may outlive his context: the principal goes with the stream. */
   readonly eventsOf: (
-    ...args: Parameters<Follow>
+    runId: RunId,
+    after: number,
+    log?: RunLog<TurnEvent>
   ) => Effect.Effect<Stream.Stream<TurnEvent, StoreUnavailable>, never, Principal>
   /** The turn that an idempotency key began, if it began one; a conflict when that was for another body. */
   readonly findRepeated: (
@@ -88,8 +92,7 @@ export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers |
       Effect.asVoid(Effect.forkIn(live.stop(runId, "cancelled"), scope))
     )
     const follow = makeFollow(store, live, signals, counter)
-    const eventsOf: Workshop["eventsOf"] = (...args) =>
-      Effect.map(Principal, (principal) => Stream.provideService(follow(...args), Principal, principal))
+    const eventsOf: Workshop["eventsOf"] = (...args) => Effect.map(Principal, (principal) => follow(principal, ...args))
 
     const repeat: Workshop["repeat"] = Effect.fnUntraced(function* (repeated, fingerprint) {
       const run = yield* store.get(repeated.runId)
