@@ -1,25 +1,26 @@
 /**
  * A message as a row. What the statements look at has a column; the rest is one JSON text, `body`, that comes back exactly as it was.
- * The row of an answer that is being written has no body: nothing of it is stored yet.
+ * Messages are read as JSON that the database puts together. An answer that is being written has no body: nothing of it is stored yet.
  */
 import type { Message, MessageId, NewMessage, RunId, ThreadId } from "@colloquy/core"
 import { newRowId } from "./StoredId.ts"
 import { fromJson, fromText } from "./StoredText.ts"
 
-export interface MessageRow {
+/** What the schema's function `message_text` makes of a row, and what `unfinishedText` makes of an answer. */
+interface MessageText {
   readonly id: MessageId
-  readonly thread_id: ThreadId
-  readonly run_id: RunId | null
+  readonly threadId: ThreadId
+  readonly runId?: RunId
   readonly sequence: number
   readonly role: Message["role"]
   readonly status: Message["status"]
   readonly tokens: number
-  readonly created_at: Date
-  readonly body: string
-  readonly tool_results: string
+  readonly createdAt: number
+  readonly body: Body
+  readonly toolResults: Message["toolResults"]
 }
 
-export interface UnfinishedRow extends Omit<MessageRow, "body"> {
+interface UnfinishedText extends Omit<MessageText, "body"> {
   readonly body: null
   readonly provider: string
   readonly model: string
@@ -27,46 +28,53 @@ export interface UnfinishedRow extends Omit<MessageRow, "body"> {
 
 type Body = Pick<Message, "content" | "toolCalls" | "steps" | "provider" | "model" | "usage" | "metadata">
 
-const columns: ReadonlyArray<keyof MessageRow> = [
-  "id",
-  "thread_id",
-  "run_id",
-  "sequence",
-  "role",
-  "status",
-  "tokens",
-  "created_at",
-  "body",
-  "tool_results"
-]
+/** Messages in a row are an array of them in one text. */
+export interface MessagesRow {
+  readonly messages: string
+}
 
-/** `m.id, m.thread_id, …` */
-export const messageColumns = columns.map((column) => `m.${column}`).join(", ")
+/**
+ * Lists what a query finds, which gives a `place` and a `message`, in rows of about a million bytes: a client takes one long text faster
+ * than many short ones, but not one of any length.
+ */
+export const listMessages = (found: string): string =>
+  `select '[' || string_agg(page.message, ',' order by page.place) || ']' as messages
+   from (select found.*, sum(octet_length(found.message)) over (order by found.place) / 1000000 as part from (${found}) found) page
+   group by page.part order by page.part`
 
-export const decodeMessage = (row: MessageRow | UnfinishedRow): Message => {
+/** The answer of the run `r` on the thread `t`. */
+export const unfinishedText = `concat('{"id":"', r.answer_id, '","threadId":"', r.thread_id, '","runId":"', r.id,
+  '","sequence":', t.message_count + 1, ',"role":"assistant","status":"IN_PROGRESS","tokens":0,"createdAt":',
+  (extract(epoch from coalesce(r.started_at, r.created_at)) * 1000)::bigint, ',"body":null,"toolResults":[],"provider":',
+  to_json(r.provider), ',"model":', to_json(r.model), '}')`
+
+export const decodeMessages = (rows: ReadonlyArray<MessagesRow>): ReadonlyArray<Message> =>
+  rows.flatMap(({ messages }) => fromJson<ReadonlyArray<MessageText | UnfinishedText>>(messages).map(decodeMessage))
+
+const decodeMessage = (stored: MessageText | UnfinishedText): Message => {
   const { content, metadata, model, provider, steps, toolCalls, usage } =
-    row.body === null ? unsaid(row) : fromJson<Body>(row.body)
+    stored.body === null ? unsaid(stored) : stored.body
   return {
-    id: row.id,
-    threadId: row.thread_id,
-    runId: row.run_id,
-    role: row.role,
+    id: stored.id,
+    threadId: stored.threadId,
+    runId: stored.runId ?? null,
+    role: stored.role,
     content,
-    status: row.status,
+    status: stored.status,
     toolCalls,
-    toolResults: fromJson(row.tool_results),
+    toolResults: stored.toolResults,
     steps,
     provider,
     model,
     usage,
     metadata,
-    tokens: row.tokens,
-    createdAt: row.created_at,
-    sequence: row.sequence
+    tokens: stored.tokens,
+    createdAt: new Date(stored.createdAt),
+    sequence: stored.sequence
   }
 }
 
-const unsaid = ({ model, provider }: UnfinishedRow): Body => ({
+const unsaid = ({ model, provider }: UnfinishedText): Body => ({
   content: null,
   toolCalls: [],
   steps: [],

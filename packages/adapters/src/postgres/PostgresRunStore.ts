@@ -15,7 +15,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Arguments, call, type Database, statements } from "./Database.ts"
 import { type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
-import { decodeMessage, messageArguments, messageColumns, type MessageRow } from "./MessageRecord.ts"
+import { decodeMessages, listMessages, messageArguments, type MessagesRow } from "./MessageRecord.ts"
 import type { RunHints } from "./RunHints.ts"
 import { runLeases } from "./RunLeases.ts"
 import { decodeRun, runColumns, type RunRow } from "./RunRecord.ts"
@@ -129,13 +129,8 @@ const reads = (database: Database): Reads => {
     messages: (runId) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query<MessageRow>(
-            "RunStore.messages",
-            `select ${messageColumns} from ${schema}.messages m
-             where m.run_id = $1 and m.owner = $2 and m.sequence is not null order by m.sequence`,
-            [knownId(runId), toText(ownerId)]
-          ),
-          (rows) => rows.map(decodeMessage)
+          query<MessagesRow>("RunStore.messages", messagesOf(schema), [knownId(runId), toText(ownerId)]),
+          decodeMessages
         )
       ),
 
@@ -153,3 +148,9 @@ const reads = (database: Database): Reads => {
       })
   }
 }
+
+const messagesOf = (schema: string): string =>
+  listMessages(
+    `select m.sequence as place, ${schema}.message_text(m) as message from ${schema}.messages m
+     where m.run_id = $1 and m.owner = $2 and m.sequence is not null`
+  )

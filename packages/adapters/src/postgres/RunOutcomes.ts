@@ -1,6 +1,6 @@
-/** What the functions that start runs answer: one row with the outcome, or, for a run that has started, one row for each message of its history. */
-import type { History, Lease, OwnerId, Repeated, RunId, Started, ThreadId } from "@colloquy/core"
-import { decodeMessage, messageColumns, type MessageRow } from "./MessageRecord.ts"
+/** What the functions that start runs answer: the outcome and, for a run that has started, its history; in more than one row when that is long. */
+import type { Lease, OwnerId, Repeated, RunId, Started, ThreadId } from "@colloquy/core"
+import { decodeMessages, type MessagesRow } from "./MessageRecord.ts"
 import { fromText } from "./StoredText.ts"
 
 export interface OutcomeRow {
@@ -21,16 +21,17 @@ export interface OutcomeRow {
   readonly fingerprint: string
 }
 
-export interface StartedRow extends OutcomeRow, MessageRow {
+/** Without a history when nothing has started. */
+export interface StartedRow extends OutcomeRow, MessagesRow {
   readonly tokens_before: bigint
 }
 
 /** The function is called once; the history is read behind it in the same round trip, and sees what it wrote. */
 export const withHistory = (schema: string, functionCall: string, owner: string, budget: string): string =>
-  `select o.outcome, o.run_id as outcome_run, o.token, o.expired, o.leg_start, o.fingerprint, m.tokens_before, ${messageColumns}
+  `select o.outcome, o.run_id as outcome_run, o.token, o.expired, o.leg_start, o.fingerprint, h.tokens_before, h.messages
    from ${functionCall} o
-   left join lateral ${schema}.history(${owner}, case when o.outcome = 'Started' then o.run_id end, ${budget}) m on true
-   order by m.sequence`
+   left join lateral ${schema}.history_texts(${owner}, case when o.outcome = 'Started' then o.run_id end, ${budget}) h on true
+   order by h.part`
 
 export const decodeLease = (
   { outcome_run: runId, token }: OutcomeRow,
@@ -50,17 +51,17 @@ export const decodeRepeated = (row: Pick<OutcomeRow, "outcome_run" | "leg_start"
   fingerprint: fromText(row.fingerprint)
 })
 
-export const decodeStarted = (rows: ReadonlyArray<StartedRow>, first: StartedRow, ownerId: OwnerId): Started => ({
-  _tag: "Started",
-  lease: decodeLease(first, first.thread_id, ownerId),
-  history: decodeHistory(rows, first)
-})
-
 /** The first message's place says how much was left out. */
-const decodeHistory = (rows: ReadonlyArray<StartedRow>, first: StartedRow): History => ({
-  messages: rows.map(decodeMessage),
-  older: { messages: first.sequence - 1, tokens: Number(first.tokens_before) }
-})
+export const decodeStarted = (rows: ReadonlyArray<StartedRow>, row: StartedRow, ownerId: OwnerId): Started => {
+  const messages = decodeMessages(rows)
+  const [first] = messages
+  if (first === undefined) throw new Error("A run has started without a message.")
+  return {
+    _tag: "Started",
+    lease: decodeLease(row, first.threadId, ownerId),
+    history: { messages, older: { messages: first.sequence - 1, tokens: Number(row.tokens_before) } }
+  }
+}
 
 /** An answer that the schema's functions cannot give. */
 export const unexpected = (operation: string, outcome: string | undefined): Error =>

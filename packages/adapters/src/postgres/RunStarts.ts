@@ -123,9 +123,11 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
         )
         const row = rows[0]
         switch (row?.outcome) {
-          case "Started":
-            yield* echo(next.runId, row.thread_id, false)
-            return decodeStarted(rows, row, ownerId)
+          case "Started": {
+            const started = decodeStarted(rows, row, ownerId)
+            yield* echo(next.runId, started.lease.threadId, false)
+            return started
+          }
           case "NotOpen":
             return { _tag: row.outcome }
           case "Repeated":

@@ -8,9 +8,9 @@
 import type * as Schema from "effect/Schema"
 
 const mark = "\u0001"
-const needsMark = /[\0\p{Surrogate}]|^\u0001/u
 
-export const toText = (value: string): string => (needsMark.test(value) ? mark + JSON.stringify(value) : value)
+export const toText = (value: string): string =>
+  value.isWellFormed() && !value.includes("\0") && !value.startsWith(mark) ? value : mark + JSON.stringify(value)
 
 export const fromText = (stored: string): string =>
   stored.startsWith(mark) ? String(JSON.parse(stored.slice(1))) : stored

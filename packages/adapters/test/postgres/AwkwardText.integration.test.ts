@@ -4,12 +4,15 @@ import {
   appendTo,
   awkwardJson,
   expectTag,
+  openThread,
   sampleAssistant,
   sampleBegin,
   sampleCall,
   sampleEvent,
   sampleSettlement,
   sampleThread,
+  settleTurn,
+  startTurn,
   storedMessages,
   storedRun
 } from "@colloquy/core/contracts"
@@ -116,6 +119,30 @@ const suite = (stores: Layer.Layer<Postgres.Stores, unknown>) =>
         ])
         assert.deepInclude(Option.getOrThrow(yield* runs.findRepeated(awkward)), { fingerprint: awkward })
       }).pipe(Principal.provide("more text"))
+    )
+
+    it.effect("comes back in order when it is more than one row takes", () =>
+      Effect.gen(function* () {
+        const { id } = yield* openThread
+        const long = (letter: string) => ({ content: `${letter}\0`.repeat(350_000) })
+        yield* settleTurn(yield* startTurn(id, { message: long("a") }), { answer: long("b") })
+        yield* settleTurn(yield* startTurn(id, { message: { content: "?" } }), { answer: { content: "short" } })
+        const { history } = yield* startTurn(id, { message: long("c") })
+        const stored = yield* storedMessages(id)
+        assert.deepStrictEqual(
+          stored.map(({ content, sequence }) => [sequence, content?.slice(0, 1)]),
+          [
+            [1, "a"],
+            [2, "b"],
+            [3, "?"],
+            [4, "s"],
+            [5, "c"],
+            [6, undefined]
+          ]
+        )
+        assert.deepStrictEqual(history.messages, stored.slice(0, 5))
+        assert.deepStrictEqual(history.older, { messages: 0, tokens: 0 })
+      }).pipe(Principal.provide("long texts"))
     )
 
     it.effect("does not make one owner of two", () =>

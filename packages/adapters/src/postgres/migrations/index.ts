@@ -6,6 +6,7 @@ import { M0004RunStarts } from "./M0004RunStarts.ts"
 import { M0005RunEnds } from "./M0005RunEnds.ts"
 import { M0006ProviderKeys } from "./M0006ProviderKeys.ts"
 import { M0007RateLimits } from "./M0007RateLimits.ts"
+import { M0008MessageTexts } from "./M0008MessageTexts.ts"
 import type { Migration } from "./Migration.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
@@ -15,5 +16,6 @@ export const migrations: ReadonlyArray<Migration> = [
   M0004RunStarts,
   M0005RunEnds,
   M0006ProviderKeys,
-  M0007RateLimits
+  M0007RateLimits,
+  M0008MessageTexts
 ]

@@ -1,0 +1,51 @@
+/**
+ * Messages as the kernel reads them, many in one value: a client takes one long text faster than thousands of small columns. What is JSON in
+ * its column goes in as it is. And how a statement says how long it will wait for a lock, because those that share a connection
+ * must not hold up the others.
+ */
+import type { Migration } from "./Migration.ts"
+
+/**
+ * Made of what needs no escaping: ids, words of ours, numbers, JSON. `concat` leaves out what is null, so a message without a run
+ * has no `runId`.
+ */
+const messageText = `
+create function {schema}.message_text(p_message {schema}.messages) returns text language sql stable as $$
+  select concat(
+    '{"id":"', p_message.id, '","threadId":"', p_message.thread_id,
+    case when p_message.run_id is not null then '","runId":"' end, p_message.run_id,
+    '","sequence":', p_message.sequence, ',"role":"', p_message.role, '","status":"', p_message.status,
+    '","tokens":', p_message.tokens, ',"createdAt":', (extract(epoch from p_message.created_at) * 1000)::bigint,
+    ',"body":', p_message.body, ',"toolResults":', p_message.tool_results, '}')
+$$`
+
+/** The history of a run, in rows of about a million bytes, because a client takes no value of any length. */
+const historyTexts = `
+create function {schema}.history_texts(p_owner text, p_run uuid, p_budget bigint)
+returns table (part bigint, tokens_before bigint, messages text) language plpgsql as $$
+begin
+  return query
+    select page.part, min(page.tokens_before), '[' || string_agg(page.message, ',' order by page.sequence) || ']'
+    from (
+      select listed.*, sum(octet_length(listed.message)) over (order by listed.sequence) / 1000000 as part
+      from (
+        select m.sequence, m.tokens_before, {schema}.message_text(m) as message
+        from {schema}.history(p_owner, p_run, p_budget) m
+      ) listed
+    ) page
+    group by page.part order by page.part;
+end $$`
+
+/** Gives its first argument back, for the rest of whose transaction nothing waits longer for a lock; null leaves that as it is. */
+const patient = `
+create function {schema}.patient(p_owner text, p_millis integer) returns text language plpgsql as $$
+begin
+  if p_millis is not null then perform set_config('lock_timeout', p_millis::text, true); end if;
+  return p_owner;
+end $$`
+
+export const M0008MessageTexts: Migration = {
+  name: "0008_message_texts",
+  tables: [],
+  statements: [messageText, historyTexts, patient]
+}
