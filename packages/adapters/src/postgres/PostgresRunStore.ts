@@ -1,10 +1,13 @@
 /** `RunStore` on Postgres: writing under a lease, taking over, cancelling, reading. Starting runs is in `RunStarts`. */
 import {
+  type Appended,
   isAtRest,
   type Lease,
+  type LogBatch,
   type LogEvent,
   type OwnerId,
   Principal,
+  type RunId,
   type RunStatus,
   RunStore,
   type Settlement,
@@ -13,14 +16,14 @@ import {
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Arguments, call, type Database, statements } from "./Database.ts"
+import { type Arguments, call, type Database, type Parameter, statements } from "./Database.ts"
 import { type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
 import { decodeMessages, listMessages, messageArguments, type MessagesRow } from "./MessageRecord.ts"
 import type { RunHints } from "./RunHints.ts"
 import { runLeases } from "./RunLeases.ts"
 import { decodeRun, runColumns, type RunRow } from "./RunRecord.ts"
 import { runStarts } from "./RunStarts.ts"
-import { knownId } from "./StoredId.ts"
+import { isStoredId, knownId } from "./StoredId.ts"
 import { toJson, toText } from "./StoredText.ts"
 import { usageArguments } from "./UsageColumns.ts"
 
@@ -37,26 +40,31 @@ const writes = (
   database: Database,
   { echo }: RunHints
 ): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => {
+  const { query, schema } = database
   const statementOf = statements()
+  const appendMany = `select o_run as run, o_later as later from ${schema}.append_many($1::uuid[], $2, $3::bigint[], $4, $5, $6, $7)`
   const write = (operation: string, name: string, lease: Lease, args: Arguments) => {
     const statement = statementOf(name, () => `select ${call(database, name, args)} as kept`)
-    return database.query<{ readonly kept: boolean }>(operation, statement, Object.values(args)).pipe(
+    return query<{ readonly kept: boolean }>(operation, statement, Object.values(args)).pipe(
       Effect.map(([row]) => row?.kept === true),
       Effect.tap((kept) => (kept ? echo(lease.runId, lease.threadId, false) : Effect.void))
     )
   }
 
   return {
-    append: (batches) =>
-      Effect.map(
-        Effect.filter(batches, ({ events, lease }) =>
-          Effect.map(
-            write("RunStore.append", "append_events", lease, appendArguments(lease, events, lease.ownerId)),
-            (kept) => !kept
+    append: (batches) => {
+      const known = batches.filter(({ lease }) => isStoredId(lease.runId))
+      return query<UnwrittenRow>("RunStore.append", appendMany, manyArguments(known)).pipe(
+        Effect.map((unwritten) => answerOf(batches, unwritten)),
+        Effect.tap(({ later, lost }) =>
+          Effect.forEach(
+            known.filter(({ lease: { runId } }) => !later.includes(runId) && !lost.includes(runId)),
+            ({ lease }) => echo(lease.runId, lease.threadId, false),
+            { discard: true }
           )
-        ),
-        (lost) => ({ lost: lost.map(({ lease }) => lease.runId), later: [] })
-      ),
+        )
+      )
+    },
 
     settle: (lease, settlement) =>
       Effect.gen(function* () {
@@ -80,6 +88,34 @@ const writes = (
       })
   }
 }
+
+interface UnwrittenRow {
+  readonly run: RunId
+  readonly later: boolean
+}
+
+/** In the order of the parameters of `append_many`. */
+const manyArguments = (batches: ReadonlyArray<LogBatch>): ReadonlyArray<Parameter> => {
+  const parts = batches.map(({ events }) => logArguments(events))
+  return [
+    batches.map(({ lease }) => lease.runId),
+    batches.map(({ lease }) => toText(lease.ownerId)),
+    batches.map(({ lease }) => String(lease.token)),
+    parts.flatMap(({ events }, index) => events.map(() => index + 1)),
+    parts.flatMap(({ firsts }) => firsts),
+    parts.flatMap(({ lasts }) => lasts),
+    parts.flatMap(({ events }) => events)
+  ]
+}
+
+/** An id that no row can have is of a run that does not exist. */
+const answerOf = (batches: ReadonlyArray<LogBatch>, unwritten: ReadonlyArray<UnwrittenRow>): Appended => ({
+  lost: [
+    ...batches.map(({ lease }) => lease.runId).filter((runId) => !isStoredId(runId)),
+    ...unwritten.filter(({ later }) => !later).map(({ run }) => run)
+  ],
+  later: unwritten.filter(({ later }) => later).map(({ run }) => run)
+})
 
 interface CancelRow {
   readonly status: RunStatus

@@ -66,8 +66,8 @@ onPostgres((url) => {
       Effect.gen(function* () {
         const schema = yield* scratchSchema(url)
         yield* Postgres.migrate(options(schema))
-        yield* sql(`drop function ${schema}.message_text, ${schema}.history_texts, ${schema}.patient`)
-        yield* sql(`delete from ${schema}.migrations where name = '0008_message_texts'`)
+        yield* sql(`drop function ${schema}.append_many`)
+        yield* sql(`delete from ${schema}.migrations where name = '0009_append_many'`)
         yield* start(schema)
         assert.strictEqual((yield* sql(`select * from ${schema}.migrations`)).length, migrations.length)
       }).pipe(Effect.provide(hostClient(url)))

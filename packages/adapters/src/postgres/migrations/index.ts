@@ -7,6 +7,7 @@ import { M0005RunEnds } from "./M0005RunEnds.ts"
 import { M0006ProviderKeys } from "./M0006ProviderKeys.ts"
 import { M0007RateLimits } from "./M0007RateLimits.ts"
 import { M0008MessageTexts } from "./M0008MessageTexts.ts"
+import { M0009AppendMany } from "./M0009AppendMany.ts"
 import type { Migration } from "./Migration.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
@@ -17,5 +18,6 @@ export const migrations: ReadonlyArray<Migration> = [
   M0005RunEnds,
   M0006ProviderKeys,
   M0007RateLimits,
-  M0008MessageTexts
+  M0008MessageTexts,
+  M0009AppendMany
 ]
