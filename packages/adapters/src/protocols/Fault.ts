@@ -48,7 +48,10 @@ export const tellsContextTooLong = (message: string): boolean =>
   )
 
 /** What the headers say about another try: in milliseconds, in seconds, as a date, as a veto. */
-export const retryHeaders = (headers: Headers, nowMillis: number): Pick<Fault, "retryAfterMillis" | "shouldRetry"> => {
+export const retryHeaders = (
+  headers: Pick<Headers, "get">,
+  nowMillis: number
+): Pick<Fault, "retryAfterMillis" | "shouldRetry"> => {
   const pause = pauseOf(headers.get("retry-after-ms"), headers.get("retry-after"), nowMillis)
   const word = headers.get("x-should-retry")
   return {

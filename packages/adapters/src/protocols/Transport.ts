@@ -2,8 +2,8 @@
  * The way to every provider over HTTP: one request, its streamed answer in bounded memory, and every failure as a `ModelError`.
  * A protocol gives the call and three plain functions (start, step, end); everything that touches the network stands here, once.
  *
- * It is plain `fetch` and one pull per network read. `effect/http` would add its own span, send trace headers to the vendor and put two
- * stream stages on every read, while `ChatModel` has the span and the retries already.
+ * It asks through the narrow port `Exchange` and makes one pull of a network read. `effect/http` would add its own span, send trace headers
+ * to the vendor and put two stream stages on every read, while `ChatModel` has the span and the retries already.
  *
  * What a hostile or broken provider can do ends in an error: the answer has a size limit, an event has one, text must be UTF-8, the
  * content type must be right, and no redirect is followed, because it could carry the key to another host.
@@ -14,18 +14,21 @@ import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Pull from "effect/Pull"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { type Exchange, type Read, type Send, sendByFetch } from "./Exchange.ts"
 import { type Fault, retryHeaders } from "./Fault.ts"
+import { sendByNode } from "./NodeRequest.ts"
 import { makeSseReader } from "./Sse.ts"
 import { parseJson } from "./Wire.ts"
 
 export interface TransportSettings {
-  /** Takes the place of the platform's `fetch`: for a proxy, for client certificates. */
+  /** Takes the place of the platform's way (`node:http` on Node, elsewhere `fetch`): for a proxy, for client certificates. */
   readonly fetch?: typeof globalThis.fetch
   /** Until the head of the answer is there, connecting included. A local server may load the model first. Default: 2 minutes. */
   readonly headTimeout?: Duration.Input
@@ -91,9 +94,7 @@ export const fetchJson = (
   Effect.scoped(
     Effect.flatMap(Effect.scope, (scope) =>
       Effect.flatMap(open(call, dialect, settings, scope), (answer) =>
-        Effect.mapError(readJson(answer, settings), (fault) =>
-          modelError(call, fault, requestIdOf(answer.response, dialect))
-        )
+        Effect.mapError(readJson(answer, settings), (fault) => modelError(call, fault, requestIdOf(answer, dialect)))
       )
     )
   )
@@ -108,16 +109,15 @@ const modelError = (call: Call, fault: Fault, requestId: string | null): ModelEr
     ...(requestId === null ? {} : { requestId: requestId.slice(0, 128) })
   })
 
-const requestIdOf = (response: Response, dialect: ErrorDialect): string | null =>
-  response.headers.get(dialect.requestIdHeader)
-
-/** An answer, and how far it was read: that decides how it is left. */
+/** A request on its way, and then its answer. */
 interface Answer {
-  readonly response: Response
-  isRead: boolean
+  readonly exchange: Exchange
   /** Reads on behind the end mark, where nothing comes but the end of the body. */
-  rest: Effect.Effect<unknown> | null
+  rest: ReadPiece | null
 }
+
+const requestIdOf = ({ exchange }: Answer, dialect: ErrorDialect): string | null =>
+  exchange.header(dialect.requestIdHeader)
 
 /** Succeeds with an answer of status 2xx, which is left with the scope. */
 const open = (
@@ -126,45 +126,71 @@ const open = (
   settings: TransportSettings,
   scope: Scope.Scope
 ): Effect.Effect<Answer, ModelError> =>
-  Effect.gen(function* () {
-    const controller = new AbortController()
-    let answer: Answer | null = null
-    yield* Scope.addFinalizer(
-      scope,
-      Effect.suspend(() => leave(answer, controller))
+  Effect.suspend(() => {
+    let begun: Answer | null = null
+    const leaving = Effect.suspend(() => (begun === null ? Effect.void : leave(begun)))
+    const asking = ask(call, settings, (exchange) => (begun = { exchange, rest: null }))
+    return Effect.andThen(
+      Scope.addFinalizer(scope, leaving),
+      Effect.flatMap(asking, (answer): Effect.Effect<Answer, ModelError> => {
+        const status = answer.exchange.status()
+        return status >= 200 && status < 300 ? Effect.succeed(answer) : readFailure(answer, call, dialect, settings)
+      })
     )
-    answer = { response: yield* send(call, settings, controller.signal), isRead: false, rest: null }
-    return answer.response.ok ? answer : yield* readFailure(answer, call, dialect, settings)
   })
 
 /**
  * Only a connection whose answer was read to its end can be used again, so one that has seen the end mark is read on, behind the back of
- * whoever leaves. What was read needs no abort, which would cost an exception and its stack.
+ * whoever leaves.
  */
-const leave = (answer: Answer | null, controller: AbortController): Effect.Effect<unknown> => {
-  const abort = Effect.sync(() => {
-    if (answer?.isRead !== true) controller.abort()
-  })
-  const rest = answer?.isRead === true ? null : answer?.rest
-  return rest ? Effect.forkDetach(Effect.ensuring(rest, abort), { startImmediately: true }) : abort
+const leave = ({ exchange, rest }: Answer): Effect.Effect<unknown> => {
+  const leaving = Effect.sync(() => exchange.leave())
+  return rest === null || exchange.isOver()
+    ? leaving
+    : Effect.forkDetach(Effect.ensuring(readToEnd(rest), leaving), { startImmediately: true })
 }
 
-const send = (call: Call, settings: TransportSettings, signal: AbortSignal): Effect.Effect<Response, ModelError> =>
-  Effect.tryPromise({
-    try: () =>
-      (settings.fetch ?? globalThis.fetch)(call.url, {
-        method: call.body === null ? "GET" : "POST",
-        headers: headersOf(call),
-        body: call.body,
-        redirect: "manual",
-        signal
-      }),
-    // The cause is dropped: it can quote a header, and so a key.
-    catch: () => modelError(call, { reason: "connection" }, null)
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: settings.headTimeout ?? "2 minutes",
-      orElse: () => Effect.fail(modelError(call, { reason: "timeout" }, null))
+/** Succeeds when the head is there; `begin` gets the request that is on its way. */
+const ask = (
+  call: Call,
+  settings: TransportSettings,
+  begin: (exchange: Exchange) => Answer
+): Effect.Effect<Answer, ModelError> =>
+  inTime<Answer, ModelError>(
+    settings.headTimeout ?? "2 minutes",
+    () => Effect.fail(modelError(call, { reason: "timeout" }, null)),
+    (resume) => {
+      const request = { url: call.url, headers: headersOf(call), body: call.body }
+      const answer = begin(
+        sendOf(settings)(request, (isAnswered) =>
+          resume(isAnswered ? Effect.succeed(answer) : Effect.fail(modelError(call, { reason: "connection" }, null)))
+        )
+      )
+    }
+  )
+
+const sendOf = ({ fetch }: TransportSettings): Send =>
+  fetch === undefined && sendByNode !== null ? sendByNode : sendByFetch(fetch ?? globalThis.fetch)
+
+/** Waits for a callback until it is late. One fiber more, for the time, where a race between effects needs two and a third that waits. */
+const inTime = <A, E>(
+  duration: Duration.Input,
+  late: () => Effect.Effect<A, E>,
+  register: (resume: (effect: Effect.Effect<A, E>) => void) => void
+): Effect.Effect<A, E> =>
+  Effect.contextWith((context: Context.Context<never>) =>
+    Effect.callback<A, E>((resume) => {
+      const timer = Effect.runForkWith(context)(
+        Effect.andThen(
+          Effect.sleep(duration),
+          Effect.sync(() => resume(late()))
+        )
+      )
+      register((effect) => {
+        timer.interruptUnsafe()
+        resume(effect)
+      })
+      return Effect.sync(() => timer.interruptUnsafe())
     })
   )
 
@@ -184,10 +210,11 @@ const readFailure = (
 ): Effect.Effect<never, ModelError> =>
   Effect.gen(function* () {
     const body = yield* Effect.orElseSucceed(readJson(answer, { ...settings, maxAnswerBytes: 65_536 }), () => undefined)
-    const { response } = answer
+    const { exchange } = answer
     const now = yield* Clock.currentTimeMillis
-    const fault = { ...dialect.fault(response.status, body), ...retryHeaders(response.headers, now) }
-    return yield* modelError(call, fault, requestIdOf(response, dialect))
+    const headers = { get: (name: string) => exchange.header(name) }
+    const fault = { ...dialect.fault(exchange.status(), body), ...retryHeaders(headers, now) }
+    return yield* modelError(call, fault, requestIdOf(answer, dialect))
   })
 
 // ------ body
@@ -195,14 +222,15 @@ const readFailure = (
 /** The next piece of text, null at the end of the body, or what went wrong. Not an error channel: this runs once per network read. */
 type Piece = string | null | Fault
 
-const readPieces = (answer: Answer, maxBytes: number): Effect.Effect<Piece> => {
-  const reader = answer.response.body?.getReader()
-  if (reader === undefined) return Effect.succeed(null)
+type ReadPiece = (take: (piece: Piece) => void) => void
+
+const readPieces = ({ exchange }: Answer, maxBytes: number): ReadPiece => {
   // A character that the network cut in two waits inside the decoder for its second half.
   const decoder = new TextDecoder("utf-8", { fatal: true })
   let bytes = 0
-  const take = (value: Uint8Array | undefined): Piece => {
-    if (value === undefined) answer.isRead = true
+  const pieceOf = (next: Read): Piece => {
+    if (next === "broken") return cutOff
+    const value = next === "end" ? undefined : next
     bytes += value?.byteLength ?? 0
     if (bytes > maxBytes) return oversized
     try {
@@ -212,21 +240,19 @@ const readPieces = (answer: Answer, maxBytes: number): Effect.Effect<Piece> => {
       return malformed
     }
   }
-  return Effect.callback((resume) => {
-    reader.read().then(
-      (next) => resume(Effect.succeed(take(next.value))),
-      () => resume(Effect.succeed(cutOff))
-    )
-  })
+  return (take) => exchange.read((next) => take(pieceOf(next)))
 }
 
 const cutOff: Fault = { reason: "cut_off" }
 const oversized: Fault = { reason: "malformed", code: "oversized_answer", shouldRetry: false }
 const malformed: Fault = { reason: "malformed", code: "malformed_answer" }
 
+const nextOf = (read: ReadPiece): Effect.Effect<Piece> =>
+  Effect.callback((resume) => read((piece) => resume(Effect.succeed(piece))))
+
 const readJson = (answer: Answer, settings: TransportSettings): Effect.Effect<unknown, Fault> =>
   Effect.gen(function* () {
-    const read = readPieces(answer, settings.maxAnswerBytes ?? defaultMaxAnswerBytes)
+    const read = nextOf(readPieces(answer, settings.maxAnswerBytes ?? defaultMaxAnswerBytes))
     const pieces: Array<string> = []
     let piece = yield* read
     while (typeof piece === "string") {
@@ -255,10 +281,9 @@ const pullEvents = <State>(
   dialect: StreamDialect<State>,
   settings: TransportSettings
 ): EventPull => {
-  const { response } = answer
-  const requestId = requestIdOf(response, dialect)
+  const requestId = requestIdOf(answer, dialect)
   const fail = (fault: Fault) => Effect.fail(modelError(call, fault, requestId))
-  const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase()
+  const type = answer.exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase()
   if (type === "text/event-stream") return pullSse(answer, dialect, settings, fail)
   // Some gateways answer a request for a stream with one whole answer, or with an error and status 200.
   if (type === "application/json") return pullWhole(answer, dialect, settings, fail)
@@ -278,18 +303,19 @@ const pullSse = <State>(
   const hear = listen(dialect, settings.maxEventCharacters ?? defaultMaxEventCharacters)
   let stop: Stop
   const pull: EventPull = Effect.suspend(() => {
-    if (stop === undefined) return Effect.flatMap(read, takePiece)
+    if (stop === undefined) return next
     return stop === "end" ? Cause.done() : fail(stop)
   })
   const takePiece = (piece: Piece): EventPull => {
     const events: Array<ChatEvent> = []
     stop = survive(() => hear(piece, events))
-    if (stop === "end") answer.rest = readToEnd(read)
+    if (stop === "end") answer.rest = read
     // What came before a fault is handed over first; the next pull fails.
     if (Arr.isArrayNonEmpty(events)) return Effect.succeed(events)
     // A comment, or a part of something larger: no news, but a sign of life.
     return stop === undefined ? signOfLife : pull
   }
+  const next = Effect.flatMap(nextOf(read), takePiece)
   return pull
 }
 
@@ -340,8 +366,15 @@ const listen = <State>(dialect: StreamDialect<State>, maxEventCharacters: number
 const endMark = "[DONE]"
 
 /** A provider that does not end its answer does not hold us. */
-const readToEnd = (read: Effect.Effect<Piece>): Effect.Effect<unknown> =>
-  Effect.timeoutOption(Effect.repeat(read, { while: (piece) => typeof piece === "string" }), "1 second")
+const readToEnd = (read: ReadPiece): Effect.Effect<void> =>
+  inTime(
+    "1 second",
+    () => Effect.void,
+    (resume) => {
+      const take = (piece: Piece): void => (typeof piece === "string" ? read(take) : resume(Effect.void))
+      read(take)
+    }
+  )
 
 /** The whole answer is read as if it had been the only event of a stream. */
 const pullWhole = <State>(

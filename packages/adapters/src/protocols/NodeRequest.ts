@@ -1,0 +1,219 @@
+/**
+ * One request over `node:http` or `node:https`, at a fraction of the work of Node's `fetch`, which puts two streams and a chain of
+ * promises on every answer. The modules are asked for at run time, so that providers load where there are none.
+ *
+ * It asks through the global agents: kept connections, certificates (`NODE_EXTRA_CA_CERTS`) and the proxies of the environment
+ * (`NODE_USE_ENV_PROXY`) are those of the process. Requests and answers are treated as `fetch` does it, down to the compressed body that
+ * nobody asked for. One thing more, as in browsers: when a kept connection turns out to be gone, the request is sent once again.
+ */
+import type * as Http from "node:http"
+import type { Duplex, Readable } from "node:stream"
+import type { Exchange, HttpRequest, Read, Send } from "./Exchange.ts"
+
+/** Null where the platform is not Node: others have these modules too, built on a `fetch` that is better used directly. */
+export const sendByNode: Send | null = globalThis.navigator?.userAgent?.startsWith("Node.js/")
+  ? (request, hear) => new NodeExchange(request, hear)
+  : null
+
+/** Bytes that wait for their reader before the network has to wait. */
+const roomForBytes = 65_536
+
+class NodeExchange implements Exchange {
+  private readonly request: HttpRequest
+  private hear: ((isAnswered: boolean) => void) | null
+  private sent: Http.ClientRequest | null = null
+  private isSecondTry = false
+  private answer: Http.IncomingMessage | null = null
+  /** The answer, or what decodes it. */
+  private body: Readable | null = null
+  private pieces: Array<Uint8Array> = []
+  private size = 0
+  private state: "open" | "end" | "broken" = "open"
+  private taker: ((next: Read) => void) | null = null
+  private isWaking = false
+
+  constructor(request: HttpRequest, hear: (isAnswered: boolean) => void) {
+    this.request = request
+    this.hear = hear
+    this.send()
+  }
+
+  status(): number {
+    return this.answer?.statusCode ?? 0
+  }
+
+  header(name: string): string | null {
+    return this.answer === null ? null : headerOf(this.answer, name)
+  }
+
+  read(take: (next: Read) => void): void {
+    this.taker = take
+    this.deliver()
+  }
+
+  isOver(): boolean {
+    return this.state === "end" || (this.body === this.answer && this.answer?.complete === true)
+  }
+
+  leave(): void {
+    this.hear = null
+    this.taker = null
+    // The agent takes the connection back when somebody has read the end.
+    if (this.isOver()) this.body?.resume()
+    else this.sent?.destroy()
+    this.state = "end"
+    this.pieces = []
+  }
+
+  // ------ head
+
+  private send(): void {
+    try {
+      const sent = (this.sent = start(this.request))
+      let bytesBefore = 0
+      sent.once("socket", (socket) => {
+        bytesBefore = socket.bytesRead
+      })
+      sent.once("response", (answer) => this.begin(answer))
+      // Stays to the end: an error that nobody hears would end the process.
+      sent.on("error", (error) => {
+        const isSilent = (sent.socket?.bytesRead ?? 0) === bytesBefore
+        if (this.answer === null && !this.isSecondTry && isSilent && isOfGoneConnection(sent, error))
+          this.sendAgain(sent)
+        else this.fail()
+      })
+      sent.end(this.request.body ?? undefined)
+    } catch {
+      queueMicrotask(() => this.fail())
+    }
+  }
+
+  private sendAgain(gone: Http.ClientRequest): void {
+    if (this.hear === null) return
+    this.isSecondTry = true
+    closeKept(gone)
+    this.send()
+  }
+
+  private fail(): void {
+    if (this.answer !== null) return this.finish("broken")
+    const { hear } = this
+    this.hear = null
+    hear?.(false)
+  }
+
+  private begin(answer: Http.IncomingMessage): void {
+    const { hear } = this
+    if (hear === null) return void answer.destroy()
+    this.hear = null
+    this.answer = answer
+    this.body = decoded(answer)
+    this.body.on("data", (bytes: Uint8Array) => this.keep(bytes))
+    this.body.once("end", () => this.finish("end"))
+    this.body.on("error", () => this.finish("broken"))
+    this.body.once("close", () => this.finish("broken"))
+    hear(true)
+  }
+
+  // ------ body
+
+  private keep(bytes: Uint8Array): void {
+    if (this.state !== "open") return
+    this.pieces.push(bytes)
+    this.size += bytes.byteLength
+    if (this.size >= roomForBytes) this.body?.pause()
+    this.wake()
+  }
+
+  private finish(state: "end" | "broken"): void {
+    if (this.state !== "open") return
+    this.state = state
+    this.wake()
+  }
+
+  /** One read takes all that one packet of the network brought, though each of its chunks is told by itself. */
+  private wake(): void {
+    if (this.isWaking || this.taker === null) return
+    this.isWaking = true
+    queueMicrotask(() => {
+      this.isWaking = false
+      this.deliver()
+    })
+  }
+
+  private deliver(): void {
+    const { taker, state } = this
+    if (taker === null) return
+    const next = this.takeBytes() ?? state
+    if (next === "open") return
+    this.taker = null
+    taker(next)
+  }
+
+  private takeBytes(): Uint8Array | null {
+    const [first] = this.pieces
+    if (first === undefined) return null
+    const bytes = this.pieces.length === 1 ? first : Buffer.concat(this.pieces, this.size)
+    if (this.size >= roomForBytes) this.body?.resume()
+    this.pieces = []
+    this.size = 0
+    return bytes
+  }
+}
+
+const start = (request: HttpRequest): Http.ClientRequest => {
+  const url = new URL(request.url)
+  if (url.username !== "" || url.password !== "") throw new TypeError("The address holds a user")
+  const isSecure = url.protocol === "https:"
+  const { request: ask } = process.getBuiltinModule(isSecure ? "node:https" : "node:http")
+  return ask({
+    protocol: url.protocol,
+    // An address of version 6 stands in brackets in a URL, and without them here.
+    host: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
+    port: url.port === "" ? (isSecure ? 443 : 80) : Number(url.port),
+    path: url.pathname + url.search,
+    method: request.body === null ? "GET" : "POST",
+    headers: headersOf(request)
+  })
+}
+
+/** The two that `fetch` adds and that some gateways miss; compression is not asked for, because an answer comes in drops. */
+const headersOf = (request: HttpRequest): Record<string, string> => {
+  const headers: Record<string, string> = { accept: "*/*", "user-agent": "node" }
+  for (const name of Object.keys(request.headers)) headers[name.toLowerCase()] = (request.headers[name] ?? "").trim()
+  return headers
+}
+
+const headerOf = (answer: Http.IncomingMessage, name: string): string | null => {
+  const value = answer.headers[name.toLowerCase()]
+  return typeof value === "string" ? value : null
+}
+
+/** A kept connection may be closed by the other side at the moment in which it is used again. */
+const isOfGoneConnection = (sent: Http.ClientRequest, error: NodeJS.ErrnoException): boolean =>
+  sent.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE")
+
+/** The agent hands out the connection that was used last. When that one is gone, those that have waited longer are no better. */
+const closeKept = ({ protocol, host }: Http.ClientRequest): void => {
+  const { freeSockets } = process.getBuiltinModule(protocol === "https:" ? "node:https" : "node:http").globalAgent
+  for (const [name, sockets] of Object.entries(freeSockets))
+    if (name.startsWith(`${host}:`)) for (const socket of sockets ?? []) socket.destroy()
+}
+
+/** What comes compressed is decoded as it comes, because an event may not wait for the next one. */
+const decoded = (answer: Http.IncomingMessage): Readable => {
+  const decoder = decoderOf(headerOf(answer, "content-encoding")?.trim().toLowerCase())
+  if (decoder === null) return answer
+  // Whoever hears of the error is the reader of the decoder.
+  process.getBuiltinModule("node:stream").pipeline(answer, decoder, () => {})
+  return decoder
+}
+
+const decoderOf = (coding: string | undefined): Duplex | null => {
+  if (coding === undefined) return null
+  const { constants, createBrotliDecompress, createUnzip } = process.getBuiltinModule("node:zlib")
+  if (coding === "gzip" || coding === "x-gzip" || coding === "deflate")
+    return createUnzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH })
+  const flush = constants.BROTLI_OPERATION_FLUSH
+  return coding === "br" ? createBrotliDecompress({ flush, finishFlush: flush }) : null
+}
