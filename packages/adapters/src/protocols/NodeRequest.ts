@@ -108,7 +108,7 @@ class NodeExchange implements Exchange {
     this.hear = null
     this.answer = answer
     this.body = decoded(answer)
-    this.body.on("data", (bytes: Uint8Array) => this.keep(bytes))
+    this.body.on("data", this.keep)
     this.body.once("end", () => this.finish("end"))
     this.body.on("error", () => this.finish("broken"))
     this.body.once("close", () => this.finish("broken"))
@@ -117,12 +117,12 @@ class NodeExchange implements Exchange {
 
   // ------ body
 
-  private keep(bytes: Uint8Array): void {
+  private readonly keep = (bytes: Uint8Array): void => {
     if (this.state !== "open") return
     this.pieces.push(bytes)
     this.size += bytes.byteLength
     if (this.size >= roomForBytes) this.body?.pause()
-    this.wake()
+    if (!this.isWaking) this.wake()
   }
 
   private finish(state: "end" | "broken"): void {

@@ -126,6 +126,8 @@ const lowerMessage = (message: ChatMessage, request: ChatRequest, dialect: ChatD
 
 /** Text alone goes as a string: some servers know no parts. */
 const lowerContent = (content: ReadonlyArray<ContentPart>, request: ChatRequest, dialect: ChatDialect) => {
+  const [first] = content
+  if (first?.type === "text" && content.length === 1) return first.text
   const parts = content.map((part) => lowerPart(part, request, dialect))
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []))
   return texts.length === parts.length ? texts.join("\n\n") : parts
@@ -181,6 +183,8 @@ const audioFormats: { readonly [subtype: string]: string } = {
 }
 
 const lowerAnswer = (answer: AnswerMessage, request: ChatRequest): WireMessage => {
+  if (answer.toolCalls.length === 0 && answer.providerData === null)
+    return { role: "assistant", content: answer.content }
   const replay = replayOf(answer, request)
   const ofCalls = record(replay.calls)
   const calls = answer.toolCalls.map((call): WireCall => ({
@@ -240,38 +244,47 @@ export const start = (request: ChatRequest, dialect: ChatDialect, newId: () => s
   usage: null
 })
 
+// A long answer is thousands of chunks with a text in them and nothing else: what is not there is not looked into.
+
 export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent>): Fault | undefined => {
   if (!isRecord(chunk)) return undefined
   const choice = record(list(chunk.choices)[0])
-  const error = chunk.error ?? choice.error ?? record(chunk.x_groq).error
+  const groq = chunk.x_groq === undefined ? chunk : record(chunk.x_groq)
+  const error = chunk.error ?? choice.error ?? groq.error
   if (error !== undefined && error !== null) return faultOf(null, { error })
+  const usage = chunk.usage ?? groq.usage
+  if (usage !== undefined) state.usage = readUsage(usage) ?? state.usage
   state.model = text(chunk.model) ?? state.model
-  state.usage = readUsage(chunk.usage ?? record(chunk.x_groq).usage) ?? state.usage
   readDelta(state, record(choice.delta ?? choice.message), events)
-  state.finish = text(choice.finish_reason) ?? state.finish
+  if (choice.finish_reason !== null) state.finish = text(choice.finish_reason) ?? state.finish
   return state.finish === "error" ? { reason: "unknown", code: "error" } : undefined
 }
 
 const readDelta = (state: AnswerState, delta: WireRecord, events: Array<ChatEvent>): void => {
-  think(state, text(delta.reasoning_content) ?? text(delta.reasoning), events)
+  if (delta.reasoning_content !== undefined || delta.reasoning !== undefined)
+    think(state, text(delta.reasoning_content) ?? text(delta.reasoning), events)
   for (const field of state.dialect.replayed) keepForReplay(state, field, delta[field])
-  readContent(state, delta.content, events)
-  const refusal = text(delta.refusal)
-  if (refusal !== undefined) {
-    state.refused = true
-    events.push({ _tag: "TextDelta", text: refusal })
-  }
-  for (const piece of list(delta.tool_calls)) readCall(state, record(piece), events)
-  for (const image of list(delta.images)) readImage(record(record(image).image_url).url, events)
-  for (const note of list(delta.annotations)) readCitation(record(record(note).url_citation), events)
+  if (typeof delta.content === "string") say(state, delta.content, events)
+  else readParts(state, list(delta.content), events)
+  if (delta.refusal !== undefined) refuse(state, text(delta.refusal), events)
+  if (delta.tool_calls !== undefined) for (const piece of list(delta.tool_calls)) readCall(state, record(piece), events)
+  if (delta.images !== undefined)
+    for (const image of list(delta.images)) readImage(record(record(image).image_url).url, events)
+  if (delta.annotations !== undefined)
+    for (const note of list(delta.annotations)) readCitation(record(record(note).url_citation), events)
 }
 
-const readContent = (state: AnswerState, content: unknown, events: Array<ChatEvent>): void => {
-  if (typeof content === "string") return say(state, content, events)
-  for (const part of list(content).map(record)) {
+const readParts = (state: AnswerState, content: ReadonlyArray<unknown>, events: Array<ChatEvent>): void => {
+  for (const part of content.map(record)) {
     if (part.type !== "thinking") say(state, string(part.text) ?? "", events)
     else for (const thought of list(part.thinking)) think(state, text(record(thought).text), events)
   }
+}
+
+const refuse = (state: AnswerState, refusal: string | undefined, events: Array<ChatEvent>): void => {
+  if (refusal === undefined) return
+  state.refused = true
+  events.push({ _tag: "TextDelta", text: refusal })
 }
 
 const say = (state: AnswerState, said: string, events: Array<ChatEvent>): void => {
