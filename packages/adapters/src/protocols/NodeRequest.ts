@@ -75,12 +75,16 @@ class NodeExchange implements Exchange {
         bytesBefore = socket.bytesRead
       })
       sent.once("response", (answer) => this.begin(answer))
-      // Stays to the end: an error that nobody hears would end the process.
+      // Stays to the end, because an error that nobody hears would end the process. Once there is an answer, its body tells of it.
       sent.on("error", (error) => {
         const isSilent = (sent.socket?.bytesRead ?? 0) === bytesBefore
         if (this.answer === null && !this.isSecondTry && isSilent && isOfGoneConnection(sent, error))
           this.sendAgain(sent)
-        else this.fail()
+        else if (this.sent === sent) this.fail()
+      })
+      // An answer that wants to speak another protocol closes the connection and is no error.
+      sent.once("close", () => {
+        if (this.sent === sent) this.fail()
       })
       sent.end(this.request.body ?? undefined)
     } catch {
@@ -96,7 +100,6 @@ class NodeExchange implements Exchange {
   }
 
   private fail(): void {
-    if (this.answer !== null) return this.finish("broken")
     const { hear } = this
     this.hear = null
     hear?.(false)
