@@ -1,6 +1,7 @@
 /**
  * What a provider can do to us, on purpose or because it is broken. Every case ends in a `ModelError`, in bounded memory, with the
  * connection closed, and without a word of what the provider wrote. Spoken in the OpenAI dialect; the transport is the same for all.
+ * All of it holds on both ways to the network.
  */
 import { assert, describe, it } from "@effect/vitest"
 import type { ChatEvent, ModelError } from "@colloquy/core"
@@ -11,6 +12,8 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
+import { setImmediate as nextTurn } from "node:timers/promises"
+import { gzipSync } from "node:zlib"
 import type { TransportSettings } from "../../src/protocols/Transport.ts"
 import * as OpenAiCompatible from "../../src/providers/OpenAiCompatible.ts"
 import * as FakeVendor from "./FakeVendor.ts"
@@ -22,6 +25,10 @@ const hello = frame({ choices: [{ delta: { content: "Hello" } }] })
 const finish = frame({ choices: [{ delta: {}, finish_reason: "stop" }] })
 const mebibyte = 1024 * 1024
 const secret = "sk-very-secret"
+
+const driverOf = (fake: FakeVendor.FakeVendor, settings: TransportSettings) =>
+  OpenAiCompatible.provider({ id: "local", ...settings, baseUrl: `${fake.baseUrl}/v1` }).chat ??
+  assert.fail("no driver")
 
 /** Asks once and tells everything that was heard, and how it ended. */
 const ask = (
@@ -43,6 +50,11 @@ const ask = (
       Effect.map((result) => ({ events, error: Result.isFailure(result) ? result.failure : null }))
     )
   })
+
+const ways: ReadonlyArray<{ readonly way: string; readonly by: TransportSettings }> = [
+  { way: "node:http", by: {} },
+  { way: "fetch", by: { fetch: globalThis.fetch } }
+]
 
 const textOf = (events: ReadonlyArray<ChatEvent>): string =>
   events.map((event) => (event._tag === "TextDelta" ? event.text : "")).join("")
@@ -75,6 +87,12 @@ const hostile: ReadonlyArray<Hostile> = [
   {
     name: "comments that never end",
     reply: FakeVendor.sse([{ forever: `: ${"ping ".repeat(10_000)}\n\n` }]),
+    settings: { maxAnswerBytes: mebibyte },
+    error: { reason: "malformed", code: "oversized_answer" }
+  },
+  {
+    name: "a small body that unpacks to a large one",
+    reply: FakeVendor.sse([gzipSync(`: ${"x".repeat(8 * mebibyte)}\n\n`)], { "content-encoding": "gzip" }),
     settings: { maxAnswerBytes: mebibyte },
     error: { reason: "malformed", code: "oversized_answer" }
   },
@@ -172,13 +190,13 @@ const hostile: ReadonlyArray<Hostile> = [
   }
 ]
 
-describe("a hostile provider", () => {
+describe.each(ways)("a hostile provider, by $way", ({ by }) => {
   for (const { name, reply, settings, error, text } of hostile) {
     it.live(name, () =>
       Effect.gen(function* () {
         const fake = yield* FakeVendor.make
         fake.script(path, reply)
-        const heard = yield* ask(fake, settings)
+        const heard = yield* ask(fake, { ...by, ...settings })
         if (error === null) assert.isNull(heard.error)
         else assert.deepInclude(factsOf(heard.error), error)
         assert.notInclude(`${heard.error?.message} ${JSON.stringify(heard.error)} ${String(heard.error)}`, secret)
@@ -195,7 +213,7 @@ describe("a hostile provider", () => {
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
       fake.script(path, { status: 307, headers: { location: `${fake.baseUrl}/elsewhere` }, body: [] })
-      const { error } = yield* ask(fake)
+      const { error } = yield* ask(fake, by)
       assert.deepInclude(factsOf(error), { reason: "unknown", status: 307 })
       assert.strictEqual(fake.requests.length, 1)
     })
@@ -204,7 +222,7 @@ describe("a hostile provider", () => {
   it.live("nobody there", () =>
     Effect.gen(function* () {
       const fake = yield* Effect.scoped(FakeVendor.make)
-      const { error } = yield* ask(fake)
+      const { error } = yield* ask(fake, by)
       assert.strictEqual(error?.reason, "connection")
     })
   )
@@ -212,7 +230,7 @@ describe("a hostile provider", () => {
   it.live("a key that fits into no header does not get into the error", () =>
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
-      const { error } = yield* ask(fake, { apiKey: Redacted.make(`${secret}\nx`) })
+      const { error } = yield* ask(fake, { ...by, apiKey: Redacted.make(`${secret}\nx`) })
       assert.isNotNull(error)
       assert.strictEqual(error.reason, "connection")
       assert.notInclude(
@@ -223,13 +241,15 @@ describe("a hostile provider", () => {
   )
 })
 
-describe("a slow provider", () => {
+describe.each(ways)("a slow provider, by $way", ({ by }) => {
   it.effect("that does not answer is given up in time", () =>
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
       const gate = new FakeVendor.Gate()
       fake.script(path, { body: [], headHeldBy: gate })
-      const asking = yield* Effect.forkChild(ask(fake, { headTimeout: "20 seconds" }), { startImmediately: true })
+      const asking = yield* Effect.forkChild(ask(fake, { ...by, headTimeout: "20 seconds" }), {
+        startImmediately: true
+      })
       yield* fake.request(0)
       yield* TestClock.adjust("20 seconds")
       const { error } = yield* Fiber.join(asking)
@@ -241,17 +261,16 @@ describe("a slow provider", () => {
   it.effect("that does not end its error does not hold us", () =>
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
-      const arrived = yield* Deferred.make<void>()
       fake.script(path, { status: 529, body: ["{", new FakeVendor.Gate()] })
-      const fetch: typeof globalThis.fetch = async (input, init) => {
-        const response = await globalThis.fetch(input, init)
-        Deferred.doneUnsafe(arrived, Effect.void)
-        return response
-      }
-      const asking = yield* Effect.forkChild(ask(fake, { fetch, bodyTimeout: "5 seconds" }), { startImmediately: true })
-      yield* Deferred.await(arrived)
-      yield* TestClock.adjust("5 seconds")
-      const { error } = yield* Fiber.join(asking)
+      const asking = ask(fake, { ...by, headTimeout: "1000 days", bodyTimeout: "5 seconds" })
+      // Nobody can see from outside when the head has arrived and the wait for the body begins.
+      const timePasses = Effect.forever(
+        Effect.andThen(
+          Effect.promise(() => nextTurn()),
+          TestClock.adjust("5 seconds")
+        )
+      )
+      const { error } = yield* Effect.raceFirst(asking, timePasses)
       assert.deepInclude(factsOf(error), { reason: "overloaded", status: 529 })
       yield* aborted(fake)
     })
@@ -262,8 +281,7 @@ describe("a slow provider", () => {
       const fake = yield* FakeVendor.make
       const finished = yield* Deferred.make<void>()
       fake.script(path, FakeVendor.sse([hello, finish, "data: [DONE]\n\n", new FakeVendor.Gate()]))
-      const chat =
-        OpenAiCompatible.provider({ id: "local", baseUrl: `${fake.baseUrl}/v1` }).chat ?? assert.fail("no driver")
+      const chat = driverOf(fake, by)
       const asking = yield* chat(request("local")).pipe(
         Stream.runForEach((event) => (event._tag === "Finished" ? Deferred.succeed(finished, undefined) : Effect.void)),
         Effect.forkChild({ startImmediately: true })
@@ -276,7 +294,7 @@ describe("a slow provider", () => {
   )
 })
 
-describe("a good provider", () => {
+describe.each(ways)("a good provider, by $way", ({ by }) => {
   it.live("may answer as a whole where a stream was asked for", () =>
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
@@ -292,7 +310,7 @@ describe("a good provider", () => {
           usage: { prompt_tokens: 3, completion_tokens: 4 }
         })
       )
-      const { events, error } = yield* ask(fake)
+      const { events, error } = yield* ask(fake, by)
       assert.isNull(error)
       assert.deepStrictEqual(
         events.map((event) => event._tag),
@@ -307,7 +325,7 @@ describe("a good provider", () => {
       const endings = [["data: [DONE]"], [], [FakeVendor.closed]] as const
       fake.script(path, ...endings.map((ending) => FakeVendor.sse([hello, finish, ...ending])))
       for (const _ of endings) {
-        const { events, error } = yield* ask(fake)
+        const { events, error } = yield* ask(fake, by)
         assert.isNull(error)
         assert.strictEqual(textOf(events), "Hello")
         assert.strictEqual(events.at(-1)?._tag, "Finished")
@@ -320,8 +338,7 @@ describe("a good provider", () => {
       const fake = yield* FakeVendor.make
       const gate = new FakeVendor.Gate()
       fake.script(path, FakeVendor.sse([hello, finish, "data: [DONE]\n\n", gate]))
-      const chat =
-        OpenAiCompatible.provider({ id: "local", baseUrl: `${fake.baseUrl}/v1` }).chat ?? assert.fail("no driver")
+      const chat = driverOf(fake, by)
       yield* Stream.runForEach(chat(request("local")), (event) =>
         Effect.sync(() => event._tag === "Finished" && gate.open())
       )
@@ -335,8 +352,7 @@ describe("a good provider", () => {
       const fake = yield* FakeVendor.make
       const gate = new FakeVendor.Gate()
       fake.script(path, FakeVendor.sse([hello, finish, "data: [DONE]\n\n", gate]))
-      const chat =
-        OpenAiCompatible.provider({ id: "local", baseUrl: `${fake.baseUrl}/v1` }).chat ?? assert.fail("no driver")
+      const chat = driverOf(fake, by)
       yield* Stream.runDrain(Stream.takeUntil(chat(request("local")), (event) => event._tag === "Finished"))
       gate.open()
       const seen = yield* fake.request(0)
