@@ -19,7 +19,8 @@ export const sendByNode: Send | null = globalThis.navigator?.userAgent?.startsWi
 const roomForBytes = 65_536
 
 class NodeExchange implements Exchange {
-  private readonly request: HttpRequest
+  /** Let go with the head of the answer: it may hold pictures, and an answer may take minutes. */
+  private request: HttpRequest | null
   private hear: ((isAnswered: boolean) => void) | null
   private sent: Http.ClientRequest | null = null
   private isSecondTry = false
@@ -35,7 +36,7 @@ class NodeExchange implements Exchange {
   constructor(request: HttpRequest, hear: (isAnswered: boolean) => void) {
     this.request = request
     this.hear = hear
-    this.send()
+    this.send(request)
   }
 
   status(): number {
@@ -67,9 +68,10 @@ class NodeExchange implements Exchange {
 
   // ------ head
 
-  private send(): void {
+  private send(request: HttpRequest): void {
     try {
-      const sent = (this.sent = start(this.request))
+      const sent = start(request)
+      this.sent = sent
       let bytesBefore = 0
       sent.once("socket", (socket) => {
         bytesBefore = socket.bytesRead
@@ -86,17 +88,17 @@ class NodeExchange implements Exchange {
       sent.once("close", () => {
         if (this.sent === sent) this.fail()
       })
-      sent.end(this.request.body ?? undefined)
+      sent.end(request.body ?? undefined)
     } catch {
       queueMicrotask(() => this.fail())
     }
   }
 
   private sendAgain(gone: Http.ClientRequest): void {
-    if (this.hear === null) return
+    if (this.hear === null || this.request === null) return
     this.isSecondTry = true
     closeKept(gone)
-    this.send()
+    this.send(this.request)
   }
 
   private fail(): void {
@@ -109,6 +111,7 @@ class NodeExchange implements Exchange {
     const { hear } = this
     if (hear === null) return void answer.destroy()
     this.hear = null
+    this.request = null
     this.answer = answer
     this.body = decoded(answer)
     this.body.on("data", this.keep)

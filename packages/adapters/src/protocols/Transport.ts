@@ -14,7 +14,6 @@ import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Pull from "effect/Pull"
@@ -23,6 +22,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type Exchange, type Read, type Send, sendByFetch } from "./Exchange.ts"
 import { type Fault, retryHeaders } from "./Fault.ts"
+import { inTime } from "./InTime.ts"
 import { sendByNode } from "./NodeRequest.ts"
 import { makeSseReader } from "./Sse.ts"
 import { parseJson } from "./Wire.ts"
@@ -101,11 +101,13 @@ export const fetchJson = (
 
 // ------ request
 
-const modelError = (call: Call, fault: Fault, requestId: string | null): ModelError =>
+type Asked = Pick<Call, "provider" | "model">
+
+const modelError = ({ provider, model }: Asked, fault: Fault, requestId: string | null): ModelError =>
   new ModelError({
     ...fault,
-    provider: call.provider,
-    model: call.model,
+    provider,
+    model,
     ...(requestId === null ? {} : { requestId: requestId.slice(0, 128) })
   })
 
@@ -171,28 +173,6 @@ const ask = (
 
 const sendOf = ({ fetch }: TransportSettings): Send =>
   fetch === undefined && sendByNode !== null ? sendByNode : sendByFetch(fetch ?? globalThis.fetch)
-
-/** Waits for a callback until it is late. One fiber more, for the time, where a race between effects needs two and a third that waits. */
-const inTime = <A, E>(
-  duration: Duration.Input,
-  late: () => Effect.Effect<A, E>,
-  register: (resume: (effect: Effect.Effect<A, E>) => void) => void
-): Effect.Effect<A, E> =>
-  Effect.contextWith((context: Context.Context<never>) =>
-    Effect.callback<A, E>((resume) => {
-      const timer = Effect.runForkWith(context)(
-        Effect.andThen(
-          Effect.sleep(duration),
-          Effect.sync(() => resume(late()))
-        )
-      )
-      register((effect) => {
-        timer.interruptUnsafe()
-        resume(effect)
-      })
-      return Effect.sync(() => timer.interruptUnsafe())
-    })
-  )
 
 const headersOf = (call: Call): Record<string, string> => {
   const headers: Record<string, string> = { ...call.headers }
@@ -282,7 +262,9 @@ const pullEvents = <State>(
   settings: TransportSettings
 ): EventPull => {
   const requestId = requestIdOf(answer, dialect)
-  const fail = (fault: Fault) => Effect.fail(modelError(call, fault, requestId))
+  // Not the call: its body may be large, and an answer may take minutes.
+  const asked = { provider: call.provider, model: call.model }
+  const fail = (fault: Fault) => Effect.fail(modelError(asked, fault, requestId))
   const type = answer.exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase()
   if (type === "text/event-stream") return pullSse(answer, dialect, settings, fail)
   // Some gateways answer a request for a stream with one whole answer, or with an error and status 200.
