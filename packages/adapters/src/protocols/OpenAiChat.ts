@@ -249,6 +249,7 @@ export const start = (request: ChatRequest, dialect: ChatDialect, newId: () => s
 export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent>): Fault | undefined => {
   if (!isRecord(chunk)) return undefined
   const choice = record(list(chunk.choices)[0])
+  // Groq has a field of its own for what others write into the chunk itself.
   const groq = chunk.x_groq === undefined ? chunk : record(chunk.x_groq)
   const error = chunk.error ?? choice.error ?? groq.error
   if (error !== undefined && error !== null) return faultOf(null, { error })
