@@ -6,15 +6,18 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
 import { once } from "node:events"
-import { readFileSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import * as Http from "node:http"
 import * as Https from "node:https"
 import * as Net from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import * as Zlib from "node:zlib"
 import type { Exchange, HttpRequest, Read } from "../../src/protocols/Exchange.ts"
 import { sendByNode } from "../../src/protocols/NodeRequest.ts"
+import { localCertificate } from "./LocalCertificate.ts"
 
 /** A server in the scope of a test; gives its address without the scheme. */
 const listen = (server: Net.Server, host = "127.0.0.1") =>
@@ -381,7 +384,6 @@ describe("a connection", () => {
 })
 
 describe("the process", () => {
-  const pem = fileURLToPath(new URL("./localhost.pem", import.meta.url))
   const answer = 'data: {"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
   const reply: Http.RequestListener = (_, response) =>
     response.writeHead(200, { "content-type": "text/event-stream" }).end(answer)
@@ -403,19 +405,23 @@ describe("the process", () => {
 
   const secure = Effect.gen(function* () {
     const names: Array<string | undefined> = []
-    const bytes = readFileSync(pem)
-    const server = Https.createServer({ key: bytes, cert: bytes }, reply)
+    const certificate = localCertificate()
+    const server = Https.createServer(certificate, reply)
     server.on("secureConnection", (socket) =>
       names.push("servername" in socket ? String(socket.servername) : undefined)
     )
     const at = yield* listen(server)
-    return { url: `https://localhost:${at.split(":")[1]}`, names }
+    const folder = mkdtempSync(join(tmpdir(), "colloquy-"))
+    yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true })))
+    const trusted = join(folder, "localhost.pem")
+    writeFileSync(trusted, certificate.cert)
+    return { url: `https://localhost:${at.split(":")[1]}`, names, trusted }
   })
 
   it.live("trusts whom it was told to trust, and asks for him by name", () =>
     Effect.gen(function* () {
-      const { url, names } = yield* secure
-      const heard = yield* askApart(url, { NODE_EXTRA_CA_CERTS: pem })
+      const { url, names, trusted } = yield* secure
+      const heard = yield* askApart(url, { NODE_EXTRA_CA_CERTS: trusted })
       assert.deepStrictEqual(heard, { text: "Hello", reason: null, fetched: 0 })
       assert.deepStrictEqual(names, ["localhost"])
     })
