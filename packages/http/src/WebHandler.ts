@@ -1,12 +1,17 @@
 /**
  * The service as one function from a web `Request` to a web `Response`: what Hono, Next, Bun, Deno and tests call as it is, and what
- * `@colloquy/http/node` wraps for Express, Fastify and plain `node:http`. The kernel lives as long as the handler.
+ * `@colloquy/http/node` serves to Express, Fastify and plain `node:http`. The kernel lives as long as the handler.
  */
 import { type Kernel, Turns } from "@colloquy/core"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpRouter from "effect/http/HttpRouter"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import type * as Scope from "effect/Scope"
+import { type Handler, notStarted, remember } from "./App.ts"
 import { withEnvelope } from "./Envelope.ts"
 import { routes, type RoutesOptions } from "./Routes.ts"
 
@@ -26,25 +31,33 @@ export interface WebHandler {
 }
 
 export const webHandler = <E = never>({ kernel, ...options }: WebHandlerOptions<E>): WebHandler => {
-  const runtime = ManagedRuntime.make(kernel)
   // Merged, so that requests run with the kernel's logger, tracer and clock too.
-  const app = Layer.merge(routes(options), unknownMethods).pipe(
-    Layer.provideMerge(Layer.effectContext(runtime.contextEffect))
+  const app = Layer.merge(routes(options), unknownMethods).pipe(Layer.provideMerge(kernel), Layer.provideMerge(router))
+  const runtime = ManagedRuntime.make(app)
+  const built = runtime.context().then((services) => {
+    const answer = Context.get(services, HttpRouter.HttpRouter).asHttpEffect()
+    const web = HttpEffect.toWebHandlerWith<never, HttpServerRequest | Scope.Scope>(services)(answer)
+    return { answer, services, web }
+  })
+  let web: Handler | null = null
+  built.then(
+    (ready) => (web = ready.web),
+    () => {}
   )
-  const web = HttpRouter.toWebHandler(app, { disableLogger: true, routerConfig: { ignoreTrailingSlash: true } })
+  const handler: Handler = (request) =>
+    web === null ? built.then((ready) => ready.web(request), refuse) : web(request)
+  remember(handler, built)
   return {
-    // The only way to fail is a kernel that could not be built.
-    handler: (request) => web.handler(request).catch(() => notStarted()),
+    handler,
     ready: () => runtime.runPromise(Effect.void),
     drain: () => runtime.runPromise(Turns.use((turns) => turns.drain)),
-    dispose: async () => {
-      await web.dispose()
-      await runtime.dispose()
-    }
+    dispose: () => runtime.dispose()
   }
 }
 
-const notStarted = () => Response.json({ detail: "The service could not be started" }, { status: 503 })
+const router = Layer.provide(HttpRouter.layer, Layer.succeed(HttpRouter.RouterConfig)({ ignoreTrailingSlash: true }))
+
+const refuse = () => Response.json({ detail: notStarted.detail }, { status: notStarted.status })
 
 /** Paths outside the base path and methods that no route has. */
 const unknownMethods = HttpRouter.middleware((app) => withEnvelope(null)(app), { global: true })

@@ -1,0 +1,102 @@
+/**
+ * The body of a Node request, whole or in pieces. Nothing is read before somebody asks, so a body that nobody wants is left to Node, which
+ * discards it. What is over the limit is discarded too, so that the answer still reaches the client and the connection stays usable.
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Stream from "effect/Stream"
+import { type HostedMessage, mayHaveBody, readByHost } from "./HostedMessage.ts"
+import { readable } from "./RequestStream.ts"
+
+export type BodyFault = "too_large" | "gone"
+
+type Answer = Exit.Exit<ArrayBuffer, BodyFault>
+
+const encoder = new TextEncoder()
+
+export class NodeBody {
+  private readonly message: HostedMessage
+  private answer: Answer | null = null
+  private readonly waiting = new Set<(answer: Answer) => void>()
+  private isRead = false
+  private size = 0
+  private pieces: Array<Uint8Array> = []
+
+  constructor(message: HostedMessage) {
+    this.message = message
+  }
+
+  /** Read once, under the limit of who asks first; whoever asks again gets the same. */
+  whole(limit: number): Effect.Effect<ArrayBuffer, BodyFault> {
+    return Effect.callback((resume) => {
+      if (!this.isRead) this.read(limit)
+      if (this.answer !== null) {
+        resume(this.answer)
+        return
+      }
+      const wait = (answer: Answer) => resume(answer)
+      this.waiting.add(wait)
+      return Effect.sync(() => {
+        this.waiting.delete(wait)
+        if (this.waiting.size === 0) this.settle(gone)
+      })
+    })
+  }
+
+  /** As it comes, no faster than it is taken. */
+  get stream(): Stream.Stream<Uint8Array, BodyFault> {
+    return Stream.suspend(() => {
+      const given = this.given
+      if (given !== null) return Stream.succeed(given)
+      return Stream.fromReadableStream({ evaluate: () => readable(this.message), onError: (): BodyFault => "gone" })
+    })
+  }
+
+  /** What need not be read from the connection; null: it must be. */
+  private get given(): Uint8Array<ArrayBuffer> | null {
+    if (!mayHaveBody(this.message)) return new Uint8Array()
+    const body = readByHost(this.message)
+    return typeof body === "string" ? encoder.encode(body) : body
+  }
+
+  private read(limit: number): void {
+    this.isRead = true
+    const { given, message } = this
+    if (given !== null) return this.settle(given.byteLength > limit ? tooLarge : Exit.succeed(given.buffer))
+    if (Number(message.headers["content-length"] ?? 0) > limit) return this.settle(tooLarge)
+    if (message.destroyed) return this.settle(gone)
+    message.on("data", (piece: Uint8Array) => this.take(piece, limit))
+    message.once("end", () => this.settle(Exit.succeed(joined(this.pieces, this.size))))
+    message.once("close", () => this.settle(gone))
+    message.on("error", () => {})
+  }
+
+  private take(piece: Uint8Array, limit: number): void {
+    if (this.answer !== null) return
+    this.size += piece.byteLength
+    if (this.size > limit) this.settle(tooLarge)
+    else this.pieces.push(piece)
+  }
+
+  private settle(answer: Answer): void {
+    if (this.answer !== null) return
+    this.answer = answer
+    this.pieces = []
+    for (const tell of this.waiting) tell(answer)
+    this.waiting.clear()
+  }
+}
+
+const tooLarge = Exit.fail<BodyFault>("too_large")
+const gone = Exit.fail<BodyFault>("gone")
+
+/** Copied even when it is one piece: Node cuts pieces from larger buffers, which would be kept alive. */
+const joined = (pieces: ReadonlyArray<Uint8Array>, size: number): ArrayBuffer => {
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const piece of pieces) {
+    bytes.set(piece, at)
+    at += piece.byteLength
+  }
+  return bytes.buffer
+}

@@ -1,0 +1,184 @@
+/**
+ * A request of the service read straight from Node's message: address, headers and body are those that a web request made of the same
+ * message would have, so routes cannot tell by which way they were called.
+ */
+import * as Effect from "effect/Effect"
+import * as Cookies from "effect/http/Cookies"
+import * as Headers from "effect/http/Headers"
+import * as HttpIncomingMessage from "effect/http/HttpIncomingMessage"
+import { HttpServerError, RequestParseError } from "effect/http/HttpServerError"
+import { type HttpServerRequest, MaxBodySize, TypeId } from "effect/http/HttpServerRequest"
+import * as Multipart from "effect/http/Multipart"
+import * as UrlParams from "effect/http/UrlParams"
+import * as Inspectable from "effect/Inspectable"
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { ServerResponse } from "node:http"
+import type { HostedMessage } from "./HostedMessage.ts"
+import { type BodyFault, NodeBody } from "./NodeBody.ts"
+
+/** What a request and its changed copies share. */
+interface Exchange {
+  readonly message: HostedMessage
+  readonly response: ServerResponse
+  readonly body: NodeBody
+  readonly method: string
+  readonly originalUrl: string
+}
+
+type Changes = Parameters<HttpServerRequest["modify"]>[0]
+
+const decoder = new TextDecoder()
+
+export class NodeRequest extends Inspectable.Class implements HttpServerRequest {
+  readonly [TypeId]: typeof TypeId = TypeId
+  readonly [HttpIncomingMessage.TypeId]: typeof HttpIncomingMessage.TypeId = HttpIncomingMessage.TypeId
+  readonly url: string
+  readonly headers: Headers.Headers
+  private readonly exchange: Exchange
+  private readonly changes: Changes
+
+  constructor(exchange: Exchange, url: string, headers: Headers.Headers, changes: Changes) {
+    super()
+    this.exchange = exchange
+    this.url = url
+    this.headers = headers
+    this.changes = changes
+  }
+
+  get source(): HostedMessage {
+    return this.exchange.message
+  }
+
+  /** Where the answer to this request goes. */
+  get response(): ServerResponse {
+    return this.exchange.response
+  }
+
+  get method(): string {
+    return this.exchange.method
+  }
+
+  get originalUrl(): string {
+    return this.exchange.originalUrl
+  }
+
+  get protocol(): "http" | "https" | undefined {
+    return this.changes.protocol
+  }
+
+  get remoteAddress(): Option.Option<string> {
+    return this.changes.remoteAddress ?? Option.fromUndefinedOr(this.source.socket.remoteAddress)
+  }
+
+  get peerAddress(): Option.Option<string> {
+    return this.changes.peerAddress ?? this.remoteAddress
+  }
+
+  get cookies() {
+    return Cookies.parseHeader(this.headers["cookie"] ?? "")
+  }
+
+  modify(changes: Changes): NodeRequest {
+    const { headers = this.headers, url = this.url } = changes
+    return new NodeRequest(this.exchange, url, headers, { ...this.changes, ...changes })
+  }
+
+  get arrayBuffer(): Effect.Effect<ArrayBuffer, HttpServerError> {
+    return Effect.flatMap(MaxBodySize, (limit) =>
+      Effect.mapError(this.exchange.body.whole(limit === undefined ? Infinity : Number(limit)), (fault) =>
+        this.unreadable(fault)
+      )
+    )
+  }
+
+  get text(): Effect.Effect<string, HttpServerError> {
+    return Effect.map(this.arrayBuffer, (bytes) => decoder.decode(bytes))
+  }
+
+  get json(): Effect.Effect<Schema.Json, HttpServerError> {
+    return Effect.flatMap(this.text, (text) =>
+      Effect.try({ try: (): Schema.Json => JSON.parse(text), catch: (cause) => this.unreadable("malformed", cause) })
+    )
+  }
+
+  get urlParamsBody(): Effect.Effect<UrlParams.UrlParams, HttpServerError> {
+    return Effect.map(this.text, (text) => UrlParams.fromInput(new URLSearchParams(text)))
+  }
+
+  get stream(): Stream.Stream<Uint8Array, HttpServerError> {
+    return Stream.mapError(this.exchange.body.stream, (fault) => this.unreadable(fault))
+  }
+
+  get multipart() {
+    return Multipart.toPersisted(this.multipartStream)
+  }
+
+  get multipartStream(): Stream.Stream<Multipart.Part, Multipart.MultipartError> {
+    const bytes = Stream.mapError(this.stream, (cause) => Multipart.MultipartError.fromReason("InternalError", cause))
+    return Stream.pipeThroughChannel(bytes, Multipart.makeChannel(this.headers))
+  }
+
+  get upgrade() {
+    return this.upgradeWith()
+  }
+
+  /** An upgrade comes to a Node server by another door, which the host holds. */
+  upgradeWith(): Effect.Effect<never, HttpServerError> {
+    const reason = new RequestParseError({ request: this, description: "The connection cannot be upgraded here" })
+    return Effect.fail(new HttpServerError({ reason }))
+  }
+
+  override toJSON(): unknown {
+    const { method, originalUrl } = this
+    return HttpIncomingMessage.inspect(this, {
+      _id: "HttpServerRequest",
+      method,
+      url: UrlParams.redactUrl(originalUrl)
+    })
+  }
+
+  private unreadable(fault: BodyFault | "malformed", cause: unknown = fault): HttpServerError {
+    const reason = fault === "too_large" ? "BodyTooLarge" : "Parse"
+    return new HttpServerError({ reason: new RequestParseError({ request: this, reason, cause }) })
+  }
+}
+
+/** Null: the request line cannot be made an address, or has a method that no service answers. */
+export const requestOf = (message: HostedMessage, response: ServerResponse): NodeRequest | null => {
+  const method = (message.method ?? "GET").toUpperCase()
+  const originalUrl = message.originalUrl ?? message.url ?? "/"
+  const url = addressOf(originalUrl)
+  if (url === null || refusedMethods.has(method)) return null
+  const exchange = { message, response, body: new NodeBody(message), method, originalUrl }
+  return new NodeRequest(exchange, url, headersOf(message), unchanged)
+}
+
+const unchanged: Changes = {}
+
+/** Those that a web request cannot have. */
+const refusedMethods: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"])
+
+/** Addresses that the platform's own reading would leave as they are; almost all are. */
+const plain = /^\/[\w\-.~!$&()*+,;=:@%/?]*$/u
+const dots = /\/(?:\.|%2e)/iu
+
+const addressOf = (target: string): string | null => {
+  if (plain.test(target) && !dots.test(target)) return target
+  const url = URL.parse(target.startsWith("/") ? `http://localhost${target}` : target)
+  return url === null || url.username !== "" || url.password !== "" ? null : `${url.pathname}${url.search}`
+}
+
+/** Repeated headers are joined; those of HTTP/2's own, which begin with a colon, are left out. */
+const headersOf = ({ rawHeaders }: HostedMessage): Headers.Headers => {
+  const headers: Record<string, string> = {}
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? "").toLowerCase()
+    if (name.startsWith(":")) continue
+    const value = rawHeaders[index + 1] ?? ""
+    const before = Object.hasOwn(headers, name) ? headers[name] : undefined
+    headers[name] = before === undefined ? value : `${before}${name === "cookie" ? "; " : ", "}${value}`
+  }
+  return Headers.fromRecordUnsafe(headers)
+}

@@ -1,0 +1,16 @@
+/** Answers to requests that do not reach the service, or that it could not answer: one line of JSON, like all its other errors. */
+import type { ServerResponse } from "node:http"
+
+export const refuse = (response: ServerResponse, status: number, detail: string): void => {
+  const body = JSON.stringify({ detail })
+  response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(body) })
+  response.end(body)
+}
+
+export const badRequest = (response: ServerResponse): void => refuse(response, 400, "Bad Request")
+
+/** Nothing true can be said behind a head that said something else: then the connection is cut, so that the client does not take it for whole. */
+export const fault = (response: ServerResponse): void => {
+  if (response.headersSent) response.destroy()
+  else refuse(response, 500, "Internal Server Error")
+}

@@ -1,0 +1,87 @@
+/**
+ * Any function of web requests behind `node:http`: Node's message becomes a web request, the web response is copied to Node's. What a host
+ * wraps around the service comes this way.
+ */
+import type { ServerResponse } from "node:http"
+import type { Handler } from "../App.ts"
+import { type HostedMessage, mayHaveBody, readByHost } from "./HostedMessage.ts"
+import { badRequest, fault } from "./Refusals.ts"
+import { readable } from "./RequestStream.ts"
+
+export const throughWeb =
+  (handler: Handler) =>
+  async (message: HostedMessage, response: ServerResponse): Promise<void> => {
+    const gone = new AbortController()
+    response.once("close", () => {
+      if (!response.writableFinished) gone.abort()
+    })
+    try {
+      const request = toRequest(message, gone.signal)
+      if (request === null) badRequest(response)
+      else await writeWeb(await handler(request), response)
+    } catch {
+      fault(response)
+    }
+  }
+
+/** Null: the request line cannot be made an address, or has a method that the platform refuses. */
+const toRequest = (message: HostedMessage, signal: AbortSignal): Request | null => {
+  const url = message.originalUrl ?? message.url ?? "/"
+  try {
+    return new Request(new URL(url.startsWith("/") ? `http://localhost${url}` : url), {
+      method: message.method ?? "GET",
+      headers: headersOf(message),
+      signal,
+      ...(mayHaveBody(message) ? { body: readByHost(message) ?? readable(message), duplex: "half" } : {})
+    })
+  } catch {
+    return null
+  }
+}
+
+const headersOf = ({ rawHeaders }: HostedMessage): Headers => {
+  const headers = new Headers()
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const [name = "", value = ""] = rawHeaders.slice(index, index + 2)
+    if (!name.startsWith(":")) headers.append(name, value)
+  }
+  return headers
+}
+
+export const writeWeb = async (from: Response, to: ServerResponse): Promise<void> => {
+  to.statusCode = from.status
+  for (const [name, value] of from.headers) if (name !== "set-cookie") to.setHeader(name, value)
+  const cookies = from.headers.getSetCookie()
+  if (cookies.length > 0) to.setHeader("set-cookie", cookies)
+  if (from.body === null) {
+    to.end()
+    return
+  }
+  if (Number(from.headers.get("content-length") ?? Number.NaN) <= wholeBytes) {
+    // Head and body go out together.
+    to.end(new Uint8Array(await from.arrayBuffer()))
+    return
+  }
+  to.flushHeaders()
+  await pump(from.body.getReader(), to)
+}
+
+/** A body that is known to be no larger than this is written at once. */
+const wholeBytes = 64 * 1024
+
+/** One piece at a time; the next is asked for when the connection has room for it. */
+const pump = async (from: ReadableStreamDefaultReader<Uint8Array>, to: ServerResponse): Promise<void> => {
+  const closed = new Promise<void>((resolve) => to.once("close", resolve))
+  const stop = () => void from.cancel().catch(() => {})
+  to.once("close", stop)
+  for (let piece = await from.read(); !piece.done; piece = await from.read()) {
+    if (!to.write(piece.value)) await Promise.race([drained(to), closed])
+  }
+  to.off("close", stop)
+  to.end()
+}
+
+const drained = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    response.once("drain", resolve)
+  })
