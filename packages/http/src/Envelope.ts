@@ -32,6 +32,10 @@ export const withEnvelope = (cors: Cors | null) => {
   }
 }
 
+/** For what no route takes; a route has its own envelope, and an id is given once. */
+export const withEnvelopeOutside = <E, R>(app: Effect.Effect<Response, E, R>) =>
+  Effect.catchCause(app, (cause) => withEnvelope(null)(Effect.failCause(cause)))
+
 const plainId = /^[\w.:-]{1,128}$/u
 
 /** The caller's own id, when it can be written into a log and a header as it is. */

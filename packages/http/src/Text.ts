@@ -1,9 +1,11 @@
 /** Bytes to text without guessing: what is not UTF-8 is an error, not a question mark. */
 import * as Result from "effect/Result"
 
+const decoder = new TextDecoder("utf-8", { fatal: true })
+
 export const decodeText = (bytes: Uint8Array | ArrayBuffer): Result.Result<string, "not_utf8"> => {
   try {
-    return Result.succeed(new TextDecoder("utf-8", { fatal: true }).decode(bytes))
+    return Result.succeed(decoder.decode(bytes))
   } catch {
     return Result.fail("not_utf8")
   }

@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import type * as Scope from "effect/Scope"
 import { type Handler, notStarted, remember } from "./App.ts"
-import { withEnvelope } from "./Envelope.ts"
+import { withEnvelopeOutside } from "./Envelope.ts"
 import { routes, type RoutesOptions } from "./Routes.ts"
 
 export interface WebHandlerOptions<E = never> extends RoutesOptions {
@@ -60,4 +60,4 @@ const router = Layer.provide(HttpRouter.layer, Layer.succeed(HttpRouter.RouterCo
 const refuse = () => Response.json({ detail: notStarted.detail }, { status: notStarted.status })
 
 /** Paths outside the base path and methods that no route has. */
-const unknownMethods = HttpRouter.middleware((app) => withEnvelope(null)(app), { global: true })
+const unknownMethods = HttpRouter.middleware((app) => withEnvelopeOutside(app), { global: true })

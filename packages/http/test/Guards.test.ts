@@ -293,6 +293,8 @@ describe("faults", () => {
     assert.deepStrictEqual([answer.status, answer.text], [500, '{"detail":"Internal Server Error"}'])
     assert.strictEqual(answer.headers.get("x-request-id"), "req-1")
     assert.isTrue(logged.some((line) => line.includes("req-1")))
+    const given = (await service.call("GET", "/threads")).headers.get("x-request-id") ?? assert.fail("no id")
+    assert.isTrue(logged.some((line) => line.includes(given)))
   })
 })
 
