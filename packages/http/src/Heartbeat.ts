@@ -7,6 +7,7 @@ import type { StoreUnavailable } from "@colloquy/core"
 import type { NonEmptyReadonlyArray } from "effect/Array"
 import type * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -35,7 +36,8 @@ export const withHeartbeat = <A>(heartbeat: Heartbeat<A>): Stream.Stream<Uint8Ar
     Effect.gen(function* () {
       const { clock, encode, events, interval } = heartbeat
       const upstream = yield* Stream.toPull(events)
-      const beating = new Beating({ upstream, encode, interval: Duration.toMillis(interval), clock })
+      const context = yield* Effect.context()
+      const beating = new Beating({ upstream, encode, interval: Duration.toMillis(interval), clock, context })
       yield* Effect.addFinalizer(() => beating.close)
       return Stream.fromPull(Effect.succeed(beating.pull))
     })
@@ -46,10 +48,8 @@ interface Parts<A> {
   readonly encode: (batch: ReadonlyArray<A>) => string
   readonly interval: number
   readonly clock: Clock.Clock
+  readonly context: Context.Context<never>
 }
-
-/** Not tied to a scope one by one: `close` ends what is left. */
-const fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkDetach(effect, { startImmediately: true })
 
 type Answer<A> = Exit.Exit<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done>
 
@@ -84,14 +84,16 @@ class Beating<A> {
     return this.more
   })
 
-  private readonly more: Pull.Pull<Pieces, StoreUnavailable> = Effect.suspend(() =>
-    Effect.flatMap(this.pending === null ? this.ask : Effect.succeed(this.pending), (fiber) => {
-      const answer = fiber.pollUnsafe()
-      return answer === undefined ? this.wait(fiber) : this.take(answer)
-    })
-  )
+  private readonly more: Pull.Pull<Pieces, StoreUnavailable> = Effect.suspend(() => {
+    this.pending ??= this.begin(this.parts.upstream)
+    const answer = this.pending.pollUnsafe()
+    return answer === undefined ? this.wait(this.pending) : this.take(answer)
+  })
 
-  private readonly ask = Effect.suspend(() => Effect.map(fork(this.parts.upstream), (fiber) => (this.pending = fiber)))
+  /** At once, and not tied to a scope one by one: `close` ends what is left. */
+  private begin<B, E>(effect: Effect.Effect<B, E>): Fiber.Fiber<B, E> {
+    return Effect.runForkWith(this.parts.context)(effect)
+  }
 
   private take(answer: Answer<A>): Pull.Pull<Pieces, StoreUnavailable> {
     this.pending = null
@@ -115,30 +117,23 @@ class Beating<A> {
   private wait(
     fiber: Fiber.Fiber<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done>
   ): Pull.Pull<Pieces, StoreUnavailable> {
-    const answered = Effect.callback<Answer<A> | null>((resume) => {
-      const forget = fiber.addObserver((answer) => resume(Effect.succeed(answer)))
-      this.beat = () => resume(Effect.succeed(null))
-      return Effect.sync(() => {
+    return Effect.callback((resume) => {
+      const forget = fiber.addObserver((answer) => {
+        this.beat = null
+        resume(this.take(answer))
+      })
+      const leave = () => {
         this.beat = null
         forget()
-      })
+      }
+      this.beat = () => {
+        leave()
+        resume(this.write(ping))
+      }
+      this.timer ??= this.begin(this.watch)
+      return Effect.sync(leave)
     })
-    return this.time.pipe(
-      Effect.andThen(answered),
-      Effect.flatMap((answer) => {
-        this.beat = null
-        return answer === null ? this.write(ping) : this.take(answer)
-      })
-    )
   }
-
-  private readonly time = Effect.suspend(() =>
-    this.timer === null
-      ? Effect.map(fork(this.watch), (fiber) => {
-          this.timer = fiber
-        })
-      : Effect.void
-  )
 
   private readonly watch: Effect.Effect<never> = Effect.forever(
     Effect.suspend(() =>

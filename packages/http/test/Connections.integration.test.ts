@@ -2,11 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { gate, say, type ScriptStep } from "@colloquy/adapters/scripted"
 import { createServer, type IncomingMessage, request as send, type ServerResponse } from "node:http"
-import { connect } from "node:net"
 import { constants, createGzip } from "node:zlib"
 import { toNodeHandler } from "../src/node/index.ts"
 import { keys, open, readEvents, type Service, type SseEvent } from "./Service.ts"
-import { listen, type Running } from "./Sockets.ts"
+import { listen, type Running, talk } from "./Sockets.ts"
 
 const headers = { "x-api-key": keys.ada, "content-type": "application/json" }
 
@@ -189,15 +188,3 @@ const forward = (server: Running, request: IncomingMessage, response: ServerResp
   )
   request.pipe(upstream)
 }
-
-/** Sends a few bytes, hangs up or leaves that to the server, and gives what came back. */
-const talk = (port: number, text: string, hangsUp = true): Promise<string> =>
-  new Promise((resolve) => {
-    let answer = ""
-    const socket = connect(port, "127.0.0.1", () =>
-      hangsUp ? socket.end(text, "latin1") : socket.write(text, "latin1")
-    )
-    socket.on("data", (bytes) => (answer += bytes.toString("latin1")))
-    socket.on("error", () => {})
-    socket.on("close", () => resolve(answer))
-  })

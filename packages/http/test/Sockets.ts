@@ -1,6 +1,6 @@
 /** Real servers for a test: free ports on 127.0.0.1, closed with the test. */
 import { createServer, type RequestListener, type Server } from "node:http"
-import type { AddressInfo } from "node:net"
+import { type AddressInfo, connect } from "node:net"
 
 export interface Running {
   readonly url: string
@@ -27,3 +27,15 @@ export const urlOf = (server: Server): string => {
   const { port } = server.address() as AddressInfo
   return `http://127.0.0.1:${port}`
 }
+
+/** Sends a few bytes, hangs up or leaves that to the server, and gives what came back. */
+export const talk = (port: number, text: string, hangsUp = true): Promise<string> =>
+  new Promise((resolve) => {
+    let answer = ""
+    const socket = connect(port, "127.0.0.1", () =>
+      hangsUp ? socket.end(text, "latin1") : socket.write(text, "latin1")
+    )
+    socket.on("data", (bytes) => (answer += bytes.toString("latin1")))
+    socket.on("error", () => {})
+    socket.on("close", () => resolve(answer))
+  })

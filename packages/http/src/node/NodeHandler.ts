@@ -5,6 +5,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as HttpEffect from "effect/http/HttpEffect"
 import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -13,7 +14,7 @@ import { type App, appOf, type Handler, notStarted } from "../App.ts"
 import type { HostedMessage } from "./HostedMessage.ts"
 import { NodeRequest, requestOf } from "./NodeRequest.ts"
 import { write } from "./NodeResponse.ts"
-import { badRequest, refuse } from "./Refusals.ts"
+import { badRequest, fault, refuse } from "./Refusals.ts"
 import { throughWeb } from "./ThroughWeb.ts"
 
 type Serve = (message: HostedMessage, response: ServerResponse) => void
@@ -51,6 +52,10 @@ const serving = ({ answer, services }: App): Serve => {
       return
     }
     const fiber = Effect.runForkWith(Context.add(services, HttpServerRequest, request))(answered)
+    // Every failure has had its answer by then; only a fault in answering itself leaves the client without.
+    fiber.addObserver((exit) => {
+      if (Exit.isFailure(exit) && !response.writableEnded && !response.destroyed) fault(response)
+    })
     if (fiber.pollUnsafe() !== undefined) return
     response.once("close", () => {
       if (!response.writableFinished) fiber.interruptUnsafe(undefined, ClientAbort.annotation)

@@ -83,10 +83,10 @@ const pour = <E>(from: Stream.Stream<Uint8Array, E>, to: ServerResponse): Effect
   })
 }
 
-/** False: the client is behind. */
+/** False: the client is behind. To one who has gone, Node would make an error of every write. */
 const writeAll = (pieces: ReadonlyArray<Uint8Array>, to: ServerResponse): boolean => {
   let hasRoom = true
-  for (const piece of pieces) hasRoom = to.write(piece)
+  for (const piece of pieces) hasRoom = to.destroyed || to.write(piece)
   return hasRoom
 }
 

@@ -27,13 +27,15 @@ export const throughWeb =
 /** Null: the request line cannot be made an address, or has a method that the platform refuses. */
 const toRequest = (message: HostedMessage, signal: AbortSignal): Request | null => {
   const url = message.originalUrl ?? message.url ?? "/"
+  const init = { method: message.method ?? "GET", signal }
   try {
-    return new Request(new URL(url.startsWith("/") ? `http://localhost${url}` : url), {
-      method: message.method ?? "GET",
-      headers: headersOf(message),
-      signal,
-      ...(mayHaveBody(message) ? { body: readByHost(message) ?? readable(message), duplex: "half" } : {})
-    })
+    const address = new URL(url.startsWith("/") ? `http://localhost${url}` : url)
+    const headers = headersOf(message)
+    if (!mayHaveBody(message)) return new Request(address, { ...init, headers })
+    const given = readByHost(message)
+    // Written once more, it may be longer or shorter than it was.
+    if (given !== null) headers.delete("content-length")
+    return new Request(address, { ...init, headers, body: given ?? readable(message), duplex: "half" })
   } catch {
     return null
   }
