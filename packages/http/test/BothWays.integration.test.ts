@@ -203,7 +203,7 @@ const wrapped =
     handler(request)
 
 describe("over HTTP/2", () => {
-  it("it answers, streams, and outlives a client that resets his stream", async () => {
+  it("the service answers, streams, and outlives a client that resets his stream", async () => {
     await using service = await open([say("Hello, ", "Ada."), [say("One, "), gate(), say("two.")]])
     const server = createHttp2((request, response) => {
       // Node gives the same events and methods to both kinds of messages.

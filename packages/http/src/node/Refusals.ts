@@ -9,8 +9,11 @@ export const refuse = (response: ServerResponse, status: number, detail: string)
 
 export const badRequest = (response: ServerResponse): void => refuse(response, 400, "Bad Request")
 
-/** Nothing true can be said behind a head that said something else: then the connection is cut, so that the client does not take it for whole. */
+/**
+ * Nothing true can be said behind a head that said something else, or where Node has been told that no body follows: then the connection is
+ * cut, so that the client does not take what he has for the answer.
+ */
 export const fault = (response: ServerResponse): void => {
-  if (response.headersSent) response.destroy()
+  if (response.headersSent || response.statusCode === 204 || response.statusCode === 304) response.destroy()
   else refuse(response, 500, "Internal Server Error")
 }
