@@ -3,7 +3,6 @@
  * up again for a few seconds; a revoked one works no longer than that. Specification part 5.
  */
 import { Keys, OwnerId, Principal } from "@colloquy/core"
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -63,15 +62,21 @@ const makeKeyCache = Effect.gen(function* () {
     known.set(key, { principal, until: now + time })
   }
 
-  return Effect.fnUntraced(function* (key: Redacted.Redacted) {
+  const authenticate = (key: Redacted.Redacted, now: number) =>
+    keys.authenticate(key).pipe(
+      Effect.mapError(toWireError),
+      Effect.tap((principal) => Effect.sync(() => remember(Redacted.value(key), principal, now)))
+    )
+
+  return (key: Redacted.Redacted) => {
     const given = Redacted.value(key)
-    if (given === "") return yield* new Unauthorized({ detail: "Invalid or missing API key" })
-    const now = yield* Clock.currentTimeMillis
-    const found = known.get(given)
-    if (found !== undefined && found.until > now) return found.principal
-    known.delete(given)
-    const principal = yield* Effect.mapError(keys.authenticate(key), toWireError)
-    remember(given, principal, now)
-    return principal
-  })
+    if (given === "") return Effect.fail(new Unauthorized({ detail: "Invalid or missing API key" }))
+    return Effect.clockWith((clock) => {
+      const now = clock.currentTimeMillisUnsafe()
+      const found = known.get(given)
+      if (found !== undefined && found.until > now) return Effect.succeed(found.principal)
+      known.delete(given)
+      return authenticate(key, now)
+    })
+  }
 })
