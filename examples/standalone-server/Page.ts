@@ -25,6 +25,8 @@ const headers = {
   "x-content-type-options": "nosniff"
 }
 
+export const pagePaths: ReadonlyArray<string> = ["/", ...names.map((name) => `/${name}`)]
+
 /** Null: not a path of the page. */
 export const pageResponse = async (path: string, method: string, basePath: string): Promise<Response | null> => {
   const name = path === "/" ? "index.html" : names.find((each) => path === `/${each}`)

@@ -20,7 +20,7 @@ import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import { createServer, type Server } from "node:http"
 import { clock } from "./Clock.ts"
-import { pageResponse } from "./Page.ts"
+import { pagePaths, pageResponse } from "./Page.ts"
 import { authenticateBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
 import { type Settings, SettingsRefused } from "./Settings.ts"
 import { addressRefused, storeRefused } from "./StartRefused.ts"
@@ -46,7 +46,13 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
   const { api, newKey } = opened
   let draining = false
   const isReady = async () => !draining && (await Effect.runPromise(opened.isStoreUp))
-  const server = createServer(toNodeHandler((request) => answer(request, settings.basePath, api, isReady)))
+  const own = toNodeHandler((request) => answer(request, settings.basePath, api, isReady))
+  const service = toNodeHandler(api.handler)
+  const server = createServer((message, response) => {
+    const [path = "/"] = (message.url ?? "/").split("?", 1)
+    if (ownPaths.has(path)) own(message, response)
+    else service(message, response)
+  })
   const url = await listen(server, settings, api)
   return {
     url,
@@ -97,6 +103,8 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
   }
   return { api, isStoreUp, newKey }
 }
+
+const ownPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", ...pagePaths])
 
 const answer = async (
   request: Request,
