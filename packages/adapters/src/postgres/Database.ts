@@ -1,11 +1,14 @@
 /**
- * How the stores talk to Postgres: parameterized statements over one client, each bounded in time, each failure translated in one place.
- * Statements run in the transaction that the caller is in, if there is one.
+ * How the stores talk to Postgres: parameterized statements, each bounded in time, each failure translated in one place. They run on our
+ * own connections, or on a client of the host's, and there in the transaction that the caller is in.
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { StoreUnavailable } from "@colloquy/core"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Connections } from "./Connections.ts"
+import { tolerable } from "./Lane.ts"
 import { quote } from "./Names.ts"
 import { guard } from "./StoreFault.ts"
 
@@ -23,26 +26,81 @@ export type Parameter =
 /** The arguments of one of the schema's functions, by their names without `p_`. */
 export type Arguments = { readonly [name: string]: Parameter }
 
+/** One statement. `Row` is what its columns decode to. */
+export type Query = <Row extends object>(
+  operation: string,
+  statement: string,
+  parameters: ReadonlyArray<Parameter>
+) => Effect.Effect<ReadonlyArray<Row>, StoreUnavailable>
+
 export interface Database {
   /** The schema's name, quoted. */
   readonly schema: string
-  /** One statement. `Row` is what its columns decode to. */
-  readonly query: <Row extends object>(
-    operation: string,
-    statement: string,
-    parameters: ReadonlyArray<Parameter>
-  ) => Effect.Effect<ReadonlyArray<Row>, StoreUnavailable>
+  /** A statement that may take as long as it likes. */
+  readonly query: Query
+  /** A statement that is over at once: it finds a few rows by an index and waits for nobody. It may be sent together with others. */
+  readonly brief: Query
+  /**
+   * A statement that is over at once, but for locks. It takes one more parameter than is given here, for the schema's function `patient`:
+   * it may be sent together with others, and comes a second time when it has to wait for a lock.
+   */
+  readonly change: Query
 }
 
-export const makeDatabase = (client: PgClient, schemaName: string, timeout: Duration.Input): Database => {
-  const sql = client.withoutTransforms()
-  const allowed = Duration.fromInputUnsafe(timeout)
+/** On our own connections. */
+export const databaseOver = ({ run, shared }: Connections, schemaName: string): Database => {
+  const traced = (operation: string, answer: Effect.Effect<ReadonlyArray<object>, SqlError>) =>
+    guard(operation)<ReadonlyArray<object>, never, never>(Effect.useSpan(operation, spanOf(operation), () => answer))
+  const ask =
+    (alone: boolean): Query =>
+    (operation, text, parameters) =>
+      decoded(traced(operation, run({ text, parameters, alone })))
+
   return {
     schema: quote(schemaName),
-    query: <Row extends object>(operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
-      sql.unsafe<Row>(statement, parameters).pipe(within(operation, allowed), guard(operation))
+    query: ask(true),
+    brief: ask(false),
+    change: (operation, text, parameters) => {
+      const patiently = run({ text, parameters: [...parameters, null], alone: true })
+      if (!shared) return decoded(traced(operation, patiently))
+      const briefly = run({ text, parameters: [...parameters, tolerable], alone: false })
+      // Nothing of an attempt is left that gave up at a lock.
+      return decoded(
+        traced(
+          operation,
+          Effect.catchIf(briefly, isLockTimeout, () => patiently)
+        )
+      )
+    }
   }
 }
+
+const isLockTimeout = ({ reason }: SqlError): boolean => reason._tag === "LockTimeoutError"
+
+/** On the host's client. */
+export const databaseOfClient = (client: PgClient, schemaName: string, timeout: Duration.Input): Database => {
+  const sql = client.withoutTransforms()
+  const allowed = Duration.fromInputUnsafe(timeout)
+  const query: Query = (operation, statement, parameters) =>
+    decoded(sql.unsafe<object>(statement, parameters).pipe(within(operation, allowed), guard(operation)))
+  return {
+    schema: quote(schemaName),
+    query,
+    brief: query,
+    change: (operation, statement, parameters) => query(operation, statement, [...parameters, null])
+  }
+}
+
+const decoded = <Row extends object>(
+  rows: Effect.Effect<ReadonlyArray<object>, StoreUnavailable>
+): Effect.Effect<ReadonlyArray<Row>, StoreUnavailable> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- who writes a statement says what its columns decode to
+  rows as Effect.Effect<ReadonlyArray<Row>, StoreUnavailable>
+
+const spanOf = (operation: string) => ({
+  kind: "client" as const,
+  attributes: { "db.system.name": "postgresql", "db.operation.name": operation }
+})
 
 /** Bounds the wait for a connection and for the answer together. */
 const within =
@@ -56,9 +114,17 @@ const within =
 
 /** A call of one of the schema's functions, with its arguments by name: `"schema".f(p_a => $1, p_b => $2)`. */
 export const call = ({ schema }: Database, name: string, args: Arguments): string =>
-  `${schema}.${name}(${Object.keys(args)
-    .map((key, index) => `p_${key} => $${index + 1}`)
-    .join(", ")})`
+  `${schema}.${name}(${placesOf(args).join(", ")})`
+
+/** The same for `change`: the patience is a parameter behind the arguments and `others` more. The owner comes first among them. */
+export const patientCall = ({ schema }: Database, name: string, args: Arguments, others = 0): string => {
+  const [, ...rest] = placesOf(args)
+  const patience = Object.keys(args).length + others + 1
+  return `${schema}.${name}(${[`p_owner => ${schema}.patient($1, $${patience})`, ...rest].join(", ")})`
+}
+
+const placesOf = (args: Arguments): ReadonlyArray<string> =>
+  Object.keys(args).map((key, index) => `p_${key} => $${index + 1}`)
 
 /** The text of a function's statement, made once: the arguments of a function always have the same names. */
 export const statements = (): ((name: string, make: () => string) => string) => {

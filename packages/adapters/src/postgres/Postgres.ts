@@ -20,7 +20,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import { type Database, makeDatabase } from "./Database.ts"
+import { makeConnections } from "./Connections.ts"
+import { type Database, databaseOfClient, databaseOver } from "./Database.ts"
 import { checkSchema, migrate as migrateSchema } from "./Migrations.ts"
 import { channelOf, checkSchemaName } from "./Names.ts"
 import { assistantStore } from "./PostgresAssistantStore.ts"
@@ -30,7 +31,7 @@ import { rateLimiter } from "./PostgresRateLimiter.ts"
 import { runStore } from "./PostgresRunStore.ts"
 import { threadStore } from "./PostgresThreadStore.ts"
 import { usageLedger } from "./PostgresUsageLedger.ts"
-import { type Listen, makeRunHints } from "./RunHints.ts"
+import { type HintOptions, type Listen, makeRunHints } from "./RunHints.ts"
 import type { SchemaRefused } from "./SchemaHistory.ts"
 
 export { ProviderKeyVault } from "./PostgresProviderKeys.ts"
@@ -54,13 +55,34 @@ export interface PostgresOptions extends StoreOptions, PgClient.PgPoolConfig {}
 
 /** The stores, over connections of their own. They are closed with the layer. */
 export const layer = (options: PostgresOptions): Layer.Layer<Stores, SchemaRefused | StoreUnavailable> =>
-  Layer.provide(layerFromClient(options), clientLayer(options))
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const schema = nameOf(options)
+      yield* Effect.provide(
+        PgClient.PgClient.use((client) => prepareSchema(client, options)),
+        migrationClient(options)
+      )
+      const connections = yield* makeConnections(options, timeoutOf(options))
+      return yield* makeStores(databaseOver(connections, schema), {
+        listen: listenOver(options, schema),
+        whenWritten: (effect) => effect
+      })
+    })
+  )
 
 /** The stores, over the host's client. */
 export const layerFromClient = (
   options: StoreOptions = {}
 ): Layer.Layer<Stores, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
-  Layer.effectContext(Effect.flatMap(PgClient.PgClient, (client) => makeStores(client, options)))
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const client = yield* PgClient.PgClient
+      return yield* makeStores(yield* openSchema(client, options), {
+        listen: listenBeside(client, options),
+        whenWritten: client.afterCommit
+      })
+    })
+  )
 
 /**
  * Customers' own keys for providers, for the kernel (`ProviderKeys`) and for whoever manages them (`ProviderKeyVault`). They are
@@ -90,45 +112,58 @@ export const layerRateLimiter = (
 
 /** Brings a schema up to date and ends: for a deployment that migrates before it starts. Needs no kernel. */
 export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
-  Effect.flatMap(PgClient.PgClient, (client) => Effect.suspend(() => migrateSchema(client, nameOf(options)))).pipe(
-    Effect.provide(clientLayer({ ...options, maxConnections: 1 }))
+  PgClient.PgClient.use((client) => Effect.suspend(() => migrateSchema(client, nameOf(options)))).pipe(
+    Effect.provide(migrationClient(options))
   )
 
 const makeStores = (
-  client: PgClient.PgClient,
-  options: StoreOptions
-): Effect.Effect<Context.Context<Stores>, SchemaRefused | StoreUnavailable, Scope.Scope> =>
-  Effect.gen(function* () {
-    const database = yield* openSchema(client, options)
-    const listen = options.notifications === false ? null : listenOver(client, channelOf(nameOf(options)))
-    const hints = yield* makeRunHints(client, listen)
-    return Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
+  database: Database,
+  hintOptions: HintOptions
+): Effect.Effect<Context.Context<Stores>, never, Scope.Scope> =>
+  Effect.map(makeRunHints(hintOptions), (hints) =>
+    Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
       Context.add(Ports.KeyStore, keyStore(database)),
       Context.add(Ports.RunStore, runStore(database, hints)),
       Context.add(Ports.ThreadStore, threadStore(database)),
       Context.add(Ports.UsageLedger, usageLedger(database))
     )
-  })
+  )
 
-/** The schema, once it is as this version needs it. */
+/** The schema on the host's client, once it is as this version needs it. */
 const openSchema = (
   client: PgClient.PgClient,
   options: StoreOptions
 ): Effect.Effect<Database, SchemaRefused | StoreUnavailable> =>
-  Effect.suspend(() => {
-    const schema = nameOf(options)
-    const prepared = options.migrate === false ? checkSchema(client, schema) : migrateSchema(client, schema)
-    return Effect.as(prepared, makeDatabase(client, schema, options.timeout ?? "10 seconds"))
-  })
+  Effect.map(prepareSchema(client, options), () => databaseOfClient(client, nameOf(options), timeoutOf(options)))
+
+const prepareSchema = (
+  client: PgClient.PgClient,
+  options: StoreOptions
+): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
+  Effect.suspend(() =>
+    options.migrate === false ? checkSchema(client, nameOf(options)) : migrateSchema(client, nameOf(options))
+  )
 
 const nameOf = ({ schema = "colloquy" }: StoreOptions): string => checkSchemaName(schema)
 
-/** Connections are opened with the first statement, so that a pool cannot fail to be made. */
-const clientLayer = (options: PgClient.PgPoolConfig): Layer.Layer<PgClient.PgClient> =>
-  PgClient.layerFrom(Effect.orDie(PgClient.make(options)))
+const timeoutOf = ({ timeout = "10 seconds" }: StoreOptions): Duration.Input => timeout
 
-/** A session apart from the pool, because listening holds it as long as the layer lives. A client over a stream of its own knows better. */
-const listenOver = (client: PgClient.PgClient, channel: string): Listen =>
-  client.config.stream === undefined
-    ? Effect.flatMap(PgConnection.make({ ...client.config, multiplex: false }), (session) => session.listen(channel))
-    : client.listen(channel)
+/** One connection, opened with the first statement, so that the client cannot fail to be made. */
+const migrationClient = (options: PgClient.PgPoolConfig): Layer.Layer<PgClient.PgClient> =>
+  PgClient.layerFrom(
+    Effect.orDie(PgClient.make({ ...options, minConnections: 0, maxConnections: 1, multiplex: false }))
+  )
+
+/** A session apart from the pool, because listening holds it as long as the layer lives. */
+const listenOver = (options: StoreOptions & PgConnection.Config, schema: string): Listen | null =>
+  options.notifications === false
+    ? null
+    : Effect.flatMap(PgConnection.make({ ...options, multiplex: false }), (session) =>
+        session.listen(channelOf(schema))
+      )
+
+/** A client over a stream of its own knows better how to listen. */
+const listenBeside = (client: PgClient.PgClient, options: StoreOptions): Listen | null =>
+  options.notifications === false || client.config.stream === undefined
+    ? listenOver({ ...client.config, ...options }, nameOf(options))
+    : client.listen(channelOf(nameOf(options)))

@@ -9,10 +9,10 @@ import { toText } from "./StoredText.ts"
 import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
 
 export const assistantStore = (database: Database): typeof AssistantStore.Service => {
-  const { query, schema } = database
+  const { brief, query, schema } = database
 
   const find = (id: AssistantId, owner: string) =>
-    query<AssistantRow>(
+    brief<AssistantRow>(
       "AssistantStore.get",
       `select ${assistantColumns} from ${schema}.assistants a where a.id = $1 and a.owner = $2`,
       [knownId(id), owner]
@@ -41,7 +41,7 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
     ofThread: (threadId) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query<AssistantRow & ThreadRow>(
+          brief<AssistantRow & ThreadRow>(
             "AssistantStore.ofThread",
             `select ${assistantColumns}, ${threadColumns} from ${schema}.threads t
              join ${schema}.assistants a on a.id = t.assistant_id and a.owner = t.owner

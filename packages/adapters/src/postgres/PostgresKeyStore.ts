@@ -26,7 +26,7 @@ const decodeKey = (row: KeyRow): KeyRecord => ({
   revokedAt: row.revoked_at
 })
 
-export const keyStore = ({ query, schema }: Database): typeof KeyStore.Service =>
+export const keyStore = ({ brief, query, schema }: Database): typeof KeyStore.Service =>
   KeyStore.of({
     insert: (record) =>
       Effect.asVoid(
@@ -50,7 +50,7 @@ export const keyStore = ({ query, schema }: Database): typeof KeyStore.Service =
 
     findByHashPrefix: (prefix) =>
       Effect.map(
-        query<KeyRow>(
+        brief<KeyRow>(
           "KeyStore.findByHashPrefix",
           `select ${columns} from ${schema}.keys k where left(k.hash, 32) = $1`,
           [toText(prefix)]

@@ -16,7 +16,7 @@ import {
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Arguments, call, type Database, type Parameter, statements } from "./Database.ts"
+import { type Arguments, call, type Database, type Parameter, patientCall, statements } from "./Database.ts"
 import { type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
 import { decodeMessages, listMessages, messageArguments, type MessagesRow } from "./MessageRecord.ts"
 import type { RunHints } from "./RunHints.ts"
@@ -40,12 +40,12 @@ const writes = (
   database: Database,
   { echo }: RunHints
 ): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => {
-  const { query, schema } = database
+  const { change, query, schema } = database
   const statementOf = statements()
   const appendMany = `select o_run as run, o_later as later from ${schema}.append_many($1::uuid[], $2, $3::bigint[], $4, $5, $6, $7)`
   const write = (operation: string, name: string, lease: Lease, args: Arguments) => {
-    const statement = statementOf(name, () => `select ${call(database, name, args)} as kept`)
-    return query<{ readonly kept: boolean }>(operation, statement, Object.values(args)).pipe(
+    const statement = statementOf(name, () => `select ${patientCall(database, name, args)} as kept`)
+    return change<{ readonly kept: boolean }>(operation, statement, Object.values(args)).pipe(
       Effect.map(([row]) => row?.kept === true),
       Effect.tap((kept) => (kept ? echo(lease.runId, lease.threadId, false) : Effect.void))
     )
@@ -77,9 +77,9 @@ const writes = (
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
         const args = { owner: toText(ownerId), run: knownId(runId), at }
-        const [found] = yield* database.query<CancelRow>(
+        const [found] = yield* change<CancelRow>(
           "RunStore.requestCancel",
-          `select o_status as status, o_thread as thread_id from ${call(database, "request_cancel", args)} where o_status is not null`,
+          `select o_status as status, o_thread as thread_id from ${patientCall(database, "request_cancel", args)} where o_status is not null`,
           Object.values(args)
         )
         if (found === undefined) return Option.none()
@@ -143,12 +143,12 @@ const settleArguments = (lease: Lease, settlement: Settlement, ownerId: OwnerId,
 type Reads = Pick<typeof RunStore.Service, "get" | "waitingOn" | "messages" | "read">
 
 const reads = (database: Database): Reads => {
-  const { query, schema } = database
+  const { brief, query, schema } = database
 
   const findRun = (operation: string, condition: string, id: string | null) =>
     Principal.use(({ ownerId }) =>
       Effect.map(
-        query<RunRow>(operation, `select ${runColumns} from ${schema}.runs r where ${condition} and r.owner = $2`, [
+        brief<RunRow>(operation, `select ${runColumns} from ${schema}.runs r where ${condition} and r.owner = $2`, [
           id,
           toText(ownerId)
         ]),

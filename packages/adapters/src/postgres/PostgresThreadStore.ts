@@ -9,7 +9,7 @@ import { toJson, toText } from "./StoredText.ts"
 import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
 
 export const threadStore = (database: Database): typeof ThreadStore.Service => {
-  const { query, schema } = database
+  const { brief, query, schema } = database
 
   return ThreadStore.of({
     insert: (thread) =>
@@ -37,7 +37,7 @@ export const threadStore = (database: Database): typeof ThreadStore.Service => {
     get: (id) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query<ThreadRow>(
+          brief<ThreadRow>(
             "ThreadStore.get",
             `select ${threadColumns} from ${schema}.threads t where t.id = $1 and t.owner = $2`,
             [knownId(id), toText(ownerId)]

@@ -2,7 +2,6 @@
  * Hints that runs changed. A process hears of its own steps at once, without the database, and of everybody else's over one connection
  * that listens. While that is lost the listener tries again, soon at first and then every five seconds; the kernel polls meanwhile.
  */
-import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { Notification } from "@effect/sql-pg/PgConnection"
 import type { RunId, RunSignal, ThreadId } from "@colloquy/core"
 import * as Deferred from "effect/Deferred"
@@ -23,17 +22,26 @@ export interface RunHints {
 /** Opens a listener; its queue fails when the connection is lost. */
 export type Listen = Effect.Effect<Queue.Dequeue<Notification, SqlError>, SqlError, Scope.Scope>
 
-/** Without a way to listen, a process hears of itself only. */
-export const makeRunHints = (client: PgClient, listen: Listen | null): Effect.Effect<RunHints, never, Scope.Scope> =>
+export interface HintOptions {
+  /** Without a way to listen, a process hears of itself only. */
+  readonly listen: Listen | null
+  /** Runs an effect when what was written last is committed. */
+  readonly whenWritten: (effect: Effect.Effect<void>) => Effect.Effect<void>
+}
+
+export const makeRunHints = ({ listen, whenWritten }: HintOptions): Effect.Effect<RunHints, never, Scope.Scope> =>
   Effect.gen(function* () {
     const hints = yield* PubSub.sliding<RunSignal>(4096)
     if (listen !== null) yield* listenForHints(hints, listen)
     return {
       signals: Stream.fromPubSub(hints),
-      echo: (runId, threadId, cancel) =>
-        client.afterCommit(Effect.asVoid(PubSub.publish(hints, { runId, threadId, cancel })))
+      echo: (runId, threadId, cancel) => whenWritten(tell(hints, { runId, threadId, cancel }))
     }
   })
+
+/** At once; only who makes room for it has more to do. */
+const tell = (hints: PubSub.PubSub<RunSignal>, hint: RunSignal): Effect.Effect<void> =>
+  Effect.suspend(() => (PubSub.publishUnsafe(hints, hint) ? Effect.void : Effect.asVoid(PubSub.publish(hints, hint))))
 
 const shortestPause = 100
 const longestPause = 5000

@@ -7,7 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Arguments, call, type Database, statements } from "./Database.ts"
+import { type Arguments, type Database, patientCall, statements } from "./Database.ts"
 import { logArguments } from "./LogBatches.ts"
 import { messageArguments } from "./MessageRecord.ts"
 import {
@@ -26,13 +26,13 @@ import { toText } from "./StoredText.ts"
 type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "continue">
 
 export const runStarts = (database: Database, { echo }: RunHints): Starts => {
-  const { query, schema } = database
+  const { brief, change, schema } = database
   const statementOf = statements()
 
   const start = (operation: string, name: string, args: Arguments, historyTokens: number) => {
     const budget = `$${Object.keys(args).length + 1}`
-    const statement = statementOf(name, () => withHistory(schema, call(database, name, args), "$1", budget))
-    return query<StartedRow>(operation, statement, [...Object.values(args), budgetOf(historyTokens)])
+    const statement = statementOf(name, () => withHistory(schema, patientCall(database, name, args, 1), "$1", budget))
+    return change<StartedRow>(operation, statement, [...Object.values(args), budgetOf(historyTokens)])
   }
 
   return {
@@ -63,7 +63,7 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
     findRepeated: (key) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query<Pick<OutcomeRow, "outcome_run" | "leg_start" | "fingerprint">>(
+          brief<Pick<OutcomeRow, "outcome_run" | "leg_start" | "fingerprint">>(
             "RunStore.findRepeated",
             `select run_id as outcome_run, leg_start, fingerprint from ${schema}.idempotency_keys
              where owner = $1 and key = $2 and created_at > clock_timestamp() - interval '24 hours'`,
@@ -102,9 +102,9 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
     withdraw: (lease) =>
       Principal.use(({ ownerId }) => {
         const args = { owner: toText(ownerId), run: knownId(lease.runId), token: lease.token }
-        return query<{ readonly withdrawn: boolean }>(
+        return change<{ readonly withdrawn: boolean }>(
           "RunStore.withdraw",
-          `select ${call(database, "withdraw_run", args)} as withdrawn`,
+          `select ${patientCall(database, "withdraw_run", args)} as withdrawn`,
           Object.values(args)
         ).pipe(
           Effect.map(([row]) => row?.withdrawn === true),

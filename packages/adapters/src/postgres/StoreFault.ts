@@ -37,7 +37,8 @@ const isUnavailable = ({ reason }: SqlError): boolean =>
     reason.operation === "connect" ||
     unavailableStates.test(sqlStateOf(reason.cause)))
 
-const sqlStateOf = (cause: unknown): string =>
+/** Nothing, when the failure does not come from the server. */
+export const sqlStateOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
 
 const withoutDetail = (error: SqlError): SqlError => {
