@@ -40,7 +40,7 @@ const writes = (
   database: Database,
   { echo }: RunHints
 ): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => {
-  const { change, query, schema } = database
+  const { brief, change, schema } = database
   const statementOf = statements()
   const appendMany = `select o_run as run, o_later as later from ${schema}.append_many($1::uuid[], $2, $3::bigint[], $4, $5, $6, $7)`
   const write = (operation: string, name: string, lease: Lease, args: Arguments) => {
@@ -54,7 +54,7 @@ const writes = (
   return {
     append: (batches) => {
       const known = batches.filter(({ lease }) => isStoredId(lease.runId))
-      return query<UnwrittenRow>("RunStore.append", appendMany, manyArguments(known)).pipe(
+      return brief<UnwrittenRow>("RunStore.append", appendMany, manyArguments(known)).pipe(
         Effect.map((unwritten) => answerOf(batches, unwritten)),
         Effect.tap(({ later, lost }) =>
           Effect.forEach(

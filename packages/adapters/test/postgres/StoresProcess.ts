@@ -28,8 +28,7 @@ const orders: Orders<Order, RunStore> = {
       return { ...expectTag(yield* runs.begin(begin), "Started").lease, answerId: begin.run.answerId }
     }).pipe(Principal.provide(owner)),
 
-  append: ({ lease }) =>
-    appendTo(lease, [sampleEvent(2)]),
+  append: ({ lease }) => appendTo(lease, [sampleEvent(2)]),
 
   settle: ({ lease }) =>
     Effect.gen(function* () {

@@ -46,7 +46,7 @@ export const defaultTurnSettings: TurnSettings = {
   cancelGrace: "500 millis",
   drainTimeout: "20 seconds",
   settleTimeout: "1 minute",
-  streamedLog: { pause: "50 millis", batch: 64 },
+  streamedLog: { pause: "50 millis", batch: 512 },
   unwatchedLog: { pause: "2 seconds", batch: 4096 },
   chat: defaultChatPolicy,
   hostedRounds: 16,

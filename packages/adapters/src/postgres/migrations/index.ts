@@ -8,6 +8,7 @@ import { M0006ProviderKeys } from "./M0006ProviderKeys.ts"
 import { M0007RateLimits } from "./M0007RateLimits.ts"
 import { M0008MessageTexts } from "./M0008MessageTexts.ts"
 import { M0009AppendMany } from "./M0009AppendMany.ts"
+import { M0010LeanTurns } from "./M0010LeanTurns.ts"
 import type { Migration } from "./Migration.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
@@ -19,5 +20,6 @@ export const migrations: ReadonlyArray<Migration> = [
   M0006ProviderKeys,
   M0007RateLimits,
   M0008MessageTexts,
-  M0009AppendMany
+  M0009AppendMany,
+  M0010LeanTurns
 ]
