@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import * as Tracer from "effect/Tracer"
 import { onPostgres } from "../../../../test/databases.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 import { hostClient, onScratchSchema } from "./Scratch.ts"
@@ -176,6 +177,29 @@ onPostgres((url) => {
         yield* turnsOn(others)
         yield* free
       }
+    }).pipe(onStores({}))
+  )
+
+  it.live("a statement has one span of a client, named after what asked for it", () =>
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const spans: Array<Tracer.Span> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        }
+      })
+      yield* Effect.provideService(
+        ThreadStore.use((threads) => threads.get(id)),
+        Tracer.Tracer,
+        tracer
+      )
+      assert.deepStrictEqual(
+        spans.map(({ attributes, kind, name }) => [name, kind, Object.fromEntries(attributes)]),
+        [["ThreadStore.get", "client", { "db.system.name": "postgresql", "db.operation.name": "ThreadStore.get" }]]
+      )
     }).pipe(onStores({}))
   )
 
