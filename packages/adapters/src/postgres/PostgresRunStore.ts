@@ -18,7 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Arguments, call, type Database, type Parameter, patientCall, statements } from "./Database.ts"
 import { type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
-import { decodeMessages, listMessages, messageArguments, type MessagesRow } from "./MessageRecord.ts"
+import { decodeList, messageArguments, type MessageRow } from "./MessageRecord.ts"
 import type { RunHints } from "./RunHints.ts"
 import { runLeases } from "./RunLeases.ts"
 import { decodeRun, runColumns, type RunRow } from "./RunRecord.ts"
@@ -165,8 +165,8 @@ const reads = (database: Database): Reads => {
     messages: (runId) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query<MessagesRow>("RunStore.messages", messagesOf(schema), [knownId(runId), toText(ownerId)]),
-          decodeMessages
+          query<MessageRow>("RunStore.messages", messagesOf(schema), [knownId(runId), toText(ownerId)]),
+          decodeList
         )
       ),
 
@@ -186,7 +186,5 @@ const reads = (database: Database): Reads => {
 }
 
 const messagesOf = (schema: string): string =>
-  listMessages(
-    `select m.sequence as place, ${schema}.message_text(m) as message from ${schema}.messages m
-     where m.run_id = $1 and m.owner = $2 and m.sequence is not null`
-  )
+  `select ${schema}.message_text(m) as message from ${schema}.messages m
+   where m.run_id = $1 and m.owner = $2 and m.sequence is not null order by m.sequence`

@@ -3,7 +3,7 @@ import { Principal, ThreadStore } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"
-import { decodeMessages, listMessages, type MessagesRow, unfinishedText } from "./MessageRecord.ts"
+import { decodeList, type MessageRow, unfinishedText } from "./MessageRecord.ts"
 import { isStoredId, knownId, newRowId } from "./StoredId.ts"
 import { toJson, toText } from "./StoredText.ts"
 import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
@@ -64,8 +64,8 @@ export const threadStore = (database: Database): typeof ThreadStore.Service => {
     messages: (ids) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query<MessagesRow>("ThreadStore.messages", messagesOf(schema), [toText(ownerId), ids.filter(isStoredId)]),
-          decodeMessages
+          query<MessageRow>("ThreadStore.messages", messagesOf(schema), [toText(ownerId), ids.filter(isStoredId)]),
+          decodeList
         )
       ),
 
@@ -86,12 +86,12 @@ export const threadStore = (database: Database): typeof ThreadStore.Service => {
 
 /** What is stored, and the answers that are being written: those have a place, but no row yet. */
 const messagesOf = (schema: string): string =>
-  listMessages(`
-    select array[wanted.place, m.sequence] as place, ${schema}.message_text(m) as message
+  `select wanted.place, m.sequence, ${schema}.message_text(m) as message
     from unnest($2::uuid[]) with ordinality wanted (id, place)
     join ${schema}.messages m on m.thread_id = wanted.id and m.owner = $1 and m.sequence is not null
     union all
-    select array[wanted.place, t.message_count + 1], ${unfinishedText}
+    select wanted.place, t.message_count + 1, ${unfinishedText}
     from unnest($2::uuid[]) with ordinality wanted (id, place)
     join ${schema}.threads t on t.id = wanted.id and t.owner = $1
-    join ${schema}.runs r on r.thread_id = t.id and r.owner = t.owner and r.status = 'IN_PROGRESS'`)
+    join ${schema}.runs r on r.thread_id = t.id and r.owner = t.owner and r.status = 'IN_PROGRESS'
+    order by place, sequence`

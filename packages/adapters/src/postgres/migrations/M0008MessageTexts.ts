@@ -5,18 +5,14 @@
  */
 import type { Migration } from "./Migration.ts"
 
-/**
- * Made of what needs no escaping: ids, words of ours, numbers, JSON. `concat` leaves out what is null, so a message without a run
- * has no `runId`.
- */
+/** An array, made of what needs no escaping: ids, words of ours, numbers, JSON. `concat` leaves out what is null. */
 const messageText = `
 create function {schema}.message_text(p_message {schema}.messages) returns text language sql stable as $$
   select concat(
-    '{"id":"', p_message.id, '","threadId":"', p_message.thread_id,
-    case when p_message.run_id is not null then '","runId":"' end, p_message.run_id,
-    '","sequence":', p_message.sequence, ',"role":"', p_message.role, '","status":"', p_message.status,
-    '","tokens":', p_message.tokens, ',"createdAt":', (extract(epoch from p_message.created_at) * 1000)::bigint,
-    ',"body":', p_message.body, ',"toolResults":', p_message.tool_results, '}')
+    '["', p_message.id, '","', p_message.thread_id, '",',
+    '"' || p_message.run_id || '"', case when p_message.run_id is null then 'null' end,
+    ',', p_message.sequence, ',"', p_message.role, '","', p_message.status, '",', p_message.tokens, ',',
+    (date_part('epoch', p_message.created_at) * 1000)::bigint, ',', p_message.body, ',', p_message.tool_results, ']')
 $$`
 
 /** The history of a run, in rows of about a million bytes, because a client takes no value of any length. */
