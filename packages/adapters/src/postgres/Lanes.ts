@@ -58,6 +58,7 @@ export class Lanes {
   /** How long a lane takes for one statement, in milliseconds, smoothed. */
   private pace = 1
   private closed = false
+  private isPlacing = false
 
   constructor(settings: LaneSettings) {
     this.settings = settings
@@ -72,7 +73,9 @@ export class Lanes {
       if (this.jobs.size === 1) this.active.openUnsafe()
       const queue = this.queueOf(job)
       queue.push(job)
-      this.place(queue)
+      // Alone it need not wait for company; where much is under way there will be some.
+      if (this.jobs.size <= this.settings.capacity) this.place(queue)
+      else this.placeTogether()
       return Effect.suspend(() => this.withdraw(job))
     })
 
@@ -102,8 +105,17 @@ export class Lanes {
     return [...this.waiting.shared.splice(0), ...this.waiting.alone.splice(0)]
   }
 
+  /** With the end of this turn of the event loop: what came in it is then written in one piece. */
+  private placeTogether(): void {
+    if (this.isPlacing) return
+    this.isPlacing = true
+    setImmediate(() => {
+      this.isPlacing = false
+      this.placeAll()
+    })
+  }
+
   private place(queue: Array<Job>): void {
-    // A job is taken off first: a lane that opens at once places what waits.
     for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
       const lane = this.laneFor(job)
       if (lane?.connection === undefined) return void queue.unshift(job)
@@ -168,7 +180,7 @@ export class Lanes {
       Effect.callback<void>((release) => {
         lane.opened(connection, () => release(Effect.void), this.now())
         if (this.closed) lane.close()
-        else this.placeAll()
+        else this.placeTogether()
       })
     )
     this.settings.fork(held).addObserver((exit) => this.gone(lane, exit))

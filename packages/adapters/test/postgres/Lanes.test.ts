@@ -9,6 +9,7 @@ import * as Fiber from "effect/Fiber"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { Lanes } from "../../src/postgres/Lanes.ts"
 
 /** A statement that was sent, and by which connection. */
@@ -61,6 +62,9 @@ const makeServer = () => {
   return { pool, sent, dead, invalidated, answerAll }
 }
 
+/** Behind it, lanes have opened and what waited has been sent. */
+const turn = Effect.promise(() => nextTurn())
+
 const open = (options: { readonly capacity?: number; readonly size?: number } = {}) =>
   Effect.gen(function* () {
     const server = makeServer()
@@ -75,11 +79,18 @@ const open = (options: { readonly capacity?: number; readonly size?: number } = 
     })
     yield* Effect.addFinalizer(() => Effect.sync(() => lanes.close()))
     yield* Effect.forkScoped(lanes.watch, { startImmediately: true })
-    const send = (text: string, alone = false) =>
+    const begin = (text: string, alone: boolean) =>
       Effect.forkDetach(lanes.run({ text, parameters: [], alone }), { startImmediately: true })
+    const send = (text: string, alone = false) => Effect.tap(begin(text, alone), turn)
     const sendMany = (count: number, alone = false) =>
-      Effect.forEach(Array.from({ length: count }), (_, index) => send(`${alone ? "alone" : "brief"} ${index}`, alone))
-    return { ...server, lanes, send, sendMany }
+      Effect.tap(
+        Effect.forEach(Array.from({ length: count }), (_, index) =>
+          begin(`${alone ? "alone" : "brief"} ${index}`, alone)
+        ),
+        turn
+      )
+    const answerAll = Effect.andThen(server.answerAll, turn)
+    return { ...server, answerAll, lanes, send, sendMany }
   })
 
 const connectionsOf = (sent: ReadonlyArray<Sent>) => sent.map(({ connection }) => connection)
@@ -108,6 +119,21 @@ describe("lanes", () => {
       const { sendMany, sent } = yield* open()
       yield* sendMany(17)
       assert.deepStrictEqual(connectionsOf(sent), [...Array.from({ length: 16 }, () => 1), 2])
+    })
+  )
+
+  it.effect("send together what comes together, when much is under way", () =>
+    Effect.gen(function* () {
+      const { lanes, sendMany, sent } = yield* open({ capacity: 4, size: 2 })
+      yield* sendMany(4)
+      yield* sendMany(1)
+      assert.deepStrictEqual(connectionsOf(sent), [1, 1, 1, 1, 2])
+      const two = { text: "two", parameters: [], alone: false }
+      yield* Effect.forkDetach(lanes.run(two), { startImmediately: true })
+      yield* Effect.forkDetach(lanes.run(two), { startImmediately: true })
+      assert.strictEqual(sent.length, 5)
+      yield* turn
+      assert.deepStrictEqual(connectionsOf(sent.slice(5)), [2, 2])
     })
   )
 
@@ -167,6 +193,7 @@ describe("lanes", () => {
       yield* TestClock.adjust("9 seconds")
       assert.isUndefined(hung.pollUnsafe())
       yield* TestClock.adjust("2 seconds")
+      yield* turn
       const failure = yield* Effect.flip(Fiber.join(hung))
       assert.strictEqual(failure.reason._tag, "StatementTimeoutError")
       assert.deepStrictEqual(invalidated, [1])

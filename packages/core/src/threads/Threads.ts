@@ -50,9 +50,9 @@ export class Threads extends Context.Service<
           return (yield* store.insert(thread)) ? Option.some(thread) : Option.none()
         }),
         get: Effect.fn("Threads.get")(function* (id: ThreadId) {
-          const found = yield* store.get(id)
+          const [found, messages] = yield* Effect.all([store.get(id), store.messages([id])], { concurrency: 2 })
           if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId: id })
-          return { thread: found.value, messages: yield* store.messages([id]) }
+          return { thread: found.value, messages }
         }),
         list: Effect.fn("Threads.list")(function* ({ page, assistantId, includeMessages }: ThreadListing) {
           const threads = yield* store.list(page, assistantId)
