@@ -80,13 +80,8 @@ export class Catalog extends Context.Service<
         if (provider !== undefined && Option.isNone(list)) yield* Effect.forkIn(Cache.get(lists, provider), scope)
         const isIt = (entry: ModelInfo) =>
           entry.name === name && entry.provider === providerId && entry.modelType === "llm"
-        const listed = Option.isSome(list) ? list.value.items.find(isIt) : undefined
-        return host
-          .filter(isIt)
-          .reduce<ModelInfo | undefined>(
-            (entry, more) => (entry === undefined ? more : mergeModelInfo(entry, more)),
-            listed
-          )
+        const listed = Option.isSome(list) ? list.value.items.filter(isIt) : []
+        return merge(listed, host.filter(isIt))[0]
       })
       const entries = Effect.map(
         Effect.forEach(all, (provider) => Cache.get(lists, provider), { concurrency: "unbounded" }),

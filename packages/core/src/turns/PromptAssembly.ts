@@ -173,8 +173,8 @@ const addStep = (
   // A step of nothing but data for another provider says nothing to this one.
   if (step.text === "" && step.toolCalls.length === 0 && step.providerData?.provider !== provider) return
   into.push({ role: "assistant", content: step.text, toolCalls: step.toolCalls, providerData: step.providerData })
-  const resultOf = ({ id }: ToolCall) =>
-    [...step.hostedResults, ...submitted].find(({ toolCallId }) => toolCallId === id)
+  const results = [...step.hostedResults, ...submitted]
+  const resultOf = ({ id }: ToolCall) => results.find(({ toolCallId }) => toolCallId === id)
   for (const call of step.toolCalls) into.push(toolMessage(call, resultOf(call)))
 }
 

@@ -1,42 +1,8 @@
 /**
- * The two writes of a turn and its history with fewer statements inside: each statement of a function costs the server as much as the rows
+ * The two writes of a turn with fewer statements inside: each statement of a function costs the server as much as the rows
  * that it touches. The functions promise what they promised, so older processes go on with them.
  */
 import type { Migration } from "./Migration.ts"
-
-const history = `
-create or replace function {schema}.history_texts(p_owner text, p_run uuid, p_budget bigint)
-returns table (part bigint, tokens_before bigint, messages text) language plpgsql as $$
-declare
-  v_first {schema}.messages;
-  v_from integer;
-  v_before bigint;
-  v_texts text;
-begin
-  if p_run is null then return; end if;
-  select * into v_first from {schema}.messages m
-    where m.run_id = p_run and m.owner = p_owner and m.sequence is not null order by m.sequence limit 1;
-  select m.sequence into v_from from {schema}.messages m
-    where m.thread_id = v_first.thread_id and m.owner = p_owner and m.tokens_before >= v_first.tokens_before - p_budget
-    order by m.tokens_before, m.sequence limit 1;
-  select min(m.tokens_before), '[' || string_agg({schema}.message_text(m), ',' order by m.sequence) || ']' into v_before, v_texts
-    from {schema}.messages m
-    where m.thread_id = v_first.thread_id and m.owner = p_owner and m.sequence >= least(v_from, v_first.sequence);
-  if octet_length(v_texts) <= 1000000 then
-    return query select bigint '0', v_before, v_texts;
-    return;
-  end if;
-  return query
-    select page.part, min(page.tokens_before), '[' || string_agg(page.message, ',' order by page.sequence) || ']'
-    from (
-      select listed.*, sum(octet_length(listed.message)) over (order by listed.sequence) / 1000000 as part
-      from (
-        select m.sequence, m.tokens_before, {schema}.message_text(m) as message
-        from {schema}.history(p_owner, p_run, p_budget) m
-      ) listed
-    ) page
-    group by page.part order by page.part;
-end $$`
 
 const beginRun = `
 create or replace function {schema}.begin_run(
@@ -196,5 +162,5 @@ end $do$`
 export const M0010LeanTurns: Migration = {
   name: "0010_lean_turns",
   tables: [],
-  statements: [history, beginRun, settleRun, compression]
+  statements: [beginRun, settleRun, compression]
 }
