@@ -5,7 +5,7 @@ import type { ThreadId } from "../primitives/Ids.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import type { History } from "../threads/Message.ts"
 import type { ContractTest } from "./ContractTest.ts"
-import { sampleBegin, sampleResult } from "./Samples.ts"
+import { longText, sampleBegin, sampleResult } from "./Samples.ts"
 import { continueTurn, expectTag, openThread, pauseTurn, startTurn, storedMessages, waitingTurn } from "./Scenes.ts"
 
 export const runHistoryContract = (test: ContractTest): void => {
@@ -32,6 +32,21 @@ export const runHistoryContract = (test: ContractTest): void => {
       const { history } = yield* startTurn(id)
       assert.deepStrictEqual(history.messages, (yield* storedMessages(id)).slice(0, 6))
       assert.deepStrictEqual(history.older, { messages: 0, tokens: 0 })
+    })
+  )
+
+  test(
+    "MUST give a history of many megabytes, whole and in order",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const runs = yield* RunStore
+      for (let number = 1; number <= 20; number++) {
+        const message = { content: `${number} ${longText}`, tokens: 5 }
+        yield* runs.begin(yield* sampleBegin(id, { mode: "save", message }))
+      }
+      const { history } = yield* startTurn(id, { historyTokens: 90 })
+      assert.deepStrictEqual(history.messages, (yield* storedMessages(id)).slice(2, 21))
+      assert.deepStrictEqual(history.older, { messages: 2, tokens: 10 })
     })
   )
 
