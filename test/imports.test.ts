@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { judgeImport, packageRules, rooms } from "./rules/ImportRules.ts"
+import { judgeImport, packageRules, rooms, wings } from "./rules/ImportRules.ts"
 import { importsOf, root, sourceFiles } from "./rules/SourceFile.ts"
 
 const read = (path: string) => readFileSync(join(root, path), "utf8")
@@ -35,6 +35,9 @@ describe("imports", () => {
     [inCore, "../primitives/Ids.ts"],
     [inCore, "../assistants/Assistant.ts"],
     ["packages/core/src/Kernel.ts", "./turns/Turns.ts"],
+    ["packages/core/src/memory/Memories.ts", "../turns/TurnPart.ts"],
+    ["packages/core/src/memory/Memories.ts", "../retrieval/Ranking.ts"],
+    ["packages/adapters/src/postgres/Chunks.ts", "@colloquy/core/retrieval"],
     ["packages/core/src/index.ts", "./Kernel.ts"],
     ["packages/core/src/contracts/RunStoreContract.ts", "../turns/Turns.ts"],
     ["packages/core/src/contracts/RunStoreContract.ts", "@effect/vitest"],
@@ -61,6 +64,8 @@ describe("imports", () => {
     [inCore, "@declared/library"],
     [inCore, "@effect/vitest"],
     [inCore, "../realtime/Frames.ts"],
+    ["packages/core/src/Kernel.ts", "./memory/index.ts"],
+    ["packages/core/src/answers/Answers.ts", "../documents/Documents.ts"],
     [inCore, "../contracts/Scenes.ts"],
     [inCore, "../index.ts"],
     [inCore, "../../../adapters/src/in-memory/State.ts"],
@@ -90,7 +95,7 @@ describe("imports", () => {
     const folders = readdirSync(join(root, "packages/core/src"), { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name)
-    assert.includeMembers([...rooms, "contracts"], folders)
+    assert.includeMembers([...rooms, ...Object.keys(wings), "contracts"], folders)
   })
 
   it.each(Object.keys(packageRules))("packages/%s keeps the rules", (name) => {

@@ -9,7 +9,7 @@ interface PackageRule {
 }
 
 const effectRoot = /^effect\/[A-Z]\w*$/
-const core = /^@colloquy\/core$/
+const core = /^@colloquy\/core(\/(adapters|retrieval|documents|memory|answers|media|voice|realtime))?$/
 const node = /^node:/
 
 export const packageRules: Readonly<Record<string, PackageRule>> = {
@@ -47,18 +47,23 @@ export const rooms = [
   "tools",
   "models",
   "catalog",
-  "answers",
-  "retrieval",
-  "documents",
-  "memory",
-  "media",
-  "voice",
   "threads",
   "runs",
   "assistants",
-  "turns",
-  "realtime"
+  "prompts",
+  "turns"
 ]
+
+/** A wing may import every room, itself, and the wings named here. No room imports a wing. */
+export const wings: Readonly<Record<string, ReadonlyArray<string>>> = {
+  retrieval: [],
+  documents: ["retrieval"],
+  memory: ["retrieval"],
+  answers: [],
+  media: ["documents", "retrieval"],
+  voice: ["documents"],
+  realtime: []
+}
 
 const contracts = "contracts"
 
@@ -96,14 +101,25 @@ const externalFault = (file: string, name: string, declared: ReadonlyArray<strin
   return isVendor && declared.includes(library) ? null : rule.says
 }
 
+const isPlace = (name: string) => rooms.includes(name) || name in wings
+
 const roomFault = (file: string, target: string): string | null => {
   const [from, to] = [roomOf(file), roomOf(target)]
   if (to === contracts) return from === contracts ? null : "nothing in core imports contracts; only tests do"
   if (from === contracts) return null
-  if (from === null) return null
-  if (!rooms.includes(from)) return `${from} is not in the list of rooms`
+  if (from === null) {
+    return to !== null && to in wings ? `a wing has its own sub-path; the main entry never imports ${to}` : null
+  }
+  if (!isPlace(from)) return `${from} is not in the list of rooms`
   if (to === null) return "a room imports rooms, never Kernel.ts or index.ts"
-  if (!rooms.includes(to)) return `${to} is not in the list of rooms`
+  if (!isPlace(to)) return `${to} is not in the list of rooms`
+  const uses = wings[from]
+  if (uses !== undefined) {
+    return rooms.includes(to) || to === from || uses.includes(to)
+      ? null
+      : `the wing ${from} imports rooms and ${uses.join(", ") || "no other wing"}, never ${to}`
+  }
+  if (to in wings) return `no room imports a wing, and ${to} is one`
   return rooms.indexOf(to) <= rooms.indexOf(from) ? null : `a room may import rooms above it; ${to} is below ${from}`
 }
 

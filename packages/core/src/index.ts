@@ -41,6 +41,7 @@ export {
   Routing,
   Thinking
 } from "./models/ChatRequest.ts"
+export { EmbeddingFailed, EmbeddingModel, type EmbeddingTarget } from "./models/EmbeddingModel.ts"
 export type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
 export { ModelError, ModelErrorReason } from "./models/ModelError.ts"
 export { describeModel, mergeModelInfo, ModelInfo, ModelType } from "./models/ModelInfo.ts"
@@ -63,9 +64,6 @@ export {
   ModelNotFound,
   type RoutedUpstream
 } from "./catalog/Catalog.ts"
-
-/** retrieval: texts to vectors. */
-export { EmbeddingFailed, EmbeddingModel, type EmbeddingTarget } from "./retrieval/EmbeddingModel.ts"
 
 /** threads: conversations and their messages. */
 export { Metadata, Thread, ThreadNotFound } from "./threads/Thread.ts"

@@ -1,6 +1,6 @@
 /**
  * What an embedding provider implements: one request, one answer. Splitting into batches, retries and the check of what came back are added
- * once, for all drivers, by `retrieval/EmbeddingModel`.
+ * once, for all drivers, by `EmbeddingModel`.
  *
  * Promises of a driver: vectors in the order of the texts, one for each; a `ModelError` and never a defect for anything the provider sends.
  */

@@ -10,9 +10,9 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
-import type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "../models/EmbeddingDriver.ts"
-import { ModelError } from "../models/ModelError.ts"
-import { Providers } from "../models/Provider.ts"
+import type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./EmbeddingDriver.ts"
+import { ModelError } from "./ModelError.ts"
+import { Providers } from "./Provider.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { addUsage, noUsage } from "../primitives/Usage.ts"
 
@@ -47,7 +47,7 @@ export class EmbeddingModel extends Context.Service<
       purpose: EmbeddingRequest["purpose"]
     ) => Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError | StoreUnavailable, Principal>
   }
->()("@colloquy/core/retrieval/EmbeddingModel") {
+>()("@colloquy/core/models/EmbeddingModel") {
   static readonly layer: Layer.Layer<EmbeddingModel, never, Providers> = Layer.effect(
     EmbeddingModel,
     Effect.gen(function* () {
