@@ -47,6 +47,7 @@ export const runStarts = (state: State): Starts => ({
   activate: (lease, duration, historyTokens) =>
     ownedStep((ownerId, now): ActivateOutcome => {
       const row = leasedRun(state, ownerId, lease)
+      if (row?.run.status === "IN_PROGRESS") return started(row, prolong(row, now, duration), historyTokens)
       if (row?.run.status !== "QUEUED") return { _tag: "Lost" }
       const blocker = row.thread.inProgress ?? row.thread.queued[0]
       if (blocker !== undefined && blocker !== row) {
@@ -67,6 +68,8 @@ export const runStarts = (state: State): Starts => ({
 })
 
 const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): BeginOutcome => {
+  const before = runOf(state, ownerId, begin.run.id)
+  if (before !== undefined) return beginAgain(before, begin, now)
   const repeated = begin.idempotency && findRepeated(state, ownerId, begin.idempotency.key, now)
   if (repeated) return repeated
   const thread = threadOf(state, ownerId, begin.run.threadId)
@@ -79,12 +82,30 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   const row = insertRun(state, thread, begin)
   remember(state, row, begin.idempotency, now)
   if (begin.mode === "save") return save(state, row, now)
-  const lease = grant(row, now, begin.lease)
+  const lease = grantLeg(row, now, begin.lease)
   if (blocker === undefined) return start(state, row, now, lease, begin.historyTokens)
   move(row, "QUEUED")
   signal(state, row)
   return { _tag: "Queued", lease }
 }
+
+const beginAgain = (row: RunRow, begin: Begin, now: number): BeginOutcome => {
+  if (begin.mode === "save") return { _tag: "Saved" }
+  const isHeld = row.run.leg === 0 && row.token === row.legToken
+  if (isHeld && row.run.status === "QUEUED") return { _tag: "Queued", lease: prolong(row, now, begin.lease) }
+  if (isHeld && row.run.status === "IN_PROGRESS") {
+    return started(row, prolong(row, now, begin.lease), begin.historyTokens)
+  }
+  return repeatedLeg(row, begin.idempotency)
+}
+
+/** What a repeat is told of a run, or of a leg, that its first lease does not hold any more. */
+const repeatedLeg = ({ run }: RunRow, idempotency: IdempotencyKey | null): Repeated => ({
+  _tag: "Repeated",
+  runId: run.id,
+  legStart: run.legStart,
+  fingerprint: idempotency?.fingerprint ?? ""
+})
 
 const insertRun = (state: State, thread: ThreadRow, { events, message, run }: Begin): RunRow => {
   const row: RunRow = {
@@ -105,6 +126,7 @@ const insertRun = (state: State, thread: ThreadRow, { events, message, run }: Be
       endedAt: null
     },
     token: 0,
+    legToken: 0,
     expiresAt: 0,
     log: [],
     messages: [],
@@ -130,8 +152,14 @@ const start = (state: State, row: RunRow, now: number, lease: Lease, historyToke
   storePending(row)
   move(row, "IN_PROGRESS", { startedAt })
   signal(state, row)
-  return { _tag: "Started", lease, history: historyOf(row, historyTokens) }
+  return started(row, lease, historyTokens)
 }
+
+const started = (row: RunRow, lease: Lease, historyTokens: number): Started => ({
+  _tag: "Started",
+  lease,
+  history: historyOf(row, historyTokens)
+})
 
 const supersede = (state: State, thread: ThreadRow, at: Date): void => {
   if (thread.requiresAction !== null) closeWaiting(state, thread.requiresAction, at)
@@ -154,6 +182,13 @@ export const grant = (row: RunRow, now: number, duration: Duration.Duration): Le
   return prolong(row, now, duration)
 }
 
+/** The lease under which a leg begins. */
+const grantLeg = (row: RunRow, now: number, duration: Duration.Duration): Lease => {
+  const lease = grant(row, now, duration)
+  row.legToken = lease.token
+  return lease
+}
+
 /** The newest lease, for longer. */
 export const prolong = (row: RunRow, now: number, duration: Duration.Duration): Lease => {
   row.expiresAt = now + Duration.toMillis(duration)
@@ -161,9 +196,14 @@ export const prolong = (row: RunRow, now: number, duration: Duration.Duration): 
 }
 
 const continueRun = (state: State, ownerId: OwnerId, next: Continue, now: number): ContinueOutcome => {
+  const row = runOf(state, ownerId, next.runId)
+  if (row !== undefined && row.run.answerId === next.answerId) {
+    return row.run.status === "IN_PROGRESS" && row.token === row.legToken
+      ? started(row, prolong(row, now, next.lease), next.historyTokens)
+      : repeatedLeg(row, next.idempotency)
+  }
   const repeated = next.idempotency && findRepeated(state, ownerId, next.idempotency.key, now)
   if (repeated) return repeated
-  const row = runOf(state, ownerId, next.runId)
   if (row?.run.status !== "REQUIRES_ACTION" || row.run.answerId !== next.messageId) return { _tag: "NotOpen" }
   changeNewest(row, (message) => ({
     ...message,
@@ -181,7 +221,7 @@ const continueRun = (state: State, ownerId: OwnerId, next: Continue, now: number
   record(row, next.events)
   remember(state, row, next.idempotency, now)
   signal(state, row)
-  return { _tag: "Started", lease: grant(row, now, next.lease), history: historyOf(row, next.historyTokens) }
+  return started(row, grantLeg(row, now, next.lease), next.historyTokens)
 }
 
 /** Walks back from the end, so that a long thread costs no more than what is given. */

@@ -47,6 +47,8 @@ export interface RunRow {
   readonly thread: ThreadRow
   run: Run
   token: number
+  /** The token under which the current leg began: another one since then belongs to somebody who took the run over. */
+  legToken: number
   expiresAt: number
   readonly log: Array<LogEvent>
   /** Sequences of the run's messages in its thread, the user's first. */

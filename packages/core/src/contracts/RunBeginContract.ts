@@ -11,6 +11,8 @@ import type { ContractTest } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, sampleBegin, sampleContinue, sampleEvent } from "./Samples.ts"
 import {
   anHour,
+  appendTo,
+  continueTurn,
   expectTag,
   noTime,
   openThread,
@@ -30,6 +32,7 @@ export const runBeginContract = (test: ContractTest): void => {
   saving(test)
   superseding(test)
   repeating(test)
+  beginningAgain(test)
 }
 
 const starting = (test: ContractTest): void => {
@@ -385,3 +388,108 @@ const repeating = (test: ContractTest): void => {
 }
 
 const someKey = Effect.map(newId(ThreadId), (key) => ({ key, fingerprint: "body" }))
+
+const beginningAgain = (test: ContractTest): void => {
+  test(
+    "MUST answer a begin that is repeated with the same run id like the first one, and store nothing again",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const { begin, history, lease } = yield* startTurn(id, { events: [sampleEvent(1), sampleEvent(3)] })
+      const before = [yield* storedRun(begin.run.id), yield* storedMessages(id)]
+      assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Started", lease, history })
+      assert.deepStrictEqual([yield* storedRun(begin.run.id), yield* storedMessages(id)], before)
+      assert.deepStrictEqual(yield* runs.read(begin.run.id, 0), begin.events)
+      assert.isTrue(yield* appendTo(lease, [sampleEvent(4)]))
+    })
+  )
+
+  test(
+    "MUST let one begin through when several with the same run id come at once, and answer all of them alike",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const idempotency = yield* someKey
+      const first = yield* sampleBegin(id, { idempotency })
+      const outcomes = yield* tenTimes(runs.begin(first))
+      assert.deepStrictEqual(tally(outcomes), { Started: 10 })
+      assert.strictEqual(new Set(outcomes.map((each) => expectTag(each, "Started").lease.token)).size, 1)
+      assert.strictEqual((yield* runs.messages(first.run.id)).length, 1)
+      const queued = yield* sampleBegin(id)
+      assert.deepStrictEqual(tally(yield* tenTimes(runs.begin(queued))), { Queued: 10 })
+      assert.strictEqual(
+        expectTag(yield* runs.begin(yield* sampleBegin(id, { mode: "reject" })), "Busy").runId,
+        first.run.id
+      )
+    })
+  )
+
+  test(
+    "MUST answer a repeated begin with a key like the first one, and another run with that key Repeated",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const idempotency = yield* someKey
+      const { begin, lease } = yield* startTurn(id, { idempotency })
+      assert.deepStrictEqual(expectTag(yield* runs.begin(begin), "Started").lease, lease)
+      const other = yield* sampleBegin(id, { idempotency })
+      assert.strictEqual(expectTag(yield* runs.begin(other), "Repeated").runId, begin.run.id)
+    })
+  )
+
+  test(
+    "MUST answer Queued again, under the same lease, while the run waits",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const first = yield* startTurn(id)
+      const { begin, lease, runId } = yield* queueTurn(id)
+      assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Queued", lease })
+      yield* settleTurn(first)
+      assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Queued", lease })
+      expectTag(yield* runs.activate(lease, anHour, 0), "Started")
+      assert.deepStrictEqual(expectTag(yield* runs.begin(begin), "Started").lease, lease)
+      assert.strictEqual((yield* runs.messages(runId)).length, 1)
+    })
+  )
+
+  test(
+    "MUST answer Saved again",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const begin = yield* sampleBegin(id, { mode: "save" })
+      for (let time = 0; time < 2; time++) assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Saved" })
+      assert.strictEqual((yield* storedMessages(id)).length, 1)
+    })
+  )
+
+  test(
+    "MUST prolong the lease of a repeated begin",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { begin, runId } = yield* startTurn((yield* openThread).id, { lease: noTime })
+      expectTag(yield* runs.begin({ ...begin, lease: anHour }), "Started")
+      assert.isTrue(Option.isNone(yield* runs.takeOver(runId, anHour, { onlyExpired: true })))
+    })
+  )
+
+  test(
+    "MUST answer Repeated, with the run itself, to a begin whose lease was lost, or whose run has ended",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const idempotency = yield* someKey
+      const taken = yield* startTurn((yield* openThread).id, { idempotency })
+      assert.isTrue(Option.isSome(yield* runs.takeOver(taken.runId, anHour, { onlyExpired: false })))
+      const ended = yield* startTurn((yield* openThread).id)
+      yield* settleTurn(ended)
+      const goneOn = yield* continueTurn(yield* waitingTurn((yield* openThread).id))
+      const told = (runId: typeof taken.runId, legStart: number, fingerprint: string) =>
+        ({ _tag: "Repeated", runId, legStart, fingerprint }) as const
+      assert.deepStrictEqual(yield* runs.begin(taken.begin), told(taken.runId, 1, idempotency.fingerprint))
+      assert.deepStrictEqual(yield* runs.begin(ended.begin), told(ended.runId, 1, ""))
+      assert.strictEqual(expectTag(yield* runs.begin(goneOn.begin), "Repeated").runId, goneOn.runId)
+      assert.isTrue(yield* settleTurn(goneOn))
+    })
+  )
+}

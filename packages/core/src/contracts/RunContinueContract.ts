@@ -11,6 +11,7 @@ import {
   appendTo,
   continueTurn,
   expectTag,
+  noTime,
   openThread,
   pauseTurn,
   queueTurn,
@@ -84,6 +85,41 @@ export const runContinueContract = (test: ContractTest): void => {
       for (const each of outcomes) if (each._tag === "Repeated") assert.deepStrictEqual(each, repeated)
       assert.deepStrictEqual(Option.getOrThrow(yield* runs.findRepeated("leg 1")), repeated)
       assert.strictEqual(Option.getOrThrow(yield* runs.findRepeated("leg 0")).legStart, 1)
+    })
+  )
+
+  test(
+    "MUST answer outputs that are repeated with the same answer id like the first time, and store nothing again",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const idempotency = { key: yield* newId(RunId), fingerprint: "1" }
+      const next = yield* sampleContinue(yield* waitingTurn(id), { idempotency, lease: noTime })
+      const started = expectTag(yield* runs.continue(next), "Started")
+      const before = [yield* storedRun(next.runId), yield* storedMessages(id)]
+      const outcomes = yield* tenTimes(runs.continue({ ...next, lease: anHour }))
+      for (const outcome of outcomes) assert.deepStrictEqual(outcome, started)
+      assert.deepStrictEqual([yield* storedRun(next.runId), yield* storedMessages(id)], before)
+      assert.deepStrictEqual(yield* runs.read(next.runId, 10), next.events)
+      assert.isTrue(Option.isNone(yield* runs.takeOver(next.runId, anHour, { onlyExpired: true })))
+      assert.isTrue(yield* appendTo(started.lease, [sampleEvent(12)]))
+    })
+  )
+
+  test(
+    "MUST answer Repeated, with the leg itself, to repeated outputs whose leg was taken over, or has ended",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const waiting = yield* waitingTurn(id)
+      const next = yield* sampleContinue(waiting)
+      const { lease } = expectTag(yield* runs.continue(next), "Started")
+      const repeated = { _tag: "Repeated", runId: next.runId, legStart: 11, fingerprint: "" } as const
+      const taken = Option.getOrThrow(yield* runs.takeOver(next.runId, anHour, { onlyExpired: false }))
+      assert.deepStrictEqual(yield* runs.continue(next), repeated)
+      assert.isFalse(yield* appendTo(lease, [sampleEvent(12)]))
+      yield* settleTurn({ ...waiting, lease: taken.lease, leg: 1, answerId: next.answerId }, { status: "FAILED" })
+      assert.deepStrictEqual(yield* runs.continue(next), repeated)
     })
   )
 

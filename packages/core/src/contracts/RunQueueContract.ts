@@ -77,6 +77,24 @@ export const runQueueContract = (test: ContractTest): void => {
   )
 
   test(
+    "MUST answer Started again to an activation that is repeated under the same lease, and store nothing again",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const first = yield* startTurn(id)
+      const queued = yield* queueTurn(id, { lease: noTime })
+      yield* settleTurn(first)
+      const started = expectTag(yield* runs.activate(queued.lease, noTime, 1000), "Started")
+      const before = [yield* storedRun(queued.runId), yield* storedMessages(id)]
+      assert.deepStrictEqual(yield* runs.activate(queued.lease, anHour, 1000), started)
+      assert.deepStrictEqual([yield* storedRun(queued.runId), yield* storedMessages(id)], before)
+      assert.isTrue(Option.isNone(yield* runs.takeOver(queued.runId, anHour, { onlyExpired: true })))
+      yield* runs.takeOver(queued.runId, anHour, { onlyExpired: false })
+      assert.deepStrictEqual(yield* runs.activate(queued.lease, anHour, 0), { _tag: "Lost" })
+    })
+  )
+
+  test(
     "MUST answer Waiting while a run is in progress, and name it",
     Effect.gen(function* () {
       const runs = yield* RunStore
@@ -142,7 +160,7 @@ export const runQueueContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST let one of ten concurrent callers start a queued run",
+    "MUST start a queued run once when ten callers under its lease ask at once",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -150,7 +168,7 @@ export const runQueueContract = (test: ContractTest): void => {
       const queued = yield* queueTurn(id)
       yield* settleTurn(first)
       const outcomes = yield* tenTimes(runs.activate(queued.lease, anHour, 0))
-      assert.deepStrictEqual(tally(outcomes), { Started: 1, Lost: 9 })
+      assert.deepStrictEqual(tally(outcomes), { Started: 10 })
       assert.strictEqual((yield* runs.messages(queued.runId)).length, 1)
     })
   )

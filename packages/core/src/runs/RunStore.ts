@@ -107,7 +107,7 @@ export type BeginOutcome =
   | { readonly _tag: "Busy"; readonly runId: RunId; readonly expired: boolean }
   /** Nothing was stored. */
   | { readonly _tag: "ThreadMissing" }
-  /** The key was used within the last 24 hours. Nothing was stored. */
+  /** The key was used within the last 24 hours, or this run was begun before and its first lease is gone. Nothing was stored. */
   | Repeated
 
 export type ActivateOutcome =
@@ -168,13 +168,19 @@ export class RunStore extends Context.Service<
      * - A run of the thread in REQUIRES_ACTION is superseded: it and its open message become CANCELLED, in the same step.
      * - While another run is active, `enqueue` answers Queued (Busy when `maxQueued` wait already), and `reject` answers Busy.
      * - MUST give concurrent callers of one idempotency key one run, and the others Repeated.
+     * - A caller who does not know what became of a begin repeats it with the same run id. Such a repeat MUST store nothing again and MUST
+     *   answer what the first one answered: Saved, Queued, or Started, with the same lease, prolonged. When that lease was lost meanwhile,
+     *   or the run has ended, it answers Repeated with this run, and the fingerprint of the begin (without a key an empty one).
      */
     readonly begin: (begin: Begin) => Effect.Effect<BeginOutcome, StoreUnavailable, Principal>
 
     /** What an idempotency key of the principal stands for, while it is younger than 24 hours. */
     readonly findRepeated: (key: string) => Effect.Effect<Option.Option<Repeated>, StoreUnavailable, Principal>
 
-    /** Moves a QUEUED run to IN_PROGRESS when nothing is in its way: no run IN_PROGRESS, none queued before it. Supersedes like `begin`. */
+    /**
+     * Moves a QUEUED run to IN_PROGRESS when nothing is in its way: no run IN_PROGRESS, none queued before it. Supersedes like `begin`.
+     * A repeat under the same lease, while the run is IN_PROGRESS, MUST answer Started again, prolong the lease and store nothing.
+     */
     readonly activate: (
       lease: Lease,
       duration: Duration.Duration,
@@ -187,6 +193,10 @@ export class RunStore extends Context.Service<
     /**
      * Stores tool results and starts the next leg. MUST let one of several concurrent callers win and answer NotOpen (or Repeated) to the
      * others. The answered message becomes COMPLETED.
+     *
+     * A repeat with the same `answerId` is the same caller's, who does not know what became of it: while the leg goes on under the lease
+     * that the first one gave, it MUST answer Started with that lease, prolonged, and store nothing; when that lease was lost meanwhile, or
+     * the leg has ended, Repeated with this leg, and the fingerprint of the continue (without a key an empty one).
      */
     readonly continue: (next: Continue) => Effect.Effect<ContinueOutcome, StoreUnavailable, Principal>
 

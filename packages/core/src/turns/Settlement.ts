@@ -3,7 +3,7 @@
  * process ran (`LegRunner`) and for those of others (`Recovery`): the same events give the same message, usage and terminal event.
  */
 import type * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Schema from "effect/Schema"
@@ -15,6 +15,7 @@ import { labelled } from "../primitives/Labelled.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunFault } from "../runs/Run.ts"
 import type { Lease, RunStore, Settlement } from "../runs/RunStore.ts"
+import { repeatWhileAway } from "./StoreRetry.ts"
 import { contextUsageOf, Explanation } from "./PromptAssembly.ts"
 import type { TerminalEvent, TurnEvent } from "./TurnEvent.ts"
 import { answerOf, type RecordedLeg } from "./TurnRecorder.ts"
@@ -91,19 +92,7 @@ export const settle = (
   lease: Lease,
   settlement: Settlement,
   timeout: Duration.Input
-): Effect.Effect<boolean, StoreUnavailable, Principal> =>
-  Effect.clockWith((clock) => {
-    const deadline = clock.currentTimeMillisUnsafe() + Duration.toMillis(timeout)
-    const attempt: Effect.Effect<boolean, StoreUnavailable, Principal> = Effect.catchTag(
-      store.settle(lease, settlement),
-      "StoreUnavailable",
-      (away) =>
-        clock.currentTimeMillisUnsafe() < deadline
-          ? Effect.andThen(Effect.sleep("1 second"), attempt)
-          : Effect.fail(away)
-    )
-    return attempt
-  })
+): Effect.Effect<boolean, StoreUnavailable, Principal> => repeatWhileAway(store.settle(lease, settlement), timeout)
 
 const turns = labelled(
   Metric.counter("colloquy.turns", { description: "Legs of runs that were settled", incremental: true })

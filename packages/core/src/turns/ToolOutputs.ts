@@ -20,6 +20,7 @@ import { launch } from "./LegRunner.ts"
 import { makeLeg } from "./ModelLoop.ts"
 import { roomFor } from "./PromptAssembly.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
+import { repeatWhileAway } from "./StoreRetry.ts"
 import { IdempotencyConflict, NothingPending, type ShuttingDown, type ToolNameTaken } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { continuePlan, decodePlan } from "./TurnPlan.ts"
@@ -85,7 +86,7 @@ export const submitToolOutputs = Effect.fnUntraced(function* (
   }
   // A caller who goes away between the two would leave a run that nobody works on.
   const outcome = yield* Effect.uninterruptible(
-    Effect.tap(store.continue(next), (continued) => {
+    Effect.tap(repeatWhileAway(store.continue(next), settings.startTimeout), (continued) => {
       if (continued._tag !== "Started") return Effect.void
       const leg = {
         lease: continued.lease,

@@ -20,6 +20,8 @@ export interface TurnSettings {
   readonly cancelGrace: Duration.Input
   /** How long a shutdown waits for running turns before it ends them. */
   readonly drainTimeout: Duration.Input
+  /** How long the beginning of a turn is tried again while the store is away; then the message is refused. */
+  readonly startTimeout: Duration.Input
   /** How long a settlement is tried again while the store is away. */
   readonly settleTimeout: Duration.Input
   readonly streamedLog: WriterSettings
@@ -45,6 +47,7 @@ export const defaultTurnSettings: TurnSettings = {
   poll: "1 second",
   cancelGrace: "500 millis",
   drainTimeout: "20 seconds",
+  startTimeout: "5 seconds",
   settleTimeout: "1 minute",
   streamedLog: { pause: "50 millis", batch: 512 },
   unwatchedLog: { pause: "2 seconds", batch: 4096 },

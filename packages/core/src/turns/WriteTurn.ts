@@ -23,6 +23,7 @@ import { type Leg, makeLeg } from "./ModelLoop.ts"
 import { roomFor } from "./PromptAssembly.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { type IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
+import { repeatWhileAway } from "./StoreRetry.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import type { TurnPlan } from "./TurnPlan.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
@@ -98,7 +99,7 @@ const insist = Effect.fnUntraced(function* (
   restore: Restore
 ): Effect.fn.Return<BeginOutcome, StoreUnavailable, Principal> {
   const mode = begin.mode === "save" ? "save" : policy === "interrupt" ? "reject" : policy
-  const outcome = yield* workshop.store.begin({ ...begin, mode })
+  const outcome = yield* repeatWhileAway(workshop.store.begin({ ...begin, mode }), workshop.settings.startTimeout)
   if (outcome._tag !== "Busy") return outcome
   if (outcome.expired && (yield* workshop.recovery.endExpired(outcome.runId))) {
     return yield* insist(workshop, begin, policy, restore)

@@ -443,7 +443,7 @@ describe("a store that is away", () => {
     settings: { chat }
   })
 
-  for (const operation of ["assistants.insert", "threads.insert", "runs.begin"]) {
+  for (const operation of ["assistants.insert", "threads.insert"]) {
     for (const how of ["refuse", "lose"] as const) {
       story(
         `at ${operation} (${how}) refuses the message; nothing of it is left, and the next one is answered`,
@@ -459,6 +459,77 @@ describe("a store that is away", () => {
       )
     }
   }
+
+  for (const how of ["refuse", "lose"] as const) {
+    story(
+      `at runs.begin (${how}) is asked again: the message is stored once and answered`,
+      [say("Hello.")],
+      Effect.gen(function* () {
+        const turn = yield* (yield* Turns).start({ content: "Hi", idempotency: { key: "k", fingerprint: "f" } })
+        const again = yield* (yield* Turns).start({ content: "Hi", idempotency: { key: "k", fingerprint: "f" } })
+        assert.strictEqual(again.runId, turn.runId)
+        assert.strictEqual((yield* turn.reply).content, "Hello.")
+        assert.deepStrictEqual(yield* transcript(turn.threadId), [
+          ["user", "COMPLETED", "Hi"],
+          ["assistant", "COMPLETED", "Hello."]
+        ])
+      }),
+      away((operation, nth) => (operation === "runs.begin" && nth === 1 ? how : null))
+    )
+
+    story(
+      `at runs.continue (${how}) is asked again: the outputs are taken once and the answer comes`,
+      [callTool(weather.name), say("Fine.")],
+      Effect.gen(function* () {
+        const turns = yield* Turns
+        const asked = yield* turns.send({ content: "Hi", tools: [weather] })
+        const outputs = asked.toolCalls.map(({ id }) => ({ toolCallId: id, output: "Sun." }))
+        const turn = yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })
+        assert.strictEqual((yield* turn.reply).content, "Fine.")
+        assert.strictEqual((yield* messagesOf(asked.threadId)).length, 3)
+      }),
+      away((operation, nth) => (operation === "runs.continue" && nth === 1 ? how : null))
+    )
+
+    story(
+      `at runs.activate (${how}) is asked again: the queued message is answered in its turn`,
+      [[say("1"), gate()], say("2")],
+      Effect.gen(function* () {
+        const turns = yield* Turns
+        const first = yield* turns.start({ content: "a" })
+        const second = yield* Effect.forkChild(turns.send({ content: "b", threadId: first.threadId }), {
+          startImmediately: true
+        })
+        yield* (yield* ScriptedModel).release()
+        yield* first.reply
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual((yield* Fiber.join(second)).content, "2")
+        assert.deepStrictEqual(
+          (yield* transcript(first.threadId)).map(([, , content]) => content),
+          ["a", "1", "b", "2"]
+        )
+      }),
+      away((operation, nth) => (operation === "runs.activate" && nth === 2 ? how : null))
+    )
+  }
+
+  let begins = true
+  story(
+    "for longer than `startTimeout` refuses the message, and its thread is free again when the lease ends",
+    [say("1"), say("2")],
+    Effect.gen(function* () {
+      const { threadId } = yield* send
+      const next = Turns.use((turns) => turns.send({ content: "b", threadId }))
+      begins = false
+      const refused = yield* Effect.forkChild(failureOf(next), { startImmediately: true })
+      yield* TestClock.adjust("6 seconds")
+      assert.strictEqual((yield* Fiber.join(refused))._tag, "StoreUnavailable")
+      begins = true
+      yield* TestClock.adjust("46 seconds")
+      assert.strictEqual((yield* next).content, "2")
+    }),
+    away((operation) => (operation === "runs.begin" && !begins ? "lose" : null))
+  )
 
   for (const how of ["refuse", "lose"] as const) {
     story(
@@ -494,6 +565,7 @@ describe("a store that is away", () => {
     )
   }
 
+  let settles = false
   story(
     "for longer than the host waits at the end: followers are told, and the run is settled when the store is back",
     [say("Hello.")],
@@ -502,10 +574,11 @@ describe("a store that is away", () => {
       const reply = yield* Effect.forkChild(turn.reply, { startImmediately: true })
       yield* TestClock.adjust("61 seconds")
       assert.deepInclude((yield* Fiber.join(reply)).fault, { code: "store_unavailable", retryable: true })
+      settles = true
       yield* TestClock.adjust("1 minute")
       assert.strictEqual((yield* runOf(turn)).status, "FAILED")
     }),
-    away((operation, nth) => (operation === "runs.settle" && nth <= 61 ? "refuse" : null))
+    away((operation) => (operation === "runs.settle" && !settles ? "refuse" : null))
   )
 
   story(
