@@ -10,6 +10,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Connections } from "./Connections.ts"
 import { tolerable } from "./Lane.ts"
 import { quote } from "./Names.ts"
+import { functionName } from "./schema/FunctionNames.ts"
 import { guard } from "./StoreFault.ts"
 
 export type Parameter =
@@ -41,8 +42,8 @@ export interface Database {
   /** A statement that is over at once: it finds a few rows by an index and waits for nobody. It may be sent together with others. */
   readonly brief: Query
   /**
-   * A statement that is over at once, but for locks. It takes one more parameter than is given here, for the schema's function `patient`:
-   * it may be sent together with others, and comes a second time when it has to wait for a lock.
+   * A statement that is over at once, but for locks. It takes one more parameter than is given here, for the schema's function
+   * `limit_lock_wait`: it may be sent together with others, and comes a second time when it has to wait for a lock.
    */
   readonly change: Query
 }
@@ -114,13 +115,14 @@ const within =
 
 /** A call of one of the schema's functions, with its arguments by name: `"schema".f(p_a => $1, p_b => $2)`. */
 export const call = ({ schema }: Database, name: string, args: Arguments): string =>
-  `${schema}.${name}(${placesOf(args).join(", ")})`
+  `${schema}.${functionName(name)}(${placesOf(args).join(", ")})`
 
-/** The same for `change`: the patience is a parameter behind the arguments and `others` more. The owner comes first among them. */
-export const patientCall = ({ schema }: Database, name: string, args: Arguments, others = 0): string => {
+/** The same for `change`: the lock timeout is a parameter behind the arguments and `others` more. The owner comes first among them. */
+export const callWithLockTimeout = ({ schema }: Database, name: string, args: Arguments, others = 0): string => {
   const [, ...rest] = placesOf(args)
-  const patience = Object.keys(args).length + others + 1
-  return `${schema}.${name}(${[`p_owner => ${schema}.patient($1, $${patience})`, ...rest].join(", ")})`
+  const wait = Object.keys(args).length + others + 1
+  const owner = `p_owner => ${schema}.${functionName("limit_lock_wait")}($1, $${wait})`
+  return `${schema}.${functionName(name)}(${[owner, ...rest].join(", ")})`
 }
 
 const placesOf = (args: Arguments): ReadonlyArray<string> =>

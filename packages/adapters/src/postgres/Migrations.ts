@@ -1,29 +1,36 @@
 /**
- * Brings the schema up to date, or says in a sentence why it must not be touched. Everything happens in one transaction under one lock:
- * any number of processes may start at once, and one that dies half way leaves nothing behind. The host's tables are never looked at.
+ * Brings the schema up to date, or says in a sentence why it must not be touched. Tables go on by migrations, each applied once; functions
+ * are those of this version, written when they are not there. Everything happens in one transaction under one lock: any number of
+ * processes may start at once, and one that dies half way leaves nothing behind. The host's tables are never looked at.
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { type StoreUnavailable } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { migrations } from "./migrations/index.ts"
-import type { Migration } from "./migrations/Migration.ts"
+import { createHash } from "node:crypto"
 import { channelOf, quote } from "./Names.ts"
+import { type NamedFunctions, nameFunctions } from "./schema/FunctionNames.ts"
+import { type Schema, schemaOfThisVersion } from "./schema/Schema.ts"
+import type { Migration } from "./schema/SchemaPart.ts"
 import { checkHistory, type Recorded, SchemaRefused } from "./SchemaHistory.ts"
 import { guard } from "./StoreFault.ts"
 
-/** Applies what is missing. */
-export const migrate = (client: PgClient, schema: string): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
+/** Applies what is missing. Another `wanted` than this version's is for tests of upgrades. */
+export const migrate = (
+  client: PgClient,
+  schema: string,
+  wanted: Schema = schemaOfThisVersion
+): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
   Effect.gen(function* () {
-    const known = yield* fingerprints
-    const missing = yield* missingOf(client, schema, known)
-    if (missing.length === 0) return
+    const known = fingerprint(wanted)
+    if (isUpToDate(yield* missingOf(client, schema, known))) return
     yield* client.withTransaction(
       Effect.gen(function* () {
         yield* client.unsafe("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`colloquy schema ${schema}`])
-        for (const { checksum, migration } of yield* missingOf(client, schema, known)) {
-          yield* apply(client, schema, migration, checksum)
-        }
+        const missing = yield* missingOf(client, schema, known)
+        if (!missing.hasRecord) yield* createSchema(client, schema)
+        for (const step of missing.migrations) yield* apply(client, schema, step)
+        if (missing.functions) yield* writeFunctions(client, schema, known.functions)
       })
     )
   }).pipe(guard("Postgres.migrate"))
@@ -31,12 +38,14 @@ export const migrate = (client: PgClient, schema: string): Effect.Effect<void, S
 /** Refuses a schema that is not up to date. */
 export const checkSchema = (client: PgClient, schema: string): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
   Effect.gen(function* () {
-    const missing = yield* missingOf(client, schema, yield* fingerprints)
-    if (missing.length === 0) return
+    const known = fingerprint(schemaOfThisVersion)
+    const missing = yield* missingOf(client, schema, known)
+    if (isUpToDate(missing)) return
+    const names = missing.migrations.map(({ migration }) => migration.name)
     return yield* new SchemaRefused({
       schema,
       reason: "behind",
-      migrations: missing.map(({ migration }) => migration.name)
+      migrations: missing.functions ? [...names, `functions ${known.functions.version}`] : names
     })
   }).pipe(guard("Postgres.checkSchema"))
 
@@ -45,41 +54,84 @@ export interface Fingerprinted {
   readonly checksum: string
 }
 
-const fingerprints: Effect.Effect<ReadonlyArray<Fingerprinted>> = Effect.forEach(migrations, (migration) =>
-  Effect.map(sha256(migration.statements.join(";\n")), (checksum) => ({ migration, checksum }))
-)
+interface Known {
+  readonly migrations: ReadonlyArray<Fingerprinted>
+  readonly functions: NamedFunctions
+}
+
+const fingerprint = ({ functions, migrations }: Schema): Known => ({
+  migrations: migrations.map((migration) => ({
+    migration,
+    checksum: createHash("sha256").update(migration.statements.join(";\n")).digest("hex")
+  })),
+  functions: nameFunctions(functions)
+})
+
+interface Missing {
+  readonly hasRecord: boolean
+  readonly migrations: ReadonlyArray<Fingerprinted>
+  readonly functions: boolean
+}
+
+const isUpToDate = ({ functions, migrations }: Missing): boolean => migrations.length === 0 && !functions
 
 /** What is still to be applied, after a look at what is there. */
-const missingOf = (
-  client: PgClient,
-  schema: string,
-  known: ReadonlyArray<Fingerprinted>
-): Effect.Effect<ReadonlyArray<Fingerprinted>, SchemaRefused | SqlError> =>
+const missingOf = (client: PgClient, schema: string, known: Known): Effect.Effect<Missing, SchemaRefused | SqlError> =>
   Effect.gen(function* () {
-    const tables = yield* client.unsafe<{ readonly name: string }>(
-      `select c.relname::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-       where n.nspname = $1 and c.relkind in ('r', 'p')`,
+    const found = yield* client.unsafe<{ readonly name: string; readonly is_table: boolean }>(
+      `select c.relname::text as name, true as is_table from pg_class c join pg_namespace n on n.oid = c.relnamespace
+         where n.nspname = $1 and c.relkind in ('r', 'p')
+       union all
+       select p.proname::text, false from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = $1`,
       [schema]
     ).withoutTransform
-    const present = new Set(tables.map(({ name }) => name))
-    const recorded = present.has("migrations")
-      ? yield* client.unsafe<Recorded>(`select name, checksum from ${quote(schema)}.migrations order by name`)
-          .withoutTransform
+    const tables = new Set(found.filter(({ is_table }) => is_table).map(({ name }) => name))
+    const functions = new Set(found.filter(({ is_table }) => !is_table).map(({ name }) => name))
+    const hasRecord = tables.has("migrations")
+    const recorded = hasRecord
+      ? yield* client.unsafe<Recorded>(`select name, checksum from ${quote(schema)}.migrations`).withoutTransform
       : []
-    return yield* checkHistory(schema, known, recorded, present)
+    return {
+      hasRecord,
+      migrations: yield* checkHistory(schema, known.migrations, recorded, tables),
+      functions: [...known.functions.names.values()].some((name) => !functions.has(name))
+    }
   })
 
-const apply = Effect.fnUntraced(function* (client: PgClient, schema: string, migration: Migration, checksum: string) {
-  if (migration === migrations[0]) yield* createSchema(client, schema)
-  for (const statement of migration.statements) {
-    const text = statement.replaceAll("{schema}", quote(schema)).replaceAll("{channel}", `'${channelOf(schema)}'`)
-    yield* client.unsafe(text).unprepared
-  }
+const apply = Effect.fnUntraced(function* (client: PgClient, schema: string, { checksum, migration }: Fingerprinted) {
+  for (const statement of migration.statements) yield* client.unsafe(inSchema(statement, schema)).unprepared
   yield* client.unsafe(`insert into ${quote(schema)}.migrations (name, checksum) values ($1, $2)`, [
     migration.name,
     checksum
   ])
 })
+
+/** How many versions of the functions are kept: processes of the version before may still be working. */
+const keptVersions = 3
+
+const writeFunctions = Effect.fnUntraced(function* (client: PgClient, schema: string, functions: NamedFunctions) {
+  for (const statement of functions.statements) yield* client.unsafe(inSchema(statement, schema)).unprepared
+  yield* client.unsafe(
+    `insert into ${quote(schema)}.function_versions (version) values ($1)
+     on conflict (version) do update set written_at = clock_timestamp()`,
+    [functions.version]
+  )
+  const gone = yield* client.unsafe<{ readonly version: string; readonly signature: string | null }>(
+    `with gone as (
+       delete from ${quote(schema)}.function_versions where version in
+         (select version from ${quote(schema)}.function_versions order by written_at desc offset ${keptVersions})
+       returning version
+     )
+     select gone.version, p.oid::regprocedure::text as signature from gone
+     left join pg_proc p on p.pronamespace = $1::regnamespace and p.proname like '%\\_' || gone.version`,
+    [quote(schema)]
+  ).withoutTransform
+  for (const { signature } of gone)
+    if (signature !== null) yield* client.unsafe(`drop function ${signature}`).unprepared
+})
+
+const inSchema = (statement: string, schema: string): string =>
+  statement.replaceAll("{schema}", quote(schema)).replaceAll("{channel}", `'${channelOf(schema)}'`)
 
 /** A schema that the host has made already needs no right to make one. */
 const createSchema = Effect.fnUntraced(function* (client: PgClient, schema: string) {
@@ -89,10 +141,8 @@ const createSchema = Effect.fnUntraced(function* (client: PgClient, schema: stri
     `create table ${quote(schema)}.migrations (
        name text collate "C" primary key, checksum text not null, applied_at timestamptz not null default now())`
   ).unprepared
+  yield* client.unsafe(
+    `create table ${quote(schema)}.function_versions (
+       version text collate "C" primary key, written_at timestamptz not null default clock_timestamp())`
+  ).unprepared
 })
-
-const sha256 = (text: string): Effect.Effect<string> =>
-  Effect.map(
-    Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
-    (digest) => Buffer.from(digest).toString("hex")
-  )

@@ -57,7 +57,8 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
 
     list: ({ limit, skip }, name) =>
       Principal.use(({ ownerId }) => {
-        const named = name === undefined ? "" : "and a.name = $4"
+        const named =
+          name === undefined ? "" : "and hashtextextended(a.name, 0) = hashtextextended($4, 0) and a.name = $4"
         const parameters: ReadonlyArray<Parameter> = [toText(ownerId), skip, limit]
         return Effect.map(
           query<AssistantRow>(

@@ -16,13 +16,14 @@ import {
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Arguments, call, type Database, type Parameter, patientCall, statements } from "./Database.ts"
+import { type Arguments, call, type Database, type Parameter, callWithLockTimeout, statements } from "./Database.ts"
 import { type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
 import { decodeList, messageArguments, type MessageRow } from "./MessageRecord.ts"
 import type { RunHints } from "./RunHints.ts"
 import { runLeases } from "./RunLeases.ts"
 import { decodeRun, runColumns, type RunRow } from "./RunRecord.ts"
 import { runStarts } from "./RunStarts.ts"
+import { functionName } from "./schema/FunctionNames.ts"
 import { isStoredId, knownId } from "./StoredId.ts"
 import { toJson, toText } from "./StoredText.ts"
 import { usageArguments } from "./UsageColumns.ts"
@@ -42,9 +43,9 @@ const writes = (
 ): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => {
   const { brief, change, schema } = database
   const statementOf = statements()
-  const appendMany = `select o_run as run, o_later as later from ${schema}.append_many($1::uuid[], $2, $3::bigint[], $4, $5, $6, $7)`
+  const appendMany = `select o_run as run, o_later as later from ${schema}.${functionName("append_many")}($1::uuid[], $2, $3::bigint[], $4, $5, $6, $7)`
   const write = (operation: string, name: string, lease: Lease, args: Arguments) => {
-    const statement = statementOf(name, () => `select ${patientCall(database, name, args)} as kept`)
+    const statement = statementOf(name, () => `select ${callWithLockTimeout(database, name, args)} as kept`)
     return change<{ readonly kept: boolean }>(operation, statement, Object.values(args)).pipe(
       Effect.map(([row]) => row?.kept === true),
       Effect.tap((kept) => (kept ? echo(lease.runId, lease.threadId, false) : Effect.void))
@@ -79,7 +80,7 @@ const writes = (
         const args = { owner: toText(ownerId), run: knownId(runId), at }
         const [found] = yield* change<CancelRow>(
           "RunStore.requestCancel",
-          `select o_status as status, o_thread as thread_id from ${patientCall(database, "request_cancel", args)} where o_status is not null`,
+          `select o_status as status, o_thread as thread_id from ${callWithLockTimeout(database, "request_cancel", args)} where o_status is not null`,
           Object.values(args)
         )
         if (found === undefined) return Option.none()
@@ -186,5 +187,5 @@ const reads = (database: Database): Reads => {
 }
 
 const messagesOf = (schema: string): string =>
-  `select ${schema}.message_text(m) as message from ${schema}.messages m
+  `select ${schema}.${functionName("message_text")}(m) as message from ${schema}.messages m
    where m.run_id = $1 and m.owner = $2 and m.sequence is not null order by m.sequence`

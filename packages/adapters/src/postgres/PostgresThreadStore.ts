@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"
 import { decodeList, type MessageRow, unfinishedText } from "./MessageRecord.ts"
+import { functionName } from "./schema/FunctionNames.ts"
 import { isStoredId, knownId, newRowId } from "./StoredId.ts"
 import { toJson, toText } from "./StoredText.ts"
 import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
@@ -86,7 +87,7 @@ export const threadStore = (database: Database): typeof ThreadStore.Service => {
 
 /** What is stored, and the answers that are being written: those have a place, but no row yet. */
 const messagesOf = (schema: string): string =>
-  `select wanted.place, m.sequence, ${schema}.message_text(m) as message
+  `select wanted.place, m.sequence, ${schema}.${functionName("message_text")}(m) as message
     from unnest($2::uuid[]) with ordinality wanted (id, place)
     join ${schema}.messages m on m.thread_id = wanted.id and m.owner = $1 and m.sequence is not null
     union all

@@ -1,6 +1,7 @@
 /** What the functions that start runs answer: the outcome and, for a run that has started, its history; in more than one row when that is long. */
 import type { Lease, OwnerId, Repeated, RunId, Started, ThreadId } from "@colloquy/core"
 import { decodeMessages, type MessagesRow } from "./MessageRecord.ts"
+import { functionName } from "./schema/FunctionNames.ts"
 import { fromText } from "./StoredText.ts"
 
 export interface OutcomeRow {
@@ -30,7 +31,7 @@ export interface StartedRow extends OutcomeRow, MessagesRow {
 export const withHistory = (schema: string, functionCall: string, owner: string, budget: string): string =>
   `select o.outcome, o.run_id as outcome_run, o.token, o.expired, o.leg_start, o.fingerprint, h.tokens_before, h.messages
    from ${functionCall} o
-   left join lateral ${schema}.history_texts(${owner}, case when o.outcome = 'Started' then o.run_id end, ${budget}) h on true
+   left join lateral ${schema}.${functionName("history_texts")}(${owner}, case when o.outcome = 'Started' then o.run_id end, ${budget}) h on true
    order by h.part`
 
 export const decodeLease = (

@@ -7,7 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Arguments, type Database, patientCall, statements } from "./Database.ts"
+import { type Arguments, type Database, callWithLockTimeout, statements } from "./Database.ts"
 import { logArguments } from "./LogBatches.ts"
 import { messageArguments } from "./MessageRecord.ts"
 import {
@@ -31,7 +31,9 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
 
   const start = (operation: string, name: string, args: Arguments, historyTokens: number) => {
     const budget = `$${Object.keys(args).length + 1}`
-    const statement = statementOf(name, () => withHistory(schema, patientCall(database, name, args, 1), "$1", budget))
+    const statement = statementOf(name, () =>
+      withHistory(schema, callWithLockTimeout(database, name, args, 1), "$1", budget)
+    )
     return change<StartedRow>(operation, statement, [...Object.values(args), budgetOf(historyTokens)])
   }
 
@@ -104,7 +106,7 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
         const args = { owner: toText(ownerId), run: knownId(lease.runId), token: lease.token }
         return change<{ readonly withdrawn: boolean }>(
           "RunStore.withdraw",
-          `select ${patientCall(database, "withdraw_run", args)} as withdrawn`,
+          `select ${callWithLockTimeout(database, "withdraw_run", args)} as withdrawn`,
           Object.values(args)
         ).pipe(
           Effect.map(([row]) => row?.withdrawn === true),

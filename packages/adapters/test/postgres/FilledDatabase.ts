@@ -29,7 +29,7 @@ const statements = (schema: string): ReadonlyArray<string> => [
      select n as thread, place from generate_series(1, 4000) n, generate_series(1, 20) place
      union all select 50, place from generate_series(21, 20020) place`,
 
-  `insert into ${schema}.messages
+  `insert into ${schema}.messages (id, owner, thread_id, run_id, sequence, role, status, tokens, tokens_before, created_at, body, tool_results)
    select ${schema}.nth('message ' || thread, place), 'owner-' || thread % 100, ${schema}.nth('thread', thread),
      ${schema}.nth('run ' || thread, (place + 1) / 2), place, case place % 2 when 1 then 'user' else 'assistant' end, 'COMPLETED',
      10, (place - 1) * 10, now(), '{"content": "words", "toolCalls": [], "steps": []}', '[]'
@@ -43,7 +43,7 @@ const statements = (schema: string): ReadonlyArray<string> => [
    from places where place % 2 = 0`,
 
   `insert into ${schema}.run_log
-   select id, half * 10 - 9, half * 10, '[]' from ${schema}.runs, generate_series(1, 2) half`,
+   select owner, id, half * 10 - 9, half * 10, '[]' from ${schema}.runs, generate_series(1, 2) half`,
 
   `insert into ${schema}.idempotency_keys
    select owner, 'key ' || id, 'print', id, 1, now() - ordinal * interval '10 seconds' from ${schema}.runs`,
@@ -52,7 +52,7 @@ const statements = (schema: string): ReadonlyArray<string> => [
    select ${schema}.nth('key', n), 'owner-' || n % 1000, 'a key', md5(n::text) || md5('b' || n), now() from generate_series(1, 20000) n`,
 
   `insert into ${schema}.usage_days
-   select 'owner-' || n % 100, current_date - (n / 1600)::int, 'model ' || n % 5, n / 100 % 16, 1, 1, 0, 0, 0, null, false
+   select 'owner-' || n % 100, current_date - (n / 1600)::int, n % 5, n / 100 % 16, 'provider', 'model ' || n % 5, 'answer', 1, 1, 0, 0, 0, null, false
    from generate_series(1, 20000) n on conflict do nothing`,
 
   "analyze"

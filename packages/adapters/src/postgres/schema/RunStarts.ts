@@ -1,8 +1,9 @@
-/** How runs come to be in progress: `begin_run`, `activate_run`, `continue_run`, and the history that goes with them. */
-import type { Migration } from "./Migration.ts"
+/** How runs come to be in progress: `begin_run`, `activate_run` and `continue_run`. */
+import { sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
-const beginRun = `
-create function {schema}.begin_run(
+const beginRun = sqlFunction(
+  "begin_run",
+  `(
   p_owner text, p_run uuid, p_thread uuid, p_answer uuid, p_stream boolean, p_provider text, p_model text, p_plan text,
   p_created_at timestamptz, p_leg_start integer,
   p_message_id uuid, p_message_role text, p_message_status text, p_message_tokens integer, p_message_at timestamptz,
@@ -12,34 +13,58 @@ create function {schema}.begin_run(
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
   v_thread {schema}.threads;
-  v_ahead {schema}.runs;
+  v_ahead uuid;
+  v_ahead_until timestamptz;
+  v_waits boolean;
   v_outcome {schema}.run_outcome;
-  v_message {schema}.messages := row(
-    p_message_id, p_owner, p_thread, p_run, null, p_message_role, p_message_status, p_message_tokens, null, p_message_at,
-    p_message_body, p_message_results);
   v_status text;
 begin
   select * into v_thread from {schema}.threads where id = p_thread and owner = p_owner for no key update;
-  v_outcome := {schema}.repeated(p_owner, p_key);
-  if v_outcome.outcome is not null then return v_outcome; end if;
+  if p_key is not null then
+    v_outcome := {schema}.find_repeated(p_owner, p_key);
+    if v_outcome.outcome is not null then return v_outcome; end if;
+  end if;
   if v_thread.id is null then
     v_outcome.outcome := 'ThreadMissing';
     return v_outcome;
   end if;
 
-  if p_mode <> 'save' then v_ahead := {schema}.run_ahead(p_owner, p_thread); end if;
-  if v_ahead.id is not null and (p_mode = 'reject' or p_max_queued <= (
+  select ahead.id, ahead.lease_until, exists (
+      select from {schema}.runs where thread_id = p_thread and owner = p_owner and status = 'REQUIRES_ACTION'
+    ) into v_ahead, v_ahead_until, v_waits
+    from (values (0)) one left join lateral (
+      select run.id, run.lease_until from {schema}.runs run
+        where run.thread_id = p_thread and run.owner = p_owner and run.status in ('IN_PROGRESS', 'QUEUED')
+        order by run.status, run.ordinal limit 1
+    ) ahead on p_mode <> 'save';
+  if v_ahead is not null and (p_mode = 'reject' or p_max_queued <= (
     select count(*) from {schema}.runs where thread_id = p_thread and owner = p_owner and status = 'QUEUED'
   )) then
-    v_outcome := row('Busy', v_ahead.id, null, v_ahead.lease_until <= clock_timestamp(), null, null);
+    v_outcome := row('Busy', v_ahead, null, v_ahead_until <= clock_timestamp(), null, null);
     return v_outcome;
   end if;
-  if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, p_leg_start) then
-    return {schema}.repeated(p_owner, p_key);
+  if p_key is not null and not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, p_leg_start) then
+    return {schema}.find_repeated(p_owner, p_key);
   end if;
 
-  v_status := case when p_mode = 'save' then 'COMPLETED' when v_ahead.id is null then 'IN_PROGRESS' else 'QUEUED' end;
-  if v_status <> 'QUEUED' then perform {schema}.supersede(p_owner, p_thread, p_at); end if;
+  v_status := case when p_mode = 'save' then 'COMPLETED' when v_ahead is null then 'IN_PROGRESS' else 'QUEUED' end;
+  if v_waits and v_status <> 'QUEUED' then perform {schema}.supersede(p_owner, p_thread, p_at); end if;
+  with placed as (
+    update {schema}.threads set message_count = message_count + 1, tokens = tokens + p_message_tokens,
+      updated_at = greatest(updated_at, p_message_at)
+      where id = p_thread and owner = p_owner and v_status <> 'QUEUED'
+      returning message_count as sequence, tokens - p_message_tokens as tokens_before
+  ), said as (
+    insert into {schema}.messages (
+      id, owner, thread_id, run_id, sequence, role, status, tokens, tokens_before, created_at, body, tool_results
+    ) select p_message_id, p_owner, p_thread, p_run, placed.sequence, p_message_role, p_message_status, p_message_tokens,
+        placed.tokens_before, p_message_at, p_message_body, p_message_results
+      from (values (0)) one left join placed on true
+  ), logged as (
+    insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
+      select p_owner, p_run, batch.first, batch.last, batch.events
+      from unnest(p_firsts, p_lasts, p_events) batch (first, last, events)
+  )
   insert into {schema}.runs (
     id, owner, thread_id, assistant_id, status, leg_start, last_sequence, user_message_id, answer_id, stream, provider, model,
     plan, created_at, started_at, ended_at, token, lease_until
@@ -50,18 +75,16 @@ begin
     case when v_status <> 'QUEUED' then p_at end, case when v_status = 'COMPLETED' then p_at end,
     1, case when v_status <> 'COMPLETED' then clock_timestamp() + p_lease * interval '1 millisecond' end
   );
-  perform {schema}.add_events(p_run, 0, p_firsts, p_lasts, p_events);
-  if v_status = 'QUEUED' then insert into {schema}.messages select v_message.*;
-  else perform {schema}.add_message(v_message);
-  end if;
   v_outcome := row(
     case v_status when 'COMPLETED' then 'Saved' when 'QUEUED' then 'Queued' else 'Started' end, p_run, 1, null, null, null);
   return v_outcome;
 end $$`
+)
 
-/** The log of a queued run is stored from the start, behind the end that \`last_sequence\` shows to readers. */
-const activateRun = `
-create function {schema}.activate_run(p_owner text, p_run uuid, p_token bigint, p_lease double precision, p_at timestamptz)
+/** The log of a queued run is stored from the start, behind the end that `last_sequence` shows to readers. */
+const activateRun = sqlFunction(
+  "activate_run",
+  `(p_owner text, p_run uuid, p_token bigint, p_lease double precision, p_at timestamptz)
 returns {schema}.run_outcome language plpgsql as $$
 declare
   v_run {schema}.runs;
@@ -84,17 +107,19 @@ begin
   perform {schema}.supersede(p_owner, v_run.thread_id, p_at);
   update {schema}.runs set
     status = 'IN_PROGRESS', started_at = p_at, lease_until = clock_timestamp() + p_lease * interval '1 millisecond',
-    last_sequence = coalesce((select max(last_sequence) from {schema}.run_log where run_id = p_run), 0)
+    last_sequence = coalesce((select max(last_sequence) from {schema}.run_log where run_id = p_run and owner = p_owner), 0)
     where id = p_run and owner = p_owner;
   perform {schema}.place_message(p_owner, v_run.user_message_id);
-  perform {schema}.tell(v_run);
+  perform {schema}.notify_waiting(v_run);
   v_outcome := row('Started', p_run, p_token, null, null, null);
   return v_outcome;
 end $$`
+)
 
 /** The results make the answered message longer, and with it the count before every later message: normally there is none. */
-const answerCalls = `
-create function {schema}.answer_calls(p_owner text, p_message uuid, p_results text, p_tokens integer)
+const answerCalls = sqlFunction(
+  "answer_calls",
+  `(p_owner text, p_message uuid, p_results text, p_tokens integer)
 returns void language plpgsql as $$
 declare
   v_message {schema}.messages;
@@ -105,9 +130,11 @@ begin
   update {schema}.messages set tokens_before = tokens_before + p_tokens
     where thread_id = v_message.thread_id and owner = p_owner and sequence > v_message.sequence;
 end $$`
+)
 
-const continueRun = `
-create function {schema}.continue_run(
+const continueRun = sqlFunction(
+  "continue_run",
+  `(
   p_owner text, p_run uuid, p_message uuid, p_results text, p_tokens integer, p_answer uuid, p_stream boolean, p_plan text,
   p_leg_start integer, p_firsts integer[], p_lasts integer[], p_events text[],
   p_lease double precision, p_key text, p_fingerprint text
@@ -117,7 +144,7 @@ declare
   v_outcome {schema}.run_outcome;
 begin
   perform {schema}.lock_thread_of(p_owner, p_run);
-  v_outcome := {schema}.repeated(p_owner, p_key);
+  v_outcome := {schema}.find_repeated(p_owner, p_key);
   if v_outcome.outcome is not null then return v_outcome; end if;
   select * into v_run from {schema}.runs
     where id = p_run and owner = p_owner and answer_id = p_message and status = 'REQUIRES_ACTION' for no key update;
@@ -126,7 +153,7 @@ begin
     return v_outcome;
   end if;
   if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, coalesce(p_leg_start, v_run.last_sequence + 1)) then
-    return {schema}.repeated(p_owner, p_key);
+    return {schema}.find_repeated(p_owner, p_key);
   end if;
 
   perform {schema}.answer_calls(p_owner, p_message, p_results, p_tokens);
@@ -134,33 +161,12 @@ begin
     status = 'IN_PROGRESS', leg = leg + 1, leg_start = coalesce(p_leg_start, last_sequence + 1), answer_id = p_answer,
     stream = p_stream, plan = p_plan, token = token + 1,
     lease_until = clock_timestamp() + p_lease * interval '1 millisecond',
-    last_sequence = {schema}.add_events(p_run, v_run.last_sequence, p_firsts, p_lasts, p_events)
+    last_sequence = {schema}.add_events(p_owner, p_run, v_run.last_sequence, p_firsts, p_lasts, p_events)
     where id = p_run and owner = p_owner;
-  perform {schema}.tell(v_run);
+  perform {schema}.notify_waiting(v_run);
   v_outcome := row('Started', p_run, v_run.token + 1, null, null, null);
   return v_outcome;
 end $$`
+)
 
-/** Everything from the run's first message on, and before it what fits into the budget. Both bounds are found by index. */
-const history = `
-create function {schema}.history(p_owner text, p_run uuid, p_budget bigint)
-returns setof {schema}.messages language plpgsql strict as $$
-declare
-  v_first {schema}.messages;
-  v_from integer;
-begin
-  select * into v_first from {schema}.messages
-    where run_id = p_run and owner = p_owner and sequence is not null order by sequence limit 1;
-  select sequence into v_from from {schema}.messages
-    where thread_id = v_first.thread_id and owner = p_owner and tokens_before >= v_first.tokens_before - p_budget
-    order by tokens_before, sequence limit 1;
-  return query select * from {schema}.messages
-    where thread_id = v_first.thread_id and owner = p_owner and sequence >= least(v_from, v_first.sequence)
-    order by sequence;
-end $$`
-
-export const M0004RunStarts: Migration = {
-  name: "0004_run_starts",
-  tables: [],
-  statements: [beginRun, activateRun, answerCalls, continueRun, history]
-}
+export const runStartFunctions: ReadonlyArray<SqlFunction> = [beginRun, activateRun, answerCalls, continueRun]

@@ -1,0 +1,25 @@
+/**
+ * API keys, hashes only. The look-up by hash is what tells the owner, so this table cannot be distributed by owner: it is small, and a
+ * copy of it belongs on every node.
+ */
+import type { Migration } from "./SchemaPart.ts"
+
+export const keyTables: Migration = {
+  name: "keys",
+  tables: ["keys"],
+  statements: [
+    `create table {schema}.keys (
+      owner text collate "C" not null,
+      id uuid not null,
+      ordinal bigint generated always as identity,
+      name text not null,
+      hash text collate "C" not null,
+      created_at timestamptz not null,
+      revoked_at timestamptz,
+      primary key (owner, id)
+    )`,
+    `create unique index keys_by_hash on {schema}.keys (hash)`,
+    `create index keys_by_hash_prefix on {schema}.keys (left(hash, 32))`,
+    `create index keys_of_owner on {schema}.keys (owner, created_at, ordinal)`
+  ]
+}

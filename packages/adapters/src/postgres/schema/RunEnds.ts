@@ -1,0 +1,209 @@
+/** How runs go on and end: `append_many`, `settle_run`, `request_cancel`, `withdraw_run`, and the reading of logs. */
+import { sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+
+/**
+ * Writes the logs of many runs in one call. Answers the runs that were not written: lost, or to be tried again because their row is locked.
+ * It waits for no lock, so that one run cannot hold up the others, and no circle of waiting can close. `p_of` says to which of the runs,
+ * counted from one, a batch belongs.
+ */
+const appendMany = sqlFunction(
+  "append_many",
+  `(
+  p_runs uuid[], p_owners text[], p_tokens bigint[], p_of integer[], p_firsts integer[], p_lasts integer[], p_events text[]
+) returns table (o_run uuid, o_later boolean) language plpgsql as $$
+declare
+  v_held uuid[];
+begin
+  select coalesce(array_agg(held.id), '{}') into v_held from (
+    select run.id from {schema}.runs run
+      join unnest(p_runs, p_owners, p_tokens) lease (run, owner, token)
+      on run.id = lease.run and run.owner = lease.owner and run.token = lease.token
+    where run.status = 'IN_PROGRESS' order by run.id for no key update of run skip locked
+  ) held;
+
+  insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
+    select run.owner, run.id, greatest(batch.first, run.last_sequence + 1), batch.last, batch.events
+    from unnest(p_of, p_firsts, p_lasts, p_events) batch (of, first, last, events)
+    join {schema}.runs run on run.id = p_runs[batch.of] and run.owner = p_owners[batch.of]
+    where run.id = any(v_held) and batch.last > run.last_sequence;
+  update {schema}.runs run set last_sequence = greatest(run.last_sequence, log.last)
+    from (
+      select p_runs[batch.of] as run, p_owners[batch.of] as owner, max(batch.last) as last
+      from unnest(p_of, p_lasts) batch (of, last) group by batch.of
+    ) log
+    where run.id = log.run and run.owner = log.owner and run.id = any(v_held);
+  perform {schema}.notify_waiting(run) from unnest(p_runs, p_owners) lease (id, owner)
+    join {schema}.runs run on run.id = lease.id and run.owner = lease.owner
+    where run.id = any(v_held);
+
+  if cardinality(v_held) < cardinality(p_runs) then
+    return query
+      select lease.run, exists (
+        select from {schema}.runs run
+        where run.id = lease.run and run.owner = lease.owner and run.token = lease.token and run.status = 'IN_PROGRESS'
+      )
+      from unnest(p_runs, p_owners, p_tokens) lease (run, owner, token)
+      where lease.run <> all(v_held);
+  end if;
+end $$`
+)
+
+/** A queued run that ends gets its message placed. Of its waiting events it keeps those before `p_until`, where its ending begins. */
+const placeQueued = sqlFunction(
+  "place_queued",
+  `(p_owner text, p_run {schema}.runs, p_until integer) returns integer language plpgsql as $$
+begin
+  delete from {schema}.run_log where run_id = p_run.id and owner = p_owner and first_sequence >= p_until;
+  update {schema}.run_log set last_sequence = p_until - 1 where run_id = p_run.id and owner = p_owner and last_sequence >= p_until;
+  perform {schema}.place_message(p_owner, p_run.user_message_id);
+  return coalesce((select max(last_sequence) from {schema}.run_log where run_id = p_run.id and owner = p_owner), 0);
+end $$`
+)
+
+const settleRun = sqlFunction(
+  "settle_run",
+  `(
+  p_owner text, p_run uuid, p_token bigint, p_status text, p_at timestamptz,
+  p_firsts integer[], p_lasts integer[], p_events text[],
+  p_message_id uuid, p_message_role text, p_message_status text, p_message_tokens integer, p_message_at timestamptz,
+  p_message_body text, p_message_results text,
+  p_input bigint, p_output bigint, p_cached bigint, p_cache_write bigint, p_reasoning bigint, p_cost double precision,
+  p_estimated boolean, p_model text, p_fault text, p_explanation text
+) returns boolean language plpgsql as $$
+declare
+  v_run {schema}.runs;
+begin
+  perform {schema}.lock_thread_of(p_owner, p_run);
+  select * into v_run from {schema}.runs where id = p_run and owner = p_owner and token = p_token for no key update;
+  if not found or v_run.status = 'QUEUED' and p_status not in ('FAILED', 'CANCELLED') then return false; end if;
+  if v_run.status not in ('QUEUED', 'IN_PROGRESS') then
+    return v_run.status = p_status or v_run.status = 'CANCELLED' and p_status = 'REQUIRES_ACTION';
+  end if;
+
+  if v_run.status = 'QUEUED' then
+    v_run.last_sequence := {schema}.place_queued(p_owner, v_run, coalesce(p_firsts[1], 2147483647));
+  end if;
+  with placed as (
+    update {schema}.threads set message_count = message_count + 1, tokens = tokens + p_message_tokens,
+      updated_at = greatest(updated_at, p_message_at)
+      where id = v_run.thread_id and owner = p_owner
+      returning message_count as sequence, tokens - p_message_tokens as tokens_before
+  ), said as (
+    insert into {schema}.messages (
+      id, owner, thread_id, run_id, sequence, role, status, tokens, tokens_before, created_at, body, tool_results
+    ) select p_message_id, p_owner, v_run.thread_id, p_run, placed.sequence, p_message_role, p_message_status, p_message_tokens,
+        placed.tokens_before, p_message_at, p_message_body, p_message_results
+      from placed
+  ), logged as (
+    insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
+      select p_owner, p_run, greatest(batch.first, v_run.last_sequence + 1), batch.last, batch.events
+      from unnest(p_firsts, p_lasts, p_events) batch (first, last, events)
+      where batch.last > v_run.last_sequence
+  ), used as (
+    insert into {schema}.usage_days as known (
+      owner, day, names_hash, slot, provider, model, purpose, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
+      reasoning_tokens, cost_usd, estimated
+    ) values (
+      p_owner, (p_at at time zone 'UTC')::date, hashtextextended(concat_ws(chr(31), v_run.provider, p_model, 'answer'), 0),
+      get_byte(uuid_send(p_run), 15) % 16, v_run.provider, p_model, 'answer', p_input, p_output, p_cached, p_cache_write,
+      p_reasoning, p_cost, p_estimated
+    ) on conflict (owner, day, names_hash, slot) do update set
+      input_tokens = known.input_tokens + p_input,
+      output_tokens = known.output_tokens + p_output,
+      cached_input_tokens = known.cached_input_tokens + p_cached,
+      cache_write_tokens = known.cache_write_tokens + p_cache_write,
+      reasoning_tokens = known.reasoning_tokens + p_reasoning,
+      cost_usd = coalesce(known.cost_usd + p_cost, known.cost_usd, p_cost),
+      estimated = known.estimated or p_estimated
+  )
+  update {schema}.runs set
+    status = p_status,
+    last_sequence = greatest(v_run.last_sequence, p_lasts[cardinality(p_lasts)]),
+    model = p_model,
+    input_tokens = input_tokens + p_input,
+    output_tokens = output_tokens + p_output,
+    cached_input_tokens = cached_input_tokens + p_cached,
+    cache_write_tokens = cache_write_tokens + p_cache_write,
+    reasoning_tokens = reasoning_tokens + p_reasoning,
+    cost_usd = coalesce(cost_usd + p_cost, cost_usd, p_cost),
+    estimated = estimated or p_estimated,
+    fault = p_fault,
+    explanation = p_explanation,
+    ended_at = case when p_status <> 'REQUIRES_ACTION' then p_at end,
+    lease_until = null
+    where id = p_run and owner = p_owner;
+  perform {schema}.notify_waiting(v_run);
+  return true;
+end $$`
+)
+
+/** Answers the state found; nothing when there is no such run. */
+const requestCancel = sqlFunction(
+  "request_cancel",
+  `(p_owner text, p_run uuid, p_at timestamptz, out o_status text, out o_thread uuid)
+language plpgsql as $$
+declare
+  v_run {schema}.runs;
+begin
+  perform {schema}.lock_thread_of(p_owner, p_run);
+  select * into v_run from {schema}.runs where id = p_run and owner = p_owner for no key update;
+  if v_run.status in ('QUEUED', 'IN_PROGRESS', 'REQUIRES_ACTION') then
+    update {schema}.runs set cancel_requested = true where id = p_run and owner = p_owner;
+    if v_run.status = 'REQUIRES_ACTION' then perform {schema}.supersede(p_owner, v_run.thread_id, p_at);
+    else perform {schema}.notify_change(p_run, v_run.thread_id, true);
+    end if;
+  end if;
+  o_status := v_run.status;
+  o_thread := v_run.thread_id;
+end $$`
+)
+
+const withdrawRun = sqlFunction(
+  "withdraw_run",
+  `(p_owner text, p_run uuid, p_token bigint) returns boolean language plpgsql as $$
+declare
+  v_run {schema}.runs;
+begin
+  perform {schema}.lock_thread_of(p_owner, p_run);
+  delete from {schema}.runs where id = p_run and owner = p_owner and token = p_token and status = 'QUEUED' returning * into v_run;
+  if not found then return false; end if;
+  delete from {schema}.messages where id = v_run.user_message_id and owner = p_owner and sequence is null;
+  perform {schema}.notify_waiting(v_run);
+  return true;
+end $$`
+)
+
+/**
+ * Rows of a run's log until they hold about a thousand events. A log that waits with its queued run lies behind `last_sequence`. A run that
+ * is read while it is active is marked first, and then everything written before is seen: from there on its changes are notified.
+ */
+const readLog = sqlFunction(
+  "read_log",
+  `(p_owner text, p_run uuid, p_after integer)
+returns table (first_sequence integer, last_sequence integer, events text) language plpgsql as $$
+declare
+  v_run {schema}.runs;
+begin
+  update {schema}.runs set watched = true
+    where id = p_run and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED') and not watched;
+  select * into v_run from {schema}.runs where id = p_run and owner = p_owner;
+  return query
+    select page.first_sequence, page.last_sequence, page.events from (
+      select batch.*, sum(batch.last_sequence - batch.first_sequence + 1) over (order by batch.last_sequence) as upto from (
+        select * from {schema}.run_log log
+          where log.run_id = v_run.id and log.owner = p_owner and log.last_sequence > p_after and log.first_sequence <= v_run.last_sequence
+          order by log.last_sequence limit 1000
+      ) batch
+    ) page
+    where page.upto - (page.last_sequence - page.first_sequence + 1) < 1000 order by page.last_sequence;
+end $$`
+)
+
+export const runEndFunctions: ReadonlyArray<SqlFunction> = [
+  appendMany,
+  placeQueued,
+  settleRun,
+  requestCancel,
+  withdrawRun,
+  readLog
+]

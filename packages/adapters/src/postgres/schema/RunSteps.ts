@@ -1,0 +1,157 @@
+/**
+ * The small steps that the operations on runs are made of. All of them are called with the thread's row locked, which is what makes one
+ * order of everything that happens on a thread. Every statement inside a function sees what was committed before it, so a caller that
+ * has waited for the lock sees what the caller before it wrote. Functions are written in PL/pgSQL also where SQL would do: it keeps its plans.
+ */
+import { sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+
+/** Gives its first argument back. From then on nothing in this transaction waits longer for a lock; null leaves that as it is. */
+const limitLockWait = sqlFunction(
+  "limit_lock_wait",
+  `(p_owner text, p_millis integer) returns text language plpgsql as $$
+begin
+  if p_millis is not null then perform set_config('lock_timeout', p_millis::text, true); end if;
+  return p_owner;
+end $$`
+)
+
+/** To every process that listens. */
+const notifyChange = sqlFunction(
+  "notify_change",
+  `(p_run uuid, p_thread uuid, p_cancel boolean) returns void language plpgsql as $$
+begin
+  perform pg_notify({channel}, json_build_object('runId', p_run, 'threadId', p_thread, 'cancel', p_cancel)::text);
+end $$`
+)
+
+/**
+ * Notifications are committed one after the other in the whole database, so a run notifies of its steps only when another process waits
+ * for them: one that reads its log, wants it cancelled, or has a run queued behind it.
+ */
+const notifyWaiting = sqlFunction(
+  "notify_waiting",
+  `(p_run {schema}.runs) returns void language plpgsql as $$
+begin
+  if p_run.watched or p_run.cancel_requested or exists (
+    select from {schema}.runs where thread_id = p_run.thread_id and owner = p_run.owner and status = 'QUEUED'
+  ) then
+    perform {schema}.notify_change(p_run.id, p_run.thread_id, false);
+  end if;
+end $$`
+)
+
+/** The lock of a thread, by one of its runs. */
+const lockThread = sqlFunction(
+  "lock_thread_of",
+  `(p_owner text, p_run uuid) returns void language plpgsql as $$
+begin
+  perform from {schema}.threads
+    where owner = p_owner and id = (select thread_id from {schema}.runs where id = p_run and owner = p_owner)
+    for no key update;
+end $$`
+)
+
+/** Gives the message of a queued run its place in the thread. */
+const placeMessage = sqlFunction(
+  "place_message",
+  `(p_owner text, p_message uuid) returns void language plpgsql as $$
+begin
+  with waiting as (
+    select * from {schema}.messages where id = p_message and owner = p_owner and sequence is null
+  ), placed as (
+    update {schema}.threads thread set message_count = thread.message_count + 1, tokens = thread.tokens + waiting.tokens,
+      updated_at = greatest(thread.updated_at, waiting.created_at)
+      from waiting where thread.id = waiting.thread_id and thread.owner = waiting.owner
+      returning thread.message_count as sequence, thread.tokens - waiting.tokens as tokens_before
+  )
+  update {schema}.messages message set sequence = placed.sequence, tokens_before = placed.tokens_before
+    from placed where message.id = p_message and message.owner = p_owner and message.sequence is null;
+end $$`
+)
+
+/** Stores what is not in the log yet and answers its new end. */
+const addEvents = sqlFunction(
+  "add_events",
+  `(p_owner text, p_run uuid, p_after integer, p_firsts integer[], p_lasts integer[], p_events text[])
+returns integer language plpgsql as $$
+begin
+  insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
+    select p_owner, p_run, greatest(batch.first, p_after + 1), batch.last, batch.events
+    from unnest(p_firsts, p_lasts, p_events) batch (first, last, events)
+    where batch.last > p_after;
+  return greatest(p_after, p_lasts[cardinality(p_lasts)]);
+end $$`
+)
+
+/** Ends the run that waits for its client, if there is one: a newer message takes its place. */
+const supersede = sqlFunction(
+  "supersede",
+  `(p_owner text, p_thread uuid, p_at timestamptz) returns void language plpgsql as $$
+declare
+  v_run {schema}.runs;
+begin
+  update {schema}.runs set status = 'CANCELLED', ended_at = p_at
+    where thread_id = p_thread and owner = p_owner and status = 'REQUIRES_ACTION' returning * into v_run;
+  if not found then return; end if;
+  update {schema}.messages set status = 'CANCELLED' where id = v_run.answer_id and owner = p_owner;
+  perform {schema}.notify_change(v_run.id, p_thread, false);
+end $$`
+)
+
+/** The run that a new one on the thread would have to wait for. */
+const runAhead = sqlFunction(
+  "run_ahead",
+  `(p_owner text, p_thread uuid) returns {schema}.runs language plpgsql as $$
+declare
+  v_run {schema}.runs;
+begin
+  select * into v_run from {schema}.runs
+    where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED')
+    order by status, ordinal limit 1;
+  return v_run;
+end $$`
+)
+
+/** What a key stands for; nothing when there is none, or it is new or older than a day. */
+const findRepeated = sqlFunction(
+  "find_repeated",
+  `(p_owner text, p_key text) returns {schema}.run_outcome language plpgsql as $$
+declare
+  v_outcome {schema}.run_outcome;
+begin
+  if p_key is null then return v_outcome; end if;
+  select 'Repeated', run_id, null, null, leg_start, fingerprint into v_outcome from {schema}.idempotency_keys
+    where owner = p_owner and key = p_key and created_at > clock_timestamp() - interval '24 hours';
+  return v_outcome;
+end $$`
+)
+
+/** False when another caller has just claimed the key, on whatever thread. Waits for a claim that is not committed yet. */
+const claimKey = sqlFunction(
+  "claim_key",
+  `(p_owner text, p_key text, p_fingerprint text, p_run uuid, p_leg_start integer)
+returns boolean language plpgsql as $$
+begin
+  if p_key is null then return true; end if;
+  insert into {schema}.idempotency_keys as known (owner, key, fingerprint, run_id, leg_start, created_at)
+    values (p_owner, p_key, p_fingerprint, p_run, p_leg_start, clock_timestamp())
+    on conflict (owner, key) do update
+      set fingerprint = excluded.fingerprint, run_id = excluded.run_id, leg_start = excluded.leg_start,
+        created_at = excluded.created_at
+      where known.created_at <= clock_timestamp() - interval '24 hours';
+  return found;
+end $$`
+)
+
+export const runStepFunctions: ReadonlyArray<SqlFunction> = [
+  limitLockWait,
+  notifyChange,
+  notifyWaiting,
+  lockThread,
+  placeMessage,
+  addEvents,
+  supersede,
+  runAhead,
+  findRepeated,
+  claimKey
+]

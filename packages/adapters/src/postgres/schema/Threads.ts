@@ -1,0 +1,170 @@
+/**
+ * Assistants, threads and messages. JSON that is never searched is kept as text: exactly what was given comes back, and the server spends
+ * nothing on it. `ordinal` orders records of one moment as they came.
+ */
+import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+
+const assistants = `
+create table {schema}.assistants (
+  owner text collate "C" not null,
+  id uuid not null,
+  ordinal bigint generated always as identity,
+  name text collate "C" not null,
+  description text,
+  system_prompt text,
+  provider text,
+  model text,
+  tools text,
+  search_limit integer not null,
+  embedding text not null,
+  fact_extraction_prompt text,
+  memory_update_prompt text,
+  metadata text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (owner, id)
+)`
+
+const threads = `
+create table {schema}.threads (
+  owner text collate "C" not null,
+  id uuid not null,
+  ordinal bigint generated always as identity,
+  assistant_id uuid not null,
+  metadata text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  message_count integer not null default 0,
+  tokens bigint not null default 0,
+  primary key (owner, id),
+  foreign key (owner, assistant_id) references {schema}.assistants (owner, id) on delete cascade
+) with (fillfactor = 80)`
+
+/**
+ * The message of a queued run has no place yet: its `sequence` is null. `tokens_before` sums up the messages before this one.
+ * `supplements`: what parts of a turn found for the message, a JSON object by their names.
+ */
+const messages = `
+create table {schema}.messages (
+  owner text collate "C" not null,
+  id uuid not null,
+  thread_id uuid not null,
+  run_id uuid,
+  sequence integer,
+  role text not null,
+  status text not null,
+  tokens integer not null,
+  tokens_before bigint,
+  created_at timestamptz not null,
+  body text not null,
+  tool_results text not null,
+  supplements text,
+  primary key (owner, id),
+  foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
+)`
+
+/** A faster compression of long texts, where the server has it. */
+const compression = `
+do $do$ begin
+  execute 'alter table {schema}.messages alter column body set compression lz4';
+exception when others then null;
+end $do$`
+
+/** Names of assistants may be long, so their index holds a hash. */
+export const threadTables: Migration = {
+  name: "threads",
+  tables: ["assistants", "threads", "messages"],
+  statements: [
+    assistants,
+    `create index assistants_of_owner on {schema}.assistants (owner, created_at, ordinal)`,
+    `create index assistants_by_name on {schema}.assistants (owner, hashtextextended(name, 0), created_at, ordinal)`,
+    threads,
+    `create index threads_of_owner on {schema}.threads (owner, created_at, ordinal)`,
+    `create index threads_of_assistant on {schema}.threads (owner, assistant_id, created_at, ordinal)`,
+    messages,
+    `create unique index messages_in_order on {schema}.messages (owner, thread_id, sequence)`,
+    `create index messages_by_size on {schema}.messages (owner, thread_id, tokens_before, sequence)`,
+    `create index messages_of_run on {schema}.messages (owner, run_id, sequence)`,
+    compression
+  ]
+}
+
+/**
+ * A message as the kernel reads it: an array, made of what needs no escaping: ids, words of ours, numbers, JSON. `concat` leaves out what
+ * is null. A client takes one long text faster than thousands of small columns.
+ */
+const messageText = sqlFunction(
+  "message_text",
+  `(p_message {schema}.messages) returns text language sql stable as $$
+  select concat(
+    '["', p_message.id, '","', p_message.thread_id, '",',
+    '"' || p_message.run_id || '"', case when p_message.run_id is null then 'null' end,
+    ',', p_message.sequence, ',"', p_message.role, '","', p_message.status, '",', p_message.tokens, ',',
+    (date_part('epoch', p_message.created_at) * 1000)::bigint, ',', p_message.body, ',', p_message.tool_results, ']')
+$$`
+)
+
+/**
+ * The history of a run: everything from its first message on, and before it what fits into the budget. Both bounds are found by index. One
+ * text, or rows of about a million bytes where it is longer, because a client does not take a value of any length.
+ */
+const historyTexts = sqlFunction(
+  "history_texts",
+  `(p_owner text, p_run uuid, p_budget bigint)
+returns table (part bigint, tokens_before bigint, messages text) language plpgsql as $$
+declare
+  v_first {schema}.messages;
+  v_from integer;
+  v_before bigint;
+  v_texts text;
+begin
+  if p_run is null then return; end if;
+  select * into v_first from {schema}.messages m
+    where m.run_id = p_run and m.owner = p_owner and m.sequence is not null order by m.sequence limit 1;
+  select least(m.sequence, v_first.sequence) into v_from from {schema}.messages m
+    where m.thread_id = v_first.thread_id and m.owner = p_owner and m.tokens_before >= v_first.tokens_before - p_budget
+    order by m.tokens_before, m.sequence limit 1;
+  select min(m.tokens_before), '[' || string_agg({schema}.message_text(m), ',' order by m.sequence) || ']' into v_before, v_texts
+    from {schema}.messages m where m.thread_id = v_first.thread_id and m.owner = p_owner and m.sequence >= v_from;
+  if octet_length(v_texts) <= 1000000 then
+    return query select bigint '0', v_before, v_texts;
+    return;
+  end if;
+  return query
+    select page.part, min(page.tokens_before), '[' || string_agg(page.message, ',' order by page.sequence) || ']'
+    from (
+      select listed.*, sum(octet_length(listed.message)) over (order by listed.sequence) / 1000000 as part
+      from (
+        select m.sequence, m.tokens_before, {schema}.message_text(m) as message
+        from {schema}.messages m where m.thread_id = v_first.thread_id and m.owner = p_owner and m.sequence >= v_from
+      ) listed
+    ) page
+    group by page.part order by page.part;
+end $$`
+)
+
+/** Threads go with everything in them, by their foreign keys; the processes that work on their runs are told. */
+const removeThread = sqlFunction(
+  "remove_thread",
+  `(p_owner text, p_thread uuid) returns boolean language plpgsql as $$
+begin
+  perform {schema}.notify_change(id, thread_id, false) from {schema}.runs
+    where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED');
+  delete from {schema}.threads where id = p_thread and owner = p_owner;
+  return found;
+end $$`
+)
+
+const removeAssistant = sqlFunction(
+  "remove_assistant",
+  `(p_owner text, p_assistant uuid) returns boolean language plpgsql as $$
+begin
+  perform {schema}.notify_change(run.id, run.thread_id, false)
+    from {schema}.threads thread join {schema}.runs run on run.thread_id = thread.id and run.owner = thread.owner
+    where thread.assistant_id = p_assistant and thread.owner = p_owner and run.status in ('IN_PROGRESS', 'QUEUED');
+  delete from {schema}.assistants where id = p_assistant and owner = p_owner;
+  return found;
+end $$`
+)
+
+export const threadFunctions: ReadonlyArray<SqlFunction> = [messageText, historyTexts, removeThread, removeAssistant]
