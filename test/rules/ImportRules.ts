@@ -9,7 +9,7 @@ interface PackageRule {
 }
 
 const effectRoot = /^effect\/[A-Z]\w*$/
-const core = /^@colloquy\/core(\/(adapters|retrieval|documents|memory|answers|media|voice|realtime))?$/
+const core = /^@colloquy\/core(\/(adapters|promises|retrieval|documents|memory|answers|media|voice|realtime))?$/
 const node = /^node:/
 
 export const packageRules: Readonly<Record<string, PackageRule>> = {
@@ -51,7 +51,8 @@ export const rooms = [
   "runs",
   "assistants",
   "prompts",
-  "turns"
+  "turns",
+  "promises"
 ]
 
 /** A wing may import every room, itself, and the wings named here. No room imports a wing. */

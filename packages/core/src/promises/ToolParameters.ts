@@ -1,0 +1,118 @@
+/**
+ * What a tool takes, from any of the forms in which a host may describe it: a Standard Schema that yields JSON Schema (zod, valibot with
+ * `toStandardJsonSchema`), an Effect schema, or JSON Schema itself. Both halves come from the one description: the JSON Schema that the
+ * model reads, and the check of what the model wrote. Used by `tool`.
+ */
+import * as JsonSchema from "effect/JsonSchema"
+import * as Schema from "effect/Schema"
+import * as SchemaRepresentation from "effect/SchemaRepresentation"
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSchema"
+
+/** A Standard Schema of version 1 with the JSON Schema part of the specification. */
+export interface DescribedSchema<Input = unknown, Output = Input> {
+  readonly "~standard": StandardSchemaV1.Props<Input, Output> & StandardJSONSchemaV1.Props<Input, Output>
+}
+
+/** `null`: nothing is described, and whatever JSON object the model writes is handed over. */
+export type ToolParameters = DescribedSchema | Schema.Codec<unknown, unknown> | Schema.JsonObject | null
+
+/** The type of the checked arguments. */
+export type ArgumentsOf<Parameters extends ToolParameters> =
+  Parameters extends Schema.Codec<infer Type, unknown>
+    ? Type
+    : Parameters extends DescribedSchema<infer _, infer Output>
+      ? Output
+      : Schema.JsonObject
+
+type Checked<Arguments> = StandardSchemaV1.Result<Arguments> | Promise<StandardSchemaV1.Result<Arguments>>
+
+export interface ReadParameters<Arguments> {
+  readonly jsonSchema: Schema.JsonObject | null
+  readonly check: (args: Schema.JsonObject) => Checked<Arguments>
+}
+
+/** Throws a `TypeError` that says what to change when no tool can be made of the description. */
+export const readParameters = <Parameters extends ToolParameters>(
+  parameters: Parameters
+): ReadParameters<ArgumentsOf<Parameters>> => {
+  const { jsonSchema, validate } = read(parameters)
+  return {
+    jsonSchema: jsonSchema === null ? null : asObjectSchema(jsonSchema),
+    // Decoder: what `validate` gives is by the Standard Schema's own contract the output type that `ArgumentsOf` names.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    check: validate as ReadParameters<ArgumentsOf<Parameters>>["check"]
+  }
+}
+
+interface Described {
+  readonly jsonSchema: unknown
+  readonly validate: (args: unknown) => Checked<unknown>
+}
+
+const read = (parameters: ToolParameters): Described => {
+  if (parameters === null) return { jsonSchema: null, validate: (value) => ({ value }) }
+  if (Schema.isSchema(parameters)) return describe(standardOf(parameters))
+  if (isStandard(parameters)) return describe(parameters)
+  return describeJsonSchema(parameters)
+}
+
+/** Effect schemas read JSON: a `Schema.Date` takes the text that its JSON Schema asks for. */
+const standardOf = (schema: Schema.Codec<unknown, unknown>): DescribedSchema => {
+  const codec = Schema.toCodecJson(schema)
+  return Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(codec, { parseOptions: { errors: "all" } }))
+}
+
+const isStandard = (parameters: DescribedSchema | Schema.JsonObject): parameters is DescribedSchema =>
+  "~standard" in parameters
+
+const describe = ({ "~standard": standard }: DescribedSchema): Described => {
+  // Only types keep out a schema without this part, and plain JavaScript has none.
+  const converter: DescribedSchema["~standard"]["jsonSchema"] | undefined = standard.jsonSchema
+  if (converter === undefined) {
+    throw new TypeError(
+      `This schema of ${standard.vendor} yields no JSON Schema, which the model reads. ` +
+        (standard.vendor === "valibot"
+          ? "Wrap it in `toStandardJsonSchema` of @valibot/to-json-schema."
+          : "Use a version that implements `~standard.jsonSchema`, or give JSON Schema.")
+    )
+  }
+  return { jsonSchema: converter.input({ target: "draft-2020-12" }), validate: (args) => standard.validate(args) }
+}
+
+/** Checked by Effect's translation: a keyword that it cannot check is refused here, so that nothing is checked by half. */
+const describeJsonSchema = (jsonSchema: Schema.JsonObject): Described => {
+  const document = JsonSchema.fromSchemaDraft2020_12(Object.assign({}, jsonSchema))
+  try {
+    const schema = SchemaRepresentation.fromJsonSchemaDocument(document, { patterns: "apply" })
+    const standard = Schema.toStandardSchemaV1(Schema.make<Schema.Decoder<unknown>>(schema.ast), {
+      parseOptions: { errors: "all", onExcessProperty: "error" }
+    })
+    return { jsonSchema, validate: (args) => standard["~standard"].validate(args) }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split("\n", 1)[0] : String(error)
+    throw new TypeError(
+      `Arguments cannot be checked against this JSON Schema: ${reason} Leave it out, or give the parameters as a schema of a library.`,
+      { cause: error }
+    )
+  }
+}
+
+/** Providers take nothing but an object at the top, without a reference in its place. `$schema` tells a model nothing. */
+const asObjectSchema = (given: unknown): Schema.JsonObject => {
+  const { $schema: _, ...schema } = decodeJsonObject(given)
+  const whole = typeof schema["$ref"] === "string" ? followed(schema, schema["$ref"]) : schema
+  if (whole["type"] === "object") return whole
+  throw new TypeError(
+    "The parameters of a tool are an object. Put a list, a union or a single value into a field of one."
+  )
+}
+
+const followed = (schema: Schema.JsonObject, reference: string): Schema.JsonObject => {
+  const { $ref: _, ...rest } = schema
+  const definition = Schema.decodeUnknownSync(Definitions)(rest).$defs[reference.replace(/^#\/\$defs\//u, "")]
+  return { ...definition, ...rest }
+}
+
+const Definitions = Schema.Struct({ $defs: Schema.Record(Schema.String, Schema.JsonObject) })
+
+const decodeJsonObject = Schema.decodeUnknownSync(Schema.JsonObject)
