@@ -7,7 +7,17 @@ export * as Kernel from "./Kernel.ts"
 export type { Ports, Stores } from "./Kernel.ts"
 
 /** primitives: ids, pages, usage, and the one infrastructure fault. */
-export { AssistantId, IdSource, KeyId, MessageId, newId, OwnerId, RunId, ThreadId } from "./primitives/Ids.ts"
+export {
+  AssistantId,
+  FollowUpId,
+  IdSource,
+  KeyId,
+  MessageId,
+  newId,
+  OwnerId,
+  RunId,
+  ThreadId
+} from "./primitives/Ids.ts"
 export { firstPage, maximumLimit, maximumSkip, Page } from "./primitives/Page.ts"
 export { addUsage, noUsage, totalTokens, Usage } from "./primitives/Usage.ts"
 export { StoreUnavailable } from "./primitives/StoreUnavailable.ts"
@@ -91,6 +101,10 @@ export {
   type Settlement,
   type Started
 } from "./runs/RunStore.ts"
+
+export { FollowUp, FollowUpNotFound, FollowUpStatus, type NewFollowUp } from "./runs/FollowUp.ts"
+export { type FailedAttempt, type FollowUpClaim, FollowUpStore } from "./runs/FollowUpStore.ts"
+export { FollowUpFailed, FollowUps, FollowUpSettings, type FollowUpWorker } from "./runs/FollowUps.ts"
 
 /** assistants: agents configured once. */
 export {

@@ -2,11 +2,12 @@
  * Every storage port in memory: the reference for what the ports promise, and the store of tests. Nothing survives the process.
  * `layer` has a state of its own. For two kernels over one "database", make a state and hand it to both: `layerFrom(state)`.
  */
-import type { AssistantStore, KeyStore, RunStore, ThreadStore, UsageLedger } from "@colloquy/core"
+import type { AssistantStore, FollowUpStore, KeyStore, RunStore, ThreadStore, UsageLedger } from "@colloquy/core"
 import * as Ports from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { assistantStore } from "./AssistantStore.ts"
+import { followUpStore } from "./FollowUpStore.ts"
 import { keyStore } from "./KeyStore.ts"
 import { runStore } from "./RunStore.ts"
 import { makeState, type State } from "./State.ts"
@@ -25,6 +26,9 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
     Layer.succeed(Ports.ThreadStore, threadStore(state)),
     Layer.succeed(Ports.UsageLedger, usageLedger(state))
   )
+
+export const followUpsFrom = (state: State): Layer.Layer<FollowUpStore> =>
+  Layer.succeed(Ports.FollowUpStore, followUpStore(state))
 
 /** A fresh state each time it is built. */
 export const layer: Layer.Layer<Stores> = Layer.unwrap(Effect.sync(() => layerFrom(makeState())))

@@ -6,6 +6,8 @@
 import type {
   Assistant,
   AssistantId,
+  FollowUp,
+  FollowUpId,
   KeyRecord,
   Lease,
   LogEvent,
@@ -59,6 +61,14 @@ export interface RunRow {
   readonly idempotencyKeys: Array<string>
 }
 
+export interface FollowUpRow {
+  followUp: FollowUp
+  /** Of the newest claim. */
+  token: number
+  dueAt: number
+  claimExpiresAt: number
+}
+
 export interface State {
   readonly assistants: Map<AssistantId, AssistantRow>
   readonly threads: Map<ThreadId, ThreadRow>
@@ -66,6 +76,7 @@ export interface State {
   readonly keys: Map<string, KeyRecord>
   readonly repeated: Map<string, { readonly at: number; readonly value: Repeated }>
   readonly ledger: Map<string, UsageOfDay & { readonly ownerId: OwnerId }>
+  readonly followUps: Map<FollowUpId, FollowUpRow>
   readonly listeners: Set<(signal: RunSignal) => void>
 }
 
@@ -76,6 +87,7 @@ export const makeState = (): State => ({
   keys: new Map(),
   repeated: new Map(),
   ledger: new Map(),
+  followUps: new Map(),
   listeners: new Set()
 })
 

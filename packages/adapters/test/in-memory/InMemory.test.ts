@@ -4,6 +4,7 @@ import {
   anHour,
   appendTo,
   asNewOwner,
+  followUpStoreSuite,
   noTime,
   openThread,
   sampleBegin,
@@ -22,6 +23,7 @@ import { InMemory } from "../../src/in-memory/index.ts"
 
 storageSuite("in memory, virtual time", InMemory.layer, { testClock: true, signals: true })
 storageSuite("in memory, real time", InMemory.layer, { testClock: false, signals: true })
+followUpStoreSuite("in memory", InMemory.followUpsFrom(InMemory.makeState()), { testClock: true, signals: false })
 
 describe("InMemory", () => {
   it.effect("has a fresh state each time it is built", () =>

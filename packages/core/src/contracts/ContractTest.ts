@@ -22,17 +22,21 @@ export interface Capabilities {
   readonly signals: boolean
 }
 
-type Sentence = (title: string, effect: Effect.Effect<void, unknown, Stores | Principal>) => void
+type Sentence<Ports> = (title: string, effect: Effect.Effect<void, unknown, Ports | Principal>) => void
 
-export interface ContractTest {
-  (...sentence: Parameters<Sentence>): void
+/** `Ports`: what the suite's layer provides. A wing's suite has its own. */
+export interface ContractTest<Ports = Stores> {
+  (...sentence: Parameters<Sentence<Ports>>): void
   /** A sentence about stores with this capability only. */
-  readonly withCapability: (capability: keyof Capabilities) => Sentence
+  readonly withCapability: (capability: keyof Capabilities) => Sentence<Ports>
 }
 
-export const contractTest = (it: Vitest.MethodsNonLive<Stores>, capabilities: Capabilities): ContractTest => {
+export const contractTest = <Ports = Stores>(
+  it: Vitest.MethodsNonLive<Ports>,
+  capabilities: Capabilities
+): ContractTest<Ports> => {
   const runIf =
-    (condition: boolean): Sentence =>
+    (condition: boolean): Sentence<Ports> =>
     (title, effect) =>
       it.effect.runIf(condition)(title, () => asNewOwner(effect))
   return Object.assign(runIf(true), {

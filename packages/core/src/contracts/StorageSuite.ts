@@ -5,7 +5,9 @@
 import { describe, layer } from "@effect/vitest"
 import type * as Layer from "effect/Layer"
 import { assistantStoreContract } from "./AssistantStoreContract.ts"
+import type { FollowUpStore } from "../runs/FollowUpStore.ts"
 import { contractTest, type Capabilities, type Stores } from "./ContractTest.ts"
+import { followUpStoreContract } from "./FollowUpStoreContract.ts"
 import { keyStoreContract } from "./KeyStoreContract.ts"
 import { runStoreContract } from "./RunStoreContract.ts"
 import { threadStoreContract } from "./ThreadStoreContract.ts"
@@ -20,3 +22,13 @@ export const storageSuite = (name: string, stores: Layer.Layer<Stores, unknown>,
     describe("KeyStore", () => keyStoreContract(test))
     describe("UsageLedger", () => usageLedgerContract(test))
   })
+
+/** The contract of one port, for an adapter that keeps it apart. */
+export const followUpStoreSuite = (
+  name: string,
+  store: Layer.Layer<FollowUpStore, unknown>,
+  capabilities: Capabilities
+): void =>
+  layer(store, { excludeTestServices: !capabilities.testClock, timeout: "2 minutes" })(name, (it) =>
+    describe("FollowUpStore", () => followUpStoreContract(contractTest(it, capabilities)))
+  )

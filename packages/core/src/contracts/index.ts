@@ -3,6 +3,7 @@
  * `storageSuite("my store", MyStore.layer, { testClock: false, signals: true })`. The builders and scenes serve any other test that needs valid records.
  */
 export { type Capabilities, type Stores } from "./ContractTest.ts"
+export { sampleFollowUp } from "./FollowUpStoreContract.ts"
 export * from "./Samples.ts"
 export * from "./Scenes.ts"
-export { storageSuite } from "./StorageSuite.ts"
+export { followUpStoreSuite, storageSuite } from "./StorageSuite.ts"

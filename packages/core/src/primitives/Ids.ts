@@ -24,6 +24,9 @@ export type MessageId = typeof MessageId.Type
 export const RunId = Schema.NonEmptyString.pipe(Schema.brand("RunId"))
 export type RunId = typeof RunId.Type
 
+export const FollowUpId = Schema.NonEmptyString.pipe(Schema.brand("FollowUpId"))
+export type FollowUpId = typeof FollowUpId.Type
+
 export const KeyId = Schema.NonEmptyString.pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 

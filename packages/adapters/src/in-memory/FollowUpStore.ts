@@ -1,0 +1,137 @@
+/** `FollowUpStore` in memory. The rows stand in the order in which they were stored. */
+import type { FollowUpClaim, NewFollowUp, OwnerId } from "@colloquy/core"
+import { FollowUpStore } from "@colloquy/core"
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import { type FollowUpRow, ownedStep, type State, step } from "./State.ts"
+
+export const followUpStore = (state: State): typeof FollowUpStore.Service =>
+  FollowUpStore.of({
+    add: (followUps) => ownedStep((ownerId, now) => storeFollowUps(state, ownerId, now, followUps)),
+
+    claim: (kinds, limit, duration) =>
+      step((now) => {
+        const claims: Array<FollowUpClaim> = []
+        for (const row of state.followUps.values()) {
+          if (claims.length >= limit) break
+          if (!kinds.includes(row.followUp.kind) || !isDue(state, row, now)) continue
+          row.token++
+          row.claimExpiresAt = now + Duration.toMillis(duration)
+          row.followUp = { ...row.followUp, status: "running", attempts: row.followUp.attempts + 1 }
+          claims.push({ followUp: row.followUp, token: row.token })
+        }
+        return claims
+      }),
+
+    renew: (claims, duration) =>
+      step((now) =>
+        claims.flatMap((claim) => {
+          const row = claimedRow(state, claim)
+          if (row?.followUp.status !== "running") return [claim.followUp.id]
+          row.claimExpiresAt = now + Duration.toMillis(duration)
+          return []
+        })
+      ),
+
+    complete: (claim) =>
+      step((now) => {
+        const row = claimedRow(state, claim)
+        if (row === undefined) return false
+        if (row.followUp.status === "running") {
+          row.followUp = { ...row.followUp, status: "done", lastError: null, endedAt: new Date(now) }
+        }
+        return row.followUp.status === "done"
+      }),
+
+    fail: (claim, { error, isCounted, pause }) =>
+      step((now) => {
+        const row = claimedRow(state, claim)
+        if (row?.followUp.status !== "running") return false
+        const attempts = isCounted ? row.followUp.attempts : row.followUp.attempts - 1
+        const end =
+          pause === null ? ({ status: "dead", endedAt: new Date(now) } as const) : ({ status: "pending" } as const)
+        row.dueAt = pause === null ? row.dueAt : now + Duration.toMillis(pause)
+        row.followUp = { ...row.followUp, ...end, attempts, lastError: error }
+        return true
+      }),
+
+    find: (kind, key) =>
+      ownedStep((ownerId) =>
+        Option.fromNullishOr(
+          [...state.followUps.values()].findLast(
+            ({ followUp }) => followUp.ownerId === ownerId && followUp.kind === kind && followUp.key === key
+          )?.followUp
+        )
+      ),
+
+    dead: ({ skip, limit }) =>
+      step(() =>
+        [...state.followUps.values()]
+          .filter(({ followUp }) => followUp.status === "dead")
+          .reverse()
+          .slice(skip, skip + limit)
+          .map(({ followUp }) => followUp)
+      ),
+
+    revive: (id) =>
+      step((now) => {
+        const row = state.followUps.get(id)
+        if (row?.followUp.status !== "dead") return false
+        row.dueAt = now
+        row.followUp = { ...row.followUp, status: "pending", attempts: 0, endedAt: null }
+        return true
+      }),
+
+    prune: (before, limit) =>
+      step(() => {
+        const old = [...state.followUps.values()]
+          .filter(
+            ({ followUp }) => followUp.status === "done" && followUp.endedAt !== null && followUp.endedAt < before
+          )
+          .slice(0, limit)
+        for (const { followUp } of old) state.followUps.delete(followUp.id)
+        return old.length
+      })
+  })
+
+/** Part of whichever step stores what the follow-ups follow. */
+export const storeFollowUps = (
+  state: State,
+  ownerId: OwnerId,
+  now: number,
+  followUps: ReadonlyArray<NewFollowUp>
+): void => {
+  for (const { delayMillis, ...added } of followUps) {
+    if (state.followUps.has(added.id)) continue
+    const followUp = { ...added, ownerId, status: "pending", attempts: 0, lastError: null, endedAt: null } as const
+    const isOpenAlready = [...state.followUps.values()].some(
+      (row) =>
+        isOpen(row) &&
+        row.followUp.ownerId === ownerId &&
+        row.followUp.kind === added.kind &&
+        row.followUp.key === added.key
+    )
+    if (isOpenAlready) continue
+    state.followUps.set(added.id, { followUp, token: 0, dueAt: now + delayMillis, claimExpiresAt: 0 })
+  }
+}
+
+const isOpen = ({ followUp }: FollowUpRow): boolean => followUp.status === "pending" || followUp.status === "running"
+
+const isDue = (state: State, row: FollowUpRow, now: number): boolean => {
+  const { followUp } = row
+  const isFree =
+    followUp.status === "pending" ? row.dueAt <= now : followUp.status === "running" && row.claimExpiresAt <= now
+  if (!isFree || followUp.sequence === null) return isFree
+  for (const earlier of state.followUps.values()) {
+    if (earlier === row) return true
+    const isBefore = earlier.followUp.ownerId === followUp.ownerId && earlier.followUp.sequence === followUp.sequence
+    if (isBefore && isOpen(earlier)) return false
+  }
+  return true
+}
+
+const claimedRow = (state: State, { followUp, token }: FollowUpClaim): FollowUpRow | undefined => {
+  const row = state.followUps.get(followUp.id)
+  return row?.token === token ? row : undefined
+}

@@ -1,0 +1,288 @@
+/**
+ * What `FollowUpStore` promises. A database may be shared, so every test has a kind of its own and claims nothing else.
+ */
+import { assert } from "@effect/vitest"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Principal } from "../access/Principal.ts"
+import { FollowUpId, newId } from "../primitives/Ids.ts"
+import type { NewFollowUp } from "../runs/FollowUp.ts"
+import { type FollowUpClaim, FollowUpStore } from "../runs/FollowUpStore.ts"
+import type { ContractTest } from "./ContractTest.ts"
+import { asNewOwner, awkwardJson, moment } from "./Samples.ts"
+import { anHour, noTime, tenTimes } from "./Scenes.ts"
+
+const failed = { error: "The service said no.", pause: noTime, isCounted: true } as const
+
+export const sampleFollowUp = (kind: string, fields: Partial<NewFollowUp> = {}): Effect.Effect<NewFollowUp> =>
+  Effect.map(newId(FollowUpId), (id) => ({
+    id,
+    kind,
+    key: id,
+    payload: awkwardJson,
+    sequence: null,
+    delayMillis: 0,
+    createdAt: moment(0),
+    ...fields
+  }))
+
+/** A kind that no other test uses. */
+const newKind = Effect.map(newId(FollowUpId), (id) => `kind-${id}`)
+
+const addOne = Effect.fnUntraced(function* (kind: string, fields: Partial<NewFollowUp> = {}) {
+  const followUp = yield* sampleFollowUp(kind, fields)
+  yield* (yield* FollowUpStore).add([followUp])
+  return followUp
+})
+
+const claimAll = (kind: string, duration = anHour) => FollowUpStore.use((store) => store.claim([kind], 100, duration))
+
+const claimOne = Effect.fnUntraced(function* (kind: string, duration = anHour) {
+  const [claim] = yield* claimAll(kind, duration)
+  if (claim === undefined) throw new Error("Nothing was due.")
+  return claim
+})
+
+const keysOf = (claims: ReadonlyArray<FollowUpClaim>) => claims.map(({ followUp }) => followUp.key)
+
+export const followUpStoreContract = (test: ContractTest<FollowUpStore>): void => {
+  test(
+    "MUST give what was stored to whoever claims it, with its owner and one attempt counted",
+    Effect.gen(function* () {
+      const kind = yield* newKind
+      const added = yield* addOne(kind)
+      const { ownerId } = yield* Principal
+      const { followUp } = yield* claimOne(kind)
+      assert.deepStrictEqual(followUp, {
+        id: added.id,
+        ownerId,
+        kind,
+        key: added.key,
+        payload: awkwardJson,
+        sequence: null,
+        status: "running",
+        attempts: 1,
+        lastError: null,
+        createdAt: moment(0),
+        endedAt: null
+      })
+    })
+  )
+
+  test(
+    "MUST claim only the kinds that are asked for, oldest first, up to the limit",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      yield* addOne(yield* newKind)
+      const keys = ["c", "a", "b"]
+      yield* store.add(yield* Effect.forEach(keys, (key) => sampleFollowUp(kind, { key })))
+      assert.deepStrictEqual(keysOf(yield* store.claim([kind], 2, anHour)), ["c", "a"])
+      assert.deepStrictEqual(keysOf(yield* store.claim([kind], 2, anHour)), ["b"])
+      assert.deepStrictEqual(yield* store.claim([], 2, anHour), [])
+    })
+  )
+
+  test(
+    "MUST give a follow-up to one of several concurrent claimers",
+    Effect.gen(function* () {
+      const kind = yield* newKind
+      yield* addOne(kind)
+      const claims = (yield* tenTimes(claimAll(kind))).flat()
+      assert.strictEqual(claims.length, 1)
+    })
+  )
+
+  test(
+    "MUST skip what is open already under the same kind and key, and take it again when the first has ended",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      const first = yield* addOne(kind, { key: "same" })
+      yield* addOne(kind, { key: "same" })
+      const claim = yield* claimOne(kind)
+      assert.strictEqual(claim.followUp.id, first.id)
+      yield* addOne(kind, { key: "same" })
+      assert.deepStrictEqual(yield* claimAll(kind), [])
+      assert.isTrue(yield* store.complete(claim))
+      const again = yield* addOne(kind, { key: "same" })
+      assert.strictEqual((yield* claimOne(kind)).followUp.id, again.id)
+    })
+  )
+
+  test(
+    "MUST skip an id that is stored, in whatever status",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      const added = yield* addOne(kind)
+      assert.isTrue(yield* store.complete(yield* claimOne(kind)))
+      yield* store.add([added])
+      assert.deepStrictEqual(yield* claimAll(kind), [])
+    })
+  )
+
+  test(
+    "MUST keep two owners' follow-ups of one kind and key apart",
+    Effect.gen(function* () {
+      const kind = yield* newKind
+      yield* addOne(kind, { key: "same" })
+      yield* asNewOwner(addOne(kind, { key: "same" }))
+      assert.strictEqual((yield* claimAll(kind)).length, 2)
+      const found = yield* asNewOwner(FollowUpStore.use((store) => store.find(kind, "same")))
+      assert.isTrue(Option.isNone(found))
+    })
+  )
+
+  test(
+    "MUST do the follow-ups of one sequence one after the other, in the order in which they were stored",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      const named = (key: string, sequence: string) => sampleFollowUp(kind, { key, sequence })
+      yield* store.add([yield* named("1", "s"), yield* named("2", "s"), yield* named("other", "t")])
+      const [first, other] = yield* claimAll(kind)
+      assert.deepStrictEqual([first?.followUp.key, other?.followUp.key], ["1", "other"])
+      assert.deepStrictEqual(yield* claimAll(kind), [])
+      if (first === undefined) throw new Error("Nothing was due.")
+      assert.isTrue(yield* store.fail(first, failed))
+      const again = yield* claimOne(kind)
+      assert.strictEqual(again.followUp.key, "1")
+      assert.isTrue(yield* store.fail(again, { ...failed, pause: null }))
+      assert.strictEqual((yield* claimOne(kind)).followUp.key, "2")
+    })
+  )
+
+  test(
+    "MUST NOT hold an owner's sequence up for another owner",
+    Effect.gen(function* () {
+      const kind = yield* newKind
+      yield* addOne(kind, { sequence: "s" })
+      yield* asNewOwner(addOne(kind, { sequence: "s" }))
+      assert.strictEqual((yield* claimAll(kind)).length, 2)
+    })
+  )
+
+  test(
+    "MUST NOT claim one whose time has not come",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      yield* addOne(kind, { delayMillis: 3_600_000 })
+      assert.deepStrictEqual(yield* claimAll(kind), [])
+      yield* addOne(kind)
+      assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, pause: Duration.hours(1) }))
+      assert.deepStrictEqual(yield* claimAll(kind), [])
+    })
+  )
+
+  test(
+    "MUST give one whose claim has expired to the next, and refuse whatever the first says then",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      yield* addOne(kind)
+      const first = yield* claimOne(kind, noTime)
+      const second = yield* claimOne(kind)
+      assert.strictEqual(second.followUp.attempts, 2)
+      assert.deepStrictEqual(yield* store.renew([first], anHour), [first.followUp.id])
+      assert.isFalse(yield* store.complete(first))
+      assert.isFalse(yield* store.fail(first, failed))
+      assert.deepStrictEqual(yield* store.renew([second], anHour), [])
+      assert.isTrue(yield* store.complete(second))
+    })
+  )
+
+  test(
+    "MUST keep a claim that is renewed",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      yield* addOne(kind)
+      const claim = yield* claimOne(kind, noTime)
+      assert.deepStrictEqual(yield* store.renew([claim], anHour), [])
+      assert.deepStrictEqual(yield* claimAll(kind), [])
+    })
+  )
+
+  test(
+    "MUST answer true when a completion is repeated, and refuse a failure after it",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      const { key } = yield* addOne(kind)
+      const claim = yield* claimOne(kind)
+      assert.isTrue(yield* store.complete(claim))
+      assert.isTrue(yield* store.complete(claim))
+      assert.isFalse(yield* store.fail(claim, failed))
+      const found = Option.getOrThrow(yield* store.find(kind, key))
+      assert.deepStrictEqual([found.status, found.endedAt === null], ["done", false])
+    })
+  )
+
+  test(
+    "MUST keep why an attempt failed, and count only what is to be counted",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      const { key } = yield* addOne(kind)
+      assert.isTrue(yield* store.fail(yield* claimOne(kind), failed))
+      assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, isCounted: false }))
+      const found = Option.getOrThrow(yield* store.find(kind, key))
+      assert.deepStrictEqual([found.status, found.attempts, found.lastError], ["pending", 1, failed.error])
+    })
+  )
+
+  test(
+    "MUST list what is dead, and revive it once",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      const { id, key } = yield* addOne(kind)
+      assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, pause: null }))
+      assert.deepStrictEqual(yield* claimAll(kind), [])
+      const newest = yield* store.dead({ skip: 0, limit: 100 })
+      assert.include(
+        newest.map((each) => each.id),
+        id
+      )
+      assert.isTrue(newest.every((each) => each.status === "dead" && each.endedAt !== null))
+      assert.isTrue(yield* store.revive(id))
+      assert.isFalse(yield* store.revive(id))
+      const found = Option.getOrThrow(yield* store.find(kind, key))
+      assert.deepStrictEqual([found.status, found.attempts, found.endedAt], ["pending", 0, null])
+      assert.strictEqual((yield* claimOne(kind)).followUp.attempts, 1)
+    })
+  )
+
+  test(
+    "MUST find the newest of a kind and key",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      yield* addOne(kind, { key: "same" })
+      yield* store.complete(yield* claimOne(kind))
+      const second = yield* addOne(kind, { key: "same" })
+      assert.strictEqual(Option.getOrThrow(yield* store.find(kind, "same")).id, second.id)
+      assert.isTrue(Option.isNone(yield* store.find(kind, "another")))
+    })
+  )
+
+  test(
+    "MUST prune what was done before a time, and nothing that is open or dead",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      const done = yield* addOne(kind)
+      yield* store.complete(yield* claimOne(kind))
+      const dead = yield* addOne(kind)
+      yield* store.fail(yield* claimOne(kind), { ...failed, pause: null })
+      const open = yield* addOne(kind)
+      while ((yield* store.prune(new Date(Date.UTC(2100, 0)), 1000)) > 0) continue
+      const left = yield* Effect.forEach([done, dead, open], ({ key }) => store.find(kind, key))
+      assert.deepStrictEqual(left.map(Option.isSome), [false, true, true])
+      assert.strictEqual(yield* store.prune(new Date(0), 1000), 0)
+    })
+  )
+}

@@ -1,0 +1,243 @@
+/**
+ * Does the follow-ups of all processes: claims what is due, gives it to the worker of its kind on behalf of its owner, keeps the claim alive
+ * while the worker is at it, and says how it ended. A worker that fails is tried again after a growing pause; after the last attempt the
+ * follow-up is dead and waits for an operator (`dead`, `revive`).
+ *
+ * Rooms register their workers here (`register`); a store write that brought follow-ups calls `wake`, so that this process does not wait
+ * for its next look.
+ */
+import * as Context from "effect/Context"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import { Principal } from "../access/Principal.ts"
+import { makeAlarm } from "../primitives/Alarm.ts"
+import type { FollowUpId } from "../primitives/Ids.ts"
+import type { Page } from "../primitives/Page.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { type FollowUp, FollowUpNotFound, type NewFollowUp } from "./FollowUp.ts"
+import { type FollowUpClaim, FollowUpStore } from "./FollowUpStore.ts"
+
+/** An attempt did not succeed. The text is kept with the follow-up: nothing of a conversation belongs into it. */
+export class FollowUpFailed extends Schema.TaggedError<FollowUpFailed>()("FollowUpFailed", {
+  message: Schema.String,
+  /** False: another attempt would fail as well. */
+  isRetryable: Schema.Boolean,
+  /** When the cause told how long to wait. */
+  pauseMillis: Schema.optionalKey(Schema.Finite),
+  /** True: a cause from outside that says nothing of this piece of work (a service that is away); the attempt does not count. */
+  isOutage: Schema.optionalKey(Schema.Boolean)
+}) {}
+
+export interface FollowUpWorker {
+  readonly kind: string
+  /** May run more than once for one follow-up: what it writes must be the same when it is written again. */
+  readonly run: (followUp: FollowUp) => Effect.Effect<void, FollowUpFailed | StoreUnavailable, Principal>
+  /** Called when the last attempt has failed, before the follow-up is dead: the place to tell the user. */
+  readonly giveUp?: (followUp: FollowUp, error: string) => Effect.Effect<void, StoreUnavailable, Principal>
+}
+
+export interface FollowUpSettings {
+  /** How often the store is asked for due work when nobody called. */
+  readonly poll: Duration.Input
+  readonly concurrency: number
+  /** A process that dies leaves its claims for so long. */
+  readonly claim: Duration.Input
+  readonly attempts: number
+  /** The pause after the first failure; it doubles with each further one. */
+  readonly firstPause: Duration.Input
+  readonly longestPause: Duration.Input
+}
+
+export const FollowUpSettings = Context.Reference<FollowUpSettings>("@colloquy/core/runs/FollowUpSettings", {
+  defaultValue: () => ({
+    poll: "5 seconds",
+    concurrency: 4,
+    claim: "30 seconds",
+    attempts: 5,
+    firstPause: "1 second",
+    longestPause: "5 minutes"
+  })
+})
+
+export class FollowUps extends Context.Service<
+  FollowUps,
+  {
+    /** This process does follow-ups of that kind until the scope closes. A kind has one worker. */
+    readonly register: (worker: FollowUpWorker) => Effect.Effect<void, never, Scope.Scope>
+    readonly add: (followUps: ReadonlyArray<NewFollowUp>) => Effect.Effect<void, StoreUnavailable, Principal>
+    /** Something was stored that may be due. */
+    readonly wake: () => void
+    readonly find: (kind: string, key: string) => Effect.Effect<Option.Option<FollowUp>, StoreUnavailable, Principal>
+    /** Of all owners, for an operator. */
+    readonly dead: (page: Page) => Effect.Effect<ReadonlyArray<FollowUp>, StoreUnavailable>
+    readonly revive: (id: FollowUpId) => Effect.Effect<void, FollowUpNotFound | StoreUnavailable>
+  }
+>()("@colloquy/core/runs/FollowUps") {
+  static readonly layer: Layer.Layer<FollowUps, never, FollowUpStore> = Layer.effect(
+    FollowUps,
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const settings = yield* FollowUpSettings
+      const claimTime = Duration.fromInputUnsafe(settings.claim)
+      const poll = Duration.toMillis(settings.poll)
+      const workers = new Map<string, FollowUpWorker>()
+      const running = new Map<FollowUpId, RunningFollowUp>()
+      // Closed before the store goes away; what is interrupted is claimed again when its claim has expired.
+      const scope = yield* Scope.fork(yield* Scope.Scope)
+
+      const start = (claim: FollowUpClaim, worker: FollowUpWorker) =>
+        Effect.gen(function* () {
+          const work = attempt(store, settings, worker, claim).pipe(
+            Effect.ensuring(
+              Effect.sync(() => {
+                running.delete(claim.followUp.id)
+                wake()
+              })
+            )
+          )
+          const entry: RunningFollowUp = { claim, fiber: null }
+          running.set(claim.followUp.id, entry)
+          entry.fiber = yield* Effect.forkIn(work, scope)
+        })
+
+      const look = Effect.fnUntraced(function* (now: number) {
+        const free = settings.concurrency - running.size
+        if (workers.size === 0 || free <= 0) return Number.POSITIVE_INFINITY
+        const claims = yield* store
+          .claim([...workers.keys()], free, claimTime)
+          .pipe(
+            Effect.catchCause((cause) =>
+              Effect.as(Effect.logWarning("Follow-ups could not be claimed; the store is asked again", cause), [])
+            )
+          )
+        for (const claim of claims) {
+          const worker = workers.get(claim.followUp.kind)
+          if (worker !== undefined) yield* start(claim, worker)
+        }
+        return now + poll
+      })
+
+      const alarm = yield* makeAlarm(look)
+      const wake = () => alarm.at(0)
+
+      const keepAlive = Effect.gen(function* () {
+        if (running.size === 0) return
+        const lost = yield* store.renew(
+          [...running.values()].map(({ claim }) => claim),
+          claimTime
+        )
+        for (const id of lost) {
+          const gone = running.get(id)
+          if (gone?.fiber != null) yield* Effect.forkIn(Fiber.interrupt(gone.fiber), scope)
+        }
+      })
+      yield* keepAlive.pipe(
+        Effect.catchCause((cause) => Effect.logWarning("Claims of follow-ups could not be renewed", cause)),
+        Effect.delay(Duration.times(claimTime, 1 / 3)),
+        Effect.forever,
+        Effect.forkScoped
+      )
+
+      return FollowUps.of({
+        register: (worker) =>
+          Effect.acquireRelease(
+            Effect.suspend(() => {
+              if (workers.has(worker.kind)) {
+                return Effect.die(new Error(`Two workers are registered for follow-ups of the kind "${worker.kind}".`))
+              }
+              workers.set(worker.kind, worker)
+              return Effect.sync(wake)
+            }),
+            () => Effect.sync(() => workers.delete(worker.kind))
+          ),
+        add: (followUps) => Effect.tap(store.add(followUps), () => Effect.sync(wake)),
+        wake,
+        find: store.find,
+        dead: store.dead,
+        revive: Effect.fn("FollowUps.revive")(function* (id: FollowUpId) {
+          if (!(yield* store.revive(id))) return yield* new FollowUpNotFound({ followUpId: id })
+          wake()
+        })
+      })
+    })
+  )
+}
+
+interface RunningFollowUp {
+  readonly claim: FollowUpClaim
+  fiber: Fiber.Fiber<void> | null
+}
+
+/** One attempt, and what the store is told of it. */
+const attempt = (
+  store: typeof FollowUpStore.Service,
+  settings: FollowUpSettings,
+  worker: FollowUpWorker,
+  claim: FollowUpClaim
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const { followUp } = claim
+    const owner = Effect.provideService(Principal, { ownerId: followUp.ownerId })
+    const exit = yield* Effect.exit(Effect.interruptible(owner(Effect.suspend(() => worker.run(followUp)))))
+    if (Exit.isSuccess(exit)) return yield* persist(store.complete(claim))
+    // Stopped with this process: the next one need not wait until the claim expires.
+    if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.asVoid(store.fail(claim, stopped))
+    const failure = yield* failureOf(followUp, exit.cause)
+    const pause = pauseAfter(followUp.attempts, failure, settings)
+    if (pause === null && worker.giveUp !== undefined) {
+      yield* persist(owner(worker.giveUp(followUp, failure.message)))
+    }
+    yield* persist(store.fail(claim, { error: failure.message, pause, isCounted: failure.isOutage !== true }))
+  }).pipe(
+    Effect.uninterruptible,
+    Effect.withSpan("FollowUps.attempt", { attributes: { kind: worker.kind } }),
+    Effect.catchCause((cause) =>
+      Effect.logError(`Follow-up ${claim.followUp.id} (${worker.kind}) could not be ended`, cause)
+    )
+  )
+
+const stopped = { error: "The server was stopped.", pause: Duration.zero, isCounted: false }
+
+/** The store's answer is waited for: an end that is not written means the work is done once more. */
+const persist = <A, R>(write: Effect.Effect<A, StoreUnavailable, R>): Effect.Effect<void, StoreUnavailable, R> => {
+  const again = (left: number): Effect.Effect<A, StoreUnavailable, R> =>
+    Effect.catchTag(write, "StoreUnavailable", (away) =>
+      left === 0 ? Effect.fail(away) : Effect.andThen(Effect.sleep("1 second"), again(left - 1))
+    )
+  return Effect.asVoid(again(10))
+}
+
+const failureOf = (
+  followUp: FollowUp,
+  cause: Cause.Cause<FollowUpFailed | StoreUnavailable>
+): Effect.Effect<FollowUpFailed> => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  if (error?._tag === "FollowUpFailed") return Effect.succeed(error)
+  if (error?._tag === "StoreUnavailable") {
+    return Effect.succeed(new FollowUpFailed({ message: error.message, isRetryable: true, isOutage: true }))
+  }
+  return Effect.as(
+    Effect.logError(`Follow-up ${followUp.id} (${followUp.kind}) ended in a defect`, cause),
+    new FollowUpFailed({ message: "The work failed inside the server; its log says why.", isRetryable: true })
+  )
+}
+
+/** Null: there is no further attempt. An outage is waited for, however long it lasts. */
+export const pauseAfter = (
+  attempts: number,
+  failure: FollowUpFailed,
+  settings: FollowUpSettings
+): Duration.Duration | null => {
+  if (!failure.isRetryable || (failure.isOutage !== true && attempts >= settings.attempts)) return null
+  const growing = Duration.toMillis(settings.firstPause) * 2 ** Math.min(attempts - 1, 20)
+  return Duration.millis(
+    Math.max(failure.pauseMillis ?? 0, Math.min(growing, Duration.toMillis(settings.longestPause)))
+  )
+}

@@ -1,0 +1,234 @@
+/** What the runner of follow-ups promises over any store, in virtual time. */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import {
+  FollowUpFailed,
+  FollowUps,
+  FollowUpSettings,
+  FollowUpStore,
+  type FollowUpWorker,
+  Principal,
+  StoreUnavailable
+} from "@colloquy/core"
+import { sampleFollowUp } from "@colloquy/core/contracts"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
+
+const runner = FollowUps.layer.pipe(
+  Layer.provideMerge(Layer.unwrap(Effect.sync(() => InMemory.followUpsFrom(InMemory.makeState()))))
+)
+
+const test = <E>(title: string, body: Effect.Effect<void, E, FollowUps | FollowUpStore | Principal | Scope.Scope>) =>
+  it.effect(title, () => body.pipe(Principal.provide("ada"), Effect.provide([runner, Logger.layer([])])))
+
+const worker = (run: FollowUpWorker["run"], giveUp?: FollowUpWorker["giveUp"]): FollowUpWorker => ({
+  kind: "learn",
+  run,
+  ...(giveUp === undefined ? {} : { giveUp })
+})
+
+const add = Effect.fnUntraced(function* (key: string, sequence: string | null = null) {
+  yield* (yield* FollowUps).add([yield* sampleFollowUp("learn", { key, sequence })])
+})
+
+const stateOf = Effect.fnUntraced(function* (key: string) {
+  const { attempts, lastError, status } = Option.getOrThrow(yield* (yield* FollowUps).find("learn", key))
+  return { attempts, lastError, status }
+})
+
+const settle = TestClock.adjust("1 millis")
+
+describe("FollowUps", () => {
+  test(
+    "does what is added at once, on behalf of its owner",
+    Effect.gen(function* () {
+      const followUps = yield* FollowUps
+      const done: Array<string> = []
+      yield* followUps.register(
+        worker(({ key }) => Effect.map(Principal, ({ ownerId }) => void done.push(`${ownerId} ${key}`)))
+      )
+      yield* add("a")
+      yield* settle
+      assert.deepStrictEqual(done, ["ada a"])
+      assert.deepStrictEqual(yield* stateOf("a"), { attempts: 1, lastError: null, status: "done" })
+    })
+  )
+
+  test(
+    "finds at its next look what another process stored",
+    Effect.gen(function* () {
+      const done: Array<string> = []
+      yield* (yield* FollowUps).register(worker(({ key }) => Effect.sync(() => void done.push(key))))
+      yield* settle
+      yield* (yield* FollowUpStore).add([yield* sampleFollowUp("learn", { key: "a" })])
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(done, ["a"])
+    })
+  )
+
+  test(
+    "tries again after pauses that double, then tells the worker and keeps it as dead",
+    Effect.gen(function* () {
+      const followUps = yield* FollowUps
+      const tried: Array<number> = []
+      const given: Array<string> = []
+      const start = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+      yield* followUps.register(
+        worker(
+          () =>
+            Effect.gen(function* () {
+              tried.push((yield* Effect.clockWith((clock) => clock.currentTimeMillis)) - start)
+              return yield* new FollowUpFailed({ message: "The service said no.", isRetryable: true })
+            }),
+          ({ key }, error) => Effect.sync(() => void given.push(`${key}: ${error}`))
+        )
+      )
+      yield* add("a")
+      for (let second = 0; second < 60; second++) yield* TestClock.adjust("1 second")
+      assert.strictEqual(tried.length, 5)
+      // A pause ends at the latest with the store's next look.
+      const pauses = tried.slice(1).map((time, index) => time - (tried[index] ?? 0))
+      pauses.forEach((pause, index) => assert.isAtLeast(pause, 1000 * 2 ** index))
+      assert.deepStrictEqual(given, ["a: The service said no."])
+      assert.deepStrictEqual(yield* stateOf("a"), { attempts: 5, lastError: "The service said no.", status: "dead" })
+      const [dead] = yield* followUps.dead({ skip: 0, limit: 10 })
+      if (dead === undefined) throw new Error("Nothing is dead.")
+      yield* followUps.revive(dead.id)
+      yield* settle
+      assert.strictEqual(tried.length, 6)
+      const gone = yield* Effect.flip(followUps.revive(dead.id))
+      assert.strictEqual(gone._tag, "FollowUpNotFound")
+    })
+  )
+
+  test(
+    "gives up at once what another attempt cannot mend",
+    Effect.gen(function* () {
+      yield* (yield* FollowUps).register(
+        worker(() => Effect.fail(new FollowUpFailed({ message: "The file is broken.", isRetryable: false })))
+      )
+      yield* add("a")
+      yield* settle
+      assert.deepStrictEqual(yield* stateOf("a"), { attempts: 1, lastError: "The file is broken.", status: "dead" })
+    })
+  )
+
+  test(
+    "waits for a service that is away, however long it lasts",
+    Effect.gen(function* () {
+      let isAway = true
+      yield* (yield* FollowUps).register(
+        worker(() => (isAway ? Effect.fail(new StoreUnavailable({ operation: "embed" })) : Effect.void))
+      )
+      yield* add("a")
+      for (let minute = 0; minute < 120; minute++) yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* stateOf("a")).status, "pending")
+      isAway = false
+      yield* TestClock.adjust("6 minutes")
+      assert.deepStrictEqual(yield* stateOf("a"), { attempts: 1, lastError: null, status: "done" })
+    })
+  )
+
+  test(
+    "survives a worker that breaks, and says nothing of the defect in the record",
+    Effect.gen(function* () {
+      yield* (yield* FollowUps).register(worker(() => Effect.die(new Error("secret of a conversation"))))
+      yield* add("a")
+      yield* settle
+      const { lastError, status } = yield* stateOf("a")
+      assert.strictEqual(status, "pending")
+      assert.notInclude(lastError, "secret")
+    })
+  )
+
+  test(
+    "does the follow-ups of a sequence one after the other",
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      yield* (yield* FollowUps).register(
+        worker(({ key }) =>
+          Effect.sync(() => seen.push(`begin ${key}`)).pipe(
+            Effect.andThen(Effect.sleep("1 second")),
+            Effect.andThen(Effect.sync(() => void seen.push(`end ${key}`)))
+          )
+        )
+      )
+      for (const key of ["a", "b"]) yield* add(key, "one")
+      yield* TestClock.adjust("1 second")
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(seen, ["begin a", "end a", "begin b", "end b"])
+    })
+  )
+
+  it.effect("keeps its claim while the work lasts, and hands it over at once when its process stops", () =>
+    Effect.gen(function* () {
+      const store = InMemory.followUpsFrom(InMemory.makeState())
+      const started: Array<string> = []
+      const longWork = (name: string) =>
+        worker(() =>
+          Effect.andThen(
+            Effect.sync(() => void started.push(name)),
+            Effect.sleep("10 minutes")
+          )
+        )
+      const open = Effect.fnUntraced(function* (name: string) {
+        const scope = yield* Scope.fork(yield* Scope.Scope)
+        const services = yield* Layer.buildWithScope(
+          Layer.fresh(FollowUps.layer.pipe(Layer.provideMerge(store))),
+          scope
+        )
+        yield* FollowUps.use((followUps) => followUps.register(longWork(name))).pipe(
+          Effect.provideContext(services),
+          Scope.provide(scope)
+        )
+        return { scope, services }
+      })
+      const first = yield* open("first")
+      yield* Effect.provideContext(add("a"), first.services)
+      yield* settle
+      const second = yield* open("second")
+      for (let minute = 0; minute < 5; minute++) yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(started, ["first"])
+      yield* Scope.close(first.scope, Exit.void)
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(started, ["first", "second"])
+      assert.strictEqual((yield* Effect.provideContext(stateOf("a"), second.services)).attempts, 1)
+    }).pipe(Principal.provide("ada"), Effect.provide(Logger.layer([])))
+  )
+
+  test(
+    "refuses a second worker of one kind",
+    Effect.gen(function* () {
+      const followUps = yield* FollowUps
+      yield* followUps.register(worker(() => Effect.void))
+      const exit = yield* Effect.exit(followUps.register(worker(() => Effect.void)))
+      assert.isTrue(Exit.isFailure(exit))
+    })
+  )
+
+  it.effect("leaves work of other kinds to the processes that know it", () =>
+    Effect.gen(function* () {
+      const followUps = yield* FollowUps
+      yield* followUps.register(worker(() => Effect.void))
+      yield* followUps.add([yield* sampleFollowUp("another", { key: "a" })])
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(Option.getOrThrow(yield* followUps.find("another", "a")).status, "pending")
+    }).pipe(
+      Principal.provide("ada"),
+      Effect.provide(runner),
+      Effect.provideService(FollowUpSettings, {
+        poll: "5 seconds",
+        concurrency: 1,
+        claim: "30 seconds",
+        attempts: 1,
+        firstPause: "1 second",
+        longestPause: "1 second"
+      })
+    )
+  )
+})
