@@ -29,6 +29,7 @@ export { ProviderKeys, type ProviderKeysPort } from "./access/ProviderKeys.ts"
 export { type Rate, RateLimiter } from "./access/RateLimiter.ts"
 
 /** metering: what a turn may cost, and what it did cost. */
+export { Charge, chargeOfCost, costOf } from "./metering/Charge.ts"
 export { InsufficientCredit, Metering, type MeteringPort, type UsageReport } from "./metering/Metering.ts"
 export { UsageLedger, type UsageOfDay } from "./metering/UsageLedger.ts"
 export { Billing } from "./metering/Billing.ts"
@@ -77,7 +78,7 @@ export {
 
 /** threads: conversations and their messages. */
 export { Metadata, Thread, ThreadNotFound } from "./threads/Thread.ts"
-export { type History, Message, MessageStatus, NewMessage, Step } from "./threads/Message.ts"
+export { type History, Message, MessageStatus, NewMessage, Step, Supplements } from "./threads/Message.ts"
 export { ThreadStore } from "./threads/ThreadStore.ts"
 export { type ThreadListing, Threads, type ThreadWithMessages } from "./threads/Threads.ts"
 

@@ -68,7 +68,7 @@ export const followUpStore = (state: State): typeof FollowUpStore.Service =>
       step(() =>
         [...state.followUps.values()]
           .filter(({ followUp }) => followUp.status === "dead")
-          .reverse()
+          .toReversed()
           .slice(skip, skip + limit)
           .map(({ followUp }) => followUp)
       ),

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
+import { storeFollowUps } from "./FollowUpStore.ts"
 import { grant, prolong, runStarts, storePending } from "./RunStarts.ts"
 import {
   closeWaiting,
@@ -71,7 +72,8 @@ const settle = (state: State, row: RunRow, settlement: Settlement, now: number):
   place(row, answer)
   const usage = addUsage(row.run.usage, settlement.usage)
   move(row, status, { usage, model, fault, explanation, endedAt: isEnded(status) ? new Date(now) : null })
-  addToLedger(state, row.thread.ownerId, now, model, settlement.usage)
+  for (const charge of settlement.charges) addToLedger(state, row.thread.ownerId, now, charge)
+  storeFollowUps(state, row.thread.ownerId, now, settlement.followUps)
   signal(state, row)
 }
 

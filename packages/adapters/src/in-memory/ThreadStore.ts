@@ -64,6 +64,7 @@ const unfinishedAnswer = ({ inProgress, messages }: ThreadRow): ReadonlyArray<Me
       toolCalls: [],
       toolResults: [],
       steps: [],
+      supplements: null,
       provider,
       model,
       usage: null,

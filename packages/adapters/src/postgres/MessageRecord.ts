@@ -22,7 +22,10 @@ type MessageText = readonly [
   model?: string
 ]
 
-type Body = Pick<Message, "content" | "toolCalls" | "steps" | "provider" | "model" | "usage" | "metadata">
+type Body = Pick<Message, "content" | "toolCalls" | "steps" | "provider" | "model" | "usage" | "metadata"> & {
+  /** Absent where there are none: most messages have none. */
+  readonly supplements?: Message["supplements"]
+}
 
 /** A history comes as an array of messages in one text, or in few. */
 export interface MessagesRow {
@@ -63,6 +66,7 @@ const decodeMessage = (stored: MessageText): Message => {
     model: said.model,
     usage: said.usage,
     metadata: said.metadata,
+    supplements: said.supplements ?? null,
     tokens,
     createdAt: new Date(createdAt),
     sequence
@@ -79,14 +83,15 @@ const unsaid = (provider = "", model = ""): Body => ({
   metadata: null
 })
 
-const bodyOf = ({ content, metadata, model, provider, steps, toolCalls, usage }: NewMessage): Body => ({
+const bodyOf = ({ content, metadata, model, provider, steps, supplements, toolCalls, usage }: NewMessage): Body => ({
   content,
   toolCalls,
   steps,
   provider,
   model,
   usage,
-  metadata
+  metadata,
+  ...(supplements === null ? {} : { supplements })
 })
 
 /** The arguments by which functions take a new message. Its thread and its run are those of the call. */

@@ -33,7 +33,9 @@ export const usageLedger = ({ query, schema }: Database): typeof UsageLedger.Ser
           (rows) => ({
             total: Number(rows[0]?.total ?? 0),
             days: rows.flatMap((row) =>
-              row.date === null ? [] : [{ date: row.date, model: fromText(row.model), usage: decodeUsage(row) }]
+              row.date === null
+                ? []
+                : [{ date: row.date, model: fromText(row.model), purpose: "chat", usage: decodeUsage(row) }]
             )
           })
         )

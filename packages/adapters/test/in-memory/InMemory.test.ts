@@ -17,13 +17,16 @@ import {
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { InMemory } from "../../src/in-memory/index.ts"
 
 storageSuite("in memory, virtual time", InMemory.layer, { testClock: true, signals: true })
 storageSuite("in memory, real time", InMemory.layer, { testClock: false, signals: true })
-followUpStoreSuite("in memory", InMemory.followUpsFrom(InMemory.makeState()), { testClock: true, signals: false })
+const state = InMemory.makeState()
+const followUps = Layer.merge(InMemory.followUpsFrom(state), InMemory.layerFrom(state))
+followUpStoreSuite("in memory", followUps, { testClock: true, signals: false })
 
 describe("InMemory", () => {
   it.effect("has a fresh state each time it is built", () =>

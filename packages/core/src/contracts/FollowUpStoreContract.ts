@@ -8,10 +8,11 @@ import * as Option from "effect/Option"
 import { Principal } from "../access/Principal.ts"
 import { FollowUpId, newId } from "../primitives/Ids.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
+import { RunStore } from "../runs/RunStore.ts"
 import { type FollowUpClaim, FollowUpStore } from "../runs/FollowUpStore.ts"
-import type { ContractTest } from "./ContractTest.ts"
-import { asNewOwner, awkwardJson, moment } from "./Samples.ts"
-import { anHour, noTime, tenTimes } from "./Scenes.ts"
+import type { ContractTest, Stores } from "./ContractTest.ts"
+import { asNewOwner, awkwardJson, moment, sampleSettlement } from "./Samples.ts"
+import { anHour, noTime, openThread, startTurn, tenTimes } from "./Scenes.ts"
 
 const failed = { error: "The service said no.", pause: noTime, isCounted: true } as const
 
@@ -46,7 +47,7 @@ const claimOne = Effect.fnUntraced(function* (kind: string, duration = anHour) {
 
 const keysOf = (claims: ReadonlyArray<FollowUpClaim>) => claims.map(({ followUp }) => followUp.key)
 
-export const followUpStoreContract = (test: ContractTest<FollowUpStore>): void => {
+export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>): void => {
   test(
     "MUST give what was stored to whoever claims it, with its owner and one attempt counted",
     Effect.gen(function* () {
@@ -266,6 +267,36 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore>): void =
       const second = yield* addOne(kind, { key: "same" })
       assert.strictEqual(Option.getOrThrow(yield* store.find(kind, "same")).id, second.id)
       assert.isTrue(Option.isNone(yield* store.find(kind, "another")))
+    })
+  )
+
+  test(
+    "MUST get the follow-ups of a settlement with it, once, and none of a settlement that is refused",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const runs = yield* RunStore
+      const kind = yield* newKind
+      const turn = yield* startTurn((yield* openThread).id)
+      const followUps = yield* Effect.forEach(["a", "b"], (key) => sampleFollowUp(kind, { key }))
+      const lost = { ...turn.lease, token: turn.lease.token + 1 }
+      const settlement = yield* sampleSettlement(turn, { followUps })
+      assert.isFalse(yield* runs.settle(lost, settlement))
+      assert.deepStrictEqual(yield* claimAll(kind), [])
+      assert.isTrue(yield* runs.settle(turn.lease, settlement))
+      assert.isTrue(yield* runs.settle(turn.lease, settlement))
+      const claims = yield* claimAll(kind)
+      assert.deepStrictEqual(keysOf(claims), ["a", "b"])
+      const { ownerId } = yield* Principal
+      assert.deepStrictEqual(
+        claims.map(({ followUp }) => [followUp.ownerId, followUp.payload]),
+        [
+          [ownerId, awkwardJson],
+          [ownerId, awkwardJson]
+        ]
+      )
+      for (const claim of claims) yield* store.complete(claim)
+      assert.isTrue(yield* runs.settle(turn.lease, settlement))
+      assert.deepStrictEqual(yield* claimAll(kind), [])
     })
   )
 

@@ -152,6 +152,7 @@ const sampleMessage = (role: NewMessage["role"], threadId: ThreadId, runId: RunI
     toolCalls: [],
     toolResults: [],
     steps: [],
+    supplements: null,
     provider: null,
     model: null,
     usage: null,
@@ -168,6 +169,7 @@ export interface Leg {
   readonly leg: number
 }
 
+/** `usage` without `charges`: one charge for it, as a plain answer has. */
 export interface SettlementFields extends Partial<Omit<Settlement, "answer">> {
   readonly answer?: Partial<NewMessage>
 }
@@ -182,6 +184,15 @@ export const sampleSettlement = (leg: Leg, fields: SettlementFields = {}): Effec
       events: [sampleEvent(leg.leg * 10 + 9)],
       answer: { ...base, id: leg.answerId, status, ...answer },
       usage: noUsage,
+      charges: [
+        {
+          provider: "sample-provider",
+          model: fields.model ?? "sample-model",
+          purpose: "chat",
+          usage: fields.usage ?? noUsage
+        }
+      ],
+      followUps: [],
       model: "sample-model",
       fault: null,
       explanation: null,

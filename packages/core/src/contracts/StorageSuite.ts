@@ -23,10 +23,10 @@ export const storageSuite = (name: string, stores: Layer.Layer<Stores, unknown>,
     describe("UsageLedger", () => usageLedgerContract(test))
   })
 
-/** The contract of one port, for an adapter that keeps it apart. */
+/** The contract of follow-ups, whose settlements write them through `RunStore`. */
 export const followUpStoreSuite = (
   name: string,
-  store: Layer.Layer<FollowUpStore, unknown>,
+  store: Layer.Layer<FollowUpStore | Stores, unknown>,
   capabilities: Capabilities
 ): void =>
   layer(store, { excludeTestServices: !capabilities.testClock, timeout: "2 minutes" })(name, (it) =>

@@ -372,6 +372,7 @@ const everyField: Omit<NewMessage, "id" | "threadId" | "runId"> = {
     costUsd: 0.000_012_345_678,
     estimated: true
   },
+  supplements: { documents: [awkwardJson], memory: null },
   metadata: awkwardJson,
   tokens: 1_234_567,
   createdAt: new Date("2026-01-31T23:59:59.999Z")

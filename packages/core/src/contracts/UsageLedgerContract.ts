@@ -63,9 +63,9 @@ export const usageLedgerContract = (test: ContractTest): void => {
       yield* settleTurn(over, { model: "model-b", usage: sampleUsage(2, 0) })
       yield* use("model-a", sampleUsage(4, 0))
       const expected = [
-        { date: "2026-01-31", model: "model-a", usage: sampleUsage(4, 0) },
-        { date: "2026-01-31", model: "model-b", usage: sampleUsage(2, 0) },
-        { date: "2026-01-30", model: "model-b", usage: sampleUsage(1, 0) }
+        { date: "2026-01-31", model: "model-a", purpose: "chat", usage: sampleUsage(4, 0) },
+        { date: "2026-01-31", model: "model-b", purpose: "chat", usage: sampleUsage(2, 0) },
+        { date: "2026-01-30", model: "model-b", purpose: "chat", usage: sampleUsage(1, 0) }
       ]
       assert.deepStrictEqual(yield* ledger.recent(firstPage), { days: expected, total: 3 })
     })
@@ -80,6 +80,43 @@ export const usageLedgerContract = (test: ContractTest): void => {
       const second = yield* ledger.recent({ skip: 1, limit: 1 })
       assert.deepStrictEqual(second, { days: all.days.slice(1, 2), total: all.total })
       assert.deepStrictEqual(yield* ledger.recent({ skip: 10_000, limit: 1 }), { days: [], total: all.total })
+    })
+  )
+
+  test(
+    "MUST keep the charges of one leg apart by model and purpose, and sum those that agree",
+    Effect.gen(function* () {
+      const charge = (model: string, purpose: string, costUsd: number) => ({
+        provider: "sample-provider",
+        model,
+        purpose,
+        usage: sampleUsage(1, 0, costUsd)
+      })
+      const charges = [
+        charge("model-a", "search", 0.25),
+        charge("model-a", "chat", 0.5),
+        charge("model-b", "image", 2),
+        charge("model-a", "search", 0.5)
+      ]
+      yield* settleTurn(yield* startTurn((yield* openThread).id), { charges })
+      const { days, total } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.deepStrictEqual(
+        days.map(({ model, purpose, usage }) => [model, purpose, usage]),
+        [
+          ["model-a", "chat", sampleUsage(1, 0, 0.5)],
+          ["model-a", "search", sampleUsage(2, 0, 0.75)],
+          ["model-b", "image", sampleUsage(1, 0, 2)]
+        ]
+      )
+      assert.strictEqual(total, 3)
+    })
+  )
+
+  test(
+    "MUST count nothing for a leg without charges",
+    Effect.gen(function* () {
+      yield* settleTurn(yield* startTurn((yield* openThread).id), { usage: sampleUsage(5, 5), charges: [] })
+      assert.deepStrictEqual(yield* (yield* UsageLedger).recent(firstPage), { days: [], total: 0 })
     })
   )
 

@@ -1,5 +1,5 @@
 /**
- * Port: what an owner used, by day and model. Entries are written by `RunStore.settle`, in the same step as the answer they paid for;
+ * Port: what an owner used, by day, model and purpose. Entries are written by `RunStore.settle`, in the same step as the answer they paid for;
  * here they are only read.
  */
 import * as Context from "effect/Context"
@@ -13,13 +13,15 @@ export interface UsageOfDay {
   /** A day in UTC, `2026-01-31`. */
   readonly date: string
   readonly model: string
+  /** That of the charges. */
+  readonly purpose: string
   readonly usage: Usage
 }
 
 export class UsageLedger extends Context.Service<
   UsageLedger,
   {
-    /** MUST sum the principal's settled legs by UTC day of settling and model, newest day first, then by model name. `total` counts all rows. */
+    /** MUST sum the principal's charges by UTC day of settling, model and purpose, newest day first, then by model name and purpose. `total` counts all rows. */
     readonly recent: (
       page: Page
     ) => Effect.Effect<

@@ -230,7 +230,7 @@ const failureOf = (
 }
 
 /** Null: there is no further attempt. An outage is waited for, however long it lasts. */
-export const pauseAfter = (
+const pauseAfter = (
   attempts: number,
   failure: FollowUpFailed,
   settings: FollowUpSettings

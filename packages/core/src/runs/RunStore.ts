@@ -16,11 +16,13 @@ import type * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
+import type { Charge } from "../metering/Charge.ts"
 import type { MessageId, OwnerId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { History, Message, NewMessage } from "../threads/Message.ts"
 import type { ToolResult } from "../tools/ToolCall.ts"
+import type { NewFollowUp } from "./FollowUp.ts"
 import type { Run, RunFault, RunStatus } from "./Run.ts"
 
 /** An entry of a run's log. For the store it is JSON with a number: it MUST come back equal, in order of `sequence`. */
@@ -147,6 +149,10 @@ export interface Settlement {
   readonly answer: NewMessage
   /** Of this leg; the store adds it to the run's. */
   readonly usage: Usage
+  /** What this leg cost, one entry for each thing; the store adds them to the ledger. */
+  readonly charges: ReadonlyArray<Charge>
+  /** What must happen after this leg: stored as by `FollowUpStore.add`, in this order. */
+  readonly followUps: ReadonlyArray<NewFollowUp>
   readonly model: string
   readonly fault: RunFault | null
   readonly explanation: Schema.Json
@@ -208,7 +214,7 @@ export class RunStore extends Context.Service<
     readonly append: (batches: ReadonlyArray<LogBatch>) => Effect.Effect<Appended, StoreUnavailable>
 
     /**
-     * Ends the leg: log, answer message, state, usage and lease in one step; false when the lease is lost. A run that is still QUEUED
+     * Ends the leg: log, answer message, state, usage, charges, follow-ups and lease in one step; false when the lease is lost. A run that is still QUEUED
      * gets its user message stored first. Repeated events are skipped as in `append`, and repeating a settlement that was stored, under the
      * same lease, MUST answer true and change nothing.
      */

@@ -24,6 +24,10 @@ export const Step = Schema.Struct({
 })
 export type Step = typeof Step.Type
 
+/** Each part of a turn reads and writes the entry of its own name, and no other. */
+export const Supplements = Schema.JsonObject
+export type Supplements = typeof Supplements.Type
+
 /** A message before the store has given it its place. */
 export const NewMessage = Schema.Struct({
   id: MessageId,
@@ -41,6 +45,8 @@ export const NewMessage = Schema.Struct({
   model: Schema.NullOr(Schema.String),
   usage: Schema.NullOr(Usage),
   metadata: Schema.NullOr(Metadata),
+  /** What the parts of a turn found or made for this message, by the name of the part; null when there is nothing. */
+  supplements: Schema.NullOr(Supplements),
   /** Size in a prompt, by the host's token counter at the time of writing. */
   tokens: Schema.Int,
   createdAt: Schema.Date

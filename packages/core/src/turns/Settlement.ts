@@ -81,10 +81,16 @@ export const settlementOf = (input: {
     input.counter
   ),
   usage: input.leg.usage,
+  charges: chargesOf(input.leg),
+  followUps: [],
   model: input.leg.model,
   fault: input.end.status === "FAILED" ? input.end.fault : null,
   explanation: input.explanation
 })
+
+/** A leg that reached no model costs nothing. */
+const chargesOf = ({ model, modelCalls, provider, usage }: RecordedLeg): Settlement["charges"] =>
+  modelCalls === 0 ? [] : [{ provider, model, purpose: "chat", usage }]
 
 /** Brings a settlement to the store, again and again while the store is away. False: the run belongs to somebody else now. */
 export const settle = (

@@ -158,6 +158,7 @@ export const answerOf = (
     model: leg.model,
     usage: leg.usage,
     metadata: null,
+    supplements: null,
     tokens: leg.steps.reduce((sum, step) => sum + stepTokens(step, counter), 0),
     createdAt: new Date(leg.at)
   }

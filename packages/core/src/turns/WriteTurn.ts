@@ -134,6 +134,7 @@ const beginOf = Effect.fnUntraced(function* (workshop: Workshop, turn: TurnToWri
     toolCalls: [],
     toolResults: [],
     steps: [],
+    supplements: null,
     provider: null,
     model: null,
     usage: null,

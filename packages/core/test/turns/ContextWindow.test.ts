@@ -16,6 +16,7 @@ const message = (sequence: number, runId: string | null, role: "user" | "assista
   toolCalls: [],
   toolResults: [],
   steps: [],
+  supplements: null,
   provider: null,
   model: null,
   usage: null,
@@ -143,6 +144,7 @@ describe("a prompt", () => {
     runId: RunId.make(`r${thread.length / 2 - 1}`),
     history: windowOf(thread, room.forPrompt),
     steps: [],
+    supplements: null,
     counter
   })
 
