@@ -24,8 +24,8 @@ import { InMemory } from "../../src/in-memory/index.ts"
 
 storageSuite("in memory, virtual time", InMemory.layer, { testClock: true, signals: true })
 storageSuite("in memory, real time", InMemory.layer, { testClock: false, signals: true })
-const state = InMemory.makeState()
-const followUps = Layer.merge(InMemory.followUpsFrom(state), InMemory.layerFrom(state))
+const shared = InMemory.makeState()
+const followUps = Layer.merge(InMemory.followUpsFrom(shared), InMemory.layerFrom(shared))
 followUpStoreSuite("in memory", followUps, { testClock: true, signals: false })
 
 describe("InMemory", () => {
