@@ -13,6 +13,7 @@ import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import { onPostgres } from "../../../../test/databases.ts"
 import { Postgres } from "../../src/postgres/index.ts"
+import { functionName } from "../../src/postgres/schema/FunctionNames.ts"
 import { canStartServer, privateServer } from "./PrivateServer.ts"
 import { hostClient, onScratchSchema } from "./Scratch.ts"
 
@@ -70,7 +71,9 @@ const hearsAgain = (schema: string) =>
       Stream.runHead(Stream.filter(runs.signals, (signal) => signal.cancel && signal.runId === runId)),
       { startImmediately: true }
     )
-    const ask = PgClient.use((client) => client.unsafe(`select ${schema}.hint($1, $2, true)`, [runId, id]))
+    const ask = PgClient.use((client) =>
+      client.unsafe(`select ${schema}.${functionName("notify_change")}($1, $2, true)`, [runId, id])
+    )
     const asking = yield* Effect.forkChild(Effect.repeat(ask, Schedule.spaced("20 millis")))
     assert.isTrue(Option.isSome(yield* Fiber.join(heard)))
     yield* Fiber.interrupt(asking)

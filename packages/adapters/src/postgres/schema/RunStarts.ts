@@ -1,6 +1,42 @@
 /** How runs come to be in progress: `begin_run`, `activate_run` and `continue_run`. */
 import { sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
+/**
+ * A begin that is repeated with the same run id, because its first answer was lost: answers as the first one did, under the same lease,
+ * which is prolonged. A lease that was lost since then is not given back.
+ */
+const beginAgain = sqlFunction(
+  "begin_again",
+  `(p_owner text, p_run uuid, p_mode text, p_lease double precision, p_fingerprint text)
+returns {schema}.run_outcome language plpgsql as $$
+declare
+  v_run {schema}.runs;
+begin
+  if p_mode = 'save' then return row('Saved', p_run, null, null, null, null)::{schema}.run_outcome; end if;
+  update {schema}.runs set lease_until = clock_timestamp() + p_lease * interval '1 millisecond'
+    where id = p_run and owner = p_owner and leg = 0 and token = leg_token and status in ('QUEUED', 'IN_PROGRESS')
+    returning * into v_run;
+  if found then
+    return row(
+      case v_run.status when 'QUEUED' then 'Queued' else 'Started' end, p_run, v_run.token, null, null, null)::{schema}.run_outcome;
+  end if;
+  return {schema}.repeated_leg(p_owner, p_run, p_fingerprint);
+end $$`
+)
+
+/** What a repeat is told of a leg that its first lease does not hold any more. */
+const repeatedLeg = sqlFunction(
+  "repeated_leg",
+  `(p_owner text, p_run uuid, p_fingerprint text) returns {schema}.run_outcome language plpgsql as $$
+declare
+  v_outcome {schema}.run_outcome;
+begin
+  select 'Repeated', id, null, null, leg_start, coalesce(p_fingerprint, '') into v_outcome
+    from {schema}.runs where id = p_run and owner = p_owner;
+  return v_outcome;
+end $$`
+)
+
 const beginRun = sqlFunction(
   "begin_run",
   `(
@@ -13,6 +49,7 @@ const beginRun = sqlFunction(
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
   v_thread {schema}.threads;
+  v_begun uuid;
   v_ahead uuid;
   v_ahead_until timestamptz;
   v_waits boolean;
@@ -20,6 +57,16 @@ declare
   v_status text;
 begin
   select * into v_thread from {schema}.threads where id = p_thread and owner = p_owner for no key update;
+  select begun.id, ahead.id, ahead.lease_until, exists (
+      select from {schema}.runs where thread_id = p_thread and owner = p_owner and status = 'REQUIRES_ACTION'
+    ) into v_begun, v_ahead, v_ahead_until, v_waits
+    from (values (0)) one left join {schema}.runs begun on begun.id = p_run and begun.owner = p_owner
+    left join lateral (
+      select run.id, run.lease_until from {schema}.runs run
+        where run.thread_id = p_thread and run.owner = p_owner and run.status in ('IN_PROGRESS', 'QUEUED')
+        order by run.status, run.ordinal limit 1
+    ) ahead on p_mode <> 'save';
+  if v_begun is not null then return {schema}.begin_again(p_owner, p_run, p_mode, p_lease, p_fingerprint); end if;
   if p_key is not null then
     v_outcome := {schema}.find_repeated(p_owner, p_key);
     if v_outcome.outcome is not null then return v_outcome; end if;
@@ -29,19 +76,10 @@ begin
     return v_outcome;
   end if;
 
-  select ahead.id, ahead.lease_until, exists (
-      select from {schema}.runs where thread_id = p_thread and owner = p_owner and status = 'REQUIRES_ACTION'
-    ) into v_ahead, v_ahead_until, v_waits
-    from (values (0)) one left join lateral (
-      select run.id, run.lease_until from {schema}.runs run
-        where run.thread_id = p_thread and run.owner = p_owner and run.status in ('IN_PROGRESS', 'QUEUED')
-        order by run.status, run.ordinal limit 1
-    ) ahead on p_mode <> 'save';
   if v_ahead is not null and (p_mode = 'reject' or p_max_queued <= (
     select count(*) from {schema}.runs where thread_id = p_thread and owner = p_owner and status = 'QUEUED'
   )) then
-    v_outcome := row('Busy', v_ahead, null, v_ahead_until <= clock_timestamp(), null, null);
-    return v_outcome;
+    return row('Busy', v_ahead, null, v_ahead_until <= clock_timestamp(), null, null)::{schema}.run_outcome;
   end if;
   if p_key is not null and not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, p_leg_start) then
     return {schema}.find_repeated(p_owner, p_key);
@@ -67,21 +105,20 @@ begin
   )
   insert into {schema}.runs (
     id, owner, thread_id, assistant_id, status, leg_start, last_sequence, user_message_id, answer_id, stream, provider, model,
-    plan, created_at, started_at, ended_at, token, lease_until
+    plan, created_at, started_at, ended_at, token, leg_token, lease_until
   ) values (
     p_run, p_owner, p_thread, v_thread.assistant_id, v_status, p_leg_start,
     case when v_status = 'QUEUED' then 0 else coalesce(p_lasts[cardinality(p_lasts)], 0) end,
     p_message_id, p_answer, p_stream, p_provider, p_model, p_plan, p_created_at,
     case when v_status <> 'QUEUED' then p_at end, case when v_status = 'COMPLETED' then p_at end,
-    1, case when v_status <> 'COMPLETED' then clock_timestamp() + p_lease * interval '1 millisecond' end
+    1, 1, case when v_status <> 'COMPLETED' then clock_timestamp() + p_lease * interval '1 millisecond' end
   );
-  v_outcome := row(
-    case v_status when 'COMPLETED' then 'Saved' when 'QUEUED' then 'Queued' else 'Started' end, p_run, 1, null, null, null);
-  return v_outcome;
+  return row(
+    case v_status when 'COMPLETED' then 'Saved' when 'QUEUED' then 'Queued' else 'Started' end, p_run, 1, null, null, null)::{schema}.run_outcome;
 end $$`
 )
 
-/** The log of a queued run is stored from the start, behind the end that `last_sequence` shows to readers. */
+/** The log of a queued run is stored from the start, behind the end that `last_sequence` shows to readers. May be repeated. */
 const activateRun = sqlFunction(
   "activate_run",
   `(p_owner text, p_run uuid, p_token bigint, p_lease double precision, p_at timestamptz)
@@ -89,19 +126,19 @@ returns {schema}.run_outcome language plpgsql as $$
 declare
   v_run {schema}.runs;
   v_ahead {schema}.runs;
-  v_outcome {schema}.run_outcome;
 begin
   perform {schema}.lock_thread_of(p_owner, p_run);
   select * into v_run from {schema}.runs
-    where id = p_run and owner = p_owner and token = p_token and status = 'QUEUED' for no key update;
-  if not found then
-    v_outcome := row('Lost', p_run, null, null, null, null);
-    return v_outcome;
+    where id = p_run and owner = p_owner and token = p_token for no key update;
+  if v_run.status = 'IN_PROGRESS' then
+    update {schema}.runs set lease_until = clock_timestamp() + p_lease * interval '1 millisecond'
+      where id = p_run and owner = p_owner;
+    return row('Started', p_run, p_token, null, null, null)::{schema}.run_outcome;
   end if;
+  if v_run.status is distinct from 'QUEUED' then return row('Lost', p_run, null, null, null, null)::{schema}.run_outcome; end if;
   v_ahead := {schema}.run_ahead(p_owner, v_run.thread_id);
   if v_ahead.id <> p_run then
-    v_outcome := row('Waiting', v_ahead.id, null, v_ahead.lease_until <= clock_timestamp(), null, null);
-    return v_outcome;
+    return row('Waiting', v_ahead.id, null, v_ahead.lease_until <= clock_timestamp(), null, null)::{schema}.run_outcome;
   end if;
 
   perform {schema}.supersede(p_owner, v_run.thread_id, p_at);
@@ -111,8 +148,7 @@ begin
     where id = p_run and owner = p_owner;
   perform {schema}.place_message(p_owner, v_run.user_message_id);
   perform {schema}.notify_waiting(v_run);
-  v_outcome := row('Started', p_run, p_token, null, null, null);
-  return v_outcome;
+  return row('Started', p_run, p_token, null, null, null)::{schema}.run_outcome;
 end $$`
 )
 
@@ -132,6 +168,7 @@ begin
 end $$`
 )
 
+/** A repeat with the same answer id is told what the first one was, while its lease still holds the leg. */
 const continueRun = sqlFunction(
   "continue_run",
   `(
@@ -144,13 +181,17 @@ declare
   v_outcome {schema}.run_outcome;
 begin
   perform {schema}.lock_thread_of(p_owner, p_run);
+  select * into v_run from {schema}.runs where id = p_run and owner = p_owner for no key update;
+  if v_run.answer_id = p_answer then
+    update {schema}.runs set lease_until = clock_timestamp() + p_lease * interval '1 millisecond'
+      where id = p_run and owner = p_owner and token = leg_token and status = 'IN_PROGRESS';
+    if not found then return {schema}.repeated_leg(p_owner, p_run, p_fingerprint); end if;
+    return row('Started', p_run, v_run.token, null, null, null)::{schema}.run_outcome;
+  end if;
   v_outcome := {schema}.find_repeated(p_owner, p_key);
   if v_outcome.outcome is not null then return v_outcome; end if;
-  select * into v_run from {schema}.runs
-    where id = p_run and owner = p_owner and answer_id = p_message and status = 'REQUIRES_ACTION' for no key update;
-  if not found then
-    v_outcome := row('NotOpen', p_run, null, null, null, null);
-    return v_outcome;
+  if v_run.answer_id is distinct from p_message or v_run.status is distinct from 'REQUIRES_ACTION' then
+    return row('NotOpen', p_run, null, null, null, null)::{schema}.run_outcome;
   end if;
   if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, coalesce(p_leg_start, v_run.last_sequence + 1)) then
     return {schema}.find_repeated(p_owner, p_key);
@@ -159,14 +200,20 @@ begin
   perform {schema}.answer_calls(p_owner, p_message, p_results, p_tokens);
   update {schema}.runs set
     status = 'IN_PROGRESS', leg = leg + 1, leg_start = coalesce(p_leg_start, last_sequence + 1), answer_id = p_answer,
-    stream = p_stream, plan = p_plan, token = token + 1,
+    stream = p_stream, plan = p_plan, token = token + 1, leg_token = token + 1,
     lease_until = clock_timestamp() + p_lease * interval '1 millisecond',
     last_sequence = {schema}.add_events(p_owner, p_run, v_run.last_sequence, p_firsts, p_lasts, p_events)
     where id = p_run and owner = p_owner;
   perform {schema}.notify_waiting(v_run);
-  v_outcome := row('Started', p_run, v_run.token + 1, null, null, null);
-  return v_outcome;
+  return row('Started', p_run, v_run.token + 1, null, null, null)::{schema}.run_outcome;
 end $$`
 )
 
-export const runStartFunctions: ReadonlyArray<SqlFunction> = [beginRun, activateRun, answerCalls, continueRun]
+export const runStartFunctions: ReadonlyArray<SqlFunction> = [
+  beginRun,
+  beginAgain,
+  repeatedLeg,
+  activateRun,
+  answerCalls,
+  continueRun
+]

@@ -4,7 +4,7 @@
  */
 import type { Migration } from "./SchemaPart.ts"
 
-/** `token` is the fencing token of the newest lease; a run at rest has no `lease_until`. `watched`: the log was read while it grew. */
+/** `token` is the fencing token of the newest lease, `leg_token` the one under which the current leg began; a run at rest has no `lease_until`. `watched`: the log was read while it grew. */
 const runs = `
 create table {schema}.runs (
   owner text collate "C" not null,
@@ -36,6 +36,7 @@ create table {schema}.runs (
   started_at timestamptz,
   ended_at timestamptz,
   token bigint not null,
+  leg_token bigint not null,
   lease_until timestamptz,
   watched boolean not null default false,
   primary key (owner, id),
