@@ -16,6 +16,7 @@ import type {
 import { noUsage } from "@colloquy/core"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
+import { storeFollowUps } from "./FollowUpStore.ts"
 import {
   changeNewest,
   closeWaiting,
@@ -81,7 +82,10 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   }
   const row = insertRun(state, thread, begin)
   remember(state, row, begin.idempotency, now)
-  if (begin.mode === "save") return save(state, row, now)
+  if (begin.mode === "save") {
+    storeFollowUps(state, ownerId, now, begin.followUps)
+    return save(state, row, now)
+  }
   const lease = grantLeg(row, now, begin.lease)
   if (blocker === undefined) return start(state, row, now, lease, begin.historyTokens)
   move(row, "QUEUED")

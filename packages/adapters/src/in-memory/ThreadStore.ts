@@ -30,6 +30,13 @@ export const threadStore = (state: State): typeof ThreadStore.Service =>
           return row === undefined ? [] : [...row.messages, ...unfinishedAnswer(row)]
         })
       ),
+    mergeMetadata: (id, fields) =>
+      ownedStep((ownerId) => {
+        const row = threadOf(state, ownerId, id)
+        if (row === undefined) return false
+        row.thread = { ...row.thread, metadata: { ...row.thread.metadata, ...fields } }
+        return true
+      }),
     remove: (id) =>
       ownedStep((ownerId) => {
         const row = threadOf(state, ownerId, id)

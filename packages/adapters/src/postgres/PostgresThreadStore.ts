@@ -1,4 +1,5 @@
 /** `ThreadStore` on Postgres. Each method is one statement. */
+import type { Metadata, OwnerId, StoreUnavailable, ThreadId } from "@colloquy/core"
 import { Principal, ThreadStore } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -6,7 +7,7 @@ import { call, type Database, type Parameter } from "./Database.ts"
 import { decodeList, type MessageRow, unfinishedText } from "./MessageRecord.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { isStoredId, knownId, newRowId } from "./StoredId.ts"
-import { toJson, toText } from "./StoredText.ts"
+import { fromJsonOrNull, toJson, toText } from "./StoredText.ts"
 import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
 
 export const threadStore = (database: Database): typeof ThreadStore.Service => {
@@ -70,6 +71,8 @@ export const threadStore = (database: Database): typeof ThreadStore.Service => {
         )
       ),
 
+    mergeMetadata: (id, fields) => Principal.use(({ ownerId }) => mergeMetadata(database, ownerId, id, fields)),
+
     remove: (id) =>
       Principal.use(({ ownerId }) => {
         const args = { owner: toText(ownerId), thread: knownId(id) }
@@ -84,6 +87,35 @@ export const threadStore = (database: Database): typeof ThreadStore.Service => {
       })
   })
 }
+
+/**
+ * The text is merged here and not by the database, whose JSON does not give back what it was given. It is written if it is still the one
+ * that was read, else merged again.
+ */
+const mergeMetadata = Effect.fnUntraced(function* (
+  { query, schema }: Database,
+  ownerId: OwnerId,
+  id: ThreadId,
+  fields: Metadata
+): Effect.fn.Return<boolean, StoreUnavailable> {
+  const place = [knownId(id), toText(ownerId)]
+  while (true) {
+    const [found] = yield* query<{ readonly metadata: string | null }>(
+      "ThreadStore.mergeMetadata",
+      `select metadata from ${schema}.threads where id = $1 and owner = $2`,
+      place
+    )
+    if (found === undefined) return false
+    const merged = toJson({ ...fromJsonOrNull<Metadata>(found.metadata), ...fields })
+    const written = yield* query(
+      "ThreadStore.mergeMetadata",
+      `update ${schema}.threads set metadata = $3
+       where id = $1 and owner = $2 and metadata is not distinct from $4 returning id`,
+      [...place, merged, found.metadata]
+    )
+    if (written.length > 0) return true
+  }
+})
 
 /** What is stored, and the answers that are being written: those have a place, but no row yet. */
 const messagesOf = (schema: string): string =>

@@ -109,6 +109,7 @@ const mortalStores = (read: Wrap, write: Wrap): Layer.Layer<Stores, never, Store
         get: (...args) => read(store.get(...args)),
         list: (...args) => read(store.list(...args)),
         messages: (...args) => read(store.messages(...args)),
+        mergeMetadata: (...args) => write(store.mergeMetadata(...args)),
         remove: (...args) => write(store.remove(...args))
       }))
     ),

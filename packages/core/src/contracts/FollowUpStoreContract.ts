@@ -6,13 +6,13 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Principal } from "../access/Principal.ts"
-import { FollowUpId, newId } from "../primitives/Ids.ts"
+import { FollowUpId, newId, ThreadId } from "../primitives/Ids.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { type FollowUpClaim, FollowUpStore } from "../runs/FollowUpStore.ts"
 import type { ContractTest, Stores } from "./ContractTest.ts"
-import { asNewOwner, awkwardJson, moment, sampleSettlement } from "./Samples.ts"
-import { anHour, noTime, openThread, startTurn, tenTimes } from "./Scenes.ts"
+import { asNewOwner, awkwardJson, moment, sampleBegin, sampleSettlement } from "./Samples.ts"
+import { anHour, expectTag, noTime, openThread, startTurn, tenTimes } from "./Scenes.ts"
 
 const failed = { error: "The service said no.", pause: noTime, isCounted: true } as const
 
@@ -297,6 +297,21 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
       for (const claim of claims) yield* store.complete(claim)
       assert.isTrue(yield* runs.settle(turn.lease, settlement))
       assert.deepStrictEqual(yield* claimAll(kind), [])
+    })
+  )
+
+  test(
+    "MUST get the follow-ups of a saved message with it, and none of a begin that is refused",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const kind = yield* newKind
+      const { id } = yield* openThread
+      const begin = yield* sampleBegin(id, { mode: "save", followUps: [yield* sampleFollowUp(kind, { key: "a" })] })
+      const elsewhere = { ...begin.run, threadId: yield* newId(ThreadId) }
+      expectTag(yield* runs.begin({ ...begin, run: elsewhere }), "ThreadMissing")
+      assert.deepStrictEqual(yield* claimAll(kind), [])
+      expectTag(yield* runs.begin(begin), "Saved")
+      assert.deepStrictEqual(keysOf(yield* claimAll(kind)), ["a"])
     })
   )
 

@@ -137,6 +137,7 @@ export const sampleBegin = (threadId: ThreadId, fields: BeginFields = {}): Effec
       lease: Duration.hours(1),
       historyTokens: 1_000_000,
       idempotency: null,
+      followUps: [],
       ...rest
     }
   })

@@ -344,7 +344,46 @@ export const threadStoreContract = (test: ContractTest): void => {
       assert.deepStrictEqual((yield* runs.renew([turn.lease, queued.lease], anHour)).lost, [turn.runId, queued.runId])
     })
   )
+
+  test(
+    "MUST merge top-level fields into a thread's metadata and leave the others",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const thread = yield* openThread
+      assert.isTrue(yield* store.mergeMetadata(thread.id, { kept: awkwardJson, changed: 1 }))
+      assert.isTrue(yield* store.mergeMetadata(thread.id, { changed: { deep: [2] }, "": null }))
+      assert.deepStrictEqual(yield* metadataOf(thread.id), { kept: awkwardJson, changed: { deep: [2] }, "": null })
+      const { updatedAt } = Option.getOrThrow(yield* store.get(thread.id))
+      assert.deepStrictEqual(updatedAt, thread.updatedAt)
+    })
+  )
+
+  test(
+    "MUST lose no field when metadata is merged by many at once",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const { id } = yield* openThread
+      const names = Array.from({ length: 10 }, (_, index) => `field${index}`)
+      yield* Effect.forEach(names, (name) => store.mergeMetadata(id, { [name]: name }), { concurrency: "unbounded" })
+      assert.deepStrictEqual(yield* metadataOf(id), Object.fromEntries(names.map((name) => [name, name])))
+    })
+  )
+
+  test(
+    "MUST NOT merge into the metadata of another owner's thread, or of none",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const { id } = yield* openThread
+      assert.isFalse(yield* asNewOwner(store.mergeMetadata(id, { stolen: true })))
+      assert.isNull(yield* metadataOf(id))
+      assert.isFalse(yield* store.mergeMetadata(yield* newId(ThreadId), { lost: true }))
+    })
+  )
 }
+
+const metadataOf = Effect.fnUntraced(function* (id: ThreadId) {
+  return Option.getOrThrow(yield* (yield* ThreadStore).get(id)).metadata
+})
 
 const everyField: Omit<NewMessage, "id" | "threadId" | "runId"> = {
   role: "assistant",

@@ -91,6 +91,8 @@ export interface Begin {
   /** How much history to give back with `Started`. */
   readonly historyTokens: number
   readonly idempotency: IdempotencyKey | null
+  /** In mode `save` stored with the message, as by `FollowUpStore.add`; in the other modes MUST be empty. */
+  readonly followUps: ReadonlyArray<NewFollowUp>
 }
 
 export type Started = {

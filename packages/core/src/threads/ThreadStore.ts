@@ -10,7 +10,7 @@ import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Message } from "./Message.ts"
-import type { Thread } from "./Thread.ts"
+import type { Metadata, Thread } from "./Thread.ts"
 
 export class ThreadStore extends Context.Service<
   ThreadStore,
@@ -35,6 +35,11 @@ export class ThreadStore extends Context.Service<
     readonly messages: (
       ids: ReadonlyArray<ThreadId>
     ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable, Principal>
+    /**
+     * MUST set these top-level fields of the thread's metadata and leave the others, in one step with regard to other changes; answers false
+     * when there is no such thread. `updatedAt` stays.
+     */
+    readonly mergeMetadata: (id: ThreadId, fields: Metadata) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /** MUST delete the thread with its messages, runs and logs at once; answers false when there is none. A run that goes on loses its lease. */
     readonly remove: (id: ThreadId) => Effect.Effect<boolean, StoreUnavailable, Principal>
   }

@@ -159,7 +159,8 @@ const beginOf = Effect.fnUntraced(function* (workshop: Workshop, turn: TurnToWri
     maxQueued: workshop.settings.maxQueued,
     lease: Duration.fromInputUnsafe(workshop.settings.lease),
     historyTokens: roomFor(turn.model.info, workshop.settings.assumedContextLimit).forPrompt,
-    idempotency: request.idempotency ?? null
+    idempotency: request.idempotency ?? null,
+    followUps: []
   }
   return begin
 })
