@@ -67,8 +67,6 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
   }
 }
 
-const turnSettings: TurnSettings = Object.assign({}, defaultTurnSettings, { drainTimeout: "5 seconds" })
-
 /** The kernel behind its API, with what the server itself wants to know of it. */
 const openService = async (settings: Settings, providers: ProvidersOptions) => {
   let newKey: Redacted.Redacted | null = null
@@ -91,7 +89,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       Providers.layer(providers),
       storesOf(settings),
       Layer.succeed(HostedTools, [clock]),
-      Layer.succeed(TurnSettings, turnSettings)
+      Layer.succeed(TurnSettings, { ...defaultTurnSettings, ...settings.turns })
     ])
   )
   const { apiKeys, basePath } = settings
@@ -136,11 +134,17 @@ const listen = async (server: Server, { host, port }: Settings, api: WebHandler)
   return `http://${host.includes(":") ? `[${host}]` : host}:${actual}`
 }
 
-/** Nothing new comes in, and what waits for events that will not come is let go. */
+/** How long answers that are still being sent may take once every turn has ended. */
+const lastAnswers = 5000
+
+/** After the drain: nothing new comes in, what is being sent is sent to its end, and what waits for events that will not come is let go. */
 const close = (server: Server): Promise<void> =>
   new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeIdleConnections()
-    const patience = setTimeout(() => server.closeAllConnections(), 1000)
-    server.once("close", () => clearTimeout(patience))
+    const sweep = setInterval(() => server.closeIdleConnections(), 50)
+    const patience = setTimeout(() => server.closeAllConnections(), lastAnswers)
+    server.close(() => {
+      clearInterval(sweep)
+      clearTimeout(patience)
+      resolve()
+    })
   })

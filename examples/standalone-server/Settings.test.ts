@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { readSettings } from "./Settings.ts"
@@ -59,6 +60,29 @@ describe("the environment of the standalone server", () => {
       const empty = { HOST: "", PORT: "", DATABASE_URL: "", COLLOQUY_DATA_DIR: "", COLLOQUY_API_KEYS: "" }
       const settings = yield* readSettings({ ...empty, BASE_PATH: "", OPENAI_API_KEY: "" })
       assert.deepStrictEqual(settings, { ...(yield* readSettings({})), basePath: "" })
+    })
+  )
+
+  it.effect("takes what an operator may say of turns", () =>
+    Effect.gen(function* () {
+      const { turns } = yield* readSettings({
+        RUN_LEASE_SECONDS: "10",
+        QUEUE_TIMEOUT_SECONDS: "5",
+        SWEEP_SECONDS: "2",
+        DRAIN_SECONDS: "60",
+        MAX_QUEUED: "3"
+      })
+      assert.deepStrictEqual(turns, {
+        lease: Duration.seconds(10),
+        queueTimeout: Duration.seconds(5),
+        sweep: Duration.seconds(2),
+        drainTimeout: Duration.seconds(60),
+        maxQueued: 3
+      })
+      const refused = yield* Effect.flip(
+        readSettings({ RUN_LEASE_SECONDS: "0", SWEEP_SECONDS: "soon", MAX_QUEUED: "-1" })
+      )
+      assert.strictEqual(refused.problems.length, 3)
     })
   )
 

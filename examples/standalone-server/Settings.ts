@@ -2,9 +2,11 @@
  * The environment of the standalone server. Everything has a default; what is set wrongly is reported in one list, so that it can be mended
  * in one go. A value is never printed: it may be a key.
  */
+import type { TurnSettings } from "@colloquy/core"
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
@@ -21,6 +23,8 @@ export interface Settings {
   readonly apiKeys: ReadonlyArray<{ readonly key: Redacted.Redacted<string>; readonly ownerId: string }>
   readonly defaultProvider: string | null
   readonly defaultModel: string | null
+  /** What the operator may say of turns. */
+  readonly turns: Pick<TurnSettings, "lease" | "queueTimeout" | "sweep" | "maxQueued" | "drainTimeout">
   /** Vendors of which a key or an address is set, by the prefix of their variables. */
   readonly vendors: ReadonlyMap<Vendor, VendorSettings>
 }
@@ -66,6 +70,11 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
           return Effect.succeed(fallback)
         })
       )
+    const seconds = (name: string, least: number, fallback: number) =>
+      Effect.map(
+        read(name, `a number of seconds from ${least} to 3600`, numberBetween(least, 3600), fallback),
+        Duration.seconds
+      )
     const given = new Map<Vendor, VendorSettings>()
     for (const vendor of vendors) {
       const apiKey = yield* read(`${vendor}_API_KEY`, "a key, without spaces", Secret, null)
@@ -85,7 +94,7 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
     const pairs = yield* read("COLLOQUY_API_KEYS", "pairs key=user, with commas between them", KeyPairs, "")
     const settings: Settings = {
       host: yield* read("HOST", "the name or number of an address", Word, "127.0.0.1"),
-      port: yield* read("PORT", "a number from 0 to 65535; 0 takes a free port", Port, 8787),
+      port: yield* read("PORT", "a number from 0 to 65535; 0 takes a free port", numberBetween(0, 65535), 8787),
       basePath: trimmed(
         yield* read("BASE_PATH", 'a path such as "/api", without a slash at its end', BasePath, "/api")
       ),
@@ -94,6 +103,13 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       apiKeys: pairs.split(",").flatMap(toPair),
       defaultProvider: yield* read("DEFAULT_LLM_PROVIDER", "the id of a provider", Word, null),
       defaultModel: yield* read("DEFAULT_MODEL_NAME", "the name of a model", Word, null),
+      turns: {
+        lease: yield* seconds("RUN_LEASE_SECONDS", 3, 30),
+        queueTimeout: yield* seconds("QUEUE_TIMEOUT_SECONDS", 1, 30),
+        sweep: yield* seconds("SWEEP_SECONDS", 1, 15),
+        drainTimeout: yield* seconds("DRAIN_SECONDS", 0, 20),
+        maxQueued: yield* read("MAX_QUEUED", "a number from 0 to 1000", numberBetween(0, 1000), 32)
+      },
       vendors: given
     }
     if (settings.defaultProvider !== null && settings.defaultModel === null) {
@@ -108,7 +124,8 @@ const HttpUrl = Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/]\S*$/u))
 const PostgresUrl = Schema.String.check(Schema.isPattern(/^postgres(ql)?:\/\/\S+$/u))
 const BasePath = Schema.String.check(Schema.isPattern(/^(\/|(\/[A-Za-z0-9._~-]+)*)$/u))
 const DataDir = Schema.String.check(Schema.isPattern(/^(memory:\/\/|(?!\w+:\/\/).+)$/u))
-const Port = Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65535 }))
+const numberBetween = (minimum: number, maximum: number) =>
+  Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum }))
 const KeyPairs = Schema.String.check(Schema.isPattern(/^(\s*[^=,\s]+=[^=,\s]+\s*(,|$))*$/u))
 
 const trimmed = (url: string): string => url.replace(/\/+$/, "")

@@ -94,7 +94,7 @@ describe("a start that cannot work is refused with exit code 1", () => {
 describe("the standalone server", () => {
   it("makes one key, keeps threads over a restart, and settles the turn that a signal meets", async () => {
     await using folder = await folderOf()
-    const environment = { COLLOQUY_DATA_DIR: join(folder.path, "new", "data"), PORT: "0" }
+    const environment = { COLLOQUY_DATA_DIR: join(folder.path, "new", "data"), PORT: "0", DRAIN_SECONDS: "3" }
     let key = ""
     {
       await using server = spawnServer(environment)

@@ -5,6 +5,8 @@
  */
 import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Array"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Pull from "effect/Pull"
@@ -19,7 +21,7 @@ import { isAtRest, type Run } from "../runs/Run.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { RunSignals } from "../runs/RunSignals.ts"
 import type { RunStore } from "../runs/RunStore.ts"
-import { withIdentity } from "./Recovery.ts"
+import { type Recovery, withIdentity } from "./Recovery.ts"
 import { terminalEvent } from "./Settlement.ts"
 import { fromLog, isTerminal, type TurnEvent } from "./TurnEvent.ts"
 import { recordLeg } from "./TurnRecorder.ts"
@@ -32,12 +34,19 @@ export type Follow = (
   log?: RunLog<TurnEvent>
 ) => Stream.Stream<TurnEvent, StoreUnavailable>
 
-export const makeFollow = (
-  store: typeof RunStore.Service,
-  live: LiveRuns<TurnEvent>,
-  signals: RunSignals,
-  counter: TokenCounterPort
-): Follow => {
+export interface FollowingKernel {
+  readonly store: typeof RunStore.Service
+  readonly live: LiveRuns<TurnEvent>
+  readonly signals: RunSignals
+  readonly counter: TokenCounterPort
+  readonly recovery: Recovery
+  readonly lease: Duration.Duration
+}
+
+export const makeFollow = ({ counter, lease, live, recovery, signals, store }: FollowingKernel): Follow => {
+  /** A run that is silent for so long is asked about: the process that works on it may be dead. */
+  const silence = Duration.toMillis(lease) / 2
+
   const fromMemory = (
     principal: typeof Principal.Service,
     runId: RunId,
@@ -75,6 +84,7 @@ export const makeFollow = (
     let known: Run | null = null
     let last = after
     let told = false
+    let heardAt = Number.NEGATIVE_INFINITY
     const goneEnd = () => {
       told = true
       const leg = recordLeg(seen, counter)
@@ -85,6 +95,7 @@ export const makeFollow = (
         const events = upToTerminal(fromLog(yield* store.read(runId, last)))
         if (isReadonlyArrayNonEmpty(events)) {
           last = events.at(-1)?.sequence ?? last
+          heardAt = yield* Clock.currentTimeMillis
           told = events.some(isTerminal)
           seen.push(...events)
           return events
@@ -96,6 +107,8 @@ export const makeFollow = (
         }
         known = run.value
         if (isAtRest(known.status) && known.lastSequence <= last) break
+        const isSilent = (yield* Clock.currentTimeMillis) - heardAt >= silence
+        if (isSilent && !isAtRest(known.status) && (yield* recovery.endExpired(runId))) continue
         yield* changed
       }
       return yield* Cause.done()

@@ -15,6 +15,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run } from "../runs/Run.ts"
 import type { Lease, LogEvent, RunStore } from "../runs/RunStore.ts"
 import { account, type LegEnd, settle, settlementOf, terminalEvent } from "./Settlement.ts"
+import { repeatWhileAway } from "./StoreRetry.ts"
 import { fromLog } from "./TurnEvent.ts"
 import { type RecordedLeg, recordLeg } from "./TurnRecorder.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
@@ -67,7 +68,8 @@ export const makeRecovery = (kernel: RecoveringKernel): Effect.Effect<Recovery, 
 
     yield* sweep.pipe(
       Effect.catchCause((cause) => Effect.logWarning("The search for abandoned runs failed; it is repeated", cause)),
-      Effect.delay(settings.sweep),
+      // At once, too: a process that is restarted again and again would else never come to it.
+      Effect.andThen(Effect.sleep(settings.sweep)),
       Effect.forever,
       Effect.forkScoped
     )
@@ -94,7 +96,7 @@ const settleTaken = Effect.fn("Recovery.settle")(function* (
   end: LegEnd
 ) {
   const { counter, settings, store } = kernel
-  const recorded = withIdentity(recordLeg(fromLog(yield* readAll(store, run)), counter), run)
+  const recorded = withIdentity(recordLeg(fromLog(yield* readAll(kernel, run)), counter), run)
   const terminal = terminalEvent(recorded, end, null, run.lastSequence + sequenceLeap)
   const settlement = settlementOf({ lease, leg: recorded, end, explanation: null, terminal, rest: [], counter })
   const stored = yield* settle(store, lease, settlement, settings.settleTimeout)
@@ -111,11 +113,12 @@ export const withIdentity = (leg: RecordedLeg, run: Run): RecordedLeg => ({
   at: leg.at === "" ? run.createdAt.toISOString() : leg.at
 })
 
-const readAll = Effect.fnUntraced(function* (store: typeof RunStore.Service, run: Run) {
+const readAll = Effect.fnUntraced(function* ({ settings, store }: RecoveringKernel, run: Run) {
   const events: Array<LogEvent> = []
   let after = run.legStart - 1
   while (true) {
-    const page = yield* store.read(run.id, after)
+    // The run is taken over: nobody else looks after it until this lease ends too.
+    const page = yield* repeatWhileAway(store.read(run.id, after), settings.settleTimeout)
     const last = page.at(-1)
     if (last === undefined) return events
     events.push(...page)

@@ -41,9 +41,8 @@ export type SubmitError =
 export const submitToolOutputs = Effect.fnUntraced(function* (
   workshop: Workshop,
   request: ToolOutputsRequest
-): Effect.fn.Return<StartedTurn, SubmitError, Principal> {
+): Effect.fn.Return<StartedTurn, Exclude<SubmitError, ShuttingDown>, Principal> {
   const { store, settings } = workshop
-  yield* workshop.refuseWhenDraining
   const repeated = yield* Effect.catchTag(workshop.findRepeated(request.idempotency), "ThreadBusy", usedForMessage)
   if (Option.isSome(repeated)) return repeated.value
 

@@ -108,8 +108,7 @@ export class Turns extends Context.Service<
         const threads = yield* ThreadStore
         const workshop = yield* makeWorkshop
 
-        const start = Effect.fn("Turns.start")(function* (request: TurnRequest) {
-          yield* workshop.refuseWhenDraining
+        const begin = Effect.fnUntraced(function* (request: TurnRequest) {
           const repeated = yield* workshop.findRepeated(request.idempotency)
           if (Option.isSome(repeated)) return repeated.value
 
@@ -128,6 +127,8 @@ export class Turns extends Context.Service<
           )
         })
 
+        const start = Effect.fn("Turns.start")((request: TurnRequest) => workshop.admit(begin(request)))
+
         const findRun = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
           const run = yield* workshop.store.get(runId)
           if (Option.isNone(run) || run.value.threadId !== threadId) return yield* new RunNotFound({ runId })
@@ -138,7 +139,7 @@ export class Turns extends Context.Service<
           start,
           send: (request) => Effect.flatMap(start({ ...request, stream: false }), (turn) => turn.reply),
           submitToolOutputs: Effect.fn("Turns.submitToolOutputs")((request: ToolOutputsRequest) =>
-            submitToolOutputs(workshop, request)
+            workshop.admit(submitToolOutputs(workshop, request))
           ),
           cancel: Effect.fn("Turns.cancel")(function* (threadId: ThreadId, runId: RunId) {
             yield* findRun(threadId, runId)

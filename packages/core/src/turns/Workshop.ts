@@ -1,6 +1,5 @@
 /** What all turns of one kernel share: the ports, the runs under way in this process, and the ways to follow and to end a run. */
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
@@ -23,11 +22,12 @@ import type { RunLog } from "../runs/RunLog.ts"
 import { makeRunSignals, type RunSignals } from "../runs/RunSignals.ts"
 import { type IdempotencyKey, type Repeated, RunStore } from "../runs/RunStore.ts"
 import { type HostedTool, HostedTools } from "../tools/HostedTool.ts"
+import { type Admissions, makeAdmissions } from "./Admissions.ts"
 import { makeFollow } from "./Followers.ts"
 import type { LegRunner } from "./LegRunner.ts"
 import { makeRecovery, type Recovery } from "./Recovery.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
-import { IdempotencyConflict, ShuttingDown, ThreadBusy } from "./TurnErrors.ts"
+import { IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { inDurations, TurnSettings } from "./TurnSettings.ts"
 
@@ -55,7 +55,7 @@ export interface Workshop extends LegRunner {
     repeated: Repeated,
     fingerprint: string
   ) => Effect.Effect<StartedTurn, IdempotencyConflict | ThreadBusy | StoreUnavailable, Principal>
-  readonly refuseWhenDraining: Effect.Effect<void, ShuttingDown>
+  readonly admit: Admissions["admit"]
   readonly drain: Effect.Effect<void>
 }
 
@@ -91,7 +91,8 @@ export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers |
     const signals = yield* makeRunSignals(store, settings.poll, (runId) =>
       Effect.asVoid(Effect.forkIn(live.stop(runId, "cancelled"), scope))
     )
-    const follow = makeFollow(store, live, signals, counter)
+    const recovery = yield* makeRecovery({ store, metering, counter, deadlines, settings })
+    const follow = makeFollow({ store, live, signals, counter, recovery, lease: settings.lease })
     const eventsOf: Workshop["eventsOf"] = (...args) => Effect.map(Principal, (principal) => follow(principal, ...args))
 
     const repeat: Workshop["repeat"] = Effect.fnUntraced(function* (repeated, fingerprint) {
@@ -108,29 +109,13 @@ export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers |
         const run = yield* store.get(id)
         if (Option.isNone(run)) return yield* new ThreadBusy({ threadId, runId: id })
         if (run.value.status !== "QUEUED") return
-        yield* changed
+        if (!(yield* recovery.endExpired(id))) yield* changed
       }
     }, Effect.scoped)
 
-    let draining = false
-    const awaitAll = Effect.suspend(() =>
-      Effect.forEach(
-        live.all().flatMap(({ fiber }) => (fiber === null ? [] : [fiber])),
-        (fiber) => Fiber.await(fiber),
-        { concurrency: "unbounded", discard: true }
-      )
-    )
-    const stopAll = Effect.suspend(() =>
-      Effect.forEach(live.all(), (run) => live.stop(run.lease.runId, "shutdown"), {
-        concurrency: "unbounded",
-        discard: true
-      })
-    )
+    const admissions = makeAdmissions(live, settings.drainTimeout)
     // Runs that are under way when the kernel's scope closes are settled before the store goes away.
-    yield* Effect.addFinalizer(() => {
-      draining = true
-      return stopAll
-    })
+    yield* Effect.addFinalizer(() => admissions.close)
 
     return {
       store,
@@ -148,17 +133,14 @@ export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers |
       providerKeys: yield* ProviderKeys,
       hosted: yield* HostedTools,
       embedding: yield* DefaultEmbedding,
-      recovery: yield* makeRecovery({ store, metering, counter, deadlines, settings }),
+      recovery,
       findRepeated: Effect.fnUntraced(function* (key) {
         if (key === undefined) return Option.none()
         const repeated = yield* store.findRepeated(key.key)
         return Option.isNone(repeated) ? Option.none() : Option.some(yield* repeat(repeated.value, key.fingerprint))
       }),
-      refuseWhenDraining: Effect.suspend(() => (draining ? Effect.fail(new ShuttingDown()) : Effect.void)),
-      drain: Effect.suspend(() => {
-        draining = true
-        return Effect.andThen(Effect.timeoutOption(awaitAll, settings.drainTimeout), stopAll)
-      })
+      admit: admissions.admit,
+      drain: admissions.drain
     }
   }
 )

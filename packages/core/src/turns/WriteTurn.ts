@@ -7,6 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Principal } from "../access/Principal.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
@@ -202,13 +203,15 @@ const queue = Effect.fnUntraced(function* (
   lease: Lease,
   log: RunLog<TurnEvent>,
   historyTokens: number
-): Effect.fn.Return<Effect.Effect<void, ThreadBusy>, never, Principal> {
-  const begun = yield* Deferred.make<void, ThreadBusy>()
+): Effect.fn.Return<Effect.Effect<void, ThreadBusy | StoreUnavailable>, never, Principal> {
+  const begun = yield* Deferred.make<void, ThreadBusy | StoreUnavailable>()
   const waiting = log.events.length
   const history = awaitTurn(workshop, lease, historyTokens).pipe(
     Effect.tap(() => Deferred.succeed(begun, undefined)),
-    Effect.tapError((error) => (error._tag === "ThreadBusy" ? Deferred.fail(begun, error) : Effect.void)),
-    Effect.catchTag("ThreadBusy", () => Effect.fail(new Withdrawn()))
+    Effect.tapError((error) => (error._tag === "LeaseLost" ? Effect.void : Deferred.fail(begun, error))),
+    Effect.catchTag("ThreadBusy", () => Effect.fail(new Withdrawn())),
+    // What became of the run is not known: the next holder of its lease finds out.
+    Effect.catchTag("StoreUnavailable", () => Effect.fail(new LeaseLost()))
   )
   yield* launch(workshop, firstLeg(workshop, turn, lease, log, 0), history)
   // A run that is cancelled while it waits ends without beginning: its log says so.
@@ -220,7 +223,7 @@ const awaitTurn = Effect.fnUntraced(function* (
   workshop: Workshop,
   lease: Lease,
   historyTokens: number
-): Effect.fn.Return<History, ThreadBusy | LeaseLost, Principal | Scope.Scope> {
+): Effect.fn.Return<History, ThreadBusy | LeaseLost | StoreUnavailable, Principal | Scope.Scope> {
   const { store, settings, recovery } = workshop
   const duration = Duration.fromInputUnsafe(settings.lease)
   const changed = yield* workshop.signals.listen(lease.threadId)
@@ -241,12 +244,23 @@ const awaitTurn = Effect.fnUntraced(function* (
       if (outcome.expired && (yield* unlessAway(recovery.endExpired(outcome.runId))) === true) continue
     }
     if (now >= deadline) {
-      if ((yield* Effect.uninterruptible(unlessAway(store.withdraw(lease)))) === false) return yield* new LeaseLost()
-      return yield* new ThreadBusy({ threadId: lease.threadId, runId: inTheWay })
+      const gone = yield* Effect.uninterruptible(withdraw(workshop, lease))
+      if (gone) return yield* new ThreadBusy({ threadId: lease.threadId, runId: inTheWay })
+      // It began meanwhile, or it was taken over: the next activation tells.
+      continue
     }
     yield* Effect.raceFirst(changed, Effect.sleep(deadline - now))
   }
 }, Effect.scoped)
+
+/**
+ * Whether nothing of the run is left. Asked again while the store is away: a caller who is told that his message was not taken must not
+ * find it in the thread later. A withdrawal that was stored and whose answer was lost answers false to the next one, and the run is gone.
+ */
+const withdraw = Effect.fnUntraced(function* ({ settings, store }: Workshop, lease: Lease) {
+  const withdrawn = yield* repeatWhileAway(store.withdraw(lease), settings.settleTimeout)
+  return withdrawn || Option.isNone(yield* repeatWhileAway(store.get(lease.runId), settings.settleTimeout))
+})
 
 /** A store that is away does not end the waiting. */
 const unlessAway = <A>(

@@ -8,6 +8,7 @@ import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { failureOf, openKernel, runOf, story, terminalOf, transcript, weather } from "../support/Story.ts"
+import { faultyStores } from "../support/WatchedStores.ts"
 
 const patient = { ...defaultTurnSettings.chat, firstEventTimeout: "1 hour", idleTimeout: "1 hour" } as const
 const contents = (threadId: ThreadId) =>
@@ -284,5 +285,52 @@ describe("a new message while tool outputs are awaited", () => {
       const next = yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })
       assert.strictEqual(terminalOf(yield* Stream.runCollect(next.events))._tag, "RunEnded")
     })
+  )
+})
+
+describe("a message that is withdrawn after its time while the store is away", () => {
+  for (const how of ["refuse", "lose"] as const) {
+    story(
+      `(${how}) is not refused before it is gone: who was told 409 does not find it in the thread`,
+      [[gate("1"), say("one")], say("three")],
+      Effect.gen(function* () {
+        const turns = yield* Turns
+        const first = yield* blocked("1")
+        const second = yield* Effect.forkChild(failureOf(turns.send({ content: "2", threadId: first.threadId })), {
+          startImmediately: true
+        })
+        yield* TestClock.adjust("32 seconds")
+        assert.strictEqual((yield* Fiber.join(second))._tag, "ThreadBusy")
+        yield* (yield* ScriptedModel).release("1")
+        yield* first.reply
+        yield* turns.send({ content: "3", threadId: first.threadId })
+        assert.deepStrictEqual(yield* contents(first.threadId), ["1", "one", "3", "three"])
+      }),
+      {
+        stores: faultyStores(InMemory.makeState(), (operation, nth) =>
+          operation === "runs.withdraw" && nth <= 3 ? how : null
+        )
+      }
+    )
+  }
+
+  story(
+    "for long is not told that it was refused: nobody knows",
+    [[gate("1"), say("one")]],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* blocked("1")
+      const second = yield* Effect.forkChild(failureOf(turns.send({ content: "2", threadId: first.threadId })), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("95 seconds")
+      assert.strictEqual((yield* Fiber.join(second))._tag, "StoreUnavailable")
+      yield* (yield* ScriptedModel).release("1")
+      yield* first.reply
+    }),
+    {
+      settings: { chat: patient },
+      stores: faultyStores(InMemory.makeState(), (operation) => (operation === "runs.withdraw" ? "refuse" : null))
+    }
   )
 })

@@ -2,11 +2,12 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { gate, hang, say, ScriptedModel } from "@colloquy/adapters/scripted"
 import { Turns } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { TestClock } from "effect/testing"
 import { failureOf, openKernel, runOf, story, transcript } from "../support/Story.ts"
-import { faultyStores } from "../support/WatchedStores.ts"
+import { faultyStores, watchedStores } from "../support/WatchedStores.ts"
 
 const start = Turns.use((turns) => turns.start({ content: "Hi" }))
 
@@ -59,6 +60,58 @@ describe("draining", () => {
       yield* Fiber.join(draining)
       assert.deepStrictEqual((yield* transcript(turn.threadId))[1], ["assistant", "FAILED", "Hel"])
       assert.deepInclude((yield* runOf(turn)).fault, { code: "interrupted", retryable: true })
+    })
+  )
+})
+
+describe("a turn that is being written when the shutdown begins", () => {
+  /** Stores whose beginnings stand still until they are let go. */
+  const held = () => {
+    const gateway = Deferred.makeUnsafe<void>()
+    const asked = Deferred.makeUnsafe<void>()
+    const stores = watchedStores(InMemory.makeState(), (operation, call) =>
+      operation === "runs.begin"
+        ? Effect.andThen(Deferred.succeed(asked, undefined), Effect.andThen(Deferred.await(gateway), call))
+        : call
+    )
+    return { asked: Deferred.await(asked), open: Deferred.succeed(gateway, undefined), stores }
+  }
+
+  const drained = held()
+  story(
+    "was accepted: a drain waits for it, and it is answered",
+    [say("Hello.")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const sent = yield* Effect.forkChild(turns.send({ content: "Hi" }), { startImmediately: true })
+      yield* drained.asked
+      const draining = yield* Effect.forkChild(turns.drain, { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      assert.isUndefined(draining.pollUnsafe())
+      assert.strictEqual((yield* failureOf(turns.send({ content: "Late" })))._tag, "ShuttingDown")
+      yield* drained.open
+      assert.deepInclude(yield* Fiber.join(sent), { content: "Hello.", status: "COMPLETED" })
+      yield* Fiber.join(draining)
+    }),
+    { stores: drained.stores }
+  )
+
+  const closed = held()
+  story(
+    "is settled before the kernel is closed: its thread is not left blocked",
+    [],
+    Effect.gen(function* () {
+      const kernel = yield* openKernel([], { stores: closed.stores, model: { otherwise: hang } })
+      const sent = yield* Effect.forkChild(kernel.run(Turns.use((turns) => turns.send({ content: "Hi" }))), {
+        startImmediately: true
+      })
+      yield* closed.asked
+      const closing = yield* Effect.forkChild(kernel.close, { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      assert.isUndefined(closing.pollUnsafe())
+      yield* closed.open
+      assert.deepInclude((yield* Fiber.join(sent)).fault, { code: "interrupted" })
+      yield* Fiber.join(closing)
     })
   )
 })
