@@ -89,7 +89,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       Providers.layer(providers),
       storesOf(settings),
       Layer.succeed(HostedTools, [clock]),
-      Layer.succeed(TurnSettings, { ...defaultTurnSettings, ...settings.turns })
+      Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns))
     ])
   )
   const { apiKeys, basePath } = settings

@@ -3,6 +3,7 @@
  * accepted is answered; what it refuses is accepted by the other one. And one that is killed leaves a thread that can soon be used again.
  */
 import { assert, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
 import { randomUUID } from "node:crypto"
 import pg from "pg"
 import { onPostgres } from "../../test/databases.ts"
@@ -52,12 +53,12 @@ const post = (api: string, path: string, body: object, name: string = randomUUID
     body: JSON.stringify(body)
   })
 
-interface Stored {
-  readonly messages: ReadonlyArray<{ readonly role: string; readonly status: string; readonly content: string | null }>
-}
+const Stored = Schema.Struct({
+  messages: Schema.Array(Schema.Struct({ role: Schema.String, status: Schema.String }))
+})
 
-const threadOf = async (api: string, id: string): Promise<Stored> =>
-  (await (await fetch(`${api}/threads/${id}`, { headers })).json()) as Stored
+const threadOf = async (api: string, id: string): Promise<typeof Stored.Type> =>
+  Schema.decodeUnknownSync(Stored)(await (await fetch(`${api}/threads/${id}`, { headers })).json())
 
 /** What one client sees of the turns that it sends on a thread of its own. */
 const talk = async (servers: ReadonlyArray<Running>, isOver: () => boolean, number: number) => {
