@@ -1,10 +1,12 @@
-/** Each host of this folder, in its real framework: its own route, a streamed turn of the API, and a caller who is nobody. */
+/**
+ * Each host of this folder, in its real framework: its own route, a streamed turn of the API for a user who logged in, and callers who did
+ * not. Next has a test of its own.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { createServer, type Server } from "node:http"
 import { app as expressApp } from "./express/server.ts"
 import { app as fastifyApp } from "./fastify/server.ts"
 import { app as honoApp } from "./hono/server.ts"
-import * as nextRoute from "./next/app/ai/[...path]/route.ts"
 import { server as nodeServer } from "./node-http/server.ts"
 
 type Fetch = (path: string, init?: RequestInit) => Promise<Response>
@@ -35,13 +37,7 @@ const hosts: Readonly<Record<string, () => Promise<Host>>> = {
     const url = await fastifyApp.listen({ host: "127.0.0.1", port: 0 })
     return { fetch: (path, init) => fetch(`${url}${path}`, init), close: () => fastifyApp.close() }
   },
-  Hono: async () => withoutSocket(async (path, init) => honoApp.request(path, init)),
-  // What Next does with a route file: it calls the export that is named like the method.
-  Next: async () =>
-    withoutSocket(async (path, init = {}) => {
-      const route = init.method === "POST" ? nextRoute.POST : nextRoute.GET
-      return path === "/hello" ? new Response("Hello from Next") : route(new Request(`${origin}${path}`, init))
-    })
+  Hono: async () => withoutSocket(async (path, init) => honoApp.request(path, init))
 }
 
 describe("embedded in", () => {
@@ -49,6 +45,8 @@ describe("embedded in", () => {
     const { close, fetch } = await open()
     try {
       assert.strictEqual(await (await fetch("/hello")).text(), `Hello from ${name}`)
+      const login = await fetch("/login/ada", { method: "POST" })
+      const cookie = login.headers.getSetCookie()[0]?.split(";", 1)[0] ?? ""
       const ask = (headers: Readonly<Record<string, string>>) =>
         fetch("/ai/threads/messages", {
           method: "POST",
@@ -56,9 +54,9 @@ describe("embedded in", () => {
           body: '{"content":"count to 3","stream":true}'
         })
       assert.strictEqual((await ask({})).status, 401)
-      const events = (await (await ask({ "x-user": "ada" })).text())
-        .split("\n\n")
-        .filter((each) => each.includes("data: "))
+      assert.strictEqual((await ask({ "x-user": "ada", authorization: "ada", x_session_token: "ada" })).status, 401)
+      assert.strictEqual((await ask({ cookie: cookie.slice(0, -3) })).status, 401)
+      const events = (await (await ask({ cookie })).text()).split("\n\n").filter((each) => each.includes("data: "))
       assert.lengthOf(
         events.filter((event) => event.includes('"content_streaming"')),
         3

@@ -1,12 +1,37 @@
-/** The API under `/ai` of a Fastify application, beside a route of its own. In its scope Fastify leaves the bodies alone. */
+/**
+ * The API under `/ai` of a Fastify application, beside routes of its own. In its scope Fastify leaves the bodies alone. Fastify's hooks and
+ * plugins put the session on a request of Fastify's, which `withSource` names.
+ */
+import { type HostCredentials, webHandler, withSource } from "@colloquy/http"
 import { toNodeHandler } from "@colloquy/http/node"
-import fastify from "fastify"
-import { ai } from "../kernel.ts"
+import fastify, { type FastifyRequest } from "fastify"
+import { kernel } from "../kernel.ts"
+import { cookieOf, userOf } from "../sessions.ts"
+
+declare module "fastify" {
+  interface FastifyRequest {
+    userId: string | null
+  }
+}
+
+const ai = webHandler({
+  kernel,
+  basePath: "/ai",
+  authenticate: ({ source }: HostCredentials<FastifyRequest>) => source.userId
+})
+const serve = toNodeHandler(ai.handler)
 
 export const app = fastify()
+app.decorateRequest("userId", null)
+app.addHook("onRequest", async (request) => {
+  request.userId = userOf(request.headers.cookie)
+})
 app.get("/hello", async () => "Hello from Fastify")
+app.post<{ Params: { name: string } }>("/login/:name", async (request, reply) =>
+  reply.header("set-cookie", cookieOf(request.params.name)).send()
+)
 await app.register(async (scope) => {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser("*", (_request, _body, done) => done(null))
-  scope.all("/ai/*", (request, reply) => toNodeHandler(ai.handler)(request.raw, reply.hijack().raw))
+  scope.all("/ai/*", (request, reply) => serve(withSource(request.raw, request), reply.hijack().raw))
 })

@@ -1,7 +1,24 @@
-/** The API under `/ai` of a Hono application, beside a route of its own. */
-import { Hono } from "hono"
-import { ai } from "../kernel.ts"
+/** The API under `/ai` of a Hono application, beside routes of its own. Its middleware keeps the user on the context, which `withSource` names. */
+import { type HostCredentials, webHandler, withSource } from "@colloquy/http"
+import { type Context, Hono } from "hono"
+import { kernel } from "../kernel.ts"
+import { cookieOf, userOf } from "../sessions.ts"
 
-export const app = new Hono()
+interface Env {
+  readonly Variables: { userId: string | null }
+}
+
+const ai = webHandler({
+  kernel,
+  basePath: "/ai",
+  authenticate: ({ source }: HostCredentials<Context<Env>>) => source.get("userId")
+})
+
+export const app = new Hono<Env>()
+app.use(async (context, next) => {
+  context.set("userId", userOf(context.req.header("cookie")))
+  await next()
+})
 app.get("/hello", (context) => context.text("Hello from Hono"))
-app.all("/ai/*", (context) => ai.handler(context.req.raw))
+app.post("/login/:name", (context) => context.body(null, 200, { "set-cookie": cookieOf(context.req.param("name")) }))
+app.all("/ai/*", (context) => ai.handler(withSource(context.req.raw, context)))

@@ -15,15 +15,24 @@ export interface App {
 
 export type Handler = (request: Request) => Promise<Response>
 
-/** Rejects when the kernel could not be built. */
-type Built = Promise<App>
-
-const apps = new WeakMap<Handler, Built>()
-
-export const remember = (handler: Handler, app: Built): void => {
-  apps.set(handler, app)
+/** The kernel that is built, or is built now because a request needs it. */
+export interface Apps {
+  /** Rejects when the kernel cannot be built. */
+  readonly whenNeeded: () => Promise<App>
+  /** Whole seconds after which a request will try that again. */
+  readonly secondsToRetry: () => number
 }
 
-export const appOf = (handler: Handler): Built | undefined => apps.get(handler)
+const known = new WeakMap<Handler, Apps>()
 
+export const remember = (handler: Handler, apps: Apps): void => {
+  known.set(handler, apps)
+}
+
+export const appsOf = (handler: Handler): Apps | undefined => known.get(handler)
+
+/** The answer to requests while the kernel cannot be built. */
 export const notStarted = { status: 503, detail: "The service could not be started" }
+
+/** On every answer: a browser takes it for nothing else than its content type says. */
+export const noSniffing = { "x-content-type-options": "nosniff" }

@@ -11,39 +11,69 @@ import * as Redacted from "effect/Redacted"
 import { Authorization } from "./api/Authorization.ts"
 import { Unauthorized } from "./api/Errors.ts"
 import { toWireError } from "./ErrorStatus.ts"
+import { type Found, type Guard, type LookUp, makeFailedKeys } from "./FailedKeys.ts"
 import { type Authenticate, type HostCredentials, HttpSettings } from "./HttpSettings.ts"
+import { tooMany } from "./RateLimit.ts"
+import { sourceOf } from "./Source.ts"
 
 export const layer: Layer.Layer<Authorization, never, Keys> = Layer.effect(
   Authorization,
   Effect.gen(function* () {
     const { authenticate } = yield* HttpSettings
-    const byKey = yield* makeKeyCache
-    const principalOf = (credential: Redacted.Redacted) =>
+    const byKey = yield* makeKeyCheck
+    const principalOf = (credential: Redacted.Redacted, credentials: HostCredentials) =>
       authenticate === null
-        ? byKey(credential)
-        : Effect.flatMap(askHost(authenticate), (principal) =>
-            principal === null ? byKey(credential) : Effect.succeed(principal)
+        ? byKey(credential, credentials)
+        : Effect.flatMap(askHost(authenticate, credentials), (principal) =>
+            principal === null ? byKey(credential, credentials) : Effect.succeed(principal)
           )
     return Authorization.of({
-      apiKey: (app, { credential }) => Effect.provideServiceEffect(app, Principal, principalOf(credential))
+      apiKey: (app, { credential }) =>
+        Effect.flatMap(HttpServerRequest, (request) =>
+          Effect.flatMap(principalOf(credential, credentialsOf(request)), (found) =>
+            "ownerId" in found
+              ? Effect.provideService(app, Principal, found)
+              : Effect.succeed(tooMany(found.waitMillis))
+          )
+        )
     })
   })
 )
 
-const askHost = (authenticate: Authenticate) =>
+const credentialsOf = ({ headers, source }: HttpServerRequest): HostCredentials => ({
+  authorization: headers["authorization"] ?? null,
+  sessionToken: headers["x_session_token"] ?? headers["x-session-token"] ?? null,
+  headers,
+  source: sourceOf(source)
+})
+
+/**
+ * The host's functions get its request under the type that the host gave it where it mounted the service. The kernel cannot check that;
+ * this is the one place where the type is let go.
+ */
+const asHostSees = (credentials: HostCredentials): HostCredentials<never> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  credentials as HostCredentials<never>
+
+const askHost = (authenticate: Authenticate<never>, credentials: HostCredentials) =>
   Effect.gen(function* () {
-    const { headers } = yield* HttpServerRequest
-    const credentials: HostCredentials = {
-      authorization: headers["authorization"] ?? null,
-      sessionToken: headers["x_session_token"] ?? headers["x-session-token"] ?? null,
-      headers
-    }
-    const answer = authenticate(credentials)
+    const answer = authenticate(asHostSees(credentials))
     const owner = Effect.isEffect(answer) ? yield* answer : yield* Effect.promise(async () => answer)
-    return owner === null ? null : { ownerId: OwnerId.make(owner) }
+    return owner === null || owner === undefined || owner === "" ? null : { ownerId: OwnerId.make(owner) }
   })
 
-type Found = typeof Principal.Service
+/** Looks a key up unless it is known; around the look-up stands the count of wrong keys, where the host tells the client's address. */
+const makeKeyCheck = Effect.gen(function* () {
+  const byKey = yield* makeKeyCache
+  const guardOf = yield* makeFailedKeys
+  const { clientAddress } = yield* HttpSettings
+  return (key: Redacted.Redacted, credentials: HostCredentials) => {
+    const address = clientAddress?.(asHostSees(credentials)) ?? null
+    return byKey(key, address === null ? unguarded : guardOf(address))
+  }
+})
+
+const unguarded: Guard = (lookUp) => lookUp
 
 /**
  * By the key itself and not by its hash: the platform computes one on another thread, which costs more than a look-up saves. A Map finds
@@ -62,13 +92,13 @@ const makeKeyCache = Effect.gen(function* () {
     known.set(key, { principal, until: now + time })
   }
 
-  const authenticate = (key: Redacted.Redacted, now: number) =>
+  const lookUp = (key: Redacted.Redacted, now: number): LookUp =>
     keys.authenticate(key).pipe(
       Effect.mapError(toWireError),
       Effect.tap((principal) => Effect.sync(() => remember(Redacted.value(key), principal, now)))
     )
 
-  return (key: Redacted.Redacted) => {
+  return (key: Redacted.Redacted, guard: Guard): ReturnType<Guard> => {
     const given = Redacted.value(key)
     if (given === "") return Effect.fail(new Unauthorized({ detail: "Invalid or missing API key" }))
     return Effect.clockWith((clock) => {
@@ -76,7 +106,7 @@ const makeKeyCache = Effect.gen(function* () {
       const found = known.get(given)
       if (found !== undefined && found.until > now) return Effect.succeed(found.principal)
       known.delete(given)
-      return authenticate(key, now)
+      return guard(lookUp(key, now))
     })
   }
 })

@@ -8,6 +8,7 @@ import * as HttpMiddleware from "effect/http/HttpMiddleware"
 import * as HttpServerError from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import { noSniffing } from "./App.ts"
 import type { Cors } from "./HttpSettings.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -26,7 +27,7 @@ export const withEnvelope = (cors: Cors | null) => {
       const id = requestIdOf(request)
       return Effect.catchCause(known, (cause) => answerFor(cause, id)).pipe(
         Effect.annotateLogs("request_id", id),
-        Effect.map(HttpServerResponse.setHeader("x-request-id", id))
+        Effect.map(HttpServerResponse.setHeaders({ ...noSniffing, "x-request-id": id }))
       )
     })
   }

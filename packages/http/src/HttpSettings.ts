@@ -18,18 +18,29 @@ export interface Limits {
   readonly parts: number
 }
 
-/** What the host's hook gets of a request: the headers that his own session may be in. */
-export interface HostCredentials {
+/**
+ * What the host's hook gets of a request. `Source` is the type of the host's own request; nothing checks it, since a host knows what it
+ * mounted the service in.
+ */
+export interface HostCredentials<Source = unknown> {
   readonly authorization: string | null
   /** The header `x_session_token`, also under its name with hyphens. */
   readonly sessionToken: string | null
+  /** As the host's middleware has left them. */
   readonly headers: Readonly<Record<string, string | undefined>>
+  /** The host's own request: the Node message, the web `Request`, or what `withSource` named. */
+  readonly source: Source
 }
 
-/** Answers with the owner for whom the request acts, or null: then the API key decides. */
-export type Authenticate = (
-  credentials: HostCredentials
-) => string | null | Promise<string | null> | Effect.Effect<string | null>
+type Owner = string | null | undefined
+
+/** Answers with the owner for whom the request acts, or with nothing (null, undefined, empty text): then the API key decides. */
+export type Authenticate<Source = unknown> = (
+  credentials: HostCredentials<Source>
+) => Owner | Promise<Owner> | Effect.Effect<Owner>
+
+/** The address of the client of a request, such as `({ source }) => source.ip`; null: not known. */
+export type ClientAddress<Source = unknown> = (credentials: HostCredentials<Source>) => string | null | undefined
 
 export interface Cors {
   readonly allowedOrigins: ReadonlyArray<string>
@@ -47,7 +58,11 @@ export interface HttpSettings {
   readonly keyCacheSize: number
   /** Requests of one principal; null: no limit. */
   readonly rate: Rate | null
-  readonly authenticate: Authenticate | null
+  readonly authenticate: Authenticate<never> | null
+  /** Null: keys that are not valid are not counted, because behind a proxy all clients may seem to have one address. */
+  readonly clientAddress: ClientAddress<never> | null
+  /** So many keys of one address may be wrong; then its requests get 429 for a while, without a look-up of their keys. */
+  readonly failedKeys: Rate
   /** Null: no other origin may read the answers. */
   readonly cors: Cors | null
   /** Whether `/docs` and `/openapi.json` are served. */
@@ -63,6 +78,8 @@ export const defaultHttpSettings: HttpSettings = {
   keyCacheSize: 10_000,
   rate: null,
   authenticate: null,
+  clientAddress: null,
+  failedKeys: { limit: 20, window: "1 minute" },
   cors: null,
   docs: true
 }

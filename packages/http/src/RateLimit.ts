@@ -9,14 +9,17 @@ import { RateLimit } from "./api/Authorization.ts"
 import { toWireError } from "./ErrorStatus.ts"
 import { HttpSettings } from "./HttpSettings.ts"
 
+/** The host's, when the kernel's layer carries one. */
+export const requestLimiter = Effect.gen(function* () {
+  const hosts = yield* Effect.serviceOption(RateLimiter)
+  return Option.isSome(hosts) ? hosts.value : Context.get(yield* Layer.build(RateLimiter.layerInProcess), RateLimiter)
+})
+
 export const layer = Layer.effect(
   RateLimit,
   Effect.gen(function* () {
     const { rate } = yield* HttpSettings
-    const hosts = yield* Effect.serviceOption(RateLimiter)
-    const limiter = Option.isSome(hosts)
-      ? hosts.value
-      : Context.get(yield* Layer.build(RateLimiter.layerInProcess), RateLimiter)
+    const limiter = yield* requestLimiter
     if (rate === null) return RateLimit.of((app) => app)
     return RateLimit.of((app) =>
       Effect.gen(function* () {
@@ -28,7 +31,7 @@ export const layer = Layer.effect(
   })
 )
 
-const tooMany = (millis: number) =>
+export const tooMany = (millis: number) =>
   HttpServerResponse.jsonUnsafe(
     { detail: "Too many requests. Come back after the time in Retry-After." },
     { status: 429, headers: { "retry-after": String(Math.ceil(millis / 1000)) } }

@@ -20,13 +20,18 @@ import * as MessagesHandlers from "./handlers/MessagesHandlers.ts"
 import * as ModelsHandlers from "./handlers/ModelsHandlers.ts"
 import * as RunsHandlers from "./handlers/RunsHandlers.ts"
 import * as ThreadsHandlers from "./handlers/ThreadsHandlers.ts"
-import { defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
+import { type Authenticate, type ClientAddress, defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
 import { methodsAt } from "./Methods.ts"
 import * as RateLimit from "./RateLimit.ts"
 import { inOneSegment, withSlashedNames } from "./SlashedNames.ts"
 import * as Validation from "./Validation.ts"
 
-export interface RoutesOptions extends Partial<Omit<HttpSettings, "limits">> {
+/** `Source` is the type of the host's own request, as `authenticate` gets it. */
+export interface RoutesOptions<Source = unknown> extends Partial<
+  Omit<HttpSettings, "limits" | "authenticate" | "clientAddress">
+> {
+  readonly authenticate?: Authenticate<Source> | null
+  readonly clientAddress?: ClientAddress<Source> | null
   /** Where the routes begin, such as `/ai`. Absent: at the root. */
   readonly basePath?: string
   readonly limits?: Partial<HttpSettings["limits"]>
@@ -34,7 +39,7 @@ export interface RoutesOptions extends Partial<Omit<HttpSettings, "limits">> {
 
 const { limits: defaultLimits, ...defaults } = defaultHttpSettings
 
-const settingsOf = ({ basePath: _, limits, ...options }: RoutesOptions): HttpSettings => ({
+const settingsOf = <Source>({ basePath: _, limits, ...options }: RoutesOptions<Source>): HttpSettings => ({
   ...defaults,
   ...options,
   limits: { ...defaultLimits, ...limits }
@@ -80,8 +85,8 @@ const under = (basePath: string) =>
   )
 
 /** The routes of the service, for a router of the host: `HttpRouter.serve(routes({ basePath: "/ai" }))`. */
-export const routes = (
-  options: RoutesOptions = {}
+export const routes = <Source = unknown>(
+  options: RoutesOptions<Source> = {}
 ): Layer.Layer<never, never, Kernel.Kernel | HttpRouter.HttpRouter> => {
   const settings = settingsOf(options)
   const basePath = plainPath(options.basePath)

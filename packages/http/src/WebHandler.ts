@@ -1,6 +1,7 @@
 /**
  * The service as one function from a web `Request` to a web `Response`: what Hono, Next, Bun, Deno and tests call as it is, and what
- * `@colloquy/http/node` serves to Express, Fastify and plain `node:http`. The kernel lives as long as the handler.
+ * `@colloquy/http/node` serves to Express, Fastify and plain `node:http`. The kernel is built at the first request and lives as long as the
+ * handler.
  */
 import { type Kernel, Turns } from "@colloquy/core"
 import * as Context from "effect/Context"
@@ -9,20 +10,21 @@ import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
-import * as ManagedRuntime from "effect/ManagedRuntime"
 import type * as Scope from "effect/Scope"
-import { type Handler, notStarted, remember } from "./App.ts"
+import { type App, type Handler, noSniffing, notStarted, remember } from "./App.ts"
 import { withEnvelopeOutside } from "./Envelope.ts"
 import { routes, type RoutesOptions } from "./Routes.ts"
+import { Startup } from "./Startup.ts"
 
-export interface WebHandlerOptions<E = never> extends RoutesOptions {
+export interface WebHandlerOptions<E = never, Source = unknown> extends RoutesOptions<Source> {
   /** The kernel over its stores and providers. It may carry an adapter of `RateLimiter` too. */
   readonly kernel: Layer.Layer<Kernel.Kernel, E>
 }
 
 export interface WebHandler {
+  /** The first request builds the kernel. */
   readonly handler: (request: Request) => Promise<Response>
-  /** Resolves when the kernel is built, and fails with what kept it from that. Requests wait for it. */
+  /** Builds the kernel if that has not begun; resolves when it is built, and fails with what kept it from that. */
   readonly ready: () => Promise<void>
   /** From now on new turns are answered with 503; resolves when the running ones have settled. Reading goes on. */
   readonly drain: () => Promise<void>
@@ -30,34 +32,60 @@ export interface WebHandler {
   readonly dispose: () => Promise<void>
 }
 
-export const webHandler = <E = never>({ kernel, ...options }: WebHandlerOptions<E>): WebHandler => {
+interface WebApp extends App {
+  readonly web: Handler
+}
+
+export const webHandler = <E = never, Source = unknown>({
+  kernel,
+  ...options
+}: WebHandlerOptions<E, Source>): WebHandler => {
   // Merged, so that requests run with the kernel's logger, tracer and clock too.
   const app = Layer.merge(routes(options), unknownMethods).pipe(Layer.provideMerge(kernel), Layer.provideMerge(router))
-  const runtime = ManagedRuntime.make(app)
-  const built = runtime.context().then((services) => {
+  const startup = new Startup(app)
+  let open: WebApp | null = null
+  let isDraining = false
+
+  const whenNeeded = async (): Promise<WebApp> => {
+    const services = await (await startup.whenNeeded()).context()
+    if (open !== null) return open
+    if (isDraining) await Effect.runPromiseWith(services)(drainTurns)
     const answer = Context.get(services, HttpRouter.HttpRouter).asHttpEffect()
     const web = HttpEffect.toWebHandlerWith<never, HttpServerRequest | Scope.Scope>(services)(answer)
-    return { answer, services, web }
-  })
-  let web: Handler | null = null
-  built.then(
-    (ready) => (web = ready.web),
-    () => {}
-  )
+    open ??= { answer, services, web }
+    return open
+  }
   const handler: Handler = (request) =>
-    web === null ? built.then((ready) => ready.web(request), refuse) : web(request)
-  remember(handler, built)
+    open === null
+      ? whenNeeded().then(
+          ({ web }) => web(request),
+          () => refuse(startup.secondsToRetry)
+        )
+      : open.web(request)
+  remember(handler, { whenNeeded, secondsToRetry: () => startup.secondsToRetry })
   return {
     handler,
-    ready: () => runtime.runPromise(Effect.void),
-    drain: () => runtime.runPromise(Turns.use((turns) => turns.drain)),
-    dispose: () => runtime.dispose()
+    ready: async () => {
+      await startup.now()
+    },
+    drain: async () => {
+      isDraining = true
+      const runtime = await startup.begun?.catch(() => null)
+      await runtime?.runPromise(drainTurns)
+    },
+    dispose: startup.close
   }
 }
 
 const router = Layer.provide(HttpRouter.layer, Layer.succeed(HttpRouter.RouterConfig)({ ignoreTrailingSlash: true }))
 
-const refuse = () => Response.json({ detail: notStarted.detail }, { status: notStarted.status })
+const drainTurns = Turns.use((turns) => turns.drain)
+
+const refuse = (seconds: number) =>
+  Response.json(
+    { detail: notStarted.detail },
+    { status: notStarted.status, headers: { ...noSniffing, "retry-after": String(seconds) } }
+  )
 
 /** Paths outside the base path and methods that no route has. */
 const unknownMethods = HttpRouter.middleware((app) => withEnvelopeOutside(app), { global: true })

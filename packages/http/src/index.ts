@@ -2,9 +2,11 @@
 
 /** Mounting: one function for everything that speaks web requests, or the routes as a layer for a router of Effect. */
 export { webHandler, type WebHandler, type WebHandlerOptions } from "./WebHandler.ts"
+export { withSource } from "./Source.ts"
 export { routes, type RoutesOptions } from "./Routes.ts"
 export {
   type Authenticate,
+  type ClientAddress,
   type Cors,
   defaultHttpSettings,
   type HostCredentials,

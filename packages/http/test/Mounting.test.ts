@@ -2,7 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { ScriptedModel } from "@colloquy/adapters/scripted"
 import { Kernel } from "@colloquy/core"
-import { assert, describe, it } from "@effect/vitest"
+import { afterEach, assert, describe, it, vi } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -35,16 +35,102 @@ describe("routes as a layer", () => {
   })
 })
 
+/** A kernel that opens when its database is there, and counts how often it was tried. */
+const openable = () => {
+  const state = { tries: 0, closed: 0, fault: "no database" as string | null }
+  const opened = Layer.effectContext(
+    Effect.gen(function* () {
+      state.tries++
+      yield* Effect.addFinalizer(() => Effect.sync(() => state.closed++))
+      if (state.fault !== null) return yield* Effect.fail(state.fault)
+      return yield* Layer.build(kernel)
+    })
+  )
+  return { state, opened }
+}
+
+const ask = async ({ handler }: { readonly handler: (request: Request) => Promise<Response> }) => {
+  const { headers, status } = await handler(new Request("http://host/threads"))
+  return [status, headers.get("retry-after")]
+}
+
+describe("a kernel that cannot be built", () => {
+  afterEach(() => void vi.useRealTimers())
+
+  it("is logged once, and tried again at later requests with a pause that grows", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] })
+    const log = vi.spyOn(console, "log").mockImplementation(() => {})
+    const said = () => log.mock.calls.flat().join("\n")
+    const { opened, state } = openable()
+    const service = webHandler({ kernel: opened })
+    assert.strictEqual(state.tries, 0)
+
+    for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
+      const tries = state.tries
+      assert.deepStrictEqual(await ask(service), [503, String(seconds)])
+      assert.strictEqual(state.tries, tries + 1)
+      vi.advanceTimersByTime(seconds * 1000 - 1)
+      assert.deepStrictEqual(await ask(service), [503, "1"])
+      assert.strictEqual(state.tries, tries + 1)
+      vi.advanceTimersByTime(1)
+    }
+    assert.lengthOf(said().match(/no database/gu) ?? [], 1)
+    assert.strictEqual(state.closed, state.tries)
+
+    state.fault = "another fault"
+    assert.deepStrictEqual(await ask(service), [503, "60"])
+    assert.include(said(), "another fault")
+    state.fault = null
+    vi.advanceTimersByTime(60_000)
+    assert.deepStrictEqual(await Promise.all([ask(service), ask(service), ask(service)]), [
+      [401, null],
+      [401, null],
+      [401, null]
+    ])
+    assert.include(said(), "The kernel has been started")
+    assert.strictEqual(state.tries, state.closed + 1)
+    await service.dispose()
+    assert.strictEqual(state.tries, state.closed)
+    log.mockRestore()
+  })
+
+  it("tells why to those who wait for it, who need not wait for the pause", async () => {
+    const log = vi.spyOn(console, "log").mockImplementation(() => {})
+    const { opened, state } = openable()
+    const service = webHandler({ kernel: opened })
+    assert.include(String(await service.ready().catch(String)), "no database")
+    assert.deepStrictEqual(await ask(service), [503, "1"])
+    state.fault = null
+    await service.ready()
+    assert.deepStrictEqual(await ask(service), [401, null])
+    await service.dispose()
+    log.mockRestore()
+  })
+})
+
 describe("a handler", () => {
-  it("whose kernel cannot be built says so to those who wait for it, and 503 to the rest", async () => {
-    const broken = webHandler({ kernel: Layer.effectContext(Effect.fail("no database")) })
-    const response = await broken.handler(new Request("http://host/threads"))
-    assert.deepStrictEqual(
-      [response.status, await response.json()],
-      [503, { detail: "The service could not be started" }]
-    )
-    assert.strictEqual(await broken.ready().catch(String), "no database")
-    await broken.dispose()
+  it("opens nothing before the first request, and nothing when there was none", async () => {
+    const { opened, state } = openable()
+    state.fault = null
+    const unused = webHandler({ kernel: opened })
+    await unused.drain()
+    await unused.dispose()
+    assert.deepStrictEqual([state.tries, await ask(unused)], [0, [503, "1"]])
+    const used = webHandler({ kernel: opened })
+    assert.deepStrictEqual([await ask(used), await ask(used), state.tries], [[401, null], [401, null], 1])
+    await used.dispose()
+    assert.strictEqual(state.closed, 1)
+  })
+
+  it("that was drained before its first request takes no new turns after it", async () => {
+    const service = webHandler({ kernel, authenticate: () => "ada" })
+    await service.drain()
+    const body = '{"content":"Hello"}'
+    const headers = { "content-type": "application/json" }
+    const answer = await service.handler(new Request("http://host/threads/messages", { method: "POST", headers, body }))
+    assert.strictEqual(answer.status, 503)
+    assert.strictEqual((await service.handler(new Request("http://host/threads"))).status, 200)
+    await service.dispose()
   })
 
   it("answers under its base path alone, however that is written", async () => {

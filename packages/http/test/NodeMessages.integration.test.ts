@@ -19,7 +19,8 @@ type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, Http
 
 const serve = (answer: Answer): Promise<Running> => {
   const handler: Handler = () => Promise.reject(new Error("called with a web request"))
-  remember(handler, Promise.resolve({ answer, services: Context.empty() }))
+  const app = { answer, services: Context.empty() }
+  remember(handler, { whenNeeded: async () => app, secondsToRetry: () => 1 })
   return listen(toNodeHandler(handler))
 }
 

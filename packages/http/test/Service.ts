@@ -16,7 +16,7 @@ import { type RoutesOptions, type WebHandler, webHandler } from "../src/index.ts
 export const keys = { ada: "key-of-ada", bob: "key-of-bob" }
 
 export interface ServiceOptions extends TestKernel.TestKernelOptions {
-  readonly http?: RoutesOptions
+  readonly http?: RoutesOptions<never>
   /** More for the kernel's context, such as a clock or an adapter of a port. */
   readonly extra?: Layer.Layer<never>
 }
@@ -68,7 +68,10 @@ export const open = async (steps: ReadonlyArray<ScriptStep>, options: ServiceOpt
 }
 
 /** A service over any stores, whose model talks as long as one likes: it says what it was told, or calls the first tool when it has one. */
-export const openEndless = (stores: Layer.Layer<InMemory.Stores, unknown>, http?: RoutesOptions): Promise<Service> =>
+export const openEndless = (
+  stores: Layer.Layer<InMemory.Stores, unknown>,
+  http?: RoutesOptions<never>
+): Promise<Service> =>
   serve(
     Kernel.layer.pipe(
       Layer.provideMerge(Providers.layer({ providers: [endless], defaults: { provider: "endless", model: "echo" } })),
@@ -99,7 +102,10 @@ const echo: ChatDriver = ({ messages, toolChoice, tools }) => {
 
 const endless: Provider = { id: "endless", chat: echo }
 
-const serve = async (kernel: Layer.Layer<TestKernel.Services, unknown>, http: RoutesOptions = {}): Promise<Service> => {
+const serve = async (
+  kernel: Layer.Layer<TestKernel.Services, unknown>,
+  http: RoutesOptions<never> = {}
+): Promise<Service> => {
   const runtime = ManagedRuntime.make(kernel)
   const services = await runtime.context()
   await runtime.runPromise(registerKeys)

@@ -10,7 +10,7 @@ import * as HttpEffect from "effect/http/HttpEffect"
 import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { ServerResponse } from "node:http"
-import { type App, appOf, type Handler, notStarted } from "../App.ts"
+import { type App, type Apps, appsOf, type Handler, notStarted } from "../App.ts"
 import type { HostedMessage } from "./HostedMessage.ts"
 import { NodeRequest, requestOf } from "./NodeRequest.ts"
 import { write } from "./NodeResponse.ts"
@@ -20,24 +20,27 @@ import { throughWeb } from "./ThroughWeb.ts"
 type Serve = (message: HostedMessage, response: ServerResponse) => void
 
 export const toNodeHandler = (handler: Handler): Serve => {
-  const built = appOf(handler)
-  if (built !== undefined) return whenBuilt(built)
+  const apps = appsOf(handler)
+  if (apps !== undefined) return whenBuilt(apps)
   const serve = throughWeb(handler)
   return (message, response) => void serve(message, response)
 }
 
-const whenBuilt = (built: Promise<App>): Serve => {
-  let serve: Serve = (message, response) => {
-    built.then(
-      () => serve(message, response),
-      () => refuse(response, notStarted.status, notStarted.detail)
+const whenBuilt = ({ secondsToRetry, whenNeeded }: Apps): Serve => {
+  let serve: Serve | null = null
+  return (message, response) => {
+    if (serve !== null) {
+      serve(message, response)
+      return
+    }
+    whenNeeded().then(
+      (app) => {
+        serve ??= serving(app)
+        serve(message, response)
+      },
+      () => refuse(response, notStarted.status, notStarted.detail, { "retry-after": String(secondsToRetry()) })
     )
   }
-  built.then(
-    (app) => (serve = serving(app)),
-    () => {}
-  )
-  return (message, response) => serve(message, response)
 }
 
 const serving = ({ answer, services }: App): Serve => {

@@ -16,6 +16,7 @@ import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { ServerResponse } from "node:http"
 import type { HostedMessage } from "./HostedMessage.ts"
+import { hostHeaders } from "./HostHeaders.ts"
 import { type BodyFault, NodeBody } from "./NodeBody.ts"
 
 /** What a request and its changed copies share. */
@@ -152,7 +153,7 @@ export const requestOf = (message: HostedMessage, response: ServerResponse): Nod
   const url = addressOf(originalUrl)
   if (url === null || refusedMethods.has(method)) return null
   const exchange = { message, response, body: new NodeBody(message), method, originalUrl }
-  return new NodeRequest(exchange, url, headersOf(message), unchanged)
+  return new NodeRequest(exchange, url, Headers.fromRecordUnsafe(hostHeaders(message)), unchanged)
 }
 
 const unchanged: Changes = {}
@@ -168,17 +169,4 @@ const addressOf = (target: string): string | null => {
   if (plain.test(target) && !dots.test(target)) return target
   const url = URL.parse(target.startsWith("/") ? `http://localhost${target}` : target)
   return url === null || url.username !== "" || url.password !== "" ? null : `${url.pathname}${url.search}`
-}
-
-/** Repeated headers are joined; those of HTTP/2's own, which begin with a colon, are left out. */
-const headersOf = ({ rawHeaders }: HostedMessage): Headers.Headers => {
-  const headers: Record<string, string> = {}
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] ?? "").toLowerCase()
-    if (name.startsWith(":")) continue
-    const value = rawHeaders[index + 1] ?? ""
-    const before = Object.hasOwn(headers, name) ? headers[name] : undefined
-    headers[name] = before === undefined ? value : `${before}${name === "cookie" ? "; " : ", "}${value}`
-  }
-  return Headers.fromRecordUnsafe(headers)
 }

@@ -1,9 +1,25 @@
 /** Answers to requests that do not reach the service, or that it could not answer: one line of JSON, like all its other errors. */
 import type { ServerResponse } from "node:http"
+import { noSniffing } from "../App.ts"
 
-export const refuse = (response: ServerResponse, status: number, detail: string): void => {
+export const refuse = (
+  response: ServerResponse,
+  status: number,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {}
+): void => {
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
   const body = JSON.stringify({ detail })
-  response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(body) })
+  const length = Buffer.byteLength(body)
+  response.writeHead(status, {
+    ...headers,
+    ...noSniffing,
+    "content-type": "application/json",
+    "content-length": length
+  })
   response.end(body)
 }
 

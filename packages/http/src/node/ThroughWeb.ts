@@ -4,7 +4,9 @@
  */
 import type { ServerResponse } from "node:http"
 import type { Handler } from "../App.ts"
+import { sourceOf, withSource } from "../Source.ts"
 import { type HostedMessage, mayHaveBody, readByHost } from "./HostedMessage.ts"
+import { hostHeaders } from "./HostHeaders.ts"
 import { badRequest, fault } from "./Refusals.ts"
 import { readable } from "./RequestStream.ts"
 
@@ -18,7 +20,7 @@ export const throughWeb =
     try {
       const request = toRequest(message, gone.signal)
       if (request === null) badRequest(response)
-      else await writeWeb(await handler(request), response)
+      else await writeWeb(await handler(withSource(request, sourceOf(message))), response)
     } catch {
       fault(response)
     }
@@ -30,7 +32,7 @@ const toRequest = (message: HostedMessage, signal: AbortSignal): Request | null 
   const init = { method: message.method ?? "GET", signal }
   try {
     const address = new URL(url.startsWith("/") ? `http://localhost${url}` : url)
-    const headers = headersOf(message)
+    const headers = new Headers(hostHeaders(message))
     if (!mayHaveBody(message)) return new Request(address, { ...init, headers })
     const given = readByHost(message)
     // Written once more, it may be longer or shorter than it was.
@@ -39,15 +41,6 @@ const toRequest = (message: HostedMessage, signal: AbortSignal): Request | null 
   } catch {
     return null
   }
-}
-
-const headersOf = ({ rawHeaders }: HostedMessage): Headers => {
-  const headers = new Headers()
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const [name = "", value = ""] = rawHeaders.slice(index, index + 2)
-    if (!name.startsWith(":")) headers.append(name, value)
-  }
-  return headers
 }
 
 export const writeWeb = async (from: Response, to: ServerResponse): Promise<void> => {

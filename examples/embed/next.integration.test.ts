@@ -1,0 +1,148 @@
+/**
+ * The Next application of this folder under the real `next build`, `next start` and `next dev`. It runs as a copy whose kernel writes a line
+ * each time it is built, so that a build at import, or one for each edit, is seen.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..")
+const examples = join(root, "examples")
+const modules = join(root, "node_modules")
+const next = join(modules, "next/dist/bin/next")
+
+/** Inside the repository, because Next takes files of its workspace only. */
+const copyApplication = () => {
+  mkdirSync(join(root, ".vitest"), { recursive: true })
+  const folder = mkdtempSync(join(root, ".vitest/next-"))
+  for (const part of ["embed/next", "embed/kernel.ts", "embed/sessions.ts", "standalone-server/DemoModel.ts"])
+    cpSync(join(examples, part), join(folder, part), { recursive: true })
+  const builds = join(folder, "builds")
+  const kernel = join(folder, "embed/kernel.ts")
+  const source = readFileSync(kernel, "utf8").replace("export const kernel", "const plain")
+  const noted = `Layer.sync(Note, () => Note.of(void appendFileSync(${JSON.stringify(builds)}, "built\\n")))`
+  writeFileSync(
+    kernel,
+    `import { appendFileSync } from "node:fs"
+import * as Context from "effect/Context"
+${source}
+class Note extends Context.Service<Note, void>()("Note") {}
+export const kernel = Layer.provideMerge(plain, ${noted})
+`
+  )
+  return {
+    folder: join(folder, "embed/next"),
+    builds: () => (existsSync(builds) ? readFileSync(builds, "utf8").trim().split("\n").length : 0),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const environment = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", SESSION_SECRET: "for tests", NODE_ENV: undefined }
+
+const run = (command: ReadonlyArray<string>, cwd: string): ChildProcess & { readonly said: () => string } => {
+  const child = spawn(process.execPath, command, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"] })
+  let output = ""
+  child.stdout.on("data", (piece) => (output += String(piece)))
+  child.stderr.on("data", (piece) => (output += String(piece)))
+  return Object.assign(child, { said: () => output })
+}
+
+const finish = async (command: ReadonlyArray<string>, cwd: string): Promise<void> => {
+  const child = run(command, cwd)
+  const [code] = await once(child, "exit")
+  assert.strictEqual(code, 0, child.said())
+}
+
+const serve = async (command: string, cwd: string) => {
+  const child = run([next, command, "-H", "127.0.0.1", "-p", "0"], cwd)
+  const address = await new Promise<string>((resolve, reject) => {
+    child.stdout?.on("data", () => {
+      const [url] = /http:\/\/127\.0\.0\.1:\d+/u.exec(child.said()) ?? []
+      if (url !== undefined && child.said().includes("Ready")) resolve(url)
+    })
+    child.once("exit", () => reject(new Error(child.said())))
+  })
+  const call = (path: string, init: RequestInit = {}) => fetch(address + path, init)
+  return {
+    call,
+    exitCode: () => child.exitCode,
+    [Symbol.asyncDispose]: async () => {
+      const ended = once(child, "exit")
+      child.kill("SIGTERM")
+      await ended
+    }
+  }
+}
+
+type Call = (path: string, init?: RequestInit) => Promise<Response>
+
+const login = async (call: Call): Promise<Readonly<Record<string, string>>> => {
+  const answer = await call("/login/ada", { method: "POST" })
+  return { cookie: answer.headers.getSetCookie()[0]?.split(";", 1)[0] ?? "" }
+}
+
+const ask = (call: Call, headers: Readonly<Record<string, string>>) =>
+  call("/ai/threads/messages", {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: '{"content":"count to 3","stream":true}'
+  })
+
+const countThreads = async (call: Call, headers: Readonly<Record<string, string>>): Promise<number> => {
+  const threads = await (await call("/ai/threads", { headers })).json()
+  return Array.isArray(threads) ? threads.length : Number.NaN
+}
+
+const tries = async (call: Call): Promise<void> => {
+  assert.strictEqual(await (await call("/hello")).text(), "Hello from Next")
+  const headers = await login(call)
+  assert.strictEqual((await ask(call, { "x-user": "ada" })).status, 401)
+  assert.strictEqual((await ask(call, { cookie: `${headers["cookie"]}x` })).status, 401)
+  const events = (await (await ask(call, headers)).text()).split("\n\n").filter((each) => each.includes("data: "))
+  assert.include(events.at(-1), '"content":"1 2 3"')
+  assert.strictEqual(await countThreads(call, headers), 1)
+  assert.strictEqual((await call("/ai/threads", { method: "HEAD", headers })).status, 200)
+  const options = await call("/ai/threads", { method: "OPTIONS", headers })
+  assert.deepStrictEqual([options.status, await options.json()], [405, { detail: "Method Not Allowed" }])
+}
+
+describe("the real Next", () => {
+  it("builds without a kernel, serves with one, and keeps it through edits", { timeout: 240_000 }, async () => {
+    // Next takes the packages as an application gets them.
+    await finish([join(modules, "typescript/bin/tsc"), "-b", "tsconfig.build.json"], root)
+    using application = copyApplication()
+    await finish([next, "build"], application.folder)
+    assert.strictEqual(application.builds(), 0)
+    {
+      await using server = await serve("start", application.folder)
+      await tries(server.call)
+      assert.strictEqual(application.builds(), 1)
+    }
+    await using server = await serve("dev", application.folder)
+    await tries(server.call)
+    assert.strictEqual(application.builds(), 2)
+    const headers = await login(server.call)
+    for (const edit of ["one", "two"]) {
+      appendFileSync(join(application.folder, "ai.ts"), `\nexport const ${edit} = true\n`)
+      writeFileSync(
+        join(application.folder, "app/hello/route.ts"),
+        `import { ${edit} } from "../../ai.ts"\nexport const GET = () => new Response(String(${edit}) + "${edit}")\n`
+      )
+      while ((await (await server.call("/hello")).text()) !== `true${edit}`) assert.isNull(server.exitCode())
+      assert.strictEqual(await countThreads(server.call, headers), 1)
+    }
+    assert.strictEqual(application.builds(), 2)
+  })
+})

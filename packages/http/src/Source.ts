@@ -1,0 +1,18 @@
+/**
+ * The host's own request behind each request of the service: what its middleware has put a session or a user on. It is the Node message or
+ * the web `Request` that the host handed over, or what the host named with `withSource`. `authenticate` gets it.
+ */
+const named = new WeakMap<object, unknown>()
+
+/**
+ * Says which request of the host a Node message or a web `Request` belongs to, and gives that message back. For frameworks that keep their
+ * session on an object of their own: `toNodeHandler(ai.handler)(withSource(request.raw, request), reply.hijack().raw)` in Fastify,
+ * `ai.handler(withSource(context.req.raw, context))` in Hono.
+ */
+export const withSource = <Carrier extends object>(carrier: Carrier, source: unknown): Carrier => {
+  named.set(carrier, source)
+  return carrier
+}
+
+/** What the host named for this message or request; else that itself. */
+export const sourceOf = (carrier: object): unknown => (named.has(carrier) ? named.get(carrier) : carrier)

@@ -1,0 +1,78 @@
+/**
+ * Builds the kernel when it is first needed, so that importing a handler opens nothing, and again when that failed: not at every request, but
+ * after a pause that grows with each failure. Why it failed is logged once. Used by `webHandler`.
+ */
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+
+type Runtime<R, E> = ManagedRuntime.ManagedRuntime<R, E>
+
+const firstPause = 1000
+const longestPause = 60_000
+
+export class Startup<R, E> {
+  private readonly layer: Layer.Layer<R, E>
+  private building: Promise<Runtime<R, E>> | null = null
+  private current: Runtime<R, E> | null = null
+  private failure: { readonly cause: unknown; readonly pause: number; readonly retryAt: number } | null = null
+  private isClosed = false
+
+  constructor(layer: Layer.Layer<R, E>) {
+    this.layer = layer
+  }
+
+  /** For a request: what is built, what is being built, or a new attempt unless the last one failed a moment ago. */
+  readonly whenNeeded = (): Promise<Runtime<R, E>> =>
+    this.building === null && this.failure !== null && performance.now() < this.failure.retryAt
+      ? Promise.reject(this.failure.cause)
+      : this.now()
+
+  /** The same without a pause, for a host that asks for it. */
+  readonly now = (): Promise<Runtime<R, E>> => {
+    if (this.isClosed) return Promise.reject(new Error("The handler has been disposed"))
+    this.building ??= this.attempt()
+    return this.building
+  }
+
+  /** What is built or being built; null when nothing is. */
+  get begun(): Promise<Runtime<R, E>> | null {
+    return this.building
+  }
+
+  /** Whole seconds after which another attempt is made. */
+  get secondsToRetry(): number {
+    return Math.max(1, Math.ceil(((this.failure?.retryAt ?? 0) - performance.now()) / 1000))
+  }
+
+  readonly close = async (): Promise<void> => {
+    this.isClosed = true
+    await this.current?.dispose()
+  }
+
+  private async attempt(): Promise<Runtime<R, E>> {
+    const runtime = ManagedRuntime.make(this.layer)
+    this.current = runtime
+    try {
+      await runtime.context()
+    } catch (cause) {
+      await runtime.dispose()
+      if (!this.isClosed) this.fail(cause)
+      this.building = null
+      throw cause
+    }
+    if (this.failure !== null) Effect.runFork(Effect.logInfo("The kernel has been started"))
+    this.failure = null
+    return runtime
+  }
+
+  private fail(cause: unknown): void {
+    const pause = Math.min(longestPause, this.failure === null ? firstPause : this.failure.pause * 2)
+    const isKnown = this.failure !== null && String(this.failure.cause) === String(cause)
+    this.failure = { cause, pause, retryAt: performance.now() + pause }
+    if (isKnown) return
+    // The kernel's own logger could not be built either.
+    const words = "The kernel could not be started. Requests get 503, and later ones try again. The cause:"
+    Effect.runFork(Effect.logError(words, cause))
+  }
+}
