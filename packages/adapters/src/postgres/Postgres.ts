@@ -6,6 +6,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import type {
   AssistantStore,
+  FollowUpStore,
   KeyStore,
   RateLimiter,
   RunStore,
@@ -25,6 +26,7 @@ import { type Database, databaseOfClient, databaseOver } from "./Database.ts"
 import { checkSchema, migrate as migrateSchema } from "./Migrations.ts"
 import { channelOf, checkSchemaName } from "./Names.ts"
 import { assistantStore } from "./PostgresAssistantStore.ts"
+import { followUpStore } from "./PostgresFollowUpStore.ts"
 import { keyStore } from "./PostgresKeyStore.ts"
 import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
 import { rateLimiter } from "./PostgresRateLimiter.ts"
@@ -37,7 +39,7 @@ import type { SchemaRefused } from "./SchemaHistory.ts"
 export { ProviderKeyVault } from "./PostgresProviderKeys.ts"
 export { SchemaRefused } from "./SchemaHistory.ts"
 
-export type Stores = AssistantStore | KeyStore | RunStore | ThreadStore | UsageLedger
+export type Stores = AssistantStore | FollowUpStore | KeyStore | RunStore | ThreadStore | UsageLedger
 
 export interface StoreOptions {
   /** The schema that holds the tables; it is made when it is missing. Default `colloquy`. */
@@ -122,6 +124,7 @@ const makeStores = (
 ): Effect.Effect<Context.Context<Stores>, never, Scope.Scope> =>
   Effect.map(makeRunHints(hintOptions), (hints) =>
     Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
+      Context.add(Ports.FollowUpStore, followUpStore(database)),
       Context.add(Ports.KeyStore, keyStore(database)),
       Context.add(Ports.RunStore, runStore(database, hints)),
       Context.add(Ports.ThreadStore, threadStore(database)),

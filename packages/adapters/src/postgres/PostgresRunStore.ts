@@ -17,6 +17,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Arguments, call, type Database, type Parameter, callWithLockTimeout, statements } from "./Database.ts"
+import { followUpsArgument } from "./FollowUpRecord.ts"
 import { type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
 import { decodeList, messageArguments, type MessageRow } from "./MessageRecord.ts"
 import type { RunHints } from "./RunHints.ts"
@@ -26,7 +27,7 @@ import { runStarts } from "./RunStarts.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { isStoredId, knownId } from "./StoredId.ts"
 import { toJson, toText } from "./StoredText.ts"
-import { usageArguments } from "./UsageColumns.ts"
+import { chargesArgument, usageArguments } from "./UsageColumns.ts"
 
 export const runStore = (database: Database, hints: RunHints): typeof RunStore.Service =>
   RunStore.of({
@@ -138,7 +139,9 @@ const settleArguments = (lease: Lease, settlement: Settlement, ownerId: OwnerId,
   ...usageArguments(settlement.usage),
   model: toText(settlement.model),
   fault: toJson(settlement.fault),
-  explanation: toJson(settlement.explanation)
+  explanation: toJson(settlement.explanation),
+  charges: chargesArgument(settlement.charges),
+  follow_ups: followUpsArgument(settlement.followUps)
 })
 
 type Reads = Pick<typeof RunStore.Service, "get" | "waitingOn" | "messages" | "read">

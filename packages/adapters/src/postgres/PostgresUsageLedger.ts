@@ -7,7 +7,7 @@ import { decodeUsage, type UsageRow } from "./UsageColumns.ts"
 
 /** A page behind the last day is one row that holds the total alone. */
 type LedgerRow = { readonly total: bigint } & (
-  | ({ readonly date: string; readonly model: string } & UsageRow)
+  | ({ readonly date: string; readonly model: string; readonly purpose: string } & UsageRow)
   | { readonly date: null }
 )
 
@@ -19,15 +19,15 @@ export const usageLedger = ({ query, schema }: Database): typeof UsageLedger.Ser
           query<LedgerRow>(
             "UsageLedger.recent",
             `with days as (
-               select day, model, sum(input_tokens)::bigint as input_tokens, sum(output_tokens)::bigint as output_tokens,
+               select day, model, purpose, sum(input_tokens)::bigint as input_tokens, sum(output_tokens)::bigint as output_tokens,
                  sum(cached_input_tokens)::bigint as cached_input_tokens, sum(cache_write_tokens)::bigint as cache_write_tokens,
                  sum(reasoning_tokens)::bigint as reasoning_tokens, sum(cost_usd) as cost_usd, bool_or(estimated) as estimated
-               from ${schema}.usage_days where owner = $1 group by day, model
-             ), page as (select * from days order by day desc, model offset $2 limit $3)
-             select counted.total, to_char(page.day, 'YYYY-MM-DD') as date, page.model, page.input_tokens, page.output_tokens,
+               from ${schema}.usage_days where owner = $1 group by day, model, purpose
+             ), page as (select * from days order by day desc, model, purpose offset $2 limit $3)
+             select counted.total, to_char(page.day, 'YYYY-MM-DD') as date, page.model, page.purpose, page.input_tokens, page.output_tokens,
                page.cached_input_tokens, page.cache_write_tokens, page.reasoning_tokens, page.cost_usd, page.estimated
              from (select count(*) as total from days) counted left join page on true
-             order by page.day desc, page.model`,
+             order by page.day desc, page.model, page.purpose`,
             [toText(ownerId), skip, limit]
           ),
           (rows) => ({
@@ -35,7 +35,14 @@ export const usageLedger = ({ query, schema }: Database): typeof UsageLedger.Ser
             days: rows.flatMap((row) =>
               row.date === null
                 ? []
-                : [{ date: row.date, model: fromText(row.model), purpose: "chat", usage: decodeUsage(row) }]
+                : [
+                    {
+                      date: row.date,
+                      model: fromText(row.model),
+                      purpose: fromText(row.purpose),
+                      usage: decodeUsage(row)
+                    }
+                  ]
             )
           })
         )

@@ -1,5 +1,6 @@
 /** Usage in columns, because the database adds it up. Sums are `bigint` there. */
-import type { Usage } from "@colloquy/core"
+import { addUsage, type Charge, type Usage } from "@colloquy/core"
+import { toText } from "./StoredText.ts"
 
 export interface UsageRow {
   readonly input_tokens: bigint
@@ -31,3 +32,22 @@ export const usageArguments = (usage: Usage) => ({
   cost: usage.costUsd,
   estimated: usage.estimated
 })
+
+/** The JSON list that the schema's function `add_charges` takes, in which every provider, model and purpose comes once; null: nothing was charged. */
+export const chargesArgument = (charges: ReadonlyArray<Charge>): string | null => {
+  if (charges.length === 0) return null
+  const sums = new Map<string, Charge>()
+  for (const charge of charges) {
+    const name = JSON.stringify([charge.provider, charge.model, charge.purpose])
+    const before = sums.get(name)
+    sums.set(name, before === undefined ? charge : { ...charge, usage: addUsage(before.usage, charge.usage) })
+  }
+  return JSON.stringify(
+    [...sums.values()].map(({ model, provider, purpose, usage }) => ({
+      provider: toText(provider),
+      model: toText(model),
+      purpose: toText(purpose),
+      ...usageArguments(usage)
+    }))
+  )
+}

@@ -1,6 +1,8 @@
 /** Every statement of every port, asked on a filled database. Those that write do it on records of their own, or on the long thread. */
 import {
   AssistantStore,
+  FollowUpId,
+  FollowUpStore,
   KeyStore,
   KeyId,
   newId,
@@ -28,7 +30,7 @@ import {
 import * as Effect from "effect/Effect"
 import type { Filled } from "./FilledDatabase.ts"
 
-type Stores = AssistantStore | KeyStore | RunStore | ThreadStore | UsageLedger
+type Stores = AssistantStore | FollowUpStore | KeyStore | RunStore | ThreadStore | UsageLedger
 type Questions = { readonly [name: string]: Effect.Effect<unknown, unknown, Stores> }
 
 const page = { skip: 0, limit: 100 }
@@ -37,7 +39,8 @@ export const everyQuestion = (filled: Filled): Questions => {
   const ownerId = OwnerId.make(filled.owner)
   const questions: Record<string, Effect.Effect<unknown, unknown, Stores | Principal>> = {
     ...ofRecords(filled),
-    ...ofRuns(filled)
+    ...ofRuns(filled),
+    ...ofFollowUps
   }
   return Object.fromEntries(
     Object.entries(questions).map(([name, question]) => [name, Effect.provideService(question, Principal, { ownerId })])
@@ -87,6 +90,22 @@ const ofRecords = ({ assistantId, longThread, owner, runId, threads: ids }: Fill
     "RunStore.findRepeated": RunStore.use((store) => store.findRepeated(`key ${runId}`)),
     "RunStore.expired": RunStore.use((store) => store.expired(100))
   }
+}
+
+const ofFollowUps = {
+  "FollowUpStore, one piece of work": Effect.gen(function* () {
+    const store = yield* FollowUpStore
+    const id = yield* newId(FollowUpId)
+    const work = { id, kind: "kind 1", key: id, payload: {}, sequence: id, delayMillis: 0, createdAt: moment(0) }
+    yield* store.add([work])
+    const claims = yield* store.claim(["kind 1"], 10, anHour)
+    yield* store.renew(claims, anHour)
+    for (const claim of claims) yield* store.fail(claim, { error: "no", pause: null, isCounted: true })
+    yield* store.find("kind 1", id)
+    yield* store.revive(id)
+    for (const claim of yield* store.claim(["kind 1"], 10, anHour)) yield* store.complete(claim)
+  }),
+  "FollowUpStore.prune": FollowUpStore.use((store) => store.prune(new Date(0), 100))
 }
 
 const ofRuns = ({ longThread }: Filled) => {

@@ -55,6 +55,12 @@ const statements = (schema: string): ReadonlyArray<string> => [
    select 'owner-' || n % 100, current_date - (n / 1600)::int, n % 5, n / 100 % 16, 'provider', 'model ' || n % 5, 'answer', 1, 1, 0, 0, 0, null, false
    from generate_series(1, 20000) n on conflict do nothing`,
 
+  `insert into ${schema}.follow_ups (owner, id, kind, key, payload, sequence, status, due_at, created_at, ended_at)
+   select 'owner-' || n % 100, ${schema}.nth('follow-up', n), 'kind ' || n % 5, 'key ' || n, '{}', 'sequence ' || n % 50,
+     case when n % 100 = 0 then 'dead' when n % 10 = 0 then 'pending' else 'done' end, now() + interval '1 hour', now(),
+     now() - n * interval '1 minute'
+   from generate_series(1, 20000) n`,
+
   "analyze"
 ]
 

@@ -1,8 +1,9 @@
 /** The contract of every storage port on PGlite, in memory. */
-import { storageSuite } from "@colloquy/core/contracts"
+import { followUpStoreSuite, storageSuite } from "@colloquy/core/contracts"
 import { onEmbedded } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"
 
 onEmbedded("PGlite", () => {
   storageSuite("PGlite", Pglite.layer(), { testClock: false, signals: true })
+  followUpStoreSuite("PGlite", Pglite.layer(), { testClock: false, signals: true })
 })

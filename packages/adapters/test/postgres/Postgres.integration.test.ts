@@ -1,5 +1,5 @@
 /** The contract of every storage port on a PostgreSQL server. */
-import { storageSuite } from "@colloquy/core/contracts"
+import { followUpStoreSuite, storageSuite } from "@colloquy/core/contracts"
 import * as Redacted from "effect/Redacted"
 import { onPostgres } from "../../../../test/databases.ts"
 import { Postgres } from "../../src/postgres/index.ts"
@@ -8,4 +8,5 @@ import { onScratchSchema } from "./Scratch.ts"
 onPostgres((url) => {
   const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
   storageSuite("Postgres", stores, { testClock: false, signals: true })
+  followUpStoreSuite("Postgres", stores, { testClock: false, signals: true })
 })

@@ -1,10 +1,13 @@
 /**
- * Work that a settled run leaves behind (extract memories, index, summarize): written in the settlement's transaction, done later under a
- * lease, tried again after a pause, and kept as `dead` when it cannot be done.
+ * Work that outlives what caused it (extract memories, index, summarize): written in the settlement's transaction or by itself, done later
+ * under a claim, tried again after a pause, and kept as `dead` when it failed too often.
  */
-import type { Migration } from "./SchemaPart.ts"
+import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
-/** `kind` and `key` together name one piece of work of an owner; `token` is the fencing token of the newest lease. */
+/**
+ * `due_at`: from when on it may be claimed: a pending one when its pause is over, a running one when its claim has expired. `token` is the
+ * fencing token of the newest claim. Keys and sequences may be of any length, so indexes hold a hash of them.
+ */
 const followUps = `
 create table {schema}.follow_ups (
   owner text collate "C" not null,
@@ -13,24 +16,50 @@ create table {schema}.follow_ups (
   kind text collate "C" not null,
   key text collate "C" not null,
   payload text not null,
-  state text not null default 'pending',
+  sequence text collate "C",
+  status text not null default 'pending',
   attempts integer not null default 0,
-  not_before timestamptz not null,
+  due_at timestamptz not null,
   token bigint not null default 0,
-  lease_until timestamptz,
   last_error text,
   created_at timestamptz not null,
   ended_at timestamptz,
   primary key (owner, id)
 ) with (fillfactor = 80)`
 
+const isOpen = "status in ('pending', 'running')"
+
 export const followUpTables: Migration = {
   name: "follow_ups",
   tables: ["follow_ups"],
   statements: [
     followUps,
-    `create index follow_ups_due on {schema}.follow_ups (not_before, ordinal) where state = 'pending'`,
-    `create index follow_ups_running on {schema}.follow_ups (lease_until) where state = 'running'`,
-    `create index follow_ups_of_owner on {schema}.follow_ups (owner, kind, key)`
+    `create unique index follow_ups_open on {schema}.follow_ups (owner, kind, hashtextextended(key, 0)) where ${isOpen}`,
+    `create index follow_ups_due on {schema}.follow_ups (kind, due_at) where ${isOpen}`,
+    `create index follow_ups_in_sequence on {schema}.follow_ups (owner, hashtextextended(sequence, 0), ordinal)
+       where ${isOpen} and sequence is not null`,
+    `create index follow_ups_by_key on {schema}.follow_ups (owner, kind, hashtextextended(key, 0), ordinal)`,
+    `create index follow_ups_dead on {schema}.follow_ups (id) where status = 'dead'`,
+    `create index follow_ups_done on {schema}.follow_ups (ended_at) where status = 'done'`
   ]
 }
+
+/** A JSON list, whose payloads are JSON in a text. What is stored already, or open under the same kind and key, is left out. */
+const addFollowUps = sqlFunction(
+  "add_follow_ups",
+  `(p_owner text, p_follow_ups text) returns void language plpgsql as $$
+begin
+  insert into {schema}.follow_ups (owner, id, kind, key, payload, sequence, due_at, created_at)
+    select p_owner, one.id, one.kind, one.key, one.payload, one.sequence,
+      clock_timestamp() + one.delay * interval '1 millisecond', one.created_at
+    from rows from (
+      json_to_recordset(p_follow_ups::json) as (
+        id uuid, kind text, key text, payload text, sequence text, delay double precision, created_at timestamptz
+      )
+    ) with ordinality one (id, kind, key, payload, sequence, delay, created_at, place)
+    order by one.place
+    on conflict do nothing;
+end $$`
+)
+
+export const followUpFunctions: ReadonlyArray<SqlFunction> = [addFollowUps]

@@ -68,7 +68,7 @@ const settleRun = sqlFunction(
   p_message_id uuid, p_message_role text, p_message_status text, p_message_tokens integer, p_message_at timestamptz,
   p_message_body text, p_message_results text,
   p_input bigint, p_output bigint, p_cached bigint, p_cache_write bigint, p_reasoning bigint, p_cost double precision,
-  p_estimated boolean, p_model text, p_fault text, p_explanation text
+  p_estimated boolean, p_model text, p_fault text, p_explanation text, p_charges text, p_follow_ups text
 ) returns boolean language plpgsql as $$
 declare
   v_run {schema}.runs;
@@ -99,22 +99,6 @@ begin
       select p_owner, p_run, greatest(batch.first, v_run.last_sequence + 1), batch.last, batch.events
       from unnest(p_firsts, p_lasts, p_events) batch (first, last, events)
       where batch.last > v_run.last_sequence
-  ), used as (
-    insert into {schema}.usage_days as known (
-      owner, day, names_hash, slot, provider, model, purpose, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
-      reasoning_tokens, cost_usd, estimated
-    ) values (
-      p_owner, (p_at at time zone 'UTC')::date, hashtextextended(concat_ws(chr(31), v_run.provider, p_model, 'answer'), 0),
-      get_byte(uuid_send(p_run), 15) % 16, v_run.provider, p_model, 'answer', p_input, p_output, p_cached, p_cache_write,
-      p_reasoning, p_cost, p_estimated
-    ) on conflict (owner, day, names_hash, slot) do update set
-      input_tokens = known.input_tokens + p_input,
-      output_tokens = known.output_tokens + p_output,
-      cached_input_tokens = known.cached_input_tokens + p_cached,
-      cache_write_tokens = known.cache_write_tokens + p_cache_write,
-      reasoning_tokens = known.reasoning_tokens + p_reasoning,
-      cost_usd = coalesce(known.cost_usd + p_cost, known.cost_usd, p_cost),
-      estimated = known.estimated or p_estimated
   )
   update {schema}.runs set
     status = p_status,
@@ -132,6 +116,8 @@ begin
     ended_at = case when p_status <> 'REQUIRES_ACTION' then p_at end,
     lease_until = null
     where id = p_run and owner = p_owner;
+  if p_charges is not null then perform {schema}.add_charges(p_owner, p_run, p_at, p_charges); end if;
+  if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   perform {schema}.notify_waiting(v_run);
   return true;
 end $$`

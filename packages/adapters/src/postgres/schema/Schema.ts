@@ -2,9 +2,9 @@
  * The whole schema in order: every room's and wing's tables and functions. To add a room, write its file in this folder, append its
  * migrations here, and add its functions.
  */
-import { followUpTables } from "./FollowUps.ts"
+import { followUpFunctions, followUpTables } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
-import { ledgerTables } from "./Ledger.ts"
+import { ledgerFunctions, ledgerTables } from "./Ledger.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
 import { rateLimitTables } from "./RateLimits.ts"
 import { runEndFunctions } from "./RunEnds.ts"
@@ -23,5 +23,12 @@ export const schemaOfThisVersion: Schema = {
   /** Oldest first; a new step goes to the end. */
   migrations: [threadTables, runTables, ledgerTables, keyTables, providerKeyTables, rateLimitTables, followUpTables],
   /** In any order: PostgreSQL looks into a function when it is called. */
-  functions: [...threadFunctions, ...runStepFunctions, ...runStartFunctions, ...runEndFunctions]
+  functions: [
+    ...threadFunctions,
+    ...runStepFunctions,
+    ...runStartFunctions,
+    ...runEndFunctions,
+    ...ledgerFunctions,
+    ...followUpFunctions
+  ]
 }

@@ -41,8 +41,8 @@ create table {schema}.threads (
 ) with (fillfactor = 80)`
 
 /**
- * The message of a queued run has no place yet: its `sequence` is null. `tokens_before` sums up the messages before this one.
- * `supplements`: what parts of a turn found for the message, a JSON object by their names.
+ * The message of a queued run has no place yet: its `sequence` is null. `tokens_before` sums up the messages before this one. `body` is
+ * the JSON of what no statement looks at, the supplements of a turn's parts among it.
  */
 const messages = `
 create table {schema}.messages (
@@ -58,7 +58,6 @@ create table {schema}.messages (
   created_at timestamptz not null,
   body text not null,
   tool_results text not null,
-  supplements text,
   primary key (owner, id),
   foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
 )`

@@ -1,0 +1,69 @@
+/** A follow-up as a row, and new ones as the JSON list that the schema's function `add_follow_ups` takes. */
+import { type FollowUp, type FollowUpId, type NewFollowUp, OwnerId } from "@colloquy/core"
+import { newRowId } from "./StoredId.ts"
+import { fromJson, fromText, fromTextOrNull, toText, toTextOrNull } from "./StoredText.ts"
+
+export interface FollowUpRow {
+  readonly owner: string
+  readonly id: FollowUpId
+  readonly ordinal: bigint
+  readonly kind: string
+  readonly key: string
+  readonly payload: string
+  readonly sequence: string | null
+  readonly status: FollowUp["status"]
+  readonly attempts: number
+  readonly token: bigint
+  readonly last_error: string | null
+  readonly created_at: Date
+  readonly ended_at: Date | null
+}
+
+/** `f.owner, f.id, …` */
+export const followUpColumns = [
+  "owner",
+  "id",
+  "ordinal",
+  "kind",
+  "key",
+  "payload",
+  "sequence",
+  "status",
+  "attempts",
+  "token",
+  "last_error",
+  "created_at",
+  "ended_at"
+]
+  .map((column) => `f.${column}`)
+  .join(", ")
+
+export const decodeFollowUp = (row: FollowUpRow): FollowUp => ({
+  id: row.id,
+  ownerId: OwnerId.make(fromText(row.owner)),
+  kind: fromText(row.kind),
+  key: fromText(row.key),
+  payload: fromJson(row.payload),
+  sequence: fromTextOrNull(row.sequence),
+  status: row.status,
+  attempts: row.attempts,
+  lastError: fromTextOrNull(row.last_error),
+  createdAt: row.created_at,
+  endedAt: row.ended_at
+})
+
+/** Null when there are none: most settlements have none. */
+export const followUpsArgument = (followUps: ReadonlyArray<NewFollowUp>): string | null =>
+  followUps.length === 0
+    ? null
+    : JSON.stringify(
+        followUps.map(({ createdAt, delayMillis, id, key, kind, payload, sequence }) => ({
+          id: newRowId(id),
+          kind: toText(kind),
+          key: toText(key),
+          payload: JSON.stringify(payload),
+          sequence: toTextOrNull(sequence),
+          delay: delayMillis,
+          created_at: createdAt
+        }))
+      )

@@ -1,0 +1,161 @@
+/**
+ * `FollowUpStore` on Postgres. Claimers pass over rows that another one is just claiming; claims expire by the database's clock. Each
+ * method is one statement.
+ */
+import { FollowUpStore, Principal } from "@colloquy/core"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { call, type Database } from "./Database.ts"
+import { decodeFollowUp, followUpColumns, type FollowUpRow, followUpsArgument } from "./FollowUpRecord.ts"
+import { knownId } from "./StoredId.ts"
+import { toText } from "./StoredText.ts"
+
+const isOpen = (row: string): string => `${row}.status in ('pending', 'running')`
+const after = (place: string): string => `clock_timestamp() + ${place} * interval '1 millisecond'`
+const sameHash = (column: string, other: string): string =>
+  `hashtextextended(${column}, 0) = hashtextextended(${other}, 0) and ${column} = ${other}`
+
+export const followUpStore = (database: Database): typeof FollowUpStore.Service => {
+  const { query, schema } = database
+  const table = `${schema}.follow_ups`
+
+  const changed = (operation: string, statement: string, parameters: Parameters<Database["query"]>[2]) =>
+    Effect.map(query(operation, statement, parameters), (rows) => rows.length > 0)
+
+  return FollowUpStore.of({
+    add: (followUps) =>
+      Principal.use(({ ownerId }) => {
+        const args = { owner: toText(ownerId), follow_ups: followUpsArgument(followUps) }
+        if (args.follow_ups === null) return Effect.void
+        return Effect.asVoid(
+          query("FollowUpStore.add", `select ${call(database, "add_follow_ups", args)}`, Object.values(args))
+        )
+      }),
+
+    claim: (kinds, limit, duration) =>
+      Effect.map(
+        query<FollowUpRow>(
+          "FollowUpStore.claim",
+          `with due as (
+             select f.owner, f.id from ${table} f
+             where f.kind = any($1::text[]) and ${isOpen("f")} and f.due_at <= statement_timestamp()
+               and (f.sequence is null or not exists (
+                 select from ${table} earlier where earlier.owner = f.owner and earlier.ordinal < f.ordinal
+                   and ${sameHash("earlier.sequence", "f.sequence")} and ${isOpen("earlier")}
+               ))
+             order by f.ordinal limit $2 for no key update of f skip locked
+           )
+           update ${table} f set status = 'running', attempts = f.attempts + 1, token = f.token + 1, due_at = ${after("$3")}
+           from due where f.owner = due.owner and f.id = due.id returning ${followUpColumns}`,
+          [kinds.map(toText), limit, Duration.toMillis(duration)]
+        ),
+        (rows) =>
+          rows
+            .toSorted((one, other) => Number(one.ordinal - other.ordinal))
+            .map((row) => ({ followUp: decodeFollowUp(row), token: Number(row.token) }))
+      ),
+
+    renew: (claims, duration) =>
+      Effect.map(
+        query<Pick<FollowUpRow, "id">>(
+          "FollowUpStore.renew",
+          `with held as (
+             select f.owner, f.id from ${table} f
+             join unnest($1::text[], $2::uuid[], $3::bigint[]) claim (owner, id, token)
+               on f.owner = claim.owner and f.id = claim.id and f.token = claim.token
+             where f.status = 'running' order by f.owner, f.id for no key update of f
+           )
+           update ${table} f set due_at = ${after("$4")} from held where f.owner = held.owner and f.id = held.id returning f.id`,
+          [
+            claims.map(({ followUp }) => toText(followUp.ownerId)),
+            claims.map(({ followUp }) => followUp.id),
+            claims.map(({ token }) => String(token)),
+            Duration.toMillis(duration)
+          ]
+        ),
+        (rows) => {
+          const held = new Set(rows.map(({ id }) => id))
+          return claims.map(({ followUp }) => followUp.id).filter((id) => !held.has(id))
+        }
+      ),
+
+    complete: ({ followUp, token }) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        changed(
+          "FollowUpStore.complete",
+          `update ${table} f set status = 'done', last_error = null, ended_at = coalesce(f.ended_at, $4)
+           where f.owner = $1 and f.id = $2 and f.token = $3 and f.status in ('running', 'done') returning f.id`,
+          [toText(followUp.ownerId), knownId(followUp.id), token, new Date(now)]
+        )
+      ),
+
+    fail: ({ followUp, token }, { error, isCounted, pause }) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        changed(
+          "FollowUpStore.fail",
+          `update ${table} f set status = $4, attempts = f.attempts - $5, last_error = $6, due_at = ${after("$7")}, ended_at = $8
+           where f.owner = $1 and f.id = $2 and f.token = $3 and f.status = 'running' returning f.id`,
+          [
+            toText(followUp.ownerId),
+            knownId(followUp.id),
+            token,
+            pause === null ? "dead" : "pending",
+            isCounted ? 0 : 1,
+            toText(error),
+            pause === null ? 0 : Duration.toMillis(pause),
+            pause === null ? new Date(now) : null
+          ]
+        )
+      ),
+
+    find: (kind, key) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<FollowUpRow>(
+            "FollowUpStore.find",
+            `select ${followUpColumns} from ${table} f where f.owner = $1 and f.kind = $2 and ${sameHash("f.key", "$3::text")}
+             order by f.ordinal desc limit 1`,
+            [toText(ownerId), toText(kind), toText(key)]
+          ),
+          ([row]) => Option.map(Option.fromNullishOr(row), decodeFollowUp)
+        )
+      ),
+
+    dead: ({ limit, skip }) =>
+      Effect.map(
+        query<FollowUpRow>(
+          "FollowUpStore.dead",
+          `select ${followUpColumns} from ${table} f where f.status = 'dead' order by f.ordinal desc offset $1 limit $2`,
+          [skip, limit]
+        ),
+        (rows) => rows.map(decodeFollowUp)
+      ),
+
+    // The same work may be open again under another id: then there is nothing to revive.
+    revive: (id) =>
+      changed(
+        "FollowUpStore.revive",
+        `update ${table} f set status = 'pending', attempts = 0, due_at = clock_timestamp(), ended_at = null
+         where f.id = $1 and f.status = 'dead' and not exists (
+           select from ${table} open where open.owner = f.owner and open.kind = f.kind
+             and ${sameHash("open.key", "f.key")} and ${isOpen("open")}
+         ) returning f.id`,
+        [knownId(id)]
+      ),
+
+    prune: (before, limit) =>
+      Effect.map(
+        query(
+          "FollowUpStore.prune",
+          `delete from ${table} f using (
+             select old.owner, old.id from ${table} old where old.status = 'done' and old.ended_at < $1
+             order by old.ended_at limit $2 for update skip locked
+           ) old where f.owner = old.owner and f.id = old.id returning f.id`,
+          [before, limit]
+        ),
+        (rows) => rows.length
+      )
+  })
+}
