@@ -9,23 +9,14 @@ import {
   Kernel,
   Metering,
   type MeteringPort,
-  Principal,
-  type StartedTurn,
   TokenCounter,
   type TokenCounterPort,
-  type ToolOutputsRequest,
-  type TurnEvent,
-  type TurnReply,
-  type TurnRequest,
-  Turns,
   TurnSettings
 } from "@colloquy/core"
+import { type OpenKernel, openKernel } from "@colloquy/core/promises"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as ManagedRuntime from "effect/ManagedRuntime"
-import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as InMemory from "../in-memory/InMemory.ts"
 import type { ScriptStep } from "./Script.ts"
@@ -59,59 +50,24 @@ export const layer = (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptio
   )
 }
 
-/** A turn that has begun, for code without Effect. */
-export interface OpenTurn {
-  readonly threadId: TurnReply["threadId"]
-  readonly runId: TurnReply["runId"]
-  readonly events: AsyncIterable<TurnEvent>
-  readonly reply: () => Promise<TurnReply>
-}
-
-/** The kernel for code without Effect. Rejections are the kernel's own errors (`ThreadBusy`, `ToolOutputsRejected`, …). */
-export interface OpenKernel {
+/** The kernel for code without Effect, as in production, and what a test adds. */
+export interface OpenTestKernel extends OpenKernel<Services> {
   readonly model: typeof ScriptedModel.Service
-  /** A turn and its reply. */
-  readonly send: (request: TurnRequest) => Promise<TurnReply>
-  /** The events of a turn, as they come. */
-  readonly stream: (request: TurnRequest) => AsyncIterable<TurnEvent>
-  readonly start: (request: TurnRequest) => Promise<OpenTurn>
-  readonly submitToolOutputs: (request: ToolOutputsRequest) => Promise<OpenTurn>
   /** Moves the time of every timer in the kernel. */
   readonly adjust: (duration: Duration.Input) => Promise<void>
-  /** Anything else that the kernel can do, on behalf of the owner. */
-  readonly run: <A, E>(effect: Effect.Effect<A, E, Services | Principal>) => Promise<A>
-  /** Ends the kernel. Rejects when the script was not followed to its end. */
-  readonly close: () => Promise<void>
-  readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
-/** Opens a kernel: `const kernel = await TestKernel.open([say("Hello.")])`. Close it at the end of the test. */
-export const open = async (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptions = {}): Promise<OpenKernel> => {
-  const owner = Principal.provide(options.owner ?? "owner")
-  const runtime = ManagedRuntime.make(Layer.provideMerge(layer(steps, options), TestClock.layer()))
-  const services = await runtime.context()
-  const turns = Context.get(services, Turns)
-  const run: OpenKernel["run"] = (effect) => runtime.runPromise(owner(effect))
-  const iterable = (events: Stream.Stream<TurnEvent, unknown>) => Stream.toAsyncIterableWith(events, services)
-  const opened = ({ events, reply, runId, threadId }: StartedTurn): OpenTurn => ({
-    threadId,
-    runId,
-    events: iterable(events),
-    reply: () => run(reply)
+/** Opens a kernel: `const kernel = await TestKernel.open([say("Hello.")])`. Closing it rejects when the script was not followed. */
+export const open = async (
+  steps: ReadonlyArray<ScriptStep>,
+  options: TestKernelOptions = {}
+): Promise<OpenTestKernel> => {
+  const kernel = await openKernel(Layer.provideMerge(layer(steps, options), TestClock.layer()), {
+    owner: options.owner ?? "owner"
   })
-  const start: OpenKernel["start"] = async (request) => opened(await run(turns.start(request)))
-  const close = () => runtime.dispose()
   return {
-    model: Context.get(services, ScriptedModel),
-    send: (request) => run(turns.send(request)),
-    stream: async function* (request) {
-      yield* (await start({ stream: true, ...request })).events
-    },
-    start,
-    submitToolOutputs: async (request) => opened(await run(turns.submitToolOutputs(request))),
-    adjust: (duration) => run(TestClock.adjust(duration)),
-    run,
-    close,
-    [Symbol.asyncDispose]: close
+    ...kernel,
+    model: Context.get(kernel.services, ScriptedModel),
+    adjust: (duration) => kernel.run(TestClock.adjust(duration))
   }
 }

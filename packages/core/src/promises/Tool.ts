@@ -44,18 +44,23 @@ export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Par
   return {
     ...rest,
     definition: { name, description, parameters: jsonSchema, ...(strict === undefined ? {} : { strict }) },
-    run: (args, call) =>
-      Effect.flatMap(Principal, ({ ownerId }) =>
-        Effect.tryPromise({
-          try: async (signal) => {
-            const checked = await check(args)
-            if (checked.issues !== undefined) throw badCall(checked.issues)
-            return textOf(await execute(checked.value, { ...call, owner: ownerId, signal }))
-          },
-          catch: (error) => error
-        })
-      ).pipe(Effect.catch((error) => (error instanceof HostedToolFailed ? Effect.fail(error) : Effect.die(error))))
+    run: (args, call) => {
+      const answer = async (owner: string, signal: AbortSignal) => {
+        const checked = await check(args)
+        if (checked.issues !== undefined) throw badCall(checked.issues)
+        return textOf(await execute(checked.value, { ...call, owner, signal }))
+      }
+      return Effect.flatMap(Principal, ({ ownerId }) =>
+        Effect.flatten(Effect.promise((signal) => answer(ownerId, signal).then(Effect.succeed, meantForTheModel)))
+      )
+    }
   }
+}
+
+/** Any other error is a defect of the tool. */
+const meantForTheModel = (error: unknown): Effect.Effect<never, HostedToolFailed> => {
+  if (error instanceof HostedToolFailed) return Effect.fail(error)
+  throw error
 }
 
 const isToolName: (name: string) => boolean = Schema.is(ToolName)

@@ -1,0 +1,138 @@
+/**
+ * How an effect of the kernel becomes a promise: on whose behalf it runs, what ends the waiting (the caller's signal, the end of the
+ * kernel), and with what a promise rejects then. Everything that `openKernel` gives is made of these few functions.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { Principal } from "../access/Principal.ts"
+
+/** What every call may be told beside its request. */
+export interface CallOptions {
+  /** On whose behalf. Absent: the owner of `as`, else the one that the kernel was opened with. */
+  readonly owner?: string | undefined
+  /** When it is aborted, the call rejects with its reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export class OwnerMissing extends Schema.TaggedError<OwnerMissing>()("OwnerMissing", {}) {
+  override get message() {
+    return 'Nobody is named on whose behalf this call is made. Use `as("…")`, or give `owner` to the call or when opening the kernel.'
+  }
+}
+
+export class KernelClosed extends Schema.TaggedError<KernelClosed>()("KernelClosed", {}) {
+  override get message() {
+    return "The kernel is closed. Open another one."
+  }
+}
+
+type Leave = (reason: unknown) => void
+
+/** Ends the watching, and says whether it was still on. */
+type Unwatch = () => boolean
+
+export type Watch = (leave: Leave) => Unwatch
+
+export class Calls<Services> {
+  private readonly services: Context.Context<Services>
+  private readonly waiting = new Set<Leave>()
+  private isClosed = false
+
+  constructor(services: Context.Context<Services>) {
+    this.services = services
+  }
+
+  service<Id extends Services, Shape>(key: Context.Key<Id, Shape>): Shape {
+    return Context.get(this.services, key)
+  }
+
+  /** Runs an effect on behalf of an owner. It is interrupted when the caller leaves and when the kernel closes. */
+  async run<A, E>(effect: () => Effect.Effect<A, E, Services | Principal>, options: CallOptions): Promise<A> {
+    return this.runForAll(this.owned(effect, options.owner), options.signal)
+  }
+
+  /** The same for what belongs to no owner. */
+  async runForAll<A, E>(effect: Effect.Effect<A, E, Services>, signal: AbortSignal | undefined): Promise<A> {
+    return this.runWatched(effect, (leave) => this.watch(signal, leave), signal)
+  }
+
+  /** The same for what the end of the kernel brings to its own end: it is waited for. */
+  async runToItsEnd<A, E>(effect: () => Effect.Effect<A, E, Services | Principal>, options: CallOptions): Promise<A> {
+    const { owner, signal } = options
+    return this.runWatched(this.owned(effect, owner), (leave) => watchSignal(signal, leave), signal)
+  }
+
+  iterator<A, E>(stream: Stream.Stream<A, E, Services>): AsyncIterator<A> {
+    this.checkOpen()
+    return Stream.toAsyncIterableWith(stream, this.services)[Symbol.asyncIterator]()
+  }
+
+  /** Calls back when the signal is aborted and when the kernel is closed. */
+  watch(signal: AbortSignal | undefined, leave: Leave): Unwatch {
+    const unwatch = watchSignal(signal, leave)
+    this.waiting.add(leave)
+    return () => {
+      this.waiting.delete(leave)
+      return unwatch()
+    }
+  }
+
+  /** No call begins any more. */
+  refuse(): void {
+    this.isClosed = true
+  }
+
+  /** Whatever still waits rejects. */
+  leaveAll(): void {
+    for (const leave of this.waiting) leave(new KernelClosed())
+  }
+
+  private owned<A, E>(effect: () => Effect.Effect<A, E, Services | Principal>, owner: string | undefined) {
+    if (owner === undefined || owner === "") throw new OwnerMissing()
+    return Principal.provide(owner)(Effect.suspend(effect))
+  }
+
+  private runWatched<A, E>(effect: Effect.Effect<A, E, Services>, watch: Watch, signal: AbortSignal | undefined) {
+    this.checkOpen()
+    signal?.throwIfAborted()
+    const interruption = new AbortController()
+    const work = Effect.runPromiseWith(this.services)(effect, { signal: interruption.signal })
+    return unlessLeft(work, watch, async () => interruption.abort())
+  }
+
+  private checkOpen(): void {
+    if (this.isClosed) throw new KernelClosed()
+  }
+}
+
+/** The outcome of the work, unless the caller leaves before: then the reason, after `leave` has run. */
+export const unlessLeft = <A>(work: Promise<A>, watch: Watch, leave: () => Promise<void>): Promise<A> =>
+  new Promise((resolve, reject) => {
+    const unwatch = watch((reason) => {
+      unwatch()
+      leave().then(() => reject(reason), reject)
+    })
+    work.then(
+      (value) => void (unwatch() && resolve(value)),
+      (error: unknown) => void (unwatch() && reject(error))
+    )
+  })
+
+/** Calls back when the signal is aborted. */
+export const watchSignal = (signal: AbortSignal | undefined, leave: Leave): Unwatch => {
+  let isWatching = true
+  const abort = () => {
+    if (isWatching) leave(signal?.reason)
+  }
+  signal?.addEventListener("abort", abort)
+  // A signal that is aborted already tells nothing any more.
+  if (signal?.aborted === true) queueMicrotask(abort)
+  return () => {
+    signal?.removeEventListener("abort", abort)
+    const wasWatching = isWatching
+    isWatching = false
+    return wasWatching
+  }
+}

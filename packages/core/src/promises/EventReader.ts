@@ -1,0 +1,86 @@
+/**
+ * The events of a turn as an async iterable: begun by the first step of a loop, ended by the terminal event, by the reader (`break`,
+ * `return`), or by what it watches (a signal, the end of the kernel). Tells its source when the reader goes before the end.
+ */
+import type * as Stream from "effect/Stream"
+import { isTerminal, type TurnEvent } from "../turns/TurnEvent.ts"
+import type { Calls, Watch } from "./Calls.ts"
+
+export interface Source {
+  readonly events: Stream.Stream<TurnEvent, unknown>
+  readonly watch: Watch
+  /** Called when the reader goes before the terminal event. */
+  readonly leave: () => Promise<void>
+}
+
+export const readable = <Services>(calls: Calls<Services>, open: () => Promise<Source>): AsyncIterable<TurnEvent> => ({
+  [Symbol.asyncIterator]: () => new Reader(calls, open)
+})
+
+/** By hand and not a generator: `return` works at once, also while the next event is waited for. */
+class Reader<Services> implements AsyncIterator<TurnEvent> {
+  private readonly calls: Calls<Services>
+  private readonly open: () => Promise<Source>
+  private reading: Promise<{ readonly events: AsyncIterator<TurnEvent>; readonly leave: Source["leave"] }> | null = null
+  private leaving: Promise<void> | null = null
+  private isOver = false
+  private unwatch = () => false
+
+  constructor(calls: Calls<Services>, open: () => Promise<Source>) {
+    this.calls = calls
+    this.open = open
+  }
+
+  async next(): Promise<IteratorResult<TurnEvent>> {
+    if (this.leaving !== null) return this.afterLeaving(this.leaving)
+    this.reading ??= this.begin()
+    const { events } = await this.reading
+    const step = await events.next().catch((error: unknown) => {
+      this.end()
+      throw error
+    })
+    if (this.leaving !== null) return this.afterLeaving(this.leaving)
+    if (step.done === true || isTerminal(step.value)) this.end()
+    return step
+  }
+
+  async return(): Promise<IteratorResult<TurnEvent>> {
+    return this.afterLeaving(this.leave(null))
+  }
+
+  private async begin() {
+    const { events, leave, watch } = await this.open()
+    const iterator = this.calls.iterator(events)
+    this.unwatch = watch((reason) => {
+      // The call of `next` that waits rejects with it, or else the next one.
+      this.leave({ reason }).catch(() => {})
+    })
+    return { events: iterator, leave }
+  }
+
+  private end(): void {
+    this.isOver = true
+    this.unwatch()
+  }
+
+  private leave(fault: { readonly reason: unknown } | null): Promise<void> {
+    this.leaving ??= this.letGo().then(() => {
+      if (fault !== null) throw fault.reason
+    })
+    return this.leaving
+  }
+
+  private async letGo(): Promise<void> {
+    const wasOver = this.isOver
+    this.end()
+    if (this.reading === null) return
+    const { events, leave } = await this.reading
+    await events.return?.()
+    if (!wasOver) await leave()
+  }
+
+  private async afterLeaving(leaving: Promise<void>): Promise<IteratorResult<TurnEvent>> {
+    await leaving
+    return { done: true, value: undefined }
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The kernel for code without Effect: promises, async iterables, plain ids. One type for production (`Colloquy.open` of the package
+ * `colloquy`) and for tests (`TestKernel.open`). Promises reject with the kernel's own errors (`ThreadBusy`, `ThreadNotFound`, …), by
+ * their `_tag` or class.
+ */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import type { Keys } from "../access/Keys.ts"
+import type { Principal } from "../access/Principal.ts"
+import type { Assistants } from "../assistants/Assistants.ts"
+import type { Catalog } from "../catalog/Catalog.ts"
+import type { Billing } from "../metering/Billing.ts"
+import type { Threads } from "../threads/Threads.ts"
+import { Turns } from "../turns/Turns.ts"
+import { type CallOptions, Calls } from "./Calls.ts"
+import { type TurnCalls, turnCalls } from "./OpenTurn.ts"
+import { type RecordCalls, recordCalls } from "./RecordCalls.ts"
+
+/** The use cases that the promises stand for. */
+export type UseCases = Assistants | Threads | Turns | Keys | Catalog | Billing
+
+/** Everything that may be asked on behalf of an owner. */
+export interface KernelCalls<Services = UseCases> extends RecordCalls, TurnCalls {
+  /** Anything else that the kernel can do: an effect over its services. */
+  readonly run: <A, E>(effect: Effect.Effect<A, E, Services | Principal>, options?: CallOptions) => Promise<A>
+}
+
+export interface OpenKernel<Services = UseCases> extends KernelCalls<Services> {
+  /** The same calls on behalf of one owner: `kernel.as("ada").send({ content })`. */
+  readonly as: (owner: string) => KernelCalls<Services>
+  /** From now on new turns are refused with `ShuttingDown`; resolves when the running ones have settled. */
+  readonly drain: () => Promise<void>
+  /** Ends what still runs, keeping what was said, and lets go of everything that was opened. Later calls reject with `KernelClosed`. */
+  readonly close: () => Promise<void>
+  readonly [Symbol.asyncDispose]: () => Promise<void>
+  /** For code with Effect beside it: the services, as long as the kernel is open. */
+  readonly services: Context.Context<Services>
+}
+
+export interface OpenKernelOptions {
+  /** On whose behalf calls are made that name no owner. Absent: they are refused. */
+  readonly owner?: string | undefined
+}
+
+/** Builds a kernel and opens it. Rejects with what kept the layer from being built. */
+export const openKernel = async <Services, E>(
+  layer: Layer.Layer<Services | UseCases, E>,
+  options: OpenKernelOptions = {}
+): Promise<OpenKernel<Services | UseCases>> => {
+  const scope = Scope.makeUnsafe()
+  const built = Layer.buildWithScope(layer, scope)
+  const services = await Effect.runPromise(Effect.onError(built, (cause) => Scope.close(scope, Exit.failCause(cause))))
+  const calls = new Calls(services)
+  const callsOf = (bound: CallOptions): KernelCalls<Services | UseCases> => ({
+    ...recordCalls(calls, bound),
+    ...turnCalls(calls, bound),
+    run: (effect, given) => calls.run(() => effect, { ...bound, ...given })
+  })
+
+  const end = async () => {
+    calls.refuse()
+    try {
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+    } finally {
+      calls.leaveAll()
+    }
+  }
+  let ended: Promise<void> | undefined
+  const close = () => (ended ??= end())
+
+  return {
+    ...callsOf(options),
+    as: (owner) => callsOf({ owner }),
+    drain: () => calls.runForAll(calls.service(Turns).drain, undefined),
+    close,
+    [Symbol.asyncDispose]: close,
+    services
+  }
+}
