@@ -30,7 +30,13 @@ export { type Rate, RateLimiter } from "./access/RateLimiter.ts"
 
 /** metering: what a turn may cost, and what it did cost. */
 export { Charge, chargeOfCost, costOf } from "./metering/Charge.ts"
-export { InsufficientCredit, Metering, type MeteringPort, type UsageReport } from "./metering/Metering.ts"
+export {
+  type CreditNeed,
+  InsufficientCredit,
+  Metering,
+  type MeteringPort,
+  type UsageReport
+} from "./metering/Metering.ts"
 export { UsageLedger, type UsageOfDay } from "./metering/UsageLedger.ts"
 export { Billing } from "./metering/Billing.ts"
 
@@ -38,6 +44,7 @@ export { Billing } from "./metering/Billing.ts"
 export { ToolDefinition, ToolList, ToolName } from "./tools/ToolDefinition.ts"
 export { ToolCall, ToolOutput, ToolResult } from "./tools/ToolCall.ts"
 export { matchToolOutputs, ToolOutputProblem, ToolOutputsRejected } from "./tools/ToolRoundTrip.ts"
+export type { LiveTurn, PartEvent } from "./tools/LiveTurn.ts"
 export { type HostedCall, type HostedTool, HostedToolFailed, HostedTools, type OfferedIn } from "./tools/HostedTool.ts"
 
 /** models: what a provider implements, and how it is registered. */
@@ -79,6 +86,7 @@ export {
 /** threads: conversations and their messages. */
 export { Metadata, Thread, ThreadNotFound } from "./threads/Thread.ts"
 export { type History, Message, MessageStatus, NewMessage, Step, Supplements } from "./threads/Message.ts"
+export { type Supplement, supplementOf, supplementsOf } from "./threads/Supplement.ts"
 export { ThreadStore } from "./threads/ThreadStore.ts"
 export { type ThreadListing, Threads, type ThreadWithMessages } from "./threads/Threads.ts"
 
@@ -125,21 +133,36 @@ export {
 } from "./assistants/Assistants.ts"
 
 /** turns: how a message becomes an answer. */
+export type {
+  FollowUpOrder,
+  Heard,
+  Listening,
+  PartAnswer,
+  PartDecision,
+  SavedMessage,
+  SettledLeg,
+  TurnCase,
+  TurnPart
+} from "./turns/TurnPart.ts"
+export { TurnParts } from "./turns/TurnParts.ts"
 export { type RunReport, type StartError, Turns } from "./turns/Turns.ts"
 export type { StartedTurn } from "./turns/StartedTurn.ts"
 export type { SubmitError } from "./turns/ToolOutputs.ts"
 export type { BusyPolicy, ToolOutputsRequest, TurnRequest } from "./turns/TurnRequest.ts"
-export { type ContextUsage, isTerminal, type TerminalEvent, type TurnEvent } from "./turns/TurnEvent.ts"
+export type { ContextUsage } from "./prompts/Explanation.ts"
+export { isTerminal, type TerminalEvent, type TurnEvent } from "./turns/TurnEvent.ts"
 export { foldReply, type ReplyPlace, type TurnReply } from "./turns/TurnReply.ts"
 export { IgnoredOption, TurnPlan } from "./turns/TurnPlan.ts"
-export { Explanation } from "./turns/PromptAssembly.ts"
+export { Explanation } from "./prompts/Explanation.ts"
+export { PromptPart } from "./prompts/PromptPart.ts"
+export { ContextTooLong } from "./prompts/ContextTooLong.ts"
 export { defaultTurnSettings, TurnSettings } from "./turns/TurnSettings.ts"
 export {
-  ContextTooLong,
   EmptyMessage,
   IdempotencyConflict,
   NothingPending,
   ShuttingDown,
   ThreadBusy,
-  ToolNameTaken
+  ToolNameTaken,
+  TurnRefused
 } from "./turns/TurnErrors.ts"

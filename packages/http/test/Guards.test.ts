@@ -245,7 +245,7 @@ describe("repeats", () => {
 describe("the kernel's refusals", () => {
   it("have the statuses of the table", async () => {
     await using poor = await open([], {
-      metering: { ensureCredit: Effect.fail(new InsufficientCredit()), record: () => Effect.void }
+      metering: { ensureCredit: () => Effect.fail(new InsufficientCredit()), record: () => Effect.void }
     })
     assert.strictEqual((await poor.call("POST", send, hello)).status, 402)
 

@@ -37,7 +37,7 @@ describe("junk", () => {
   beforeAll(async () => {
     // What is not junk by chance finds no credit: no model is asked.
     service = await open([], {
-      metering: { ensureCredit: Effect.fail(new InsufficientCredit()), record: () => Effect.void }
+      metering: { ensureCredit: () => Effect.fail(new InsufficientCredit()), record: () => Effect.void }
     })
   })
   afterAll(() => service[Symbol.asyncDispose]())

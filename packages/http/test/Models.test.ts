@@ -266,7 +266,7 @@ describe("the catalogue", () => {
 
 describe("billing", () => {
   const metering = (balance: NonNullable<MeteringPort["balance"]>): MeteringPort => ({
-    ensureCredit: Effect.void,
+    ensureCredit: () => Effect.void,
     record: () => Effect.void,
     balance
   })

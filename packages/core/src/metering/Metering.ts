@@ -9,6 +9,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
+import type { Charge } from "./Charge.ts"
 
 export class InsufficientCredit extends Schema.TaggedError<InsufficientCredit>()("InsufficientCredit", {}) {
   override get message() {
@@ -23,12 +24,29 @@ export interface UsageReport {
   readonly threadId: ThreadId
   readonly provider: string
   readonly model: string
+  /** Of the conversation's model. */
   readonly usage: Usage
+  /** Everything that the leg cost, the conversation's model among it. */
+  readonly charges: ReadonlyArray<Charge>
 }
 
+/** What is about to be spent. */
+export interface CreditNeed {
+  /** That of the charge to come. */
+  readonly purpose: string
+  /** US dollars, where a price is known beforehand. */
+  readonly amountUsd: number | null
+}
+
+/** A model is about to answer; what that will cost is not known. */
+export const chatCredit: CreditNeed = { purpose: "chat", amountUsd: null }
+
 export interface MeteringPort {
-  /** Called before a run is written; a refusal means that nothing is stored and nothing is charged. */
-  readonly ensureCredit: Effect.Effect<void, InsufficientCredit | StoreUnavailable, Principal>
+  /**
+   * Called before a run is written (a refusal means that nothing is stored and nothing is charged), and by tools before they spend (a
+   * refusal is told to the model).
+   */
+  readonly ensureCredit: (need: CreditNeed) => Effect.Effect<void, InsufficientCredit | StoreUnavailable, Principal>
   /** Called after every leg that reached a model was settled, whatever its end. May be repeated after a crash: count a (run, leg) once. */
   readonly record: (report: UsageReport) => Effect.Effect<void, StoreUnavailable, Principal>
   /** What the principal has left, in US dollars; null when there is no such thing for him. Absent: the host keeps no balances. */
@@ -36,5 +54,5 @@ export interface MeteringPort {
 }
 
 export const Metering = Context.Reference<MeteringPort>("@colloquy/core/metering/Metering", {
-  defaultValue: () => ({ ensureCredit: Effect.void, record: () => Effect.void })
+  defaultValue: () => ({ ensureCredit: () => Effect.void, record: () => Effect.void })
 })

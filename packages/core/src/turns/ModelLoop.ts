@@ -23,8 +23,9 @@ import type { History } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import { answererOf, runHosted } from "./HostedCalls.ts"
-import { assemble, type Explanation, preambleOf, roomFor } from "./PromptAssembly.ts"
-import type { ContextTooLong } from "./TurnErrors.ts"
+import type { Explanation } from "../prompts/Explanation.ts"
+import { assemble, preambleOf, roomFor } from "../prompts/PromptAssembly.ts"
+import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
 import type { TurnPlan } from "./TurnPlan.ts"
 import { recordLeg, stepSeparator } from "./TurnRecorder.ts"
@@ -103,6 +104,8 @@ export const runLoop = Effect.fnUntraced(function* (
         model: leg.model.model,
         runId: leg.lease.runId,
         history,
+        recalled: [],
+        rendered: () => [],
         steps: round === 0 ? [] : recordLeg(leg.log.events, leg.counter).steps,
         counter: leg.counter
       })

@@ -16,7 +16,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunFault } from "../runs/Run.ts"
 import type { Lease, RunStore, Settlement } from "../runs/RunStore.ts"
 import { repeatWhileAway } from "./StoreRetry.ts"
-import { contextUsageOf, Explanation } from "./PromptAssembly.ts"
+import { contextUsageOf, Explanation } from "../prompts/Explanation.ts"
 import type { TerminalEvent, TurnEvent } from "./TurnEvent.ts"
 import { answerOf, type RecordedLeg } from "./TurnRecorder.ts"
 
@@ -125,7 +125,8 @@ export const account = (
       threadId: lease.threadId,
       provider: leg.provider,
       model: leg.model,
-      usage: leg.usage
+      usage: leg.usage,
+      charges: chargesOf(leg)
     }
     // This stands in the way of a shutdown: a meter that does not answer is given up.
     return deadlines.within("30 seconds", metering.record(report), () =>

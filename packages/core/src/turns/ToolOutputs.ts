@@ -7,7 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
-import type { InsufficientCredit } from "../metering/Metering.ts"
+import { chatCredit, type InsufficientCredit } from "../metering/Metering.ts"
 import type { ProviderNotFound } from "../models/Provider.ts"
 import { MessageId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -18,7 +18,7 @@ import type { Message } from "../threads/Message.ts"
 import { matchToolOutputs, ToolOutputsRejected } from "../tools/ToolRoundTrip.ts"
 import { launch } from "./LegRunner.ts"
 import { makeLeg } from "./ModelLoop.ts"
-import { roomFor } from "./PromptAssembly.ts"
+import { roomFor } from "../prompts/PromptAssembly.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { repeatWhileAway } from "./StoreRetry.ts"
 import { IdempotencyConflict, NothingPending, type ShuttingDown, type ToolNameTaken } from "./TurnErrors.ts"
@@ -57,7 +57,7 @@ export const submitToolOutputs = Effect.fnUntraced(function* (
   const model = yield* workshop.providers.resolve(before.provider, before.model)
   const plan = yield* Effect.fromResult(continuePlan(before, request, model.info))
   const apiKey = yield* workshop.providerKeys.find(plan.provider)
-  yield* workshop.metering.ensureCredit
+  yield* workshop.metering.ensureCredit(chatCredit)
 
   const log = new RunLog<TurnEvent>(run.lastSequence + 1)
   const answerId = yield* newId(MessageId)

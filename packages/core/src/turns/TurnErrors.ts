@@ -17,20 +17,6 @@ export class ToolNameTaken extends Schema.TaggedError<ToolNameTaken>()("ToolName
   }
 }
 
-/** What can never be left out of the prompt is larger than the model's window. */
-export class ContextTooLong extends Schema.TaggedError<ContextTooLong>()("ContextTooLong", {
-  needed: Schema.Int,
-  available: Schema.Int,
-  model: Schema.String
-}) {
-  override get message() {
-    return (
-      `The system prompt, the tools and this message need about ${this.needed} tokens; ` +
-      `${this.model} leaves ${this.available} for them. Shorten them or choose a model with more room.`
-    )
-  }
-}
-
 export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", { threadId: ThreadId, runId: RunId }) {
   override get message() {
     return `The thread is busy with run ${this.runId}. Wait for it to end, or cancel it.`
@@ -52,5 +38,31 @@ export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>
 export class ShuttingDown extends Schema.TaggedError<ShuttingDown>()("ShuttingDown", {}) {
   override get message() {
     return "The server is shutting down and takes no new messages. Send this one again in a moment."
+  }
+}
+
+/** A part of the turn refuses it. `path` names the place in the part's options. */
+export class TurnRefused extends Schema.TaggedError<TurnRefused>()("TurnRefused", {
+  part: Schema.String,
+  reason: Schema.Literals([
+    /** The options are wrong, or do not go together. */
+    "invalid",
+    /** This kernel has no such part. */
+    "absent",
+    /** Something that the options name does not exist, or belongs to somebody else. */
+    "not_found",
+    /** Something is still at work: the same request will do later. */
+    "not_ready",
+    "too_large",
+    "unsupported_type",
+    "provider_failed",
+    "provider_timeout"
+  ]),
+  problems: Schema.Array(
+    Schema.Struct({ path: Schema.Array(Schema.Union([Schema.String, Schema.Int])), message: Schema.String })
+  )
+}) {
+  override get message() {
+    return this.problems.map(({ message }) => message).join(" ")
   }
 }

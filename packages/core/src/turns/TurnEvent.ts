@@ -8,17 +8,9 @@
 import type { ProviderData } from "../models/ChatRequest.ts"
 import type { MessageId } from "../primitives/Ids.ts"
 import type { Usage } from "../primitives/Usage.ts"
+import type { ContextUsage } from "../prompts/Explanation.ts"
 import type { LogEvent } from "../runs/RunStore.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
-
-/** How full the model's window was for the last prompt of a leg. */
-export interface ContextUsage {
-  readonly model: string
-  readonly usedTokens: number
-  readonly contextLimit: number | null
-  readonly percent: number | null
-  readonly summaryTokens: number
-}
 
 interface Event {
   readonly sequence: number

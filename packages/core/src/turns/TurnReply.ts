@@ -4,7 +4,8 @@ import { noUsage, type Usage } from "../primitives/Usage.ts"
 import type { RunFault } from "../runs/Run.ts"
 import type { MessageStatus } from "../threads/Message.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
-import { type ContextUsage, isTerminal, type TerminalEvent, type TurnEvent } from "./TurnEvent.ts"
+import type { ContextUsage } from "../prompts/Explanation.ts"
+import { isTerminal, type TerminalEvent, type TurnEvent } from "./TurnEvent.ts"
 
 export interface TurnReply {
   readonly threadId: ThreadId

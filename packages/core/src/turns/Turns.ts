@@ -26,7 +26,7 @@ import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { newAssistant } from "../assistants/Assistants.ts"
 import type { Catalog } from "../catalog/Catalog.ts"
-import type { InsufficientCredit } from "../metering/Metering.ts"
+import { chatCredit, type InsufficientCredit } from "../metering/Metering.ts"
 import type { ProviderNotFound, Providers } from "../models/Provider.ts"
 import { AssistantId, newId, type RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -35,18 +35,13 @@ import type { RunStore } from "../runs/RunStore.ts"
 import { type Thread, ThreadNotFound } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { cancelRun } from "./Cancellation.ts"
-import { checkRoom, type Explanation, preambleOf, roomFor } from "./PromptAssembly.ts"
+import type { Explanation } from "../prompts/Explanation.ts"
+import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
+import { checkRoom, preambleOf, roomFor } from "../prompts/PromptAssembly.ts"
 import { decodeExplanation } from "./Settlement.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import { type SubmitError, submitToolOutputs } from "./ToolOutputs.ts"
-import type {
-  ContextTooLong,
-  EmptyMessage,
-  IdempotencyConflict,
-  ShuttingDown,
-  ThreadBusy,
-  ToolNameTaken
-} from "./TurnErrors.ts"
+import type { EmptyMessage, IdempotencyConflict, ShuttingDown, ThreadBusy, ToolNameTaken } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { chooseModel, decodePlan, type IgnoredOption, planTurn } from "./TurnPlan.ts"
 import type { TurnReply } from "./TurnReply.ts"
@@ -114,7 +109,7 @@ export class Turns extends Context.Service<
 
           const place = yield* admit(assistants, workshop, request)
           const decided = yield* decide(workshop, request, place.assistant)
-          if (request.sendToModel !== false) yield* workshop.metering.ensureCredit
+          if (request.sendToModel !== false) yield* workshop.metering.ensureCredit(chatCredit)
 
           return yield* Effect.uninterruptibleMask((restore) =>
             keepPlace(assistants, threads, place).pipe(

@@ -24,21 +24,22 @@ import { TestClock } from "effect/testing"
 import { failureOf, openKernel, quiet, story, weather } from "../support/Story.ts"
 
 /** A meter that remembers what it was told. */
-const meter = (ensureCredit: MeteringPort["ensureCredit"] = Effect.void) => {
+const meter = (ensureCredit: MeteringPort["ensureCredit"] = () => Effect.void) => {
   const reports: Array<UsageReport> = []
   let asked = 0
   const port: MeteringPort = {
-    ensureCredit: Effect.suspend(() => {
-      asked++
-      return ensureCredit
-    }),
+    ensureCredit: (need) =>
+      Effect.suspend(() => {
+        asked++
+        return ensureCredit(need)
+      }),
     record: (report) => Effect.sync(() => void reports.push(report))
   }
   return { port, reports, asked: () => asked }
 }
 
 describe("credit", () => {
-  const poor = meter(Effect.fail(new InsufficientCredit()))
+  const poor = meter(() => Effect.fail(new InsufficientCredit()))
   story(
     "that is missing refuses the message; nothing is stored, no model is asked, nothing is recorded",
     [],
@@ -50,7 +51,7 @@ describe("credit", () => {
     { metering: poor.port }
   )
 
-  const free = meter(Effect.fail(new InsufficientCredit()))
+  const free = meter(() => Effect.fail(new InsufficientCredit()))
   story(
     "is not asked for a message that is only saved",
     [],
@@ -62,7 +63,7 @@ describe("credit", () => {
   )
 
   let credit = true
-  const running = meter(Effect.suspend(() => (credit ? Effect.void : Effect.fail(new InsufficientCredit()))))
+  const running = meter(() => (credit ? Effect.void : Effect.fail(new InsufficientCredit())))
   story(
     "that ran out before the tool outputs refuses them and leaves the run waiting",
     [callTool("weather", {}, "a"), say("Sunny.")],
@@ -242,7 +243,7 @@ describe("usage is recorded once a leg", () => {
         yield* TestClock.adjust("2 minutes")
         yield* Fiber.join(drained)
       }),
-      { metering: { ensureCredit: Effect.void, record: () => record } }
+      { metering: { ensureCredit: () => Effect.void, record: () => record } }
     )
   }
 })

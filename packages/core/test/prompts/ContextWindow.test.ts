@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { estimateTokens, type Message, MessageId, RunId, ThreadId } from "@colloquy/core"
-import { pack, sizeOf, toUnits } from "../../src/turns/ContextWindow.ts"
-import { assemble, checkRoom, preambleOf, roomFor } from "../../src/turns/PromptAssembly.ts"
+import { pack, sizeOf, toUnits } from "../../src/prompts/ContextWindow.ts"
+import { assemble, checkRoom, preambleOf, roomFor } from "../../src/prompts/PromptAssembly.ts"
 import { describeModel } from "@colloquy/core"
 import * as Result from "effect/Result"
 
@@ -144,7 +144,8 @@ describe("a prompt", () => {
     runId: RunId.make(`r${thread.length / 2 - 1}`),
     history: windowOf(thread, room.forPrompt),
     steps: [],
-    supplements: null,
+    recalled: [],
+    rendered: () => [],
     counter
   })
 

@@ -1,0 +1,15 @@
+/** What can never be left out of the prompt is larger than the model's window. */
+import * as Schema from "effect/Schema"
+
+export class ContextTooLong extends Schema.TaggedError<ContextTooLong>()("ContextTooLong", {
+  needed: Schema.Int,
+  available: Schema.Int,
+  model: Schema.String
+}) {
+  override get message() {
+    return (
+      `The system prompt, the tools and this message need about ${this.needed} tokens; ` +
+      `${this.model} leaves ${this.available} for them. Shorten them or choose a model with more room.`
+    )
+  }
+}

@@ -1,0 +1,61 @@
+/** Pure: stored messages as the messages of a prompt, whole for the provider that wrote them, neutral for every other. */
+import type { ChatMessage, ContentPart } from "../models/ChatRequest.ts"
+import type { Message, Step } from "../threads/Message.ts"
+import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
+
+/** A call that was never answered (a run that was cancelled, superseded or cut) is closed with these words. */
+const unansweredCall = "No result: the conversation went on before this call was answered."
+
+/** What a model reads of a message besides its text: pictures, audio, files. */
+export type Rendered = (message: Message) => ReadonlyArray<ContentPart>
+
+export const addMessage = (
+  into: Array<ChatMessage>,
+  message: Message,
+  provider: string,
+  rendered: Rendered,
+  /** Stands in front of what the user wrote. */
+  before: ReadonlyArray<string>
+): void => {
+  if (message.role === "user") {
+    const texts = message.content === null || message.content === "" ? before : [...before, message.content]
+    const content = [...texts.map((text) => ({ type: "text", text }) as const), ...rendered(message)]
+    into.push({ role: "user", content: content.length === 0 ? [{ type: "text", text: "" }] : content })
+  } else if (message.steps.length > 0) {
+    for (const step of message.steps) addStep(into, step, message.toolResults, provider)
+  } else if (message.content !== null) {
+    into.push({ role: "assistant", content: message.content, toolCalls: [], providerData: null })
+  }
+}
+
+export const addStep = (
+  into: Array<ChatMessage>,
+  step: Step,
+  submitted: ReadonlyArray<ToolResult>,
+  provider: string
+): void => {
+  // A step of nothing but data for another provider says nothing to this one.
+  if (step.text === "" && step.toolCalls.length === 0 && step.providerData?.provider !== provider) return
+  into.push({ role: "assistant", content: step.text, toolCalls: step.toolCalls, providerData: step.providerData })
+  const results = new Map([...submitted, ...step.hostedResults].map((result) => [result.toolCallId, result]))
+  for (const call of step.toolCalls) into.push(toolMessage(call, results.get(call.id)))
+}
+
+const toolMessage = (call: ToolCall, result: ToolResult | undefined): ChatMessage => ({
+  role: "tool",
+  toolCallId: call.id,
+  toolName: call.name,
+  output: result?.output ?? unansweredCall
+})
+
+/** The text of a message, for counting. */
+export const textOf = (message: ChatMessage): string => {
+  switch (message.role) {
+    case "user":
+      return message.content.map((part) => (part.type === "text" ? part.text : "")).join("")
+    case "assistant":
+      return message.content + message.toolCalls.map((call) => call.name + call.arguments).join("")
+    case "tool":
+      return message.output
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * What a part of a turn adds to the prompt of that turn alone: excerpts of documents, memories, anything recalled. It stands in front of the
+ * user's message, behind everything that stays the same from turn to turn (or, if it hardly ever changes, in front of the history). Where the window is short, the room left is shared by weight.
+ */
+import * as Schema from "effect/Schema"
+import type { TokenCounterPort } from "../models/TokenCounter.ts"
+
+export const PromptItem = Schema.Struct({
+  text: Schema.String,
+  /** The higher it is, the sooner the item goes when there is no room. */
+  rank: Schema.Finite
+})
+
+export const PromptPart = Schema.Struct({
+  /** By which it is explained. */
+  name: Schema.String,
+  /** Says what the items are, and that they are material and not instructions. */
+  intro: Schema.String,
+  /** In the order of reading. */
+  items: Schema.Array(PromptItem),
+  /** `turn`: in front of the user's message. `history`: in front of the oldest message that is kept; for what changes rarely. */
+  place: Schema.Literals(["turn", "history"]),
+  /** Its share of the room, where history and other parts want more than there is. The history's weight is 4. */
+  weight: Schema.Finite
+})
+export type PromptPart = typeof PromptPart.Type
+
+/** What of a part fits. */
+export interface FittedPart {
+  readonly name: string
+  readonly text: string
+  readonly tokens: number
+  readonly items: number
+  readonly leftOut: { readonly items: number; readonly tokens: number }
+}
+
+export const historyWeight = 4
+
+const separator = "\n\n"
+
+export const textOfPart = (intro: string, items: ReadonlyArray<{ readonly text: string }>): string =>
+  [intro, ...items.map(({ text }) => text)].join(separator)
+
+/** How many tokens a part takes when all of it goes in. */
+export const sizeOfPart = (part: PromptPart, counter: TokenCounterPort): number =>
+  part.items.length === 0 ? 0 : counter.count(textOfPart(part.intro, part.items))
+
+/** The items of the lowest ranks that fit into a number of tokens, still in the order of reading; nothing when not even one fits. */
+export const fitPart = (part: PromptPart, room: number, counter: TokenCounterPort): FittedPart => {
+  const whole = sizeOfPart(part, counter)
+  let kept = part.items
+  let tokens = whole
+  while (kept.length > 0 && tokens > room) {
+    const worst = Math.max(...kept.map(({ rank }) => rank))
+    const last = kept.findLastIndex(({ rank }) => rank === worst)
+    kept = kept.toSpliced(last, 1)
+    tokens = sizeOfPart({ ...part, items: kept }, counter)
+  }
+  return {
+    name: part.name,
+    text: kept.length === 0 ? "" : textOfPart(part.intro, kept),
+    tokens,
+    items: kept.length,
+    leftOut: { items: part.items.length - kept.length, tokens: whole - tokens }
+  }
+}
+
+/**
+ * Shares a number of tokens among claims by weight. A claim never gets more than it wants; what it leaves goes to the others. When all fit,
+ * all get what they want.
+ */
+export const shareRoom = (
+  room: number,
+  claims: ReadonlyArray<{ readonly wants: number; readonly weight: number }>
+): ReadonlyArray<number> => {
+  const given = claims.map(() => 0)
+  let open = claims.map((_, index) => index).filter((index) => (claims[index]?.wants ?? 0) > 0)
+  let left = Math.max(0, room)
+  while (open.length > 0) {
+    const weights = open.reduce((sum, index) => sum + (claims[index]?.weight ?? 0), 0)
+    const shareOf = (index: number) => Math.floor((left * (claims[index]?.weight ?? 0)) / weights)
+    const satisfied = open.filter((index) => (claims[index]?.wants ?? 0) <= shareOf(index))
+    if (satisfied.length === 0) {
+      for (const index of open) given[index] = shareOf(index)
+      return given
+    }
+    for (const index of satisfied) {
+      given[index] = claims[index]?.wants ?? 0
+      left -= given[index]
+    }
+    open = open.filter((index) => !satisfied.includes(index))
+  }
+  return given
+}

@@ -1,0 +1,23 @@
+/**
+ * What parts of a turn keep with a message, by their names. `value` belongs to the part: it is what the part shows, and what it reads again
+ * in later turns. `prompt` is what it recalled for the answer of a run that goes on later, so that nothing is recalled twice.
+ */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Message, Supplements } from "./Message.ts"
+
+const Supplement = Schema.Struct({ value: Schema.Json, prompt: Schema.optionalKey(Schema.Json) })
+export type Supplement = typeof Supplement.Type
+
+const decodeSupplement = Schema.decodeUnknownOption(Supplement)
+
+export const supplementOf = (message: Pick<Message, "supplements">, part: string): Supplement | null =>
+  Option.getOrNull(decodeSupplement(message.supplements?.[part]))
+
+/** Null where nothing is kept, as most messages have it. */
+export const supplementsOf = (
+  entries: Iterable<readonly [part: string, supplement: Supplement]>
+): Supplements | null => {
+  const all = Object.fromEntries(entries)
+  return Object.keys(all).length === 0 ? null : all
+}

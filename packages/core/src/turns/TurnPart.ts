@@ -1,0 +1,203 @@
+/**
+ * How a room joins a turn without the turn knowing it. A part is a name, a schema for what it plans, and the steps that it needs; `Turns`
+ * and `RunLeg` call those steps in the order in which they stand here. Documents, memory, answers, media and voice are parts, and so is
+ * whatever a host writes: a guardrail, a search of its own, an audit.
+ *
+ * The plan of a part is stored with the run, so that the next leg, in whatever process and version, goes on with it. A plan that this
+ * version cannot read switches the part off for that run; it never breaks the run.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import type { Principal } from "../access/Principal.ts"
+import type { Assistant } from "../assistants/Assistant.ts"
+import type { InsufficientCredit } from "../metering/Metering.ts"
+import type { Charge } from "../metering/Charge.ts"
+import type { ContentPart } from "../models/ChatRequest.ts"
+import type { ModelError } from "../models/ModelError.ts"
+import type { ModelInfo } from "../models/ModelInfo.ts"
+import type { ThreadId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Usage } from "../primitives/Usage.ts"
+import type { PromptPart } from "../prompts/PromptPart.ts"
+import type { History, Message } from "../threads/Message.ts"
+import type { HostedTool } from "../tools/HostedTool.ts"
+import type { LiveTurn, PartEvent } from "../tools/LiveTurn.ts"
+import type { TurnRefused } from "./TurnErrors.ts"
+import type { IgnoredOption } from "./TurnPlan.ts"
+import type { TurnRequest } from "./TurnRequest.ts"
+import type { RecordedLeg } from "./TurnRecorder.ts"
+
+/** A turn before anything of it is stored. */
+export interface TurnCase {
+  readonly request: TurnRequest
+  /** What the request says to this part (`TurnRequest.options`); undefined when it says nothing. */
+  readonly options: Schema.Json | undefined
+  readonly assistant: Assistant
+  readonly threadId: ThreadId
+  readonly isNewThread: boolean
+  /** What the user says, heard words included. */
+  readonly content: string
+  /** The system prompt of this turn. */
+  readonly system: string | null
+  /** Which model is asked for. */
+  readonly provider: string
+  readonly model: string
+  /** Null: no provider has a conversation model for that name. The turn is then refused, unless a part answers it. */
+  readonly info: ModelInfo | null
+}
+
+/** What may be done while a part listens: nothing is stored yet. */
+export interface Listening {
+  /** The stream begins with the first event that is told. A refusal after it ends the stream as a failed run. */
+  readonly tell: (event: PartEvent) => void
+  readonly spend: (charge: Charge) => void
+}
+
+/** What a part made of something that is not text. */
+export interface Heard {
+  /** Joined to what the user wrote, behind it. */
+  readonly content: string
+  /** Kept with the user's message. */
+  readonly supplement?: Schema.Json
+}
+
+export interface PartDecision<Plan> {
+  readonly plan: Plan
+  /** Kept with the user's message. */
+  readonly supplement?: Schema.Json
+  /** What the supplement adds to the prompt (pictures, audio), in tokens. */
+  readonly tokens?: number
+  /** Options of the request that have no effect because of this part: `json_output` where it brings material. */
+  readonly ignored?: ReadonlyArray<IgnoredOption>
+  /** This part answers (`answer`), by this model. At most one part of a turn may. */
+  readonly answers?: { readonly provider: string; readonly model: string }
+  /** The message has no text, and that is right: a picture, a state. */
+  readonly allowsEmptyContent?: boolean
+}
+
+/** What a part that answers gives. */
+export interface PartAnswer {
+  readonly content: string
+  readonly usage: Usage
+  /** The model that answered. */
+  readonly model: string
+}
+
+/** A leg that is about to be settled. */
+export interface SettledLeg {
+  readonly leg: RecordedLeg
+  readonly status: "COMPLETED" | "REQUIRES_ACTION" | "FAILED" | "CANCELLED"
+  readonly threadId: LiveTurn["threadId"]
+  readonly assistantId: LiveTurn["assistantId"]
+  readonly runId: LiveTurn["runId"]
+  /** What this part kept with the answer. */
+  readonly kept: Schema.Json | null
+}
+
+/** A message that is only saved: no model is asked, and it is settled when it is stored. */
+export interface SavedMessage {
+  readonly message: Pick<Message, "id" | "content" | "threadId">
+  readonly assistantId: LiveTurn["assistantId"]
+  readonly runId: LiveTurn["runId"]
+}
+
+/** The kernel gives it an id and a time, and stores it with the settlement. */
+export interface FollowUpOrder {
+  readonly kind: string
+  readonly key: string
+  readonly payload: Schema.Json
+  readonly sequence?: string
+  readonly delayMillis?: number
+}
+
+export interface TurnPart<Plan> {
+  /** Names its slice of the plan, of the explanation and of a message's supplements. */
+  readonly name: string
+  readonly plan: Schema.Codec<Plan, Schema.Json>
+  /** 2 listen. Before anything is stored. */
+  readonly listen?: (
+    turn: TurnCase,
+    listening: Listening
+  ) => Effect.Effect<Heard | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
+  /** 3 decide. Null: nothing to do in this turn; the part then costs nothing more. */
+  readonly decide: (
+    turn: TurnCase
+  ) => Effect.Effect<PartDecision<Plan> | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
+  /** 5 recall, in the first leg, side by side with the other parts. What fails or is late is left out, with a note. */
+  readonly recall?: (
+    plan: Plan,
+    turn: LiveTurn,
+    history: History
+  ) => Effect.Effect<ReadonlyArray<PromptPart>, unknown, Principal>
+  /** 5 recall: what a model reads of this part's supplement of a user's message besides its text, also in later turns. */
+  readonly render?: (
+    supplement: Schema.Json,
+    message: Message
+  ) => Effect.Effect<ReadonlyArray<ContentPart>, never, Principal>
+  /** 7 converse. Also asked in step 3, for the names. */
+  readonly tools?: (plan: Plan) => ReadonlyArray<HostedTool>
+  /** 5 to 7 instead of the model, when `decide` said so. */
+  readonly answer?: (plan: Plan, turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
+  /** Hears the text of the answer while it is written; the leg waits for it between the last word and the terminal event. */
+  readonly speak?: (plan: Plan, turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>
+  /** 8 settle. Pure; stored in the settlement's transaction. */
+  readonly followUps?: (plan: Plan, settled: SettledLeg) => ReadonlyArray<FollowUpOrder>
+  /** The same for a message that is only saved. */
+  readonly followUpsOfSaved?: (plan: Plan, saved: SavedMessage) => ReadonlyArray<FollowUpOrder>
+}
+
+/** The steps of a part, with its plan of one run. */
+export interface PlannedPart {
+  readonly name: string
+  readonly recall?: (turn: LiveTurn, history: History) => Effect.Effect<ReadonlyArray<PromptPart>, unknown, Principal>
+  readonly tools: ReadonlyArray<HostedTool>
+  readonly answer?: (turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
+  readonly speak?: (turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>
+  readonly followUps: (settled: SettledLeg) => ReadonlyArray<FollowUpOrder>
+  readonly followUpsOfSaved: (saved: SavedMessage) => ReadonlyArray<FollowUpOrder>
+}
+
+/** A part as turns see it: what it plans is JSON for everybody else. */
+export interface RegisteredPart {
+  readonly name: string
+  readonly listen?: TurnPart<never>["listen"]
+  readonly decide: (
+    turn: TurnCase
+  ) => Effect.Effect<PartDecision<Schema.Json> | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
+  readonly render?: TurnPart<never>["render"]
+  /** Null when this version cannot read the plan. */
+  readonly planned: (plan: Schema.Json) => PlannedPart | null
+}
+
+/** Binds a part's steps to its plan, and hides the plan's type behind its schema. */
+export const registeredPart = <Plan>(part: TurnPart<Plan>): RegisteredPart => {
+  const decode = Schema.decodeUnknownOption(part.plan)
+  const encode = Schema.encodeEffect(part.plan)
+  const { answer, decide, listen, name, recall, render, speak } = part
+  return {
+    name,
+    ...(listen === undefined ? {} : { listen }),
+    ...(render === undefined ? {} : { render }),
+    decide: Effect.fnUntraced(function* (turn) {
+      const decision = yield* decide(turn)
+      if (decision === null) return null
+      return { ...decision, plan: yield* Effect.orDie(encode(decision.plan)) }
+    }),
+    planned: (stored) => {
+      const decoded = decode(stored)
+      if (Option.isNone(decoded)) return null
+      const plan = decoded.value
+      return {
+        name,
+        tools: part.tools?.(plan) ?? [],
+        followUps: (settled) => part.followUps?.(plan, settled) ?? [],
+        followUpsOfSaved: (saved) => part.followUpsOfSaved?.(plan, saved) ?? [],
+        ...(recall === undefined ? {} : { recall: (turn, history) => recall(plan, turn, history) }),
+        ...(answer === undefined ? {} : { answer: (turn, history) => answer(plan, turn, history) }),
+        ...(speak === undefined ? {} : { speak: (turn, words) => speak(plan, turn, words) })
+      }
+    }
+  }
+}
