@@ -107,6 +107,7 @@ export {
   type Repeated,
   type RunSignal,
   RunStore,
+  type Settled,
   type Settlement,
   type Started
 } from "./runs/RunStore.ts"

@@ -45,15 +45,17 @@ export const runStarts = (state: State): Starts => ({
 
   findRepeated: (key) => ownedStep((ownerId, now) => Option.fromNullishOr(findRepeated(state, ownerId, key, now))),
 
-  activate: (lease, duration, historyTokens) =>
+  activate: (lease, duration, historyTokens, savesWith) =>
     ownedStep((ownerId, now): ActivateOutcome => {
       const row = leasedRun(state, ownerId, lease)
+      if (savesWith !== undefined && row?.run.status === "COMPLETED") return { _tag: "Saved" }
       if (row?.run.status === "IN_PROGRESS") return started(row, prolong(row, now, duration), historyTokens)
       if (row?.run.status !== "QUEUED") return { _tag: "Lost" }
       const blocker = row.thread.inProgress ?? row.thread.queued[0]
       if (blocker !== undefined && blocker !== row) {
         return { _tag: "Waiting", runId: blocker.run.id, expired: isExpired(blocker, now) }
       }
+      if (savesWith !== undefined) return save(state, row, now, savesWith.followUps)
       return start(state, row, now, prolong(row, now, duration), historyTokens)
     }),
 
@@ -76,16 +78,12 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   const thread = threadOf(state, ownerId, begin.run.threadId)
   if (thread === undefined) return { _tag: "ThreadMissing" }
   const blocker = thread.inProgress ?? thread.queued[0]
-  const mustRefuse = begin.mode === "reject" || (begin.mode === "enqueue" && thread.queued.length >= begin.maxQueued)
-  if (blocker !== undefined && begin.mode !== "save" && mustRefuse) {
+  if (blocker !== undefined && (begin.mode === "reject" || thread.queued.length >= begin.maxQueued)) {
     return { _tag: "Busy", runId: blocker.run.id, expired: isExpired(blocker, now) }
   }
   const row = insertRun(state, thread, begin)
   remember(state, row, begin.idempotency, now)
-  if (begin.mode === "save") {
-    storeFollowUps(state, ownerId, now, begin.followUps)
-    return save(state, row, now)
-  }
+  if (blocker === undefined && begin.saves) return save(state, row, now, begin.followUps)
   const lease = grantLeg(row, now, begin.lease)
   if (blocker === undefined) return start(state, row, now, lease, begin.historyTokens)
   move(row, "QUEUED")
@@ -94,7 +92,7 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
 }
 
 const beginAgain = (row: RunRow, begin: Begin, now: number): BeginOutcome => {
-  if (begin.mode === "save") return { _tag: "Saved" }
+  if (begin.saves && row.run.status === "COMPLETED") return { _tag: "Saved" }
   const isHeld = row.run.leg === 0 && row.token === row.legToken
   if (isHeld && row.run.status === "QUEUED") return { _tag: "Queued", lease: prolong(row, now, begin.lease) }
   if (isHeld && row.run.status === "IN_PROGRESS") {
@@ -141,7 +139,8 @@ const insertRun = (state: State, thread: ThreadRow, { events, message, run }: Be
   return row
 }
 
-const save = (state: State, row: RunRow, now: number): BeginOutcome => {
+const save = (state: State, row: RunRow, now: number, followUps: Begin["followUps"]): { readonly _tag: "Saved" } => {
+  storeFollowUps(state, row.thread.ownerId, now, followUps)
   const at = new Date(now)
   supersede(state, row.thread, at)
   storePending(row)

@@ -1,5 +1,5 @@
 /** `RunStore` in memory: what a lease allows, who takes over, cancelling, reading and signals. Starting runs is in `RunStarts`. */
-import type { LogBatch, Run, RunSignal, Settlement } from "@colloquy/core"
+import type { Lease, LogBatch, OwnerId, Run, RunSignal, Settled, Settlement } from "@colloquy/core"
 import { addUsage, canMove, isEnded, RunStore } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -35,7 +35,7 @@ const writes = (state: State): Pick<typeof RunStore.Service, "append" | "settle"
   settle: (lease, settlement) =>
     ownedStep((ownerId, now) => {
       const row = leasedRun(state, ownerId, lease)
-      if (row === undefined) return false
+      if (row === undefined) return chargeDeleted(state, ownerId, lease, settlement, now)
       if (!isActive(row)) return isRepeated(row.run, settlement)
       if (!canMove(row.run.status, settlement.status)) return false
       settle(state, row, settlement, now)
@@ -75,6 +75,15 @@ const settle = (state: State, row: RunRow, settlement: Settlement, now: number):
   for (const charge of settlement.charges) addToLedger(state, row.thread.ownerId, now, charge)
   storeFollowUps(state, row.thread.ownerId, now, settlement.followUps)
   signal(state, row)
+}
+
+/** A leg whose run was deleted under its lease: what it used is added to the ledger, once. */
+const chargeDeleted = (state: State, ownerId: OwnerId, lease: Lease, { charges }: Settlement, now: number): Settled => {
+  const deleted = state.deletedRuns.get(lease.runId)
+  if (deleted?.ownerId !== ownerId || deleted.token !== lease.token) return false
+  if (!deleted.isCharged) for (const charge of charges) addToLedger(state, ownerId, now, charge)
+  deleted.isCharged = true
+  return "deleted"
 }
 
 /** The same settlement again, by a caller who does not know that it was stored. The run may have been closed since. */

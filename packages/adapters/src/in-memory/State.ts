@@ -77,6 +77,8 @@ export interface State {
   readonly repeated: Map<string, { readonly at: number; readonly value: Repeated }>
   readonly ledger: Map<string, UsageOfDay & { readonly ownerId: OwnerId }>
   readonly followUps: Map<FollowUpId, FollowUpRow>
+  /** Runs that were deleted while they were active: the lease that still may settle what was used, and whether it has. */
+  readonly deletedRuns: Map<RunId, { readonly ownerId: OwnerId; readonly token: number; isCharged: boolean }>
   readonly listeners: Set<(signal: RunSignal) => void>
 }
 
@@ -88,6 +90,7 @@ export const makeState = (): State => ({
   repeated: new Map(),
   ledger: new Map(),
   followUps: new Map(),
+  deletedRuns: new Map(),
   listeners: new Set()
 })
 
@@ -202,5 +205,10 @@ export const forgetRun = (state: State, row: RunRow): void => {
 
 export const forgetThread = (state: State, row: ThreadRow): void => {
   state.threads.delete(row.thread.id)
-  for (const run of row.runs) forgetRun(state, run)
+  for (const run of row.runs) {
+    if (isActive(run)) {
+      state.deletedRuns.set(run.run.id, { ownerId: row.ownerId, token: run.token, isCharged: false })
+    }
+    forgetRun(state, run)
+  }
 }

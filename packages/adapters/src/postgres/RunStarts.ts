@@ -75,7 +75,7 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
         )
       ),
 
-    activate: (lease, duration, historyTokens) =>
+    activate: (lease, duration, historyTokens, save) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
         const at = new Date(yield* Clock.currentTimeMillis)
@@ -84,6 +84,7 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
           run: knownId(lease.runId),
           token: lease.token,
           lease: Duration.toMillis(duration),
+          saves: save !== undefined,
           at
         }
         const rows = yield* start("RunStore.activate", "activate_run", args, historyTokens)
@@ -92,6 +93,9 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
           case "Started":
             yield* echo(lease.runId, lease.threadId, false)
             return decodeStarted(rows, row, ownerId)
+          case "Saved":
+            yield* echo(lease.runId, lease.threadId, false)
+            return { _tag: row.outcome }
           case "Waiting":
             return { _tag: row.outcome, runId: row.outcome_run, expired: row.expired }
           case "Lost":
@@ -142,7 +146,7 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
 }
 
 const beginArguments = (
-  { events, idempotency, lease, maxQueued, message, mode, run }: Begin,
+  { events, idempotency, lease, maxQueued, message, mode, run, saves }: Begin,
   ownerId: OwnerId,
   at: Date
 ) => ({
@@ -159,6 +163,7 @@ const beginArguments = (
   ...messageArguments(message),
   ...logArguments(events),
   mode,
+  saves,
   max_queued: maxQueued,
   lease: Duration.toMillis(lease),
   ...keyArguments(idempotency),

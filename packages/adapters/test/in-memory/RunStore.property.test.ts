@@ -90,8 +90,9 @@ const remember = (world: World, lease: Lease, leg: Leg): void => {
 const legOfRun = ({ answerId, id, leg, threadId }: Run): Leg => ({ runId: id, threadId, answerId, leg })
 
 const begin = Effect.fnUntraced(function* (world: World, { how, which }: Action) {
-  const mode = pick(["enqueue", "enqueue", "enqueue", "reject", "save"] as const, how)
-  const request = yield* sampleBegin(pick(world.threads, which), { mode, maxQueued: 3, lease: minute })
+  const mode = pick(["enqueue", "enqueue", "enqueue", "reject"] as const, how)
+  const saves = how % 5 === 4
+  const request = yield* sampleBegin(pick(world.threads, which), { mode, saves, maxQueued: 3, lease: minute })
   const outcome = yield* (yield* RunStore).begin(request)
   if (outcome._tag === "Started" || outcome._tag === "Queued") remember(world, outcome.lease, legOf(request))
   if (outcome._tag === "Saved") world.runs.add(request.run.id)

@@ -62,7 +62,7 @@ const ofRecords = ({ assistantId, longThread, owner, runId, threads: ids }: Fill
       yield* assistants((store) => store.insert(assistant))
       const thread = yield* sampleThread(assistant.id)
       yield* threads((store) => store.insert(thread))
-      yield* RunStore.use((store) => Effect.flatMap(sampleBegin(thread.id, { mode: "save" }), store.begin))
+      yield* RunStore.use((store) => Effect.flatMap(sampleBegin(thread.id, { saves: true }), store.begin))
       yield* assistants((store) => store.remove(assistant.id))
     }),
     "ThreadStore.get": threads((store) => store.get(longThread)),

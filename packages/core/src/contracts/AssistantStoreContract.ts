@@ -244,7 +244,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
       const queued = yield* queueTurn(thread.id)
       yield* assistants.remove(thread.assistantId)
       assert.isFalse(yield* appendTo(turn.lease, [sampleEvent(2)]))
-      assert.isFalse(yield* settleTurn(turn))
+      assert.strictEqual(yield* settleTurn(turn), "deleted")
       assert.isFalse(yield* runs.withdraw(queued.lease))
     })
   )

@@ -306,7 +306,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
       const runs = yield* RunStore
       const kind = yield* newKind
       const { id } = yield* openThread
-      const begin = yield* sampleBegin(id, { mode: "save", followUps: [yield* sampleFollowUp(kind, { key: "a" })] })
+      const begin = yield* sampleBegin(id, { saves: true, followUps: [yield* sampleFollowUp(kind, { key: "a" })] })
       const elsewhere = { ...begin.run, threadId: yield* newId(ThreadId) }
       expectTag(yield* runs.begin({ ...begin, run: elsewhere }), "ThreadMissing")
       assert.deepStrictEqual(yield* claimAll(kind), [])

@@ -127,8 +127,8 @@ const refusing = (test: ContractTest): void => {
       const runs = yield* RunStore
       const theirs = yield* asNewOwner(openThread)
       for (const threadId of [theirs.id, yield* newId(ThreadId)]) {
-        for (const mode of ["enqueue", "reject", "save"] as const) {
-          const begin = yield* sampleBegin(threadId, { mode, idempotency: yield* someKey })
+        for (const fields of [{ mode: "enqueue" }, { mode: "reject" }, { saves: true }] as const) {
+          const begin = yield* sampleBegin(threadId, { ...fields, idempotency: yield* someKey })
           assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "ThreadMissing" })
           assert.isTrue(Option.isNone(yield* runs.get(begin.run.id)))
           assert.isTrue(Option.isNone(yield* runs.findRepeated(begin.idempotency?.key ?? "")))
@@ -210,7 +210,7 @@ const saving = (test: ContractTest): void => {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
-      const begin = yield* sampleBegin(id, { mode: "save" })
+      const begin = yield* sampleBegin(id, { saves: true })
       assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Saved" })
       const run = yield* storedRun(begin.run.id)
       assert.deepInclude(run, { status: "COMPLETED", usage: noUsage, fault: null, lastSequence: 1 })
@@ -223,19 +223,33 @@ const saving = (test: ContractTest): void => {
   )
 
   test(
-    "MUST save without waiting for the runs in progress and in the queue, and leave them alone",
+    "MUST let a message that is only saved take its turn: an answer stays behind its question",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
       const active = yield* startTurn(id)
-      const queued = yield* queueTurn(id)
-      const begin = yield* sampleBegin(id, { mode: "save", maxQueued: 0 })
-      assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Saved" })
+      const refused = yield* sampleBegin(id, { saves: true, mode: "reject" })
+      assert.strictEqual(expectTag(yield* runs.begin(refused), "Busy").runId, active.runId)
+      const full = yield* sampleBegin(id, { saves: true, maxQueued: 0 })
+      assert.strictEqual(expectTag(yield* runs.begin(full), "Busy").runId, active.runId)
+      const saved = yield* queueTurn(id, { saves: true })
+      const next = yield* queueTurn(id)
+      const save = { followUps: [] }
+      assert.strictEqual(expectTag(yield* runs.activate(saved.lease, anHour, 0, save), "Waiting").runId, active.runId)
       assert.isTrue(yield* settleTurn(active))
-      expectTag(yield* runs.activate(queued.lease, anHour, 0), "Started")
+      assert.strictEqual(expectTag(yield* runs.activate(next.lease, anHour, 0), "Waiting").runId, saved.runId)
+      for (let time = 0; time < 2; time++) {
+        expectTag(yield* runs.activate(saved.lease, anHour, 0, save), "Saved")
+        expectTag(yield* runs.begin(saved.begin), "Saved")
+      }
+      const run = yield* storedRun(saved.runId)
+      assert.deepInclude(run, { status: "COMPLETED", lastSequence: 1 })
+      assert.instanceOf(run.endedAt, Date)
+      assert.deepStrictEqual(yield* runs.read(saved.runId, 0), saved.begin.events)
+      expectTag(yield* runs.activate(next.lease, anHour, 0), "Started")
       assert.deepStrictEqual(
         (yield* storedMessages(id)).map((message) => message.id),
-        [active.begin.message.id, begin.message.id, active.answerId, queued.begin.message.id, queued.answerId]
+        [active.begin.message.id, active.answerId, saved.begin.message.id, next.begin.message.id, next.answerId]
       )
     })
   )
@@ -264,7 +278,7 @@ const superseding = (test: ContractTest): void => {
     Effect.gen(function* () {
       const { id } = yield* openThread
       const waiting = yield* waitingTurn(id)
-      expectTag(yield* (yield* RunStore).begin(yield* sampleBegin(id, { mode: "save" })), "Saved")
+      expectTag(yield* (yield* RunStore).begin(yield* sampleBegin(id, { saves: true })), "Saved")
       assert.strictEqual((yield* storedRun(waiting.runId)).status, "CANCELLED")
     })
   )
@@ -338,7 +352,7 @@ const repeating = (test: ContractTest): void => {
       const { id } = yield* openThread
       yield* startTurn(id)
       const queued = yield* queueTurn(id, { idempotency: { key: "queued", fingerprint: "1" } })
-      const saved = yield* sampleBegin(id, { mode: "save", idempotency: { key: "saved", fingerprint: "2" } })
+      const saved = yield* sampleBegin(id, { saves: true, idempotency: { key: "saved", fingerprint: "2" } })
       yield* runs.begin(saved)
       assert.strictEqual(Option.getOrThrow(yield* runs.findRepeated("queued")).runId, queued.runId)
       assert.strictEqual(Option.getOrThrow(yield* runs.findRepeated("saved")).runId, saved.run.id)
@@ -458,7 +472,7 @@ const beginningAgain = (test: ContractTest): void => {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
-      const begin = yield* sampleBegin(id, { mode: "save" })
+      const begin = yield* sampleBegin(id, { saves: true })
       for (let time = 0; time < 2; time++) assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Saved" })
       assert.strictEqual((yield* storedMessages(id)).length, 1)
     })

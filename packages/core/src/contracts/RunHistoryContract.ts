@@ -42,7 +42,7 @@ export const runHistoryContract = (test: ContractTest): void => {
       const runs = yield* RunStore
       for (let number = 1; number <= 20; number++) {
         const message = { content: `${number} ${longText}`, tokens: 5 }
-        yield* runs.begin(yield* sampleBegin(id, { mode: "save", message }))
+        yield* runs.begin(yield* sampleBegin(id, { saves: true, message }))
       }
       const { history } = yield* startTurn(id, { historyTokens: 90 })
       assert.deepStrictEqual(history.messages, (yield* storedMessages(id)).slice(2, 21))
@@ -100,18 +100,6 @@ export const runHistoryContract = (test: ContractTest): void => {
       )
     })
   )
-
-  test(
-    "MUST give a message that was saved while the run went on",
-    Effect.gen(function* () {
-      const runs = yield* RunStore
-      const { id } = yield* openThread
-      const active = yield* startTurn(id)
-      expectTag(yield* runs.begin(yield* sampleBegin(id, { mode: "save", message: { tokens: 3 } })), "Saved")
-      const { history } = yield* continueTurn(yield* pauseTurn(active), { historyTokens: 0 })
-      assert.deepStrictEqual(sizes(history), [10, 3, 15])
-    })
-  )
 }
 
 const sizes = ({ messages }: History): ReadonlyArray<number> => messages.map(({ tokens }) => tokens)
@@ -120,6 +108,6 @@ const sizes = ({ messages }: History): ReadonlyArray<number> => messages.map(({ 
 const saidBefore = Effect.fnUntraced(function* (threadId: ThreadId, tokens: ReadonlyArray<number>) {
   const runs = yield* RunStore
   for (const each of tokens) {
-    yield* runs.begin(yield* sampleBegin(threadId, { mode: "save", message: { tokens: each } }))
+    yield* runs.begin(yield* sampleBegin(threadId, { saves: true, message: { tokens: each } }))
   }
 })

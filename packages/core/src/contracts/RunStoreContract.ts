@@ -125,7 +125,7 @@ const everyQuestion = Effect.fnUntraced(function* (turn: Turn) {
     yield* runs.waitingOn(turn.threadId),
     yield* runs.messages(turn.runId),
     yield* runs.read(turn.runId, 0),
-    yield* runs.begin(yield* sampleBegin(turn.threadId, { mode: "save" })),
+    yield* runs.begin(yield* sampleBegin(turn.threadId, { saves: true })),
     yield* runs.begin(yield* sampleBegin(turn.threadId, { mode: "reject" })),
     yield* runs.activate(lease, anHour, 1000),
     yield* runs.withdraw(lease),

@@ -133,6 +133,7 @@ export const sampleBegin = (threadId: ThreadId, fields: BeginFields = {}): Effec
       message: { ...base, ...message },
       events: [sampleEvent(1)],
       mode: "enqueue",
+      saves: false,
       maxQueued: 100,
       lease: Duration.hours(1),
       historyTokens: 1_000_000,

@@ -51,6 +51,41 @@ export const usageLedgerContract = (test: ContractTest): void => {
     })
   )
 
+  test(
+    "MUST count what a leg used although its thread or assistant was deleted meanwhile, once",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const [one, other] = [yield* openThread, yield* openThread]
+      const turns = [yield* startTurn(one.id), yield* startTurn(other.id)]
+      assert.isTrue(yield* (yield* ThreadStore).remove(one.id))
+      assert.isTrue(yield* (yield* AssistantStore).remove(other.assistantId))
+      for (const turn of turns) {
+        const charges = [{ provider: "p", model: "model-a", purpose: "chat", usage: sampleUsage(10, 1) }]
+        const settlement = yield* sampleSettlement(turn, { charges, usage: sampleUsage(10, 1) })
+        assert.isFalse(yield* runs.settle({ ...turn.lease, token: turn.lease.token + 1 }, settlement))
+        assert.isFalse(yield* asNewOwner(runs.settle(turn.lease, settlement)))
+        for (let time = 0; time < 2; time++) {
+          assert.strictEqual(yield* runs.settle(turn.lease, settlement), "deleted")
+        }
+      }
+      const { days } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.deepStrictEqual(sumOf(days, "model-a"), sampleUsage(20, 2))
+    })
+  )
+
+  test(
+    "MUST NOT count a leg again that was settled before its thread was deleted",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const turn = yield* startTurn(id)
+      const settlement = yield* sampleSettlement(turn, { usage: sampleUsage(10, 1) })
+      assert.isTrue(yield* runs.settle(turn.lease, settlement))
+      yield* (yield* ThreadStore).remove(id)
+      assert.isFalse(yield* runs.settle(turn.lease, settlement))
+    })
+  )
+
   test.withCapability("testClock")(
     "MUST put a leg on the UTC day on which it was settled",
     Effect.gen(function* () {

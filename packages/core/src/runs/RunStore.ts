@@ -83,15 +83,17 @@ export interface Begin {
   readonly message: NewMessage
   /** The first entries of the log, from sequence 1. They are stored when the run becomes IN_PROGRESS. */
   readonly events: ReadonlyArray<LogEvent>
-  /** `save`: only keep the message; the run is COMPLETED at once and waits for nobody. */
-  readonly mode: "enqueue" | "reject" | "save"
+  /** What happens while another run of the thread is active. */
+  readonly mode: "enqueue" | "reject"
+  /** Only keep the message: instead of starting, the run is COMPLETED in the same step. It takes its turn like every other. */
+  readonly saves: boolean
   /** How many runs may wait on one thread. */
   readonly maxQueued: number
   readonly lease: Duration.Duration
   /** How much history to give back with `Started`. */
   readonly historyTokens: number
   readonly idempotency: IdempotencyKey | null
-  /** In mode `save` stored with the message, as by `FollowUpStore.add`; in the other modes MUST be empty. */
+  /** Of a run that only saves: stored when it is COMPLETED here, as by `FollowUpStore.add`; of every other one MUST be empty. */
   readonly followUps: ReadonlyArray<NewFollowUp>
 }
 
@@ -116,6 +118,7 @@ export type BeginOutcome =
 
 export type ActivateOutcome =
   | Started
+  | { readonly _tag: "Saved" }
   /** Not its turn yet. `runId` is the run in the way; `expired` says that its holder is gone. */
   | { readonly _tag: "Waiting"; readonly runId: RunId; readonly expired: boolean }
   | { readonly _tag: "Lost" }
@@ -160,6 +163,9 @@ export interface Settlement {
   readonly explanation: Schema.Json
 }
 
+/** Whether a settlement was stored; "deleted" when only its charges were. */
+export type Settled = boolean | "deleted"
+
 /** A hint that a run changed: new log entries, another state, or a wish to cancel. */
 export interface RunSignal {
   readonly runId: RunId
@@ -188,11 +194,15 @@ export class RunStore extends Context.Service<
     /**
      * Moves a QUEUED run to IN_PROGRESS when nothing is in its way: no run IN_PROGRESS, none queued before it. Supersedes like `begin`.
      * A repeat under the same lease, while the run is IN_PROGRESS, MUST answer Started again, prolong the lease and store nothing.
+     *
+     * With `save` the run only keeps its message: it moves to COMPLETED instead, the follow-ups are stored with it, and the answer is Saved;
+     * Saved again to a repeat under the same lease.
      */
     readonly activate: (
       lease: Lease,
       duration: Duration.Duration,
-      historyTokens: number
+      historyTokens: number,
+      save?: Pick<Begin, "followUps">
     ) => Effect.Effect<ActivateOutcome, StoreUnavailable, Principal>
 
     /** Removes a QUEUED run without a trace, its idempotency key too; false when it is not QUEUED under this lease any more. */
@@ -219,8 +229,12 @@ export class RunStore extends Context.Service<
      * Ends the leg: log, answer message, state, usage, charges, follow-ups and lease in one step; false when the lease is lost. A run that is still QUEUED
      * gets its user message stored first. Repeated events are skipped as in `append`, and repeating a settlement that was stored, under the
      * same lease, MUST answer true and change nothing.
+     *
+     * When the run was deleted while it was active and under this lease, it answers "deleted": nothing is stored but the charges, which MUST
+     * be added to the ledger once, however often this is repeated. What was used is paid for, whatever was deleted. Repeats may come within
+     * a day of the deletion.
      */
-    readonly settle: (lease: Lease, settlement: Settlement) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    readonly settle: (lease: Lease, settlement: Settlement) => Effect.Effect<Settled, StoreUnavailable, Principal>
 
     /** Prolongs leases, of whatever owners: they prove their right by the token. */
     readonly renew: (

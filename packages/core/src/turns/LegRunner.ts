@@ -77,8 +77,9 @@ const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegE
   Effect.gen(function* () {
     const end = yield* endOf(exit, run.stopped)
     runner.writer.close(run)
-    if (end === null) return leg.log.close("lost")
     const recorded = recordLeg(leg.log.events, leg.counter)
+    // A lost run may have been deleted: what it used is settled all the same. One that was taken over is settled by its new holder.
+    if (end === null || (end === lost && recorded.modelCalls === 0)) return leg.log.close("lost")
     const terminal = terminalEvent(recorded, end, leg.explanation, leg.log.nextSequence)
     const settlement = settlementOf({
       lease: leg.lease,
@@ -92,20 +93,25 @@ const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegE
     const stored = yield* settle(runner.store, leg.lease, settlement, leg.settings.settleTimeout).pipe(
       Effect.catchTag("StoreUnavailable", () => Effect.succeed(null))
     )
-    if (stored === false) return leg.log.close("lost")
+    if (stored === false || stored === "deleted") {
+      leg.log.close("lost")
+      if (stored === "deleted") yield* account(runner, leg.lease, recorded, leg.number, "CANCELLED")
+      return
+    }
     const shown = stored ? terminal : terminalEvent(recorded, storeAway, leg.explanation, leg.log.nextSequence)
     leg.log.push(() => shown)
     leg.log.close("ended")
     if (stored) yield* account(runner, leg.lease, recorded, leg.number, end.status)
   })
 
-/** Null: the leg is not ours to end. */
+/** Null: there is no leg to end. */
 const endOf = (exit: LegExit, stopped: StopReason | null): Effect.Effect<LegEnd | null> => {
   if (Exit.isSuccess(exit)) {
     return Effect.succeed({ status: exit.value._tag === "Answered" ? "COMPLETED" : "REQUIRES_ACTION" })
   }
   const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
-  if (error?._tag === "LeaseLost" || error?._tag === "Withdrawn" || stopped === "lost") return Effect.succeed(null)
+  if (error?._tag === "Withdrawn") return Effect.succeed(null)
+  if (error?._tag === "LeaseLost" || stopped === "lost") return Effect.succeed(lost)
   if (stopped === "cancelled") return Effect.succeed({ status: "CANCELLED" })
   if (error !== undefined) return Effect.succeed({ status: "FAILED", fault: faultOf(error) })
   if (Cause.hasInterruptsOnly(exit.cause)) return Effect.succeed(shutDown)
@@ -120,6 +126,9 @@ const shutDown: LegEnd = {
     retryable: true
   }
 }
+
+/** The store does not take this end: it says what becomes of the charges. */
+const lost: LegEnd = { ...shutDown }
 
 const internalError: LegEnd = {
   status: "FAILED",

@@ -17,6 +17,7 @@ import type { Lease, LogEvent, RunStore } from "../runs/RunStore.ts"
 import { account, type LegEnd, settle, settlementOf, terminalEvent } from "./Settlement.ts"
 import { repeatWhileAway } from "./StoreRetry.ts"
 import { fromLog } from "./TurnEvent.ts"
+import { decodePlan } from "./TurnPlan.ts"
 import { type RecordedLeg, recordLeg } from "./TurnRecorder.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
 
@@ -96,12 +97,14 @@ const settleTaken = Effect.fn("Recovery.settle")(function* (
   end: LegEnd
 ) {
   const { counter, settings, store } = kernel
+  // A message that was only to be saved and never was: nobody was told that it was kept, so nothing of it stays.
+  if (run.status === "QUEUED" && decodePlan(run.plan).saves === true) return yield* store.withdraw(lease)
   const recorded = withIdentity(recordLeg(fromLog(yield* readAll(kernel, run)), counter), run)
   const terminal = terminalEvent(recorded, end, null, run.lastSequence + sequenceLeap)
   const settlement = settlementOf({ lease, leg: recorded, end, explanation: null, terminal, rest: [], counter })
   const stored = yield* settle(store, lease, settlement, settings.settleTimeout)
-  if (stored) yield* account(kernel, lease, recorded, run.leg, end.status)
-  return stored
+  if (stored !== false) yield* account(kernel, lease, recorded, run.leg, end.status)
+  return stored !== false
 })
 
 /** A run that was still waiting in the queue has no log: the record knows who it is. */

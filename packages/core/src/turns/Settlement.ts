@@ -14,7 +14,7 @@ import type { Deadlines } from "../primitives/Deadlines.ts"
 import { labelled } from "../primitives/Labelled.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunFault } from "../runs/Run.ts"
-import type { Lease, RunStore, Settlement } from "../runs/RunStore.ts"
+import type { Lease, RunStore, Settled, Settlement } from "../runs/RunStore.ts"
 import { repeatWhileAway } from "./StoreRetry.ts"
 import { contextUsageOf, Explanation } from "../prompts/Explanation.ts"
 import type { TerminalEvent, TurnEvent } from "./TurnEvent.ts"
@@ -98,7 +98,7 @@ export const settle = (
   lease: Lease,
   settlement: Settlement,
   timeout: Duration.Input
-): Effect.Effect<boolean, StoreUnavailable, Principal> => repeatWhileAway(store.settle(lease, settlement), timeout)
+): Effect.Effect<Settled, StoreUnavailable, Principal> => repeatWhileAway(store.settle(lease, settlement), timeout)
 
 const turns = labelled(
   Metric.counter("colloquy.turns", { description: "Legs of runs that were settled", incremental: true })

@@ -28,7 +28,9 @@ export const TurnPlan = Schema.Struct({
   thinking: Schema.NullOr(Thinking),
   routing: Schema.NullOr(Routing),
   jsonOutput: Schema.Boolean,
-  ignored: Schema.Array(IgnoredOption)
+  ignored: Schema.Array(IgnoredOption),
+  /** The message is only kept: no model is asked. */
+  saves: Schema.optionalKey(Schema.Boolean)
 })
 export type TurnPlan = typeof TurnPlan.Type
 
@@ -75,7 +77,8 @@ export const planTurn = (input: {
     thinking: info.supportsThinking === false ? null : (request.thinking ?? null),
     routing: request.routing ?? null,
     jsonOutput,
-    ignored
+    ignored,
+    ...(request.sendToModel === false ? { saves: true } : {})
   })
 }
 

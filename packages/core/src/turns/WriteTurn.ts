@@ -3,9 +3,11 @@
  * given to the kernel. A message that has to wait is stored too; the caller is told when its turn has come, or that it never did.
  */
 import * as Clock from "effect/Clock"
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
@@ -14,9 +16,11 @@ import type { Assistant } from "../assistants/Assistant.ts"
 import type { ResolvedModel } from "../models/Provider.ts"
 import { MessageId, newId, RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { LiveRun } from "../runs/LiveRuns.ts"
+import { LogTail } from "../runs/LogTail.ts"
 import { RunLog } from "../runs/RunLog.ts"
-import type { Begin, BeginOutcome, Lease } from "../runs/RunStore.ts"
-import type { History, NewMessage } from "../threads/Message.ts"
+import type { ActivateOutcome, Begin, BeginOutcome, Lease } from "../runs/RunStore.ts"
+import type { NewMessage } from "../threads/Message.ts"
 import { type Thread, ThreadNotFound } from "../threads/Thread.ts"
 import { cancelRun } from "./Cancellation.ts"
 import { launch, LeaseLost, Withdrawn } from "./LegRunner.ts"
@@ -25,7 +29,7 @@ import { roomFor } from "../prompts/PromptAssembly.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { type IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
 import { repeatWhileAway } from "./StoreRetry.ts"
-import type { TurnEvent } from "./TurnEvent.ts"
+import { isKept, type TurnEvent } from "./TurnEvent.ts"
 import type { TurnPlan } from "./TurnPlan.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import type { Workshop } from "./Workshop.ts"
@@ -87,7 +91,11 @@ export const writeTurn = Effect.fnUntraced(function* (
       return started
     }
     case "Queued":
-      yield* restore(yield* queue(workshop, turn, outcome.lease, log, begin.historyTokens))
+      yield* restore(
+        begin.saves
+          ? yield* queueSave(workshop, outcome.lease, log, begin.followUps)
+          : yield* queue(workshop, turn, outcome.lease, log, begin.historyTokens)
+      )
       return started
   }
 })
@@ -99,7 +107,7 @@ const insist = Effect.fnUntraced(function* (
   policy: NonNullable<TurnRequest["busy"]>,
   restore: Restore
 ): Effect.fn.Return<BeginOutcome, StoreUnavailable, Principal> {
-  const mode = begin.mode === "save" ? "save" : policy === "interrupt" ? "reject" : policy
+  const mode = policy === "interrupt" ? "reject" : policy
   const outcome = yield* repeatWhileAway(workshop.store.begin({ ...begin, mode }), workshop.settings.startTimeout)
   if (outcome._tag !== "Busy") return outcome
   if (outcome.expired && (yield* workshop.recovery.endExpired(outcome.runId))) {
@@ -156,7 +164,8 @@ const beginOf = Effect.fnUntraced(function* (workshop: Workshop, turn: TurnToWri
     },
     message,
     events: [...log.events],
-    mode: isSaved ? "save" : "enqueue",
+    mode: "enqueue",
+    saves: isSaved,
     maxQueued: workshop.settings.maxQueued,
     lease: Duration.fromInputUnsafe(workshop.settings.lease),
     historyTokens: roomFor(turn.model.info, workshop.settings.assumedContextLimit).forPrompt,
@@ -206,7 +215,9 @@ const queue = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Effect.Effect<void, ThreadBusy | StoreUnavailable>, never, Principal> {
   const begun = yield* Deferred.make<void, ThreadBusy | StoreUnavailable>()
   const waiting = log.events.length
-  const history = awaitTurn(workshop, lease, historyTokens).pipe(
+  const activate = workshop.store.activate(lease, Duration.fromInputUnsafe(workshop.settings.lease), historyTokens)
+  const history = awaitTurn(workshop, lease, activate).pipe(
+    Effect.flatMap((outcome) => (outcome._tag === "Started" ? Effect.succeed(outcome.history) : new LeaseLost())),
     Effect.tap(() => Deferred.succeed(begun, undefined)),
     Effect.tapError((error) => (error._tag === "LeaseLost" ? Effect.void : Deferred.fail(begun, error))),
     Effect.catchTag("ThreadBusy", () => Effect.fail(new Withdrawn())),
@@ -218,25 +229,66 @@ const queue = Effect.fnUntraced(function* (
   return Effect.raceFirst(Deferred.await(begun), log.above(waiting))
 })
 
+/** A message that is only saved takes its turn as well. Nobody works on it: what ends it before its turn leaves nothing of it. */
+const queueSave = Effect.fnUntraced(function* (
+  workshop: Workshop,
+  lease: Lease,
+  log: RunLog<TurnEvent>,
+  followUps: Begin["followUps"]
+): Effect.fn.Return<Effect.Effect<void, ThreadBusy | StoreUnavailable>, never, Principal> {
+  const saved = yield* Deferred.make<void, ThreadBusy | StoreUnavailable>()
+  // The log says already that the message was saved: whoever follows the run meanwhile reads the store.
+  const unsaved = new RunLog<TurnEvent>(1)
+  const tail = new LogTail(unsaved, 0, workshop.settings.unwatchedLog, isKept)
+  const run: LiveRun<TurnEvent> = { lease, log: unsaved, tail, stopped: null, fiber: null }
+  const busy = new ThreadBusy({ threadId: lease.threadId, runId: lease.runId })
+  workshop.live.add(run)
+  const duration = Duration.fromInputUnsafe(workshop.settings.lease)
+  const wait = awaitTurn(workshop, lease, workshop.store.activate(lease, duration, 0, { followUps }))
+  run.fiber = yield* Effect.interruptible(wait).pipe(
+    Effect.onExit((exit) => {
+      if (Exit.isSuccess(exit)) return Effect.void
+      return Effect.gen(function* () {
+        const error = Option.getOrElse(Cause.findErrorOption(exit.cause), () => busy)
+        if (error._tag === "ThreadBusy") yield* unlessAway(workshop.store.withdraw(lease))
+        yield* Deferred.fail(saved, error._tag === "LeaseLost" ? busy : error)
+      })
+    }),
+    Effect.ensuring(
+      Effect.sync(() => {
+        workshop.live.remove(run)
+        unsaved.close("lost")
+        log.close("ended")
+        Deferred.doneUnsafe(saved, Effect.void)
+      })
+    ),
+    Effect.forkIn(workshop.scope, { uninterruptible: true })
+  )
+  return Deferred.await(saved)
+})
+
 /** Waits until nothing is in the way of a queued run, for as long as the host allows. */
 const awaitTurn = Effect.fnUntraced(function* (
   workshop: Workshop,
   lease: Lease,
-  historyTokens: number
-): Effect.fn.Return<History, ThreadBusy | LeaseLost | StoreUnavailable, Principal | Scope.Scope> {
-  const { store, settings, recovery } = workshop
-  const duration = Duration.fromInputUnsafe(settings.lease)
+  activate: Effect.Effect<ActivateOutcome, StoreUnavailable, Principal>
+): Effect.fn.Return<
+  Exclude<ActivateOutcome, { readonly _tag: "Waiting" | "Lost" }>,
+  ThreadBusy | LeaseLost | StoreUnavailable,
+  Principal | Scope.Scope
+> {
+  const { settings, recovery } = workshop
   const changed = yield* workshop.signals.listen(lease.threadId)
   const since = yield* Clock.currentTimeMillis
   const deadline = since + Duration.toMillis(settings.queueTimeout)
   let inTheWay = lease.runId
   while (true) {
     // Not to be interrupted: a run that became active must have somebody who knows.
-    const outcome = yield* Effect.uninterruptible(unlessAway(store.activate(lease, duration, historyTokens)))
+    const outcome = yield* Effect.uninterruptible(unlessAway(activate))
     const now = yield* Clock.currentTimeMillis
-    if (outcome?._tag === "Started") {
+    if (outcome?._tag === "Started" || outcome?._tag === "Saved") {
       yield* Metric.update(queueSeconds, (now - since) / 1000)
-      return outcome.history
+      return outcome
     }
     if (outcome?._tag === "Lost") return yield* new LeaseLost()
     if (outcome?._tag === "Waiting") {

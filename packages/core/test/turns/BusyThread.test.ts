@@ -204,16 +204,74 @@ describe("two messages on one thread", () => {
   )
 
   story(
-    "one that is only saved waits for nobody",
+    "enqueue: one that is only saved takes its turn: the answer stays behind its question",
+    [[gate("1"), say("one")], say("two")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* blocked("1")
+      const note = { content: "note", threadId: first.threadId, sendToModel: false }
+      const saved = yield* Effect.forkChild(turns.send(note), { startImmediately: true })
+      yield* Effect.yieldNow
+      const second = yield* Effect.forkChild(turns.send({ content: "2", threadId: first.threadId }), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("15 seconds")
+      assert.isUndefined(saved.pollUnsafe())
+      yield* (yield* ScriptedModel).release("1")
+      assert.deepInclude(yield* Fiber.join(saved), { status: "COMPLETED", role: "user", content: "note" })
+      yield* Fiber.join(second)
+      assert.deepStrictEqual(yield* contents(first.threadId), ["1", "one", "note", "2", "two"])
+      assert.deepInclude(yield* runOf(yield* Fiber.join(saved)), { status: "COMPLETED" })
+    })
+  )
+
+  story(
+    "one that is only saved is refused under reject, and after its time in the queue, and leaves nothing",
+    [[gate("1"), say("one")]],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* blocked("1")
+      const note = { content: "note", threadId: first.threadId, sendToModel: false }
+      assert.strictEqual((yield* failureOf(turns.send({ ...note, busy: "reject" })))._tag, "ThreadBusy")
+      const late = yield* Effect.forkChild(failureOf(turns.send(note)), { startImmediately: true })
+      yield* TestClock.adjust("31 seconds")
+      assert.strictEqual((yield* Fiber.join(late))._tag, "ThreadBusy")
+      yield* (yield* ScriptedModel).release("1")
+      yield* first.reply
+      assert.deepStrictEqual(yield* contents(first.threadId), ["1", "one"])
+    }),
+    { settings: { chat: patient } }
+  )
+
+  story(
+    "interrupt: one that is only saved ends the first one",
+    [[say("Half"), gate("1"), say("one")]],
+    Effect.gen(function* () {
+      const first = yield* blocked("1")
+      const note = { content: "note", threadId: first.threadId, sendToModel: false, busy: "interrupt" } as const
+      assert.strictEqual((yield* (yield* Turns).send(note)).status, "COMPLETED")
+      assert.deepStrictEqual(yield* contents(first.threadId), ["1", "Half", "note"])
+      assert.strictEqual((yield* runOf(first)).status, "CANCELLED")
+    })
+  )
+
+  const notes = InMemory.makeState()
+  story(
+    "one that is only saved, and whose kernel is closed while it waits, leaves nothing",
     [[gate("1"), say("one")]],
     Effect.gen(function* () {
       const first = yield* blocked("1")
-      const saved = yield* (yield* Turns).send({ content: "note", threadId: first.threadId, sendToModel: false })
-      assert.strictEqual(saved.status, "COMPLETED")
+      const other = yield* openKernel([], { stores: InMemory.layerFrom(notes) })
+      const note = Turns.use((turns) => turns.send({ content: "note", threadId: first.threadId, sendToModel: false }))
+      const saved = yield* Effect.forkChild(failureOf(other.run(note)), { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      yield* other.close
+      assert.strictEqual((yield* Fiber.join(saved))._tag, "ThreadBusy")
       yield* (yield* ScriptedModel).release("1")
       yield* first.reply
-      assert.deepStrictEqual(yield* contents(first.threadId), ["1", "note", "one"])
-    })
+      assert.deepStrictEqual(yield* contents(first.threadId), ["1", "one"])
+    }),
+    { stores: InMemory.layerFrom(notes) }
   )
 
   story(

@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, Crash, cut, fail, gate, hang, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { callTool, Crash, cut, fail, gate, hang, say, ScriptedModel, uses } from "@colloquy/adapters/scripted"
 import {
   Assistants,
   firstPage,
@@ -10,7 +10,9 @@ import {
   Principal,
   Providers,
   StoreUnavailable,
+  Threads,
   Turns,
+  UsageLedger,
   type UsageReport
 } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -246,4 +248,51 @@ describe("usage is recorded once a leg", () => {
       { metering: { ensureCredit: () => Effect.void, record: () => record } }
     )
   }
+})
+
+describe("a thread that is deleted during a turn", () => {
+  for (const what of ["thread", "assistant"] as const) {
+    const paid = meter()
+    story(
+      `(by its ${what}) does not take the usage with it: the ledger and the meter are told once`,
+      [[say("Half of it"), uses({ inputTokens: 40, outputTokens: 2 }), gate(), say(" more")]],
+      Effect.gen(function* () {
+        const turn = yield* (yield* Turns).start({ content: "Hi", stream: true })
+        yield* (yield* ScriptedModel).reached()
+        if (what === "thread") yield* (yield* Threads).remove(turn.threadId)
+        else yield* (yield* Assistants).remove(turn.assistantId)
+        yield* (yield* ScriptedModel).release()
+        const reply = yield* Effect.forkChild(turn.reply, { startImmediately: true })
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual((yield* Fiber.join(reply)).status, "CANCELLED")
+        const { days } = yield* (yield* UsageLedger).recent(firstPage)
+        assert.deepStrictEqual(
+          days.map(({ usage }) => usage.inputTokens),
+          [40]
+        )
+        assert.deepStrictEqual(
+          paid.reports.map(({ runId, usage }) => [runId, usage.inputTokens]),
+          [[turn.runId, 40]]
+        )
+      }),
+      { metering: paid.port }
+    )
+  }
+
+  const cutOff = meter()
+  story(
+    "pays for what was said until its process heard of it",
+    [[say("Half of it"), hang]],
+    Effect.gen(function* () {
+      const turn = yield* (yield* Turns).start({ content: "Hi", stream: true })
+      yield* TestClock.adjust("1 second")
+      yield* (yield* Threads).remove(turn.threadId)
+      yield* TestClock.adjust("15 seconds")
+      assert.strictEqual(cutOff.reports.length, 1)
+      assert.isTrue(cutOff.reports[0]?.usage.estimated)
+      const { days } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.deepStrictEqual(days[0]?.usage, cutOff.reports[0]?.usage)
+    }),
+    { metering: cutOff.port }
+  )
 })

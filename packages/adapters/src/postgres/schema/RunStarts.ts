@@ -7,12 +7,14 @@ import { sqlFunction, type SqlFunction } from "./SchemaPart.ts"
  */
 const beginAgain = sqlFunction(
   "begin_again",
-  `(p_owner text, p_run uuid, p_mode text, p_lease double precision, p_fingerprint text)
+  `(p_owner text, p_run uuid, p_saves boolean, p_lease double precision, p_fingerprint text)
 returns {schema}.run_outcome language plpgsql as $$
 declare
   v_run {schema}.runs;
 begin
-  if p_mode = 'save' then return row('Saved', p_run, null, null, null, null)::{schema}.run_outcome; end if;
+  if p_saves and exists (select from {schema}.runs where id = p_run and owner = p_owner and status = 'COMPLETED') then
+    return row('Saved', p_run, null, null, null, null)::{schema}.run_outcome;
+  end if;
   update {schema}.runs set lease_until = clock_timestamp() + p_lease * interval '1 millisecond'
     where id = p_run and owner = p_owner and leg = 0 and token = leg_token and status in ('QUEUED', 'IN_PROGRESS')
     returning * into v_run;
@@ -45,7 +47,7 @@ const beginRun = sqlFunction(
   p_message_id uuid, p_message_role text, p_message_status text, p_message_tokens integer, p_message_at timestamptz,
   p_message_body text, p_message_results text,
   p_firsts integer[], p_lasts integer[], p_events text[],
-  p_mode text, p_max_queued integer, p_lease double precision, p_key text, p_fingerprint text, p_at timestamptz
+  p_mode text, p_saves boolean, p_max_queued integer, p_lease double precision, p_key text, p_fingerprint text, p_at timestamptz
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
   v_thread {schema}.threads;
@@ -65,8 +67,8 @@ begin
       select run.id, run.lease_until from {schema}.runs run
         where run.thread_id = p_thread and run.owner = p_owner and run.status in ('IN_PROGRESS', 'QUEUED')
         order by run.status, run.ordinal limit 1
-    ) ahead on p_mode <> 'save';
-  if v_begun is not null then return {schema}.begin_again(p_owner, p_run, p_mode, p_lease, p_fingerprint); end if;
+    ) ahead on true;
+  if v_begun is not null then return {schema}.begin_again(p_owner, p_run, p_saves, p_lease, p_fingerprint); end if;
   if p_key is not null then
     v_outcome := {schema}.find_repeated(p_owner, p_key);
     if v_outcome.outcome is not null then return v_outcome; end if;
@@ -85,7 +87,7 @@ begin
     return {schema}.find_repeated(p_owner, p_key);
   end if;
 
-  v_status := case when p_mode = 'save' then 'COMPLETED' when v_ahead is null then 'IN_PROGRESS' else 'QUEUED' end;
+  v_status := case when v_ahead is not null then 'QUEUED' when p_saves then 'COMPLETED' else 'IN_PROGRESS' end;
   if v_waits and v_status <> 'QUEUED' then perform {schema}.supersede(p_owner, p_thread, p_at); end if;
   with placed as (
     update {schema}.threads set message_count = message_count + 1, tokens = tokens + p_message_tokens,
@@ -121,7 +123,7 @@ end $$`
 /** The log of a queued run is stored from the start, behind the end that `last_sequence` shows to readers. May be repeated. */
 const activateRun = sqlFunction(
   "activate_run",
-  `(p_owner text, p_run uuid, p_token bigint, p_lease double precision, p_at timestamptz)
+  `(p_owner text, p_run uuid, p_token bigint, p_lease double precision, p_saves boolean, p_at timestamptz)
 returns {schema}.run_outcome language plpgsql as $$
 declare
   v_run {schema}.runs;
@@ -130,6 +132,9 @@ begin
   perform {schema}.lock_thread_of(p_owner, p_run);
   select * into v_run from {schema}.runs
     where id = p_run and owner = p_owner and token = p_token for no key update;
+  if p_saves and v_run.status = 'COMPLETED' then
+    return row('Saved', p_run, null, null, null, null)::{schema}.run_outcome;
+  end if;
   if v_run.status = 'IN_PROGRESS' then
     update {schema}.runs set lease_until = clock_timestamp() + p_lease * interval '1 millisecond'
       where id = p_run and owner = p_owner;
@@ -143,12 +148,15 @@ begin
 
   perform {schema}.supersede(p_owner, v_run.thread_id, p_at);
   update {schema}.runs set
-    status = 'IN_PROGRESS', started_at = p_at, lease_until = clock_timestamp() + p_lease * interval '1 millisecond',
+    status = case when p_saves then 'COMPLETED' else 'IN_PROGRESS' end,
+    started_at = p_at, ended_at = case when p_saves then p_at end,
+    lease_until = case when not p_saves then clock_timestamp() + p_lease * interval '1 millisecond' end,
     last_sequence = coalesce((select max(last_sequence) from {schema}.run_log where run_id = p_run and owner = p_owner), 0)
     where id = p_run and owner = p_owner;
   perform {schema}.place_message(p_owner, v_run.user_message_id);
   perform {schema}.notify_waiting(v_run);
-  return row('Started', p_run, p_token, null, null, null)::{schema}.run_outcome;
+  return row(
+    case when p_saves then 'Saved' else 'Started' end, p_run, p_token, null, null, null)::{schema}.run_outcome;
 end $$`
 )
 
