@@ -6,7 +6,7 @@ import { RunStore } from "../runs/RunStore.ts"
 import type { History } from "../threads/Message.ts"
 import type { ContractTest } from "./ContractTest.ts"
 import { longText, sampleBegin, sampleResult } from "./Samples.ts"
-import { continueTurn, expectTag, openThread, pauseTurn, startTurn, storedMessages, waitingTurn } from "./Scenes.ts"
+import { continueTurn, openThread, pauseTurn, startTurn, storedMessages, waitingTurn } from "./Scenes.ts"
 
 export const runHistoryContract = (test: ContractTest): void => {
   test(
