@@ -48,6 +48,15 @@ export type { LiveTurn, PartEvent } from "./tools/LiveTurn.ts"
 export { type HostedCall, type HostedTool, HostedToolFailed, HostedTools, type OfferedIn } from "./tools/HostedTool.ts"
 
 /** models: what a provider implements, and how it is registered. */
+export type {
+  AnswerDriver,
+  AnswerMethod,
+  AnswerReply,
+  AnswerRequest,
+  Instructions,
+  TypedQuestion,
+  TypedQuestions
+} from "./models/AnswerDriver.ts"
 export type { ChatDriver } from "./models/ChatDriver.ts"
 export type { ChatEvent, FinishReason } from "./models/ChatEvent.ts"
 export { type ChatPolicy, converse, defaultChatPolicy, type Listener } from "./models/ChatModel.ts"
@@ -63,6 +72,13 @@ export { EmbeddingFailed, EmbeddingModel, type EmbeddingTarget } from "./models/
 export type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
 export { ModelError, ModelErrorReason } from "./models/ModelError.ts"
 export { describeModel, mergeModelInfo, ModelInfo, ModelType } from "./models/ModelInfo.ts"
+export type {
+  NextTokenDriver,
+  NextTokenReply,
+  NextTokenRequest,
+  TokenCandidate,
+  TokenPlace
+} from "./models/NextTokenDriver.ts"
 export {
   type Provider,
   ProviderNotFound,

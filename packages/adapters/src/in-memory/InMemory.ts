@@ -4,11 +4,13 @@
  */
 import type { AssistantStore, FollowUpStore, KeyStore, RunStore, ThreadStore, UsageLedger } from "@colloquy/core"
 import * as Ports from "@colloquy/core"
+import { OutcomeStore } from "@colloquy/core/answers"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { assistantStore } from "./AssistantStore.ts"
 import { followUpStore } from "./FollowUpStore.ts"
 import { keyStore } from "./KeyStore.ts"
+import { outcomeStore } from "./OutcomeStore.ts"
 import { runStore } from "./RunStore.ts"
 import { makeState, type State } from "./State.ts"
 import { threadStore } from "./ThreadStore.ts"
@@ -29,6 +31,10 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
 
 export const followUpsFrom = (state: State): Layer.Layer<FollowUpStore> =>
   Layer.succeed(Ports.FollowUpStore, followUpStore(state))
+
+/** For the wing `answers`, over the state that its assistants and threads are in. */
+export const outcomesFrom = (state: State): Layer.Layer<OutcomeStore> =>
+  Layer.succeed(OutcomeStore, outcomeStore(state))
 
 /** A fresh state each time it is built. */
 export const layer: Layer.Layer<Stores> = Layer.unwrap(Effect.sync(() => layerFrom(makeState())))

@@ -24,6 +24,7 @@ import type {
   UsageOfDay
 } from "@colloquy/core"
 import { isAtRest, Principal } from "@colloquy/core"
+import type { Outcome } from "@colloquy/core/answers"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -79,6 +80,8 @@ export interface State {
   readonly followUps: Map<FollowUpId, FollowUpRow>
   /** Runs that were deleted while they were active: the lease that still may settle what was used, and whether it has. */
   readonly deletedRuns: Map<RunId, { readonly ownerId: OwnerId; readonly token: number; isCharged: boolean }>
+  /** By owner, answer set and question. */
+  readonly outcomes: Map<string, { readonly ownerId: OwnerId; readonly outcome: Outcome }>
   readonly listeners: Set<(signal: RunSignal) => void>
 }
 
@@ -91,6 +94,7 @@ export const makeState = (): State => ({
   ledger: new Map(),
   followUps: new Map(),
   deletedRuns: new Map(),
+  outcomes: new Map(),
   listeners: new Set()
 })
 

@@ -7,6 +7,7 @@ import {
   followUpStoreSuite,
   noTime,
   openThread,
+  outcomeStoreSuite,
   sampleBegin,
   sampleEvent,
   settleTurn,
@@ -27,6 +28,7 @@ storageSuite("in memory, real time", InMemory.layer, { testClock: false, signals
 const shared = InMemory.makeState()
 const followUps = Layer.merge(InMemory.followUpsFrom(shared), InMemory.layerFrom(shared))
 followUpStoreSuite("in memory", followUps, { testClock: true, signals: false })
+outcomeStoreSuite("in memory: OutcomeStore", Layer.merge(InMemory.layerFrom(shared), InMemory.outcomesFrom(shared)))
 
 describe("InMemory", () => {
   it.effect("has a fresh state each time it is built", () =>

@@ -6,10 +6,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type { AnswerDriver } from "./AnswerDriver.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
 import type { EmbeddingDriver } from "./EmbeddingDriver.ts"
 import { describeModel, type ModelInfo } from "./ModelInfo.ts"
 import type { ModelError } from "./ModelError.ts"
+import type { NextTokenDriver } from "./NextTokenDriver.ts"
 import type { Upstream } from "./Upstream.ts"
 
 export interface Provider {
@@ -17,6 +19,10 @@ export interface Provider {
   readonly id: string
   readonly chat?: ChatDriver
   readonly embedding?: EmbeddingDriver
+  /** Typed answers of its own. Without it the wing `answers` asks `nextToken` and `chat`. */
+  readonly answers?: AnswerDriver
+  /** For models that tell how probable their tokens are. */
+  readonly nextToken?: NextTokenDriver
   /** What is known of a model by its name alone; undefined: nothing. */
   readonly describe?: (model: string) => Partial<ModelInfo> | undefined
   /** The provider's own list of models. Called by the catalogue, which caches it. */

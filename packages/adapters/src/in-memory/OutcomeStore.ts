@@ -1,0 +1,28 @@
+/** `OutcomeStore` in memory. An outcome whose assistant or thread is gone is gone with it, though its entry stays until it is replaced. */
+import type { OwnerId } from "@colloquy/core"
+import { type Outcome, OutcomeStore } from "@colloquy/core/answers"
+import { assistantOf, ownedStep, type State, threadOf } from "./State.ts"
+
+export const outcomeStore = (state: State): typeof OutcomeStore.Service =>
+  OutcomeStore.of({
+    record: (outcome) =>
+      ownedStep((ownerId) => {
+        if (!isInPlace(state, ownerId, outcome)) return false
+        const key = JSON.stringify([ownerId, outcome.answerSetId, outcome.question])
+        state.outcomes.set(key, { ownerId, outcome })
+        return true
+      }),
+    newest: (assistantId, limit) =>
+      ownedStep((ownerId) =>
+        [...state.outcomes.values()]
+          .filter((row) => row.ownerId === ownerId && row.outcome.assistantId === assistantId)
+          .map(({ outcome }) => outcome)
+          .filter((outcome) => isInPlace(state, ownerId, outcome))
+          .sort((a, b) => b.recordedAt.getTime() - a.recordedAt.getTime())
+          .slice(0, limit)
+      )
+  })
+
+const isInPlace = (state: State, ownerId: OwnerId, { assistantId, threadId }: Outcome): boolean =>
+  (assistantId === null || assistantOf(state, ownerId, assistantId) !== undefined) &&
+  (threadId === null || threadOf(state, ownerId, threadId) !== undefined)

@@ -1,0 +1,125 @@
+/**
+ * The answers to typed questions (specification part 2, "Typed answers"): each computed from its distribution alone, whatever else the
+ * upstream said. `TypedAnswers` is what one ask gave, complete enough to be stored and judged later.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type { AnswerReply } from "../models/AnswerDriver.ts"
+import { Usage } from "../primitives/Usage.ts"
+import {
+  confidenceOfChoice,
+  confidenceOfScore,
+  type Distribution,
+  DistributionFault,
+  modeOf,
+  readDistribution,
+  scoreOf
+} from "./Distribution.ts"
+import { optionsOf, type Question, type Questions } from "./Question.ts"
+
+const Probabilities = Schema.Record(Schema.String, Schema.Finite)
+
+export const Answer = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("noul"), noul: Schema.Finite }),
+  Schema.Struct({
+    type: Schema.Literal("choice"),
+    choice: Schema.String,
+    probabilities: Probabilities,
+    confidence: Schema.Finite
+  }),
+  Schema.Struct({
+    type: Schema.Literal("score"),
+    score: Schema.Finite,
+    legend: Schema.Record(Schema.String, Schema.String),
+    probabilities: Probabilities,
+    confidence: Schema.Finite
+  })
+])
+export type Answer = typeof Answer.Type
+
+export const AnswerSetId = Schema.NonEmptyString.pipe(Schema.brand("AnswerSetId"))
+export type AnswerSetId = typeof AnswerSetId.Type
+
+export const TypedAnswers = Schema.Struct({
+  /** Under this name outcomes are recorded. A turn puts the id of its message here. */
+  id: AnswerSetId,
+  /** The same for the same questions, whatever the order of their names: what a report is about. */
+  questionSet: Schema.String,
+  /** By the name of the question, in the order of the questions. */
+  answers: Schema.Record(Schema.String, Answer),
+  provider: Schema.String,
+  /** The model that really answered. */
+  model: Schema.String,
+  method: Schema.Literals(["native", "logprobs", "stated", "sampled"]),
+  /** The probabilities are stated, sampled, or otherwise no measure of what the model believes. */
+  estimated: Schema.Boolean,
+  usage: Usage
+})
+export type TypedAnswers = typeof TypedAnswers.Type
+
+/** The provider's reply does not fit the questions. Nothing is made up in its place. */
+export class AnswersUnusable extends Schema.TaggedError<AnswersUnusable>()("AnswersUnusable", {
+  provider: Schema.String,
+  model: Schema.String,
+  /** The client's name of the question. */
+  question: Schema.String,
+  problem: DistributionFault
+}) {
+  override get message() {
+    return `${this.provider}/${this.model} gave no usable answer to a typed question: ${this.problem.replaceAll("_", " ")}. Ask again, or choose another model.`
+  }
+}
+
+export interface AnswerFault {
+  readonly question: string
+  readonly problem: DistributionFault
+}
+
+/** Every question with its answer, or the first thing that does not fit. */
+export const readAnswers = (
+  questions: Questions,
+  { distributions }: Pick<AnswerReply, "distributions">
+): Result.Result<{ readonly [question: string]: Answer }, AnswerFault> => {
+  const stranger = Object.keys(distributions).find((name) => !Object.hasOwn(questions, name))
+  if (stranger !== undefined) return Result.fail({ question: stranger, problem: "unknown_question" })
+  const answers: Array<readonly [string, Answer]> = []
+  for (const [name, question] of Object.entries(questions)) {
+    const given = Object.hasOwn(distributions, name) ? distributions[name] : undefined
+    const distribution = readDistribution(optionsOf(question), given)
+    if (Result.isFailure(distribution)) return Result.fail({ question: name, problem: distribution.failure })
+    answers.push([name, answerOf(question, distribution.success)])
+  }
+  return Result.succeed(Object.fromEntries(answers))
+}
+
+/** What follows from a distribution over the options of the question. */
+export const answerOf = (question: Question, distribution: Distribution): Answer => {
+  switch (question.type) {
+    case "noul":
+      return { type: "noul", noul: distribution[0]?.[1] ?? 0 }
+    case "choice":
+      return {
+        type: "choice",
+        choice: distribution[modeOf(distribution)]?.[0] ?? "",
+        probabilities: Object.fromEntries(distribution),
+        confidence: confidenceOfChoice(distribution)
+      }
+    case "score":
+      return {
+        type: "score",
+        score: scoreOf(distribution),
+        legend: Object.fromEntries(question.criteria.map((text, level) => [String(level), text])),
+        probabilities: Object.fromEntries(distribution),
+        confidence: confidenceOfScore(distribution)
+      }
+  }
+}
+
+/** The distribution behind an answer, in the order of its options. */
+export const distributionOf = (answer: Answer): Distribution =>
+  answer.type === "noul"
+    ? [
+        ["true", answer.noul],
+        ["false", 1 - answer.noul]
+      ]
+    : Object.entries(answer.probabilities)

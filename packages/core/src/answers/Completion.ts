@@ -1,0 +1,79 @@
+/** One question to a chat model and its whole answer as text, with the retries and the time limits of every conversation. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { AnswerRequest } from "../models/AnswerDriver.ts"
+import type { ChatDriver } from "../models/ChatDriver.ts"
+import { converse, defaultChatPolicy } from "../models/ChatModel.ts"
+import type { ChatRequest } from "../models/ChatRequest.ts"
+import { ModelError } from "../models/ModelError.ts"
+import { estimateTokens } from "../models/TokenCounter.ts"
+import { noUsage, type Usage } from "../primitives/Usage.ts"
+import type { AnswerSettings } from "./AnswerSettings.ts"
+
+export interface Completion {
+  readonly text: string
+  readonly model: string | null
+  readonly usage: Usage
+}
+
+export const complete = (
+  chat: ChatDriver,
+  request: AnswerRequest,
+  { system, prompt, jsonOutput }: { readonly system: string; readonly prompt: string; readonly jsonOutput: boolean },
+  settings: AnswerSettings
+): Effect.Effect<Completion, ModelError> =>
+  Effect.suspend(() => {
+    const { provider, model, info, apiKey, conversationId } = request
+    const asked: ChatRequest = {
+      provider,
+      model,
+      info,
+      apiKey,
+      conversationId,
+      system,
+      tools: [],
+      toolChoice: "none",
+      messages: [{ role: "user", content: [{ type: "text", text: prompt }] }],
+      thinking: null,
+      routing: null,
+      jsonOutput,
+      maxOutputTokens: null
+    }
+    const heard = { text: "", model: null as string | null, usage: null as Usage | null, isFiltered: false }
+    const listener = {
+      pause: () => {},
+      hear: (event: Parameters<Parameters<typeof converse>[3]["hear"]>[0]) => {
+        if (event._tag === "TextDelta") heard.text += event.text
+        else if (event._tag === "Usage") heard.usage = event.usage
+        else if (event._tag === "Finished") {
+          heard.model = event.model
+          heard.isFiltered = event.reason === "filtered"
+        }
+      }
+    }
+    return Effect.flatMap(converse(chat, asked, policyOf(settings), listener), () =>
+      heard.isFiltered
+        ? Effect.fail(new ModelError({ reason: "refused", provider, model }))
+        : Effect.succeed({
+            text: heard.text,
+            model: heard.model,
+            usage: heard.usage ?? estimate(system + prompt, heard.text)
+          })
+    )
+  })
+
+const policyOf = ({ retries, longestRetryPause, timeout }: AnswerSettings) => ({
+  ...defaultChatPolicy,
+  retries,
+  longestRetryPause,
+  firstEventTimeout: timeout,
+  stepTimeout: Duration.times(Duration.fromInputUnsafe(timeout), 5),
+  maxOutputCharacters: 200_000
+})
+
+const estimate = (asked: string, said: string): Usage => ({
+  ...noUsage,
+  inputTokens: estimateTokens(asked),
+  outputTokens: estimateTokens(said),
+  estimated: true
+})

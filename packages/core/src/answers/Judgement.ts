@@ -1,0 +1,156 @@
+/**
+ * Pure: how good distributions were, once the outcomes are known. A report has one part for each set of questions, and in it one for each
+ * question. Shares come with Wilson intervals (95 percent), so that ten cases do not look like a thousand.
+ *
+ * - Brier score: the mean of (p - y)^2 for `noul`, and of its sum over all options for the other types (0 is perfect; 1 and 2 the worst).
+ * - Log loss: the mean of -ln p(outcome), with p no less than 1e-15.
+ * - Expected calibration error: over 10 bins of what was predicted, the mean distance between prediction and truth, weighed by cases. For
+ *   `noul` the prediction is p(true) and the truth whether it was true; for the others it is the highest p, and whether that option was right.
+ */
+import type { Distribution } from "./Distribution.ts"
+import { modeOf } from "./Distribution.ts"
+import type { Outcome } from "./Outcome.ts"
+
+export interface Interval {
+  readonly low: number
+  readonly high: number
+}
+
+/** Cases whose prediction was from `from` on, and below `to`; the last bin holds 1 too. Null where a bin has no case. */
+export interface ReliabilityBin {
+  readonly from: number
+  readonly to: number
+  readonly cases: number
+  readonly predicted: number | null
+  readonly observed: number | null
+  readonly interval: Interval | null
+}
+
+export interface QuestionReport {
+  readonly question: string
+  readonly type: Outcome["type"]
+  readonly cases: number
+  /** Share of cases in which the most probable option was right. */
+  readonly accuracy: number
+  readonly accuracyInterval: Interval
+  readonly brierScore: number
+  readonly logLoss: number
+  readonly calibrationError: number
+  readonly reliability: ReadonlyArray<ReliabilityBin>
+}
+
+export interface QuestionSetReport {
+  readonly questionSet: string
+  readonly cases: number
+  readonly questions: ReadonlyArray<QuestionReport>
+}
+
+/** In the order in which sets, and questions within a set, come first among the outcomes. */
+export const judge = (outcomes: ReadonlyArray<Outcome>): ReadonlyArray<QuestionSetReport> =>
+  groupsOf(outcomes, ({ questionSet }) => questionSet).map(([questionSet, ofSet]) => ({
+    questionSet,
+    cases: ofSet.length,
+    questions: groupsOf(ofSet, ({ question }) => question).flatMap(([, cases]) => judgeQuestion(cases))
+  }))
+
+const groupsOf = (outcomes: ReadonlyArray<Outcome>, nameOf: (outcome: Outcome) => string) => {
+  const groups = new Map<string, Array<Outcome>>()
+  for (const outcome of outcomes) {
+    const name = nameOf(outcome)
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [outcome])
+    else group.push(outcome)
+  }
+  return [...groups]
+}
+
+/** A list, of one report. */
+const judgeQuestion = (cases: ReadonlyArray<Outcome>): ReadonlyArray<QuestionReport> => {
+  const [first] = cases
+  if (first === undefined) return []
+  const right = cases.filter(isRight).length
+  const reliability = tabulate(cases.map(predictionOf))
+  return [
+    {
+      question: first.question,
+      type: first.type,
+      cases: cases.length,
+      accuracy: right / cases.length,
+      accuracyInterval: wilsonInterval(right, cases.length),
+      brierScore: meanOf(cases.map(brierOf)),
+      logLoss: meanOf(cases.map(logLossOf)),
+      calibrationError: calibrationErrorOf(reliability),
+      reliability
+    }
+  ]
+}
+
+const meanOf = (values: ReadonlyArray<number>): number => values.reduce((sum, value) => sum + value, 0) / values.length
+
+const isRight = ({ distribution, outcome }: Outcome): boolean => mostProbable(distribution)[0] === outcome
+
+const mostProbable = (distribution: Distribution): readonly [string, number] =>
+  distribution[modeOf(distribution)] ?? ["", 0]
+
+const brierOf = ({ type, distribution, outcome }: Outcome): number => {
+  const sum = distribution.reduce((total, [option, p]) => total + (p - (option === outcome ? 1 : 0)) ** 2, 0)
+  // Both sides of a yes or no are off by the same.
+  return type === "noul" ? sum / 2 : sum
+}
+
+const logLossOf = ({ distribution, outcome }: Outcome): number => {
+  const probability = distribution.find(([option]) => option === outcome)?.[1] ?? 0
+  return -Math.log(Math.min(1, Math.max(1e-15, probability)))
+}
+
+interface Prediction {
+  readonly probability: number
+  readonly cameTrue: boolean
+}
+
+const predictionOf = (outcome: Outcome): Prediction => {
+  if (outcome.type === "noul") {
+    return { probability: outcome.distribution[0]?.[1] ?? 0, cameTrue: outcome.outcome === "true" }
+  }
+  return { probability: mostProbable(outcome.distribution)[1], cameTrue: isRight(outcome) }
+}
+
+const binCount = 10
+
+const tabulate = (predictions: ReadonlyArray<Prediction>): ReadonlyArray<ReliabilityBin> =>
+  Array.from({ length: binCount }, (_, bin) => {
+    const cases = predictions.filter(({ probability }) => binOf(probability) === bin)
+    const came = cases.filter(({ cameTrue }) => cameTrue).length
+    const bounds = { from: bin / binCount, to: (bin + 1) / binCount, cases: cases.length }
+    return cases.length === 0
+      ? { ...bounds, predicted: null, observed: null, interval: null }
+      : {
+          ...bounds,
+          predicted: meanOf(cases.map(({ probability }) => probability)),
+          observed: came / cases.length,
+          interval: wilsonInterval(came, cases.length)
+        }
+  })
+
+const binOf = (probability: number): number => Math.min(binCount - 1, Math.max(0, Math.floor(probability * binCount)))
+
+const calibrationErrorOf = (bins: ReadonlyArray<ReliabilityBin>): number => {
+  const all = bins.reduce((sum, { cases }) => sum + cases, 0)
+  return bins.reduce(
+    (sum, { cases, predicted, observed }) => sum + (cases / all) * Math.abs((predicted ?? 0) - (observed ?? 0)),
+    0
+  )
+}
+
+/** Of the standard normal distribution, for 95 percent. */
+const z = 1.959963984540054
+
+/** Where the true share lies when `hits` of `cases` were seen. */
+export const wilsonInterval = (hits: number, cases: number): Interval => {
+  if (cases === 0) return { low: 0, high: 1 }
+  const share = hits / cases
+  const scale = 1 + z ** 2 / cases
+  const middle = (share + z ** 2 / (2 * cases)) / scale
+  const reach = (z / scale) * Math.sqrt((share * (1 - share)) / cases + z ** 2 / (4 * cases ** 2))
+  return { low: Math.max(0, Math.min(share, middle - reach)), high: Math.min(1, Math.max(share, middle + reach)) }
+}

@@ -1,0 +1,71 @@
+/**
+ * The questions of a typed turn, with every rule of the specification (part 2, "Typed answers"). The names of questions and options are
+ * the client's and become the keys of the answer. `checkQuestions` says what is wrong with a value; these schemas are for values that
+ * are known to be JSON, such as a stored plan.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { TypedQuestion } from "../models/AnswerDriver.ts"
+
+export const maximumOptions = 255
+export const maximumLevels = 10
+
+const Instructions = Schema.Union([Schema.NonEmptyString, Schema.JsonObject, Schema.Array(Schema.Json)])
+
+export const Question = Schema.Union([
+  Schema.Struct({
+    type: Schema.Literal("noul"),
+    instructions: Instructions,
+    criteria: Schema.optionalKey(Schema.Struct({ true: Schema.String, false: Schema.String }))
+  }),
+  Schema.Struct({
+    type: Schema.Literal("choice"),
+    instructions: Instructions,
+    criteria: Schema.Record(Schema.String, Schema.NullOr(Schema.String)).check(
+      Schema.isMinProperties(1),
+      Schema.isMaxProperties(maximumOptions)
+    )
+  }),
+  Schema.Struct({
+    type: Schema.Literal("score"),
+    instructions: Instructions,
+    criteria: Schema.Array(Schema.String).check(Schema.isMinLength(2), Schema.isMaxLength(maximumLevels))
+  })
+])
+export type Question = TypedQuestion
+
+export const Questions = Schema.Record(Schema.String, Question).check(Schema.isMinProperties(1))
+export type Questions = typeof Questions.Type
+
+/** What can be answered, in the order in which it was asked: ties go to the first. */
+export const optionsOf = (question: Question): ReadonlyArray<string> => {
+  switch (question.type) {
+    case "noul":
+      return ["true", "false"]
+    case "choice":
+      return Object.keys(question.criteria)
+    case "score":
+      return question.criteria.map((_, level) => String(level))
+  }
+}
+
+/** The same for the same questions, whatever the order of their names. The order of options counts: ties depend on it. */
+export const fingerprintOf = (questions: Questions): Effect.Effect<string> =>
+  Effect.map(
+    Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonicalOf(questions)))),
+    (digest) =>
+      Array.from(new Uint8Array(digest).subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("")
+  )
+
+const canonicalOf = (questions: Questions): string =>
+  JSON.stringify(
+    Object.keys(questions)
+      .sort()
+      .map((name) => {
+        const question = questions[name]
+        if (question === undefined) return [name]
+        const { type, instructions, criteria } = question
+        const listed = type === "choice" ? Object.entries(question.criteria) : (criteria ?? null)
+        return [name, type, instructions, type === "noul" ? criteria && [criteria.true, criteria.false] : listed]
+      })
+  )

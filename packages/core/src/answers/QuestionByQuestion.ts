@@ -1,0 +1,51 @@
+/**
+ * What the drivers that make typed answers of chat models share: each question is asked by itself, all of them side by side, and the
+ * parts become one reply. A question with a single option is answered without asking anybody.
+ */
+import * as Effect from "effect/Effect"
+import type { AnswerMethod, AnswerReply, AnswerRequest } from "../models/AnswerDriver.ts"
+import { ModelError } from "../models/ModelError.ts"
+import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
+import { optionsOf, type Question } from "./Question.ts"
+
+export interface OneAnswer {
+  readonly probabilities: { readonly [option: string]: number }
+  readonly model: string | null
+  readonly usage: Usage
+}
+
+export const answerEach = <E>(
+  request: AnswerRequest,
+  {
+    concurrency,
+    ...reply
+  }: { readonly method: AnswerMethod; readonly estimated: boolean; readonly concurrency: number },
+  answer: (question: Question) => Effect.Effect<OneAnswer, E>
+): Effect.Effect<AnswerReply, E> =>
+  Effect.map(
+    Effect.forEach(
+      Object.entries(request.questions),
+      ([name, question]) => Effect.map(answerOne(question, answer), (one) => [name, one] as const),
+      { concurrency }
+    ),
+    (answers) => ({
+      ...reply,
+      distributions: Object.fromEntries(answers.map(([name, { probabilities }]) => [name, probabilities])),
+      model: answers.find(([, { model }]) => model !== null)?.[1].model ?? null,
+      usage: answers.map(([, { usage }]) => usage).reduce(addUsage, noUsage)
+    })
+  )
+
+const answerOne = <E>(
+  question: Question,
+  answer: (question: Question) => Effect.Effect<OneAnswer, E>
+): Effect.Effect<OneAnswer, E> => {
+  const [only, ...others] = optionsOf(question)
+  return only !== undefined && others.length === 0
+    ? Effect.succeed({ probabilities: Object.fromEntries([[only, 1]]), model: null, usage: noUsage })
+    : answer(question)
+}
+
+/** The model has answered something that is no answer to the question. */
+export const unreadable = ({ provider, model }: Pick<AnswerRequest, "provider" | "model">): ModelError =>
+  new ModelError({ reason: "malformed", code: "no_such_label", provider, model })

@@ -1,0 +1,69 @@
+/**
+ * Typed answers from any chat model: it writes a distribution down, as one JSON object. What it writes is an estimate of its own, and the
+ * reply says so.
+ */
+import * as Effect from "effect/Effect"
+import type { AnswerDriver } from "../models/AnswerDriver.ts"
+import type { ChatDriver } from "../models/ChatDriver.ts"
+import { noUsage, addUsage } from "../primitives/Usage.ts"
+import type { AnswerSettings } from "./AnswerSettings.ts"
+import { complete } from "./Completion.ts"
+import { byOption, fold, type Labelled, labelsOf, promptOf, rules, toSumOne } from "./Labels.ts"
+import { answerEach, unreadable } from "./QuestionByQuestion.ts"
+
+export const statedDriver =
+  (chat: ChatDriver, settings: AnswerSettings): AnswerDriver =>
+  (request) =>
+    answerEach(request, { method: "stated", estimated: true, concurrency: settings.concurrency }, (question) =>
+      Effect.gen(function* () {
+        const labels = labelsOf(question)
+        const asked = {
+          system: rules,
+          prompt: promptOf(request.state, question, labels, demand(labels)),
+          jsonOutput: true
+        }
+        let spent = noUsage
+        for (let attempt = 0; attempt <= settings.retries; attempt++) {
+          const { model, text, usage } = yield* complete(chat, request, asked, settings)
+          spent = addUsage(spent, usage)
+          const weights = readStated(text, labels)
+          if (weights !== undefined) return { model, probabilities: byOption(labels, weights), usage: spent }
+        }
+        return yield* unreadable(request)
+      })
+    )
+
+const demand = (labels: ReadonlyArray<Labelled>): string =>
+  "Say how probable each of them is to be the right answer. Reply with one JSON object and nothing else: " +
+  `${labels.map(({ label }) => JSON.stringify(label)).join(", ")} as its keys, each with a number from 0 to 1; ` +
+  "the numbers add up to 1."
+
+/**
+ * The numbers of the labels, with the sum 1. Models round, and some write percentages. Undefined when the text holds no such object, a
+ * strange key, something that is no number, or numbers that are no distribution. What is left out was given nothing.
+ */
+export const readStated = (text: string, labels: ReadonlyArray<Labelled>): ReadonlyArray<number> | undefined => {
+  const stated = objectIn(text)
+  if (stated === undefined) return undefined
+  const entries = Object.entries(stated).map(([key, value]) => [fold(key), value] as const)
+  const known = new Set(labels.map(({ label }) => fold(label)))
+  const isSound = entries.every(
+    ([key, value]) => known.has(key) && typeof value === "number" && Number.isFinite(value) && value >= 0
+  )
+  if (!isSound || new Set(entries.map(([key]) => key)).size !== entries.length) return undefined
+  const weights = labels.map(({ label }) => Number(entries.find(([key]) => key === fold(label))?.[1] ?? 0))
+  const sum = weights.reduce((total, weight) => total + weight, 0)
+  return isNear(sum, 1) || isNear(sum, 100) ? toSumOne(weights) : undefined
+}
+
+const isNear = (sum: number, whole: number): boolean => Math.abs(sum - whole) <= 0.25 * whole
+
+/** The object may stand between other words, or in a block of code. */
+const objectIn = (text: string): object | undefined => {
+  try {
+    const parsed: unknown = JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1))
+    return typeof parsed === "object" && parsed !== null ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,20 @@
+/** Typed answers: decisions, probabilities and scores instead of prose. A wing of its own, `@colloquy/core/answers`. */
+export { Answer, AnswerSetId, AnswersUnusable, TypedAnswers } from "./Answer.ts"
+export { type AnswerContext, stateOf, textOfState } from "./AnswerContext.ts"
+export {
+  Answers,
+  type AnswersReport,
+  type AnswersRequest,
+  type AskError,
+  NoAnswersFrom,
+  OutcomePlaceNotFound,
+  type OutcomeRequest,
+  QuestionsMalformed
+} from "./Answers.ts"
+export { AnswerSettings, defaultAnswerSettings } from "./AnswerSettings.ts"
+export { type Checked, checkQuestions, checkTypedAsk, type QuestionProblem, type TypedAsk } from "./CheckQuestions.ts"
+export { DistributionFault } from "./Distribution.ts"
+export { type Interval, type QuestionReport, type QuestionSetReport, type ReliabilityBin } from "./Judgement.ts"
+export { Outcome, OutcomeRefused, type OutcomeValue } from "./Outcome.ts"
+export { OutcomeStore } from "./OutcomeStore.ts"
+export { Question, Questions } from "./Question.ts"
