@@ -15,6 +15,7 @@ import type {
   UsageLedger
 } from "@colloquy/core"
 import * as Ports from "@colloquy/core"
+import { OutcomeStore } from "@colloquy/core/answers"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -28,6 +29,7 @@ import { channelOf, checkSchemaName } from "./Names.ts"
 import { assistantStore } from "./PostgresAssistantStore.ts"
 import { followUpStore } from "./PostgresFollowUpStore.ts"
 import { keyStore } from "./PostgresKeyStore.ts"
+import { outcomeStore } from "./PostgresOutcomeStore.ts"
 import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
 import { rateLimiter } from "./PostgresRateLimiter.ts"
 import { runStore } from "./PostgresRunStore.ts"
@@ -109,6 +111,18 @@ export const layerRateLimiter = (
     Effect.map(
       Effect.flatMap(PgClient.PgClient, (client) => openSchema(client, options)),
       rateLimiter
+    )
+  )
+
+/** `OutcomeStore` of the wing `answers`, beside the stores of assistants and threads on the same schema. */
+export const layerOutcomes = (
+  options: StoreOptions = {}
+): Layer.Layer<OutcomeStore, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
+  Layer.effect(
+    OutcomeStore,
+    Effect.map(
+      Effect.flatMap(PgClient.PgClient, (client) => openSchema(client, options)),
+      outcomeStore
     )
   )
 

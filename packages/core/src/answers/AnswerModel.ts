@@ -8,13 +8,13 @@ import * as Random from "effect/Random"
 import type { AnswerDriver, AnswerReply, AnswerRequest } from "../models/AnswerDriver.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { Provider } from "../models/Provider.ts"
-import type { AnswerSettings } from "./AnswerSettings.ts"
+import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { labelDriver } from "./LabelAnswers.ts"
 import { sampledDriver } from "./SampledAnswers.ts"
 import { statedDriver } from "./StatedAnswers.ts"
 
 /** The most exact way in which a provider can answer; undefined when it has neither answers nor conversations. */
-export const driverOf = (provider: Provider, settings: AnswerSettings): AnswerDriver | undefined => {
+export const driverOf = (provider: Provider, settings: AnswerPolicy): AnswerDriver | undefined => {
   const { answers, chat, nextToken } = provider
   if (answers !== undefined) return (request) => dependable(answers(request), request, settings)
   const inWords =
@@ -58,7 +58,7 @@ type Blamed = Pick<AnswerRequest, "provider" | "model">
 const dependable = <A>(
   request: Effect.Effect<A, ModelError>,
   { provider, model }: Blamed,
-  settings: AnswerSettings,
+  settings: AnswerPolicy,
   failures = 0
 ): Effect.Effect<A, ModelError> =>
   request.pipe(
@@ -76,7 +76,7 @@ const dependable = <A>(
   )
 
 /** Null: do not try again. The provider's own word on the pause comes first, then 0.5 s doubling to 8 s, with jitter. */
-const pauseBeforeRetry = (error: ModelError, settings: AnswerSettings, failures: number) =>
+const pauseBeforeRetry = (error: ModelError, settings: AnswerPolicy, failures: number) =>
   Effect.map(Random.next, (jitter) => {
     if (!error.isRetryable || failures >= settings.retries) return null
     if (error.retryAfterMillis === undefined) return Math.min(8000, 500 * 2 ** failures) * (0.75 + jitter / 2)

@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 
-export interface AnswerSettings {
+export interface AnswerPolicy {
   /** For models that tell how probable their tokens are: ask every question with its options in both orders, and average. */
   readonly bothOrders: boolean
   /** For chat models that do not: they write a distribution down, or are asked many times. */
@@ -18,7 +18,7 @@ export interface AnswerSettings {
   readonly timeout: Duration.Input
 }
 
-export const defaultAnswerSettings: AnswerSettings = {
+export const defaultAnswerSettings: AnswerPolicy = {
   bothOrders: false,
   withoutLogProbabilities: "stated",
   samples: 10,
@@ -28,6 +28,6 @@ export const defaultAnswerSettings: AnswerSettings = {
   timeout: "1 minute"
 }
 
-export const AnswerSettings = Context.Reference<AnswerSettings>("@colloquy/core/answers/AnswerSettings", {
+export const AnswerSettings = Context.Reference<AnswerPolicy>("@colloquy/core/answers/AnswerSettings", {
   defaultValue: () => defaultAnswerSettings
 })

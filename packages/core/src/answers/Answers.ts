@@ -92,7 +92,7 @@ export class OutcomePlaceNotFound extends Schema.TaggedError<OutcomePlaceNotFoun
 export type AskError = AnswersUnusable | ModelError | NoAnswersFrom | QuestionsMalformed | StoreUnavailable
 
 /** How many of the newest outcomes a report looks at. */
-export const casesOfReport = 10_000
+const casesOfReport = 10_000
 
 export class Answers extends Context.Service<
   Answers,

@@ -8,7 +8,7 @@ import type { ChatRequest } from "../models/ChatRequest.ts"
 import { ModelError } from "../models/ModelError.ts"
 import { estimateTokens } from "../models/TokenCounter.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
-import type { AnswerSettings } from "./AnswerSettings.ts"
+import type { AnswerPolicy } from "./AnswerSettings.ts"
 
 export interface Completion {
   readonly text: string
@@ -20,7 +20,7 @@ export const complete = (
   chat: ChatDriver,
   request: AnswerRequest,
   { system, prompt, jsonOutput }: { readonly system: string; readonly prompt: string; readonly jsonOutput: boolean },
-  settings: AnswerSettings
+  settings: AnswerPolicy
 ): Effect.Effect<Completion, ModelError> =>
   Effect.suspend(() => {
     const { provider, model, info, apiKey, conversationId } = request
@@ -62,7 +62,7 @@ export const complete = (
     )
   })
 
-const policyOf = ({ retries, longestRetryPause, timeout }: AnswerSettings) => ({
+const policyOf = ({ retries, longestRetryPause, timeout }: AnswerPolicy) => ({
   ...defaultChatPolicy,
   retries,
   longestRetryPause,

@@ -26,7 +26,7 @@ export const DistributionFault = Schema.Literals([
 export type DistributionFault = typeof DistributionFault.Type
 
 /** How far rounding may carry a sum from 1. More than that is not rounding. */
-export const sumTolerance = 0.05
+const sumTolerance = 0.05
 
 /** Checks what a provider gave for the options of one question, and brings it to a sum of 1. */
 export const readDistribution = (

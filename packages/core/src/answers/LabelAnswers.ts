@@ -12,7 +12,7 @@ import { ModelError } from "../models/ModelError.ts"
 import type { NextTokenDriver } from "../models/NextTokenDriver.ts"
 import { estimateTokens } from "../models/TokenCounter.ts"
 import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
-import type { AnswerSettings } from "./AnswerSettings.ts"
+import type { AnswerPolicy } from "./AnswerSettings.ts"
 import {
   byOption,
   demandLabel,
@@ -30,7 +30,7 @@ import type { Question } from "./Question.ts"
 
 /** `instead` answers where there are no log-probabilities. */
 export const labelDriver =
-  (nextToken: NextTokenDriver, instead: AnswerDriver | undefined, settings: AnswerSettings): AnswerDriver =>
+  (nextToken: NextTokenDriver, instead: AnswerDriver | undefined, settings: AnswerPolicy): AnswerDriver =>
   (request) =>
     answerEach(request, { method: "logprobs", estimated: false, concurrency: settings.concurrency }, (question) =>
       Effect.map(weigh(nextToken, request, question, labelsOf(question), settings), ({ labels, weights, ...told }) => ({
@@ -77,7 +77,7 @@ const weigh = (
   request: AnswerRequest,
   question: Question,
   labels: ReadonlyArray<Labelled>,
-  settings: AnswerSettings
+  settings: AnswerPolicy
 ): Weighing => {
   if (labels.length > maximumLabels) return weighInRounds(nextToken, request, question, labels, settings)
   const forward = weighOnce(nextToken, request, question, labels)
@@ -133,7 +133,7 @@ const weighInRounds = (
   request: AnswerRequest,
   question: Question,
   labels: ReadonlyArray<Labelled>,
-  settings: AnswerSettings
+  settings: AnswerPolicy
 ): Weighing =>
   Effect.gen(function* () {
     const again = (some: ReadonlyArray<Labelled>) => weigh(nextToken, request, question, lettered(some), settings)

@@ -6,14 +6,14 @@ import * as Effect from "effect/Effect"
 import type { AnswerDriver } from "../models/AnswerDriver.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import { addUsage, noUsage } from "../primitives/Usage.ts"
-import type { AnswerSettings } from "./AnswerSettings.ts"
+import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { complete } from "./Completion.ts"
 import { byOption, demandLabel, labelIn, labelsOf, promptOf, rules, toSumOne } from "./Labels.ts"
 import { answerEach, unreadable } from "./QuestionByQuestion.ts"
 
 /** Answers that are no label do not count; when none is one, there is no distribution. */
 export const sampledDriver =
-  (chat: ChatDriver, settings: AnswerSettings): AnswerDriver =>
+  (chat: ChatDriver, settings: AnswerPolicy): AnswerDriver =>
   (request) =>
     // The samples of one question are side by side, and the questions one after the other: together no more than the host allows.
     answerEach(request, { method: "sampled", estimated: true, concurrency: 1 }, (question) =>

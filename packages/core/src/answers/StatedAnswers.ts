@@ -6,13 +6,13 @@ import * as Effect from "effect/Effect"
 import type { AnswerDriver } from "../models/AnswerDriver.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import { noUsage, addUsage } from "../primitives/Usage.ts"
-import type { AnswerSettings } from "./AnswerSettings.ts"
+import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { complete } from "./Completion.ts"
 import { byOption, fold, type Labelled, labelsOf, promptOf, rules, toSumOne } from "./Labels.ts"
 import { answerEach, unreadable } from "./QuestionByQuestion.ts"
 
 export const statedDriver =
-  (chat: ChatDriver, settings: AnswerSettings): AnswerDriver =>
+  (chat: ChatDriver, settings: AnswerPolicy): AnswerDriver =>
   (request) =>
     answerEach(request, { method: "stated", estimated: true, concurrency: settings.concurrency }, (question) =>
       Effect.gen(function* () {

@@ -11,7 +11,7 @@ export {
   type OutcomeRequest,
   QuestionsMalformed
 } from "./Answers.ts"
-export { AnswerSettings, defaultAnswerSettings } from "./AnswerSettings.ts"
+export { type AnswerPolicy, AnswerSettings, defaultAnswerSettings } from "./AnswerSettings.ts"
 export { type Checked, checkQuestions, checkTypedAsk, type QuestionProblem, type TypedAsk } from "./CheckQuestions.ts"
 export { DistributionFault } from "./Distribution.ts"
 export { type Interval, type QuestionReport, type QuestionSetReport, type ReliabilityBin } from "./Judgement.ts"

@@ -3,11 +3,8 @@
  * `storageSuite("my store", MyStore.layer, { testClock: false, signals: true })`. The builders and scenes serve any other test that needs valid records.
  */
 export { type Capabilities, type Stores } from "./ContractTest.ts"
-<<<<<<< HEAD
 export { sampleFollowUp } from "./FollowUpStoreContract.ts"
-=======
 export { outcomeStoreSuite } from "./OutcomeStoreContract.ts"
->>>>>>> abc3030 (Typed answers: questions, distributions, drivers, outcomes and their judgement)
 export * from "./Samples.ts"
 export * from "./Scenes.ts"
 export { followUpStoreSuite, storageSuite } from "./StorageSuite.ts"

@@ -5,6 +5,7 @@
 import { followUpFunctions, followUpTables } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
 import { ledgerFunctions, ledgerTables } from "./Ledger.ts"
+import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
 import { rateLimitTables } from "./RateLimits.ts"
 import { runEndFunctions } from "./RunEnds.ts"
@@ -21,7 +22,16 @@ export interface Schema {
 
 export const schemaOfThisVersion: Schema = {
   /** Oldest first; a new step goes to the end. */
-  migrations: [threadTables, runTables, ledgerTables, keyTables, providerKeyTables, rateLimitTables, followUpTables],
+  migrations: [
+    threadTables,
+    runTables,
+    ledgerTables,
+    keyTables,
+    providerKeyTables,
+    rateLimitTables,
+    followUpTables,
+    outcomeTables
+  ],
   /** In any order: PostgreSQL looks into a function when it is called. */
   functions: [
     ...threadFunctions,

@@ -1,0 +1,71 @@
+/** `OutcomeStore` on Postgres. The record itself is one JSON text: exactly what was given comes back. */
+import { Principal } from "@colloquy/core"
+import { Outcome, OutcomeStore } from "@colloquy/core/answers"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { createHash } from "node:crypto"
+import type { Database } from "./Database.ts"
+import { knownId } from "./StoredId.ts"
+import { fromJson, toText } from "./StoredText.ts"
+
+export const outcomeStore = ({ query, schema }: Database): typeof OutcomeStore.Service =>
+  OutcomeStore.of({
+    record: (outcome) =>
+      Principal.use(({ ownerId }) => {
+        const { assistantId, threadId } = outcome
+        // The locks keep assistant and thread until the row stands.
+        return Effect.map(
+          query(
+            "OutcomeStore.record",
+            `with assistant as (
+               select id from ${schema}.assistants where owner = $1 and id = $3 for key share
+             ), thread as (
+               select id from ${schema}.threads where owner = $1 and id = $4 for key share
+             )
+             insert into ${schema}.answer_outcomes (owner, answer_hash, assistant_id, thread_id, recorded_at, body)
+             select $1, $2, $3, $4, $5, $6
+             where ($7 or exists (select from assistant)) and ($8 or exists (select from thread))
+             on conflict (owner, answer_hash) do update set assistant_id = excluded.assistant_id,
+               thread_id = excluded.thread_id, recorded_at = excluded.recorded_at, body = excluded.body
+             returning owner`,
+            [
+              toText(ownerId),
+              hashOf(outcome),
+              assistantId === null ? null : knownId(assistantId),
+              threadId === null ? null : knownId(threadId),
+              outcome.recordedAt,
+              encode(outcome),
+              assistantId === null,
+              threadId === null
+            ]
+          ),
+          (rows) => rows.length > 0
+        )
+      }),
+    newest: (assistantId, limit) =>
+      Principal.use(({ ownerId }) => {
+        const isOfAssistant = assistantId === null ? "assistant_id is null" : "assistant_id = $3"
+        return Effect.map(
+          query<{ readonly body: string }>(
+            "OutcomeStore.newest",
+            `select body from ${schema}.answer_outcomes where owner = $1 and ${isOfAssistant}
+             order by recorded_at desc, ordinal desc limit $2`,
+            [toText(ownerId), limit, ...(assistantId === null ? [] : [knownId(assistantId)])]
+          ),
+          (rows) => rows.map(({ body }) => decode(fromJson(body)))
+        )
+      })
+  })
+
+const hashOf = ({ answerSetId, question }: Outcome): string =>
+  createHash("sha256")
+    .update(JSON.stringify([answerSetId, question]))
+    .digest("hex")
+
+const codec = Schema.toCodecJson(Outcome)
+
+const encodeSync = Schema.encodeSync(codec)
+
+const encode = (outcome: Outcome): string => JSON.stringify(encodeSync(outcome))
+
+const decode = Schema.decodeUnknownSync(codec)
