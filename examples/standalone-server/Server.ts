@@ -13,7 +13,7 @@ import {
   TurnSettings
 } from "@colloquy/core"
 import { webHandler, type WebHandler } from "@colloquy/http"
-import { toNodeHandler } from "@colloquy/http/node"
+import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -48,11 +48,13 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
   const isReady = async () => !draining && (await Effect.runPromise(opened.isStoreUp))
   const own = toNodeHandler((request) => answer(request, settings.basePath, api, isReady))
   const service = toNodeHandler(api.handler)
-  const server = createServer((message, response) => {
-    const [path = "/"] = (message.url ?? "/").split("?", 1)
-    if (ownPaths.has(path)) own(message, response)
-    else service(message, response)
-  })
+  const server = refuseInJson(
+    createServer((message, response) => {
+      const [path = "/"] = (message.url ?? "/").split("?", 1)
+      if (ownPaths.has(path)) own(message, response)
+      else service(message, response)
+    })
+  )
   const url = await listen(server, settings, api)
   return {
     url,

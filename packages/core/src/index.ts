@@ -136,6 +136,7 @@ export { FollowUpFailed, FollowUps, FollowUpSettings, type FollowUpWorker } from
 export {
   Assistant,
   AssistantName,
+  AssistantNameFilter,
   AssistantNotFound,
   type AssistantPatch,
   EmbeddingModelFixed

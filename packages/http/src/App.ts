@@ -21,6 +21,8 @@ export interface Apps {
   readonly whenNeeded: () => Promise<App>
   /** Whole seconds after which a request will try that again. */
   readonly secondsToRetry: () => number
+  /** Milliseconds that a client has for the rest of a body. */
+  readonly bodyTimeout: number
 }
 
 const known = new WeakMap<Handler, Apps>()

@@ -1,8 +1,7 @@
-/** `/openapi.json` and `/docs`. The page brings its script along, so it works offline; the script is loaded when somebody asks for it. */
+/** `/openapi.json` and `/docs`. The page is loaded when somebody asks for it. */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Scope from "effect/Scope"
 import { Api } from "./Api.ts"
@@ -11,18 +10,19 @@ import { Api } from "./Api.ts"
 const mountedAt = (basePath: string) =>
   Api.annotate(OpenApi.Servers, [{ url: basePath === "" ? "/" : basePath, description: "This server" }])
 
-const scalar = { withDefaultFonts: false }
-
 export const documentsLayer = (basePath: string) =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
       const api = mountedAt(basePath)
       const scope = yield* Scope.Scope
       const page = yield* Effect.cached(
-        Scope.provide(HttpRouter.toHttpEffect(HttpApiScalar.layer(api, { path: "/docs", scalar })), scope)
+        Effect.flatMap(
+          Effect.promise(() => import("./DocumentsPage.ts")),
+          ({ page: pageOf }) => Scope.provide(pageOf(api), scope)
+        )
       )
       const document = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(OpenApi.fromApi(api))))
       yield* router.add("GET", "/openapi.json", document)
-      yield* router.add("GET", "/docs", Effect.orDie(Effect.flatten(page)))
+      yield* router.add("GET", "/docs", page)
     })
   )

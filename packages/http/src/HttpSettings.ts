@@ -49,8 +49,14 @@ export interface Cors {
   readonly maxAge?: number
 }
 
-export interface HttpSettings {
+/** What a body may take, in room and in time. */
+export interface Bounds {
   readonly limits: Limits
+  /** A body must have come within so long; of a multipart body, its next piece. */
+  readonly bodyTimeout: Duration.Input
+}
+
+export interface HttpSettings extends Bounds {
   /** A comment line goes out after so much silence on a stream. */
   readonly heartbeat: Duration.Input
   /** For so long a key that was found valid is not looked up again: the longest that a revoked key still works. Zero: looked up every time. */
@@ -73,6 +79,7 @@ const mebibyte = 1024 * 1024
 
 export const defaultHttpSettings: HttpSettings = {
   limits: { text: mebibyte, body: 8 * mebibyte, file: 50 * mebibyte, upload: 200 * mebibyte, parts: 200 },
+  bodyTimeout: "30 seconds",
   heartbeat: "15 seconds",
   keyCacheTime: "5 seconds",
   keyCacheSize: 10_000,

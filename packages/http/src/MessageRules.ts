@@ -27,7 +27,7 @@ const isBlank = (value: unknown): boolean => !isGiven(value) || (typeof value ==
 const memoryModes = ["Auto", "Readonly"]
 
 const aboutMemory = ({ memory, memory_pro }: Fields): ReadonlyArray<ValidationError> => [
-  ...(isOn(memory, ...memoryModes) && isGiven(memory_pro)
+  ...(isOn(memory, ...memoryModes) && isGiven(memory_pro) && memory_pro !== "off"
     ? [problem("memory_pro", "conflict", "memory_pro cannot be combined with memory")]
     : []),
   ...(isOn(memory, ...memoryModes) ? [notAvailable("memory", "Memory")] : []),

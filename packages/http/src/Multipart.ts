@@ -7,8 +7,8 @@ import type { HttpServerError } from "effect/http/HttpServerError"
 import * as MultipartParser from "effect/http/MultipartParser"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import { BadRequest, PayloadTooLarge } from "./api/Errors.ts"
-import type { Limits } from "./HttpSettings.ts"
+import { BadRequest, PayloadTooLarge, RequestTimeout } from "./api/Errors.ts"
+import type { Bounds, Limits } from "./HttpSettings.ts"
 import { decodeText } from "./Text.ts"
 
 export interface UploadedFile {
@@ -23,9 +23,12 @@ export interface MultipartForm {
   readonly files: ReadonlyArray<UploadedFile>
 }
 
-type Fault = BadRequest | PayloadTooLarge
+type Fault = BadRequest | RequestTimeout | PayloadTooLarge
 
 const malformed = () => new BadRequest({ detail: "The multipart body is malformed" })
+
+/** The client has stopped sending before the end. */
+export const tooSlow = () => new RequestTimeout({ detail: "The rest of the body did not come in time" })
 
 const over = (what: string) => new PayloadTooLarge({ detail: `The ${what} over the limit of this server` })
 
@@ -45,12 +48,15 @@ const faultOf = (error: MultipartParser.MultipartError): Fault => {
 export const readMultipart = (
   headers: Readonly<Record<string, string>>,
   body: Stream.Stream<Uint8Array, HttpServerError>,
-  limits: Limits
+  { bodyTimeout, limits }: Bounds
 ): Effect.Effect<MultipartForm, Fault> =>
   Effect.suspend(() => {
     const form = new FormReader(headers, limits)
-    return Stream.runForEachWhile(body, (piece) => Effect.sync(() => form.write(piece))).pipe(
-      Effect.mapError(malformed),
+    const pieces = body.pipe(
+      Stream.mapError(malformed),
+      Stream.timeoutOrElse({ duration: bodyTimeout, orElse: () => Stream.fail<Fault>(tooSlow()) })
+    )
+    return Stream.runForEachWhile(pieces, (piece) => Effect.sync(() => form.write(piece))).pipe(
       Effect.flatMap(() => Effect.fromResult(form.end()))
     )
   })

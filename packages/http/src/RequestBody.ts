@@ -14,19 +14,20 @@ import {
   BadRequest,
   HTTPValidationError,
   PayloadTooLarge,
+  type RequestTimeout,
   UnsupportedMediaType,
   type ValidationError
 } from "./api/Errors.ts"
 import { exactFields } from "./api/MessageBody.ts"
 import { refuseUnknownTypes } from "./FileTypes.ts"
 import { readForm } from "./FormFields.ts"
-import type { Limits } from "./HttpSettings.ts"
+import type { Bounds } from "./HttpSettings.ts"
 import { type JsonFault, maximumDepth, maximumValues, parseJson } from "./Json.ts"
-import { readMultipart, type UploadedFile } from "./Multipart.ts"
+import { readMultipart, tooSlow, type UploadedFile } from "./Multipart.ts"
 import { toProblems } from "./Problems.ts"
 import { decodeFormText, decodeText } from "./Text.ts"
 
-export type UnreadableBody = BadRequest | PayloadTooLarge | UnsupportedMediaType
+export type UnreadableBody = BadRequest | RequestTimeout | PayloadTooLarge | UnsupportedMediaType
 
 /** A body as it was sent, in the shape of JSON, whatever its encoding. */
 export interface RawBody {
@@ -87,9 +88,9 @@ export const decodeBody = <A>(
   body: Body<A>,
   request: HttpServerRequest,
   accepts: Accepts,
-  limits: Limits
+  bounds: Bounds
 ): Effect.Effect<{ readonly value: A; readonly raw: RawBody }, UnreadableBody | HTTPValidationError> =>
-  Effect.flatMap(readBody(request, accepts, limits), (raw) => {
+  Effect.flatMap(readBody(request, accepts, bounds), (raw) => {
     const decoded = body.decode(raw)
     return Result.isSuccess(decoded)
       ? Effect.succeed({ value: decoded.success, raw })
@@ -103,28 +104,28 @@ const multipart = "multipart/form-data"
 export const readBody = (
   request: HttpServerRequest,
   accepts: Accepts,
-  limits: Limits
+  bounds: Bounds
 ): Effect.Effect<RawBody, UnreadableBody> => {
   const type = mediaType(request.headers["content-type"])
-  if (!accepts.has(type)) return refuseType(request, type, limits)
+  if (!accepts.has(type)) return refuseType(request, type, bounds)
   switch (type) {
     case multipart:
-      return readMultipart(request.headers, request.stream, limits).pipe(
+      return readMultipart(request.headers, request.stream, bounds).pipe(
         Effect.tap(({ files }) => refuseUnknownTypes(files)),
         Effect.map(({ fields, files }) => formOf(fields, files))
       )
     case urlEncoded:
-      return Effect.flatMap(readText(request, limits), readUrlEncoded)
+      return Effect.flatMap(readText(request, bounds), readUrlEncoded)
     default:
-      return Effect.flatMap(readText(request, limits), readJson)
+      return Effect.flatMap(readText(request, bounds), readJson)
   }
 }
 
 const mediaType = (header: string | undefined): string => header?.split(";")[0]?.trim().toLowerCase() || json
 
 /** A client that sends nothing may say of it what it likes. */
-const refuseType = (request: HttpServerRequest, type: string, limits: Limits) =>
-  Effect.flatMap(readBytes(request, limits), (bytes) =>
+const refuseType = (request: HttpServerRequest, type: string, bounds: Bounds) =>
+  Effect.flatMap(readBytes(request, bounds), (bytes) =>
     bytes.byteLength === 0
       ? Effect.succeed(nothing)
       : Effect.fail(
@@ -134,10 +135,11 @@ const refuseType = (request: HttpServerRequest, type: string, limits: Limits) =>
 
 const nothing: RawBody = { value: undefined, files: [], problems: [] }
 
-const readBytes = (request: HttpServerRequest, limits: Limits) =>
+const readBytes = (request: HttpServerRequest, bounds: Bounds) =>
   request.arrayBuffer.pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limits.body)),
-    Effect.mapError(unreadable)
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(bounds.limits.body)),
+    Effect.mapError(unreadable),
+    Effect.timeoutOrElse({ duration: bounds.bodyTimeout, orElse: () => Effect.fail(tooSlow()) })
   )
 
 const unreadable = ({ reason }: HttpServerError): BadRequest | PayloadTooLarge =>
@@ -145,8 +147,8 @@ const unreadable = ({ reason }: HttpServerError): BadRequest | PayloadTooLarge =
     ? new PayloadTooLarge({ detail: "The body is over the limit of this server" })
     : new BadRequest({ detail: "The body could not be read" })
 
-const readText = (request: HttpServerRequest, limits: Limits) =>
-  Effect.flatMap(readBytes(request, limits), (bytes) =>
+const readText = (request: HttpServerRequest, bounds: Bounds) =>
+  Effect.flatMap(readBytes(request, bounds), (bytes) =>
     Effect.mapError(Effect.fromResult(decodeText(bytes)), () => new BadRequest({ detail: "The body is not UTF-8" }))
   )
 

@@ -24,9 +24,14 @@ const makeEncoder = (place: ReplyPlace): ((events: ReadonlyArray<TurnEvent>) => 
       const fields = encodeFields(event)
       if (fields !== null) text += `${head}${event.sequence}\ndata: ${fields}${tail}${event.sequence}}\n\n`
     }
-    return text
+    return lineEnds.test(text) ? text.replaceAll(everyLineEnd, escapeOf) : text
   }
 }
+
+/** JSON leaves these as they are, and some readers of lines take them for the end of one. They stand inside of JSON strings only. */
+const lineEnds = /[\u0085\u2028\u2029]/u
+const everyLineEnd = /[\u0085\u2028\u2029]/gu
+const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
 
 /** The event as JSON text without its closing brace, so that the common fields can follow. */
 const encodeFields = (event: TurnEvent): string | null => {

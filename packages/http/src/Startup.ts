@@ -16,6 +16,8 @@ export class Startup<R, E> {
   private building: Promise<Runtime<R, E>> | null = null
   private current: Runtime<R, E> | null = null
   private failure: { readonly cause: unknown; readonly pause: number; readonly retryAt: number } | null = null
+  /** The cause that the log has already. */
+  private told: string | null = null
   private isClosed = false
 
   constructor(layer: Layer.Layer<R, E>) {
@@ -23,12 +25,18 @@ export class Startup<R, E> {
   }
 
   /** For a request: what is built, what is being built, or a new attempt unless the last one failed a moment ago. */
-  readonly whenNeeded = (): Promise<Runtime<R, E>> =>
-    this.building === null && this.failure !== null && performance.now() < this.failure.retryAt
-      ? Promise.reject(this.failure.cause)
-      : this.now()
+  readonly whenNeeded = async (): Promise<Runtime<R, E>> => {
+    try {
+      if (this.building === null && this.failure !== null && performance.now() < this.failure.retryAt)
+        throw this.failure.cause
+      return await this.now()
+    } catch (cause) {
+      this.tellOnce(cause)
+      throw cause
+    }
+  }
 
-  /** The same without a pause, for a host that asks for it. */
+  /** The same without a pause, for a host that asks for it, and gets the cause of a failure himself. */
   readonly now = (): Promise<Runtime<R, E>> => {
     if (this.isClosed) return Promise.reject(new Error("The handler has been disposed"))
     this.building ??= this.attempt()
@@ -61,17 +69,21 @@ export class Startup<R, E> {
       this.building = null
       throw cause
     }
-    if (this.failure !== null) Effect.runFork(Effect.logInfo("The kernel has been started"))
+    if (this.told !== null) Effect.runFork(Effect.logInfo("The kernel has been started"))
+    this.told = null
     this.failure = null
     return runtime
   }
 
   private fail(cause: unknown): void {
     const pause = Math.min(longestPause, this.failure === null ? firstPause : this.failure.pause * 2)
-    const isKnown = this.failure !== null && String(this.failure.cause) === String(cause)
     this.failure = { cause, pause, retryAt: performance.now() + pause }
-    if (isKnown) return
-    // The kernel's own logger could not be built either.
+  }
+
+  /** Into the platform's log, since the kernel's own logger could not be built either. */
+  private tellOnce(cause: unknown): void {
+    if (this.isClosed || this.told === String(cause)) return
+    this.told = String(cause)
     const words = "The kernel could not be started. Requests get 503, and later ones try again. The cause:"
     Effect.runFork(Effect.logError(words, cause))
   }

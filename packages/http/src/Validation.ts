@@ -34,9 +34,9 @@ const problemsOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
   const request = yield* HttpServerRequest
   const { params } = yield* HttpRouter.RouteContext
   const query = yield* ParsedSearchParams
-  const { limits } = yield* HttpSettings
+  const bounds = yield* HttpSettings
   const body = Context.get(endpoint.annotations, DeclaredBody)
-  const ofBody = body === null ? Result.void : body.decode(yield* readBody(request, endpoint.payload, limits))
+  const ofBody = body === null ? Result.void : body.decode(yield* readBody(request, endpoint.payload, bounds))
   return [
     ...ofPart(endpoint.params, params, "path"),
     ...ofPart(endpoint.query === undefined ? undefined : Schema.toCodecArrayFromSingle(endpoint.query), query, "query"),

@@ -5,6 +5,7 @@
  */
 import { type Kernel, Turns } from "@colloquy/core"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -13,6 +14,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { type App, type Handler, noSniffing, notStarted, remember } from "./App.ts"
 import { withEnvelopeOutside } from "./Envelope.ts"
+import { defaultHttpSettings } from "./HttpSettings.ts"
 import { routes, type RoutesOptions } from "./Routes.ts"
 import { Startup } from "./Startup.ts"
 
@@ -62,7 +64,8 @@ export const webHandler = <E = never, Source = unknown>({
           () => refuse(startup.secondsToRetry)
         )
       : open.web(request)
-  remember(handler, { whenNeeded, secondsToRetry: () => startup.secondsToRetry })
+  const bodyTimeout = Duration.toMillis(options.bodyTimeout ?? defaultHttpSettings.bodyTimeout)
+  remember(handler, { whenNeeded, secondsToRetry: () => startup.secondsToRetry, bodyTimeout })
   return {
     handler,
     ready: async () => {

@@ -136,7 +136,7 @@ describe("a message body", () => {
       content: 1,
       stream: "yes",
       memory: "auto",
-      memory_pro: "off",
+      memory_pro: "Off",
       web_search: "auto",
       image_generation: "Auto",
       send_to_llm: "perhaps",
@@ -211,6 +211,56 @@ describe("a message body", () => {
         "body.tool_outputs.0.output missing"
       ]
     )
+  })
+
+  it("counts names in characters, and takes none of blanks", async () => {
+    await using service = await open([])
+    const create = async (name: string) => (await service.call("POST", "/assistants", { name })).status
+    assert.deepStrictEqual([await create("😀".repeat(255)), await create("a".repeat(255))], [200, 200])
+    for (const name of ["😀".repeat(256), "a".repeat(256), "", " ", " \t\n\u00a0"])
+      assert.strictEqual(await create(name), 422, JSON.stringify(name.slice(0, 9)))
+    const found = await service.call("GET", `/assistants?name=${encodeURIComponent("😀".repeat(255))}`)
+    assert.deepStrictEqual([found.status, found.body.length], [200, 1])
+    assert.strictEqual((await service.call("GET", `/assistants?name=${"a".repeat(256)}`)).status, 422)
+    const answer = await service.call("POST", "/assistants", { name: "a".repeat(256) })
+    assert.deepStrictEqual(problemsOf(answer), ["body.name too_long"])
+  })
+
+  it.each([
+    ["2026-02-28T00:00:00Z", 200],
+    ["2024-02-29T23:59:59.5+14:00", 200],
+    ["2026-12-31 23:59:59", 200],
+    ["2026-02-29T00:00:00Z", 422],
+    ["2026-02-30T00:00:00Z", 422],
+    ["2026-04-31 10:00:00", 422],
+    ["2026-13-01T00:00:00Z", 422],
+    ["2026-00-10T00:00:00Z", 422],
+    ["2026-01-00T00:00:00Z", 422],
+    ["2026-01-01T24:30:00Z", 422]
+  ])("takes a day that exists: %s", async (custom_timestamp, status) => {
+    await using service = await open([])
+    assert.strictEqual((await send(service, { content: "x", send_to_llm: "false", custom_timestamp })).status, status)
+  })
+
+  it("takes an empty name of a model or provider for none, in every encoding", async () => {
+    await using service = await open([say("1"), say("2")])
+    const empty = { content: "x", model_name: "", llm_provider: "" }
+    const plain = await send(service, empty)
+    const encoded = await send(service, form(empty))
+    assert.deepStrictEqual([plain.status, encoded.status], [200, 200])
+    assert.notStrictEqual(plain.body.model_name, "")
+    assert.strictEqual(plain.body.model_name, encoded.body.model_name)
+    const names = { llm_provider: "", model_name: "", embedding_provider: "", embedding_model_name: "" }
+    const { body } = await service.call("POST", "/assistants", { name: "a", ...names })
+    assert.deepStrictEqual([body.llm_provider, body.model_name], [null, null])
+    assert.notStrictEqual(body.embedding_model_name, "")
+  })
+
+  it("takes memory_pro for off when it says so", async () => {
+    await using service = await open([say("1")])
+    assert.strictEqual((await send(service, { content: "x", memory_pro: "off", memory: "off" })).status, 200)
+    const both = await send(service, { content: "x", memory_pro: "off", memory: "Auto" })
+    assert.deepStrictEqual(problemsOf(both), ["body.memory not_available"])
   })
 
   const refused: ReadonlyArray<readonly [string, Readonly<Record<string, unknown>>, ReadonlyArray<string>]> = [

@@ -99,7 +99,9 @@ describe("a kernel that cannot be built", () => {
     const { opened, state } = openable()
     const service = webHandler({ kernel: opened })
     assert.include(String(await service.ready().catch(String)), "no database")
+    assert.lengthOf(log.mock.calls, 0)
     assert.deepStrictEqual(await ask(service), [503, "1"])
+    assert.lengthOf(log.mock.calls, 1)
     state.fault = null
     await service.ready()
     assert.deepStrictEqual(await ask(service), [401, null])

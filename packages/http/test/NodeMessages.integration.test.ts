@@ -20,7 +20,7 @@ type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, Http
 const serve = (answer: Answer): Promise<Running> => {
   const handler: Handler = () => Promise.reject(new Error("called with a web request"))
   const app = { answer, services: Context.empty() }
-  remember(handler, { whenNeeded: async () => app, secondsToRetry: () => 1 })
+  remember(handler, { whenNeeded: async () => app, secondsToRetry: () => 1, bodyTimeout: 30_000 })
   return listen(toNodeHandler(handler))
 }
 

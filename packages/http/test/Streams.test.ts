@@ -23,6 +23,29 @@ const told = (events: ReadonlyArray<SseEvent>) =>
   events.map(({ data }) => (data.type === "content_streaming" ? data.content : "")).join("")
 
 describe("a stream", () => {
+  it("has one line of data an event for every reader of lines, whatever was said", async () => {
+    const said = "a\u2028b\u2029c\u0085d\u000be\u001cf\rg\nh"
+    await using service = await open([[think(said), say(said)], callTool("weather", { city: said })])
+    const answer = await stream(service, { content: said })
+    const { text, thread } = await (async () => {
+      const whole = await answer.text()
+      return { text: whole, thread: (await service.call("GET", "/threads")).body[0] }
+    })()
+    // How Python splits lines.
+    const lines = text.split(/\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/u)
+    for (const line of lines) assert.match(line, /^(?:$|: ping$|id: |data: \{.*\}$)/su)
+    const events = lines.filter((line) => line.startsWith("data: ")).map((line) => JSON.parse(line.slice(6)))
+    assert.strictEqual(events.find(({ type }) => type === "content_streaming").content, said)
+    assert.strictEqual(events.find(({ type }) => type === "reasoning_streaming").content, said)
+    assert.strictEqual(events.at(-1).content, thread.messages[1].content)
+    const calls = await service.fetch("POST", "/threads/messages", {
+      content: "?",
+      stream: true,
+      tools: [tool("weather")]
+    })
+    assert.notMatch(await calls.text(), /[\u0085\u2028\u2029]/u)
+  })
+
   it("holds only events of the document, and ends with one terminal event", async () => {
     const calls = [think("hm"), say("Let me", " look."), callTool("weather", {})]
     await using service = await open([calls, say("Sunny.")])

@@ -5,6 +5,7 @@
  * The text that a provider writes beside its code never leaves this folder: it may hold a prompt or a key.
  */
 import type { ModelErrorReason } from "@colloquy/core"
+import { isKnownCode } from "./KnownCodes.ts"
 
 export interface Fault {
   readonly reason: ModelErrorReason
@@ -35,10 +36,10 @@ export const faultOfStatus = (status: number): Fault => {
   return { reason: reasons[status] ?? (status >= 500 ? "overloaded" : "unknown"), status }
 }
 
-/** A provider's word for an error, if it is a word: a sentence could quote the conversation. */
+/** A provider's word for an error, if it is a documented one: anything else could quote the conversation, or a key. */
 export const machineCode = (value: unknown): { readonly code?: string } => {
   const word = typeof value === "number" ? String(value) : value
-  return typeof word === "string" && /^[\w.:/-]{1,64}$/.test(word) ? { code: word } : {}
+  return typeof word === "string" && isKnownCode(word) ? { code: word } : {}
 }
 
 /** Servers without a code for it say it in a sentence. */

@@ -333,9 +333,9 @@ describe("errors", () => {
       new AiError.UnknownError({
         description: "sk-secret",
         ...http(404),
-        metadata: { vendor: { errorCode: "no_model" } }
+        metadata: { vendor: { errorCode: "model_not_found" } }
       }),
-      { reason: "model_not_found", status: 404, code: "no_model" }
+      { reason: "model_not_found", status: 404, code: "model_not_found" }
     ],
     ["a broken format", new AiError.InvalidOutputError({ description: "sk-secret" }), { reason: "unknown" }]
   ]

@@ -4,7 +4,21 @@ import { AssistantId } from "../primitives/Ids.ts"
 import { Metadata } from "../threads/Thread.ts"
 import { ToolList } from "../tools/ToolDefinition.ts"
 
-export const AssistantName = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(255))
+const tooLong = /^.{256}/su
+
+/** Counted in characters: one outside the basic plane is one character, though JavaScript counts two units. */
+const isNoLongerThanAName = Schema.makeFilter((text: string) => !tooLong.test(text), {
+  expected: "a value with a length of at most 255",
+  representation: { id: "colloquy/isMaxLength", payload: { maxLength: 255 } },
+  toJsonSchema: () => ({ maxLength: 255 })
+})
+
+const isNotBlank = Schema.isPattern(/\S/u, { expected: "a text that is not blank" })
+
+export const AssistantName = Schema.String.check(Schema.isMinLength(1), isNotBlank, isNoLongerThanAName)
+
+/** A name to look for; none that is longer was ever given. */
+export const AssistantNameFilter = Schema.String.check(isNoLongerThanAName)
 
 export const Assistant = Schema.Struct({
   id: AssistantId,

@@ -3,7 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { AssistantName } from "@colloquy/core"
+import { AssistantName, AssistantNameFilter } from "@colloquy/core"
 import { bodyOf, type BodyRules, DeclaredBody } from "../RequestBody.ts"
 import { isRecord } from "../Json.ts"
 import { NotFound, ServiceUnavailable } from "./Errors.ts"
@@ -71,7 +71,7 @@ export const AssistantsApi = HttpApiGroup.make("assistants")
       .annotate(DeclaredBody, assistantBodies.create)
       .annotate(OpenApi.Summary, "Create an assistant"),
     HttpApiEndpoint.get("list", "/assistants", {
-      query: { ...page, name: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(255))) },
+      query: { ...page, name: Schema.optionalKey(AssistantNameFilter) },
       success: Schema.Array(Assistant),
       error: ServiceUnavailable
     }).annotate(OpenApi.Summary, "List assistants, oldest first"),

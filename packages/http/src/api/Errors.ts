@@ -1,6 +1,7 @@
 /**
  * The error bodies of the wire, one class a status. All are `{"detail": …}`; the comments say which is used when, and `ErrorStatus.ts`
  * turns the kernel's errors into these. Endpoints declare those that they can answer with, so documents and clients know them.
+ * `_tag`, `status` and `message` are for those who catch them; the wire has `detail` alone.
  */
 import * as Schema from "effect/Schema"
 
@@ -10,49 +11,88 @@ export class BadRequest extends Schema.Error<BadRequest>("BadRequest")(detail, {
   httpApiStatus: 400,
   description: "The body cannot be read: malformed JSON, form or text"
 }) {
+  readonly _tag = "BadRequest"
   readonly status = 400
+  override get message() {
+    return this.detail
+  }
 }
 
 export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(detail, {
   httpApiStatus: 401,
   description: "The API key is missing or not valid"
 }) {
+  readonly _tag = "Unauthorized"
   readonly status = 401
+  override get message() {
+    return this.detail
+  }
 }
 
 export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequired")(detail, {
   httpApiStatus: 402,
   description: "There is not enough credit; nothing was charged"
 }) {
+  readonly _tag = "PaymentRequired"
   readonly status = 402
+  override get message() {
+    return this.detail
+  }
 }
 
 export class NotFound extends Schema.Error<NotFound>("NotFound")(detail, {
   httpApiStatus: 404,
   description: "There is no such thing, or it belongs to somebody else"
 }) {
+  readonly _tag = "NotFound"
   readonly status = 404
+  override get message() {
+    return this.detail
+  }
+}
+
+export class RequestTimeout extends Schema.Error<RequestTimeout>("RequestTimeout")(detail, {
+  httpApiStatus: 408,
+  description: "The client stopped sending before the end of the body"
+}) {
+  readonly _tag = "RequestTimeout"
+  readonly status = 408
+  override get message() {
+    return this.detail
+  }
 }
 
 export class Conflict extends Schema.Error<Conflict>("Conflict")(
   { ...detail, run_id: Schema.optionalKey(Schema.String) },
   { httpApiStatus: 409, description: "The thread is busy, or the idempotency key was used for another request" }
 ) {
+  readonly _tag = "Conflict"
   readonly status = 409
+  override get message() {
+    return this.detail
+  }
 }
 
 export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(detail, {
   httpApiStatus: 413,
   description: "The body, a file or the text is over the limit"
 }) {
+  readonly _tag = "PayloadTooLarge"
   readonly status = 413
+  override get message() {
+    return this.detail
+  }
 }
 
 export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("UnsupportedMediaType")(detail, {
   httpApiStatus: 415,
   description: "The content type or a file type is not supported"
 }) {
+  readonly _tag = "UnsupportedMediaType"
   readonly status = 415
+  override get message() {
+    return this.detail
+  }
 }
 
 /** One problem of a request: where it is, what it is in words, and what kind it is. */
@@ -63,30 +103,50 @@ export const ValidationError = Schema.Struct({
 }).annotate({ identifier: "ValidationError" })
 export type ValidationError = typeof ValidationError.Type
 
+/** `body.content: Field required; query.limit: …` */
+const inWords = (problems: ReadonlyArray<ValidationError>): string =>
+  problems.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ")
+
 export class HTTPValidationError extends Schema.Error<HTTPValidationError>("HTTPValidationError")(
   { detail: Schema.Array(ValidationError) },
   { httpApiStatus: 422, description: "Every problem of the request" }
 ) {
+  readonly _tag = "HTTPValidationError"
   readonly status = 422
+  override get message() {
+    return inWords(this.detail)
+  }
 }
 
 export class TooManyRequests extends Schema.Error<TooManyRequests>("TooManyRequests")(detail, {
   httpApiStatus: 429,
   description: "Over the rate limit; `Retry-After` tells when to come back"
 }) {
+  readonly _tag = "TooManyRequests"
   readonly status = 429
+  override get message() {
+    return this.detail
+  }
 }
 
 export class InternalServerError extends Schema.Error<InternalServerError>("InternalServerError")(detail, {
   httpApiStatus: 500,
   description: "A fault of the server"
 }) {
+  readonly _tag = "InternalServerError"
   readonly status = 500
+  override get message() {
+    return this.detail
+  }
 }
 
 export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("ServiceUnavailable")(detail, {
   httpApiStatus: 503,
   description: "The store cannot be reached, or the server is shutting down"
 }) {
+  readonly _tag = "ServiceUnavailable"
   readonly status = 503
+  override get message() {
+    return this.detail
+  }
 }

@@ -11,6 +11,10 @@ export const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Sch
 /** The value of such a field, where only its presence counts. */
 export const given = <A>(value: A | null | undefined): A | undefined => value ?? undefined
 
+/** The same for the name of a provider or a model: an empty text, which a form sends for a field left empty, names none. */
+export const givenName = (name: string | null | undefined): string | undefined =>
+  typeof name === "string" && name.trim() !== "" ? name : undefined
+
 /** A record without the fields that are undefined, as exact optional fields want it. */
 export const compact = <A extends object>(record: A): { [K in keyof A]?: Exclude<A[K], undefined> } =>
   // Entries are kept or dropped whole, so every kept one has the type that it had, without undefined.

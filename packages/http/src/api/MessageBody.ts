@@ -67,7 +67,11 @@ const DateTime = Schema.String.annotate({ format: "date-time" }).check(
 )
 
 const dateTime = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?$/u
-const isDateTime = (text: string): boolean => dateTime.test(text) && !Number.isNaN(Date.parse(text.replace(" ", "T")))
+const isDateTime = (text: string): boolean =>
+  dateTime.test(text) && !Number.isNaN(Date.parse(text.replace(" ", "T"))) && isDay(text.slice(0, 10))
+
+/** The platform makes the 2nd of March of the 30th of February. */
+const isDay = (text: string): boolean => new Date(`${text}T00:00:00Z`).toISOString().startsWith(text)
 
 const SendToLlm = Schema.Union([
   Schema.Boolean,
@@ -90,7 +94,7 @@ const fields = {
   memory_response_citation: maybe(Schema.Boolean),
   /** Deprecated alias of `memory_response_citation`. */
   memory_citation: maybe(Schema.Boolean),
-  memory_pro: maybe(Schema.Literals(["Auto", "Readonly"])),
+  memory_pro: maybe(Schema.Literals(["Auto", "Readonly", "off"])),
   web_search: maybe(Schema.Literals(["off", "Auto"])),
   send_to_llm: maybe(SendToLlm),
   json_output: maybe(Schema.Boolean),

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
 import { assistantBodies, type AssistantCreate, type AssistantUpdate } from "../api/AssistantsApi.ts"
-import { compact, given, pageOf, timestampOf } from "../api/Fields.ts"
+import { compact, given, givenName, pageOf, timestampOf } from "../api/Fields.ts"
 import { toolFromWire } from "../api/Tools.ts"
 import { toWireError } from "../ErrorStatus.ts"
 import { bodyReader } from "./Bodies.ts"
@@ -84,16 +84,16 @@ const configOf = (body: AssistantUpdate) =>
   compact({
     description: given(body.description),
     systemPrompt: given(body.system_prompt),
-    provider: given(body.llm_provider),
-    model: given(body.model_name),
+    provider: givenName(body.llm_provider),
+    model: givenName(body.model_name),
     tools: body.tools?.map(toolFromWire),
     searchLimit: given(body.tok_k),
     factExtractionPrompt: given(body.custom_fact_extraction_prompt),
     memoryUpdatePrompt: given(body.custom_update_memory_prompt),
     metadata: given(body.metadata),
     embedding: compact({
-      provider: given(body.embedding_provider),
-      model: given(body.embedding_model_name),
+      provider: givenName(body.embedding_provider),
+      model: givenName(body.embedding_model_name),
       dimensions: given(body.embedding_dims)
     })
   })

@@ -11,7 +11,7 @@ interface RawRequest {
 
 export const bodyReader = Effect.map(
   HttpSettings,
-  ({ limits }) =>
+  (bounds) =>
     <A>(body: Body<A>, { endpoint, request }: RawRequest) =>
-      decodeBody(body, request, endpoint.payload, limits)
+      decodeBody(body, request, endpoint.payload, bounds)
 )

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
 import { PayloadTooLarge } from "../api/Errors.ts"
-import { compact, given } from "../api/Fields.ts"
+import { compact, given, givenName } from "../api/Fields.ts"
 import type { MessageRequest, StatelessMessageRequest } from "../api/MessageBody.ts"
 import { messageBodies } from "../api/MessagesApi.ts"
 import { HttpSettings } from "../HttpSettings.ts"
@@ -65,8 +65,8 @@ const commonOf = (body: MessageRequest | StatelessMessageRequest): TurnRequest =
   sendToModel: sendToModel(body.send_to_llm),
   ...compact({
     systemPrompt: given(body.system_prompt),
-    provider: given(body.llm_provider),
-    model: given(body.model_name),
+    provider: givenName(body.llm_provider),
+    model: givenName(body.model_name),
     tools: toolsFromWire(body.tools),
     thinking: thinkingFromWire(body.thinking),
     jsonOutput: given(body.json_output),

@@ -4,6 +4,7 @@
  * takes it; a client that goes away stops what runs for his request.
  */
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as HttpEffect from "effect/http/HttpEffect"
@@ -13,6 +14,8 @@ import type { ServerResponse } from "node:http"
 import { type App, type Apps, appsOf, type Handler, notStarted } from "../App.ts"
 import type { HostedMessage } from "./HostedMessage.ts"
 import { NodeRequest, requestOf } from "./NodeRequest.ts"
+import { defaultHttpSettings } from "../HttpSettings.ts"
+import { endHalfSent } from "./HalfSent.ts"
 import { write } from "./NodeResponse.ts"
 import { badRequest, fault, refuse } from "./Refusals.ts"
 import { throughWeb } from "./ThroughWeb.ts"
@@ -21,9 +24,12 @@ type Serve = (message: HostedMessage, response: ServerResponse) => void
 
 export const toNodeHandler = (handler: Handler): Serve => {
   const apps = appsOf(handler)
-  if (apps !== undefined) return whenBuilt(apps)
-  const serve = throughWeb(handler)
-  return (message, response) => void serve(message, response)
+  const serve = apps === undefined ? throughWeb(handler) : whenBuilt(apps)
+  const patience = apps?.bodyTimeout ?? Duration.toMillis(defaultHttpSettings.bodyTimeout)
+  return (message, response) => {
+    endHalfSent(message, response, patience)
+    serve(message, response)
+  }
 }
 
 const whenBuilt = ({ secondsToRetry, whenNeeded }: Apps): Serve => {

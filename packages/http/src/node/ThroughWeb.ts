@@ -12,19 +12,22 @@ import { readable } from "./RequestStream.ts"
 
 export const throughWeb =
   (handler: Handler) =>
-  async (message: HostedMessage, response: ServerResponse): Promise<void> => {
-    const gone = new AbortController()
-    response.once("close", () => {
-      if (!response.writableFinished) gone.abort()
-    })
-    try {
-      const request = toRequest(message, gone.signal)
-      if (request === null) badRequest(response)
-      else await writeWeb(await handler(withSource(request, sourceOf(message))), response)
-    } catch {
-      fault(response)
-    }
+  (message: HostedMessage, response: ServerResponse): void =>
+    void answer(handler, message, response)
+
+const answer = async (handler: Handler, message: HostedMessage, response: ServerResponse): Promise<void> => {
+  const gone = new AbortController()
+  response.once("close", () => {
+    if (!response.writableFinished) gone.abort()
+  })
+  try {
+    const request = toRequest(message, gone.signal)
+    if (request === null) badRequest(response)
+    else await writeWeb(await handler(withSource(request, sourceOf(message))), response)
+  } catch {
+    fault(response)
   }
+}
 
 /** Null: the request line cannot be made an address, or has a method that the platform refuses. */
 const toRequest = (message: HostedMessage, signal: AbortSignal): Request | null => {

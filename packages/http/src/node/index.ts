@@ -1,1 +1,2 @@
 export { toNodeHandler } from "./NodeHandler.ts"
+export { refuseInJson } from "./ServerRefusals.ts"

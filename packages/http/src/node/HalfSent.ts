@@ -1,0 +1,22 @@
+/**
+ * The end of requests whose answer has gone out while their body has not come in: Node would keep the connection for five minutes, waiting
+ * for a rest that nobody wants. A client that is still sending gets some time to finish; one that stopped loses the connection.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+
+const requestTimeout = 408
+
+export const endHalfSent = (message: IncomingMessage, response: ServerResponse, patience: number): void => {
+  if (message.httpVersionMajor !== 1) return
+  response.once("finish", () => {
+    if (message.complete) return
+    if (response.statusCode === requestTimeout) {
+      message.socket.destroySoon()
+      return
+    }
+    const timer = setTimeout(() => {
+      if (!message.complete) message.socket.destroy()
+    }, patience)
+    message.once("close", () => clearTimeout(timer))
+  })
+}
