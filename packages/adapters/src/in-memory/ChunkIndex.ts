@@ -1,0 +1,231 @@
+/**
+ * `ChunkIndex` in memory: the reference. It ranks with the functions of core, and rounds vectors as Postgres does when it keeps them in
+ * half precision. A state of its own, apart from that of the other stores: nothing there refers to it.
+ */
+import type { OwnerId } from "@colloquy/core"
+import { Principal } from "@colloquy/core"
+import {
+  candidates,
+  type Chunk,
+  type ChunkHit,
+  ChunkIndex,
+  type ChunkSearch,
+  type IndexedDocument,
+  type IndexKey,
+  joinRanks,
+  type Language,
+  type NewVectors,
+  rarityOf,
+  scoreUnit,
+  type SearchScope,
+  type VectorModel
+} from "@colloquy/core/retrieval"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+interface Entry extends IndexKey {
+  readonly revision: string
+  readonly language: Language
+  readonly chunks: ReadonlyArray<Chunk>
+  /** By term: the chunks that have it. */
+  readonly postings: ReadonlyMap<string, ReadonlyArray<Posting>>
+  /** By ordinal. */
+  readonly vectors: Map<number, Vector>
+}
+
+interface Posting {
+  readonly ordinal: number
+  readonly impact: number
+}
+
+interface Vector {
+  readonly model: VectorModel
+  readonly values: Float32Array
+}
+
+/** A chunk that a rank has found. */
+interface Found {
+  readonly entry: Entry
+  readonly ordinal: number
+  readonly score: number
+}
+
+export const layerChunkIndex: Layer.Layer<ChunkIndex> = Layer.sync(ChunkIndex, () => {
+  const owners = new Map<OwnerId, Map<string, Entry>>()
+  let revision = 0
+
+  const owned = <A>(operation: (entries: Map<string, Entry>) => A): Effect.Effect<A, never, Principal> =>
+    Principal.use(({ ownerId }) =>
+      Effect.sync(() => {
+        const entries = owners.get(ownerId) ?? new Map<string, Entry>()
+        owners.set(ownerId, entries)
+        return operation(entries)
+      })
+    )
+  const nextRevision = () => String(++revision)
+
+  return ChunkIndex.of({
+    keepsVectors: true,
+    put: (document) =>
+      owned((entries) => {
+        entries.set(nameOf(document), entryOf(document, nextRevision()))
+      }),
+    setVectors: (vectors) =>
+      owned((entries) => {
+        const entry = entries.get(nameOf(vectors))
+        if (entry?.revision !== vectors.revision) return false
+        setVectors(entry, vectors)
+        return true
+      }),
+    withoutVectors: (scopes, model, limit) =>
+      owned((entries) =>
+        inScopes(entries, scopes)
+          .flatMap((entry) =>
+            entry.chunks
+              .filter(({ ordinal }) => !isOf(entry.vectors.get(ordinal), model))
+              .map((chunk) => ({ ...keyOf(entry), revision: entry.revision, chunk }))
+          )
+          .slice(0, limit)
+      ),
+    remove: (key) => owned((entries) => entries.delete(nameOf(key))),
+    removeScope: (scope) =>
+      owned((entries) => {
+        for (const [name, entry] of entries) if (entry.scope === scope) entries.delete(name)
+      }),
+    copy: (from, to) =>
+      owned((entries) => {
+        const entry = entries.get(nameOf(from))
+        if (entry === undefined) return false
+        const { documentId, scope } = to
+        const copied = { ...entry, documentId, scope, revision: nextRevision(), vectors: new Map(entry.vectors) }
+        entries.set(nameOf(to), copied)
+        return true
+      }),
+    chunks: (key, { limit, skip }) =>
+      owned((entries) => {
+        const all = entries.get(nameOf(key))?.chunks ?? []
+        return { chunks: all.slice(skip, skip + limit), total: all.length }
+      }),
+    search: (search) => owned((entries) => searchIn(inScopes(entries, search.scopes), search))
+  })
+})
+
+const nameOf = ({ documentId, scope }: IndexKey): string => JSON.stringify([scope, documentId])
+
+const keyOf = ({ documentId, scope }: IndexKey): IndexKey => ({ scope, documentId })
+
+const entryOf = (document: IndexedDocument, revision: string): Entry => {
+  const postings = new Map<string, Array<Posting>>()
+  document.chunks.forEach(({ impacts }, ordinal) => {
+    for (const [term, impact] of impacts) {
+      const found = postings.get(term) ?? []
+      found.push({ ordinal, impact })
+      postings.set(term, found)
+    }
+  })
+  const { language, vectors } = document
+  const kept = vectors?.values.map((values, ordinal): [number, Vector] => [ordinal, vectorOf(vectors.model, values)])
+  const chunks = document.chunks.map(({ chunk }) => chunk)
+  return { ...keyOf(document), revision, language, chunks, postings, vectors: new Map(kept) }
+}
+
+const setVectors = (entry: Entry, { model, values }: NewVectors): void => {
+  for (const { ordinal, vector } of values) {
+    if (ordinal < entry.chunks.length) entry.vectors.set(ordinal, vectorOf(model, vector))
+  }
+}
+
+/** Of unit length, so that a product is a cosine. */
+const vectorOf = (model: VectorModel, values: Float32Array): Vector => ({ model, values: toUnit(values.map(toHalf)) })
+
+const toUnit = (values: Float32Array): Float32Array => {
+  const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0))
+  return values.map((value) => value / (length || 1))
+}
+
+/** The nearest number with eleven binary digits, which is what half precision holds. */
+const toHalf = (value: number): number => {
+  const scale = 2 ** (10 - Math.max(Math.floor(Math.log2(Math.abs(value))), -14))
+  const scaled = value * scale
+  const rounded = Math.round(scaled)
+  const isTie = Math.abs(scaled - Math.trunc(scaled)) === 0.5
+  return value === 0 ? 0 : (isTie ? 2 * Math.round(scaled / 2) : rounded) / scale
+}
+
+const isOf = (vector: Vector | undefined, { dimensions, name }: VectorModel): vector is Vector =>
+  vector?.model.name === name && vector.model.dimensions === dimensions
+
+const inScopes = (
+  entries: ReadonlyMap<string, Entry>,
+  scopes: ReadonlyArray<SearchScope>
+): ReadonlyArray<Entry> =>
+  [...entries.values()].filter(({ scope }) => scopes.includes(scope)).sort((a, b) => compare(a, b))
+
+/** A document in two scopes is found in both, by the name of the scope. */
+const compare = (a: IndexKey, b: IndexKey): number =>
+  order(a.documentId, b.documentId) || order(a.scope, b.scope)
+
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const searchIn = (entries: ReadonlyArray<Entry>, search: ChunkSearch): ReadonlyArray<ChunkHit> => {
+  const lexical = new Map(best(byTerms(entries, search)).map((found) => [placeOf(found), found]))
+  const semantic = new Map(best(byVector(entries, search)).map((found) => [placeOf(found), found]))
+  const places = [...new Map([...lexical, ...semantic])]
+  const ranks = places.map(([place]) => ({
+    lexical: lexical.get(place)?.score ?? null,
+    semantic: semantic.get(place)?.score ?? null
+  }))
+  const scores = joinRanks(ranks)
+  return places
+    .flatMap(([, { entry, ordinal }], index): ReadonlyArray<ChunkHit> => {
+      const [chunk, rank] = [entry.chunks[ordinal], ranks[index]]
+      return chunk === undefined || rank === undefined
+        ? []
+        : [{ ...keyOf(entry), chunk, score: scores[index] ?? 0, ...rank }]
+    })
+    .sort(
+      (a, b) => comparable(b.score) - comparable(a.score) || compare(a, b) || a.chunk.ordinal - b.chunk.ordinal
+    )
+    .slice(0, search.limit)
+}
+
+/** The last digits of a score depend on who adds it up. */
+const comparable = (score: number): number => Math.round(score * 1_000_000)
+
+const placeOf = ({ entry, ordinal }: Found): string => `${entry.revision} ${ordinal}`
+
+const best = (found: ReadonlyArray<Found>): ReadonlyArray<Found> =>
+  found
+    .toSorted((a, b) => b.score - a.score || compare(a.entry, b.entry) || a.ordinal - b.ordinal)
+    .slice(0, candidates)
+
+const byTerms = (entries: ReadonlyArray<Entry>, { terms }: ChunkSearch): ReadonlyArray<Found> => {
+  const all = entries.reduce((sum, { chunks }) => sum + chunks.length, 0)
+  const used = new Set(entries.map(({ language }) => language))
+  const asked = new Set([...used].flatMap((language) => terms.get(language) ?? []))
+  const scores = new Map(entries.map((entry) => [entry, new Map<number, number>()]))
+  for (const term of asked) {
+    const found = entries.reduce((sum, { postings }) => sum + (postings.get(term)?.length ?? 0), 0)
+    const rarity = rarityOf(found, all)
+    for (const [entry, sums] of scores) {
+      for (const { impact, ordinal } of entry.postings.get(term) ?? [])
+        sums.set(ordinal, (sums.get(ordinal) ?? 0) + impact * rarity)
+    }
+  }
+  return [...scores].flatMap(([entry, sums]) =>
+    Array.from(sums, ([ordinal, score]) => ({ entry, ordinal, score: score / scoreUnit }))
+  )
+}
+
+const byVector = (entries: ReadonlyArray<Entry>, { vector }: ChunkSearch): ReadonlyArray<Found> => {
+  if (vector === null) return []
+  const asked = vectorOf(vector.model, vector.values)
+  return entries.flatMap((entry) =>
+    [...entry.vectors].flatMap(([ordinal, kept]) =>
+      isOf(kept, vector.model) ? [{ entry, ordinal, score: cosine(asked.values, kept.values) }] : []
+    )
+  )
+}
+
+const cosine = (a: Float32Array, b: Float32Array): number =>
+  a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)

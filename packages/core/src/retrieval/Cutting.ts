@@ -1,0 +1,113 @@
+/**
+ * Pure: cuts a text at the best boundary that makes the pieces small enough: between paragraphs, sentences, words, and between graphemes
+ * when nothing else is left. The pieces put together are the text again, and no boundary lies inside a grapheme.
+ */
+
+export type CountTokens = (text: string) => number
+
+/** Pieces of at most so many tokens, each as large as its boundaries allow. A single grapheme may be larger. */
+export const fit = (text: string, limit: number, count: CountTokens): ReadonlyArray<string> =>
+  fitAt(text, limit, count, 0)
+
+const cuts: ReadonlyArray<(text: string) => ReadonlyArray<string>> = [
+  (text) => splitAfter(text, /\n[^\S\n]*\n\s*/gu),
+  (text) => segments(text, sentences),
+  (text) => segments(text, words),
+  (text) => Array.from(graphemes.segment(text), ({ segment }) => segment)
+]
+
+const fitAt = (text: string, limit: number, count: CountTokens, level: number): ReadonlyArray<string> => {
+  const cut = cuts[level]
+  if (text === "" || cut === undefined || count(text) <= limit) return text === "" ? [] : [text]
+  return packed(cut(text), limit, count, level + 1)
+}
+
+/** Small neighbours together, large ones cut further. */
+const packed = (
+  parts: ReadonlyArray<string>,
+  limit: number,
+  count: CountTokens,
+  level: number
+): ReadonlyArray<string> => {
+  const pieces: Array<string> = []
+  let room = 0
+  for (const part of parts) {
+    const tokens = count(part)
+    const last = pieces.at(-1)
+    if (last !== undefined && tokens <= room) {
+      pieces[pieces.length - 1] = last + part
+      room -= tokens
+    } else if (tokens <= limit) {
+      pieces.push(part)
+      room = limit - tokens
+    } else {
+      pieces.push(...fitAt(part, limit, count, level))
+      room = 0
+    }
+  }
+  return pieces
+}
+
+/** Whole sentences from the end of a text, or else whole words, that have at most so many tokens together. */
+export const tailOf = (text: string, limit: number, count: CountTokens): string => {
+  const lastSentences = lastOf(segments(text, sentences), limit, count)
+  return lastSentences === "" ? lastOf(segments(text, words), limit, count) : lastSentences
+}
+
+const lastOf = (parts: ReadonlyArray<string>, limit: number, count: CountTokens): string => {
+  let tail = ""
+  for (const part of parts.toReversed()) {
+    if (count(part + tail) > limit) break
+    tail = part + tail
+  }
+  return tail.trim() === "" ? "" : tail
+}
+
+/** Cuts behind each match. A line break is always the end of a grapheme. */
+export const splitAfter = (text: string, pattern: RegExp): ReadonlyArray<string> => {
+  const parts: Array<string> = []
+  let start = 0
+  for (const match of text.matchAll(pattern)) {
+    const end = match.index + match[0].length
+    if (!isBoundary(text, end)) continue
+    parts.push(text.slice(start, end))
+    start = end
+  }
+  return start < text.length ? [...parts, text.slice(start)] : parts
+}
+
+export const linesOf = (text: string): ReadonlyArray<string> => splitAfter(text, /\n/gu)
+
+export const sentencesOf = (text: string): ReadonlyArray<string> => segments(text, sentences)
+
+/** The language is left to the default: the rules for boundaries hardly depend on it. */
+const sentences = new Intl.Segmenter("en", { granularity: "sentence" })
+const words = new Intl.Segmenter("en", { granularity: "word" })
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" })
+
+/** What a segmenter gives, without the boundaries inside a grapheme that its rules know nothing of. */
+const segments = (text: string, segmenter: Intl.Segmenter): ReadonlyArray<string> => {
+  const parts: Array<string> = []
+  let start = 0
+  for (const { index } of segmenter.segment(text)) {
+    if (index === start || !isBoundary(text, index)) continue
+    parts.push(text.slice(start, index))
+    start = index
+  }
+  return start < text.length ? [...parts, text.slice(start)] : parts
+}
+
+/** A character that may belong to the grapheme before it or behind it: marks, joiners, parts of flags and of Korean syllables. */
+const clinging =
+  /[\p{M}\p{Cf}\p{Emoji_Modifier}\p{Regional_Indicator}\u0d4e\u0e33\u0eb3\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff\uff9e\uff9f\u{11000}-\u{11fff}\r]/u
+
+/** More than a grapheme has. */
+const around = 256
+
+const isBoundary = (text: string, index: number): boolean => {
+  if (index <= 0 || index >= text.length) return true
+  if (!clinging.test(text.slice(Math.max(index - 2, 0), index + 2))) return true
+  const from = Math.max(index - around, 0)
+  const offset = index - from
+  return graphemes.segment(text.slice(from, index + around)).containing(offset)?.index === offset
+}

@@ -1,0 +1,79 @@
+/**
+ * Pure: what of a search's hits goes into a prompt. The best that fit a budget of tokens, each text once; hits that stand beside each other
+ * become one excerpt; a document's excerpts stand in its own order, the document with the best hit first.
+ */
+import type { IndexKey } from "./ChunkIndex.ts"
+import type { ChunkHit } from "./ChunkIndex.ts"
+import { ownText } from "./Chunking.ts"
+import type { CountTokens } from "./Cutting.ts"
+import type { Place } from "./Section.ts"
+
+export interface Excerpt extends IndexKey {
+  readonly text: string
+  /** That of its first chunk. */
+  readonly place: Place
+  readonly firstOrdinal: number
+  readonly lastOrdinal: number
+  /** The best of its chunks'. */
+  readonly score: number
+  readonly lexical: number | null
+  readonly semantic: number | null
+}
+
+/** `hits` are best first. */
+export const excerptsOf = (
+  hits: ReadonlyArray<ChunkHit>,
+  budget: number,
+  count: CountTokens
+): ReadonlyArray<Excerpt> => {
+  const chosen = fitting(withoutCopies(hits), budget, count)
+  const byDocument = Map.groupBy(chosen, ({ documentId, scope }) => `${scope}\n${documentId}`)
+  return [...byDocument.values()].flatMap((found) =>
+    joined(found.toSorted((a, b) => a.chunk.ordinal - b.chunk.ordinal))
+  )
+}
+
+/** A document may have been uploaded twice, or stand in both scopes. */
+const withoutCopies = (hits: ReadonlyArray<ChunkHit>): ReadonlyArray<ChunkHit> => {
+  const seen = new Set<string>()
+  return hits.filter(({ chunk }) => {
+    const text = ownText(chunk).replaceAll(/\s+/gu, " ").trim()
+    if (seen.has(text)) return false
+    seen.add(text)
+    return true
+  })
+}
+
+const fitting = (hits: ReadonlyArray<ChunkHit>, budget: number, count: CountTokens): ReadonlyArray<ChunkHit> => {
+  let room = budget
+  return hits.filter(({ chunk }) => {
+    const tokens = count(chunk.text)
+    if (tokens > room) return false
+    room -= tokens
+    return true
+  })
+}
+
+const joined = (hits: ReadonlyArray<ChunkHit>): ReadonlyArray<Excerpt> => {
+  const excerpts: Array<Excerpt> = []
+  for (const hit of hits) {
+    const last = excerpts.at(-1)
+    if (last?.lastOrdinal === hit.chunk.ordinal - 1) excerpts[excerpts.length - 1] = extended(last, hit)
+    else excerpts.push(excerptOf(hit))
+  }
+  return excerpts.map((excerpt) => ({ ...excerpt, text: excerpt.text.trim() }))
+}
+
+const excerptOf = ({ chunk, documentId, lexical, scope, score, semantic }: ChunkHit): Excerpt => {
+  const { heading, ordinal, page, row, sheet, slide, text } = chunk
+  const place = { heading, page, slide, sheet, row }
+  return { scope, documentId, text, place, firstOrdinal: ordinal, lastOrdinal: ordinal, score, lexical, semantic }
+}
+
+/** Chunks of one section continue each other letter by letter; between sections stands an empty line. */
+const extended = (excerpt: Excerpt, { chunk, lexical, score, semantic }: ChunkHit): Excerpt => {
+  const isContinued = chunk.repeated > 0 || excerpt.text.endsWith("\n")
+  const best = score > excerpt.score ? { score, lexical, semantic } : {}
+  const text = isContinued ? excerpt.text + ownText(chunk) : `${excerpt.text.trimEnd()}\n\n${ownText(chunk)}`
+  return { ...excerpt, ...best, text, lastOrdinal: chunk.ordinal }
+}

@@ -1,0 +1,53 @@
+/**
+ * Pure: everything about a text that the index keeps, ready for `ChunkIndex.put`. One way for documents, which are cut, and one for what is
+ * whole already: turns of a conversation, memories.
+ */
+import { type Chunk, type ChunkSize, chunksOf, ownText } from "./Chunking.ts"
+import type { IndexedDocument } from "./ChunkIndex.ts"
+import { languageOf } from "./Language.ts"
+import { documentWeighting, impactsOf, type Passage, turnWeighting, type Weighting } from "./Ranking.ts"
+import { nowhere, type Section } from "./Section.ts"
+
+export type Prepared = Pick<IndexedDocument, "language" | "chunks">
+
+/** A document in chunks. Its title is found with each of them. */
+export const prepareDocument = (title: string, sections: ReadonlyArray<Section>, size: ChunkSize): Prepared => {
+  const chunks = chunksOf(sections, size)
+  const passages = chunks.map((chunk): Passage => ({
+    text: ownText(chunk),
+    label: "",
+    context: [title, chunk.heading, chunk.sheet].filter(Boolean).join(" "),
+    said: null
+  }))
+  return prepared(chunks, passages, documentWeighting)
+}
+
+/** What was said in one session, in order, or one memory: each becomes a chunk. */
+export const prepareTurns = (turns: ReadonlyArray<Passage>): Prepared =>
+  prepared(
+    turns.map(({ text }, ordinal) => ({ ...nowhere, ordinal, text, repeated: 0 })),
+    turns,
+    turnWeighting
+  )
+
+const prepared = (chunks: ReadonlyArray<Chunk>, passages: ReadonlyArray<Passage>, weighting: Weighting): Prepared => {
+  const language = languageOf(sampleOf(passages))
+  const impacts = impactsOf(passages, language, weighting)
+  return {
+    language,
+    chunks: chunks.map((chunk, index) => ({ chunk, impacts: impacts[index] ?? new Map() }))
+  }
+}
+
+/** Some of the beginning, and some of every part: a title page may be in another language. */
+const sampleOf = (passages: ReadonlyArray<Passage>): string => {
+  const step = Math.max(1, Math.floor(passages.length / 20))
+  return passages
+    .filter((_, index) => index % step === 0)
+    .map(({ text }) => text.slice(0, 1000))
+    .join("\n")
+}
+
+/** What an embedding model reads of a chunk: where it stands, and the text with the sentences before it. */
+export const embeddingText = ({ heading, sheet, text }: Chunk): string =>
+  [heading, sheet, text].filter(Boolean).join("\n")

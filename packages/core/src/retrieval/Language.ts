@@ -1,0 +1,86 @@
+/**
+ * Pure: the language of a document, decided once, when it is indexed, and kept with it. It decides which words say nothing and how the
+ * others are stemmed; a text in any other language is searched by its words as they are.
+ */
+import { englishStem } from "./stems/English.ts"
+import { frenchStem } from "./stems/French.ts"
+import { germanStem } from "./stems/German.ts"
+import { spanishStem } from "./stems/Spanish.ts"
+
+export const languages = ["en", "de", "fr", "es", "other"] as const
+export type Language = (typeof languages)[number]
+
+interface Grammar {
+  readonly stem: (word: string) => string
+  readonly stopWords: ReadonlySet<string>
+}
+
+const grammar = (stem: Grammar["stem"], stopWords: string): Grammar => ({
+  stem,
+  stopWords: new Set(stopWords.trim().split(/\s+/u))
+})
+
+const grammars: Readonly<Record<Language, Grammar>> = {
+  en: grammar(
+    englishStem,
+    `a an the of to in on for and or is are was were be been did do does what when where who which how why her his their she he they it
+     its with at by from as that this i you we my your me our him us them has have had would will can could not about`
+  ),
+  de: grammar(
+    germanStem,
+    `der die das den dem des ein eine einen einem einer eines und oder aber ist sind war waren sein bin bist wird werden wurde wurden hat
+     haben hatte hatten ich du er sie es wir ihr mich dich sich uns euch ihm ihn ihnen mein dein unser euer nicht kein keine auch nur
+     noch wie was wer wo wann warum welche welcher welches in im an am auf aus bei beim mit nach von vom zu zum zur für über unter vor
+     durch um als dass wenn weil so`
+  ),
+  fr: grammar(
+    frenchStem,
+    `le la les l un une des du de d et ou mais est sont était étaient être été a ont avait avaient avoir je tu il elle on nous vous ils
+     elles me te se lui leur y en ce cet cette ces mon ma mes ton ta tes son sa ses notre nos votre vos leurs ne pas n que qu qui quoi
+     dont où quand comment pourquoi quel quelle quels quelles dans sur sous par pour avec sans au aux chez si s c j m t`
+  ),
+  es: grammar(
+    spanishStem,
+    `el la los las un una unos unas de del y e o u pero es son era eran ser sido fue fueron está están estaba ha han había haber hay yo
+     tú él ella nosotros ellos ellas me te se nos le les lo su sus mi mis tu tus no que qué quién cuál cuáles cuándo cuando dónde donde
+     cómo como por para con sin en a al sobre entre si muy más este esta estos estas ese esa eso`
+  ),
+  other: { stem: (word) => word, stopWords: new Set() }
+}
+
+export const isStopWord = (word: string, language: Language): boolean => grammars[language].stopWords.has(word)
+
+/** Many words come again and again; a stem is looked up faster than it is made. */
+const remembered = new Map<Language, Map<string, string>>()
+const mostRemembered = 50_000
+
+export const stemOf = (word: string, language: Language): string => {
+  const known = remembered.get(language) ?? new Map<string, string>()
+  const found = known.get(word)
+  if (found !== undefined) return found
+  if (known.size >= mostRemembered) known.clear()
+  const stem = grammars[language].stem(word)
+  remembered.set(language, known.set(word, stem))
+  return stem
+}
+
+/** What is looked at: enough to tell languages apart. */
+const sample = 20_000
+/** A language is named when so many of the words are its stop words, and more than those of any other. */
+const share = 0.12
+
+/** By the stop words in the text: they are the most frequent words of each language, and hardly shared. */
+export const languageOf = (text: string): Language => {
+  const words =
+    text
+      .slice(0, sample)
+      .toLowerCase()
+      .match(/[\p{L}\p{M}]+/gu) ?? []
+  const counts = languages.map((language): [Language, number] => [
+    language,
+    words.filter((word) => grammars[language].stopWords.has(word)).length
+  ])
+  const [best = ["other", 0] as const, second = ["other", 0] as const] = counts.toSorted(([, a], [, b]) => b - a)
+  const isClear = best[1] > second[1] && best[1] >= words.length * share
+  return isClear ? best[0] : "other"
+}

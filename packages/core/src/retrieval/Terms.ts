@@ -1,0 +1,66 @@
+/**
+ * Pure: a text as the terms under which it is found. Words in lower case, without stop words, stemmed by the language of their document;
+ * scripts without spaces between words as overlapping pairs of characters. Documents, queries and memories use the same functions.
+ */
+import { isStopWord, type Language, stemOf } from "./Language.ts"
+
+/** Scripts whose words are not set apart by spaces, and Korean, whose particles stick to the words. */
+const paired =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]/u
+const run =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+|[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu
+const ascii = /^[\0-\x7f]*$/u
+const ideograph = /\p{Script=Han}/u
+
+/** A term is stored in an index; a longer one is data, not a word. */
+const longestTerm = 64
+
+/** The terms of a text to be found, in the order of the text. */
+export const termsOf = (text: string, language: Language): ReadonlyArray<string> => cut(text, language, true)
+
+/** The terms of a question, each once, as they are stored for documents of a language. */
+export const queryTerms = (text: string, language: Language): ReadonlyArray<string> => [
+  ...new Set(cut(text, language, false))
+]
+
+const cut = (text: string, language: Language, isStored: boolean): ReadonlyArray<string> => {
+  const isPlain = ascii.test(text)
+  const normal = isPlain ? withoutPossessives(text) : withoutPossessives(text.normalize("NFKC"))
+  const terms: Array<string> = []
+  for (const [word] of normal.matchAll(run)) {
+    if (!isPlain && paired.test(word)) terms.push(...pairs(word, isStored))
+    else addWord(terms, word, language)
+  }
+  return terms
+}
+
+const withoutPossessives = (text: string): string => text.replaceAll(/[’']s\b/giu, "")
+
+const addWord = (terms: Array<string>, word: string, language: Language): void => {
+  add(terms, word.toLowerCase(), language)
+  // A name like parseHttpBody is found by its parts as well.
+  const parts = /\p{Ll}\p{Lu}/u.test(word) ? word.split(/(?<=\p{Ll})(?=\p{Lu})/u) : []
+  for (const part of parts) add(terms, part.toLowerCase(), language)
+}
+
+const add = (terms: Array<string>, word: string, language: Language): void => {
+  if (word.length > longestTerm || isStopWord(word, language)) return
+  terms.push(withoutAccents(stemOf(word, language)))
+}
+
+/** Latin letters only: marks of other scripts are vowels. */
+const withoutAccents = (word: string): string =>
+  ascii.test(word)
+    ? word
+    : word
+        .normalize("NFD")
+        .replaceAll(/(?<=\p{Script=Latin})[\u0300-\u036f]+/gu, "")
+        .normalize("NFC")
+
+/** An ideograph may be a word by itself, so it is stored alone, too; a question of several looks for the pairs only. */
+const pairs = (word: string, isStored: boolean): ReadonlyArray<string> => {
+  const characters = [...word]
+  if (characters.length < 2) return characters
+  const both = characters.slice(1).map((character, index) => `${characters[index]}${character}`)
+  return isStored ? [...both, ...characters.filter((character) => ideograph.test(character))] : both
+}

@@ -1,0 +1,40 @@
+/** The wing that finds things: text into chunks and terms, the index that keeps them, and the search over it. */
+export { type Chunk, type ChunkSize, chunksOf, ownText } from "./Chunking.ts"
+export {
+  type ChunkHit,
+  ChunkIndex,
+  type ChunkSearch,
+  type ChunkWithoutVector,
+  type IndexedChunk,
+  type IndexedDocument,
+  type IndexKey,
+  type NewVectors,
+  scopeOfAssistant,
+  scopeOfMemories,
+  scopeOfThread,
+  SearchScope,
+  type VectorModel
+} from "./ChunkIndex.ts"
+export { type Excerpt, excerptsOf } from "./Excerpts.ts"
+export { embeddingText, prepareDocument, type Prepared, prepareTurns } from "./Indexing.ts"
+export { type Language, languageOf, languages } from "./Language.ts"
+export {
+  candidates,
+  type Impacts,
+  joinRanks,
+  type Passage,
+  type Ranks,
+  rarityOf,
+  scoreUnit,
+  semanticShare
+} from "./Ranking.ts"
+export {
+  Retrieval,
+  type RetrievalRequest,
+  type Retrieved,
+  termsByLanguage,
+  vectorModel,
+  type WithoutMeaning
+} from "./Retrieval.ts"
+export { nowhere, type Place, type Section, type SectionForm } from "./Section.ts"
+export { queryTerms, termsOf } from "./Terms.ts"

@@ -1,0 +1,54 @@
+/** The regions that the Snowball stemmers speak of: where in a word a suffix must stand to be taken off. */
+
+export interface Regions {
+  /** Behind the first consonant that follows a vowel. */
+  readonly r1: number
+  /** The same, counted within the first region. */
+  readonly r2: number
+}
+
+export const regionsOf = (word: string, vowels: string): Regions => {
+  const r1 = regionFrom(word, 0, vowels)
+  return { r1, r2: regionFrom(word, r1, vowels) }
+}
+
+export const regionFrom = (word: string, from: number, vowels: string): number => {
+  let index = from
+  while (index < word.length && !vowels.includes(word.charAt(index))) index++
+  while (index < word.length && vowels.includes(word.charAt(index))) index++
+  return Math.min(index + 1, word.length)
+}
+
+/** Marks letters that are consonants where they stand by their capitals, from left to right: a marked letter is no vowel for the next one. */
+export const markConsonants = (
+  word: string,
+  isConsonant: (before: string, letter: string, after: string) => boolean
+): string => {
+  let marked = ""
+  for (let index = 0; index < word.length; index++) {
+    const letter = word.charAt(index)
+    marked += isConsonant(marked.slice(-1), letter, word.charAt(index + 1)) ? letter.toUpperCase() : letter
+  }
+  return marked
+}
+
+/** The longest of the suffixes with which a word ends. */
+export const suffixOf = (word: string, suffixes: ReadonlyArray<string>): string | null =>
+  suffixes.reduce<string | null>(
+    (longest, suffix) => (word.endsWith(suffix) && suffix.length > (longest?.length ?? 0) ? suffix : longest),
+    null
+  )
+
+/** The same, among suffixes that stand in a region as a whole. */
+export const suffixIn = (word: string, from: number, suffixes: ReadonlyArray<string>): string | null =>
+  suffixOf(word.slice(from), suffixes)
+
+export const without = (word: string, suffix: string, replacement = ""): string =>
+  word.slice(0, word.length - suffix.length) + replacement
+
+/** Takes the suffix off when it stands in the region. */
+export const cutIn = (word: string, from: number, suffix: string, replacement = ""): string =>
+  word.endsWith(suffix) && word.length - suffix.length >= from ? without(word, suffix, replacement) : word
+
+/** Suffixes of a list written with spaces. */
+export const list = (text: string): ReadonlyArray<string> => text.trim().split(/\s+/u)

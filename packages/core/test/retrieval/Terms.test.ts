@@ -1,0 +1,78 @@
+import { type Language, languageOf, queryTerms, termsByLanguage, termsOf } from "@colloquy/core/retrieval"
+import { assert, describe, it } from "@effect/vitest"
+
+describe("the language of a text", () => {
+  it.each<[Language, string]>([
+    ["en", "The kettle is on the stove, and it has been there for an hour. What would you like to drink with that?"],
+    ["de", "Der Kessel steht auf dem Herd, und er ist dort schon seit einer Stunde. Was möchtest du dazu trinken?"],
+    ["fr", "La bouilloire est sur le feu et elle y est depuis une heure. Que voulez-vous boire avec cela ?"],
+    ["es", "La tetera está en el fuego y lleva una hora allí. ¿Qué quieres beber con eso, y para cuándo lo quieres?"],
+    ["other", "Чайник стоит на плите уже час. Что ты хочешь пить?"],
+    ["other", "Konu çok uzun, ama yarın tekrar konuşalım ve bir karar verelim."],
+    ["other", "やかんはもう一時間も火にかかっている。"],
+    ["other", '{"kettle": 1, "stove": 2}'],
+    ["other", ""]
+  ])("is %s", (language, text) => {
+    assert.strictEqual(languageOf(text), language)
+  })
+})
+
+describe("terms", () => {
+  it("are stems in lower case, without words that say nothing and without possessives", () => {
+    assert.deepStrictEqual(termsOf("The Kettle’s lid was leaking; it leaks!", "en"), ["kettl", "lid", "leak", "leak"])
+  })
+
+  it("follow the language of the document", () => {
+    assert.deepStrictEqual(termsOf("Die Häuser am Fluss", "de"), ["haus", "fluss"])
+    assert.deepStrictEqual(termsOf("Die Häuser am Fluss", "other"), ["die", "hauser", "am", "fluss"])
+    assert.deepStrictEqual(termsOf("les maisons nationales", "fr"), ["maison", "national"])
+    assert.deepStrictEqual(termsOf("los caminos cerrados", "es"), ["camin", "cerr"])
+  })
+
+  it("are found with or without accents, in any form of Unicode", () => {
+    for (const written of ["Zürich", "Zu\u0308rich", "Zurich"])
+      assert.deepStrictEqual(termsOf(written, "other"), ["zurich"])
+    assert.deepStrictEqual(termsOf("ｆｕｌｌ ｗｉｄｔｈ", "other"), ["full", "width"])
+  })
+
+  it("of scripts whose marks are letters stay whole", () => {
+    assert.deepStrictEqual(termsOf("हिन्दी भाषा", "other"), ["हिन्दी", "भाषा"])
+  })
+
+  it("of scripts without spaces are pairs of characters, and single ideographs where they are stored", () => {
+    assert.deepStrictEqual(termsOf("東京都 and サーバ", "other"), [
+      "東京",
+      "京都",
+      "東",
+      "京",
+      "都",
+      "and",
+      "サー",
+      "ーバ"
+    ])
+    assert.deepStrictEqual(queryTerms("東京都", "other"), ["東京", "京都"])
+    assert.deepStrictEqual(queryTerms("猫", "other"), ["猫"])
+    assert.include(termsOf("我喜欢猫", "other"), "猫")
+  })
+
+  it("of identifiers are the whole and its parts", () => {
+    assert.deepStrictEqual(termsOf("parseHttpBody(max_tokens)", "other"), [
+      "parsehttpbody",
+      "parse",
+      "http",
+      "body",
+      "max",
+      "tokens"
+    ])
+  })
+
+  it("leave out what is data and not a word", () => {
+    assert.deepStrictEqual(termsOf(`id ${"f".repeat(65)}`, "other"), ["id"])
+  })
+
+  it("of a question stand once, for each language", () => {
+    const terms = termsByLanguage("Who fixes leaking kettles? Kettles!")
+    assert.deepStrictEqual(terms.get("en"), ["fix", "leak", "kettl"])
+    assert.deepStrictEqual(terms.get("other"), ["who", "fixes", "leaking", "kettles"])
+  })
+})
