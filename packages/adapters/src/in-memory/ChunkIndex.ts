@@ -155,15 +155,11 @@ const toHalf = (value: number): number => {
 const isOf = (vector: Vector | undefined, { dimensions, name }: VectorModel): vector is Vector =>
   vector?.model.name === name && vector.model.dimensions === dimensions
 
-const inScopes = (
-  entries: ReadonlyMap<string, Entry>,
-  scopes: ReadonlyArray<SearchScope>
-): ReadonlyArray<Entry> =>
+const inScopes = (entries: ReadonlyMap<string, Entry>, scopes: ReadonlyArray<SearchScope>): ReadonlyArray<Entry> =>
   [...entries.values()].filter(({ scope }) => scopes.includes(scope)).sort((a, b) => compare(a, b))
 
 /** A document in two scopes is found in both, by the name of the scope. */
-const compare = (a: IndexKey, b: IndexKey): number =>
-  order(a.documentId, b.documentId) || order(a.scope, b.scope)
+const compare = (a: IndexKey, b: IndexKey): number => order(a.documentId, b.documentId) || order(a.scope, b.scope)
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
@@ -183,9 +179,7 @@ const searchIn = (entries: ReadonlyArray<Entry>, search: ChunkSearch): ReadonlyA
         ? []
         : [{ ...keyOf(entry), chunk, score: scores[index] ?? 0, ...rank }]
     })
-    .sort(
-      (a, b) => comparable(b.score) - comparable(a.score) || compare(a, b) || a.chunk.ordinal - b.chunk.ordinal
-    )
+    .sort((a, b) => comparable(b.score) - comparable(a.score) || compare(a, b) || a.chunk.ordinal - b.chunk.ordinal)
     .slice(0, search.limit)
 }
 
@@ -195,9 +189,7 @@ const comparable = (score: number): number => Math.round(score * 1_000_000)
 const placeOf = ({ entry, ordinal }: Found): string => `${entry.revision} ${ordinal}`
 
 const best = (found: ReadonlyArray<Found>): ReadonlyArray<Found> =>
-  found
-    .toSorted((a, b) => b.score - a.score || compare(a.entry, b.entry) || a.ordinal - b.ordinal)
-    .slice(0, candidates)
+  found.toSorted((a, b) => b.score - a.score || compare(a.entry, b.entry) || a.ordinal - b.ordinal).slice(0, candidates)
 
 const byTerms = (entries: ReadonlyArray<Entry>, { terms }: ChunkSearch): ReadonlyArray<Found> => {
   const all = entries.reduce((sum, { chunks }) => sum + chunks.length, 0)

@@ -38,3 +38,6 @@ export const outcomesFrom = (state: State): Layer.Layer<OutcomeStore> =>
 
 /** A fresh state each time it is built. */
 export const layer: Layer.Layer<Stores> = Layer.unwrap(Effect.sync(() => layerFrom(makeState())))
+
+/** The index of chunks, with a state of its own. */
+export { layerChunkIndex } from "./ChunkIndex.ts"

@@ -5,7 +5,9 @@
 import { describe, layer } from "@effect/vitest"
 import type * as Layer from "effect/Layer"
 import { assistantStoreContract } from "./AssistantStoreContract.ts"
+import type { ChunkIndex } from "../retrieval/ChunkIndex.ts"
 import type { FollowUpStore } from "../runs/FollowUpStore.ts"
+import { chunkIndexContract } from "./ChunkIndexContract.ts"
 import { contractTest, type Capabilities, type Stores } from "./ContractTest.ts"
 import { followUpStoreContract } from "./FollowUpStoreContract.ts"
 import { keyStoreContract } from "./KeyStoreContract.ts"
@@ -31,4 +33,15 @@ export const followUpStoreSuite = (
 ): void =>
   layer(store, { excludeTestServices: !capabilities.testClock, timeout: "2 minutes" })(name, (it) =>
     describe("FollowUpStore", () => followUpStoreContract(contractTest(it, capabilities)))
+  )
+
+/** The contract of the index of chunks; without `keepsVectors` it is searched by terms alone. */
+export const chunkIndexSuite = (
+  name: string,
+  index: Layer.Layer<ChunkIndex, unknown>,
+  { keepsVectors }: { readonly keepsVectors: boolean }
+): void =>
+  layer(index, { excludeTestServices: true, timeout: "2 minutes" })(name, (it) =>
+    describe("ChunkIndex", () =>
+      chunkIndexContract(contractTest(it, { testClock: false, signals: false }), keepsVectors))
   )

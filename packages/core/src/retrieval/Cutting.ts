@@ -99,7 +99,7 @@ const segments = (text: string, segmenter: Intl.Segmenter): ReadonlyArray<string
 
 /** A character that may belong to the grapheme before it or behind it: marks, joiners, parts of flags and of Korean syllables. */
 const clinging =
-  /[\p{M}\p{Cf}\p{Emoji_Modifier}\p{Regional_Indicator}\u0d4e\u0e33\u0eb3\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff\uff9e\uff9f\u{11000}-\u{11fff}\r]/u
+  /[\p{M}\p{Cf}\p{Emoji_Modifier}\p{Regional_Indicator}\u0d4e\u0e33\u0eb3\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff\uff9e\uff9f\u{111c2}\u{111c3}\u{1193f}\u{11a3a}\u{11a84}-\u{11a89}\r]/u
 
 /** More than a grapheme has. */
 const around = 256

@@ -59,7 +59,7 @@ const withoutAccents = (word: string): string =>
 
 /** An ideograph may be a word by itself, so it is stored alone, too; a question of several looks for the pairs only. */
 const pairs = (word: string, isStored: boolean): ReadonlyArray<string> => {
-  const characters = [...word]
+  const characters = Array.from(word)
   if (characters.length < 2) return characters
   const both = characters.slice(1).map((character, index) => `${characters[index]}${character}`)
   return isStored ? [...both, ...characters.filter((character) => ideograph.test(character))] : both

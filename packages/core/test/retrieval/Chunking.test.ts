@@ -17,7 +17,7 @@ const texts = (chunks: ReadonlyArray<Chunk>) => chunks.map(({ text }) => text.tr
 
 /** Letters of many scripts, graphemes of several code points, and the characters that structure is made of. */
 const Fragment = Schema.Literals([
-  ..."abcXYZ019 .,;:!?()[]{}|#`~\"'-=\n",
+  ...Array.from("abcXYZ019 .,;:!?()[]{}|#`~\"'-=\n"),
   "\n\n",
   "\r\n",
   "\t",
