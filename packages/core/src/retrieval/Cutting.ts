@@ -64,7 +64,7 @@ const lastOf = (parts: ReadonlyArray<string>, limit: number, count: CountTokens)
 }
 
 /** Cuts behind each match. A line break is always the end of a grapheme. */
-export const splitAfter = (text: string, pattern: RegExp): ReadonlyArray<string> => {
+const splitAfter = (text: string, pattern: RegExp): ReadonlyArray<string> => {
   const parts: Array<string> = []
   let start = 0
   for (const match of text.matchAll(pattern)) {
@@ -77,8 +77,6 @@ export const splitAfter = (text: string, pattern: RegExp): ReadonlyArray<string>
 }
 
 export const linesOf = (text: string): ReadonlyArray<string> => splitAfter(text, /\n/gu)
-
-export const sentencesOf = (text: string): ReadonlyArray<string> => segments(text, sentences)
 
 /** The language is left to the default: the rules for boundaries hardly depend on it. */
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" })
