@@ -45,7 +45,7 @@ const read = (name: string): Package => {
   return { folder: join(root, folder), manifest, entries }
 }
 
-export const packages: ReadonlyArray<Package> = ["core", "adapters", "http", "ws"].map(read)
+export const packages: ReadonlyArray<Package> = ["core", "adapters", "http", "ws", "colloquy"].map(read)
 
 /** The version of a library that package-lock.json names. */
 export const lockedVersion = (library: string): string =>

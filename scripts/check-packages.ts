@@ -1,5 +1,5 @@
 // The packages as a consumer gets them: packed, judged by publint and arethetypeswrong, installed in an empty folder outside the workspace,
-// type-checked there, loaded by plain Node, and the first example of README.md run.
+// type-checked there, loaded by plain Node, and the examples of README.md run.
 import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -66,10 +66,9 @@ const libraries = (): ReadonlyArray<string> => [
   ...new Set([...packages.flatMap(({ manifest }) => Object.keys(manifest.peerDependencies ?? {})), "@types/node"])
 ]
 
-const firstExample = (): string | undefined => {
-  const [, section = ""] = readFileSync(join(root, "README.md"), "utf8").split("## First conversation")
-  return /^```ts\n([\s\S]*?)^```/m.exec(section.split(/^## /m)[0] ?? "")?.[1]
-}
+/** Every block of TypeScript in the README is a program that runs as it stands. */
+const examples = (): ReadonlyArray<string> =>
+  [...readFileSync(join(root, "README.md"), "utf8").matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code = ""]) => code)
 
 const consumerOptions = {
   target: "es2023",
@@ -112,15 +111,16 @@ const consume = (home: string) => {
   const line = (name: string, index: number) =>
     `import * as _${index} from "${name}"\nexport type T${index} = typeof _${index}\n`
   const loads = entries.filter(({ isTestKit }) => !isTestKit).map(({ name }) => `await import("${name}")\n`)
-  const example = firstExample()
+  const programs = examples().map((code, index) => ({ code, file: `example-${index + 1}.ts` }))
   writeFileSync(join(home, "types.ts"), entries.map(({ name }, index) => line(name, index)).join(""))
   writeFileSync(join(home, "load.ts"), `${loads.join("")}export {}\n`)
-  if (example !== undefined) writeFileSync(join(home, "first-conversation.ts"), example)
+  for (const { code, file } of programs) writeFileSync(join(home, file), code)
   writeFileSync(join(home, "tsconfig.json"), JSON.stringify({ compilerOptions: consumerOptions, include: ["*.ts"] }))
   run(process.execPath, [tsc, "-p", "tsconfig.json"], home)
   run(process.execPath, ["load.ts"], home)
-  if (example === undefined) return console.log("README.md has no example under `## First conversation` yet.")
-  console.log(`README.md's first conversation says:\n${run(process.execPath, ["first-conversation.ts"], home).trim()}`)
+  if (programs.length === 0) stop("README.md has no example.")
+  for (const { file } of programs)
+    console.log(`README.md's ${file} says:\n${run(process.execPath, [file], home).trim()}`)
 }
 
 const judge = async (each: Package, tarball: string) => {

@@ -47,7 +47,8 @@ describe("imports", () => {
     ["packages/adapters/src/scripted/Script.ts", "effect/testing/TestClock"],
     ["packages/adapters/src/postgres/RunStore.ts", "@declared/library/sub"],
     ["packages/http/src/Api.ts", "effect/http-api/HttpApi"],
-    ["packages/ws/src/SocketSession.ts", "effect/socket/Socket"]
+    ["packages/ws/src/SocketSession.ts", "effect/socket/Socket"],
+    ["packages/colloquy/src/Colloquy.ts", "@colloquy/adapters/openai-compatible"]
   ]
   it.each(allowed)("%s may import %s", (file, name) => {
     assert.isNull(judgeImport(file, name, ["@declared/library"]))
@@ -82,6 +83,9 @@ describe("imports", () => {
     ["packages/http/src/Api.ts", "@colloquy/adapters/in-memory"],
     ["packages/http/src/Api.ts", "effect/sql/SqlClient"],
     ["packages/ws/src/SocketSession.ts", "@colloquy/http"],
+    ["packages/colloquy/src/Colloquy.ts", "@colloquy/ws"],
+    ["packages/colloquy/src/Colloquy.ts", "effect/http/HttpRouter"],
+    ["packages/adapters/src/postgres/RunStore.ts", "colloquy"],
     ["packages/unknown/src/index.ts", "effect/Stream"]
   ]
   it.each(forbidden)("%s may not import %s", (file, name) => {

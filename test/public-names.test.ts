@@ -20,8 +20,8 @@ const entriesOf = (folder: string): ReadonlyArray<Entry> => {
 }
 
 describe("public names", () => {
-  it.each(["core", "adapters", "http", "ws"].flatMap(entriesOf))(
-    "of @colloquy/$name are those written down",
+  it.each(["core", "adapters", "http", "ws", "colloquy"].flatMap(entriesOf))(
+    "of $name are those written down",
     async ({ name, file }) => {
       assert.isTrue(existsSync(file), `package.json exports ${file}, which does not exist`)
       const text = [...publicNames(file), ""].join("\n")

@@ -9,7 +9,7 @@ const main = new URL("main.ts", import.meta.url)
 describe("the first conversation", () => {
   it("stands in the README as it is", async () => {
     const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8")
-    const [, block] = /## First conversation\n[^]*?```ts\n([^]*?)```/.exec(readme) ?? []
+    const [, block] = /## With Effect\n[^]*?```ts\n([^]*?)```/.exec(readme) ?? []
     assert.strictEqual(block, await readFile(main, "utf8"))
   })
 

@@ -36,6 +36,11 @@ export const packageRules: Readonly<Record<string, PackageRule>> = {
     may: [effectRoot, core, node, /^effect\/(socket|http)(\/\w+)?$/],
     never: [/^@colloquy\/(adapters|http)/],
     says: "ws may import core, effect/socket and effect/http; never adapters or http"
+  },
+  colloquy: {
+    may: [effectRoot, core, /^@colloquy\/(adapters|http)(\/[\w-]+)?$/, node],
+    never: [/^@colloquy\/ws/],
+    says: "colloquy may import core, adapters, http and root modules of effect; never ws"
   }
 }
 

@@ -63,71 +63,80 @@ export class ScriptedModel extends Context.Service<
     )
 }
 
+/** A model whose script is checked when its scope closes. */
 export const make = (
   steps: ReadonlyArray<ScriptStep>,
   options: ScriptedOptions = {}
 ): Effect.Effect<typeof ScriptedModel.Service, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const id = options.id ?? "scripted"
-    const script = steps.map(toBeats)
-    const otherwise = options.otherwise === undefined ? undefined : toBeats(options.otherwise)
-    const requests: Array<ChatRequest> = []
-    const complaints: Array<string> = []
-    const gates = new Map<
-      string,
-      { readonly reached: Deferred.Deferred<void>; readonly released: Deferred.Deferred<void> }
-    >()
-    let interrupted = 0
-
-    const gate = (name: string) => {
-      const known = gates.get(name) ?? { reached: Deferred.makeUnsafe<void>(), released: Deferred.makeUnsafe<void>() }
-      gates.set(name, known)
-      return known
+  Effect.acquireRelease(
+    Effect.sync(() => player(steps, options)),
+    ({ complaints }) => {
+      const found = complaints()
+      return found.length === 0 ? Effect.void : Effect.die(new Error(found.join("\n")))
     }
-    const complain = (text: string): Stream.Stream<never> => {
-      complaints.push(text)
-      return Stream.die(new Error(text))
-    }
+  )
 
-    const chat: ChatDriver = (request) =>
-      Stream.suspend(() => {
-        const beats = script[requests.length] ?? otherwise
-        requests.push(request)
-        if (beats === undefined)
-          return complain(`The script has no step ${requests.length}: the model was called once too often.`)
-        const play = new Play(request, requests.length)
-        const parts = [...beats, theEnd].map((beat) => Stream.suspend(() => play.beat(beat, gate, complain)))
-        return parts.reduce(
-          (all, part) => Stream.concat(all, part),
-          Stream.empty as Stream.Stream<ChatEvent, ModelError>
-        )
-      }).pipe(
-        Stream.onExit((exit) =>
-          Effect.sync(() => {
-            if (exit._tag === "Failure" && exit.cause.reasons.some((reason) => reason._tag === "Interrupt"))
-              interrupted++
-          })
-        )
+/** The provider alone, for a demonstration: nothing checks that its script was followed. A call too many fails its run. */
+export const scripted = (steps: ReadonlyArray<ScriptStep>, options: ScriptedOptions = {}): Provider =>
+  player(steps, options).provider
+
+const player = (
+  steps: ReadonlyArray<ScriptStep>,
+  options: ScriptedOptions
+): typeof ScriptedModel.Service & { readonly complaints: () => ReadonlyArray<string> } => {
+  const id = options.id ?? "scripted"
+  const script = steps.map(toBeats)
+  const otherwise = options.otherwise === undefined ? undefined : toBeats(options.otherwise)
+  const requests: Array<ChatRequest> = []
+  const complaints: Array<string> = []
+  const gates = new Map<
+    string,
+    { readonly reached: Deferred.Deferred<void>; readonly released: Deferred.Deferred<void> }
+  >()
+  let interrupted = 0
+
+  const gate = (name: string) => {
+    const known = gates.get(name) ?? { reached: Deferred.makeUnsafe<void>(), released: Deferred.makeUnsafe<void>() }
+    gates.set(name, known)
+    return known
+  }
+  const complain = (text: string): Stream.Stream<never> => {
+    complaints.push(text)
+    return Stream.die(new Error(text))
+  }
+
+  const chat: ChatDriver = (request) =>
+    Stream.suspend(() => {
+      const beats = script[requests.length] ?? otherwise
+      requests.push(request)
+      if (beats === undefined)
+        return complain(`The script has no step ${requests.length}: the model was called once too often.`)
+      const play = new Play(request, requests.length)
+      const parts = [...beats, theEnd].map((beat) => Stream.suspend(() => play.beat(beat, gate, complain)))
+      return parts.reduce((all, part) => Stream.concat(all, part), Stream.empty as Stream.Stream<ChatEvent, ModelError>)
+    }).pipe(
+      Stream.onExit((exit) =>
+        Effect.sync(() => {
+          if (exit._tag === "Failure" && exit.cause.reasons.some((reason) => reason._tag === "Interrupt")) interrupted++
+        })
       )
+    )
 
-    yield* Effect.addFinalizer(() => {
-      if (requests.length < script.length && otherwise === undefined) {
-        complaints.push(`The script has ${script.length} steps, but the model was called ${requests.length} times.`)
-      }
-      return complaints.length === 0 ? Effect.void : Effect.die(new Error(complaints.join("\n")))
-    })
-
-    return {
-      provider: { id, chat, describe: () => options.info },
-      requests,
-      interrupted: () => interrupted,
-      append: (...more) => {
-        script.push(...more.map(toBeats))
-      },
-      reached: (name = "gate") => Deferred.await(gate(name).reached),
-      release: (name = "gate") => Effect.asVoid(Deferred.succeed(gate(name).released, undefined))
-    }
-  })
+  return {
+    provider: { id, chat, describe: () => options.info },
+    requests,
+    interrupted: () => interrupted,
+    append: (...more) => {
+      script.push(...more.map(toBeats))
+    },
+    reached: (name = "gate") => Deferred.await(gate(name).reached),
+    release: (name = "gate") => Effect.asVoid(Deferred.succeed(gate(name).released, undefined)),
+    complaints: () =>
+      requests.length < script.length && otherwise === undefined
+        ? [...complaints, `The script has ${script.length} steps, but the model was called ${requests.length} times.`]
+        : complaints
+  }
+}
 
 const toBeats = (step: ScriptStep): ReadonlyArray<Beat> => ("_tag" in step ? [step] : step.flat())
 

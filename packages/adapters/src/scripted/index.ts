@@ -15,6 +15,6 @@ export {
   uses
 } from "./Script.ts"
 export type { Beat, ScriptStep } from "./Script.ts"
-export { make, ScriptedModel, type ScriptedOptions } from "./ScriptedModel.ts"
+export { make, scripted, ScriptedModel, type ScriptedOptions } from "./ScriptedModel.ts"
 export * as Crash from "./Crash.ts"
 export * as TestKernel from "./TestKernel.ts"

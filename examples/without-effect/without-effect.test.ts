@@ -1,0 +1,23 @@
+import { assert, describe, it } from "@effect/vitest"
+import { execFile } from "node:child_process"
+import { readFile } from "node:fs/promises"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+
+const main = new URL("main.ts", import.meta.url)
+
+describe("the example without Effect", () => {
+  it("is what the README begins with", async () => {
+    const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8")
+    const [, first] = /```ts\n([^]*?)```/.exec(readme) ?? []
+    assert.strictEqual(first, await readFile(main, "utf8"))
+  })
+
+  it("runs without a network", async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      "--conditions=colloquy-source",
+      fileURLToPath(main)
+    ])
+    assert.strictEqual(stdout, "It is sunny in Paris.")
+  })
+})

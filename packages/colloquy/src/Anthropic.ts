@@ -1,0 +1,12 @@
+/** Anthropic, with its key as plain text: `anthropic({ apiKey })`. Every other setting is that of `@colloquy/adapters/anthropic`. */
+import { type AnthropicSettings, provider } from "@colloquy/adapters/anthropic"
+import type { Provider } from "@colloquy/core"
+import { apiKeyOf, type Secret } from "./Secret.ts"
+
+export interface AnthropicOptions extends Omit<AnthropicSettings, "apiKey"> {
+  /** May be absent where every customer brings a key. */
+  readonly apiKey?: Secret | undefined
+}
+
+export const anthropic = ({ apiKey, ...settings }: AnthropicOptions = {}): Provider =>
+  provider({ ...settings, ...apiKeyOf(apiKey) })

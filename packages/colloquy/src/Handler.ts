@@ -1,0 +1,42 @@
+/** The HTTP API over a kernel that is open. The package that speaks HTTP is loaded when it is asked for. */
+import type { Kernel } from "@colloquy/core"
+import type { OpenKernel } from "@colloquy/core/promises"
+import type { RoutesOptions } from "@colloquy/http"
+import * as Layer from "effect/Layer"
+import type { IncomingMessage, ServerResponse } from "node:http"
+
+export interface Handlers {
+  /** For Hono, Next, Bun, Deno, and everything that speaks web requests. */
+  readonly handler: (request: Request) => Promise<Response>
+  /** For Express, Fastify and `node:http`. */
+  readonly node: (request: IncomingMessage, response: ServerResponse) => void
+}
+
+export interface WithHandler {
+  /** The whole API, to be mounted: `createServer((await colloquy.handler()).node)`. It ends with the kernel. */
+  readonly handler: <Source = unknown>(options?: RoutesOptions<Source>) => Promise<Handlers>
+}
+
+export const withHandler = <Open extends OpenKernel<Kernel.Kernel>>(kernel: Open): Open & WithHandler => {
+  const mounted = new Set<() => Promise<void>>()
+
+  const handler: WithHandler["handler"] = async (options) => {
+    const [{ webHandler }, { toNodeHandler }] = await Promise.all([
+      import("@colloquy/http"),
+      import("@colloquy/http/node")
+    ])
+    const web = webHandler({ ...options, kernel: Layer.succeedContext(kernel.services) })
+    mounted.add(web.dispose)
+    await web.ready()
+    return { handler: web.handler, node: toNodeHandler(web.handler) }
+  }
+
+  const close = async () => {
+    const handlers = [...mounted]
+    mounted.clear()
+    await Promise.all(handlers.map((dispose) => dispose()))
+    await kernel.close()
+  }
+
+  return { ...kernel, handler, close, [Symbol.asyncDispose]: close }
+}

@@ -1,0 +1,54 @@
+/** Colloquy without Effect. Providers and stores have sub-paths of their own: `colloquy/openai`, `colloquy/postgres`, … */
+export { Colloquy, type ColloquyOptions, type Store } from "./Colloquy.ts"
+export type { Handlers, WithHandler } from "./Handler.ts"
+
+/** Tools that run on the server. */
+export { HostedToolFailed, type HostedTool } from "@colloquy/core"
+export { tool, type ToolContext, type ToolOptions } from "@colloquy/core/promises"
+
+/** What calls take and give. */
+export type {
+  CallOptions,
+  FollowRequest,
+  KernelCalls,
+  OpenTurn,
+  OutputsRequest,
+  RunPlace,
+  SendRequest,
+  TurnOptions
+} from "@colloquy/core/promises"
+export type {
+  Assistant,
+  Message,
+  NewAssistant,
+  Provider,
+  Run,
+  Thread,
+  ThreadWithMessages,
+  ToolCall,
+  ToolDefinition,
+  TurnEvent,
+  TurnReply
+} from "@colloquy/core"
+
+/** What calls reject with. */
+export { KernelClosed, OwnerMissing } from "@colloquy/core/promises"
+export {
+  AssistantNotFound,
+  ContextTooLong,
+  EmbeddingModelFixed,
+  EmptyMessage,
+  IdempotencyConflict,
+  InsufficientCredit,
+  KeyNotFound,
+  ModelNotFound,
+  NothingPending,
+  ProviderNotFound,
+  RunNotFound,
+  ShuttingDown,
+  StoreUnavailable,
+  ThreadBusy,
+  ThreadNotFound,
+  ToolNameTaken,
+  ToolOutputsRejected
+} from "@colloquy/core"

@@ -1,0 +1,164 @@
+/** The way without Effect, as a backend engineer meets it: open, send, stream, tools, the HTTP API, tests with a clock in the hand. */
+import { Colloquy, HostedToolFailed, ThreadNotFound, tool, type TurnEvent } from "colloquy"
+import { inMemory } from "colloquy/in-memory"
+import { openai } from "colloquy/openai"
+import { callTool, gate, pause, say, scripted, TestKernel } from "colloquy/testing"
+import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import * as z from "zod"
+
+const textOf = async (events: AsyncIterable<TurnEvent>): Promise<string> => {
+  let text = ""
+  for await (const event of events) if (event._tag === "TextDelta") text += event.text
+  return text
+}
+
+const open = (steps: Parameters<typeof scripted>[0], options: Partial<Parameters<typeof Colloquy.open>[0]> = {}) =>
+  Colloquy.open({ store: inMemory(), providers: [scripted(steps)], model: "scripted-model", ...options })
+
+const weather = tool({
+  name: "get_weather",
+  description: "The weather of a city",
+  parameters: z.object({ city: z.string(), days: z.int().default(1) }),
+  execute: async ({ city, days }, { owner, signal, threadId }) => {
+    expectTypeOf(city).toEqualTypeOf<string>()
+    expectTypeOf(days).toEqualTypeOf<number>()
+    if (city === "Atlantis") throw new HostedToolFailed({ message: "It is under water." })
+    return { city, days, owner, hasThread: threadId.length > 0, isAborted: signal.aborted }
+  }
+})
+
+describe("a kernel in production", () => {
+  it("streams an answer, and keeps the conversation", async () => {
+    const colloquy = await open([say("Hello, ", "Ada."), say("Still here.")])
+    const ada = colloquy.as("ada")
+    const turn = await ada.start({ content: "Hi", stream: true })
+    assert.strictEqual(await textOf(turn.events), "Hello, Ada.")
+    assert.strictEqual((await ada.send({ threadId: turn.threadId, content: "And now?" })).content, "Still here.")
+    assert.lengthOf((await ada.threads.get(turn.threadId)).messages, 4)
+    await colloquy.close()
+  })
+
+  it("runs typed tools inside the turn, and tells the model what was wrong with a call", async () => {
+    const seen: Array<string> = []
+    const provider = scripted([
+      callTool("get_weather", { city: 7, days: "x" }),
+      callTool("get_weather", { city: "Atlantis" }),
+      callTool("get_weather", { city: "Paris" }),
+      say("Sunny.")
+    ])
+    const colloquy = await open([], { providers: [provider], tools: [weather], owner: "ada" })
+    for await (const event of colloquy.stream({ content: "How is the weather?" })) {
+      if (event._tag === "HostedResult") seen.push(event.output)
+    }
+    assert.match(seen[0] ?? "", /^- city: .+\n- days: .+$/mu)
+    assert.strictEqual(seen[1], "Error: It is under water.")
+    assert.deepStrictEqual(JSON.parse(seen[2] ?? ""), {
+      city: "Paris",
+      days: 1,
+      owner: "ada",
+      hasThread: true,
+      isAborted: false
+    })
+    await colloquy.close()
+  })
+
+  it("has one store for each time it is opened in memory", async () => {
+    const store = inMemory()
+    const first = await open([say("One.")], { store, owner: "ada" })
+    const second = await open([], { store, owner: "ada" })
+    const { threadId } = await first.send({ content: "Hi" })
+    const missing = await second.threads.get(threadId).catch((error: unknown) => error)
+    assert.instanceOf(missing, ThreadNotFound)
+    await first.close()
+    await second.close()
+  })
+
+  it("takes its default model from any provider, and its settings in part", async () => {
+    const providers = [scripted([], { id: "one" }), scripted([say("Two.")], { id: "two" })]
+    const colloquy = await open([], {
+      providers,
+      model: { provider: "two", model: "large" },
+      settings: { busy: "reject" },
+      owner: "ada"
+    })
+    const { model, provider, threadId } = await colloquy.send({ content: "Hi" })
+    assert.deepStrictEqual([provider, model], ["two", "large"])
+    const missing = await colloquy.send({ content: "Hi", threadId, provider: "three" }).catch((error: unknown) => error)
+    assert.deepInclude(missing, { _tag: "ProviderNotFound", registered: ["one", "two"] })
+    await colloquy.close()
+  })
+
+  it("is not opened without a provider", async () => {
+    const fault = await open([], { providers: [] }).catch((error: unknown) => error)
+    assert.include(String(fault), "No provider is given")
+  })
+
+  it("shows no key of a provider", () => {
+    assert.notInclude(JSON.stringify(openai({ apiKey: "sk-secret" })), "sk-secret")
+  })
+
+  it("is disposed of at the end of a block", async () => {
+    const colloquy = await open([], { owner: "ada" })
+    await colloquy[Symbol.asyncDispose]()
+    assert.deepInclude(await colloquy.threads.list().catch((error: unknown) => error), { _tag: "KernelClosed" })
+  })
+})
+
+describe("the HTTP API over an open kernel", () => {
+  it("works on the same conversations, under the host's own sign-in, and ends with the kernel", async () => {
+    const colloquy = await open([say("Hello."), say("Over HTTP.")])
+    const { threadId } = await colloquy.as("ada").send({ content: "Hi" })
+    const { handler } = await colloquy.handler({
+      basePath: "/ai",
+      authenticate: ({ headers }) => headers["x-user"] ?? null
+    })
+    const ask = (user: string) =>
+      handler(
+        new Request(`http://localhost/ai/threads/${threadId}/messages`, {
+          method: "POST",
+          headers: { "content-type": "application/json", "x-user": user },
+          body: JSON.stringify({ content: "And here?" })
+        })
+      )
+    assert.strictEqual((await ask("bob")).status, 404)
+    const answer = await ask("ada")
+    assert.strictEqual(answer.status, 200)
+    assert.include(await answer.text(), "Over HTTP.")
+    assert.lengthOf((await colloquy.as("ada").threads.get(threadId)).messages, 4)
+    await colloquy.close()
+  })
+
+  it("takes keys that were made without Effect", async () => {
+    const kernel = await TestKernel.open([])
+    const { handler } = await kernel.handler()
+    const { key } = await kernel.as("ada").keys.make("first")
+    const list = async (text: string) =>
+      (await handler(new Request("http://localhost/assistants", { headers: { "x-api-key": text } }))).status
+    assert.deepStrictEqual([await list(key), await list("wrong")], [200, 401])
+    await kernel.close()
+  })
+})
+
+describe("a test without Effect", () => {
+  it("has the type that production has", () => {
+    expectTypeOf<TestKernel>().toExtend<Colloquy>()
+  })
+
+  it("moves the clock: a pause of the model takes no time", async () => {
+    const kernel = await TestKernel.open([[pause("10 seconds"), say("At last.")]])
+    const turn = await kernel.start({ content: "Hi" })
+    const reply = turn.reply()
+    await kernel.adjust("10 seconds")
+    assert.strictEqual((await reply).content, "At last.")
+    await kernel.close()
+  })
+
+  it("cancels in the middle, and what was said is kept", async () => {
+    const kernel = await TestKernel.open([[say("In the beginning"), gate()]])
+    const turn = await kernel.start({ content: "Tell me everything", stream: true })
+    for await (const event of turn.events) if (event._tag === "TextDelta") break
+    assert.strictEqual((await kernel.cancel(turn)).status, "CANCELLED")
+    assert.strictEqual((await turn.reply()).content, "In the beginning")
+    await kernel.close()
+  })
+})
