@@ -4,12 +4,15 @@
  */
 import type { Kernel } from "@colloquy/core"
 import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import type * as Etag from "effect/http/Etag"
+import type * as HttpPlatform from "effect/http/HttpPlatform"
 import * as HttpRouter from "effect/http/HttpRouter"
-import * as HttpServer from "effect/http/HttpServer"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
+import type * as Path from "effect/Path"
 import { Api } from "./Api.ts"
 import * as Authorization from "./Authorization.ts"
 import { documentsLayer } from "./Documents.ts"
@@ -60,7 +63,17 @@ const handlers = Layer.mergeAll(
   BillingHandlers.layer
 ).pipe(Layer.provide([Authorization.layer, RateLimit.layer, Validation.layer]))
 
-const endpoints = HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers), Layer.provide(HttpServer.layerServices))
+type FileServices = Etag.Generator | FileSystem.FileSystem | HttpPlatform.HttpPlatform | Path.Path
+
+/**
+ * The builder of endpoints asks for what serves files and keeps uploads on disk. No endpoint here does either, so these services are never
+ * looked for; to bring them along would cost every host their code.
+ */
+const withoutFiles = <Requires>(routes: Layer.Layer<never, never, Requires | FileServices>) =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  routes as Layer.Layer<never, never, Exclude<Requires, FileServices>>
+
+const endpoints = withoutFiles(HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)))
 
 /** HEAD is missing on purpose: the router answers it from the GET route. */
 const otherMethods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const

@@ -1,4 +1,6 @@
 /** The typed client in the same process: the same types for promises and for Effect, the same wire as from afar. */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { callTool, gate, say } from "@colloquy/adapters/scripted"
 import * as Effect from "effect/Effect"
@@ -72,6 +74,63 @@ describe("the client for promises", () => {
     ])
     const stranger = await Client.connect({ baseUrl: "http://in.process/ai", handler: service.handler })
     assert.instanceOf(await failure(stranger.assistants.list()), WireErrors.Unauthorized)
+  })
+
+  it("sends no body where there is nothing to say, so that strict parsers of a host take it", async () => {
+    await using service = await open([], { http })
+    const bodies: Array<string> = []
+    const handler = async (request: Request) => {
+      bodies.push(await request.clone().text())
+      return service.handler(request)
+    }
+    const { assistants } = await Client.connect({ baseUrl: "http://in.process/ai", apiKey: keys.ada, handler })
+    const { assistant_id } = await assistants.create({ name: "Guide" })
+    await assistants.createThread(assistant_id)
+    await assistants.clone(assistant_id)
+    assert.deepStrictEqual(bodies.slice(1), ["", ""])
+    const client = await Effect.runPromise(Client.make({ baseUrl: "http://in.process/ai", apiKey: keys.ada, handler }))
+    await Effect.runPromise(client.assistants.createThread({ params: { assistant_id }, payload: null }))
+    await Effect.runPromise(client.assistants.clone({ params: { assistant_id }, payload: null }))
+    assert.deepStrictEqual(bodies.slice(3), ["", ""])
+  })
+
+  it("rejects with errors that have a tag, a status, and words", async () => {
+    await using service = await open([], { http })
+    const { messages, threads } = await connect(service)
+    const nobody = "00000000-0000-0000-0000-000000000000"
+    const told = async (promise: Promise<unknown>) => {
+      const error = await promise.catch((reason: unknown) => reason)
+      if (!(error instanceof Error) || !("_tag" in error) || !("status" in error)) return assert.fail(String(error))
+      return [error._tag, error.status, error.message]
+    }
+    assert.deepStrictEqual(await told(threads.get(nobody)), ["NotFound", 404, `There is no thread ${nobody}.`])
+    const [tag, status, words] = await told(messages.send("x", { content: "" }))
+    assert.deepStrictEqual([tag, status], ["HTTPValidationError", 422])
+    assert.match(String(words), /path\.thread_id: .*UUID.*; body\.content: /u)
+    const answers = (answer: Response) =>
+      Client.connect({ baseUrl: "http://in.process", handler: async () => answer }).then((client) =>
+        client.threads.list()
+      )
+    const page = new Response("<html>Bad Gateway</html>", { status: 502 })
+    assert.deepStrictEqual((await told(answers(page)))[0], "UnexpectedAnswer")
+    const other = new Response('{"error":"no"}', { status: 404 })
+    assert.deepStrictEqual((await told(answers(other)))[0], "UnexpectedAnswer")
+    const { HTTPValidationError, UnexpectedAnswer: _, ValidationError: __, ...plain } = WireErrors
+    for (const [name, Class] of Object.entries(plain)) {
+      const error = new Class({ detail: "what was wrong" })
+      assert.deepStrictEqual([error._tag, error.message], [name, "what was wrong"])
+    }
+    const invalid = new HTTPValidationError({
+      detail: [{ loc: ["body", "a", 0], msg: "Field required", type: "missing" }]
+    })
+    assert.deepStrictEqual([invalid._tag, invalid.message], ["HTTPValidationError", "body.a.0: Field required"])
+  })
+
+  it("has each of its methods in the document for people", async () => {
+    await using service = await open([], { http })
+    const document = readFileSync(join(import.meta.dirname, "../../../docs/http.md"), "utf8")
+    for (const [group, methods] of Object.entries(await connect(service)))
+      for (const method of Object.keys(methods)) assert.include(document, `\`${group}.${method}(`)
   })
 
   it("closes a stream that is left early, and the run goes on", async () => {

@@ -150,3 +150,14 @@ export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("Servic
     return this.detail
   }
 }
+
+/** Of a client alone: what came is no answer of this service. Something in between, such as a proxy, has answered. */
+export class UnexpectedAnswer extends Schema.Error<UnexpectedAnswer>("UnexpectedAnswer")({
+  ...detail,
+  status: Schema.Int
+}) {
+  readonly _tag = "UnexpectedAnswer"
+  override get message() {
+    return this.detail
+  }
+}
