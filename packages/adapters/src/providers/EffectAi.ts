@@ -8,6 +8,9 @@
  * All of `effect/ai` is unstable, so this is the only file that imports it.
  */
 import {
+  type AnswerDriver,
+  type AnswerReply,
+  type AnswerRequest,
   type ChatDriver,
   type ChatEvent,
   type ChatMessage,
@@ -23,9 +26,12 @@ import {
   noUsage,
   type Provider,
   type ToolDefinition,
+  type TypedQuestion,
   type Usage
 } from "@colloquy/core"
 import * as AiError from "effect/ai/AiError"
+import * as Decision from "effect/ai/Decision"
+import * as DecisionModel from "effect/ai/DecisionModel"
 import * as EmbeddingModel from "effect/ai/EmbeddingModel"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Prompt from "effect/ai/Prompt"
@@ -38,6 +44,8 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type BridgedAnswer, isReadable, makeAnswer, withoutDefects } from "../protocols/BridgedAnswer.ts"
@@ -60,6 +68,7 @@ export interface EffectAiSettings {
   readonly id: string
   readonly languageModel?: ModelSource<LanguageModel.LanguageModel, LanguageModel.LanguageModel>
   readonly embeddingModel?: ModelSource<EmbeddingModel.EmbeddingModel, EmbeddingModel.EmbeddingModel>
+  readonly decisionModel?: ModelSource<DecisionModel.DecisionModel, DecisionModel.DecisionModel>
   /** Services that the model's package reads its settings from, for one request: a limit of output, an effort. */
   readonly configuration?: (request: ChatRequest) => Context.Context<never>
   /** Limits, prices and capabilities, by model name. */
@@ -72,6 +81,7 @@ export const provider = (settings: EffectAiSettings): Provider => ({
   id: settings.id,
   ...(settings.languageModel === undefined ? {} : { chat: chatDriver(settings, settings.languageModel) }),
   ...(settings.embeddingModel === undefined ? {} : { embedding: embeddingDriver(settings, settings.embeddingModel) }),
+  ...(settings.decisionModel === undefined ? {} : { answers: answerDriver(settings.decisionModel) }),
   describe: (model) => lookUp(settings.models ?? {}, model)
 })
 
@@ -357,3 +367,82 @@ const readEmbeddings = (
   vectors: embeddings.map(({ vector }) => Float32Array.from(vector)),
   usage: usage.inputTokens === undefined ? estimate(texts) : { ...noUsage, inputTokens: count(usage.inputTokens) }
 })
+
+// ------ decisions
+
+const answerDriver =
+  (source: NonNullable<EffectAiSettings["decisionModel"]>): AnswerDriver =>
+  (request) =>
+    find(DecisionModel.DecisionModel, source, request).pipe(
+      Effect.flatMap((model) => decide(model, request)),
+      Effect.scoped,
+      Effect.catchCause((cause) =>
+        Cause.hasInterrupts(cause) ? Effect.interrupt : Effect.fail(answerError(Cause.squash(cause), request))
+      )
+    )
+
+const answerError = (error: unknown, request: AnswerRequest): ModelError =>
+  error instanceof ModelError ? error : errorOf(error, request)
+
+/** A choice of one option is no question for a decision model, which wants two at least. */
+const decide = (
+  model: DecisionModel.DecisionModel,
+  request: AnswerRequest
+): Effect.Effect<AnswerReply, AiError.AiError | ModelError> => {
+  const questions = Object.entries(request.questions)
+  const isSettled = (question: TypedQuestion) =>
+    question.type === "choice" && Object.keys(question.criteria).length === 1
+  const settled = questions.flatMap(([name, question]) =>
+    question.type === "choice" && isSettled(question)
+      ? [[name, Object.fromEntries(Object.keys(question.criteria).map((option) => [option, 1]))] as const]
+      : []
+  )
+  const open = questions.filter(([, question]) => !isSettled(question))
+  const reply = { method: "native", estimated: false } as const
+  if (open.length === 0) {
+    return Effect.succeed({ ...reply, distributions: Object.fromEntries(settled), model: null, usage: noUsage })
+  }
+  const decisions = Object.fromEntries(open.map(([name, question]) => [name, lowerQuestion(question)]))
+  const definition = Decision.make({ input: Schema.Json, decisions })
+  return Effect.flatMap(model.decideSettled(definition, { input: request.state }), ({ modelId, outcomes, usage }) => {
+    const all = Object.entries<Decision.Outcome<DecisionKind>>(outcomes)
+    if (all.some(([, outcome]) => Result.isFailure(outcome) && outcome.failure.reason === "Refused")) {
+      return Effect.fail(failure(request, "refused"))
+    }
+    const answered = all.flatMap(([name, outcome]) =>
+      Result.isFailure(outcome) ? [] : [[name, sharesOf(outcome.success)] as const]
+    )
+    return Effect.succeed({
+      ...reply,
+      distributions: Object.fromEntries([...settled, ...answered]),
+      model: modelId ?? null,
+      usage:
+        usage.inputTokens === undefined && usage.outputTokens === undefined
+          ? null
+          : { ...noUsage, inputTokens: count(usage.inputTokens), outputTokens: count(usage.outputTokens) }
+    })
+  })
+}
+
+type DecisionKind = Decision.Classify<string> | Decision.Rate<string> | Decision.Probability
+
+const lowerQuestion = (question: TypedQuestion): DecisionKind => {
+  const { instructions } = question
+  switch (question.type) {
+    case "noul":
+      return Decision.probability({ instructions, criteria: question.criteria })
+    case "choice":
+      return Decision.classify({ instructions, criteria: question.criteria })
+    case "score":
+      // Levels may have the same text, but not the same label.
+      return Decision.rate({
+        instructions,
+        criteria: question.criteria.map((description, level) => ({ label: String(level), description }))
+      })
+  }
+}
+
+const sharesOf = (decided: Decision.Answer<DecisionKind>): { readonly [option: string]: number } =>
+  "probability" in decided
+    ? { true: decided.probability, false: 1 - decided.probability }
+    : { ...decided.probabilities }

@@ -7,6 +7,7 @@ import type * as Redacted from "effect/Redacted"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as GeminiProtocol from "../protocols/Gemini.ts"
 import * as GeminiEmbeddings from "../protocols/GeminiEmbeddings.ts"
+import * as GeminiNextToken from "../protocols/GeminiNextToken.ts"
 import { errorDialect } from "../protocols/GeminiErrors.ts"
 import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
 import { type KnownModel, listPagedModels } from "../protocols/ModelPages.ts"
@@ -45,6 +46,7 @@ export const provider = (settings: GeminiSettings = {}): Provider => {
   return {
     id: full.id,
     chat: GeminiProtocol.driver(full),
+    nextToken: GeminiNextToken.driver(full),
     embedding: GeminiEmbeddings.driver({
       ...full,
       ownDimensions: (model) => describe(model).embeddingDimensions

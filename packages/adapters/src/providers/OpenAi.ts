@@ -11,6 +11,7 @@ import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import { type ChatDialect, plainDialect } from "../protocols/OpenAiDialect.ts"
 import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
 import { listModels } from "../protocols/OpenAiModels.ts"
+import * as OpenAiNextToken from "../protocols/OpenAiNextToken.ts"
 import * as OpenAiResponses from "../protocols/OpenAiResponses.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp, string } from "../protocols/Wire.ts"
@@ -52,6 +53,7 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
   return {
     id: full.id,
     chat: wire === "chat" ? OpenAiChat.driver({ ...full, dialect }) : OpenAiResponses.driver(full),
+    nextToken: OpenAiNextToken.driver({ ...full, dialect }),
     embedding: OpenAiEmbeddings.driver({
       ...full,
       dialect: embeddings,

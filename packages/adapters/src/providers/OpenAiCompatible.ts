@@ -7,6 +7,7 @@ import type * as Redacted from "effect/Redacted"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect, reasoningEffort, type WireFields } from "../protocols/OpenAiDialect.ts"
 import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
+import * as OpenAiNextToken from "../protocols/OpenAiNextToken.ts"
 import { listModels } from "../protocols/OpenAiModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp } from "../protocols/Wire.ts"
@@ -29,11 +30,13 @@ export interface OpenAiCompatibleSettings extends TransportSettings {
 
 export const provider = (settings: OpenAiCompatibleSettings): Provider => {
   const describe = (model: string) => lookUp(settings.models ?? {}, model)
+  const chat = { ...plainDialect, ...settings.quirks }
   const dialect = settings.embeddings !== false && { ...OpenAiEmbeddings.plainEmbeddings, ...settings.embeddings }
   const ownDimensions = (model: string) => describe(model)?.embeddingDimensions
   return {
     id: settings.id,
-    chat: OpenAiChat.driver({ ...settings, dialect: { ...plainDialect, ...settings.quirks } }),
+    chat: OpenAiChat.driver({ ...settings, dialect: chat }),
+    nextToken: OpenAiNextToken.driver({ ...settings, dialect: chat }),
     ...(dialect === false ? {} : { embedding: OpenAiEmbeddings.driver({ ...settings, dialect, ownDimensions }) }),
     describe,
     listModels: listModels(settings)

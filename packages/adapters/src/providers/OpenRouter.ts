@@ -9,6 +9,7 @@ import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect, type WireFields } from "../protocols/OpenAiDialect.ts"
 import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
+import * as OpenAiNextToken from "../protocols/OpenAiNextToken.ts"
 import { listModels, listUpstreams } from "../protocols/RouterModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp } from "../protocols/Wire.ts"
@@ -48,6 +49,8 @@ export const provider = (settings: OpenRouterSettings = {}): Provider => {
       ...full,
       dialect: { ...dialect, extra: (request) => lowerRouting(request, automaticModels) }
     }),
+    // Only some of the upstreams tell log-probabilities; the others would leave them out without a word.
+    nextToken: OpenAiNextToken.driver({ ...full, dialect, extra: { provider: { require_parameters: true } } }),
     embedding: OpenAiEmbeddings.driver({
       ...full,
       dialect: embeddings,

@@ -127,7 +127,8 @@ export class Answers extends Context.Service<
             const able = providers.all.filter((each) => driverOf(each, settings) !== undefined)
             return yield* new NoAnswersFrom({ provider: id, registered: able.map((each) => each.id) })
           }
-          const listed = yield* catalog.known(id, model)
+          // Only what is made of conversations depends on what a model can do.
+          const listed = provider.answers === undefined ? yield* catalog.known(id, model) : undefined
           const modelType = provider.answers === undefined ? "llm" : "system_one"
           const named = describeModel({ ...provider.describe?.(model), name: model, provider: id, modelType })
           const answerSetId = yield* newId(AnswerSetId)

@@ -1,0 +1,92 @@
+/**
+ * The probabilities of the first tokens of an answer, from Google's `:generateContent`. A model that thinks all the same gives no
+ * log-probabilities, and then the reply has no places. Used by `providers/Gemini`.
+ */
+import {
+  type NextTokenDriver,
+  type NextTokenReply,
+  type NextTokenRequest,
+  noUsage,
+  type TokenCandidate,
+  type Usage
+} from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import { secretsOf } from "./Gemini.ts"
+import { errorDialect } from "./GeminiErrors.ts"
+import { fetchJson, type TransportSettings } from "./Transport.ts"
+import { count, finite, isRecord, list, record, string, text } from "./Wire.ts"
+
+export interface GeminiNextTokenSettings extends TransportSettings {
+  /** Up to and with the version. */
+  readonly baseUrl: string
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly headers?: { readonly [name: string]: string }
+}
+
+// ------ request
+
+const lower = ({ system, prompt, maxTokens, info }: NextTokenRequest) => ({
+  systemInstruction: { parts: [{ text: system }] },
+  contents: [{ role: "user", parts: [{ text: prompt }] }],
+  generationConfig: {
+    maxOutputTokens: maxTokens,
+    temperature: 0,
+    responseLogprobs: true,
+    logprobs: mostCandidates,
+    ...(info.thinkingControls?.efforts.includes("none") === true ? { thinkingConfig: { thinkingBudget: 0 } } : {})
+  }
+})
+
+/** More than this the vendor refuses. */
+const mostCandidates = 20
+
+// ------ response
+
+const read = (body: unknown): NextTokenReply => {
+  const { candidates, modelVersion, usageMetadata } = record(body)
+  const { chosenCandidates, topCandidates } = record(record(list(candidates)[0]).logprobsResult)
+  const chosen = list(chosenCandidates).map(record)
+  const places = list(topCandidates).map((place, index) => {
+    const listed = list(record(place).candidates).flatMap(readCandidate)
+    return { token: string(chosen[index]?.token) ?? listed[0]?.token ?? "", candidates: listed }
+  })
+  return { places, model: text(modelVersion) ?? null, usage: readUsage(usageMetadata) }
+}
+
+/** A list, of one candidate. */
+const readCandidate = (entry: unknown): ReadonlyArray<TokenCandidate> => {
+  const { logProbability, token } = record(entry)
+  const number = finite(logProbability)
+  const written = string(token)
+  return written === undefined || number === undefined ? [] : [{ token: written, logProbability: number }]
+}
+
+const readUsage = (usage: unknown): Usage | null =>
+  isRecord(usage)
+    ? {
+        ...noUsage,
+        inputTokens: count(usage.promptTokenCount),
+        outputTokens: count(usage.candidatesTokenCount) + count(usage.thoughtsTokenCount),
+        cachedInputTokens: count(usage.cachedContentTokenCount),
+        reasoningTokens: count(usage.thoughtsTokenCount)
+      }
+    : null
+
+// ------ driver
+
+export const driver =
+  (settings: GeminiNextTokenSettings): NextTokenDriver =>
+  (request) =>
+    Effect.suspend(() => {
+      const { apiKey, model, provider } = request
+      const call = {
+        provider,
+        model,
+        url: `${settings.baseUrl}/models/${encodeURIComponent(model)}:generateContent`,
+        headers: { ...settings.headers },
+        secrets: secretsOf(apiKey ?? settings.apiKey),
+        body: JSON.stringify(lower(request))
+      }
+      return Effect.map(fetchJson(call, errorDialect, settings), read)
+    })

@@ -1,0 +1,100 @@
+/**
+ * The probabilities of the first tokens of an answer, from Chat Completions as the OpenAI family speaks them: one short answer that is not
+ * streamed, with `logprobs`. Used by `providers/OpenAi`, `providers/OpenAiCompatible` and `providers/OpenRouter`.
+ */
+import {
+  type NextTokenDriver,
+  type NextTokenReply,
+  type NextTokenRequest,
+  noUsage,
+  type TokenCandidate,
+  type TokenPlace,
+  type Usage
+} from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import type { ChatDialect, WireFields } from "./OpenAiDialect.ts"
+import { faultOf } from "./OpenAiErrors.ts"
+import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
+import { count, finite, isRecord, list, record, string, text } from "./Wire.ts"
+
+export interface OpenAiNextTokenSettings extends TransportSettings {
+  /** Up to and with the version: `/chat/completions` is added to it. */
+  readonly baseUrl: string
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly headers?: { readonly [name: string]: string }
+  readonly dialect: Pick<ChatDialect, "maxTokensField" | "requestIdHeader">
+  /** Body fields that only this server has. */
+  readonly extra?: WireFields
+}
+
+// ------ request
+
+const lower = (request: NextTokenRequest, { dialect, extra }: OpenAiNextTokenSettings) => ({
+  model: request.model,
+  messages: [
+    { role: "system", content: request.system },
+    { role: "user", content: request.prompt }
+  ],
+  [dialect.maxTokensField]: request.maxTokens,
+  temperature: 0,
+  logprobs: true,
+  top_logprobs: mostCandidates,
+  // Models that reason give log-probabilities only when they do not.
+  ...(request.info.thinkingControls?.efforts.includes("none") === true ? { reasoning_effort: "none" } : {}),
+  ...extra
+})
+
+/** More than this the vendor refuses. */
+const mostCandidates = 20
+
+// ------ response
+
+const read = (body: unknown): NextTokenReply => {
+  const { choices, model, usage } = record(body)
+  const { content } = record(record(list(choices)[0]).logprobs)
+  return { places: list(content).map(record).map(readPlace), model: text(model) ?? null, usage: readUsage(usage) }
+}
+
+const readPlace = (place: { readonly [field: string]: unknown }): TokenPlace => ({
+  token: string(place.token) ?? "",
+  candidates: list(place.top_logprobs).flatMap(readCandidate)
+})
+
+/** A list, of one candidate. */
+const readCandidate = (entry: unknown): ReadonlyArray<TokenCandidate> => {
+  const { logprob, token } = record(entry)
+  const logProbability = finite(logprob)
+  const written = string(token)
+  return written === undefined || logProbability === undefined ? [] : [{ token: written, logProbability }]
+}
+
+const readUsage = (usage: unknown): Usage | null =>
+  isRecord(usage)
+    ? {
+        ...noUsage,
+        inputTokens: count(usage.prompt_tokens),
+        outputTokens: count(usage.completion_tokens),
+        cachedInputTokens: count(record(usage.prompt_tokens_details).cached_tokens),
+        costUsd: finite(usage.cost) ?? null
+      }
+    : null
+
+// ------ driver
+
+export const driver =
+  (settings: OpenAiNextTokenSettings): NextTokenDriver =>
+  (request) =>
+    Effect.suspend(() => {
+      const { apiKey, model, provider } = request
+      const call = {
+        provider,
+        model,
+        url: `${settings.baseUrl}/chat/completions`,
+        headers: { ...settings.headers },
+        secrets: bearer(apiKey ?? settings.apiKey),
+        body: JSON.stringify(lower(request, settings))
+      }
+      const { requestIdHeader } = settings.dialect
+      return Effect.map(fetchJson(call, { requestIdHeader, fault: faultOf }, settings), read)
+    })

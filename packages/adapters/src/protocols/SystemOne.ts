@@ -1,0 +1,105 @@
+/**
+ * The wire of System One, a model of typed answers: one request with the whole state and all questions, one reply with a distribution for
+ * each. Its own choices, scores and confidences are not read: the kernel computes them from the probabilities. `providers/SystemOne` uses it.
+ */
+import {
+  type AnswerDriver,
+  type AnswerReply,
+  type AnswerRequest,
+  ModelError,
+  noUsage,
+  type Usage
+} from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import { type Fault, faultOfStatus, machineCode } from "./Fault.ts"
+import { bearer, type ErrorDialect, fetchJson, type TransportSettings } from "./Transport.ts"
+import { count, finite, isRecord, list, record, text, type WireRecord } from "./Wire.ts"
+
+// ------ settings
+
+export interface SystemOneSettings extends TransportSettings {
+  /** Where the questions are posted. */
+  readonly url: string
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly headers?: { readonly [name: string]: string }
+  /** The name of a model on the wire, and back. */
+  readonly toWire: (model: string) => string
+  readonly fromWire: (model: string) => string
+}
+
+// ------ response
+
+const read = (body: WireRecord, { questions }: AnswerRequest, settings: SystemOneSettings): AnswerReply => {
+  const answers = Object.entries(record(body.answers))
+  const model = text(body.model)
+  return {
+    distributions: Object.fromEntries(
+      answers.flatMap(([name, answer]) => {
+        const asked = Object.hasOwn(questions, name) ? questions[name]?.type : undefined
+        const shares = readAnswer(record(answer), asked)
+        return shares === undefined ? [] : [[name, shares]]
+      })
+    ),
+    method: "native",
+    estimated: false,
+    model: model === undefined ? null : settings.fromWire(model),
+    usage: readUsage(body.usage)
+  }
+}
+
+/** Undefined for an answer of another type than the question. One that nobody asked for stays, so that it is seen. */
+const readAnswer = (answer: WireRecord, asked: string | undefined): WireRecord | undefined => {
+  if (asked === undefined) return {}
+  if (answer.type !== undefined && answer.type !== asked) return undefined
+  if (asked !== "noul") return isRecord(answer.probabilities) ? answer.probabilities : undefined
+  const { noul } = answer
+  return noul === undefined ? undefined : { true: noul, false: typeof noul === "number" ? 1 - noul : noul }
+}
+
+const readUsage = (usage: unknown): Usage | null =>
+  isRecord(usage)
+    ? {
+        ...noUsage,
+        inputTokens: count(usage.input_tokens),
+        outputTokens: count(usage.output_tokens),
+        costUsd: finite(usage.cost) ?? null
+      }
+    : null
+
+// ------ errors
+
+/** A refused field is named by its place: `questions.topic.criteria`. */
+const faultOf = (status: number, body: unknown): Fault => {
+  const { detail } = record(body)
+  const first = record(list(detail)[0])
+  const place = list(first.loc)
+    .filter((step) => step !== "body")
+    .join(".")
+  const words = [place, first.type, record(detail).error_type, record(record(body).error).code]
+  return { ...faultOfStatus(status), ...words.map(machineCode).find(({ code }) => code !== undefined) }
+}
+
+export const errorDialect: ErrorDialect = { requestIdHeader: "x-typesafe-request-id", fault: faultOf }
+
+// ------ driver
+
+export const driver =
+  (settings: SystemOneSettings): AnswerDriver =>
+  (request) =>
+    Effect.suspend(() => {
+      const { apiKey, model, provider, questions, state } = request
+      const call = {
+        provider,
+        model,
+        url: settings.url,
+        headers: { ...settings.headers },
+        secrets: bearer(apiKey ?? settings.apiKey),
+        body: JSON.stringify({ model: settings.toWire(model), state, questions })
+      }
+      return Effect.flatMap(fetchJson(call, errorDialect, settings), (body) =>
+        isRecord(body) && isRecord(body.answers)
+          ? Effect.succeed(read(body, request, settings))
+          : Effect.fail(new ModelError({ reason: "malformed", code: "malformed_answer", provider, model }))
+      )
+    })

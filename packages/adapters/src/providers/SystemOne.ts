@@ -1,0 +1,96 @@
+/**
+ * A provider of typed answers that speaks the wire of System One. A host registers it with `SystemOne.provider({ apiKey })`; every server
+ * that speaks the same wire is reached by another base URL and path. Names of models go to the wire unchanged unless `prefix` maps them.
+ */
+import { describeModel, mergeModelInfo, type ModelError, type ModelInfo, type Provider } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import * as Protocol from "../protocols/SystemOne.ts"
+import { bearer, fetchJson, type TransportSettings } from "../protocols/Transport.ts"
+import { list, lookUp, record, text, type WireRecord } from "../protocols/Wire.ts"
+
+export interface SystemOneSettings extends TransportSettings {
+  /** The name under which the provider is registered. Default: `typedprovider`. */
+  readonly id?: string
+  /** May be absent where every customer brings his own. */
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly baseUrl?: string
+  /** Where questions are posted, behind the base URL. Default: `/v1/systemone`. */
+  readonly path?: string
+  /** Where the models are listed, behind the base URL. Default: `/v1/models`; null for a server that lists none. */
+  readonly modelsPath?: string | null
+  readonly headers?: { readonly [name: string]: string }
+  /** Names that begin with `ours` go to the wire beginning with `theirs`, and come back as they went. */
+  readonly prefix?: { readonly ours: string; readonly theirs: string }
+  /** Models beside those of the vendor's list, such as aliases, and limits and prices by model name. */
+  readonly models?: { readonly [name: string]: Partial<ModelInfo> }
+}
+
+export const provider = (settings: SystemOneSettings = {}): Provider => {
+  const { baseUrl = "https://api.typesafe.ai", id = "typedprovider", path = "/v1/systemone", prefix } = settings
+  const full = {
+    ...settings,
+    url: `${baseUrl}${path}`,
+    toWire: (model: string) => (prefix === undefined ? model : exchange(model, prefix.ours, prefix.theirs)),
+    fromWire: (model: string) => (prefix === undefined ? model : exchange(model, prefix.theirs, prefix.ours))
+  }
+  return {
+    id,
+    answers: Protocol.driver(full),
+    describe: (model) => lookUp(settings.models ?? {}, model),
+    listModels: listModels(id, baseUrl, full)
+  }
+}
+
+const exchange = (name: string, from: string, to: string): string =>
+  name.startsWith(from) ? to + name.slice(from.length) : name
+
+const listModels = (
+  id: string,
+  baseUrl: string,
+  settings: SystemOneSettings & Pick<Protocol.SystemOneSettings, "fromWire">
+): Effect.Effect<ReadonlyArray<ModelInfo>, ModelError> => {
+  const { modelsPath = "/v1/models", models = {} } = settings
+  const own = Object.keys(models).map((name) => ({ name }))
+  const merge = (entries: ReadonlyArray<KnownModel>): ReadonlyArray<ModelInfo> =>
+    [...new Map([...own, ...entries].map((entry) => [entry.name, entry])).values()].map((entry) =>
+      mergeModelInfo(
+        describeModel({ ...entry, provider: id, modelType: "system_one" }),
+        lookUp(models, entry.name) ?? {}
+      )
+    )
+  if (modelsPath === null) return Effect.succeed(merge([]))
+  return Effect.suspend(() => {
+    const call = {
+      provider: id,
+      model: "",
+      url: `${baseUrl}${modelsPath}`,
+      headers: { ...settings.headers },
+      secrets: bearer(settings.apiKey),
+      body: null
+    }
+    return Effect.map(fetchJson(call, Protocol.errorDialect, settings), (body) =>
+      merge(list(record(body).models).flatMap((entry) => readModel(record(entry), settings.fromWire)))
+    )
+  })
+}
+
+type KnownModel = Pick<ModelInfo, "name"> & Partial<ModelInfo>
+
+/** A list, of one model. */
+const readModel = (entry: WireRecord, fromWire: (model: string) => string): ReadonlyArray<KnownModel> => {
+  const name = text(entry.name)
+  const description = text(entry.description)
+  const released = text(entry.release_date)
+  return name === undefined
+    ? []
+    : [
+        {
+          name: fromWire(name),
+          details: {
+            ...(description === undefined ? {} : { description }),
+            ...(released === undefined ? {} : { release_date: released })
+          }
+        }
+      ]
+}
