@@ -1,9 +1,12 @@
 /** The way without Effect, as a backend engineer meets it: open, send, stream, tools, the HTTP API, tests with a clock in the hand. */
-import { Colloquy, HostedToolFailed, ThreadNotFound, tool, type TurnEvent } from "colloquy"
+import { Colloquy, HostedToolFailed, InsufficientCredit, ThreadNotFound, tool, type TurnEvent } from "colloquy"
 import { inMemory } from "colloquy/in-memory"
 import { openai } from "colloquy/openai"
 import { callTool, gate, pause, say, scripted, TestKernel } from "colloquy/testing"
+import { Metering } from "@colloquy/core"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as z from "zod"
 
 const textOf = async (events: AsyncIterable<TurnEvent>): Promise<string> => {
@@ -85,6 +88,15 @@ describe("a kernel in production", () => {
     assert.deepStrictEqual([provider, model], ["two", "large"])
     const missing = await colloquy.send({ content: "Hi", threadId, provider: "three" }).catch((error: unknown) => error)
     assert.deepInclude(missing, { _tag: "ProviderNotFound", registered: ["one", "two"] })
+    await colloquy.close()
+  })
+
+  it("takes references of the kernel from a host with Effect, such as its own metering", async () => {
+    const metering = { ensureCredit: () => Effect.fail(new InsufficientCredit()), record: () => Effect.void }
+    const colloquy = await open([], { layers: [Layer.succeed(Metering, metering)], owner: "ada" })
+    assert.deepInclude(await colloquy.send({ content: "Hi" }).catch((error: unknown) => error), {
+      _tag: "InsufficientCredit"
+    })
     await colloquy.close()
   })
 

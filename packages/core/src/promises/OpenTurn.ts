@@ -100,7 +100,10 @@ export const turnCalls = <Services>(calls: Calls<Services | Turns>, bound: CallO
     options.signal?.throwIfAborted()
     // Without the signal: a turn that is being stored is known in the end, so that it can be cancelled.
     const started = calls.run(effect, { owner: options.owner })
-    return unlessLeft(started, watching(options), () => started.then(leaver(options), () => {}))
+    const leave = leaver(options)
+    return unlessLeft(started, watching(options), async () => {
+      if (options.onLeave === "cancel") await started.then(leave, () => {})
+    })
   }
 
   const sourceOf = (turn: StartedTurn, options: TurnOptions): Source => ({

@@ -1,6 +1,6 @@
 /** The kernel as promises: what rejects and with what, on whose behalf, and what a caller who leaves does to a run. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, gate, pause, say, TestKernel } from "@colloquy/adapters/scripted"
+import { callTool, Crash, gate, pause, say, TestKernel } from "@colloquy/adapters/scripted"
 import {
   AssistantNotFound,
   type Kernel,
@@ -241,6 +241,18 @@ describe("a signal", () => {
       assert.isTrue((await reader.next()).done)
       await ends(kernel)
     })
+  })
+
+  it("lets a caller go at once, also when the store has not answered yet", async () => {
+    const doom = await Effect.runPromise(Crash.make({ at: 1 }))
+    const kernel = await TestKernel.open([], { stores: doom.stores(InMemory.layer) })
+    const controller = new AbortController()
+    const fault = faultOf(kernel.start({ content: "Hi" }, { signal: controller.signal }))
+    await Effect.runPromise(doom.died)
+    controller.abort("gone")
+    assert.strictEqual(await fault, "gone")
+    await Effect.runPromise(doom.bury)
+    await kernel.close()
   })
 
   it("that is aborted after the end changes nothing, and a pause for tools is an end", async () => {

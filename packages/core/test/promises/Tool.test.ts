@@ -125,6 +125,13 @@ describe.each([...Object.keys(tools), "JSON Schema"])("a tool with %s", (library
   )
 })
 
+it("keeps what a hosted tool may say beside its definition", () => {
+  const offered = () => false
+  const kept = tool({ ...order, parameters: null, strict: true, timeout: "1 second", offered, execute: () => 1 })
+  assert.deepInclude(kept, { timeout: "1 second", offered })
+  assert.deepStrictEqual(kept.definition, { ...order, parameters: null, strict: true })
+})
+
 describe("JSON Schema given directly", () => {
   const strict = tool({ ...order, parameters: orderSchema, execute: () => "ran" })
   calls("refuses a property too many where the schema does", strict, { id: "A1", lines: [], note: "x" }, (result) =>
