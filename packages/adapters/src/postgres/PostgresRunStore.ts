@@ -45,13 +45,6 @@ const writes = (
   const { brief, change, schema } = database
   const statementOf = statements()
   const appendMany = `select o_run as run, o_later as later from ${schema}.${functionName("append_many")}($1::uuid[], $2, $3::bigint[], $4, $5, $6, $7)`
-  const write = (operation: string, name: string, lease: Lease, args: Arguments) => {
-    const statement = statementOf(name, () => `select ${callWithLockTimeout(database, name, args)} as kept`)
-    return change<{ readonly kept: boolean }>(operation, statement, Object.values(args)).pipe(
-      Effect.map(([row]) => row?.kept === true),
-      Effect.tap((kept) => (kept ? echo(lease.runId, lease.threadId, false) : Effect.void))
-    )
-  }
 
   return {
     append: (batches) => {
@@ -71,8 +64,18 @@ const writes = (
     settle: (lease, settlement) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
-        const at = new Date(yield* Clock.currentTimeMillis)
-        return yield* write("RunStore.settle", "settle_run", lease, settleArguments(lease, settlement, ownerId, at))
+        const args = settleArguments(lease, settlement, ownerId, new Date(yield* Clock.currentTimeMillis))
+        const statement = statementOf(
+          "settle_run",
+          () => `select ${callWithLockTimeout(database, "settle_run", args)} as outcome`
+        )
+        const [row] = yield* change<{ readonly outcome: "settled" | "lost" | "deleted" }>(
+          "RunStore.settle",
+          statement,
+          Object.values(args)
+        )
+        if (row?.outcome === "settled") yield* echo(lease.runId, lease.threadId, false)
+        return row?.outcome === "deleted" ? "deleted" : row?.outcome === "settled"
       }),
 
     requestCancel: (runId, at) =>

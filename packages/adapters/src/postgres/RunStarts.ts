@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Arguments, type Database, callWithLockTimeout, statements } from "./Database.ts"
+import { followUpsArgument } from "./FollowUpRecord.ts"
 import { logArguments } from "./LogBatches.ts"
 import { messageArguments } from "./MessageRecord.ts"
 import {
@@ -85,6 +86,7 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
           token: lease.token,
           lease: Duration.toMillis(duration),
           saves: save !== undefined,
+          follow_ups: followUpsArgument(save?.followUps ?? []),
           at
         }
         const rows = yield* start("RunStore.activate", "activate_run", args, historyTokens)
@@ -146,7 +148,7 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
 }
 
 const beginArguments = (
-  { events, idempotency, lease, maxQueued, message, mode, run, saves }: Begin,
+  { events, followUps, idempotency, lease, maxQueued, message, mode, run, saves }: Begin,
   ownerId: OwnerId,
   at: Date
 ) => ({
@@ -167,7 +169,8 @@ const beginArguments = (
   max_queued: maxQueued,
   lease: Duration.toMillis(lease),
   ...keyArguments(idempotency),
-  at
+  at,
+  follow_ups: followUpsArgument(followUps)
 })
 
 const continueArguments = (next: Continue, ownerId: OwnerId) => ({

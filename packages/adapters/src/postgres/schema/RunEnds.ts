@@ -60,6 +60,25 @@ begin
 end $$`
 )
 
+/** The settlement of a run that was deleted while it was active: its charges alone are stored, once. */
+const chargeDeleted = sqlFunction(
+  "charge_deleted",
+  `(p_owner text, p_run uuid, p_token bigint, p_at timestamptz, p_charges text) returns text language plpgsql as $$
+declare
+  v_deleted {schema}.deleted_runs;
+begin
+  select * into v_deleted from {schema}.deleted_runs
+    where owner = p_owner and id = p_run and token = p_token for update;
+  if not found then return 'lost'; end if;
+  if p_charges is not null and not v_deleted.is_charged then
+    perform {schema}.add_charges(p_owner, p_run, p_at, p_charges);
+  end if;
+  update {schema}.deleted_runs set is_charged = true where owner = p_owner and id = p_run;
+  return 'deleted';
+end $$`
+)
+
+/** Answers `settled`, `lost` or `deleted`. */
 const settleRun = sqlFunction(
   "settle_run",
   `(
@@ -69,15 +88,17 @@ const settleRun = sqlFunction(
   p_message_body text, p_message_results text,
   p_input bigint, p_output bigint, p_cached bigint, p_cache_write bigint, p_reasoning bigint, p_cost double precision,
   p_estimated boolean, p_model text, p_fault text, p_explanation text, p_charges text, p_follow_ups text
-) returns boolean language plpgsql as $$
+) returns text language plpgsql as $$
 declare
   v_run {schema}.runs;
 begin
   perform {schema}.lock_thread_of(p_owner, p_run);
   select * into v_run from {schema}.runs where id = p_run and owner = p_owner and token = p_token for no key update;
-  if not found or v_run.status = 'QUEUED' and p_status not in ('FAILED', 'CANCELLED') then return false; end if;
+  if not found then return {schema}.charge_deleted(p_owner, p_run, p_token, p_at, p_charges); end if;
+  if v_run.status = 'QUEUED' and p_status not in ('FAILED', 'CANCELLED') then return 'lost'; end if;
   if v_run.status not in ('QUEUED', 'IN_PROGRESS') then
-    return v_run.status = p_status or v_run.status = 'CANCELLED' and p_status = 'REQUIRES_ACTION';
+    return case when v_run.status = p_status or v_run.status = 'CANCELLED' and p_status = 'REQUIRES_ACTION' then 'settled'
+      else 'lost' end;
   end if;
 
   if v_run.status = 'QUEUED' then
@@ -119,7 +140,7 @@ begin
   if p_charges is not null then perform {schema}.add_charges(p_owner, p_run, p_at, p_charges); end if;
   if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   perform {schema}.notify_waiting(v_run);
-  return true;
+  return 'settled';
 end $$`
 )
 
@@ -188,6 +209,7 @@ end $$`
 export const runEndFunctions: ReadonlyArray<SqlFunction> = [
   appendMany,
   placeQueued,
+  chargeDeleted,
   settleRun,
   requestCancel,
   withdrawRun,

@@ -47,7 +47,8 @@ const beginRun = sqlFunction(
   p_message_id uuid, p_message_role text, p_message_status text, p_message_tokens integer, p_message_at timestamptz,
   p_message_body text, p_message_results text,
   p_firsts integer[], p_lasts integer[], p_events text[],
-  p_mode text, p_saves boolean, p_max_queued integer, p_lease double precision, p_key text, p_fingerprint text, p_at timestamptz
+  p_mode text, p_saves boolean, p_max_queued integer, p_lease double precision, p_key text, p_fingerprint text, p_at timestamptz,
+  p_follow_ups text
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
   v_thread {schema}.threads;
@@ -115,6 +116,7 @@ begin
     case when v_status <> 'QUEUED' then p_at end, case when v_status = 'COMPLETED' then p_at end,
     1, 1, case when v_status <> 'COMPLETED' then clock_timestamp() + p_lease * interval '1 millisecond' end
   );
+  if p_follow_ups is not null and v_status = 'COMPLETED' then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   return row(
     case v_status when 'COMPLETED' then 'Saved' when 'QUEUED' then 'Queued' else 'Started' end, p_run, 1, null, null, null)::{schema}.run_outcome;
 end $$`
@@ -123,7 +125,9 @@ end $$`
 /** The log of a queued run is stored from the start, behind the end that `last_sequence` shows to readers. May be repeated. */
 const activateRun = sqlFunction(
   "activate_run",
-  `(p_owner text, p_run uuid, p_token bigint, p_lease double precision, p_saves boolean, p_at timestamptz)
+  `(
+  p_owner text, p_run uuid, p_token bigint, p_lease double precision, p_saves boolean, p_follow_ups text, p_at timestamptz
+)
 returns {schema}.run_outcome language plpgsql as $$
 declare
   v_run {schema}.runs;
@@ -154,6 +158,7 @@ begin
     last_sequence = coalesce((select max(last_sequence) from {schema}.run_log where run_id = p_run and owner = p_owner), 0)
     where id = p_run and owner = p_owner;
   perform {schema}.place_message(p_owner, v_run.user_message_id);
+  if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   perform {schema}.notify_waiting(v_run);
   return row(
     case when p_saves then 'Saved' else 'Started' end, p_run, p_token, null, null, null)::{schema}.run_outcome;

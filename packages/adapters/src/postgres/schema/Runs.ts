@@ -68,6 +68,17 @@ create table {schema}.idempotency_keys (
   foreign key (owner, run_id) references {schema}.runs (owner, id) on delete cascade deferrable initially deferred
 )`
 
+/** Runs that were deleted while they were active: what they used is still charged, once, by the holder of `token`. */
+const deletedRuns = `
+create table {schema}.deleted_runs (
+  owner text collate "C" not null,
+  id uuid not null,
+  token bigint not null,
+  is_charged boolean not null default false,
+  deleted_at timestamptz not null default clock_timestamp(),
+  primary key (owner, id)
+)`
+
 /** A faster compression of long texts, where the server has it. */
 const compression = `
 do $do$ begin
@@ -77,7 +88,7 @@ end $do$`
 
 export const runTables: Migration = {
   name: "runs",
-  tables: ["runs", "run_log", "idempotency_keys"],
+  tables: ["runs", "run_log", "idempotency_keys", "deleted_runs"],
   statements: [
     // What several functions answer.
     `create type {schema}.run_outcome as (
@@ -91,6 +102,7 @@ export const runTables: Migration = {
     runLog,
     idempotencyKeys,
     `create index idempotency_keys_of_run on {schema}.idempotency_keys (owner, run_id)`,
+    deletedRuns,
     compression
   ]
 }

@@ -142,15 +142,32 @@ begin
 end $$`
 )
 
-/** Threads go with everything in them, by their foreign keys; the processes that work on their runs are told. */
+/** The rows of a thread that is being deleted are locked. Its active runs are noted for their charges, and their processes are told. */
+const noteDeletedRuns = sqlFunction(
+  "note_deleted_runs",
+  `(p_owner text, p_thread uuid) returns void language plpgsql as $$
+begin
+  with active as (
+    select id, token, thread_id from {schema}.runs
+      where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED')
+  ), noted as (
+    insert into {schema}.deleted_runs (owner, id, token) select p_owner, id, token from active on conflict do nothing
+  )
+  select {schema}.notify_change(id, thread_id, false) from active;
+  delete from {schema}.deleted_runs where owner = p_owner and deleted_at < clock_timestamp() - interval '2 days';
+end $$`
+)
+
+/** Threads go with everything in them, by their foreign keys. */
 const removeThread = sqlFunction(
   "remove_thread",
   `(p_owner text, p_thread uuid) returns boolean language plpgsql as $$
 begin
-  perform {schema}.notify_change(id, thread_id, false) from {schema}.runs
-    where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED');
+  perform from {schema}.threads where id = p_thread and owner = p_owner for update;
+  if not found then return false; end if;
+  perform {schema}.note_deleted_runs(p_owner, p_thread);
   delete from {schema}.threads where id = p_thread and owner = p_owner;
-  return found;
+  return true;
 end $$`
 )
 
@@ -158,12 +175,20 @@ const removeAssistant = sqlFunction(
   "remove_assistant",
   `(p_owner text, p_assistant uuid) returns boolean language plpgsql as $$
 begin
-  perform {schema}.notify_change(run.id, run.thread_id, false)
-    from {schema}.threads thread join {schema}.runs run on run.thread_id = thread.id and run.owner = thread.owner
-    where thread.assistant_id = p_assistant and thread.owner = p_owner and run.status in ('IN_PROGRESS', 'QUEUED');
+  perform from {schema}.assistants where id = p_assistant and owner = p_owner for update;
+  if not found then return false; end if;
+  perform {schema}.note_deleted_runs(p_owner, thread.id) from (
+    select id from {schema}.threads where assistant_id = p_assistant and owner = p_owner order by id for update
+  ) thread;
   delete from {schema}.assistants where id = p_assistant and owner = p_owner;
-  return found;
+  return true;
 end $$`
 )
 
-export const threadFunctions: ReadonlyArray<SqlFunction> = [messageText, historyTexts, removeThread, removeAssistant]
+export const threadFunctions: ReadonlyArray<SqlFunction> = [
+  messageText,
+  historyTexts,
+  noteDeletedRuns,
+  removeThread,
+  removeAssistant
+]
