@@ -61,6 +61,9 @@ const statements = (schema: string): ReadonlyArray<string> => [
      now() - n * interval '1 minute'
    from generate_series(1, 20000) n`,
 
+  `insert into ${schema}.deleted_runs (owner, id, token) select 'owner-' || n % 1000, ${schema}.nth('deleted', n), 1
+   from generate_series(1, 20000) n`,
+
   "analyze"
 ]
 

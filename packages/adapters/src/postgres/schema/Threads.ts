@@ -147,13 +147,11 @@ const noteDeletedRuns = sqlFunction(
   "note_deleted_runs",
   `(p_owner text, p_thread uuid) returns void language plpgsql as $$
 begin
-  with active as (
-    select id, token, thread_id from {schema}.runs
-      where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED')
-  ), noted as (
-    insert into {schema}.deleted_runs (owner, id, token) select p_owner, id, token from active on conflict do nothing
-  )
-  select {schema}.notify_change(id, thread_id, false) from active;
+  insert into {schema}.deleted_runs (owner, id, token)
+    select owner, id, token from {schema}.runs
+    where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED') on conflict do nothing;
+  perform {schema}.notify_change(id, thread_id, false) from {schema}.runs
+    where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED');
   delete from {schema}.deleted_runs where owner = p_owner and deleted_at < clock_timestamp() - interval '2 days';
 end $$`
 )
