@@ -16,7 +16,7 @@ import {
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Arguments, call, type Database, type Parameter, callWithLockTimeout, statements } from "./Database.ts"
+import { call, callWithLockTimeout, type Database, type Parameter, statements } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import { type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
 import { decodeList, messageArguments, type MessageRow } from "./MessageRecord.ts"
