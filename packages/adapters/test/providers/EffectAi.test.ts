@@ -4,11 +4,14 @@ import {
   type ChatEvent,
   type ChatMessage,
   type ChatRequest,
+  type AnswerRequest,
+  describeModel,
   converse,
   defaultChatPolicy,
   noUsage
 } from "@colloquy/core"
 import * as AiError from "effect/ai/AiError"
+import * as DecisionModel from "effect/ai/DecisionModel"
 import * as EmbeddingModel from "effect/ai/EmbeddingModel"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Prompt from "effect/ai/Prompt"
@@ -421,6 +424,79 @@ describe("embeddings", () => {
       assert.strictEqual((yield* Effect.flip(broken.embed(wanted))).reason, "unknown")
       const short = yield* driverOf(() => Effect.succeed({ results: [], usage: { inputTokens: 0 } }))
       assert.strictEqual((yield* Effect.flip(short.embed(wanted))).reason, "unknown")
+    })
+  )
+})
+
+describe("decision models", () => {
+  const asked = (questions: AnswerRequest["questions"]): AnswerRequest => ({
+    provider: "p",
+    model: "m",
+    info: describeModel({ name: "m", provider: "p", modelType: "system_one" }),
+    state: { text: "x" },
+    questions,
+    apiKey: Redacted.make("sk-customer"),
+    conversationId: "c"
+  })
+
+  it.effect(
+    "get levels by their numbers and descriptions, come as a layer too, and are not asked about a single option",
+    () =>
+      Effect.gen(function* () {
+        const seen: Array<DecisionModel.ProviderOptions> = []
+        const keys: Array<string> = []
+        const make = DecisionModel.make({
+          decide: (options) =>
+            Effect.sync(() => {
+              seen.push(options)
+              const probabilities = { "0": 0.25, "1": 0.75 }
+              const usage = { inputTokens: undefined, outputTokens: undefined }
+              return { answers: { anger: { _tag: "Rate", rating: 0, probabilities } }, usage }
+            })
+        })
+        const { answers } = EffectAi.provider({
+          id: "p",
+          decisionModel: (model, apiKey) => {
+            keys.push(`${model} ${apiKey === null ? "" : Redacted.value(apiKey)}`)
+            return Layer.effect(DecisionModel.DecisionModel, make)
+          }
+        })
+        const ask = answers ?? assert.fail("no answers")
+        const only = { type: "choice", instructions: "x", criteria: { only: null } } as const
+        const anger = { type: "score", instructions: "How?", criteria: ["the same", "the same"] } as const
+        const reply = yield* ask(asked({ anger, only }))
+        assert.deepStrictEqual(reply, {
+          distributions: { only: { only: 1 }, anger: { "0": 0.25, "1": 0.75 } },
+          method: "native",
+          estimated: false,
+          model: null,
+          usage: null
+        })
+        assert.deepStrictEqual(seen[0]?.state, { text: "x" })
+        assert.deepStrictEqual(Object.keys(seen[0]?.decisions ?? {}), ["anger"])
+        assert.deepStrictEqual((yield* ask(asked({ only }))).distributions, { only: { only: 1 } })
+        assert.strictEqual(seen.length, 1)
+        assert.deepStrictEqual(keys, ["m sk-customer", "m sk-customer"])
+      })
+  )
+
+  it.effect("that refuse, or throw, are errors", () =>
+    Effect.gen(function* () {
+      const urgent = { type: "noul", instructions: "x" } as const
+      const usage = { inputTokens: 1, outputTokens: 1 }
+      const refusing = yield* DecisionModel.make({
+        decide: () => Effect.succeed({ answers: { urgent: { _tag: "Refusal" } }, usage })
+      })
+      const throwing = yield* DecisionModel.make({ decide: () => Effect.die(new Error("secret")) })
+      for (const [decisionModel, reason] of [
+        [refusing, "refused"],
+        [throwing, "unknown"]
+      ] as const) {
+        const { answers } = EffectAi.provider({ id: "p", decisionModel })
+        const error = yield* Effect.flip((answers ?? assert.fail("no answers"))(asked({ urgent })))
+        assert.strictEqual(error.reason, reason)
+        assert.notInclude(error.message, "secret")
+      }
     })
   )
 })

@@ -61,9 +61,11 @@ export type TypedAnswers = typeof TypedAnswers.Type
 export class AnswersUnusable extends Schema.TaggedError<AnswersUnusable>()("AnswersUnusable", {
   provider: Schema.String,
   model: Schema.String,
-  /** The client's name of the question. */
-  question: Schema.String,
-  problem: DistributionFault
+  /** The client's name of the question; null for an answer that nobody asked for. */
+  question: Schema.NullOr(Schema.String),
+  problem: DistributionFault,
+  /** The reply has cost something nevertheless. */
+  usage: Usage
 }) {
   override get message() {
     return `${this.provider}/${this.model} gave no usable answer to a typed question: ${this.problem.replaceAll("_", " ")}. Ask again, or choose another model.`
@@ -71,7 +73,7 @@ export class AnswersUnusable extends Schema.TaggedError<AnswersUnusable>()("Answ
 }
 
 export interface AnswerFault {
-  readonly question: string
+  readonly question: string | null
   readonly problem: DistributionFault
 }
 
@@ -80,8 +82,9 @@ export const readAnswers = (
   questions: Questions,
   { distributions }: Pick<AnswerReply, "distributions">
 ): Result.Result<{ readonly [question: string]: Answer }, AnswerFault> => {
-  const stranger = Object.keys(distributions).find((name) => !Object.hasOwn(questions, name))
-  if (stranger !== undefined) return Result.fail({ question: stranger, problem: "unknown_question" })
+  if (Object.keys(distributions).some((name) => !Object.hasOwn(questions, name))) {
+    return Result.fail({ question: null, problem: "unknown_question" })
+  }
   const answers: Array<readonly [string, Answer]> = []
   for (const [name, question] of Object.entries(questions)) {
     const given = Object.hasOwn(distributions, name) ? distributions[name] : undefined

@@ -143,9 +143,10 @@ export class Answers extends Context.Service<
             conversationId: request.conversationId ?? answerSetId
           }
           const reply = yield* ask(driver, asked)
+          const usage = reply.usage ?? estimate(asked, reply)
           const answers = readAnswers(questions, reply)
           if (Result.isFailure(answers)) {
-            return yield* new AnswersUnusable({ provider: id, model, ...answers.failure })
+            return yield* new AnswersUnusable({ provider: id, model, usage, ...answers.failure })
           }
           return {
             id: answerSetId,
@@ -155,7 +156,7 @@ export class Answers extends Context.Service<
             model: reply.model ?? model,
             method: reply.method,
             estimated: reply.estimated,
-            usage: reply.usage ?? estimate(asked, reply)
+            usage
           }
         }),
 

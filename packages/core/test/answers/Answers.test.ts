@@ -135,14 +135,14 @@ describe("Answers.ask", () => {
     }).pipe(asAda, Effect.provide(over([provider])))
   })
 
-  it.effect.each<[string, AnswerReply["distributions"], string, DistributionFault]>([
+  it.effect.each<[string, AnswerReply["distributions"], string | null, DistributionFault]>([
     [
       "no answer to a question",
       { urgent: sound["urgent"] ?? {}, topic: sound["topic"] ?? {} },
       "anger",
       "missing_answer"
     ],
-    ["an answer that nobody asked for", { ...sound, other: { a: 1 } }, "other", "unknown_question"],
+    ["an answer that nobody asked for", { ...sound, other: { a: 1 } }, null, "unknown_question"],
     ["an unknown option", { ...sound, topic: { refund: 0.5, complaint: 0.5 } }, "topic", "unknown_option"],
     ["an option left out", { ...sound, topic: { refund: 1 } }, "topic", "missing_option"],
     ["NaN", { ...sound, urgent: { true: Number.NaN, false: 0.2 } }, "urgent", "not_a_number"],
@@ -156,6 +156,7 @@ describe("Answers.ask", () => {
       return Effect.gen(function* () {
         const error = yield* Effect.flip((yield* Answers).ask({ state: "secret words", questions, model: "m" }))
         assert.deepInclude(error, { _tag: "AnswersUnusable", question, problem })
+        assert.strictEqual(error._tag === "AnswersUnusable" && error.usage.inputTokens, 212)
         assert.notInclude(error.message, "secret words")
       }).pipe(asAda, Effect.provide(over([provider])))
     }
