@@ -9,6 +9,7 @@ export type { Ports, Stores } from "./Kernel.ts"
 /** primitives: ids, pages, usage, and the one infrastructure fault. */
 export {
   AssistantId,
+  BlobId,
   DocumentId,
   FollowUpId,
   IdSource,

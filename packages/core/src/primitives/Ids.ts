@@ -33,6 +33,9 @@ export type KeyId = typeof KeyId.Type
 export const DocumentId = Schema.NonEmptyString.pipe(Schema.brand("DocumentId"))
 export type DocumentId = typeof DocumentId.Type
 
+export const BlobId = Schema.NonEmptyString.pipe(Schema.brand("BlobId"))
+export type BlobId = typeof BlobId.Type
+
 /** Where new ids come from. */
 export const IdSource = Context.Reference<(nowMillis: number) => string>("@colloquy/core/primitives/IdSource", {
   defaultValue: () => uuidVersion7
