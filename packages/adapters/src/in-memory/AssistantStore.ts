@@ -2,7 +2,7 @@
 import type { OwnerId } from "@colloquy/core"
 import { AssistantStore } from "@colloquy/core"
 import * as Option from "effect/Option"
-import { assistantOf, forgetThread, insertNew, ownedStep, threadOf, type State } from "./State.ts"
+import { assistantOf, forgetAssistant, insertNew, ownedStep, threadOf, type State } from "./State.ts"
 
 export const assistantStore = (state: State): typeof AssistantStore.Service =>
   AssistantStore.of({
@@ -33,11 +33,8 @@ export const assistantStore = (state: State): typeof AssistantStore.Service =>
     remove: (id) =>
       ownedStep((ownerId) => {
         const row = assistantOf(state, ownerId, id)
-        if (row === undefined) return false
-        for (const thread of state.threads.values()) {
-          if (thread.thread.assistantId === id) forgetThread(state, thread)
-        }
-        return state.assistants.delete(id)
+        if (row !== undefined) forgetAssistant(state, id)
+        return row !== undefined
       })
   })
 

@@ -5,10 +5,13 @@
 import type { AssistantStore, FollowUpStore, KeyStore, RunStore, ThreadStore, UsageLedger } from "@colloquy/core"
 import * as Ports from "@colloquy/core"
 import { OutcomeStore } from "@colloquy/core/answers"
+import { BlobStore, DocumentStore } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { assistantStore } from "./AssistantStore.ts"
 import { followUpStore } from "./FollowUpStore.ts"
+import { blobStore } from "./BlobStore.ts"
+import { documentStore } from "./DocumentStore.ts"
 import { keyStore } from "./KeyStore.ts"
 import { outcomeStore } from "./OutcomeStore.ts"
 import { runStore } from "./RunStore.ts"
@@ -18,11 +21,13 @@ import { usageLedger } from "./UsageLedger.ts"
 
 export { makeState, type State }
 
-export type Stores = AssistantStore | KeyStore | RunStore | ThreadStore | UsageLedger
+export type Stores = AssistantStore | BlobStore | DocumentStore | KeyStore | RunStore | ThreadStore | UsageLedger
 
 export const layerFrom = (state: State): Layer.Layer<Stores> =>
   Layer.mergeAll(
     Layer.succeed(Ports.AssistantStore, assistantStore(state)),
+    Layer.succeed(BlobStore, blobStore(state)),
+    Layer.succeed(DocumentStore, documentStore(state)),
     Layer.succeed(Ports.KeyStore, keyStore(state)),
     Layer.succeed(Ports.RunStore, runStore(state)),
     Layer.succeed(Ports.ThreadStore, threadStore(state)),

@@ -8,6 +8,8 @@ import type {
   AssistantId,
   FollowUp,
   FollowUpId,
+  BlobId,
+  DocumentId,
   KeyRecord,
   Lease,
   LogEvent,
@@ -25,6 +27,7 @@ import type {
 } from "@colloquy/core"
 import { isAtRest, Principal } from "@colloquy/core"
 import type { Outcome } from "@colloquy/core/answers"
+import type { Document } from "@colloquy/core/documents"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -70,11 +73,27 @@ export interface FollowUpRow {
   claimExpiresAt: number
 }
 
+export interface DocumentRow {
+  readonly ownerId: OwnerId
+  document: Document
+  /** How often its indexing began. */
+  attempts: number
+}
+
+export interface BlobRow {
+  readonly ownerId: OwnerId
+  readonly pieces: ReadonlyArray<Uint8Array>
+  readonly size: number
+  readonly storedAt: number
+}
+
 export interface State {
   readonly assistants: Map<AssistantId, AssistantRow>
   readonly threads: Map<ThreadId, ThreadRow>
   readonly runs: Map<RunId, RunRow>
   readonly keys: Map<string, KeyRecord>
+  readonly documents: Map<DocumentId, DocumentRow>
+  readonly blobs: Map<BlobId, BlobRow>
   readonly repeated: Map<string, { readonly at: number; readonly value: Repeated }>
   readonly ledger: Map<string, UsageOfDay & { readonly ownerId: OwnerId }>
   readonly followUps: Map<FollowUpId, FollowUpRow>
@@ -90,6 +109,8 @@ export const makeState = (): State => ({
   threads: new Map(),
   runs: new Map(),
   keys: new Map(),
+  documents: new Map(),
+  blobs: new Map(),
   repeated: new Map(),
   ledger: new Map(),
   followUps: new Map(),
@@ -207,8 +228,22 @@ export const forgetRun = (state: State, row: RunRow): void => {
   signal(state, row)
 }
 
+/** Its threads with it. */
+export const forgetAssistant = (state: State, id: AssistantId): void => {
+  state.assistants.delete(id)
+  for (const thread of state.threads.values()) {
+    if (thread.thread.assistantId === id) forgetThread(state, thread)
+  }
+  for (const [documentId, { document }] of state.documents) {
+    if (document.scope._tag === "Assistant" && document.scope.assistantId === id) state.documents.delete(documentId)
+  }
+}
+
 export const forgetThread = (state: State, row: ThreadRow): void => {
   state.threads.delete(row.thread.id)
+  for (const [id, { document }] of state.documents) {
+    if (document.scope._tag !== "Assistant" && document.scope.threadId === row.thread.id) state.documents.delete(id)
+  }
   for (const run of row.runs) {
     if (isActive(run)) {
       state.deletedRuns.set(run.run.id, { ownerId: row.ownerId, token: run.token, isCharged: false })

@@ -16,6 +16,7 @@ import type {
 } from "@colloquy/core"
 import * as Ports from "@colloquy/core"
 import { OutcomeStore } from "@colloquy/core/answers"
+import { BlobStore, DocumentStore } from "@colloquy/core/documents"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -28,6 +29,8 @@ import { checkSchema, migrate as migrateSchema } from "./Migrations.ts"
 import { channelOf, checkSchemaName } from "./Names.ts"
 import { assistantStore } from "./PostgresAssistantStore.ts"
 import { followUpStore } from "./PostgresFollowUpStore.ts"
+import { blobStore } from "./PostgresBlobStore.ts"
+import { documentStore } from "./PostgresDocumentStore.ts"
 import { keyStore } from "./PostgresKeyStore.ts"
 import { outcomeStore } from "./PostgresOutcomeStore.ts"
 import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
@@ -41,7 +44,15 @@ import type { SchemaRefused } from "./SchemaHistory.ts"
 export { ProviderKeyVault } from "./PostgresProviderKeys.ts"
 export { SchemaRefused } from "./SchemaHistory.ts"
 
-export type Stores = AssistantStore | FollowUpStore | KeyStore | RunStore | ThreadStore | UsageLedger
+export type Stores =
+  | AssistantStore
+  | BlobStore
+  | DocumentStore
+  | FollowUpStore
+  | KeyStore
+  | RunStore
+  | ThreadStore
+  | UsageLedger
 
 export interface StoreOptions {
   /** The schema that holds the tables; it is made when it is missing. Default `colloquy`. */
@@ -139,6 +150,8 @@ const makeStores = (
   Effect.map(makeRunHints(hintOptions), (hints) =>
     Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
       Context.add(Ports.FollowUpStore, followUpStore(database)),
+      Context.add(BlobStore, blobStore(database)),
+      Context.add(DocumentStore, documentStore(database)),
       Context.add(Ports.KeyStore, keyStore(database)),
       Context.add(Ports.RunStore, runStore(database, hints)),
       Context.add(Ports.ThreadStore, threadStore(database)),

@@ -9,6 +9,7 @@ import {
   Kernel,
   Metering,
   type MeteringPort,
+  type Stores,
   TokenCounter,
   type TokenCounterPort,
   TurnSettings
@@ -29,12 +30,12 @@ export interface TestKernelOptions {
   readonly metering?: MeteringPort
   readonly counter?: TokenCounterPort
   /** Absent: in memory, and its own. Two kernels over one `InMemory.State` are two processes over one database. */
-  readonly stores?: Layer.Layer<InMemory.Stores>
+  readonly stores?: Layer.Layer<Stores>
   /** On whose behalf `open` works. */
   readonly owner?: string
 }
 
-export type Services = Kernel.Kernel | InMemory.Stores | ScriptedModel
+export type Services = Kernel.Kernel | Stores | ScriptedModel
 
 /** The kernel as a layer, over the clock of whoever builds it. Each is a kernel of its own, also where one is built inside another. */
 export const layer = (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptions = {}): Layer.Layer<Services> => {

@@ -10,7 +10,18 @@ import type * as Schema from "effect/Schema"
 import type { KeyRecord } from "../access/Keys.ts"
 import { Principal } from "../access/Principal.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
-import { AssistantId, KeyId, MessageId, newId, OwnerId, RunId, ThreadId } from "../primitives/Ids.ts"
+import type { Document, DocumentScope } from "../documents/Document.ts"
+import {
+  AssistantId,
+  BlobId,
+  DocumentId,
+  KeyId,
+  MessageId,
+  newId,
+  OwnerId,
+  RunId,
+  ThreadId
+} from "../primitives/Ids.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import type { Begin, Continue, LogEvent, NewRun, Settlement } from "../runs/RunStore.ts"
 import type { NewMessage } from "../threads/Message.ts"
@@ -75,6 +86,31 @@ export const sampleThread = (assistantId: AssistantId, fields: Partial<Thread> =
     updatedAt: moment(0),
     ...fields
   }))
+
+export const sampleDocument = (scope: DocumentScope, fields: Partial<Document> = {}): Effect.Effect<Document> =>
+  Effect.gen(function* () {
+    return {
+      id: yield* newId(DocumentId),
+      scope,
+      filename: "report.pdf",
+      extension: "pdf",
+      mimeType: "application/pdf",
+      blobId: yield* newId(BlobId),
+      size: 1234,
+      sha256: yield* randomHash,
+      status: "processing",
+      statusMessage: null,
+      summary: null,
+      totalTokens: null,
+      chunkCount: null,
+      metadata: null,
+      createdAt: moment(0),
+      updatedAt: moment(0),
+      processingStartedAt: null,
+      processingCompletedAt: null,
+      ...fields
+    }
+  })
 
 export const sampleKey = (ownerId: OwnerId, fields: Partial<KeyRecord> = {}): Effect.Effect<KeyRecord> =>
   Effect.gen(function* () {

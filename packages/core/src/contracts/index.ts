@@ -2,9 +2,11 @@
  * The contracts of the ports as tests. An adapter proves itself with one line in a test file:
  * `storageSuite("my store", MyStore.layer, { testClock: false, signals: true })`. The builders and scenes serve any other test that needs valid records.
  */
+export { blobStoreSuite } from "./BlobStoreContract.ts"
 export { type Capabilities, type Stores } from "./ContractTest.ts"
 export { sampleFollowUp } from "./FollowUpStoreContract.ts"
 export { outcomeStoreSuite } from "./OutcomeStoreContract.ts"
+export { documentStoreSuite } from "./DocumentStoreContract.ts"
 export * from "./Samples.ts"
 export * from "./Scenes.ts"
 export { chunkIndexSuite, followUpStoreSuite, storageSuite } from "./StorageSuite.ts"

@@ -2,6 +2,7 @@
  * The whole schema in order: every room's and wing's tables and functions. To add a room, write its file in this folder, append its
  * migrations here, and add its functions.
  */
+import { documentFunctions, documentTables } from "./Documents.ts"
 import { followUpFunctions, followUpTables } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
 import { ledgerFunctions, ledgerTables } from "./Ledger.ts"
@@ -30,7 +31,8 @@ export const schemaOfThisVersion: Schema = {
     providerKeyTables,
     rateLimitTables,
     followUpTables,
-    outcomeTables
+    outcomeTables,
+    documentTables
   ],
   /** In any order: PostgreSQL looks into a function when it is called. */
   functions: [
@@ -39,6 +41,7 @@ export const schemaOfThisVersion: Schema = {
     ...runStartFunctions,
     ...runEndFunctions,
     ...ledgerFunctions,
-    ...followUpFunctions
+    ...followUpFunctions,
+    ...documentFunctions
   ]
 }

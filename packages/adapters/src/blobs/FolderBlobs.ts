@@ -1,0 +1,192 @@
+/**
+ * `BlobStore` in a folder: `<folder>/blobs/<hash of the owner>/<id>`. A file is written aside and renamed when it is whole, so that a
+ * process killed meanwhile leaves no half of one under its name. Any number of processes may share the folder.
+ */
+import { type BlobId, Principal, StoreUnavailable } from "@colloquy/core"
+import { BlobNotFound, BlobStore } from "@colloquy/core/documents"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { createHash, randomUUID } from "node:crypto"
+import { createReadStream } from "node:fs"
+import { type FileHandle, link, mkdir, open, readdir, rm, stat, unlink } from "node:fs/promises"
+import { join } from "node:path"
+import { clampRange, writePieces } from "./Pieces.ts"
+
+export interface FolderOptions {
+  /** Made when it is missing. */
+  readonly folder: string
+}
+
+export const layer = ({ folder }: FolderOptions): Layer.Layer<BlobStore, StoreUnavailable> =>
+  Layer.effect(
+    BlobStore,
+    Effect.gen(function* () {
+      const places = { blobs: join(folder, "blobs"), unfinished: join(folder, "unfinished") }
+      yield* attempt("BlobStore.open", () => mkdir(places.blobs, { recursive: true }))
+      yield* attempt("BlobStore.open", () => mkdir(places.unfinished, { recursive: true }))
+      return folderBlobs(places)
+    })
+  )
+
+interface Places {
+  readonly blobs: string
+  readonly unfinished: string
+}
+
+/** What a write costs at once. */
+const pieceSize = 64 * 1024
+
+const folderBlobs = (places: Places): typeof BlobStore.Service => {
+  /** Nothing that comes from outside becomes a part of a path. */
+  const folderOf = (owner: string) => join(places.blobs, createHash("sha256").update(owner).digest("hex"))
+  const pathOf = (owner: string, id: BlobId): string | undefined =>
+    isPlain(id) ? join(folderOf(owner), id) : undefined
+
+  const head = (id: BlobId) =>
+    Principal.use(({ ownerId }) => {
+      const path = pathOf(ownerId, id)
+      return path === undefined
+        ? Effect.succeedNone
+        : Effect.map(
+            present("BlobStore.head", () => stat(path)),
+            Option.map(({ size }) => ({ size }))
+          )
+    })
+
+  return BlobStore.of({
+    put: (id, bytes) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const path = pathOf(ownerId, id)
+        if (path === undefined) return yield* Effect.die(new Error(`A blob cannot have the id "${id}".`))
+        return yield* Effect.acquireUseRelease(
+          attempt("BlobStore.put", () => openUnfinished(places)),
+          (file) =>
+            Effect.gen(function* () {
+              const stored = yield* writePieces(bytes, pieceSize, (piece) =>
+                attempt("BlobStore.put", () => writeAll(file.handle, piece))
+              )
+              yield* attempt("BlobStore.put", () => publish(file, folderOf(ownerId), path))
+              return stored
+            }),
+          (file) => Effect.promise(() => discard(file))
+        )
+      }),
+
+    head,
+
+    get: (id, range) =>
+      Stream.unwrap(
+        Effect.gen(function* () {
+          const { ownerId } = yield* Principal
+          const found = yield* head(id)
+          const path = pathOf(ownerId, id)
+          if (Option.isNone(found) || path === undefined) return yield* new BlobNotFound({ blobId: id })
+          const { from, to } = clampRange(found.value.size, range)
+          if (from === to) return Stream.empty
+          // The open file goes on being readable when it is removed meanwhile; before it is opened, that is an error.
+          return Stream.fromAsyncIterable(createReadStream(path, { start: from, end: to - 1 }), (cause) =>
+            isMissing(cause) ? new BlobNotFound({ blobId: id }) : unavailable("BlobStore.get", cause)
+          )
+        })
+      ),
+
+    remove: (id) =>
+      Principal.use(({ ownerId }) => {
+        const path = pathOf(ownerId, id)
+        return path === undefined
+          ? Effect.succeed(false)
+          : Effect.map(
+              present("BlobStore.remove", () => unlink(path)),
+              Option.isSome
+            )
+      }),
+
+    sweep: (before, unneeded) =>
+      Effect.gen(function* () {
+        let count = 0
+        for (const owner of yield* attempt("BlobStore.sweep", () => readdir(places.blobs))) {
+          const folder = join(places.blobs, owner)
+          const old = yield* attempt("BlobStore.sweep", () => olderThan(folder, before))
+          for (let at = 0; at < old.length; at += groupSize) {
+            for (const id of yield* unneeded(old.slice(at, at + groupSize))) {
+              yield* attempt("BlobStore.sweep", () => rm(join(folder, id), { force: true }))
+              count++
+            }
+          }
+        }
+        for (const name of yield* attempt("BlobStore.sweep", () => olderThan(places.unfinished, before))) {
+          yield* attempt("BlobStore.sweep", () => rm(join(places.unfinished, name), { force: true }))
+        }
+        return count
+      })
+  })
+}
+
+const groupSize = 500
+
+const isPlain = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9-]{0,99}$/u.test(id)
+
+interface UnfinishedFile {
+  readonly path: string
+  readonly handle: FileHandle
+}
+
+const openUnfinished = async ({ unfinished }: Places): Promise<UnfinishedFile> => {
+  const path = join(unfinished, randomUUID())
+  return { path, handle: await open(path, "wx") }
+}
+
+const writeAll = async (handle: FileHandle, piece: Uint8Array): Promise<void> => {
+  for (let at = 0; at < piece.length;) at += (await handle.write(piece, at)).bytesWritten
+}
+
+/** A link, unlike a rename, fails when the name is taken. */
+const publish = async ({ handle, path }: UnfinishedFile, folder: string, target: string): Promise<void> => {
+  await handle.sync()
+  await mkdir(folder, { recursive: true })
+  await link(path, target)
+}
+
+const discard = async ({ handle, path }: UnfinishedFile): Promise<void> => {
+  await handle.close()
+  await rm(path, { force: true })
+}
+
+/** By the time of the last write. A file that goes away meanwhile is not old. */
+const olderThan = async (folder: string, before: Date): Promise<ReadonlyArray<BlobId>> => {
+  const names = await readdir(folder)
+  const old: Array<BlobId> = []
+  for (const name of names) {
+    const found = await stat(join(folder, name)).catch(() => undefined)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the names in these folders are the ids that `put` was given
+    if (found !== undefined && found.mtime < before) old.push(name as BlobId)
+  }
+  return old
+}
+
+const codeOf = (cause: unknown): unknown =>
+  typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
+
+const isMissing = (cause: unknown): boolean => codeOf(cause) === "ENOENT"
+
+const unavailable = (operation: string, cause: unknown) => new StoreUnavailable({ operation, cause })
+
+/** A name that is taken is a broken caller. Whatever else a file system says, the store is not available. */
+const attempt = <A>(operation: string, run: () => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
+  Effect.catch(
+    Effect.tryPromise({ try: run, catch: (cause) => cause }),
+    (cause): Effect.Effect<never, StoreUnavailable> =>
+      codeOf(cause) === "EEXIST" ? Effect.die(cause) : Effect.fail(unavailable(operation, cause))
+  )
+
+/** None when there is no such file. */
+const present = <A>(operation: string, run: () => Promise<A>): Effect.Effect<Option.Option<A>, StoreUnavailable> =>
+  attempt(operation, () =>
+    run().then(Option.some, (cause: unknown) => {
+      if (isMissing(cause)) return Option.none<A>()
+      throw cause
+    })
+  )

@@ -1,0 +1,215 @@
+/**
+ * `BlobStore` on a service that speaks S3: `<prefix>/<hash of the owner>/<id>`. What is longer than a part goes up as a multipart upload,
+ * so that nothing is seen before the last part. Uploads that died are aborted by `sweep`; a lifecycle rule of the bucket does the same.
+ */
+import { type BlobId, Principal, StoreUnavailable } from "@colloquy/core"
+import { BlobNotFound, BlobStore, type StoredBytes } from "@colloquy/core/documents"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { createHash } from "node:crypto"
+import { clampRange, cutBytes, writePieces } from "./Pieces.ts"
+import { s3Client, type S3Client, type S3Options } from "./S3Client.ts"
+import { readListing, readUploadId, readUploads, type S3Listing } from "./S3Xml.ts"
+
+export type { S3Options } from "./S3Client.ts"
+
+export interface S3BlobOptions extends S3Options {
+  /** What stands before every key. Default `colloquy`. */
+  readonly prefix?: string
+}
+
+/** The smallest part that S3 allows but at the end. An upload holds one in memory. */
+const partSize = 5 * 1024 * 1024
+
+export const layer = (options: S3BlobOptions): Layer.Layer<BlobStore> =>
+  Layer.sync(BlobStore, () => s3Blobs(s3Client(options), options.prefix ?? "colloquy"))
+
+const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => {
+  /** Nothing that comes from outside becomes a part of a key. */
+  const keyOf = (owner: string, id: BlobId): string | undefined =>
+    isPlain(id) ? `${prefix}/${createHash("sha256").update(owner).digest("hex")}/${id}` : undefined
+
+  const sizeOf = (operation: string, key: string) =>
+    Effect.map(client.send(operation, { method: "HEAD", key, expected: [200, 404] }), ({ headers, status }) =>
+      status === 404 ? Option.none() : Option.some({ size: Number(headers.get("content-length")) })
+    )
+
+  const withKey = <A, E, R>(id: BlobId, absent: A, use: (key: string) => Effect.Effect<A, E, R>) =>
+    Effect.flatMap(Principal, ({ ownerId }): Effect.Effect<A, E, R> => {
+      const key = keyOf(ownerId, id)
+      return key === undefined ? Effect.succeed(absent) : use(key)
+    })
+
+  return BlobStore.of({
+    put: (id, bytes) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const key = keyOf(ownerId, id)
+        if (key === undefined) return yield* Effect.die(new Error(`A blob cannot have the id "${id}".`))
+        if (Option.isSome(yield* sizeOf("BlobStore.put", key))) {
+          return yield* Effect.die(new Error(`The id ${id} is taken.`))
+        }
+        return yield* upload(client, key, bytes)
+      }),
+
+    head: (id) => withKey(id, Option.none<{ readonly size: number }>(), (key) => sizeOf("BlobStore.head", key)),
+
+    get: (id, range) =>
+      Stream.unwrap(
+        Effect.gen(function* () {
+          const found = yield* withKey(id, Option.none(), (key) =>
+            Effect.map(
+              sizeOf("BlobStore.get", key),
+              Option.map(({ size }) => ({ key, size }))
+            )
+          )
+          if (Option.isNone(found)) return yield* new BlobNotFound({ blobId: id })
+          const { from, to } = clampRange(found.value.size, range)
+          return from === to ? Stream.empty : download(client, id, found.value.key, from, to)
+        })
+      ),
+
+    remove: (id) =>
+      withKey(id, false, (key) =>
+        Effect.gen(function* () {
+          const found = yield* sizeOf("BlobStore.remove", key)
+          if (Option.isNone(found)) return false
+          yield* client.send("BlobStore.remove", { method: "DELETE", key, expected: [200, 204, 404] })
+          return true
+        })
+      ),
+
+    sweep: <E, R>(before: Date, unneeded: (ids: ReadonlyArray<BlobId>) => Effect.Effect<ReadonlyArray<BlobId>, E, R>) =>
+      Effect.gen(function* (): Effect.fn.Return<number, E | StoreUnavailable, R> {
+        let count = 0
+        yield* Stream.runForEach(listed(client, prefix), (objects) =>
+          Effect.gen(function* () {
+            const old = new Map(objects.filter(({ at }) => at < before).map(({ key }) => [idOf(key), key]))
+            if (old.size === 0) return
+            for (const id of yield* unneeded([...old.keys()])) {
+              const key = old.get(id)
+              if (key === undefined) continue
+              yield* client.send("BlobStore.sweep", { method: "DELETE", key, expected: [200, 204, 404] })
+              count++
+            }
+          })
+        )
+        yield* abortOld(client, prefix, before)
+        return count
+      })
+  })
+}
+
+const isPlain = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9-]{0,99}$/u.test(id)
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys under the prefix end in the ids that `put` was given
+const idOf = (key: string): BlobId => key.slice(key.lastIndexOf("/") + 1) as BlobId
+
+/** What fits into one part is one request; the rest of an upload begins with its first full part. */
+const upload = <E, R>(
+  client: S3Client,
+  key: string,
+  bytes: Stream.Stream<Uint8Array, E, R>
+): Effect.Effect<StoredBytes, E | StoreUnavailable, R> =>
+  Effect.suspend(() => {
+    let uploadId: string | undefined
+    const etags: Array<string> = []
+    const putWhole = (body: Uint8Array) => client.send("BlobStore.put", { method: "PUT", key, body, expected: [200] })
+    const begin = Effect.gen(function* () {
+      const answer = yield* client.send("BlobStore.put", {
+        method: "POST",
+        key,
+        query: { uploads: "" },
+        expected: [200]
+      })
+      return readUploadId(answer.text)
+    })
+    const write = (part: Uint8Array, index: number) =>
+      Effect.gen(function* () {
+        if (index === 0 && part.length < partSize) return yield* Effect.asVoid(putWhole(part))
+        uploadId ??= yield* Effect.uninterruptible(begin)
+        const query = { partNumber: String(index + 1), uploadId }
+        const { headers } = yield* client.send("BlobStore.put", {
+          method: "PUT",
+          key,
+          query,
+          body: part,
+          expected: [200]
+        })
+        etags.push(headers.get("etag") ?? "")
+      })
+    const complete = Effect.gen(function* () {
+      if (uploadId === undefined) return
+      const parts = etags.map((etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${etag}</ETag></Part>`)
+      const body = new TextEncoder().encode(`<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`)
+      const answer = yield* client.send("BlobStore.put", {
+        method: "POST",
+        key,
+        query: { uploadId },
+        body,
+        expected: [200]
+      })
+      // An error may come with status 200, because the service answers before it is done.
+      if (answer.text.includes("<Error>")) return yield* new StoreUnavailable({ operation: "BlobStore.put" })
+    })
+    const abort = Effect.suspend(() =>
+      uploadId === undefined
+        ? Effect.void
+        : client.send("BlobStore.put", { method: "DELETE", key, query: { uploadId }, expected: [200, 204, 404] })
+    )
+    return writePieces(bytes, partSize, write).pipe(
+      Effect.tap(({ size }) => (size === 0 ? putWhole(new Uint8Array()) : complete)),
+      Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Effect.ignore(abort)))
+    )
+  })
+
+/** A body that ends early is an error of the connection, because its length was announced. */
+const download = (client: S3Client, id: BlobId, key: string, from: number, to: number) =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const answer = yield* client.open("BlobStore.get", {
+        method: "GET",
+        key,
+        headers: { range: `bytes=${from}-${to - 1}` },
+        expected: [200, 206, 404]
+      })
+      if (answer.status === 404 || answer.body === null) return yield* new BlobNotFound({ blobId: id })
+      const { body } = answer
+      return Stream.fromReadableStream({
+        evaluate: () => body,
+        onError: (cause) => new StoreUnavailable({ operation: "BlobStore.get", cause })
+        // A service may leave a range out of account and give everything, or more than was asked for.
+      }).pipe(cutBytes(answer.status === 200 ? from : 0, to - from))
+    })
+  )
+
+/** All objects under the prefix, page by page. */
+const listed = (client: S3Client, prefix: string): Stream.Stream<S3Listing["objects"], StoreUnavailable> =>
+  Stream.paginate("", (token) =>
+    Effect.map(
+      client.send("BlobStore.sweep", {
+        method: "GET",
+        query: { "list-type": "2", prefix: `${prefix}/`, ...(token === "" ? {} : { "continuation-token": token }) },
+        expected: [200]
+      }),
+      ({ text }) => {
+        const { next, objects } = readListing(text)
+        return [[objects], next] as const
+      }
+    )
+  )
+
+/** A service that cannot list uploads leaves them to a rule of the bucket. */
+const abortOld = (client: S3Client, prefix: string, before: Date) =>
+  Effect.gen(function* () {
+    const query = { uploads: "", prefix: `${prefix}/` }
+    const { status, text } = yield* client.send("BlobStore.sweep", { method: "GET", query, expected: [200, 405, 501] })
+    if (status !== 200) return
+    for (const { at, key, uploadId } of readUploads(text)) {
+      if (at >= before) continue
+      yield* client.send("BlobStore.sweep", { method: "DELETE", key, query: { uploadId }, expected: [200, 204, 404] })
+    }
+  })

@@ -1,0 +1,139 @@
+/**
+ * Signed requests to a service that speaks S3. A request that fails for a moment is repeated: each of them may be sent twice. What the
+ * service refuses for its credentials or its bucket is `StoreUnavailable` as well, with the code of the refusal.
+ */
+import { StoreUnavailable } from "@colloquy/core"
+import { AwsV4Signer } from "aws4fetch"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import { createHash } from "node:crypto"
+import { readErrorCode } from "./S3Xml.ts"
+
+export interface S3Options {
+  readonly bucket: string
+  readonly accessKeyId: string
+  readonly secretAccessKey: Redacted.Redacted<string>
+  /** Of temporary credentials. */
+  readonly sessionToken?: Redacted.Redacted<string>
+  /** Default `us-east-1`. */
+  readonly region?: string
+  /** The address of a service other than Amazon's; the bucket then stands in the path: `https://storage.example.com`. */
+  readonly endpoint?: string
+  /** How long a request may take, each of its repetitions by itself. Default one minute. */
+  readonly timeout?: Duration.Input
+}
+
+export interface S3Request {
+  readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE"
+  /** Absent: the bucket. */
+  readonly key?: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+  readonly expected: ReadonlyArray<number>
+}
+
+export interface S3Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+export interface S3Client {
+  /** One request and its whole answer, which is short. */
+  readonly send: (operation: string, request: S3Request) => Effect.Effect<S3Answer, StoreUnavailable>
+  /** One request; the body of its answer is still to be read. */
+  readonly open: (operation: string, request: S3Request) => Effect.Effect<Response, StoreUnavailable>
+}
+
+/** What went wrong, without a body of the service's. */
+class S3Refusal extends Error {
+  readonly isForAMoment: boolean
+  constructor(message: string, isForAMoment: boolean) {
+    super(message)
+    this.isForAMoment = isForAMoment
+  }
+}
+
+export const s3Client = (options: S3Options): S3Client => {
+  const timeout = Duration.fromInputUnsafe(options.timeout ?? "1 minute")
+  const sign = signer(options)
+
+  const attempt = async (request: S3Request, signal: AbortSignal): Promise<Response> => {
+    const { headers, url } = await sign(request)
+    const response = await fetch(url, {
+      method: request.method,
+      headers,
+      signal,
+      ...(request.body === undefined ? {} : { body: bodyOf(request.body) })
+    })
+    if (request.expected.includes(response.status)) return response
+    const code = readErrorCode(await response.text())
+    throw new S3Refusal(
+      `The service answered ${response.status} (${code}) to ${request.method}. Check its address, bucket and credentials.`,
+      response.status >= 500 || response.status === 429 || response.status === 408
+    )
+  }
+
+  const asked = <A>(operation: string, run: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
+    Effect.tryPromise({ try: run, catch: (cause) => cause }).pipe(
+      Effect.timeoutOrElse({
+        duration: timeout,
+        orElse: () => Effect.fail(new S3Refusal("No answer within the time allowed.", false))
+      }),
+      Effect.retry({
+        times: 3,
+        schedule: pauses,
+        while: (cause: unknown) => !(cause instanceof S3Refusal) || cause.isForAMoment
+      }),
+      Effect.mapError((cause) => new StoreUnavailable({ operation, cause }))
+    )
+
+  return {
+    open: (operation, request) => asked(operation, (signal) => attempt(request, signal)),
+    send: (operation, request) =>
+      asked(operation, async (signal) => {
+        const response = await attempt(request, signal)
+        return { status: response.status, headers: response.headers, text: await response.text() }
+      })
+  }
+}
+
+const pauses = Schedule.exponential("100 millis")
+
+/** A view of bytes that nobody shares with another thread. */
+const bodyOf = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
+  bytes.buffer instanceof ArrayBuffer
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : Uint8Array.from(bytes)
+
+const signer = (options: S3Options) => {
+  const { accessKeyId, bucket, endpoint, region = "us-east-1", secretAccessKey, sessionToken } = options
+  const base =
+    endpoint === undefined
+      ? `https://${bucket}.s3.${region}.amazonaws.com`
+      : `${endpoint.replace(/\/+$/u, "")}/${encodeURIComponent(bucket)}`
+  return async ({ body, headers, key, method, query }: S3Request) => {
+    const url = new URL(key === undefined ? base : `${base}/${key.split("/").map(encodeURIComponent).join("/")}`)
+    for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value)
+    const signed = await new AwsV4Signer({
+      method,
+      url: url.href,
+      service: "s3",
+      region,
+      accessKeyId,
+      secretAccessKey: Redacted.value(secretAccessKey),
+      ...(sessionToken === undefined ? {} : { sessionToken: Redacted.value(sessionToken) }),
+      // The service checks the hash, so that bytes damaged on the way are refused.
+      headers: {
+        ...headers,
+        "x-amz-content-sha256": createHash("sha256")
+          .update(body ?? "")
+          .digest("hex")
+      }
+    }).sign()
+    return { url: signed.url, headers: signed.headers }
+  }
+}

@@ -1,0 +1,55 @@
+/** Pure: what is needed of S3's answers. They are flat and made by machines, so that no parser of XML is. */
+import * as Option from "effect/Option"
+
+export interface S3Listing {
+  readonly objects: ReadonlyArray<{ readonly key: string; readonly at: Date }>
+  /** Where the next page begins. */
+  readonly next: Option.Option<string>
+}
+
+export interface S3Upload {
+  readonly key: string
+  readonly uploadId: string
+  readonly at: Date
+}
+
+const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" }
+
+const decode = (text: string): string =>
+  text.replaceAll(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/giu, (whole, hex?: string, decimal?: string, name?: string) => {
+    if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16))
+    if (decimal !== undefined) return String.fromCodePoint(Number(decimal))
+    return entities[name ?? ""] ?? whole
+  })
+
+const valueOf = (xml: string, name: string): string | undefined => {
+  const found = new RegExp(`<${name}>([^<]*)</${name}>`, "u").exec(xml)?.[1]
+  return found === undefined ? undefined : decode(found)
+}
+
+const elements = (xml: string, name: string): ReadonlyArray<string> =>
+  [...xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, "gu"))].map(([, inner = ""]) => inner)
+
+export const readListing = (xml: string): S3Listing => ({
+  objects: elements(xml, "Contents").map((each) => ({
+    key: valueOf(each, "Key") ?? "",
+    at: new Date(valueOf(each, "LastModified") ?? "")
+  })),
+  next: Option.fromNullishOr(valueOf(xml, "IsTruncated") === "true" ? valueOf(xml, "NextContinuationToken") : undefined)
+})
+
+export const readUploads = (xml: string): ReadonlyArray<S3Upload> =>
+  elements(xml, "Upload").map((each) => ({
+    key: valueOf(each, "Key") ?? "",
+    uploadId: valueOf(each, "UploadId") ?? "",
+    at: new Date(valueOf(each, "Initiated") ?? "")
+  }))
+
+export const readUploadId = (xml: string): string => {
+  const id = valueOf(xml, "UploadId")
+  if (id === undefined) throw new Error("The service began a multipart upload without naming it.")
+  return id
+}
+
+/** The code of an error, `NoSuchBucket`; never its message, which names things. */
+export const readErrorCode = (xml: string): string => valueOf(xml, "Code") ?? "no code"

@@ -1,0 +1,1 @@
+export * as FolderBlobs from "./FolderBlobs.ts"

@@ -1,0 +1,1 @@
+export * as S3Blobs from "./S3Blobs.ts"

@@ -1,0 +1,105 @@
+/** `DocumentStore` in memory. */
+import type { BlobId, DocumentId, OwnerId } from "@colloquy/core"
+import {
+  type Attempt,
+  type Document,
+  type DocumentFilter,
+  type DocumentScope,
+  DocumentStore
+} from "@colloquy/core/documents"
+import * as Option from "effect/Option"
+import { oldestFirst } from "./AssistantStore.ts"
+import { assistantOf, type DocumentRow, insertNew, ownedStep, step, threadOf, type State } from "./State.ts"
+
+export const documentStore = (state: State): typeof DocumentStore.Service => {
+  const rowOf = (ownerId: OwnerId, id: DocumentId) => {
+    const row = state.documents.get(id)
+    return row?.ownerId === ownerId ? row : undefined
+  }
+  const documentsOf = (ownerId: OwnerId, isWanted: (document: Document) => boolean) =>
+    [...state.documents.values()]
+      .filter((row) => row.ownerId === ownerId && isWanted(row.document))
+      .map((row) => row.document)
+      .sort(oldestFirst)
+  const has = (ownerId: OwnerId, scope: DocumentScope) =>
+    scope._tag === "Assistant"
+      ? assistantOf(state, ownerId, scope.assistantId) !== undefined
+      : threadOf(state, ownerId, scope.threadId) !== undefined
+  const current = (ownerId: OwnerId, { documentId, number }: Attempt) => {
+    const row = rowOf(ownerId, documentId)
+    return row?.document.status === "processing" && row.attempts === number ? row : undefined
+  }
+  const change = (row: DocumentRow | undefined, fields: Partial<Document>): boolean => {
+    if (row !== undefined) row.document = { ...row.document, ...fields }
+    return row !== undefined
+  }
+
+  return DocumentStore.of({
+    insert: (document) =>
+      ownedStep((ownerId) => {
+        if (!has(ownerId, document.scope)) return false
+        insertNew(state.documents, document.id, { ownerId, document, attempts: 0 })
+        return true
+      }),
+    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(rowOf(ownerId, id)?.document)),
+    getMany: (ids) => ownedStep((ownerId) => documentsOf(ownerId, ({ id }) => ids.includes(id))),
+    list: (filter, { limit, skip }) =>
+      ownedStep((ownerId) => documentsOf(ownerId, ({ scope }) => matches(filter, scope)).slice(skip, skip + limit)),
+    survey: (filters) =>
+      ownedStep((ownerId) => {
+        const found = documentsOf(ownerId, ({ scope }) => filters.some((filter) => matches(filter, scope)))
+        return {
+          completed: found.filter(({ status }) => status === "completed").length,
+          processing: found
+            .filter(({ status }) => status === "processing")
+            .map(({ filename, id }) => ({ id, filename }))
+        }
+      }),
+    beginAttempt: (id, at) =>
+      ownedStep((ownerId) => {
+        const row = rowOf(ownerId, id)
+        if (row?.document.status !== "processing") return Option.none()
+        row.attempts++
+        change(row, { processingStartedAt: row.document.processingStartedAt ?? at, updatedAt: at })
+        return Option.some({ attempt: { documentId: id, number: row.attempts }, document: row.document })
+      }),
+    report: (attempt, progress, at) =>
+      ownedStep((ownerId) => change(current(ownerId, attempt), { ...progress, updatedAt: at })),
+    finish: (attempt, outcome, at) =>
+      ownedStep((ownerId) =>
+        change(current(ownerId, attempt), { ...outcome, updatedAt: at, processingCompletedAt: at })
+      ),
+    remove: (id) =>
+      ownedStep((ownerId) => {
+        const row = rowOf(ownerId, id)
+        state.documents.delete(row?.document.id ?? id)
+        return Option.fromNullishOr(row?.document)
+      }),
+    removeAll: (of) =>
+      ownedStep((ownerId) => {
+        const gone = documentsOf(ownerId, ({ scope }) => isWithin(state, of, scope))
+        for (const { id } of gone) state.documents.delete(id)
+        return gone
+      }),
+    blobsWithoutDocument: (ids) =>
+      step(() => {
+        const used = new Set<BlobId>([...state.documents.values()].map((row) => row.document.blobId))
+        return ids.filter((id) => !used.has(id))
+      })
+  })
+}
+
+const matches = (filter: DocumentFilter, scope: DocumentScope): boolean => {
+  if ("assistantId" in filter) return scope._tag === "Assistant" && scope.assistantId === filter.assistantId
+  if ("threadId" in filter) return scope._tag !== "Assistant" && scope.threadId === filter.threadId
+  return scope._tag === "Message" && scope.messageId === filter.messageId
+}
+
+type Whole = Parameters<typeof DocumentStore.Service.removeAll>[0]
+
+/** An assistant's threads are looked at, too. */
+const isWithin = (state: State, of: Whole, scope: DocumentScope): boolean => {
+  if (matches(of, scope)) return true
+  if (!("assistantId" in of) || scope._tag === "Assistant") return false
+  return state.threads.get(scope.threadId)?.thread.assistantId === of.assistantId
+}

@@ -1,0 +1,165 @@
+/**
+ * `BlobStore` on Postgres: pieces of bytes in rows. Each piece is a statement of its own, so that a slow upload holds no connection and no
+ * transaction. A blob counts from the moment its size is written, which is the last thing that happens.
+ */
+import { type BlobId, Principal, type StoreUnavailable } from "@colloquy/core"
+import { BlobNotFound, BlobStore } from "@colloquy/core/documents"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { clampRange, writePieces } from "../blobs/Pieces.ts"
+import type { Database } from "./Database.ts"
+import { knownId, newRowId } from "./StoredId.ts"
+import { toText } from "./StoredText.ts"
+
+/** What an upload or a download holds in memory, and the unit in which a range is read. */
+const pieceSize = 128 * 1024
+
+/** How many blobs a sweep asks about at once. */
+const groupSize = 500
+
+interface BlobRow {
+  readonly size: bigint
+  readonly piece_size: number
+}
+
+export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service => {
+  const find = (operation: string, owner: string, id: BlobId) =>
+    Effect.map(
+      query<BlobRow>(
+        operation,
+        `select size, piece_size from ${schema}.blobs where owner = $1 and id = $2 and size is not null`,
+        [owner, knownId(id)]
+      ),
+      ([row]) => Option.fromNullishOr(row)
+    )
+
+  const begin = (owner: string, id: BlobId) =>
+    Effect.suspend(() =>
+      query("BlobStore.put", `insert into ${schema}.blobs (owner, id, piece_size) values ($1, $2, $3)`, [
+        owner,
+        newRowId(id),
+        pieceSize
+      ])
+    )
+
+  const write = (owner: string, id: BlobId) => (piece: Uint8Array, ordinal: number) =>
+    Effect.asVoid(
+      query(
+        "BlobStore.put",
+        `insert into ${schema}.blob_pieces (owner, blob_id, ordinal, bytes) values ($1, $2, $3, $4)`,
+        [owner, id, ordinal, piece]
+      )
+    )
+
+  const finish = (owner: string, id: BlobId, size: number) =>
+    query("BlobStore.put", `update ${schema}.blobs set size = $3 where owner = $1 and id = $2`, [owner, id, size])
+
+  /** When this fails as well, the sweep will do it. */
+  const discard = (owner: string, id: BlobId) =>
+    Effect.ignore(
+      query("BlobStore.put", `delete from ${schema}.blobs where owner = $1 and id = $2 and size is null`, [owner, id])
+    )
+
+  const piece = (owner: string, id: BlobId, ordinal: number) =>
+    Effect.flatMap(
+      query<{ readonly bytes: Uint8Array }>(
+        "BlobStore.get",
+        `select bytes from ${schema}.blob_pieces where owner = $1 and blob_id = $2 and ordinal = $3`,
+        [owner, id, ordinal]
+      ),
+      ([row]) => (row === undefined ? Effect.fail(new BlobNotFound({ blobId: id })) : Effect.succeed(row.bytes))
+    )
+
+  /** The bytes between two places, piece by piece as they are asked for. */
+  const read = (owner: string, id: BlobId, size: number, from: number, to: number) =>
+    Stream.paginate(Math.floor(from / size), (ordinal) =>
+      Effect.map(piece(owner, id, ordinal), (bytes) => {
+        const start = ordinal * size
+        const part = bytes.subarray(Math.max(0, from - start), to - start)
+        return [[part], start + size < to ? Option.some(ordinal + 1) : Option.none()] as const
+      })
+    )
+
+  /** All old blobs in the order of their key, in groups. */
+  const oldBlobs = (before: Date) =>
+    Stream.paginate({ owner: "", id: "00000000-0000-0000-0000-000000000000" }, ({ id, owner }) =>
+      Effect.map(
+        query<{ readonly owner: string; readonly id: BlobId }>(
+          "BlobStore.sweep",
+          `select owner, id from ${schema}.blobs where stored_at < $1 and size is not null and (owner, id) > ($2, $3::uuid)
+           order by owner, id limit ${groupSize}`,
+          [before, owner, id]
+        ),
+        (rows) => [[rows], Option.fromNullishOr(rows.length < groupSize ? undefined : rows.at(-1))] as const
+      )
+    )
+
+  const removeGroup = (rows: ReadonlyArray<{ readonly owner: string; readonly id: BlobId }>) =>
+    Effect.asVoid(
+      query(
+        "BlobStore.sweep",
+        `delete from ${schema}.blobs b using unnest($1::text[], $2::uuid[]) gone (owner, id)
+         where b.owner = gone.owner and b.id = gone.id`,
+        [rows.map(({ owner }) => owner), rows.map(({ id }) => id)]
+      )
+    )
+
+  return BlobStore.of({
+    put: (id, bytes) =>
+      Effect.flatMap(Principal, ({ ownerId }) => {
+        const owner = toText(ownerId)
+        return Effect.acquireUseRelease(
+          begin(owner, id),
+          () => Effect.tap(writePieces(bytes, pieceSize, write(owner, id)), ({ size }) => finish(owner, id, size)),
+          (_, exit): Effect.Effect<void> => (Exit.isSuccess(exit) ? Effect.void : discard(owner, id))
+        )
+      }),
+
+    head: (id) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          find("BlobStore.head", toText(ownerId), id),
+          Option.map(({ size }) => ({ size: Number(size) }))
+        )
+      ),
+
+    get: (id, range) =>
+      Stream.unwrap(
+        Effect.gen(function* () {
+          const owner = toText((yield* Principal).ownerId)
+          const found = yield* find("BlobStore.get", owner, id)
+          if (Option.isNone(found)) return yield* new BlobNotFound({ blobId: id })
+          const { from, to } = clampRange(Number(found.value.size), range)
+          return from === to ? Stream.empty : read(owner, id, found.value.piece_size, from, to)
+        })
+      ),
+
+    remove: (id) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query(
+            "BlobStore.remove",
+            `delete from ${schema}.blobs where owner = $1 and id = $2 and size is not null returning id`,
+            [toText(ownerId), knownId(id)]
+          ),
+          (rows) => rows.length > 0
+        )
+      ),
+
+    sweep: <E, R>(before: Date, unneeded: (ids: ReadonlyArray<BlobId>) => Effect.Effect<ReadonlyArray<BlobId>, E, R>) =>
+      Effect.gen(function* (): Effect.fn.Return<number, E | StoreUnavailable, R> {
+        let count = 0
+        yield* Stream.runForEach(oldBlobs(before), (rows) =>
+          Effect.gen(function* () {
+            const gone = new Set(yield* unneeded(rows.map(({ id }) => id)))
+            yield* removeGroup(rows.filter(({ id }) => gone.has(id)))
+            count += gone.size
+          })
+        )
+        yield* query("BlobStore.sweep", `delete from ${schema}.blobs where stored_at < $1 and size is null`, [before])
+        return count
+      })
+  })
+}

@@ -1,0 +1,190 @@
+/** `DocumentStore` on Postgres. Each method is one statement. */
+import { type BlobId, type DocumentId, Principal } from "@colloquy/core"
+import { type Attempt, type DocumentFilter, DocumentStore } from "@colloquy/core/documents"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { call, type Database, type Parameter } from "./Database.ts"
+import { decodeDocument, documentColumns, type DocumentRow, insertionOf } from "./DocumentRecord.ts"
+import { isStoredId, knownId } from "./StoredId.ts"
+import { fromText, toText, toTextOrNull } from "./StoredText.ts"
+
+export const documentStore = (database: Database): typeof DocumentStore.Service => {
+  const { query, schema } = database
+  const table = `${schema}.documents d`
+
+  /** The owner is the first parameter of every statement. */
+  const asked = <Row extends object>(operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
+    Principal.use(({ ownerId }) =>
+      query<Row>(`DocumentStore.${operation}`, statement, [toText(ownerId), ...parameters])
+    )
+  const found = (operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
+    Effect.map(asked<DocumentRow>(operation, statement, parameters), (rows) => rows.map(decodeDocument))
+  /** The newest attempt, while the document is processing. */
+  const whileCurrent = `d.owner = $1 and d.id = $2 and d.attempts = $3 and d.status = 'processing'`
+  const change = (
+    operation: string,
+    { documentId, number }: Attempt,
+    assignments: string,
+    values: ReadonlyArray<Parameter>
+  ) =>
+    Effect.map(
+      asked(operation, `update ${table} set ${assignments} where ${whileCurrent} returning 1 as changed`, [
+        knownId(documentId),
+        number,
+        ...values
+      ]),
+      (rows) => rows.length > 0
+    )
+
+  return DocumentStore.of({
+    insert: (document) =>
+      Principal.use(({ ownerId }) =>
+        Effect.suspend(() => {
+          const args = insertionOf(ownerId, document)
+          return Effect.map(
+            query<{ readonly inserted: boolean }>(
+              "DocumentStore.insert",
+              `select ${call(database, "insert_document", args)} as inserted`,
+              Object.values(args)
+            ),
+            ([row]) => row?.inserted === true
+          )
+        })
+      ),
+
+    get: (id) =>
+      Effect.map(
+        found("get", `select ${documentColumns} from ${table} where d.owner = $1 and d.id = $2`, [knownId(id)]),
+        ([document]) => Option.fromNullishOr(document)
+      ),
+
+    getMany: (ids) =>
+      found(
+        "getMany",
+        `select ${documentColumns} from ${table} where d.owner = $1 and d.id = any($2::uuid[]) order by d.created_at, d.ordinal`,
+        [ids.filter(isStoredId)]
+      ),
+
+    list: (filter, { limit, skip }) =>
+      found(
+        "list",
+        `select ${documentColumns} from ${table} where d.owner = $1 and ${columnOf(filter)} = $2
+         order by d.created_at, d.ordinal offset $3 limit $4`,
+        [idOf(filter), skip, limit]
+      ),
+
+    survey: (filters) =>
+      Effect.map(
+        asked<{ readonly id: DocumentId; readonly filename: string | null; readonly completed: bigint }>(
+          "survey",
+          // One statement for what is counted and what is named: the two are of one moment.
+          `with meant as (
+             select d.id, d.filename, d.status, d.created_at, d.ordinal from ${table}
+             where d.owner = $1 and (d.assistant_id = any($2::uuid[]) or d.thread_id = any($3::uuid[]) or d.message_id = any($4::uuid[]))
+           )
+           select count.completed, p.id, p.filename
+           from (select count(*) filter (where status = 'completed') as completed from meant) count
+           left join meant p on p.status = 'processing' order by p.created_at, p.ordinal`,
+          [
+            filters.flatMap((filter) => ("assistantId" in filter ? filter.assistantId : [])).filter(isStoredId),
+            filters.flatMap((filter) => ("threadId" in filter ? filter.threadId : [])).filter(isStoredId),
+            filters.flatMap((filter) => ("messageId" in filter ? filter.messageId : [])).filter(isStoredId)
+          ]
+        ),
+        (rows) => ({
+          completed: Number(rows[0]?.completed ?? 0),
+          processing: rows.flatMap(({ filename, id }) =>
+            filename === null ? [] : [{ id, filename: fromText(filename) }]
+          )
+        })
+      ),
+
+    beginAttempt: (id, at) =>
+      Effect.map(
+        asked<DocumentRow>(
+          "beginAttempt",
+          `update ${table} set attempts = d.attempts + 1, updated_at = $3,
+             processing_started_at = coalesce(d.processing_started_at, $3)
+           where d.owner = $1 and d.id = $2 and d.status = 'processing' returning ${documentColumns}`,
+          [knownId(id), at]
+        ),
+        ([row]) =>
+          row === undefined
+            ? Option.none()
+            : Option.some({ attempt: { documentId: id, number: row.attempts }, document: decodeDocument(row) })
+      ),
+
+    report: (attempt, { chunkCount, statusMessage, totalTokens }, at) =>
+      change("report", attempt, "status_message = $4, total_tokens = $5, chunk_count = $6, updated_at = $7", [
+        toTextOrNull(statusMessage),
+        totalTokens,
+        chunkCount,
+        at
+      ]),
+
+    finish: (attempt, outcome, at) =>
+      outcome.status === "error"
+        ? change(
+            "finish",
+            attempt,
+            "status = 'error', status_message = $4, updated_at = $5, processing_completed_at = $5",
+            [toText(outcome.statusMessage), at]
+          )
+        : change(
+            "finish",
+            attempt,
+            `status = 'completed', status_message = $4, total_tokens = $5, chunk_count = $6, summary = $7,
+             updated_at = $8, processing_completed_at = $8`,
+            [
+              toTextOrNull(outcome.statusMessage),
+              outcome.totalTokens,
+              outcome.chunkCount,
+              toTextOrNull(outcome.summary),
+              at
+            ]
+          ),
+
+    remove: (id) =>
+      Effect.map(
+        found("remove", `delete from ${table} where d.owner = $1 and d.id = $2 returning ${documentColumns}`, [
+          knownId(id)
+        ]),
+        ([document]) => Option.fromNullishOr(document)
+      ),
+
+    removeAll: (of) =>
+      Effect.map(
+        found(
+          "removeAll",
+          `delete from ${table} where d.owner = $1 and ${"threadId" in of ? "d.thread_id = $2" : ofAssistant(schema)}
+           returning ${documentColumns}`,
+          [idOf(of)]
+        ),
+        (documents) => documents.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
+      ),
+
+    blobsWithoutDocument: (ids) =>
+      Effect.map(
+        query<{ readonly id: BlobId }>(
+          "DocumentStore.blobsWithoutDocument",
+          `select asked.id from unnest($1::uuid[]) asked (id) where not exists (select 1 from ${table} where d.blob_id = asked.id)`,
+          [ids.filter(isStoredId)]
+        ),
+        (rows) => rows.map(({ id }) => id)
+      )
+  })
+}
+
+const columnOf = (filter: DocumentFilter): string => {
+  if ("assistantId" in filter) return "d.assistant_id"
+  return "threadId" in filter ? "d.thread_id" : "d.message_id"
+}
+
+const idOf = (filter: DocumentFilter): string | null => {
+  if ("assistantId" in filter) return knownId(filter.assistantId)
+  return "threadId" in filter ? knownId(filter.threadId) : knownId(filter.messageId)
+}
+
+/** An assistant's own, and those of its threads. */
+const ofAssistant = (schema: string): string =>
+  `(d.assistant_id = $2 or d.thread_id in (select t.id from ${schema}.threads t where t.owner = $1 and t.assistant_id = $2))`

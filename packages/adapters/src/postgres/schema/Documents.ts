@@ -1,0 +1,100 @@
+/**
+ * Documents, and the bytes of files in pieces, so that one database is enough. A blob is not bound to a document: it is stored before its
+ * document and deleted after it, and the sweep finds what was left between the two.
+ */
+import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+
+/** `assistant_id` or `thread_id`. The message of an attachment need not exist yet. `attempts` counts the attempts to index it. */
+const documents = `
+create table {schema}.documents (
+  owner text collate "C" not null,
+  id uuid not null,
+  ordinal bigint generated always as identity,
+  assistant_id uuid,
+  thread_id uuid,
+  message_id uuid,
+  filename text not null,
+  extension text not null,
+  mime_type text not null,
+  blob_id uuid not null,
+  size bigint not null,
+  sha256 text not null,
+  status text not null,
+  attempts integer not null default 0,
+  status_message text,
+  summary text,
+  total_tokens integer,
+  chunk_count integer,
+  metadata text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  processing_started_at timestamptz,
+  processing_completed_at timestamptz,
+  primary key (owner, id),
+  foreign key (owner, assistant_id) references {schema}.assistants (owner, id) on delete cascade,
+  foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade,
+  check (num_nonnulls(assistant_id, thread_id) = 1)
+) with (fillfactor = 80)`
+
+/** `size` is null until the last piece is stored. */
+const blobs = `
+create table {schema}.blobs (
+  owner text collate "C" not null,
+  id uuid not null,
+  piece_size integer not null,
+  size bigint,
+  stored_at timestamptz not null default clock_timestamp(),
+  primary key (owner, id)
+)`
+
+const pieces = `
+create table {schema}.blob_pieces (
+  owner text collate "C" not null,
+  blob_id uuid not null,
+  ordinal integer not null,
+  bytes bytea not null,
+  primary key (owner, blob_id, ordinal),
+  foreign key (owner, blob_id) references {schema}.blobs (owner, id) on delete cascade
+)`
+
+export const documentTables: Migration = {
+  name: "documents",
+  tables: ["documents", "blobs", "blob_pieces"],
+  statements: [
+    documents,
+    `create index documents_of_assistant on {schema}.documents (owner, assistant_id, created_at, ordinal) where assistant_id is not null`,
+    `create index documents_of_thread on {schema}.documents (owner, thread_id, created_at, ordinal) where thread_id is not null`,
+    `create index documents_of_message on {schema}.documents (owner, message_id) where message_id is not null`,
+    `create index documents_of_blob on {schema}.documents (blob_id)`,
+    blobs,
+    pieces,
+    // Files are mostly compressed already.
+    `alter table {schema}.blob_pieces alter column bytes set storage external`
+  ]
+}
+
+/** The assistant or thread is held, so that it cannot be removed before the document is seen. */
+const insertDocument = sqlFunction(
+  "insert_document",
+  `(p_owner text, p_id uuid, p_assistant uuid, p_thread uuid, p_message uuid, p_filename text, p_extension text, p_mime_type text,
+    p_blob uuid, p_size bigint, p_sha256 text, p_status text, p_status_message text, p_summary text, p_total_tokens integer,
+    p_chunk_count integer, p_metadata text, p_created_at timestamptz, p_updated_at timestamptz, p_started_at timestamptz,
+    p_completed_at timestamptz) returns boolean language plpgsql as $$
+begin
+  if p_assistant is not null then
+    perform 1 from {schema}.assistants where owner = p_owner and id = p_assistant for key share;
+  else
+    perform 1 from {schema}.threads where owner = p_owner and id = p_thread for key share;
+  end if;
+  if not found then return false; end if;
+  insert into {schema}.documents (owner, id, assistant_id, thread_id, message_id, filename, extension, mime_type, blob_id, size,
+    sha256, status, status_message, summary, total_tokens, chunk_count, metadata, created_at, updated_at,
+    processing_started_at, processing_completed_at)
+  values (p_owner, p_id, p_assistant, p_thread, p_message, p_filename, p_extension, p_mime_type, p_blob, p_size,
+    p_sha256, p_status, p_status_message, p_summary, p_total_tokens, p_chunk_count, p_metadata, p_created_at, p_updated_at,
+    p_started_at, p_completed_at);
+  return true;
+end $$`
+)
+
+export const documentFunctions: ReadonlyArray<SqlFunction> = [insertDocument]

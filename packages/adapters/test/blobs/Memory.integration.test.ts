@@ -1,0 +1,53 @@
+/** Twenty uploads of 50 MiB at once, and their downloads, cost a process less than 150 MB: no file is ever whole in memory. */
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { execFile } from "node:child_process"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { onPostgres } from "../../../../test/databases.ts"
+import { scratchSchema } from "../postgres/Scratch.ts"
+
+const script = fileURLToPath(new URL("UploadProcess.ts", import.meta.url))
+
+const costOf = (...parameters: ReadonlyArray<string>) =>
+  Effect.promise(async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      "--conditions=colloquy-source",
+      "--expose-gc",
+      script,
+      ...parameters
+    ])
+    return JSON.parse(stdout) as {
+      readonly megabytes: number
+      readonly sizes: ReadonlyArray<number>
+      readonly sums: number
+    }
+  })
+
+const check = (...parameters: ReadonlyArray<string>) =>
+  Effect.map(costOf(...parameters), ({ megabytes, sizes, sums }) => {
+    assert.deepStrictEqual(
+      sizes,
+      Array.from({ length: 20 }, () => 800 * 65_536)
+    )
+    assert.strictEqual(sums, 1)
+    assert.isBelow(megabytes, 150)
+  })
+
+const scratchFolder = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "blobs-"))),
+  (folder) => Effect.promise(() => rm(folder, { recursive: true }))
+)
+
+it.live("in a folder", () => Effect.scoped(Effect.flatMap(scratchFolder, (folder) => check("folder", folder))), 300_000)
+
+onPostgres((url) => {
+  it.live(
+    "in Postgres",
+    () => Effect.scoped(Effect.flatMap(scratchSchema(url), (schema) => check("postgres", url, schema))),
+    300_000
+  )
+})

@@ -1,0 +1,78 @@
+/** `BlobStore` on a server that speaks S3 and checks signatures, and the answers of Amazon's that this server does not give. */
+import { BlobId, newId, Principal } from "@colloquy/core"
+import { blobStoreSuite } from "@colloquy/core/contracts"
+import { BlobStore } from "@colloquy/core/documents"
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import { S3Blobs } from "../../src/blobs/s3.ts"
+import { readErrorCode, readListing, readUploads } from "../../src/blobs/S3Xml.ts"
+import { startS3 } from "./S3Server.ts"
+
+const credentials = { accessKeyId: "S3RVER", secretAccessKey: Redacted.make("S3RVER"), bucket: "documents" }
+
+const blobsOn = (endpoint: string, options: Partial<S3Blobs.S3BlobOptions> = {}) =>
+  S3Blobs.layer({ ...credentials, endpoint, ...options })
+
+blobStoreSuite("BlobStore on S3", Layer.unwrap(Effect.map(startS3, ({ endpoint }) => blobsOn(endpoint))))
+
+it.live("sends what is longer than a part as parts, and aborts an upload that broke", () =>
+  Effect.gen(function* () {
+    const { endpoint, requests } = yield* startS3
+    const store = yield* Effect.provide(BlobStore, blobsOn(endpoint))
+    yield* store.put(yield* newId(BlobId), Stream.make(new Uint8Array(11_000_000)))
+    assert.deepStrictEqual(requests.splice(0), ["HEAD", "POST", "PUT", "PUT", "PUT", "POST"])
+    const broken = Stream.concat(Stream.make(new Uint8Array(6_000_000)), Stream.fail("broken"))
+    yield* Effect.exit(store.put(yield* newId(BlobId), broken))
+    assert.deepStrictEqual(requests.splice(0), ["HEAD", "POST", "PUT", "DELETE"])
+    yield* store.put(yield* newId(BlobId), Stream.make(new Uint8Array(1000)))
+    assert.deepStrictEqual(requests.splice(0), ["HEAD", "PUT"])
+  }).pipe(Principal.provide("ada"), Effect.scoped)
+)
+
+it.live("says in a sentence that the credentials are wrong, or the service is away", () =>
+  Effect.gen(function* () {
+    const { endpoint } = yield* startS3
+    const put = Effect.flatMap(newId(BlobId), (id) =>
+      BlobStore.use((store) => store.put(id, Stream.make(new Uint8Array(10))))
+    )
+    const refused = yield* Effect.flip(
+      Effect.provide(put, blobsOn(endpoint, { secretAccessKey: Redacted.make("wrong secret") }))
+    )
+    assert.strictEqual(refused._tag, "StoreUnavailable")
+    assert.include(String(refused.cause), "403")
+    assert.notInclude(JSON.stringify(refused), "wrong secret")
+    const away = yield* Effect.flip(Effect.provide(put, blobsOn("http://127.0.0.1:1")))
+    assert.strictEqual(away._tag, "StoreUnavailable")
+  }).pipe(Principal.provide("ada"), Effect.scoped)
+)
+
+it("reads a page of a listing, and where the next one begins", () => {
+  const xml = `<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>true</IsTruncated>
+    <Contents><Key>a&amp;b/&#x31;</Key><LastModified>2026-01-31T12:00:00.000Z</LastModified><Size>3</Size></Contents>
+    <Contents><LastModified>2026-02-01T12:00:00.000Z</LastModified><Key>c</Key></Contents>
+    <NextContinuationToken>1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=</NextContinuationToken></ListBucketResult>`
+  assert.deepStrictEqual(readListing(xml), {
+    objects: [
+      { key: "a&b/1", at: new Date("2026-01-31T12:00:00Z") },
+      { key: "c", at: new Date("2026-02-01T12:00:00Z") }
+    ],
+    next: Option.some("1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=")
+  })
+  assert.deepStrictEqual(readListing("<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"), {
+    objects: [],
+    next: Option.none()
+  })
+})
+
+it("reads unfinished uploads and the code of an error", () => {
+  const xml = `<ListMultipartUploadsResult><Bucket>b</Bucket><Upload><Key>colloquy/x/1</Key><UploadId>XMgbGlrZSBlbHZpbmc</UploadId>
+    <Initiator><ID>arn</ID></Initiator><Initiated>2026-01-31T12:00:00.000Z</Initiated></Upload></ListMultipartUploadsResult>`
+  assert.deepStrictEqual(readUploads(xml), [
+    { key: "colloquy/x/1", uploadId: "XMgbGlrZSBlbHZpbmc", at: new Date("2026-01-31T12:00:00Z") }
+  ])
+  assert.strictEqual(readErrorCode("<Error><Code>NoSuchBucket</Code><Message>secret</Message></Error>"), "NoSuchBucket")
+})

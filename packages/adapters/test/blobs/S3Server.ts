@@ -1,0 +1,45 @@
+/** A server that speaks S3 and checks signatures, on a free port of 127.0.0.1, with one bucket. It notes the methods of what it is asked. */
+import * as Effect from "effect/Effect"
+import { mkdtemp, rm } from "node:fs/promises"
+import { createServer, type Server } from "node:http"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+interface S3rver {
+  configureBuckets(): Promise<unknown>
+  callback(): (request: unknown, response: unknown) => void
+}
+
+type Construct = new (options: object) => S3rver
+
+// The library has no types.
+const S3rver = createRequire(import.meta.url)("@20minutes/s3rver") as Construct
+
+const listen = async (directory: string) => {
+  const service = new S3rver({ directory, silent: true, configureBuckets: [{ name: "documents", configs: [] }] })
+  await service.configureBuckets()
+  const answer = service.callback()
+  const requests: Array<string> = []
+  const server = createServer((request, response) => {
+    requests.push(request.method ?? "")
+    answer(request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return { server, requests, endpoint: `http://127.0.0.1:${portOf(server)}`, directory }
+}
+
+const portOf = (server: Server): number => {
+  const address = server.address()
+  return typeof address === "object" && address !== null ? address.port : 0
+}
+
+export const startS3 = Effect.acquireRelease(
+  Effect.promise(async () => listen(await mkdtemp(join(tmpdir(), "s3-")))),
+  ({ directory, server }) =>
+    Effect.promise(async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await rm(directory, { recursive: true })
+    })
+)

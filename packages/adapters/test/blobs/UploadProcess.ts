@@ -1,0 +1,72 @@
+/**
+ * Many large uploads and downloads at once, in a process of its own: prints what the process needed in memory beyond what it had before,
+ * in megabytes, after the largest of samples taken every 10 ms. The bytes come 64 KiB at a time, in a buffer that each upload fills again
+ * and again: what is measured is what the store needs, and the chunks of a real socket would wait for the garbage collector.
+ */
+import { BlobId, newId, Principal } from "@colloquy/core"
+import { BlobStore } from "@colloquy/core/documents"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import { FolderBlobs } from "../../src/blobs/index.ts"
+import { Postgres } from "../../src/postgres/index.ts"
+
+const [kind = "", place = "", schema = ""] = process.argv.slice(2)
+const [files, chunks, chunkSize] = [20, 800, 65_536]
+
+const store: Layer.Layer<BlobStore, unknown> =
+  kind === "folder" ? FolderBlobs.layer({ folder: place }) : Postgres.layer({ url: Redacted.make(place), schema })
+
+const fromSocket = (count: number) =>
+  Stream.suspend(() => {
+    const chunk = new Uint8Array(chunkSize)
+    return Stream.range(1, count).pipe(
+      Stream.rechunk(1),
+      Stream.mapEffect((number) =>
+        // A socket gives its turn to others between two reads.
+        Effect.callback<Uint8Array>((resume) => {
+          setImmediate(() => resume(Effect.succeed(chunk.fill(number))))
+        })
+      )
+    )
+  })
+
+const upload = (count: number) =>
+  Effect.gen(function* () {
+    const id = yield* newId(BlobId)
+    return { id, stored: yield* (yield* BlobStore).put(id, fromSocket(count)) }
+  })
+
+const sizeOf = (id: BlobId) =>
+  Effect.flatMap(BlobStore, (blobs) =>
+    Stream.runFold(
+      blobs.get(id),
+      () => 0,
+      (sum, { length }) => sum + length
+    )
+  )
+
+const program = Effect.gen(function* () {
+  // What is loaded and opened at the first use is no cost of uploads.
+  yield* sizeOf((yield* upload(20)).id)
+  globalThis.gc?.()
+  const before = process.memoryUsage.rss()
+  let most = before
+  const watch = setInterval(() => {
+    most = Math.max(most, process.memoryUsage.rss())
+  }, 10)
+  const uploaded = yield* Effect.all(
+    Array.from({ length: files }, () => upload(chunks)),
+    { concurrency: "unbounded" }
+  )
+  const sizes = yield* Effect.forEach(uploaded, ({ id }) => sizeOf(id), { concurrency: "unbounded" })
+  clearInterval(watch)
+  return { megabytes: (most - before) / 1e6, sizes, sums: new Set(uploaded.map(({ stored }) => stored.sha256)).size }
+})
+
+console.log(
+  JSON.stringify(
+    await Effect.runPromise(program.pipe(Principal.provide("ada"), Effect.provide(store)) as Effect.Effect<unknown>)
+  )
+)

@@ -1,0 +1,337 @@
+/**
+ * What `DocumentStore` promises. `documentStoreSuite("my store", MyStore.layer)` runs it; assistants and threads come from the other stores
+ * of the same adapter, because a document goes with them.
+ */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { Principal } from "../access/Principal.ts"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
+import type { Document, DocumentScope } from "../documents/Document.ts"
+import { DocumentStore, type IndexingOutcome } from "../documents/DocumentStore.ts"
+import { AssistantId, BlobId, DocumentId, MessageId, newId, ThreadId } from "../primitives/Ids.ts"
+import { firstPage } from "../primitives/Page.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
+import type { Stores } from "./ContractTest.ts"
+import { asNewOwner, awkwardJson, longText, moment, sampleDocument } from "./Samples.ts"
+import { openThread, openThreadOf } from "./Scenes.ts"
+
+export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentStore | Stores, unknown>): void =>
+  layer(stores, { excludeTestServices: true, timeout: "2 minutes" })(name, (it) => {
+    const test = (title: string, effect: Effect.Effect<void, unknown, DocumentStore | Stores | Principal>) =>
+      it.effect(title, () => asNewOwner(effect))
+
+    test(
+      "MUST give back what was inserted, equal in every field",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const { ofAssistant, ofMessage, ofThread } = yield* openScopes
+        const rich = yield* insert(ofMessage, {
+          filename: "../../Übersicht 'Q4' \u2028🏳️‍🌈\0.pdf",
+          statusMessage: longText.slice(0, 5000),
+          summary: "\ud800 alone",
+          totalTokens: 12,
+          chunkCount: 3,
+          size: 5_000_000_000,
+          metadata: awkwardJson,
+          status: "completed",
+          processingStartedAt: new Date("2026-01-31T23:59:59.999Z"),
+          processingCompletedAt: moment(9)
+        })
+        const plain = [yield* insert(ofAssistant), yield* insert(ofThread, { metadata: {} })]
+        for (const document of [rich, ...plain]) {
+          assert.deepStrictEqual(Option.getOrThrow(yield* store.get(document.id)), document)
+        }
+      })
+    )
+
+    test(
+      "MUST answer false, and store nothing, when the principal has no such assistant or thread",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const theirs = yield* asNewOwner(openScopes)
+        const scopes: ReadonlyArray<DocumentScope> = [
+          theirs.ofAssistant,
+          theirs.ofThread,
+          theirs.ofMessage,
+          { _tag: "Assistant", assistantId: yield* newId(AssistantId) },
+          { _tag: "Thread", threadId: ThreadId.make("no thread") }
+        ]
+        for (const scope of scopes) {
+          const document = yield* sampleDocument(scope)
+          assert.isFalse(yield* store.insert(document))
+          assert.isTrue(Option.isNone(yield* store.get(document.id)))
+        }
+      })
+    )
+
+    test(
+      "MUST NOT show or change another owner's documents, nor tell them from unknown ones",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const theirs = yield* asNewOwner(
+          Effect.gen(function* () {
+            const { ofAssistant, ofThread } = yield* openScopes
+            const document = yield* insert(ofThread)
+            return { document, ofAssistant, ofThread, attempt: yield* begin(document) }
+          })
+        )
+        const { attempt, document, ofAssistant, ofThread } = theirs
+        for (const id of [document.id, yield* newId(DocumentId), DocumentId.make("not a uuid")]) {
+          assert.isTrue(Option.isNone(yield* store.get(id)))
+          assert.isTrue(Option.isNone(yield* store.remove(id)))
+          assert.isTrue(Option.isNone(yield* store.beginAttempt(id, moment(1))))
+          assert.isFalse(yield* store.finish({ ...attempt, documentId: id }, done, moment(2)))
+          assert.isFalse(yield* store.report({ ...attempt, documentId: id }, halfWay, moment(2)))
+          assert.deepStrictEqual(yield* store.getMany([id]), [])
+        }
+        const filters = [{ threadId: ofThread.threadId }, { assistantId: ofAssistant.assistantId }]
+        for (const filter of filters) {
+          assert.deepStrictEqual(yield* store.list(filter, firstPage), [])
+          assert.deepStrictEqual(yield* store.removeAll(filter), [])
+        }
+        assert.deepStrictEqual(yield* store.survey(filters), { completed: 0, processing: [] })
+      })
+    )
+
+    test(
+      "MUST list by assistant, by thread with its messages, and by message, oldest first and in pages",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const { ofAssistant, ofMessage, ofThread } = yield* openScopes
+        const attached = yield* insert(ofMessage, { createdAt: moment(5) })
+        const older = yield* insert(ofThread, { createdAt: moment(2) })
+        const shared = yield* insert(ofAssistant, { createdAt: moment(1) })
+        const together = [
+          yield* insert(ofThread, { createdAt: moment(3) }),
+          yield* insert(ofThread, { createdAt: moment(3) })
+        ]
+        yield* insert((yield* openScopes).ofThread)
+        const ofIt = { threadId: ofThread.threadId }
+        assert.deepStrictEqual(yield* store.list(ofIt, firstPage), [older, ...together, attached])
+        assert.deepStrictEqual(yield* store.list({ assistantId: ofAssistant.assistantId }, firstPage), [shared])
+        assert.deepStrictEqual(yield* store.list({ messageId: ofMessage.messageId }, firstPage), [attached])
+        const pages = yield* Effect.forEach([0, 3, 6], (skip) => store.list(ofIt, { skip, limit: 3 }))
+        assert.deepStrictEqual(
+          pages.map((page) => page.map(({ id }) => id)),
+          [[older.id, ...together.map(({ id }) => id)], [attached.id], []]
+        )
+        const wanted = [attached.id, yield* newId(DocumentId), shared.id, attached.id]
+        assert.deepStrictEqual(yield* store.getMany(wanted), [shared, attached])
+      })
+    )
+
+    test(
+      "MUST survey several scopes as one: how many are completed, which are in processing",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const { ofAssistant, ofMessage, ofThread } = yield* openScopes
+        yield* insert(ofThread, { status: "completed" })
+        yield* insert(ofAssistant, { status: "completed" })
+        yield* insert(ofThread, { status: "error" })
+        const late = yield* insert(ofMessage, { createdAt: moment(2), filename: "late 🏳️‍🌈.csv" })
+        const early = yield* insert(ofAssistant, { createdAt: moment(1) })
+        yield* insert((yield* openScopes).ofThread)
+        const named = ({ filename, id }: Document) => ({ id, filename })
+        assert.deepStrictEqual(
+          yield* store.survey([
+            { threadId: ofThread.threadId },
+            { assistantId: ofAssistant.assistantId },
+            // In the thread already.
+            { messageId: ofMessage.messageId }
+          ]),
+          { completed: 2, processing: [named(early), named(late)] }
+        )
+        assert.deepStrictEqual(yield* store.survey([{ messageId: ofMessage.messageId }]), {
+          completed: 0,
+          processing: [named(late)]
+        })
+        assert.deepStrictEqual(yield* store.survey([]), { completed: 0, processing: [] })
+      })
+    )
+
+    test(
+      "MUST move from processing to completed with what was counted, once",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const document = yield* insert((yield* openScopes).ofThread)
+        const attempt = yield* begin(document, 1)
+        assert.isTrue(yield* store.report(attempt, halfWay, moment(2)))
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(document.id)), {
+          ...document,
+          ...halfWay,
+          updatedAt: moment(2),
+          processingStartedAt: moment(1)
+        })
+        assert.isTrue(yield* store.finish(attempt, done, moment(3)))
+        const completed = {
+          ...document,
+          ...done,
+          updatedAt: moment(3),
+          processingStartedAt: moment(1),
+          processingCompletedAt: moment(3)
+        }
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(document.id)), completed)
+        for (const outcome of [done, failed]) assert.isFalse(yield* store.finish(attempt, outcome, moment(4)))
+        assert.isFalse(yield* store.report(attempt, halfWay, moment(4)))
+        assert.isTrue(Option.isNone(yield* store.beginAttempt(document.id, moment(4))))
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(document.id)), completed)
+      })
+    )
+
+    test(
+      "MUST move from processing to error with a sentence",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const document = yield* insert((yield* openScopes).ofThread)
+        const attempt = yield* begin(document, 1)
+        assert.isTrue(yield* store.finish(attempt, failed, moment(3)))
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(document.id)), {
+          ...document,
+          ...failed,
+          updatedAt: moment(3),
+          processingStartedAt: moment(1),
+          processingCompletedAt: moment(3)
+        })
+        assert.isFalse(yield* store.finish(attempt, done, moment(4)))
+      })
+    )
+
+    test(
+      "MUST lock an older attempt out when a newer one begins",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const document = yield* insert((yield* openScopes).ofThread)
+        const first = yield* begin(document, 1)
+        const second = yield* begin(document, 5)
+        assert.isAbove(second.number, first.number)
+        assert.isFalse(yield* store.report(first, halfWay, moment(6)))
+        assert.isFalse(yield* store.finish(first, done, moment(6)))
+        assert.isTrue(yield* store.finish(second, failed, moment(7)))
+        const { processingStartedAt, status } = Option.getOrThrow(yield* store.get(document.id))
+        assert.deepStrictEqual({ processingStartedAt, status }, { processingStartedAt: moment(1), status: "error" })
+      })
+    )
+
+    test(
+      "MUST let one of many indexers finish that began and finish together",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const document = yield* insert((yield* openScopes).ofThread)
+        const attempts = yield* Effect.all(
+          Array.from({ length: 8 }, () => begin(document)),
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual(new Set(attempts.map(({ number }) => number)).size, 8)
+        const finished = yield* Effect.forEach(attempts, (attempt) => store.finish(attempt, done, moment(2)), {
+          concurrency: "unbounded"
+        })
+        assert.strictEqual(finished.filter(Boolean).length, 1)
+      })
+    )
+
+    test(
+      "MUST remove a document once, and lock its indexer out",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const document = yield* insert((yield* openScopes).ofThread)
+        const attempt = yield* begin(document, 0)
+        const removed = Option.getOrThrow(yield* store.remove(document.id))
+        assert.deepStrictEqual(removed, { ...document, processingStartedAt: moment(0) })
+        assert.isTrue(Option.isNone(yield* store.remove(document.id)))
+        assert.isTrue(Option.isNone(yield* store.get(document.id)))
+        assert.isFalse(yield* store.finish(attempt, done, moment(2)))
+        assert.isTrue(Option.isNone(yield* store.get(document.id)))
+      })
+    )
+
+    test(
+      "MUST remove all documents of a thread, or of an assistant with its threads, and tell which",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const { ofAssistant, ofMessage, ofThread } = yield* openScopes
+        const sibling: DocumentScope = {
+          _tag: "Thread",
+          threadId: (yield* openThreadOf(ofAssistant.assistantId)).id
+        }
+        const other = yield* insert((yield* openScopes).ofThread)
+        const [a, b] = [yield* insert(ofThread), yield* insert(ofMessage, { createdAt: moment(1) })]
+        const [c, d] = [
+          yield* insert(ofAssistant, { createdAt: moment(2) }),
+          yield* insert(sibling, { createdAt: moment(3) })
+        ]
+        assert.deepStrictEqual(yield* store.removeAll({ threadId: ofThread.threadId }), [a, b])
+        assert.deepStrictEqual(yield* store.removeAll({ assistantId: ofAssistant.assistantId }), [c, d])
+        assert.deepStrictEqual(yield* store.removeAll({ assistantId: ofAssistant.assistantId }), [])
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(other.id)), other)
+      })
+    )
+
+    test(
+      "MUST lose its documents with a thread, and with an assistant",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const { ofAssistant, ofMessage, ofThread } = yield* openScopes
+        const sibling = yield* openThreadOf(ofAssistant.assistantId)
+        const [a, b] = [yield* insert(ofThread), yield* insert(ofMessage)]
+        const [c, d] = [yield* insert(ofAssistant), yield* insert({ _tag: "Thread", threadId: sibling.id })]
+        yield* (yield* ThreadStore).remove(ofThread.threadId)
+        assert.deepStrictEqual(yield* store.getMany([a.id, b.id, c.id, d.id]), [c, d])
+        yield* (yield* AssistantStore).remove(ofAssistant.assistantId)
+        assert.deepStrictEqual(yield* store.getMany([a.id, b.id, c.id, d.id]), [])
+      })
+    )
+
+    test(
+      "MUST tell which blobs no document of any owner has",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const mine = yield* insert((yield* openScopes).ofThread)
+        const theirs = yield* asNewOwner(Effect.flatMap(openScopes, ({ ofAssistant }) => insert(ofAssistant)))
+        const orphan = yield* newId(BlobId)
+        assert.deepStrictEqual(yield* store.blobsWithoutDocument([mine.blobId, orphan, theirs.blobId]), [orphan])
+        yield* store.remove(mine.id)
+        assert.sameMembers(
+          [...(yield* store.blobsWithoutDocument([mine.blobId, orphan, theirs.blobId]))],
+          [mine.blobId, orphan]
+        )
+        assert.deepStrictEqual(yield* store.blobsWithoutDocument([]), [])
+      })
+    )
+  })
+
+const halfWay = { statusMessage: "120 of 300 pages", totalTokens: 900, chunkCount: 7 }
+
+const done: IndexingOutcome = {
+  status: "completed",
+  totalTokens: 1000,
+  chunkCount: 8,
+  summary: "All about tea.",
+  statusMessage: null
+}
+
+const failed: IndexingOutcome = { status: "error", statusMessage: "The file is protected by a password." }
+
+/** An assistant of the principal's with a thread, and the id of a message to come. */
+const openScopes = Effect.gen(function* () {
+  const { assistantId, id: threadId } = yield* openThread
+  return {
+    ofAssistant: { _tag: "Assistant", assistantId },
+    ofThread: { _tag: "Thread", threadId },
+    ofMessage: { _tag: "Message", threadId, messageId: yield* newId(MessageId) }
+  } as const
+})
+
+const insert = (scope: DocumentScope, fields: Partial<Document> = {}) =>
+  Effect.gen(function* () {
+    const document = yield* sampleDocument(scope, fields)
+    assert.isTrue(yield* (yield* DocumentStore).insert(document))
+    return document
+  })
+
+const begin = (document: Document, second = 1) =>
+  Effect.gen(function* () {
+    const started = yield* (yield* DocumentStore).beginAttempt(document.id, moment(second))
+    return Option.getOrThrow(started).attempt
+  })

@@ -1,0 +1,25 @@
+/** The wing `documents`: files that users attach, their bytes, their text. `ARCHITECTURE.md` tells how it joins a turn. */
+export { BlobNotFound, BlobStore, type ByteRange, type StoredBytes } from "./BlobStore.ts"
+export { copyDocument, Document, DocumentNotFound, DocumentScope, DocumentStatus } from "./Document.ts"
+export {
+  type Attempt,
+  type AttemptStarted,
+  type DocumentFilter,
+  DocumentStore,
+  type DocumentSurvey,
+  type IndexingOutcome,
+  type Progress
+} from "./DocumentStore.ts"
+export {
+  acceptedExtensions,
+  decideFileType,
+  extensionOf,
+  FileEmpty,
+  type FileFamily,
+  type FileType,
+  fileTypeOf,
+  FileTypeUnsupported,
+  headLength,
+  type UploadPurpose
+} from "./FileType.ts"
+export { sweepOrphanedBlobs } from "./OrphanedBlobs.ts"

@@ -1,0 +1,61 @@
+/** Blobs without a document go once they are old; blobs with one stay; a copy of a document is a document. */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { BlobId, DocumentId, newId } from "@colloquy/core"
+import { asNewOwner, openThread, sampleDocument } from "@colloquy/core/contracts"
+import { BlobStore, copyDocument, DocumentStore, sweepOrphanedBlobs } from "@colloquy/core/documents"
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+
+const putBlob = Effect.gen(function* () {
+  const id = yield* newId(BlobId)
+  yield* (yield* BlobStore).put(id, Stream.make(new Uint8Array(10)))
+  return id
+})
+
+it.effect("old orphans of every owner are deleted, and nothing else", () =>
+  Effect.gen(function* () {
+    const blobs = yield* BlobStore
+    const orphan = yield* asNewOwner(putBlob)
+    const kept = yield* putBlob
+    const { id: threadId } = yield* openThread
+    yield* (yield* DocumentStore).insert(yield* sampleDocument({ _tag: "Thread", threadId }, { blobId: kept }))
+    yield* TestClock.adjust("23 hours")
+    const recent = yield* putBlob
+    assert.strictEqual(yield* sweepOrphanedBlobs(), 0)
+    yield* TestClock.adjust("2 hours")
+    assert.strictEqual(yield* sweepOrphanedBlobs(), 1)
+    assert.deepStrictEqual(yield* blobs.sweep(new Date(1e12), () => Effect.succeed([orphan])), 0)
+    for (const id of [kept, recent]) assert.isTrue(Option.isSome(yield* blobs.head(id)))
+    assert.strictEqual(yield* sweepOrphanedBlobs("1 hour"), 1)
+    assert.isTrue(Option.isNone(yield* blobs.head(recent)))
+  }).pipe(asNewOwner, Effect.provide(InMemory.layer))
+)
+
+it.effect("a copy keeps what was made of a document, under ids and in a place of its own", () =>
+  Effect.gen(function* () {
+    const store = yield* DocumentStore
+    const { assistantId, id: threadId } = yield* openThread
+    const document = yield* sampleDocument(
+      { _tag: "Thread", threadId },
+      { status: "completed", chunkCount: 3, totalTokens: 40, summary: "Tea" }
+    )
+    const place = {
+      id: yield* newId(DocumentId),
+      blobId: yield* newId(BlobId),
+      scope: { _tag: "Assistant", assistantId } as const,
+      at: new Date(5)
+    }
+    assert.isTrue(yield* store.insert(copyDocument(document, place)))
+    assert.deepStrictEqual(Option.getOrThrow(yield* store.get(place.id)), {
+      ...document,
+      id: place.id,
+      blobId: place.blobId,
+      scope: place.scope,
+      createdAt: place.at,
+      updatedAt: place.at
+    })
+  }).pipe(asNewOwner, Effect.provide(InMemory.layer))
+)
