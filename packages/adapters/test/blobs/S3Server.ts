@@ -1,20 +1,10 @@
 /** A server that speaks S3 and checks signatures, on a free port of 127.0.0.1, with one bucket. It notes the methods of what it is asked. */
+import S3rver from "@20minutes/s3rver"
 import * as Effect from "effect/Effect"
 import { mkdtemp, rm } from "node:fs/promises"
 import { createServer, type Server } from "node:http"
-import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-
-interface S3rver {
-  configureBuckets(): Promise<unknown>
-  callback(): (request: unknown, response: unknown) => void
-}
-
-type Construct = new (options: object) => S3rver
-
-// The library has no types.
-const S3rver = createRequire(import.meta.url)("@20minutes/s3rver") as Construct
 
 const listen = async (directory: string) => {
   const service = new S3rver({ directory, silent: true, configureBuckets: [{ name: "documents", configs: [] }] })

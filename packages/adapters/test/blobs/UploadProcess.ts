@@ -6,7 +6,7 @@
 import { BlobId, newId, Principal } from "@colloquy/core"
 import { BlobStore } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import { FolderBlobs } from "../../src/blobs/index.ts"
