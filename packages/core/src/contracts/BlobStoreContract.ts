@@ -90,6 +90,25 @@ export const blobStoreSuite = (name: string, stores: Layer.Layer<BlobStore, unkn
     )
 
     test(
+      "MUST fail, or give everything, when the blob is removed while it is read; never end early",
+      Effect.gen(function* () {
+        const store = yield* BlobStore
+        const id = yield* putBytes(sampleBytes(3_000_000))
+        let seen = 0
+        const exit = yield* Effect.exit(
+          Stream.runForEach(store.get(id), (chunk) =>
+            Effect.suspend(() => {
+              const isFirst = seen === 0
+              seen += chunk.length
+              return isFirst ? Effect.asVoid(store.remove(id)) : Effect.void
+            })
+          )
+        )
+        assert.isTrue(Exit.isFailure(exit) || seen === 3_000_000, `${seen} bytes`)
+      })
+    )
+
+    test(
       "MUST NOT show a blob before its last byte is stored",
       Effect.gen(function* () {
         const store = yield* BlobStore
