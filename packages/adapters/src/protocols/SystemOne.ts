@@ -69,18 +69,51 @@ const readUsage = (usage: unknown): Usage | null =>
 
 // ------ errors
 
-/** A refused field is named by its place: `questions.topic.criteria`. */
-const faultOf = (status: number, body: unknown): Fault => {
-  const { detail } = record(body)
-  const first = record(list(detail)[0])
-  const place = list(first.loc)
-    .filter((step) => step !== "body")
-    .join(".")
-  const words = [place, first.type, record(detail).error_type, record(record(body).error).code]
-  return { ...faultOfStatus(status), ...words.map(machineCode).find(({ code }) => code !== undefined) }
+const faultFor =
+  (names: ReadonlyArray<string>) =>
+  (status: number, body: unknown): Fault => {
+    const { detail } = record(body)
+    const first = record(list(detail)[0])
+    const place = placeOf(list(first.loc), names)
+    const words = [first.type, record(detail).error_type, record(record(body).error).code]
+    const told = words.map(machineCode).find(({ code }) => code !== undefined)
+    return { ...faultOfStatus(status), ...(place === "" ? told : { code: place }) }
+  }
+
+/**
+ * Where the refused field stands: `questions.2.criteria`. Questions go by their number, and what is no word of this wire ends the place,
+ * because everything else in it is the client's own text.
+ */
+const placeOf = (steps: ReadonlyArray<unknown>, names: ReadonlyArray<string>): string => {
+  const place: Array<string> = []
+  for (const step of steps[0] === "body" ? steps.slice(1) : steps) {
+    const word = place.length === 1 && place[0] === "questions" ? numberOf(step, names) : wordOf(step)
+    if (word === undefined) break
+    place.push(word)
+  }
+  return place.join(".")
 }
 
-export const errorDialect: ErrorDialect = { requestIdHeader: "x-typesafe-request-id", fault: faultOf }
+const numberOf = (step: unknown, names: ReadonlyArray<string>): string | undefined => {
+  const index = names.findIndex((name) => name === step)
+  return index === -1 ? undefined : String(index + 1)
+}
+
+const wordOf = (step: unknown): string | undefined => {
+  if (typeof step === "number") return String(step)
+  return typeof step === "string" && fields.has(step) ? step : undefined
+}
+
+const fields: ReadonlySet<string> = new Set(["model", "state", "questions", "type", "instructions", "criteria"])
+
+/** `names`: of the questions that were asked. */
+const dialectFor = (names: ReadonlyArray<string>): ErrorDialect => ({
+  requestIdHeader: "x-typesafe-request-id",
+  fault: faultFor(names)
+})
+
+/** For requests without questions. */
+export const errorDialect: ErrorDialect = dialectFor([])
 
 // ------ driver
 
@@ -97,7 +130,7 @@ export const driver =
         secrets: bearer(apiKey ?? settings.apiKey),
         body: JSON.stringify({ model: settings.toWire(model), state, questions })
       }
-      return Effect.flatMap(fetchJson(call, errorDialect, settings), (body) =>
+      return Effect.flatMap(fetchJson(call, dialectFor(Object.keys(questions)), settings), (body) =>
         isRecord(body) && isRecord(body.answers)
           ? Effect.succeed(read(body, request, settings))
           : Effect.fail(new ModelError({ reason: "malformed", code: "malformed_answer", provider, model }))
