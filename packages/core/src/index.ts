@@ -23,6 +23,7 @@ export {
 export { firstPage, maximumLimit, maximumSkip, Page } from "./primitives/Page.ts"
 export { addUsage, noUsage, totalTokens, Usage } from "./primitives/Usage.ts"
 export { StoreUnavailable } from "./primitives/StoreUnavailable.ts"
+export { ContentRefused, contentRefused } from "./primitives/ContentRefused.ts"
 
 /** access: who asks, and the keys that say so. */
 export { Principal } from "./access/Principal.ts"

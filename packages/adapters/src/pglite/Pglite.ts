@@ -90,10 +90,14 @@ const makeDatabase = (database: string, settings: DatabaseSettings): Effect.Effe
     yield* Effect.promise(() => rename(unfinished, database))
   })
 
+/** Its own default is 128 MB of shared buffers, all of which it touches when it starts; the files are in the system's cache anyway. */
+const startParams = [...PGlite.defaultStartParams, "-c", "shared_buffers=16MB"]
+
 const open = ({ dataDir, extensions, snapshot: copy }: DatabaseSettings): Effect.Effect<PGlite, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(() =>
       PGlite.create({
+        startParams,
         ...(dataDir === undefined ? {} : { dataDir }),
         ...(extensions === undefined ? {} : { extensions }),
         ...(copy === undefined ? {} : { loadDataDir: copy })

@@ -6,7 +6,7 @@ import { RateLimiter } from "@colloquy/core"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Database } from "./Database.ts"
-import { toText } from "./StoredText.ts"
+import { toKey } from "./StoredText.ts"
 
 export const rateLimiter = ({ query, schema }: Database): typeof RateLimiter.Service => {
   const take = `
@@ -29,7 +29,7 @@ export const rateLimiter = ({ query, schema }: Database): typeof RateLimiter.Ser
     take: (key, { limit, window }) =>
       Effect.gen(function* () {
         const span = Duration.toMillis(window)
-        const parameters = [toText(key), span / limit, span]
+        const parameters = [toKey(key), span / limit, span]
         if (++calls % tidyEvery === 0) yield* query("RateLimiter.take", tidy, [])
         const taken = yield* query("RateLimiter.take", take, parameters)
         if (taken.length > 0) return null

@@ -22,7 +22,7 @@ import {
 } from "./RunOutcomes.ts"
 import type { RunHints } from "./RunHints.ts"
 import { knownId, newRowId } from "./StoredId.ts"
-import { toText } from "./StoredText.ts"
+import { toKey, toText } from "./StoredText.ts"
 
 type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "continue">
 
@@ -70,7 +70,7 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
             "RunStore.findRepeated",
             `select run_id as outcome_run, leg_start, fingerprint from ${schema}.idempotency_keys
              where owner = $1 and key = $2 and created_at > clock_timestamp() - interval '24 hours'`,
-            [toText(ownerId), toText(key)]
+            [toText(ownerId), toKey(key)]
           ),
           ([row]) => Option.map(Option.fromNullishOr(row), decodeRepeated)
         )
@@ -189,7 +189,7 @@ const continueArguments = (next: Continue, ownerId: OwnerId) => ({
 })
 
 const keyArguments = (idempotency: Begin["idempotency"]) => ({
-  key: idempotency === null ? null : toText(idempotency.key),
+  key: idempotency === null ? null : toKey(idempotency.key),
   fingerprint: idempotency === null ? null : toText(idempotency.fingerprint)
 })
 

@@ -1,10 +1,10 @@
 /**
- * What a failed statement means for the kernel. The database is away, or did not answer in time: `StoreUnavailable`, try again.
- * Everything else is a mistake in this adapter or in its schema: a defect. What the server says about the row at hand ("Failing row
+ * What a failed statement means for the kernel. The database is away, or did not answer in time: `StoreUnavailable`, try again. It will
+ * never take this content: the defect `ContentRefused`, which a caller can tell from others. Everything else is a mistake in this adapter or in its schema: a defect. What the server says about the row at hand ("Failing row
  * contains …") may be somebody's conversation, so it is dropped before it can reach a log, and so is a
  * connection string.
  */
-import { StoreUnavailable } from "@colloquy/core"
+import { ContentRefused, StoreUnavailable } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import { SqlError } from "effect/sql/SqlError"
 
@@ -15,7 +15,9 @@ export const guard =
     Effect.catch(self, (error): Effect.Effect<never, E | StoreUnavailable> => {
       if (!(error instanceof SqlError)) return Effect.fail(error)
       const cause = withoutDetail(error)
-      return isUnavailable(error) ? Effect.fail(new StoreUnavailable({ operation, cause })) : Effect.die(cause)
+      if (isUnavailable(error)) return Effect.fail(new StoreUnavailable({ operation, cause }))
+      const code = sqlStateOf(error.reason.cause)
+      return Effect.die(contentStates.test(code) ? new ContentRefused({ operation, code }) : cause)
     })
 
 const unavailableReasons: ReadonlySet<string> = new Set([
@@ -29,6 +31,9 @@ const unavailableReasons: ReadonlySet<string> = new Set([
 
 /** SQLSTATE classes: 08 connection, 53 out of resources, 57 operator intervention (shutdown, cancel), 58 system (not its missing files). 25006: a standby. */
 const unavailableStates = /^(08|53|57|58000|58030|25006)/u
+
+/** SQLSTATE classes: 22 a value out of range or malformed, 54 too large for the server (a text in an index, a value of a gigabyte). */
+const contentStates = /^(22|54)/u
 
 /** A `TypeError` is a connection string that cannot be read: no second attempt will help. */
 const isUnavailable = ({ reason }: SqlError): boolean =>

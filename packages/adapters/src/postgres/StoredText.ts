@@ -6,6 +6,7 @@
  * JSON needs no such care: `JSON.stringify` escapes what Postgres cannot hold.
  */
 import type * as Schema from "effect/Schema"
+import { createHash } from "node:crypto"
 
 const mark = "\u0001"
 
@@ -18,6 +19,15 @@ export const fromText = (stored: string): string =>
 export const toTextOrNull = (value: string | null): string | null => (value === null ? null : toText(value))
 
 export const fromTextOrNull = (stored: string | null): string | null => (stored === null ? null : fromText(stored))
+
+/** Longer texts do not fit into an index beside other columns. */
+const longestKey = 255
+
+/** For a column that is looked up by and not read: a long text is stored as its hash. */
+export const toKey = (value: string): string => {
+  if (value.length <= longestKey) return toText(value)
+  return `\u0002${createHash("sha256").update(JSON.stringify(value)).digest("hex")}`
+}
 
 /** Null is no JSON at all in the column, so that the database can see it. */
 export const toJson = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))

@@ -22,13 +22,16 @@ export const decodeUsage = (row: UsageRow): Usage => ({
   estimated: row.estimated
 })
 
+/** A number that is no count goes as a text, which the database then refuses with a code that says so. */
+const count = (tokens: number): number | string => (Number.isSafeInteger(tokens) ? tokens : String(tokens))
+
 /** The arguments by which functions take the usage of a leg. */
 export const usageArguments = (usage: Usage) => ({
-  input: usage.inputTokens,
-  output: usage.outputTokens,
-  cached: usage.cachedInputTokens,
-  cache_write: usage.cacheWriteTokens,
-  reasoning: usage.reasoningTokens,
+  input: count(usage.inputTokens),
+  output: count(usage.outputTokens),
+  cached: count(usage.cachedInputTokens),
+  cache_write: count(usage.cacheWriteTokens),
+  reasoning: count(usage.reasoningTokens),
   cost: usage.costUsd,
   estimated: usage.estimated
 })

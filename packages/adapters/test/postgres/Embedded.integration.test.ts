@@ -49,6 +49,14 @@ onEmbedded("PGlite", () => {
     })
   )
 
+  it.live("a database takes little memory for its buffers", () =>
+    Effect.gen(function* () {
+      const client = yield* PgClient
+      const [row] = yield* client<{ readonly megabytes: string }>`select current_setting('shared_buffers') as megabytes`
+      assert.strictEqual(row?.megabytes, "16MB")
+    }).pipe(Effect.provide(Pglite.layerClient()))
+  )
+
   it.live("a first start that was killed leaves nothing that a second one would trip over", () =>
     Effect.gen(function* () {
       const dataDir = join(yield* scratchFolder, "base")
