@@ -5,7 +5,8 @@ import * as Effect from "effect/Effect"
 
 export const clock: HostedTool = {
   definition: {
-    name: "clock",
+    // A plain "clock" is left to the users' own tools.
+    name: "server_clock",
     description: "Tells the current date and time in UTC.",
     parameters: { type: "object", properties: {}, additionalProperties: false }
   },

@@ -84,7 +84,7 @@ describe("the demo model", () => {
     Effect.gen(function* () {
       const reply = yield* replyTo({ content: "Hello! What time is it?" })
       assert.strictEqual(reply.status, "COMPLETED")
-      assert.include(reply.content, "clock says: 1970-01-01T00:0")
+      assert.include(reply.content, "server_clock says: 1970-01-01T00:0")
     }).pipe(inKernel)
   )
 

@@ -110,7 +110,7 @@ const lastQuestion = (request: ChatRequest): string => {
 
 const wantedTool = (request: ChatRequest, asked: string): ToolDefinition | undefined =>
   /\bwhat time is it\b|\bwhat's the time\b/i.test(asked)
-    ? request.tools.find((tool) => tool.name === "clock")
+    ? request.tools.find((tool) => tool.name === "server_clock")
     : request.tools.find((tool) => asked.toLowerCase().includes(tool.name.toLowerCase()))
 
 const callEvents = (request: ChatRequest, tool: ToolDefinition): ReadonlyArray<ChatEvent> => {

@@ -84,6 +84,7 @@ export type {
 } from "./models/NextTokenDriver.ts"
 export {
   type Provider,
+  ModelNotNamed,
   ProviderNotFound,
   Providers,
   type ProvidersOptions,

@@ -54,6 +54,7 @@ const table = {
   ContextTooLong: (error) => invalid({ loc: ["body", "content"], msg: error.message, type: "context_too_long" }),
   ProviderNotFound: (error) =>
     invalid({ loc: ["body", "llm_provider"], msg: error.message, type: "provider_not_found" }),
+  ModelNotNamed: (error) => invalid({ loc: ["body", "model_name"], msg: error.message, type: "missing" }),
   ToolNameTaken: (error) =>
     invalid({ loc: ["body", "tools", error.index, "function", "name"], msg: error.message, type: "name_taken" }),
   ToolOutputsRejected: (error) => invalid(...error.problems.map(toolOutputProblem)),

@@ -45,6 +45,7 @@ export const provider = (settings: AnthropicSettings = {}): Provider => {
   return {
     id: full.id,
     chat: AnthropicMessages.driver(full),
+    wire: (request) => AnthropicMessages.lower(request, full),
     describe: (model) => ({ ...familyOf(model, full.families), ...lookUp(full.models, model) }),
     listModels: listPagedModels(
       {

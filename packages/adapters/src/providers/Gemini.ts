@@ -47,6 +47,7 @@ export const provider = (settings: GeminiSettings = {}): Provider => {
     id: full.id,
     chat: GeminiProtocol.driver(full),
     nextToken: GeminiNextToken.driver(full),
+    wire: (request) => GeminiProtocol.lower(request, full),
     embedding: GeminiEmbeddings.driver({
       ...full,
       ownDimensions: (model) => describe(model).embeddingDimensions

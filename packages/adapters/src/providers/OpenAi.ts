@@ -54,11 +54,13 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
     id: full.id,
     chat: wire === "chat" ? OpenAiChat.driver({ ...full, dialect }) : OpenAiResponses.driver(full),
     nextToken: OpenAiNextToken.driver({ ...full, dialect }),
+    wire: wire === "chat" ? (request) => OpenAiChat.lower(request, dialect) : OpenAiResponses.lower,
     embedding: OpenAiEmbeddings.driver({
       ...full,
       dialect: embeddings,
       ownDimensions: (model) => describe(model).embeddingDimensions
     }),
+    defaultEmbedding: { model: "text-embedding-3-large", dimensions: 3072 },
     describe,
     listModels: listModels(full, (entry) => {
       const name = string(entry.id) ?? ""

@@ -35,8 +35,9 @@ export const provider = (settings: OpenAiCompatibleSettings): Provider => {
   const ownDimensions = (model: string) => describe(model)?.embeddingDimensions
   return {
     id: settings.id,
-    chat: OpenAiChat.driver({ ...settings, dialect: chat }),
     nextToken: OpenAiNextToken.driver({ ...settings, dialect: chat }),
+    chat: OpenAiChat.driver({ ...settings, dialect: chat }),
+    wire: (request) => OpenAiChat.lower(request, chat),
     ...(dialect === false ? {} : { embedding: OpenAiEmbeddings.driver({ ...settings, dialect, ownDimensions }) }),
     describe,
     listModels: listModels(settings)

@@ -43,14 +43,13 @@ export const provider = (settings: OpenRouterSettings = {}): Provider => {
     }
   }
   const describe = (model: string) => lookUp(settings.models ?? {}, model)
+  const chatDialect: ChatDialect = { ...dialect, extra: (request) => lowerRouting(request, automaticModels) }
   return {
     id: full.id,
-    chat: OpenAiChat.driver({
-      ...full,
-      dialect: { ...dialect, extra: (request) => lowerRouting(request, automaticModels) }
-    }),
     // Only some of the upstreams tell log-probabilities; the others would leave them out without a word.
     nextToken: OpenAiNextToken.driver({ ...full, dialect, extra: { provider: { require_parameters: true } } }),
+    chat: OpenAiChat.driver({ ...full, dialect: chatDialect }),
+    wire: (request) => OpenAiChat.lower(request, chatDialect),
     embedding: OpenAiEmbeddings.driver({
       ...full,
       dialect: embeddings,

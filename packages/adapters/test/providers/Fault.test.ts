@@ -1,4 +1,7 @@
 /** The facts on errors that all vendors share. */
+import * as Anthropic from "../../src/protocols/AnthropicErrors.ts"
+import * as Gemini from "../../src/protocols/GeminiErrors.ts"
+import * as OpenAi from "../../src/protocols/OpenAiErrors.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { faultOfStatus, machineCode, retryHeaders } from "../../src/protocols/Fault.ts"
 
@@ -61,5 +64,18 @@ describe("machineCode", () => {
     assert.deepStrictEqual(machineCode(429), { code: "429" })
     for (const value of ["the key sk-1 is wrong", "", "x".repeat(65), null, {}, undefined])
       assert.deepStrictEqual(machineCode(value), {})
+  })
+
+  it("lets no vendor's error pass a key on, wherever it stands", () => {
+    const key = "sk-live-1234567890abcdef"
+    const bodies = [
+      { error: { code: key, type: key, status: key, message: key, details: { error_code: key } } },
+      { error: { code: null, type: key, metadata: { error_type: key } }, code: key },
+      { error: key },
+      [{ error: { status: key } }]
+    ]
+    for (const read of [OpenAi.faultOf, Anthropic.faultOf, Gemini.faultOf])
+      for (const body of bodies)
+        for (const status of [400, 401, 500, null]) assert.notInclude(JSON.stringify(read(status, body)), key)
   })
 })

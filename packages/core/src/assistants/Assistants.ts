@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
 import { AssistantId, newId } from "../primitives/Ids.ts"
+import { type Provider, type ProviderNotFound, providerNotFound, Providers } from "../models/Provider.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Metadata, Thread } from "../threads/Thread.ts"
@@ -26,7 +27,7 @@ export interface CloneRequest {
   readonly systemPrompt?: string | null
 }
 
-/** What a new assistant embeds with when it does not say. The host names his own. */
+/** What a new assistant embeds with when it does not say. Without names: the first provider that has a default. */
 export const DefaultEmbedding = Context.Reference<Assistant["embedding"]>(
   "@colloquy/core/assistants/DefaultEmbedding",
   { defaultValue: () => ({ provider: null, model: null, dimensions: 3072 }) }
@@ -35,13 +36,19 @@ export const DefaultEmbedding = Context.Reference<Assistant["embedding"]>(
 export class Assistants extends Context.Service<
   Assistants,
   {
-    readonly create: (assistant: NewAssistant) => Effect.Effect<Assistant, StoreUnavailable, Principal>
+    readonly create: (
+      assistant: NewAssistant
+    ) => Effect.Effect<Assistant, ProviderNotFound | StoreUnavailable, Principal>
     readonly get: (id: AssistantId) => Effect.Effect<Assistant, AssistantNotFound | StoreUnavailable, Principal>
     readonly list: (page: Page, name?: string) => Effect.Effect<ReadonlyArray<Assistant>, StoreUnavailable, Principal>
     readonly update: (
       id: AssistantId,
       update: AssistantUpdate
-    ) => Effect.Effect<Assistant, AssistantNotFound | EmbeddingModelFixed | StoreUnavailable, Principal>
+    ) => Effect.Effect<
+      Assistant,
+      AssistantNotFound | EmbeddingModelFixed | ProviderNotFound | StoreUnavailable,
+      Principal
+    >
     /** Copies the configuration under a new id. Threads stay with the source. */
     readonly clone: (
       id: AssistantId,
@@ -55,12 +62,20 @@ export class Assistants extends Context.Service<
     ) => Effect.Effect<Thread, AssistantNotFound | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/assistants/Assistants") {
-  static readonly layer: Layer.Layer<Assistants, never, AssistantStore | Threads> = Layer.effect(
+  static readonly layer: Layer.Layer<Assistants, never, AssistantStore | Threads | Providers> = Layer.effect(
     Assistants,
     Effect.gen(function* () {
       const store = yield* AssistantStore
       const threads = yield* Threads
-      const defaultEmbedding = yield* DefaultEmbedding
+      const { all: providers } = yield* Providers
+      const givenEmbedding = yield* DefaultEmbedding
+      const defaultEmbedding = embeddingFor(givenEmbedding, providers)
+      const refuseUnknownProvider = (provider: string | null | undefined) =>
+        provider === null ||
+        provider === undefined ||
+        providers.some(({ chat, id }) => id === provider && chat !== undefined)
+          ? Effect.void
+          : Effect.fail(providerNotFound(provider, providers))
       const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
       const get = Effect.fn("Assistants.get")(function* (id: AssistantId) {
@@ -71,15 +86,20 @@ export class Assistants extends Context.Service<
       return Assistants.of({
         get,
         create: Effect.fn("Assistants.create")(function* (request: NewAssistant) {
-          const embedding = { ...defaultEmbedding, ...request.embedding }
+          yield* refuseUnknownProvider(request.provider)
+          const named = request.embedding?.provider ?? request.embedding?.model
+          const embedding = { ...(named ? givenEmbedding : defaultEmbedding), ...request.embedding }
           const assistant = newAssistant(yield* newId(AssistantId), { ...request, embedding }, yield* now)
           yield* store.insert(assistant)
           return assistant
         }),
         list: Effect.fn("Assistants.list")((page: Page, name?: string) => store.list(page, name)),
         update: Effect.fn("Assistants.update")(function* (id: AssistantId, { embedding, ...patch }: AssistantUpdate) {
-          if (embedding !== undefined) yield* refuseOtherEmbedding(yield* get(id), embedding)
-          const updated = yield* store.update(id, { ...patch, ...instructions(patch) }, yield* now)
+          yield* refuseUnknownProvider(patch.provider)
+          const before = embedding !== undefined || namesOne(patch) ? yield* get(id) : null
+          if (embedding !== undefined && before !== null) yield* refuseOtherEmbedding(before, embedding)
+          const changed = before === null ? patch : { ...patch, ...following(before, patch) }
+          const updated = yield* store.update(id, changed, yield* now)
           return Option.isSome(updated) ? updated.value : yield* new AssistantNotFound({ assistantId: id })
         }),
         clone: Effect.fn("Assistants.clone")(function* (id: AssistantId, request: CloneRequest) {
@@ -87,7 +107,9 @@ export class Assistants extends Context.Service<
           const at = yield* now
           const copy: Assistant = {
             ...source,
-            ...(request.systemPrompt === undefined ? {} : instructions({ systemPrompt: request.systemPrompt })),
+            ...(request.systemPrompt === undefined
+              ? {}
+              : { systemPrompt: request.systemPrompt, ...following(source, { systemPrompt: request.systemPrompt }) }),
             id: yield* newId(AssistantId),
             name: request.name ?? `${source.name.slice(0, 250)} Copy`,
             createdAt: at,
@@ -106,6 +128,16 @@ export class Assistants extends Context.Service<
       })
     })
   )
+}
+
+/** The names stand in the assistant's record from the beginning: stored vectors depend on them. */
+export const embeddingFor = (
+  given: Assistant["embedding"],
+  providers: ReadonlyArray<Provider>
+): Assistant["embedding"] => {
+  if (given.provider !== null || given.model !== null) return given
+  const found = providers.find(({ defaultEmbedding, embedding }) => embedding && defaultEmbedding)
+  return found?.defaultEmbedding === undefined ? given : { provider: found.id, ...found.defaultEmbedding }
 }
 
 /** A whole record from what a request gives. */
@@ -131,13 +163,20 @@ export const newAssistant = (
   updatedAt: at
 })
 
-/** `description` and `systemPrompt` are two names of one field, unless both are given. */
+/** `description` and `systemPrompt` begin as one text, unless both are given. */
 const instructions = (
   given: AssistantPatch
 ): { readonly description?: string | null; readonly systemPrompt?: string | null } => {
   const { description = given.systemPrompt, systemPrompt = given.description } = given
   return description === undefined || systemPrompt === undefined ? {} : { description, systemPrompt }
 }
+
+const namesOne = ({ description, systemPrompt }: AssistantPatch): boolean =>
+  (description === undefined) !== (systemPrompt === undefined)
+
+/** A change of one of the two: the other follows while they are equal, and stays once they have been told apart. */
+const following = (before: Assistant, patch: AssistantPatch): ReturnType<typeof instructions> =>
+  namesOne(patch) && before.description === before.systemPrompt ? instructions(patch) : {}
 
 const refuseOtherEmbedding = (assistant: Assistant, embedding: Partial<Assistant["embedding"]>) => {
   const fields = (["provider", "model", "dimensions"] as const).filter(

@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { AnswerDriver } from "./AnswerDriver.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
+import type { ChatRequest } from "./ChatRequest.ts"
 import type { EmbeddingDriver } from "./EmbeddingDriver.ts"
 import { describeModel, type ModelInfo } from "./ModelInfo.ts"
 import type { ModelError } from "./ModelError.ts"
@@ -23,6 +24,15 @@ export interface Provider {
   readonly answers?: AnswerDriver
   /** For models that tell how probable their tokens are. */
   readonly nextToken?: NextTokenDriver
+  /** What new assistants embed with, where neither they nor the host say. */
+  readonly defaultEmbedding?: { readonly model: string; readonly dimensions: number }
+  /** Used where a message or an assistant names this provider without a model. The host's defaults come first. */
+  readonly defaultModel?: string
+  /**
+   * What the driver would send for a request: pure, and equal for equal requests. The kernel compares it with and without an option to
+   * learn whether the option has any effect (`ignored_options`). Absent: every option is taken for one that has.
+   */
+  readonly wire?: (request: ChatRequest) => unknown
   /** What is known of a model by its name alone; undefined: nothing. */
   readonly describe?: (model: string) => Partial<ModelInfo> | undefined
   /** The provider's own list of models. Called by the catalogue, which caches it. */
@@ -40,12 +50,23 @@ export class ProviderNotFound extends Schema.TaggedError<ProviderNotFound>()("Pr
   }
 }
 
+export const providerNotFound = (provider: string, all: ReadonlyArray<Provider>): ProviderNotFound =>
+  new ProviderNotFound({ provider, registered: all.filter(({ chat }) => chat !== undefined).map(({ id }) => id) })
+
+/** The provider was named without a model, and it has none of its own. */
+export class ModelNotNamed extends Schema.TaggedError<ModelNotNamed>()("ModelNotNamed", { provider: Schema.String }) {
+  override get message() {
+    return `The provider "${this.provider}" has no default model. Name a model beside it.`
+  }
+}
+
 /** A provider and model that a turn can talk to. */
 export interface ResolvedModel {
   readonly provider: string
   readonly model: string
   readonly info: ModelInfo
   readonly chat: ChatDriver
+  readonly wire: Provider["wire"]
 }
 
 export interface ProvidersOptions {
@@ -71,11 +92,10 @@ export class Providers extends Context.Service<
         resolve: (id, model) => {
           const provider = byId.get(id)
           if (provider?.chat === undefined) {
-            const registered = options.providers.filter((each) => each.chat !== undefined).map((each) => each.id)
-            return Effect.fail(new ProviderNotFound({ provider: id, registered }))
+            return Effect.fail(providerNotFound(id, options.providers))
           }
           const info = describeModel({ ...provider.describe?.(model), name: model, provider: id, modelType: "llm" })
-          return Effect.succeed({ provider: id, model, info, chat: provider.chat })
+          return Effect.succeed({ provider: id, model, info, chat: provider.chat, wire: provider.wire })
         }
       }
     })

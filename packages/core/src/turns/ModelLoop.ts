@@ -84,7 +84,16 @@ export class TooManyRounds extends Data.TaggedError("TooManyRounds")<{ readonly 
   }
 }
 
-export type LegError = ModelError | ContextTooLong | TooManyRounds
+/** The model answered with nothing but what this kernel cannot keep. */
+export class OutputNotSupported extends Data.TaggedError("OutputNotSupported")<{ readonly kind: "media" | "sources" }> {
+  override get message() {
+    return this.kind === "media"
+      ? "The model answered with media (an image, audio or video) and without words. This server keeps answers in words only; choose a model that writes."
+      : "The model answered with sources alone and without words. Ask again, or choose another model."
+  }
+}
+
+export type LegError = ModelError | ContextTooLong | TooManyRounds | OutputNotSupported
 
 export const runLoop = Effect.fnUntraced(function* (
   leg: Leg,
@@ -126,6 +135,9 @@ export const runLoop = Effect.fnUntraced(function* (
       apiKey: leg.apiKey,
       conversationId: leg.lease.threadId
     })
+    if (step.calls.length === 0 && !step.spoke && step.unread !== null) {
+      return yield* new OutputNotSupported({ kind: step.unread })
+    }
     if (step.calls.length === 0 && step.reason === "filtered" && !step.spoke) return yield* refusal(leg)
     if (step.calls.length === 0 && step.reason !== "continue") return LegOutcome.Answered()
     const mayRun = round < leg.settings.hostedRounds
@@ -139,6 +151,8 @@ interface StepResult {
   readonly calls: ReadonlyArray<ToolCall>
   readonly reason: FinishReason
   readonly spoke: boolean
+  /** What came and was not kept. */
+  readonly unread: OutputNotSupported["kind"] | null
 }
 
 /** One model call. A delta costs one push; followers are woken once for each array of events that the provider gave. */
@@ -163,6 +177,7 @@ class StepEar implements Listener {
   private model: string | null = null
   private providerData: ProviderData | null = null
   private spoke = false
+  private unread: OutputNotSupported["kind"] | null = null
   private reasoning = false
   private separator: string
   /** The ids of this leg's calls, and what each of the driver's ids stands for at the moment. */
@@ -221,6 +236,18 @@ class StepEar implements Listener {
         this.model = event.model
         this.providerData = event.providerData === null ? null : { provider: this.provider, data: event.providerData }
         return
+      case "Media":
+        this.unread = "media"
+        return
+      case "Source":
+        this.unread ??= "sources"
+        return
+      case "KeepAlive":
+      case "ToolCallDelta":
+        // A call is kept whole, when it is ready.
+        return
+      default:
+        event satisfies never
     }
   }
 
@@ -251,7 +278,7 @@ class StepEar implements Listener {
     }))
     if (this.calls.length > 0) this.leg.tail.urge()
     this.leg.log.wake()
-    return { calls: this.calls, reason: this.reason, spoke: this.spoke }
+    return { calls: this.calls, reason: this.reason, spoke: this.spoke, unread: this.unread }
   }
 }
 
@@ -299,6 +326,8 @@ export const faultOf = (error: LegError): RunFault => {
       return { code: error.reason, message: error.message, retryable: error.isRetryable }
     case "ContextTooLong":
       return { code: "context_too_long", message: error.message, retryable: false }
+    case "OutputNotSupported":
+      return { code: "output_not_supported", message: error.message, retryable: false }
     case "TooManyRounds":
       return { code: "too_many_tool_rounds", message: error.message, retryable: false }
   }

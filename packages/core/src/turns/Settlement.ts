@@ -6,6 +6,7 @@ import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { MeteringPort } from "../metering/Metering.ts"
@@ -60,8 +61,10 @@ export const terminalEvent = (
   }
 }
 
-/** An explanation is JSON as it stands. */
-export const decodeExplanation = Schema.decodeUnknownSync(Schema.NullOr(Explanation))
+/** From the store, where an older or a newer version may have written it: one that this version cannot read is none. */
+export const decodeExplanation = (json: unknown): Explanation | null => Option.getOrNull(readExplanation(json))
+
+const readExplanation = Schema.decodeUnknownOption(Schema.NullOr(Explanation))
 
 export const settlementOf = (input: {
   readonly lease: Lease

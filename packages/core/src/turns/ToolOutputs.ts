@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
 import { chatCredit, type InsufficientCredit } from "../metering/Metering.ts"
-import type { ProviderNotFound } from "../models/Provider.ts"
+import type { ProviderNotFound, ResolvedModel } from "../models/Provider.ts"
 import { MessageId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type Run, RunNotFound } from "../runs/Run.ts"
@@ -18,12 +18,14 @@ import type { Message } from "../threads/Message.ts"
 import { matchToolOutputs, ToolOutputsRejected } from "../tools/ToolRoundTrip.ts"
 import { launch } from "./LegRunner.ts"
 import { makeLeg } from "./ModelLoop.ts"
-import { roomFor } from "../prompts/PromptAssembly.ts"
+import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
+import { sizeOf, tokensPerMessage } from "../prompts/ContextWindow.ts"
+import { checkRoom, preambleOf, roomFor } from "../prompts/PromptAssembly.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { repeatWhileAway } from "./StoreRetry.ts"
 import { IdempotencyConflict, NothingPending, type ShuttingDown, type ToolNameTaken } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
-import { continuePlan, decodePlan } from "./TurnPlan.ts"
+import { continuePlan, decodePlan, type TurnPlan } from "./TurnPlan.ts"
 import type { ToolOutputsRequest } from "./TurnRequest.ts"
 import type { Workshop } from "./Workshop.ts"
 
@@ -33,6 +35,7 @@ export type SubmitError =
   | ToolOutputsRejected
   | ToolNameTaken
   | ProviderNotFound
+  | ContextTooLong
   | InsufficientCredit
   | IdempotencyConflict
   | ShuttingDown
@@ -47,7 +50,8 @@ export const submitToolOutputs = Effect.fnUntraced(function* (
   if (Option.isSome(repeated)) return repeated.value
 
   const run = yield* findRun(workshop, request)
-  const { open, answered } = callsOf(run, yield* store.messages(run.id))
+  const messages = yield* store.messages(run.id)
+  const { open, answered } = callsOf(run, messages)
   const pending = open.length > 0
   if (!pending && answered.size === 0) return yield* new NothingPending({ threadId: run.threadId })
   const results = yield* Effect.fromResult(matchToolOutputs(open, answered, request.outputs))
@@ -55,7 +59,9 @@ export const submitToolOutputs = Effect.fnUntraced(function* (
 
   const before = decodePlan(run.plan)
   const model = yield* workshop.providers.resolve(before.provider, before.model)
-  const plan = yield* Effect.fromResult(continuePlan(before, request, model.info))
+  const plan = yield* Effect.fromResult(continuePlan(before, request, model))
+  const tokens = results.reduce((sum, result) => sum + workshop.counter.count(result.output), 0)
+  yield* Effect.fromResult(checkOutputs(workshop, plan, model, messages, tokens))
   const apiKey = yield* workshop.providerKeys.find(plan.provider)
   yield* workshop.metering.ensureCredit(chatCredit)
 
@@ -74,7 +80,7 @@ export const submitToolOutputs = Effect.fnUntraced(function* (
     runId: run.id,
     messageId: run.answerId,
     results,
-    tokens: results.reduce((sum, result) => sum + workshop.counter.count(result.output), 0),
+    tokens,
     answerId,
     stream: request.stream === true,
     plan,
@@ -139,6 +145,20 @@ const callsOf = (run: Run, messages: ReadonlyArray<Message>) => {
   const all = messages.flatMap((message) => [...message.toolCalls, ...message.steps.flatMap((step) => step.toolCalls)])
   const openIds = new Set(open.map((call) => call.id))
   return { open, answered: new Set(all.map((call) => call.id).filter((id) => !openIds.has(id))) }
+}
+
+/** What can never be left out of the next prompt. Outputs that make it too large are refused, and the run waits for others. */
+const checkOutputs = (
+  { counter, hosted, settings }: Workshop,
+  plan: TurnPlan,
+  { info, model }: ResolvedModel,
+  messages: ReadonlyArray<Message>,
+  outputTokens: number
+) => {
+  const offered = hosted.map((tool) => tool.definition).filter((tool) => plan.hosted.includes(tool.name))
+  const preamble = preambleOf(plan.system, [...offered, ...plan.tools], counter)
+  const turnTokens = messages.reduce((sum, message) => sum + sizeOf(message), outputTokens)
+  return checkRoom(preamble, turnTokens - tokensPerMessage, roomFor(info, settings.assumedContextLimit), model)
 }
 
 /** Somebody else's outputs won, or the run was cancelled in the same moment. */

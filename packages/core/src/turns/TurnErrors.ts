@@ -17,8 +17,16 @@ export class ToolNameTaken extends Schema.TaggedError<ToolNameTaken>()("ToolName
   }
 }
 
-export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", { threadId: ThreadId, runId: RunId }) {
+export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
+  threadId: ThreadId,
+  runId: RunId,
+  /** As many messages wait as may wait on one thread. */
+  full: Schema.optionalKey(Schema.Int)
+}) {
   override get message() {
+    if (this.full !== undefined) {
+      return `The thread is busy with run ${this.runId}, and ${this.full} messages wait for it already, which is the limit. Send this one when they have been answered.`
+    }
     return `The thread is busy with run ${this.runId}. Wait for it to end, or cancel it.`
   }
 }

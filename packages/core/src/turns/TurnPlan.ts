@@ -2,14 +2,21 @@
  * Step 3 of a turn, pure: assistant + request + what is known of the model -> a plan, or a refusal. The plan is stored with the run, so
  * that whoever goes on after tool outputs, in whatever process, needs nothing else.
  */
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { Assistant } from "../assistants/Assistant.ts"
 import { Routing, Thinking } from "../models/ChatRequest.ts"
-import type { ModelInfo } from "../models/ModelInfo.ts"
-import type { ProvidersOptions } from "../models/Provider.ts"
+import {
+  ModelNotNamed,
+  type ProviderNotFound,
+  type Providers,
+  type ResolvedModel,
+  providerNotFound
+} from "../models/Provider.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { ToolDefinition } from "../tools/ToolDefinition.ts"
+import { withoutEffect } from "./IgnoredOptions.ts"
 import { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
 import type { ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
 
@@ -34,23 +41,34 @@ export const TurnPlan = Schema.Struct({
 })
 export type TurnPlan = typeof TurnPlan.Type
 
-/** Where the turn's model comes from: the request, then the assistant, then the host's defaults. A provider without a model keeps looking. */
+/**
+ * Where the turn's model comes from: the request, then the assistant, then the host's defaults. A model stays with the provider that it was
+ * named for; a provider without one gets its own default.
+ */
 export const chooseModel = (
   request: Pick<TurnRequest, "provider" | "model">,
   assistant: Pick<Assistant, "provider" | "model">,
-  defaults: ProvidersOptions["defaults"]
-): { readonly provider: string; readonly model: string } => ({
-  provider: request.provider ?? assistant.provider ?? defaults.provider,
-  model: request.model ?? assistant.model ?? defaults.model
-})
+  { all, defaults }: Pick<typeof Providers.Service, "all" | "defaults">
+): Result.Result<{ readonly provider: string; readonly model: string }, ModelNotNamed | ProviderNotFound> => {
+  const provider = request.provider ?? assistant.provider ?? defaults.provider
+  const ofAssistant = (assistant.provider ?? defaults.provider) === provider ? assistant.model : null
+  const ofHost = defaults.provider === provider ? defaults.model : undefined
+  const found = all.find(({ id }) => id === provider)
+  const model = request.model ?? ofAssistant ?? ofHost ?? found?.defaultModel
+  if (model !== undefined) return Result.succeed({ provider, model })
+  return Result.fail(found?.chat === undefined ? providerNotFound(provider, all) : new ModelNotNamed({ provider }))
+}
+
+const noThinking: IgnoredOption = { option: "thinking", because: "the model does not reason on request" }
 
 export const planTurn = (input: {
   readonly request: TurnRequest
   readonly assistant: Assistant
-  readonly info: ModelInfo
+  readonly model: Pick<ResolvedModel, "info" | "wire">
   readonly hosted: ReadonlyArray<HostedTool>
 }): Result.Result<TurnPlan, EmptyMessage | ToolNameTaken> => {
-  const { request, assistant, info } = input
+  const { request, assistant } = input
+  const { info } = input.model
   if (request.content.trim() === "") return Result.fail(new EmptyMessage())
   const tools = request.tools ?? assistant.tools ?? []
   const turn = {
@@ -62,11 +80,16 @@ export const planTurn = (input: {
   const taken = tools.findIndex((tool) => hosted.includes(tool.name))
   if (taken !== -1) return Result.fail(new ToolNameTaken({ name: tools[taken]?.name ?? "", index: taken }))
 
-  const ignored: Array<IgnoredOption> = []
   const jsonOutput = request.jsonOutput === true && tools.length === 0 && hosted.length === 0
+  const options = {
+    thinking: info.supportsThinking === false ? null : (request.thinking ?? null),
+    routing: request.routing ?? null,
+    jsonOutput
+  }
+  const ignored: Array<IgnoredOption> = []
   if (request.jsonOutput === true && !jsonOutput) ignored.push({ option: "json_output", because: "tools are active" })
   if (request.thinking !== undefined && info.supportsThinking === false) {
-    ignored.push({ option: "thinking", because: "the model does not reason on request" })
+    ignored.push(noThinking)
   }
   return Result.succeed({
     provider: info.provider,
@@ -74,10 +97,8 @@ export const planTurn = (input: {
     system: systemPrompt(request, assistant),
     tools,
     hosted,
-    thinking: info.supportsThinking === false ? null : (request.thinking ?? null),
-    routing: request.routing ?? null,
-    jsonOutput,
-    ignored,
+    ...options,
+    ignored: [...ignored, ...withoutEffect(input.model, options)],
     ...(request.sendToModel === false ? { saves: true } : {})
   })
 }
@@ -96,14 +117,65 @@ const systemPrompt = (request: TurnRequest, assistant: Assistant): string | null
 export const continuePlan = (
   plan: TurnPlan,
   request: Pick<ToolOutputsRequest, "tools" | "thinking">,
-  info: ModelInfo
+  model: Pick<ResolvedModel, "info" | "wire">
 ): Result.Result<TurnPlan, ToolNameTaken> => {
   const tools = request.tools ?? plan.tools
   const taken = tools.findIndex((tool) => plan.hosted.includes(tool.name))
   if (taken !== -1) return Result.fail(new ToolNameTaken({ name: tools[taken]?.name ?? "", index: taken }))
-  const thinking = info.supportsThinking === false ? null : (request.thinking ?? plan.thinking)
-  return Result.succeed({ ...plan, tools, thinking, jsonOutput: plan.jsonOutput && tools.length === 0 })
+  const thinking = model.info.supportsThinking === false ? null : (request.thinking ?? plan.thinking)
+  const jsonOutput = plan.jsonOutput && tools.length === 0
+  return Result.succeed({ ...plan, tools, thinking, jsonOutput, ignored: ignoredFrom(plan, request, model) })
 }
 
-/** From the store, which keeps a plan as the JSON that it is. */
-export const decodePlan = Schema.decodeUnknownSync(TurnPlan)
+/** What the run ignored so far, but for what is asked for anew. */
+const ignoredFrom = (
+  plan: TurnPlan,
+  { thinking }: Pick<ToolOutputsRequest, "thinking">,
+  model: Pick<ResolvedModel, "info" | "wire">
+): TurnPlan["ignored"] =>
+  thinking === undefined
+    ? plan.ignored
+    : [
+        ...plan.ignored.filter(({ option }) => !option.startsWith("thinking")),
+        ...(model.info.supportsThinking === false
+          ? [noThinking]
+          : withoutEffect(model, { thinking, routing: null, jsonOutput: false }))
+      ]
+
+/** What the schema reads, over all that is there. */
+const openly = <A extends object>(schema: Schema.Codec<A, unknown>) => {
+  const decode = Schema.decodeUnknownOption(schema)
+  return (json: unknown): A | null =>
+    Option.match(decode(json), { onNone: () => null, onSome: (read) => Object.assign({}, recordOf(json), read) })
+}
+
+const readThinking = openly(Thinking)
+const readRouting = openly(Routing)
+const readTool = openly(ToolDefinition)
+const readIgnored = openly(IgnoredOption)
+
+/**
+ * From the store, where an older or a newer version may have written it. What this version does not know is carried along; what is missing,
+ * or has a value that it cannot read, counts as not asked for.
+ */
+export const decodePlan = (json: unknown): TurnPlan => {
+  const stored = recordOf(json)
+  const text = (value: unknown): string | null => (typeof value === "string" ? value : null)
+  return Object.assign({}, stored, {
+    provider: text(stored["provider"]) ?? "",
+    model: text(stored["model"]) ?? "",
+    system: text(stored["system"]),
+    tools: listOf(stored["tools"]).flatMap((tool) => readTool(tool) ?? []),
+    hosted: listOf(stored["hosted"]).filter((name) => typeof name === "string"),
+    thinking: readThinking(stored["thinking"]),
+    routing: readRouting(stored["routing"]),
+    jsonOutput: stored["jsonOutput"] === true,
+    ignored: listOf(stored["ignored"]).flatMap((each) => readIgnored(each) ?? []),
+    saves: stored["saves"] === true
+  })
+}
+
+const recordOf = (json: unknown): Schema.JsonObject =>
+  Option.getOrElse(Schema.decodeUnknownOption(Schema.JsonObject)(json), () => ({}))
+
+const listOf = (json: unknown): ReadonlyArray<unknown> => (Array.isArray(json) ? json : [])

@@ -27,7 +27,7 @@ import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { newAssistant } from "../assistants/Assistants.ts"
 import type { Catalog } from "../catalog/Catalog.ts"
 import { chatCredit, type InsufficientCredit } from "../metering/Metering.ts"
-import type { ProviderNotFound, Providers } from "../models/Provider.ts"
+import type { ModelNotNamed, ProviderNotFound, Providers } from "../models/Provider.ts"
 import { AssistantId, newId, type RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type Run, RunNotFound } from "../runs/Run.ts"
@@ -57,6 +57,7 @@ export type StartError =
   | ToolNameTaken
   | ContextTooLong
   | ProviderNotFound
+  | ModelNotNamed
   | InsufficientCredit
   | IdempotencyConflict
   | ShuttingDown
@@ -184,9 +185,9 @@ const findAssistant = Effect.fnUntraced(function* (store: typeof AssistantStore.
 /** Step 3. Everything that can be refused is refused here, before anything is stored. */
 const decide = Effect.fnUntraced(function* (workshop: Workshop, request: TurnRequest, assistant: Assistant) {
   const { providers, hosted, counter, settings } = workshop
-  const choice = chooseModel(request, assistant, providers.defaults)
+  const choice = yield* Effect.fromResult(chooseModel(request, assistant, providers))
   const model = yield* providers.resolve(choice.provider, choice.model)
-  const plan = yield* Effect.fromResult(planTurn({ request, assistant, info: model.info, hosted }))
+  const plan = yield* Effect.fromResult(planTurn({ request, assistant, model, hosted }))
   const messageTokens = counter.count(request.content)
   if (request.sendToModel !== false) {
     const tools = hosted.map((tool) => tool.definition).filter((tool) => plan.hosted.includes(tool.name))

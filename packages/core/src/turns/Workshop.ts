@@ -6,7 +6,7 @@ import type * as Stream from "effect/Stream"
 import { Principal } from "../access/Principal.ts"
 import { ProviderKeys, type ProviderKeysPort } from "../access/ProviderKeys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
-import { DefaultEmbedding } from "../assistants/Assistants.ts"
+import { DefaultEmbedding, embeddingFor } from "../assistants/Assistants.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import { Metering } from "../metering/Metering.ts"
 import { mergeModelInfo } from "../models/ModelInfo.ts"
@@ -132,7 +132,7 @@ export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers |
       providers: withCatalog(yield* Providers, yield* Catalog),
       providerKeys: yield* ProviderKeys,
       hosted: yield* HostedTools,
-      embedding: yield* DefaultEmbedding,
+      embedding: embeddingFor(yield* DefaultEmbedding, (yield* Providers).all),
       recovery,
       findRepeated: Effect.fnUntraced(function* (key) {
         if (key === undefined) return Option.none()

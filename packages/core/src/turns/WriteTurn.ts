@@ -68,7 +68,8 @@ export const writeTurn = Effect.fnUntraced(function* (
   const { request, place } = turn
   const log = new RunLog<TurnEvent>(1)
   const begin = yield* beginOf(workshop, turn, log)
-  const outcome = yield* insist(workshop, begin, request.busy ?? workshop.settings.busy, restore)
+  const policy = request.busy ?? workshop.settings.busy
+  const outcome = yield* insist(workshop, begin, policy, restore)
   const events = yield* workshop.eventsOf(begin.run.id, 0, log)
   const started = startedTurn(
     { threadId: place.thread.id, assistantId: place.assistant.id, runId: begin.run.id },
@@ -81,7 +82,11 @@ export const writeTurn = Effect.fnUntraced(function* (
     case "ThreadMissing":
       return yield* new ThreadNotFound({ threadId: place.thread.id })
     case "Busy":
-      return yield* new ThreadBusy({ threadId: place.thread.id, runId: outcome.runId })
+      return yield* new ThreadBusy({
+        threadId: place.thread.id,
+        runId: outcome.runId,
+        ...(policy === "reject" ? {} : { full: begin.maxQueued })
+      })
     case "Saved":
       log.close("ended")
       return started

@@ -40,7 +40,12 @@ describe("an assistant", () => {
         ["D", "D"],
         ["D", "P"]
       ])
-      assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { description: "E" })), ["E", "E"])
+      assert.deepStrictEqual(texts(yield* assistants.update(byPrompt.id, { systemPrompt: "Q" })), ["Q", "Q"])
+      assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { description: "E" })), ["E", "P"])
+      assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { systemPrompt: "R" })), ["E", "R"])
+      assert.deepStrictEqual(texts(yield* assistants.clone(byBoth.id, { systemPrompt: "S" })), ["E", "S"])
+      assert.deepStrictEqual(texts(yield* assistants.clone(byPrompt.id, { systemPrompt: "S" })), ["S", "S"])
+      assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { systemPrompt: null })), ["E", null])
       assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { description: "D", systemPrompt: "P" })), [
         "D",
         "P"

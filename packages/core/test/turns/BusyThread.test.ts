@@ -226,6 +226,26 @@ describe("two messages on one thread", () => {
   )
 
   story(
+    "enqueue: no more may wait than the host allows, and the refusal says so",
+    [[gate("1"), say("one")], say("two")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* blocked("1")
+      const next = turns.send({ content: "2", threadId: first.threadId })
+      const second = yield* Effect.forkChild(next, { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      const refused = yield* failureOf(next)
+      assert.deepInclude(refused, { _tag: "ThreadBusy", full: 1 })
+      assert.match(refused.message, /1 messages wait/u)
+      const rejected = yield* failureOf(turns.send({ content: "3", threadId: first.threadId, busy: "reject" }))
+      assert.isUndefined(rejected._tag === "ThreadBusy" ? rejected.full : 0)
+      yield* (yield* ScriptedModel).release("1")
+      yield* Fiber.join(second)
+    }),
+    { settings: { maxQueued: 1 } }
+  )
+
+  story(
     "one that is only saved is refused under reject, and after its time in the queue, and leaves nothing",
     [[gate("1"), say("one")]],
     Effect.gen(function* () {

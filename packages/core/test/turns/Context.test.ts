@@ -142,21 +142,20 @@ describe("the context of a turn", () => {
   )
 
   story(
-    "that does not fit any more after tool outputs fails the run by name, and the next turn goes on without it",
+    "that would not fit any more after tool outputs refuses the outputs, and the next turn goes on without them",
     [callTool("weather", {}, "a"), say("Next.")],
     Effect.gen(function* () {
       const model = yield* ScriptedModel
       const turns = yield* Turns
       const asked = yield* turns.send({ content: "one", tools: [weather] })
       const outputs = [{ toolCallId: "a", output: words(200) }]
-      const reply = yield* (yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })).reply
-      assert.deepInclude(reply, { status: "FAILED" })
-      assert.deepInclude(reply.fault, { code: "context_too_long", retryable: false })
-      assert.strictEqual((yield* runOf(asked)).status, "FAILED")
+      const refused = yield* failureOf(turns.submitToolOutputs({ threadId: asked.threadId, outputs }))
+      assert.strictEqual(refused._tag, "ContextTooLong")
+      assert.strictEqual((yield* runOf(asked)).status, "REQUIRES_ACTION")
       yield* turns.send({ content: "two", threadId: asked.threadId })
       assert.deepStrictEqual(
         model.requests.at(-1)?.messages.map((message) => message.role),
-        ["user"]
+        ["user", "assistant", "tool", "user"]
       )
     }),
     window(200)

@@ -327,3 +327,20 @@ describe("a run that waits for its client", () => {
     })
   )
 })
+
+describe("outputs that do not fit the model's window", () => {
+  story(
+    "are refused; the run goes on waiting and takes shorter ones",
+    [callTool("weather", {}, "c"), say("Sunny.")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const asked = yield* turns.send({ content: "Hi", tools: [weather] })
+      const outputs = (output: string) =>
+        turns.submitToolOutputs({ threadId: asked.threadId, outputs: [{ toolCallId: "c", output }] })
+      assert.strictEqual((yield* failureOf(outputs("word ".repeat(20_000))))._tag, "ContextTooLong")
+      assert.strictEqual((yield* runOf(asked)).status, "REQUIRES_ACTION")
+      assert.strictEqual((yield* (yield* outputs("sun")).reply).content, "Sunny.")
+    }),
+    { model: { info: { contextLimit: 4000 } } }
+  )
+})

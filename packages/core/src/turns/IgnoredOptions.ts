@@ -1,0 +1,95 @@
+/**
+ * Which options of a turn have no effect at its provider, pure: what the driver would send is compared with what it would send without the
+ * option. So every vendor's rules (an effort beside a budget, a restriction that only some models take) are told as they really are.
+ */
+import type { ChatRequest, Routing, Thinking } from "../models/ChatRequest.ts"
+import type { ResolvedModel } from "../models/Provider.ts"
+
+export interface TurnOptions {
+  readonly thinking: Thinking | null
+  readonly routing: Routing | null
+  readonly jsonOutput: boolean
+}
+
+interface WithoutEffect {
+  readonly option: string
+  readonly because: string
+}
+
+const because = "the provider does not take it for this model, or another option beats it"
+
+export const withoutEffect = (
+  { info, wire }: Pick<ResolvedModel, "info" | "wire">,
+  options: TurnOptions
+): ReadonlyArray<WithoutEffect> => {
+  const { jsonOutput, routing, thinking } = options
+  if (wire === undefined || (thinking === null && routing === null && !jsonOutput)) return []
+  const sent = (changed: TurnOptions): string => JSON.stringify(wire({ ...probe, ...changed, info, ...namesOf(info) }))
+  const whole = sent(options)
+  const isIgnored = (without: Partial<TurnOptions>): boolean => sent({ ...options, ...without }) === whole
+  const ignored: Array<string> = []
+  if (jsonOutput && isIgnored({ jsonOutput: false })) ignored.push("json_output")
+  if (routing !== null && isGiven(routing) && isIgnored({ routing: null })) ignored.push("router")
+  else if (routing !== null) {
+    for (const field of routingFields) {
+      if (routing[field] !== undefined && isIgnored({ routing: without(routing, field) }))
+        ignored.push(`router.${routingNames[field]}`)
+    }
+  }
+  const asks = thinking !== null && thinkingFields.some((field) => thinking[field] !== undefined)
+  if (asks && isIgnored({ thinking: null })) ignored.push("thinking")
+  else if (thinking !== null) {
+    for (const field of thinkingFields) {
+      if (thinking[field] !== undefined && isIgnored({ thinking: without(thinking, field) })) {
+        ignored.push(`thinking.${thinkingNames[field]}`)
+      }
+    }
+  }
+  return ignored.map((option) => ({ option, because }))
+}
+
+/** Options are named as the specification names them. `excludeReasoning` has an effect always: the kernel itself keeps reasoning back. */
+const thinkingNames = { effort: "effort", budgetTokens: "budget_tokens", maxTokens: "max_tokens" } as const
+const thinkingFields = ["effort", "budgetTokens", "maxTokens"] as const
+
+const routingNames = {
+  providers: "providers",
+  allowFallbacks: "allow_fallbacks",
+  sort: "sort",
+  ignore: "ignore",
+  maxPrice: "max_price",
+  allowedModels: "allowed_models",
+  excludedModels: "excluded_models",
+  costTier: "cost_tier"
+} as const
+const routingFields = [
+  "providers",
+  "allowFallbacks",
+  "sort",
+  "ignore",
+  "maxPrice",
+  "allowedModels",
+  "excludedModels",
+  "costTier"
+] as const
+
+/** A request of one word: what is compared are the fields beside the conversation. */
+const probe: Omit<ChatRequest, "info" | "provider" | "model" | keyof TurnOptions> = {
+  system: null,
+  tools: [],
+  toolChoice: "auto",
+  messages: [{ role: "user", content: [{ type: "text", text: "Hi" }] }],
+  maxOutputTokens: null,
+  apiKey: null,
+  conversationId: "probe"
+}
+
+const namesOf = ({ name, provider }: ResolvedModel["info"]) => ({ provider, model: name })
+
+const isGiven = (options: object): boolean => Object.values(options).some((value) => value !== undefined)
+
+const without = <Options extends object>(options: Options, field: keyof Options): Options => {
+  const copy = { ...options }
+  delete copy[field]
+  return copy
+}
