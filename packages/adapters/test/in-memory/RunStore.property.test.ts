@@ -244,6 +244,6 @@ describe("RunStore in memory", () => {
           yield* check(world)
         }
       }).pipe(asNewOwner, Effect.provide(InMemory.layer)),
-    { arbitrary: { runs: 200, size: 120 } }
+    { timeout: 60_000, arbitrary: { runs: 200, size: 120 } }
   )
 })
