@@ -135,8 +135,11 @@ const setVectors = (entry: Entry, { model, values }: NewVectors): void => {
   }
 }
 
-/** Of unit length, so that a product is a cosine. */
-const vectorOf = (model: VectorModel, values: Float32Array): Vector => ({ model, values: toUnit(values.map(toHalf)) })
+/** Of unit length before it is rounded, as Postgres is given it, and again after, so that a product is a cosine. */
+const vectorOf = (model: VectorModel, values: Float32Array): Vector => ({
+  model,
+  values: toUnit(toUnit(values).map(toHalf))
+})
 
 const toUnit = (values: Float32Array): Float32Array => {
   const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0))
@@ -212,12 +215,17 @@ const byTerms = (entries: ReadonlyArray<Entry>, { terms }: ChunkSearch): Readonl
 const byVector = (entries: ReadonlyArray<Entry>, { vector }: ChunkSearch): ReadonlyArray<Found> => {
   if (vector === null) return []
   const asked = vectorOf(vector.model, vector.values)
+  if (!hasDirection(asked.values)) return []
   return entries.flatMap((entry) =>
     [...entry.vectors].flatMap(([ordinal, kept]) =>
-      isOf(kept, vector.model) ? [{ entry, ordinal, score: cosine(asked.values, kept.values) }] : []
+      isOf(kept, vector.model) && hasDirection(kept.values)
+        ? [{ entry, ordinal, score: cosine(asked.values, kept.values) }]
+        : []
     )
   )
 }
+
+const hasDirection = (values: Float32Array): boolean => values.some((value) => value !== 0)
 
 const cosine = (a: Float32Array, b: Float32Array): number =>
   a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)

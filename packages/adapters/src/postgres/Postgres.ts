@@ -15,6 +15,7 @@ import type {
   UsageLedger
 } from "@colloquy/core"
 import * as Ports from "@colloquy/core"
+import { ChunkIndex } from "@colloquy/core/retrieval"
 import { OutcomeStore } from "@colloquy/core/answers"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
 import * as Context from "effect/Context"
@@ -33,6 +34,7 @@ import { blobStore } from "./PostgresBlobStore.ts"
 import { documentStore } from "./PostgresDocumentStore.ts"
 import { keyStore } from "./PostgresKeyStore.ts"
 import { outcomeStore } from "./PostgresOutcomeStore.ts"
+import { openChunkIndex } from "./PostgresChunkIndex.ts"
 import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
 import { rateLimiter } from "./PostgresRateLimiter.ts"
 import { runStore } from "./PostgresRunStore.ts"
@@ -134,6 +136,20 @@ export const layerOutcomes = (
     Effect.map(
       Effect.flatMap(PgClient.PgClient, (client) => openSchema(client, options)),
       outcomeStore
+    )
+  )
+
+/**
+ * The index of chunks. Vectors need the extension pgvector: it is made at the start when that is allowed. Without it the search is lexical,
+ * which one warning tells.
+ */
+export const layerChunkIndex = (
+  options: StoreOptions = {}
+): Layer.Layer<ChunkIndex, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
+  Layer.effect(
+    ChunkIndex,
+    Effect.flatMap(PgClient.PgClient, (client) =>
+      Effect.flatMap(openSchema(client, options), (database) => openChunkIndex(database, options.migrate !== false))
     )
   )
 

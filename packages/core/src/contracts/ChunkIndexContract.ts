@@ -381,6 +381,19 @@ const vectorContract = (test: ContractTest<ChunkIndex>): void => {
   )
 
   test(
+    "MUST NOT find by a vector without a direction, nor one",
+    Effect.gen(function* () {
+      const document = yield* put({ vectors: vectors([0, 0], [1, 1]) }, [], [])
+      const hits = yield* search({ scopes: [document.scope], vector: asked(1, 1) })
+      assert.deepStrictEqual(
+        hits.map(({ chunk: { ordinal } }) => ordinal),
+        [1]
+      )
+      assert.deepStrictEqual(yield* search({ scopes: [document.scope], vector: asked(0, 0) }), [])
+    })
+  )
+
+  test(
     "MUST keep vectors of up to 4,000 dimensions",
     Effect.gen(function* () {
       for (const dimensions of [1, 3, 1536, 4000]) {

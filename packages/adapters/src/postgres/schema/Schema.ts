@@ -2,6 +2,7 @@
  * The whole schema in order: every room's and wing's tables and functions. To add a room, write its file in this folder, append its
  * migrations here, and add its functions.
  */
+import { chunkFunctions, chunkTables } from "./Chunks.ts"
 import { documentFunctions, documentTables } from "./Documents.ts"
 import { followUpFunctions, followUpTables } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
@@ -32,7 +33,8 @@ export const schemaOfThisVersion: Schema = {
     rateLimitTables,
     followUpTables,
     outcomeTables,
-    documentTables
+    documentTables,
+    chunkTables
   ],
   /** In any order: PostgreSQL looks into a function when it is called. */
   functions: [
@@ -42,6 +44,7 @@ export const schemaOfThisVersion: Schema = {
     ...runEndFunctions,
     ...ledgerFunctions,
     ...followUpFunctions,
-    ...documentFunctions
+    ...documentFunctions,
+    ...chunkFunctions
   ]
 }

@@ -1,0 +1,269 @@
+/**
+ * `ChunkIndex` on Postgres. A search is one statement. A put of up to 256 chunks is one statement, too; a larger one goes segment by segment
+ * and shows itself with the last.
+ */
+import { DocumentId, Principal, StoreUnavailable } from "@colloquy/core"
+import {
+  candidates,
+  ChunkIndex,
+  type ChunkHit,
+  type ChunkSearch,
+  type IndexedDocument,
+  type IndexKey,
+  scoreUnit,
+  SearchScope,
+  semanticShare,
+  type VectorModel
+} from "@colloquy/core/retrieval"
+import * as Effect from "effect/Effect"
+import { type ChunkRow, decodeChunk, encodeSegment, encodeVector, segmentsOf } from "./ChunkRecord.ts"
+import { type Arguments, call, type Database } from "./Database.ts"
+import { segmentSize } from "./schema/Chunks.ts"
+import { knownId, newRowId } from "./StoredId.ts"
+import { fromText, toText } from "./StoredText.ts"
+
+interface KeyRow extends ChunkRow {
+  readonly scope: string
+  readonly document: string
+}
+
+/** Looks whether vectors can be kept, and makes room for them when it may. */
+export const openChunkIndex = (
+  database: Database,
+  mayMake: boolean
+): Effect.Effect<typeof ChunkIndex.Service, StoreUnavailable> =>
+  Effect.gen(function* () {
+    const [row] = yield* database.query<{ readonly kept: boolean }>(
+      "ChunkIndex.open",
+      `select ${call(database, "keep_search_vectors", { make: mayMake })} as kept`,
+      [mayMake]
+    )
+    const keepsVectors = row?.kept === true
+    if (!keepsVectors) yield* Effect.logWarning(withoutExtension)
+    return chunkIndex(database, keepsVectors)
+  })
+
+const withoutExtension =
+  "Search is by words alone, because this database keeps no vectors: install pgvector 0.7 or newer, let an administrator run " +
+  "CREATE EXTENSION vector, and start again; vectors are filled in then."
+
+const chunkIndex = (database: Database, keepsVectors: boolean): typeof ChunkIndex.Service => {
+  const { query, schema } = database
+
+  /** One call of a function that answers one value. */
+  const ask = <A>(operation: string, name: string, args: Arguments): Effect.Effect<A | null, StoreUnavailable> =>
+    Effect.map(
+      query<{ readonly answer: A }>(operation, `select ${call(database, name, args)} as answer`, Object.values(args)),
+      ([row]) => row?.answer ?? null
+    )
+
+  const cleanUp = (operation: string, owner: string, scope: string): Effect.Effect<void, StoreUnavailable> =>
+    Effect.flatMap(ask<boolean>(operation, "drop_search_entries", { owner, scope }), (isDone) =>
+      isDone === false ? cleanUp(operation, owner, scope) : Effect.void
+    )
+
+  const putAtOnce = (key: Key, document: IndexedDocument) =>
+    Effect.gen(function* () {
+      const operation = "ChunkIndex.put"
+      const isDone = yield* ask<boolean>(operation, "put_search_document", {
+        ...key,
+        language: document.language,
+        ...encodeSegment(document.chunks),
+        ...encodeVectors(keepsVectors ? document.vectors : null, 0)
+      })
+      if (isDone === false) yield* cleanUp(operation, key.owner, key.scope)
+    })
+
+  const putInSegments = (key: Key, document: IndexedDocument) =>
+    Effect.gen(function* () {
+      const operation = "ChunkIndex.put"
+      const { language } = document
+      const opened = { ...key, language, chunks: document.chunks.length }
+      const entry = yield* ask<bigint>(operation, "open_search_entry", opened)
+      const { owner, scope } = key
+      for (const [segment, chunks] of segmentsOf(document.chunks).entries()) {
+        yield* ask(operation, "add_search_segment", { owner, scope, entry, segment, ...encodeSegment(chunks) })
+        const vectors = encodeVectors(keepsVectors ? document.vectors : null, segment)
+        if (vectors.model !== null) yield* ask(operation, "set_search_vectors", { ...key, entry, ...vectors })
+      }
+      const isShown = yield* ask<boolean>(operation, "publish_search_entry", { ...key, entry })
+      if (isShown !== true) return yield* new StoreUnavailable({ operation, cause: new Error("It took a day") })
+      yield* cleanUp(operation, owner, scope)
+    })
+
+  return ChunkIndex.of({
+    keepsVectors,
+
+    put: (document) =>
+      Principal.use(({ ownerId }) => {
+        const key = {
+          owner: toText(ownerId),
+          scope: toText(document.scope),
+          document: newRowId(document.documentId)
+        }
+        return document.chunks.length > segmentSize ? putInSegments(key, document) : putAtOnce(key, document)
+      }),
+
+    setVectors: ({ model, revision, values, ...document }) =>
+      Principal.use(({ ownerId }) =>
+        !keepsVectors || !/^\d+$/u.test(revision)
+          ? Effect.succeed(false)
+          : Effect.map(
+              ask<boolean>("ChunkIndex.setVectors", "set_search_vectors", {
+                ...keyOf(ownerId, document),
+                entry: BigInt(revision),
+                model: toText(model.name),
+                dimensions: model.dimensions,
+                ordinals: values.map(({ ordinal }) => ordinal),
+                vectors: values.map(({ vector }) => encodeVector(vector))
+              }),
+              (isSet) => isSet === true
+            )
+      ),
+
+    withoutVectors: (scopes, model, limit) =>
+      Principal.use(({ ownerId }) =>
+        !keepsVectors
+          ? Effect.succeed([])
+          : Effect.map(
+              query<KeyRow & { readonly entry: bigint }>(
+                "ChunkIndex.withoutVectors",
+                `select e.scope, e.document, e.id as entry, c.ordinal, c.body, c.place
+                 from ${schema}.search_entries e join ${schema}.search_chunks c on c.owner = e.owner and c.entry = e.id
+                 where e.owner = $1 and e.scope = any ($2::text[]) and e.state = 'ready' and not exists (
+                   select from ${schema}.search_vectors v where v.owner = c.owner and v.entry = c.entry
+                     and v.ordinal = c.ordinal and v.model = $3 and v.dimensions = $4)
+                 order by e.document, e.scope, c.ordinal limit $5`,
+                [toText(ownerId), scopes.map(toText), toText(model.name), model.dimensions, limit]
+              ),
+              (rows) =>
+                rows.map((row) => ({ ...decodeKey(row), revision: row.entry.toString(), chunk: decodeChunk(row) }))
+            )
+      ),
+
+    remove: (document) =>
+      Principal.use(({ ownerId }) =>
+        Effect.gen(function* () {
+          const key = keyOf(ownerId, document)
+          if (key.document === null) return false
+          const isRetired = yield* ask<boolean>("ChunkIndex.remove", "retire_search_entries", key)
+          yield* cleanUp("ChunkIndex.remove", key.owner, key.scope)
+          return isRetired === true
+        })
+      ),
+
+    removeScope: (scope) =>
+      Principal.use(({ ownerId }) =>
+        Effect.gen(function* () {
+          const key = { owner: toText(ownerId), scope: toText(scope) }
+          yield* ask("ChunkIndex.removeScope", "retire_search_entries", { ...key, document: null })
+          yield* cleanUp("ChunkIndex.removeScope", key.owner, key.scope)
+        })
+      ),
+
+    copy: (from, to) =>
+      Principal.use(({ ownerId }) =>
+        Effect.gen(function* () {
+          const target = { to_scope: toText(to.scope), to_document: newRowId(to.documentId) }
+          const args = { ...keyOf(ownerId, from), ...target }
+          const isCopied = yield* ask<boolean>("ChunkIndex.copy", "copy_search_document", args)
+          yield* cleanUp("ChunkIndex.copy", args.owner, target.to_scope)
+          return isCopied === true
+        })
+      ),
+
+    chunks: (document, { limit, skip }) =>
+      Principal.use(({ ownerId }) => {
+        const key = keyOf(ownerId, document)
+        return Effect.map(
+          query<{ readonly total: number } & (ChunkRow | { readonly ordinal: null })>(
+            "ChunkIndex.chunks",
+            `select e.chunks as total, c.ordinal, c.body, c.place from ${schema}.search_entries e
+             left join ${schema}.search_chunks c on c.owner = e.owner and c.entry = e.id and c.ordinal >= $4 and c.ordinal < $5
+             where e.owner = $1 and e.scope = $2 and e.document = $3 and e.state = 'ready' order by c.ordinal`,
+            [...Object.values(key), skip, skip + limit]
+          ),
+          (rows) => ({
+            total: rows[0]?.total ?? 0,
+            chunks: rows.flatMap((row) => (row.ordinal === null ? [] : [decodeChunk(row)]))
+          })
+        )
+      }),
+
+    search: (search) =>
+      Principal.use(({ ownerId }) => {
+        const args = searchArguments(toText(ownerId), search, keepsVectors)
+        return Effect.map(
+          query<HitRow>(
+            "ChunkIndex.search",
+            `select * from ${call(database, "search_chunks", args)}`,
+            Object.values(args)
+          ),
+          (rows) => rows.map(decodeHit)
+        )
+      })
+  })
+}
+
+interface HitRow extends KeyRow {
+  readonly score: number
+  readonly lexical: bigint | null
+  readonly semantic: number | null
+}
+
+type Key = { readonly owner: string; readonly scope: string; readonly document: string }
+
+const keyOf = (ownerId: string, { documentId, scope }: IndexKey) => ({
+  owner: toText(ownerId),
+  scope: toText(scope),
+  document: knownId(documentId)
+})
+
+const decodeKey = ({ document, scope }: KeyRow): IndexKey => ({
+  scope: SearchScope.make(fromText(scope)),
+  documentId: DocumentId.make(document)
+})
+
+const decodeHit = (row: HitRow): ChunkHit => ({
+  ...decodeKey(row),
+  chunk: decodeChunk(row),
+  score: row.score,
+  lexical: row.lexical === null ? null : Number(row.lexical) / scoreUnit,
+  semantic: row.semantic
+})
+
+const searchArguments = (
+  owner: string,
+  { limit, scopes, terms, vector }: ChunkSearch,
+  keepsVectors: boolean
+): Arguments => {
+  const asked = [...terms].flatMap(([language, each]) => each.map((term) => ({ language, term })))
+  const { model, values } = (keepsVectors ? vector : null) ?? { model: null, values: null }
+  return {
+    owner,
+    scopes: scopes.map(toText),
+    languages: asked.map(({ language }) => language),
+    terms: asked.map(({ term }) => term),
+    model: model === null ? null : toText(model.name),
+    dimensions: model?.dimensions ?? null,
+    vector: values === null ? null : encodeVector(values),
+    candidates,
+    share: semanticShare,
+    limit
+  }
+}
+
+/** The vectors of one segment. */
+const encodeVectors = (
+  vectors: { readonly model: VectorModel; readonly values: ReadonlyArray<Float32Array> } | null,
+  segment: number
+) => {
+  const first = segment * segmentSize
+  const values = vectors?.values.slice(first, first + segmentSize) ?? []
+  return {
+    model: vectors === null ? null : toText(vectors.model.name),
+    dimensions: vectors?.model.dimensions ?? null,
+    ordinals: values.map((_, index) => first + index),
+    vectors: values.map(encodeVector)
+  }
+}

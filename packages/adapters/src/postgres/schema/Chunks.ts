@@ -1,0 +1,376 @@
+/**
+ * The index of chunks (`ChunkIndex`). What a put writes is an entry: it is written in pieces while nobody sees it, becomes `ready` in one
+ * step, and is `retired` by the next one; retired entries are deleted piece by piece. So a document of any size is there whole or not at
+ * all, and no statement takes long.
+ *
+ * A posting row holds one term in up to 256 chunks of an entry, a segment, because a row of an index has a limit. Postings are found by a
+ * hash of their scope's name; that two names may have one hash does no harm, because they count only with their entries.
+ *
+ * Vectors are in a table of their own, made when the extension pgvector is there (`keep_search_vectors`). Statements on it are dynamic.
+ */
+import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+
+const entries = `
+create table {schema}.search_entries (
+  owner text collate "C" not null,
+  id bigint generated always as identity,
+  scope text collate "C" not null,
+  document uuid not null,
+  language text collate "C" not null,
+  chunks integer not null,
+  state text collate "C" not null default 'open',
+  opened_at timestamptz not null default clock_timestamp(),
+  primary key (owner, id)
+)`
+
+const chunks = `
+create table {schema}.search_chunks (
+  owner text collate "C" not null,
+  entry bigint not null,
+  ordinal integer not null,
+  body text not null,
+  place text not null,
+  primary key (owner, entry, ordinal)
+)`
+
+const postings = `
+create table {schema}.search_postings (
+  owner text collate "C" not null,
+  scope_key bigint not null,
+  term text collate "C" not null,
+  entry bigint not null,
+  segment smallint not null,
+  offsets smallint[] not null,
+  impacts smallint[] not null,
+  primary key (owner, scope_key, term, entry, segment) include (offsets, impacts)
+)`
+
+export const chunkTables: Migration = {
+  name: "search",
+  tables: ["search_entries", "search_chunks", "search_postings"],
+  statements: [
+    entries,
+    `create unique index search_entries_ready on {schema}.search_entries (owner, scope, document) where state = 'ready'`,
+    `create index search_entries_gone on {schema}.search_entries (owner, scope, id) where state <> 'ready'`,
+    chunks,
+    postings,
+    `create index search_postings_of_entry on {schema}.search_postings (owner, entry)`
+  ]
+}
+
+/** Chunks of one posting row. */
+export const segmentSize = 256
+
+/** Beyond so many chunks in the scopes asked, an index of vectors may serve, when there is one. */
+const exactLimit = 10_000
+
+/** Whether vectors can be kept: makes the extension and the table when it may. Half precision came with pgvector 0.7. */
+const keepSearchVectors = sqlFunction(
+  "keep_search_vectors",
+  `(p_make boolean) returns boolean language plpgsql as $$
+declare
+  v_type text;
+begin
+  if to_regclass('{schema}.search_vectors') is not null then return true; end if;
+  if not p_make then return false; end if;
+  perform pg_advisory_xact_lock(hashtextextended('{schema}.search_vectors', 0));
+  begin
+    if not exists (select from pg_extension where extname = 'vector') then create extension vector; end if;
+    select format('%I.halfvec', n.nspname) into v_type from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+      where e.extname = 'vector';
+    execute format('create table if not exists {schema}.search_vectors (
+      owner text collate "C" not null,
+      entry bigint not null,
+      ordinal integer not null,
+      scope_key bigint not null,
+      model text collate "C" not null,
+      dimensions smallint not null,
+      embedding %s not null,
+      primary key (owner, entry, ordinal)
+    )', v_type);
+    -- Out of line, every vector would be fetched by itself: two to three times slower.
+    alter table {schema}.search_vectors alter column embedding set storage main;
+    create index search_vectors_of_scope on {schema}.search_vectors (owner, scope_key);
+  exception when others then
+    return false;
+  end;
+  return true;
+end $$`
+)
+
+/** Answers the new entry. */
+const openSearchEntry = sqlFunction(
+  "open_search_entry",
+  `(p_owner text, p_scope text, p_document uuid, p_language text, p_chunks integer) returns bigint language plpgsql as $$
+declare
+  v_entry bigint;
+begin
+  insert into {schema}.search_entries (owner, scope, document, language, chunks)
+    values (p_owner, p_scope, p_document, p_language, p_chunks) returning id into v_entry;
+  return v_entry;
+end $$`
+)
+
+/** Adds a segment of chunks with their postings, which come sorted by term. Answers the entry. */
+const addSearchSegment = sqlFunction(
+  "add_search_segment",
+  `(p_owner text, p_scope text, p_entry bigint, p_segment integer, p_bodies text[], p_places text[], p_terms text[],
+    p_offsets text[], p_impacts text[]) returns bigint language plpgsql as $$
+begin
+  insert into {schema}.search_chunks (owner, entry, ordinal, body, place)
+    select p_owner, p_entry, p_segment * ${segmentSize} + c.place_in - 1, c.body, c.place
+    from unnest(p_bodies, p_places) with ordinality c (body, place, place_in);
+  insert into {schema}.search_postings (owner, scope_key, term, entry, segment, offsets, impacts)
+    select p_owner, hashtextextended(p_scope, 0), t.term, p_entry, p_segment, t.offsets::smallint[], t.impacts::smallint[]
+    from unnest(p_terms, p_offsets, p_impacts) t (term, offsets, impacts);
+  return p_entry;
+end $$`
+)
+
+/** Sets vectors of chunks that are there; false when the entry is not. Vectors come as pgvector writes them. */
+const setSearchVectors = sqlFunction(
+  "set_search_vectors",
+  `(p_owner text, p_scope text, p_document uuid, p_entry bigint, p_model text, p_dimensions integer, p_ordinals integer[],
+    p_vectors text[]) returns boolean language plpgsql as $$
+declare
+  v_schema text;
+begin
+  perform from {schema}.search_entries e where e.owner = p_owner and e.id = p_entry and e.scope = p_scope
+    and e.document = p_document and e.state <> 'retired' for key share;
+  if not found then return false; end if;
+  select quote_ident(n.nspname) into v_schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+    where e.extname = 'vector';
+  execute format('insert into {schema}.search_vectors (owner, entry, ordinal, scope_key, model, dimensions, embedding)
+    select $1, $2, c.ordinal, hashtextextended($3, 0), $4, $5, v.vector::%1$s.halfvec(%2$s)
+    from unnest($6, $7) v (ordinal, vector)
+    join {schema}.search_chunks c on c.owner = $1 and c.entry = $2 and c.ordinal = v.ordinal
+    on conflict (owner, entry, ordinal) do update
+      set model = excluded.model, dimensions = excluded.dimensions, embedding = excluded.embedding', v_schema, p_dimensions)
+    using p_owner, p_entry, p_scope, p_model, p_dimensions, p_ordinals, p_vectors;
+  return true;
+end $$`
+)
+
+/** Shows the entry in the place of the one before. */
+const publishSearchEntry = sqlFunction(
+  "publish_search_entry",
+  `(p_owner text, p_scope text, p_document uuid, p_entry bigint) returns boolean language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended(p_owner || p_scope || p_document, 0));
+  update {schema}.search_entries set state = 'retired'
+    where owner = p_owner and scope = p_scope and document = p_document and state = 'ready';
+  update {schema}.search_entries set state = 'ready' where owner = p_owner and id = p_entry and state = 'open';
+  return found;
+end $$`
+)
+
+/** Hides a document, or with null all of the scope. */
+const retireSearchEntries = sqlFunction(
+  "retire_search_entries",
+  `(p_owner text, p_scope text, p_document uuid) returns boolean language plpgsql as $$
+begin
+  update {schema}.search_entries set state = 'retired'
+    where owner = p_owner and scope = p_scope and state = 'ready' and (p_document is null or document = p_document);
+  return found;
+end $$`
+)
+
+/** Deletes some of what is retired in the scope, and what a dead process never finished; false when there is more. */
+const dropSearchEntries = sqlFunction(
+  "drop_search_entries",
+  `(p_owner text, p_scope text) returns boolean language plpgsql as $$
+declare
+  c_rows constant integer := 50000;
+  v_entry bigint;
+  v_rows bigint;
+  v_deleted bigint := 0;
+begin
+  for v_entry in
+    select id from {schema}.search_entries where owner = p_owner and scope = p_scope and state <> 'ready'
+      and (state = 'retired' or opened_at < clock_timestamp() - interval '1 day')
+    order by id for update skip locked
+  loop
+    delete from {schema}.search_postings where owner = p_owner and entry = v_entry and ctid = any (array(
+      select ctid from {schema}.search_postings where owner = p_owner and entry = v_entry limit c_rows));
+    get diagnostics v_rows = row_count;
+    v_deleted := v_deleted + v_rows;
+    if v_deleted >= c_rows then return false; end if;
+    if to_regclass('{schema}.search_vectors') is not null then
+      delete from {schema}.search_vectors where owner = p_owner and entry = v_entry;
+    end if;
+    delete from {schema}.search_chunks where owner = p_owner and entry = v_entry;
+    delete from {schema}.search_entries where owner = p_owner and id = v_entry;
+  end loop;
+  return true;
+end $$`
+)
+
+/** A document of one segment, in one step. False when the old one is not deleted yet. */
+const putSearchDocument = sqlFunction(
+  "put_search_document",
+  `(p_owner text, p_scope text, p_document uuid, p_language text, p_bodies text[], p_places text[], p_terms text[],
+    p_offsets text[], p_impacts text[], p_model text, p_dimensions integer, p_ordinals integer[], p_vectors text[])
+returns boolean language plpgsql as $$
+declare
+  v_entry bigint;
+begin
+  v_entry := {schema}.open_search_entry(p_owner, p_scope, p_document, p_language, cardinality(p_bodies));
+  perform {schema}.add_search_segment(p_owner, p_scope, v_entry, 0, p_bodies, p_places, p_terms, p_offsets, p_impacts);
+  if p_model is not null then
+    perform {schema}.set_search_vectors(p_owner, p_scope, p_document, v_entry, p_model, p_dimensions, p_ordinals, p_vectors);
+  end if;
+  perform {schema}.publish_search_entry(p_owner, p_scope, p_document, v_entry);
+  return {schema}.drop_search_entries(p_owner, p_scope);
+end $$`
+)
+
+/** Copies what is ready; false when there is nothing. */
+const copySearchDocument = sqlFunction(
+  "copy_search_document",
+  `(p_owner text, p_scope text, p_document uuid, p_to_scope text, p_to_document uuid) returns boolean language plpgsql as $$
+declare
+  v_from record;
+  v_entry bigint;
+begin
+  select * into v_from from {schema}.search_entries
+    where owner = p_owner and scope = p_scope and document = p_document and state = 'ready' for key share;
+  if not found then return false; end if;
+  v_entry := {schema}.open_search_entry(p_owner, p_to_scope, p_to_document, v_from.language, v_from.chunks);
+  insert into {schema}.search_chunks (owner, entry, ordinal, body, place)
+    select owner, v_entry, ordinal, body, place from {schema}.search_chunks where owner = p_owner and entry = v_from.id;
+  insert into {schema}.search_postings (owner, scope_key, term, entry, segment, offsets, impacts)
+    select owner, hashtextextended(p_to_scope, 0), term, v_entry, segment, offsets, impacts
+    from {schema}.search_postings where owner = p_owner and entry = v_from.id order by term, segment;
+  if to_regclass('{schema}.search_vectors') is not null then
+    insert into {schema}.search_vectors (owner, entry, ordinal, scope_key, model, dimensions, embedding)
+      select owner, v_entry, ordinal, hashtextextended(p_to_scope, 0), model, dimensions, embedding
+      from {schema}.search_vectors where owner = p_owner and entry = v_from.id;
+  end if;
+  return {schema}.publish_search_entry(p_owner, p_to_scope, p_to_document, v_entry);
+end $$`
+)
+
+/** The chunks nearest to a vector, best first: exact, or by an index of vectors where the scopes are large and there is one. */
+const nearestChunks = sqlFunction(
+  "nearest_chunks",
+  `(p_owner text, p_scopes text[], p_entries bigint[], p_model text, p_dimensions integer, p_vector text, p_limit integer,
+    p_is_large boolean)
+returns table (entry bigint, ordinal integer, cosine double precision) language plpgsql stable set jit = off as $$
+declare
+  v_schema text;
+  v_keys bigint[] := array(select hashtextextended(s, 0) from unnest(p_scopes) s);
+  v_query text;
+  v_entries bigint[];
+  v_ordinals integer[];
+  v_cosines double precision[];
+begin
+  select quote_ident(n.nspname) into v_schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+    where e.extname = 'vector';
+  v_query := format('select f.entry, f.ordinal, 1 - f.distance from (
+      select v.entry, v.ordinal, v.embedding::%1$s.halfvec(%2$s) operator(%1$s.<=>) $5::%1$s.halfvec(%2$s) as distance
+      from {schema}.search_vectors v
+      where v.owner = $1 and v.scope_key = any ($2) and v.entry = any ($3) and v.model = $4 and v.dimensions = %2$s
+      order by (v.embedding::%1$s.halfvec(%2$s) operator(%1$s.<=>) $5::%1$s.halfvec(%2$s)) %%s limit $6
+    ) f where f.distance <> ''NaN'' order by f.distance', v_schema, p_dimensions);
+  if p_is_large and exists (
+    select from pg_index i where i.indisvalid and i.indexrelid = to_regclass('{schema}.search_vectors_near_' || p_dimensions)
+  ) then
+    perform set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '100', true);
+    execute format('select array_agg(n.entry), array_agg(n.ordinal), array_agg(n.cosine) from (%s) n (entry, ordinal, cosine)',
+        format(v_query, ''))
+      into v_entries, v_ordinals, v_cosines using p_owner, v_keys, p_entries, p_model, p_vector, p_limit;
+    -- With fewer, the index gave up before it had enough.
+    if cardinality(v_entries) >= p_limit then
+      return query select * from unnest(v_entries, v_ordinals, v_cosines);
+      return;
+    end if;
+  end if;
+  -- An expression keeps an index of vectors out, whose answer would be approximate.
+  return query execute format(v_query, '+ 0') using p_owner, v_keys, p_entries, p_model, p_vector, p_limit;
+end $$`
+)
+
+/**
+ * One search, as `Ranking` defines it. Terms come with the language they are of. Stable: every statement in it sees the same moment. The
+ * planner's just-in-time compilation would take longer than the search.
+ */
+const searchChunks = sqlFunction(
+  "search_chunks",
+  `(p_owner text, p_scopes text[], p_languages text[], p_terms text[], p_model text, p_dimensions integer, p_vector text,
+    p_candidates integer, p_share double precision, p_limit integer)
+returns table (scope text, document uuid, ordinal integer, score double precision, lexical bigint, semantic double precision,
+  body text, place text) language plpgsql stable set jit = off as $$
+#variable_conflict use_column
+declare
+  v_all bigint;
+  v_entries bigint[];
+  v_languages text[];
+  v_terms text[];
+  v_keys bigint[] := array(select hashtextextended(s, 0) from unnest(p_scopes) s);
+  v_near_entries bigint[] := '{}';
+  v_near_ordinals integer[] := '{}';
+  v_cosines double precision[] := '{}';
+begin
+  select sum(e.chunks), array_agg(e.id), array_agg(distinct e.language) into v_all, v_entries, v_languages
+    from {schema}.search_entries e where e.owner = p_owner and e.scope = any (p_scopes) and e.state = 'ready';
+  if v_all is null then return; end if;
+  v_terms := array(select distinct t.term from unnest(p_languages, p_terms) t (language, term)
+    where t.language = any (v_languages));
+  if p_vector is not null and to_regclass('{schema}.search_vectors') is not null then
+    select coalesce(array_agg(n.entry), '{}'), coalesce(array_agg(n.ordinal), '{}'), coalesce(array_agg(n.cosine), '{}')
+      into v_near_entries, v_near_ordinals, v_cosines
+      from {schema}.nearest_chunks(p_owner, p_scopes, v_entries, p_model, p_dimensions, p_vector, p_candidates,
+        v_all > ${exactLimit}) n;
+  end if;
+  return query
+  with found as materialized (
+    select p.term, p.entry, p.segment, p.offsets, p.impacts from {schema}.search_postings p
+    where p.owner = p_owner and p.scope_key = any (v_keys) and p.term = any (v_terms)
+  ), present as materialized (
+    select f.* from found f where f.entry = any (v_entries)
+  ), weighed as materialized (
+    select c.term, round(1000 * ln(1 + (v_all - c.chunks + 0.5) / (c.chunks + 0.5)))::integer as rarity
+    from (select term, sum(cardinality(offsets))::double precision as chunks from present group by term) c
+  ), scored as (
+    select p.entry, p.segment * ${segmentSize} + u.place as ordinal, sum(u.impact * w.rarity) as lexical
+    from present p join weighed w on w.term = p.term, unnest(p.offsets, p.impacts) u (place, impact)
+    group by 1, 2 order by 3 desc fetch first (p_candidates) rows with ties
+  ), worded as (
+    select s.* from scored s join {schema}.search_entries e on e.owner = p_owner and e.id = s.entry
+    order by s.lexical desc, e.document, e.scope, s.ordinal limit p_candidates
+  ), near as (
+    select * from unnest(v_near_entries, v_near_ordinals, v_cosines) n (entry, ordinal, semantic)
+  ), both_ranks as (
+    select coalesce(w.entry, n.entry) as entry, coalesce(w.ordinal, n.ordinal) as ordinal, w.lexical, n.semantic
+    from worded w full join near n on n.entry = w.entry and n.ordinal = w.ordinal
+  ), spans as (
+    select coalesce(max(lexical), 1)::double precision as most, min(semantic) as farthest,
+      greatest(max(semantic) - min(semantic), 1e-6) as range,
+      case when count(semantic) = 0 then 0 else p_share end as share
+    from both_ranks
+  ), joined as (
+    select b.*, (1 - s.share) * (coalesce(b.lexical, 0) / s.most) + s.share * coalesce((b.semantic - s.farthest) / s.range, 0) as score
+    from both_ranks b, spans s
+  ), best as (
+    select j.*, e.scope, e.document from joined j join {schema}.search_entries e on e.owner = p_owner and e.id = j.entry
+    order by round(j.score * 1000000) desc, e.document, e.scope, j.ordinal limit p_limit
+  )
+  select b.scope, b.document, b.ordinal, b.score, b.lexical, b.semantic, c.body, c.place
+  from best b join {schema}.search_chunks c on c.owner = p_owner and c.entry = b.entry and c.ordinal = b.ordinal
+  order by round(b.score * 1000000) desc, b.document, b.scope, b.ordinal;
+end $$`
+)
+
+export const chunkFunctions: ReadonlyArray<SqlFunction> = [
+  keepSearchVectors,
+  openSearchEntry,
+  addSearchSegment,
+  setSearchVectors,
+  publishSearchEntry,
+  retireSearchEntries,
+  dropSearchEntries,
+  putSearchDocument,
+  copySearchDocument,
+  nearestChunks,
+  searchChunks
+]

@@ -1,0 +1,142 @@
+/** What the index of chunks does beyond its contract: documents of any size, vectors that come later, equal ranks on every store. */
+import { DocumentId, estimateTokens, newId } from "@colloquy/core"
+import { asNewOwner } from "@colloquy/core/contracts"
+import {
+  ChunkIndex,
+  type IndexedDocument,
+  prepareDocument,
+  nowhere,
+  SearchScope,
+  termsByLanguage
+} from "@colloquy/core/retrieval"
+import { vector } from "@electric-sql/pglite-pgvector"
+import { PgClient } from "@effect/sql-pg/PgClient"
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
+import { InMemory } from "../../src/in-memory/index.ts"
+import { Pglite } from "../../src/pglite/index.ts"
+import { Postgres } from "../../src/postgres/index.ts"
+import { hostClient, onScratchSchema } from "./Scratch.ts"
+
+const scope = SearchScope.make("scope")
+const model = { name: "p/m", dimensions: 3 }
+
+/** A text of our own making: sentences of a small vocabulary, different in every document. */
+const textOf = (seed: number, sentences: number): string => {
+  const nouns = "kettle stove garden river engine letter window bridge teacher harbour".split(" ")
+  const verbs = "repairs paints sells measures follows remembers describes carries".split(" ")
+  return Array.from({ length: sentences }, (_, at) => {
+    const pick = (list: ReadonlyArray<string>, step: number) => list[(seed * 31 + at * step + at * at) % list.length]
+    return `The ${pick(nouns, 3)} that was by the ${pick(nouns, 7)} ${pick(verbs, 5)} the ${pick(nouns, 11)} number ${(seed * 17 + at) % 40}.`
+  }).join(" ")
+}
+
+const documentOf = (seed: number, sentences: number): IndexedDocument => {
+  const sections = [{ ...nowhere, form: "prose" as const, text: textOf(seed, sentences) }]
+  const prepared = prepareDocument(`file ${seed}.txt`, sections, { tokens: 60, overlap: 15, count: estimateTokens })
+  const values = prepared.chunks.map((_, at) => Float32Array.from([1, (seed % 7) / 7, (at % 11) / 11]))
+  const id = `00000000-0000-7000-8000-${String(seed).padStart(12, "0")}`
+  return { scope, documentId: DocumentId.make(id), vectors: { model, values }, ...prepared }
+}
+
+const questions = ["Who repairs the kettle?", "rivers and bridges", "number 12 of the teachers", "windows, harbours"]
+
+/** The best ten for each question, by words alone and with a vector. */
+const topTens = Effect.gen(function* () {
+  const index = yield* ChunkIndex
+  for (let seed = 1; seed <= 12; seed++) yield* index.put(documentOf(seed, 40))
+  const vectors = [null, { model, values: Float32Array.from([1, 0.9, 0.31]) }]
+  return yield* Effect.forEach(questions, (question) =>
+    Effect.forEach(vectors, (asked) =>
+      Effect.map(
+        index.search({ scopes: [scope], terms: termsByLanguage(question), vector: asked, limit: 10 }),
+        (hits) =>
+          hits.map(({ chunk, documentId, score }) => `${documentId.slice(-3)} ${chunk.ordinal} ${score.toFixed(3)}`)
+      )
+    )
+  )
+}).pipe(asNewOwner)
+
+const suite = (index: () => Layer.Layer<ChunkIndex | PgClient, unknown>) => {
+  it.live("ranks as the index in memory does", () =>
+    Effect.gen(function* () {
+      const expected = yield* Effect.provide(topTens, InMemory.layerChunkIndex)
+      assert.strictEqual(expected.flat(2).length, 80)
+      assert.deepStrictEqual(yield* Effect.provide(topTens, index()), expected)
+    })
+  )
+
+  it.live("leaves no row of a large document that was replaced, removed, or never finished", () =>
+    Effect.gen(function* () {
+      const chunkIndex = yield* ChunkIndex
+      const client = yield* PgClient
+      const [tables] = yield* client.unsafe<{ readonly schema: string }>(
+        "select schemaname::text as schema from pg_tables where tablename = 'search_entries' order by schemaname desc"
+      )
+      const rows = (table: string) =>
+        Effect.map(
+          client.unsafe<{ readonly count: number }>(
+            `select count(*)::int as count from "${tables?.schema}".search_${table}`
+          ),
+          ([row]) => row?.count
+        )
+      const large = documentOf(1, 900)
+      assert.isAbove(large.chunks.length, 256)
+      yield* chunkIndex.put(large)
+      yield* chunkIndex.put(large)
+      assert.strictEqual(yield* rows("chunks"), large.chunks.length)
+      const broken = { ...large, vectors: { model, values: large.chunks.map(() => new Float32Array(2)) } }
+      yield* Effect.exit(chunkIndex.put(broken))
+      assert.strictEqual((yield* chunkIndex.chunks(large, { skip: 0, limit: 1 })).total, large.chunks.length)
+
+      yield* client.unsafe(`update "${tables?.schema}".search_entries set opened_at = now() - interval '2 days'`)
+      assert.isTrue(yield* chunkIndex.remove(large))
+      for (const table of ["entries", "chunks", "postings", "vectors"]) assert.strictEqual(yield* rows(table), 0)
+    }).pipe(asNewOwner, Effect.provide(index()))
+  )
+}
+
+onEmbedded("PGlite", () => {
+  suite(() => Layer.provideMerge(Postgres.layerChunkIndex(), Pglite.layerClient({ extensions: { vector } })))
+
+  it.live("takes vectors later, when pgvector comes", () =>
+    Effect.gen(function* () {
+      const folder = yield* Effect.acquireRelease(
+        Effect.promise(() => mkdtemp(join(tmpdir(), "colloquy-"))),
+        (made) => Effect.promise(() => rm(made, { recursive: true, force: true }))
+      )
+      const over = (options: Pglite.DatabaseSettings) =>
+        Layer.provide(Postgres.layerChunkIndex(), Pglite.layerClient({ dataDir: join(folder, "base"), ...options }))
+      const document = { ...documentOf(1, 10), documentId: yield* newId(DocumentId) }
+      yield* Effect.gen(function* () {
+        const chunkIndex = yield* ChunkIndex
+        assert.isFalse(chunkIndex.keepsVectors)
+        yield* chunkIndex.put(document)
+      }).pipe(Effect.provide(over({})))
+      yield* Effect.gen(function* () {
+        const chunkIndex = yield* ChunkIndex
+        assert.isTrue(chunkIndex.keepsVectors)
+        const lacking = yield* chunkIndex.withoutVectors([scope], model, 100)
+        assert.strictEqual(lacking.length, document.chunks.length)
+        const [first] = lacking
+        const values = lacking.map(({ chunk }, at) => ({
+          ordinal: chunk.ordinal,
+          vector: document.vectors?.values[at] ?? new Float32Array(3)
+        }))
+        assert.isTrue(yield* chunkIndex.setVectors({ ...document, revision: first?.revision ?? "", model, values }))
+        assert.deepStrictEqual(yield* chunkIndex.withoutVectors([scope], model, 100), [])
+      }).pipe(Effect.provide(over({ extensions: { vector } })))
+    }).pipe(asNewOwner)
+  )
+})
+
+onPostgres((url) => {
+  suite(() =>
+    onScratchSchema(url, (schema) => Layer.provideMerge(Postgres.layerChunkIndex({ schema }), hostClient(url)))
+  )
+})
