@@ -1,0 +1,155 @@
+/**
+ * What client and service say to each other in a voice session, without the words of any wire: the first frame, the client's frames, the
+ * service's events, and the codes of errors. `@colloquy/ws` translates them to JSON. Audio is no frame here: it goes as bytes beside them.
+ * Specification part 4 ("Realtime session") and part 6.
+ */
+import * as Schema from "effect/Schema"
+import { ToolList } from "../tools/ToolDefinition.ts"
+
+export const AudioFormat = Schema.Struct({
+  /** `pcm_s16le` is signed 16-bit little-endian PCM without a file header; the other two are 8-bit G.711. */
+  encoding: Schema.Literals(["pcm_s16le", "pcmu", "pcma"]),
+  sampleRate: Schema.Int,
+  channels: Schema.Int
+})
+export type AudioFormat = typeof AudioFormat.Type
+
+export const bytesPerSecond = ({ channels, encoding, sampleRate }: AudioFormat): number =>
+  sampleRate * channels * (encoding === "pcm_s16le" ? 2 : 1)
+
+const MemoryMode = Schema.Literals(["off", "Readonly", "Auto"])
+
+const MediaSelection = Schema.Struct({
+  provider: Schema.String,
+  model: Schema.String,
+  config: Schema.NullOr(Schema.JsonObject)
+})
+
+/** What of the service's own abilities a session uses. It holds for the session; to change it, the client connects again. */
+export const ServiceSelection = Schema.Struct({
+  memory: MemoryMode,
+  memoryPro: MemoryMode,
+  webSearch: Schema.Boolean,
+  image: Schema.NullOr(MediaSelection),
+  video: Schema.NullOr(MediaSelection)
+})
+export type ServiceSelection = typeof ServiceSelection.Type
+
+export const nothingSelected: ServiceSelection = {
+  memory: "off",
+  memoryPro: "off",
+  webSearch: false,
+  image: null,
+  video: null
+}
+
+/** The first frame. */
+export const SessionRequest = Schema.Struct({
+  threadId: Schema.NullOr(Schema.String),
+  assistantId: Schema.NullOr(Schema.String),
+  /** Null inherits the assistant's instructions; an empty text clears them. */
+  systemPrompt: Schema.NullOr(Schema.String),
+  /** Null inherits the assistant's tools; an empty list clears them. */
+  tools: Schema.NullOr(ToolList),
+  provider: Schema.String,
+  model: Schema.String,
+  /** The vendor's own settings, merged over the defaults. */
+  providerOptions: Schema.JsonObject,
+  selection: ServiceSelection
+})
+export type SessionRequest = typeof SessionRequest.Type
+
+export const SessionToolOutput = Schema.Struct({
+  toolCallId: Schema.String,
+  name: Schema.String,
+  /** Text goes to the model as it is, anything else as JSON. */
+  output: Schema.Json
+})
+export type SessionToolOutput = typeof SessionToolOutput.Type
+
+/** What a client sends after the first frame. */
+export const ClientFrame = Schema.Union([
+  Schema.TaggedStruct("Text", { text: Schema.String }),
+  Schema.TaggedStruct("Commit", {}),
+  Schema.TaggedStruct("Cancel", {}),
+  Schema.TaggedStruct("ToolOutputs", { outputs: Schema.Array(SessionToolOutput) }),
+  Schema.TaggedStruct("ProviderEvent", { event: Schema.JsonObject }),
+  Schema.TaggedStruct("Stop", {})
+])
+export type ClientFrame = typeof ClientFrame.Type
+
+export const ErrorCode = Schema.Literals([
+  "unauthorized",
+  "ticket_invalid",
+  "origin_mismatch",
+  "first_frame_timeout",
+  "invalid_first_frame",
+  "thread_not_found",
+  "assistant_not_found",
+  "model_mismatch",
+  "provider_unavailable",
+  "insufficient_credit",
+  "session_conflict",
+  "history_too_large",
+  "not_ready",
+  "invalid_frame",
+  "unsupported_frame",
+  "invalid_tool_output",
+  "frame_too_large",
+  "input_limit",
+  "session_limit",
+  "idle_timeout",
+  "provider_error",
+  "provider_closed",
+  "history_incomplete",
+  "billing_pending",
+  "internal_error"
+])
+export type ErrorCode = typeof ErrorCode.Type
+
+const Role = Schema.Literals(["user", "assistant"])
+
+/** What the service sends. */
+export const ServiceEvent = Schema.Union([
+  Schema.TaggedStruct("SessionBegin", {
+    sessionId: Schema.String,
+    threadId: Schema.String,
+    assistantId: Schema.String,
+    inputFormat: AudioFormat,
+    outputFormat: AudioFormat,
+    provider: Schema.String,
+    model: Schema.String
+  }),
+  Schema.TaggedStruct("TranscriptStarted", { itemId: Schema.String, role: Role }),
+  Schema.TaggedStruct("TranscriptDelta", { itemId: Schema.String, role: Role, text: Schema.String }),
+  Schema.TaggedStruct("TranscriptFinal", { itemId: Schema.String, role: Role, text: Schema.String }),
+  Schema.TaggedStruct("TranscriptFailed", { itemId: Schema.String, role: Role }),
+  Schema.TaggedStruct("ToolCall", {
+    toolCallId: Schema.String,
+    name: Schema.String,
+    /** An object where the model wrote one; otherwise its text. */
+    arguments: Schema.Json,
+    hosted: Schema.Boolean
+  }),
+  Schema.TaggedStruct("ToolCancelled", { toolCallIds: Schema.Array(Schema.String) }),
+  Schema.TaggedStruct("ToolCompleted", { toolCallId: Schema.String }),
+  Schema.TaggedStruct("MediaGenerated", { toolCallId: Schema.String, media: Schema.Array(Schema.JsonObject) }),
+  Schema.TaggedStruct("ResponseDone", {}),
+  Schema.TaggedStruct("Interrupted", {}),
+  Schema.TaggedStruct("ProviderEvent", {
+    /** The vendor's message as it came: one JSON text. */
+    json: Schema.String
+  }),
+  Schema.TaggedStruct("SessionEnded", {
+    /** What the vendor charges, in US dollars; null when it is not known. */
+    providerCostUsd: Schema.NullOr(Schema.Finite),
+    chargedUsd: Schema.NullOr(Schema.Finite),
+    /** Something of the cost is estimated or not known, and will be corrected. */
+    reconciliationRequired: Schema.Boolean
+  }),
+  Schema.TaggedStruct("Error", { code: ErrorCode, message: Schema.String })
+])
+export type ServiceEvent = typeof ServiceEvent.Type
+
+/** Why the service closes a connection. */
+export type CloseReason = "ended" | "refused" | "too_large" | "fault" | "shutdown"

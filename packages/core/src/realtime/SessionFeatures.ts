@@ -1,0 +1,54 @@
+/**
+ * What the service itself adds to a session: the hosted tools and the instructions that come with a selection (memory, web search, image
+ * and video generation). The default offers the host's own `HostedTools` and refuses every selection; whoever puts the kernel together
+ * provides the rooms that are installed.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { type HostedTool, HostedTools } from "../tools/HostedTool.ts"
+import type { ServiceSelection } from "./Frames.ts"
+
+export class FeatureRefused extends Schema.TaggedError<FeatureRefused>()("FeatureRefused", {
+  /** Says what to change in the first frame. */
+  reason: Schema.String
+}) {
+  override get message() {
+    return this.reason
+  }
+}
+
+export interface SessionExtras {
+  readonly tools: ReadonlyArray<HostedTool>
+  /** Stands behind the instructions of the assistant. */
+  readonly instructions: string | null
+}
+
+export interface SessionFeatures {
+  /** Ids are null for what the session is still to make. */
+  readonly prepare: (
+    selection: ServiceSelection,
+    place: { readonly assistantId: AssistantId | null; readonly threadId: ThreadId | null }
+  ) => Effect.Effect<SessionExtras, FeatureRefused | StoreUnavailable, Principal>
+}
+
+export const SessionFeatures = Context.Reference<SessionFeatures>("@colloquy/core/realtime/SessionFeatures", {
+  defaultValue: () => ({
+    prepare: (selection) =>
+      Effect.gen(function* () {
+        const missing = notInstalled(selection)
+        if (missing !== null) return yield* new FeatureRefused({ reason: `${missing} is not installed on this service.` })
+        return { tools: yield* HostedTools, instructions: null }
+      })
+  })
+})
+
+const notInstalled = (selection: ServiceSelection): string | null => {
+  if (selection.memory !== "off" || selection.memoryPro !== "off") return "Memory"
+  if (selection.webSearch) return "Web search"
+  if (selection.image !== null) return "Image generation"
+  return selection.video === null ? null : "Video generation"
+}

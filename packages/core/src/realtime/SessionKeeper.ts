@@ -1,0 +1,158 @@
+/**
+ * Brings what was said and used to the store, turn by turn while the session goes on, and the charges to the meter. A store that is away
+ * is asked again; what it did not take by the end is finished later, as long as nobody else has taken the thread.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Schedule from "effect/Schedule"
+import type { Principal } from "../access/Principal.ts"
+import type { MeteringPort } from "../metering/Metering.ts"
+import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import { MessageId, newId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Usage } from "../primitives/Usage.ts"
+import type { NewMessage } from "../threads/Message.ts"
+import { type Entry, isCutShort, textOf } from "./Conversation.ts"
+import type { SessionCharge, SessionLease, SessionStore } from "./SessionStore.ts"
+
+/** Where the entries come from: the relay. */
+export interface Unsaved {
+  readonly unsaved: () => ReadonlyArray<Entry>
+  readonly saved: (entries: ReadonlyArray<Entry>) => void
+}
+
+export interface SessionKeeper {
+  /** There may be something to store. */
+  readonly wake: () => void
+  readonly charge: (usage: Usage) => void
+  /** Stores for as long as the session is open; ends when the lease is lost. */
+  readonly keep: Effect.Effect<void, never, Principal>
+  /** Stores what is left, once. */
+  readonly flush: Effect.Effect<"saved" | "lost", StoreUnavailable, Principal>
+  /** Whether charges are stored of which the meter has not heard. */
+  readonly owes: () => boolean
+}
+
+export interface KeeperSetup {
+  readonly store: typeof SessionStore.Service
+  readonly metering: MeteringPort
+  readonly counter: TokenCounterPort
+  readonly lease: SessionLease
+  readonly provider: string
+  readonly model: string
+  readonly source: Unsaved
+}
+
+export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
+  const { counter, lease, metering, model, provider, source, store } = setup
+  const latch = Latch.makeUnsafe(false)
+  const ids = new Map<string, MessageId>()
+  let unsaved: ReadonlyArray<SessionCharge> = []
+  let unmetered: ReadonlyArray<SessionCharge> = []
+  let charges = 0
+
+  const messageOf = Effect.fnUntraced(function* (entry: Entry) {
+    const id = ids.get(entry.key) ?? (yield* newId(MessageId))
+    ids.set(entry.key, id)
+    return toMessage(entry, id, setup)
+  })
+
+  const flush = Effect.gen(function* () {
+    const entries = source.unsaved()
+    const written = unsaved
+    if (entries.length === 0 && written.length === 0) return "saved" as const
+    const messages = yield* Effect.forEach(entries, messageOf)
+    const at = new Date(yield* Clock.currentTimeMillis)
+    if (!(yield* store.write(lease, { messages, charges: written }, at))) return "lost" as const
+    source.saved(entries)
+    unsaved = unsaved.filter((charge) => !written.includes(charge))
+    unmetered = [...unmetered, ...written]
+    return "saved" as const
+  })
+
+  /** A meter that fails is told later, by the sweep over the store. */
+  const meter = Effect.gen(function* () {
+    const told = unmetered
+    if (told.length === 0) return
+    for (const { number, usage } of told) {
+      yield* metering.record({
+        runId: lease.sessionId,
+        leg: number,
+        threadId: lease.threadId,
+        provider,
+        model,
+        usage
+      })
+    }
+    yield* store.reported(told)
+    unmetered = unmetered.filter((charge) => !told.includes(charge))
+  }).pipe(Effect.catchCause((cause) => Effect.logWarning("The charges of a voice session could not be reported yet", cause)))
+
+  const all = Effect.tap(flush, () => meter)
+
+  return {
+    wake: () => {
+      latch.openUnsafe()
+    },
+    charge: (usage) => {
+      charges += 1
+      const { ownerId, sessionId, threadId } = lease
+      unsaved = [...unsaved, { sessionId, number: charges, ownerId, threadId, provider, model, usage }]
+      latch.openUnsafe()
+    },
+    keep: Effect.gen(function* () {
+      while (true) {
+        yield* latch.await
+        latch.closeUnsafe()
+        const outcome = yield* Effect.retry(all, whileAway)
+        if (outcome === "lost") return
+      }
+    }).pipe(Effect.orDie),
+    flush: all,
+    owes: () => unmetered.length > 0
+  }
+}
+
+/** Ever more patiently, and never giving up. */
+export const whileAway = Schedule.either(
+  Schedule.exponential("200 millis"),
+  Schedule.spaced(Duration.seconds(10))
+)
+
+const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage => {
+  const { counter, lease, model, provider } = setup
+  const text = textOf(entry)
+  const isUser = entry.role === "user"
+  const hostedIds = new Set(entry.results.flatMap(({ hosted, toolCallId }) => (hosted ? [toolCallId] : [])))
+  const sized = text + entry.calls.map(({ arguments: given, name }) => name + given).join("")
+  const output = entry.results.map((result) => result.output).join("")
+  return {
+    id,
+    threadId: lease.threadId,
+    runId: null,
+    role: entry.role,
+    content: text === "" ? null : text,
+    status: "COMPLETED",
+    toolCalls: entry.calls.filter((call) => !hostedIds.has(call.id)),
+    toolResults: entry.results.filter(({ hosted }) => !hosted),
+    steps:
+      entry.calls.length === 0
+        ? []
+        : [
+            {
+              text,
+              toolCalls: entry.calls,
+              hostedResults: entry.results.filter(({ hosted }) => hosted),
+              providerData: null
+            }
+          ],
+    provider: isUser ? null : provider,
+    model: isUser ? null : model,
+    usage: entry.usage,
+    metadata: isCutShort(entry) ? { interrupted: true } : null,
+    tokens: counter.count(sized + output),
+    createdAt: new Date(entry.at)
+  }
+}

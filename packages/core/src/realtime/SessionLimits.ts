@@ -1,0 +1,56 @@
+/** Every limit of a voice session, as one reference that a host may replace. The defaults are those of the specification, part 8. */
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+
+export interface SessionLimits {
+  /** From connecting to the first frame. */
+  readonly firstFrame: Duration.Input
+  /** From `session.begin`. */
+  readonly session: Duration.Input
+  /** Without any audio or frame of the client. */
+  readonly idle: Duration.Input
+  /** Bytes of audio and frames that the client may send. */
+  readonly inputBytes: number
+  /** After a saved summary. */
+  readonly historyMessages: number
+  /** Of the serialized history and the instructions together. */
+  readonly historyCharacters: number
+  /** For dialling, setup and history together. */
+  readonly opening: Duration.Input
+  /** At the end, for transcripts and usage that are still to come. */
+  readonly stopping: Duration.Input
+  /** How long a spoken turn may wait for its transcript. */
+  readonly transcript: Duration.Input
+  /** How long a peer that does not read may hold up the other one. */
+  readonly stuck: Duration.Input
+  /** For saving what was said, at the end. */
+  readonly saving: Duration.Input
+  /** How long a thread stays taken when its process has died. */
+  readonly lease: Duration.Input
+  readonly hostedTool: Duration.Input
+  /** Bytes that may wait at the vendor's socket before the client is no longer read. */
+  readonly vendorBuffer: number
+}
+
+export const defaultSessionLimits: SessionLimits = {
+  firstFrame: "30 seconds",
+  session: "30 minutes",
+  idle: "120 seconds",
+  inputBytes: 100 * 1024 * 1024,
+  historyMessages: 200,
+  historyCharacters: 200_000,
+  opening: "20 seconds",
+  stopping: "3 seconds",
+  transcript: "10 seconds",
+  stuck: "10 seconds",
+  saving: "5 seconds",
+  lease: "15 seconds",
+  hostedTool: "30 seconds",
+  vendorBuffer: 1024 * 1024
+}
+
+export const SessionLimits = Context.Reference<SessionLimits>("@colloquy/core/realtime/SessionLimits", {
+  defaultValue: () => defaultSessionLimits
+})
+
+export const millis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))

@@ -1,0 +1,76 @@
+/**
+ * Pure: the first frame against what the assistant has saved. What is omitted is inherited, what is empty is cleared, what the service
+ * adds stands beside the client's tools; and a history that is too large refuses the session, because nothing is ever cut silently.
+ */
+import * as Result from "effect/Result"
+import type { Assistant } from "../assistants/Assistant.ts"
+import type { Message } from "../threads/Message.ts"
+import type { ToolDefinition } from "../tools/ToolDefinition.ts"
+import type { ErrorCode, SessionRequest } from "./Frames.ts"
+import type { SpokenMessage } from "./RealtimeModel.ts"
+import type { SessionExtras } from "./SessionFeatures.ts"
+import type { SessionLimits } from "./SessionLimits.ts"
+
+export interface PlanRefused {
+  readonly code: ErrorCode
+  readonly message: string
+}
+
+export interface SessionPlan {
+  readonly instructions: string | null
+  /** The client's and the service's. */
+  readonly tools: ReadonlyArray<ToolDefinition>
+  readonly hosted: SessionExtras["tools"]
+}
+
+export const planSession = (
+  request: SessionRequest,
+  assistant: Assistant | null,
+  extras: SessionExtras
+): Result.Result<SessionPlan, PlanRefused> => {
+  const { memory, memoryPro } = request.selection
+  if (memory !== "off" && memoryPro !== "off") {
+    return refused("memory and memory_pro cannot be combined: leave one of them out.")
+  }
+  const own = request.tools ?? assistant?.tools ?? []
+  const hosted = extras.tools.map(({ definition }) => definition)
+  const taken = own.find(({ name }) => hosted.some((each) => each.name === name))
+  if (taken !== undefined) return refused(`The tool name "${taken.name}" is taken by a tool of the service.`)
+  const saved = request.systemPrompt ?? assistant?.systemPrompt ?? null
+  const parts = [saved, extras.instructions].filter((part) => part !== null && part !== "")
+  return Result.succeed({
+    instructions: parts.length === 0 ? null : parts.join("\n\n"),
+    tools: [...own, ...hosted],
+    hosted: extras.tools
+  })
+}
+
+const refused = (message: string): Result.Result<never, PlanRefused> =>
+  Result.fail({ code: "invalid_first_frame", message })
+
+/** What the model is told of the thread; messages without words are not spoken of. */
+export const spokenHistory = (messages: ReadonlyArray<Message>): ReadonlyArray<SpokenMessage> =>
+  messages.flatMap(({ content, role }) => (content === null || content === "" ? [] : [{ role, text: content }]))
+
+/** Null when the history is within the limits. `total` counts all messages of the thread. */
+export const historyProblem = (
+  total: number,
+  history: ReadonlyArray<SpokenMessage>,
+  instructions: string | null,
+  limits: Pick<SessionLimits, "historyMessages" | "historyCharacters">
+): PlanRefused | null => {
+  if (total > limits.historyMessages) {
+    return tooLarge(`The thread has ${total} messages, and a voice session takes at most ${limits.historyMessages}.`)
+  }
+  const characters = JSON.stringify(history).length + (instructions?.length ?? 0)
+  return characters > limits.historyCharacters
+    ? tooLarge(
+        `History and instructions have ${characters} characters, and a voice session takes at most ${limits.historyCharacters}.`
+      )
+    : null
+}
+
+const tooLarge = (fact: string): PlanRefused => ({
+  code: "history_too_large",
+  message: `${fact} Start a new thread, or clear the instructions.`
+})

@@ -1,0 +1,182 @@
+/**
+ * Drives a `SessionState` while the session is open: inputs in, actions out, one after the other and synchronously, so that audio and
+ * interruptions wait for nobody. It also keeps the two peers in step: one that does not read stops the reading of the other one, for a
+ * bounded time.
+ */
+import type { Usage } from "../primitives/Usage.ts"
+import type { ToolCall } from "../tools/ToolCall.ts"
+import type { ClientInput, ClientSocket } from "./ClientSocket.ts"
+import { type Entry, markStored, ready } from "./Conversation.ts"
+import type { VendorEvent, VendorLink, VendorListener } from "./RealtimeModel.ts"
+import { millis } from "./SessionLimits.ts"
+import { type Action, decide, type Ending, type Input, nextDue, openingState, type SessionTerms } from "./SessionState.ts"
+
+/** What the relay leaves to the session, which has time and a store. */
+export interface RelayOwner {
+  readonly now: () => number
+  /** Asks to be ticked at this time. */
+  readonly wakeAt: (time: number) => void
+  readonly runHosted: (call: ToolCall) => void
+  readonly stopHosted: (toolCallIds: ReadonlyArray<string>) => void
+  /** There is something to store. */
+  readonly save: () => void
+  readonly charge: (usage: Usage) => void
+  readonly end: (ending: Ending) => void
+}
+
+export interface Relay {
+  readonly fromClient: (input: ClientInput) => void
+  readonly vendor: VendorListener
+  readonly input: (input: Input) => void
+  readonly attach: (link: VendorLink) => void
+  /** Time has passed; gives the next moment at which it matters. */
+  readonly tick: (now: number) => number
+  readonly unsaved: () => ReadonlyArray<Entry>
+  readonly saved: (entries: ReadonlyArray<Entry>) => void
+}
+
+const never = Number.POSITIVE_INFINITY
+
+export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: RelayOwner): Relay => {
+  const { limits } = terms
+  const patience = millis(limits.stuck)
+  const format = terms.begin.outputFormat
+  const waiting: Array<Input> = []
+  let state = openingState(terms, owner.now())
+  let link: VendorLink | null = null
+  let isDeciding = false
+  let vendorStuckAt = never
+  let clientStuckAt = never
+
+  /** What an action causes (a link that answers at once) waits until the decision before it is carried out. */
+  const input = (next: Input): void => {
+    waiting.push(next)
+    if (isDeciding) return
+    isDeciding = true
+    for (let each = waiting.shift(); each !== undefined; each = waiting.shift()) {
+      const decided = decide(state, each, owner.now())
+      state = decided.state
+      for (const action of decided.actions) perform(action)
+    }
+    isDeciding = false
+    if (ready(state.conversation).length > 0) owner.save()
+    owner.wakeAt(nextDue(state))
+  }
+
+  const perform = (action: Action): void => {
+    switch (action._tag) {
+      case "Tell":
+        return client.send(action.event)
+      case "Send": {
+        const refusal = link?.send(action.command) ?? null
+        if (refusal !== null) waiting.push({ _tag: "Refused", code: refusal.code, message: refusal.reason })
+        return
+      }
+      case "PassAudio":
+        return
+      case "DropAudio":
+        return client.dropAudio()
+      case "RunHosted":
+        return owner.runHosted(action.call)
+      case "StopHosted":
+        return owner.stopHosted(action.toolCallIds)
+      case "FinishVendor":
+        return link?.finish()
+      case "Charge":
+        return owner.charge(action.usage)
+      case "End":
+        return owner.end(action.ending)
+    }
+  }
+
+  const fromClient = (given: ClientInput): void => {
+    switch (given._tag) {
+      case "Audio":
+        return onAudio(given.audio)
+      case "Frame":
+        return input(given)
+      case "Begin":
+        return input({ _tag: "Malformed", code: "invalid_frame", message: "The session has begun already.", bytes: given.bytes })
+      case "Malformed":
+        return input(given)
+      case "Gone":
+        return input({ _tag: "ClientGone" })
+      case "Behind":
+        return given.isBehind ? holdVendor() : releaseVendor()
+    }
+  }
+
+  const onAudio = (audio: Uint8Array): void => {
+    const decided = decide(state, { _tag: "Audio", bytes: audio.byteLength }, owner.now())
+    if (decided.actions.length === 1 && decided.actions[0]?._tag === "PassAudio") {
+      state = decided.state
+      return passAudio(audio)
+    }
+    input({ _tag: "Audio", bytes: audio.byteLength })
+  }
+
+  /** While the vendor is behind, the client is not read until this very piece has left. */
+  const passAudio = (audio: Uint8Array): void => {
+    if (link === null) return
+    if (clientStuckAt !== never || link.buffered() < limits.vendorBuffer) return link.sendAudio(audio)
+    client.pause()
+    clientStuckAt = owner.now() + patience
+    owner.wakeAt(clientStuckAt)
+    link.sendAudio(audio, () => {
+      clientStuckAt = never
+      client.resume()
+    })
+  }
+
+  const holdVendor = (): void => {
+    if (vendorStuckAt !== never) return
+    link?.pause()
+    vendorStuckAt = owner.now() + patience
+    owner.wakeAt(vendorStuckAt)
+  }
+
+  const releaseVendor = (): void => {
+    if (vendorStuckAt === never) return
+    vendorStuckAt = never
+    link?.resume()
+  }
+
+  const tick = (now: number): number => {
+    if (vendorStuckAt <= now) input(stuckClient)
+    else if (clientStuckAt <= now) input(stuckVendor)
+    else if (nextDue(state) <= now) input({ _tag: "Tick" })
+    return state.phase === "ended" ? never : Math.min(nextDue(state), vendorStuckAt, clientStuckAt)
+  }
+
+  return {
+    fromClient,
+    input,
+    tick,
+    vendor: {
+      event: (event: VendorEvent) => input({ _tag: "Vendor", event }),
+      audio: (itemId, base64) => {
+        if (state.phase === "live" || state.phase === "stopping") client.sendAudio(itemId, base64, format)
+      }
+    },
+    attach: (attached) => {
+      link = attached
+      if (vendorStuckAt !== never) attached.pause()
+    },
+    unsaved: () => ready(state.conversation),
+    saved: (entries) => {
+      state = { ...state, conversation: markStored(state.conversation, entries) }
+    }
+  }
+}
+
+const stuckClient: Input = {
+  _tag: "Ended",
+  ending: { error: null, close: "fault" },
+  atOnce: true
+}
+
+const stuckVendor: Input = {
+  _tag: "Ended",
+  ending: { error: { code: "provider_closed", message: "The provider does not read what it is sent." }, close: "fault" },
+  atOnce: true
+}

@@ -1,0 +1,406 @@
+/**
+ * Pure: the states of a voice session and every decision in them. An input (a frame, a vendor's event, a moment in time) and the state
+ * give the next state and a list of actions; `RealtimeSession` carries those out. The way is opening → live → stopping → ended, never back.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
+import type { ToolCall } from "../tools/ToolCall.ts"
+import {
+  addResult,
+  close,
+  type Conversation,
+  emptyConversation,
+  hear,
+  pendingTranscripts
+} from "./Conversation.ts"
+import type { AudioFormat, ClientFrame, CloseReason, ErrorCode, ServiceEvent } from "./Frames.ts"
+import type { VendorCommand, VendorEvent } from "./RealtimeModel.ts"
+import { millis, type SessionLimits } from "./SessionLimits.ts"
+import {
+  answerCalls,
+  cancelCalls,
+  completeCall,
+  emptyLedger,
+  openCall,
+  openCalls,
+  type ToolCallLedger
+} from "./ToolCallLedger.ts"
+
+/** How a session ends: what the client is told before it is closed. */
+export interface Ending {
+  readonly error: { readonly code: ErrorCode; readonly message: string } | null
+  readonly close: CloseReason
+}
+
+export interface SessionState {
+  readonly phase: "opening" | "live" | "stopping" | "ended"
+  /** What does not change after the beginning. */
+  readonly terms: SessionTerms
+  readonly startedAt: number
+  readonly lastInputAt: number
+  readonly inputBytes: number
+  readonly ledger: ToolCallLedger
+  readonly conversation: Conversation
+  readonly usage: Usage
+  readonly responding: boolean
+  readonly stopDue: number
+  readonly ending: Ending | null
+}
+
+export interface SessionTerms {
+  readonly limits: SessionLimits
+  readonly hosted: ReadonlySet<string>
+  readonly canCancel: boolean
+  readonly begin: {
+    readonly sessionId: string
+    readonly threadId: string
+    readonly assistantId: string
+    readonly inputFormat: AudioFormat
+    readonly outputFormat: AudioFormat
+    readonly provider: string
+    readonly model: string
+  }
+}
+
+export type Input =
+  | { readonly _tag: "Frame"; readonly frame: ClientFrame; readonly bytes: number }
+  | { readonly _tag: "Audio"; readonly bytes: number }
+  /** What the client sent cannot be read. */
+  | { readonly _tag: "Malformed"; readonly code: ErrorCode; readonly message: string; readonly bytes: number }
+  | { readonly _tag: "ClientGone" }
+  | { readonly _tag: "Vendor"; readonly event: VendorEvent }
+  /** The vendor did not take a command of the client. */
+  | { readonly _tag: "Refused"; readonly code: ErrorCode; readonly message: string }
+  | { readonly _tag: "HostedDone"; readonly toolCallId: string; readonly output: string }
+  | { readonly _tag: "Tick" }
+  /** The service ends it: a drain, a lost lease, a peer that does not read. */
+  | { readonly _tag: "Ended"; readonly ending: Ending; readonly atOnce: boolean }
+
+export type Action =
+  | { readonly _tag: "Tell"; readonly event: ServiceEvent }
+  | { readonly _tag: "Send"; readonly command: VendorCommand }
+  /** This piece of audio goes to the vendor. */
+  | { readonly _tag: "PassAudio" }
+  | { readonly _tag: "DropAudio" }
+  | { readonly _tag: "RunHosted"; readonly call: ToolCall }
+  | { readonly _tag: "StopHosted"; readonly toolCallIds: ReadonlyArray<string> }
+  | { readonly _tag: "FinishVendor" }
+  | { readonly _tag: "Charge"; readonly usage: Usage }
+  /** Save what is there, tell the client and close. Once. */
+  | { readonly _tag: "End"; readonly ending: Ending }
+
+export interface Decided {
+  readonly state: SessionState
+  readonly actions: ReadonlyArray<Action>
+}
+
+export const openingState = (terms: SessionTerms, now: number): SessionState => ({
+  phase: "opening",
+  terms,
+  startedAt: now,
+  lastInputAt: now,
+  inputBytes: 0,
+  ledger: emptyLedger,
+  conversation: emptyConversation,
+  usage: noUsage,
+  responding: false,
+  stopDue: Number.POSITIVE_INFINITY,
+  ending: null
+})
+
+const gracefully: Ending = { error: null, close: "ended" }
+
+const nothing: ReadonlyArray<Action> = []
+const passAudio: ReadonlyArray<Action> = [{ _tag: "PassAudio" }]
+
+const stay = (state: SessionState): Decided => ({ state, actions: nothing })
+
+const tell = (event: ServiceEvent): Action => ({ _tag: "Tell", event })
+
+const complain = (code: ErrorCode, message: string): Action => tell({ _tag: "Error", code, message })
+
+export const decide = (state: SessionState, input: Input, now: number): Decided => {
+  if (state.phase === "ended") return stay(state)
+  const decided = step(state, input, now)
+  if (decided.state.phase !== "stopping" || !isSettled(decided.state)) return decided
+  const ended = end(decided.state, decided.state.ending ?? gracefully)
+  return { state: ended.state, actions: [...decided.actions, ...ended.actions] }
+}
+
+const step = (state: SessionState, input: Input, now: number): Decided => {
+  switch (input._tag) {
+    case "Frame":
+      return onInput(state, input.bytes, now, (counted) => onFrame(counted, input.frame, now))
+    case "Audio":
+      return onInput(state, input.bytes, now, onAudio)
+    case "Malformed":
+      return onInput(state, input.bytes, now, (counted) => ({
+        state: counted,
+        actions: [complain(input.code, input.message)]
+      }))
+    case "ClientGone":
+      return end(state, { error: null, close: "ended" })
+    case "Vendor":
+      return onVendor(state, input.event, now)
+    case "Refused":
+      return { state, actions: [complain(input.code, input.message)] }
+    case "HostedDone":
+      return onHostedDone(state, input)
+    case "Tick":
+      return onTick(state, now)
+    case "Ended":
+      return input.atOnce ? end(state, input.ending) : stop(state, input.ending, now)
+  }
+}
+
+/** The next moment at which time alone decides something. */
+export const nextDue = (state: SessionState): number => {
+  if (state.phase === "ended") return Number.POSITIVE_INFINITY
+  const { limits } = state.terms
+  const transcript = Math.min(
+    ...pendingTranscripts(state.conversation).map(({ at }) => at + millis(limits.transcript)),
+    Number.POSITIVE_INFINITY
+  )
+  if (state.phase === "stopping") return Math.min(state.stopDue, transcript)
+  if (state.phase === "opening") return state.startedAt + millis(limits.opening)
+  return Math.min(state.startedAt + millis(limits.session), state.lastInputAt + millis(limits.idle), transcript)
+}
+
+/** Everything that a client sends counts, as activity and against the limit. */
+const onInput = (
+  state: SessionState,
+  bytes: number,
+  now: number,
+  next: (counted: SessionState) => Decided
+): Decided => {
+  const inputBytes = state.inputBytes + bytes
+  const { limits } = state.terms
+  if (inputBytes > limits.inputBytes) {
+    return stop(state, refusal("input_limit", `A session takes at most ${limits.inputBytes} bytes.`), now)
+  }
+  return next({ ...state, inputBytes, lastInputAt: now })
+}
+
+const refusal = (code: ErrorCode, message: string): Ending => ({ error: { code, message }, close: "refused" })
+
+const onAudio = (state: SessionState): Decided =>
+  state.phase === "live"
+    ? { state, actions: passAudio }
+    : state.phase === "opening"
+      ? { state, actions: [notReady] }
+      : stay(state)
+
+const notReady = complain("not_ready", "Wait for session.begin: nothing but stop is taken before it.")
+
+const onFrame = (state: SessionState, frame: ClientFrame, now: number): Decided => {
+  if (frame._tag === "Stop") return stop(state, gracefully, now)
+  if (state.phase === "opening") return { state, actions: [notReady] }
+  if (state.phase === "stopping") return stay(state)
+  switch (frame._tag) {
+    case "Text":
+      return { state, actions: [{ _tag: "Send", command: frame }] }
+    case "Commit":
+      return { state, actions: [{ _tag: "Send", command: frame }] }
+    case "Cancel":
+      return state.terms.canCancel
+        ? { state, actions: [{ _tag: "DropAudio" }, { _tag: "Send", command: frame }] }
+        : { state, actions: [complain("unsupported_frame", "This provider cannot cancel an answer.")] }
+    case "ToolOutputs":
+      return onOutputs(state, frame)
+    case "ProviderEvent":
+      return { state, actions: [{ _tag: "Send", command: { _tag: "Native", event: frame.event } }] }
+  }
+}
+
+const onOutputs = (state: SessionState, { outputs }: Extract<ClientFrame, { _tag: "ToolOutputs" }>): Decided => {
+  const answered = answerCalls(state.ledger, outputs)
+  if (Result.isFailure(answered)) return { state, actions: [complain("invalid_tool_output", answered.failure)] }
+  const results = outputs.map(({ name, output, toolCallId }) => ({ name, output: textOfOutput(output), toolCallId }))
+  const conversation = results.reduce(
+    (known, { name, output, toolCallId }) =>
+      addResult(known, { toolCallId, toolName: name, output, hosted: false }),
+    state.conversation
+  )
+  return {
+    state: { ...state, ledger: answered.success, conversation },
+    actions: [{ _tag: "Send", command: { _tag: "ToolOutputs", outputs: results } }]
+  }
+}
+
+const textOfOutput = (output: Schema.Json): string => (typeof output === "string" ? output : JSON.stringify(output))
+
+const onVendor = (before: SessionState, event: VendorEvent, now: number): Decided => {
+  const state: SessionState = { ...before, conversation: hear(before.conversation, event, now) }
+  switch (event._tag) {
+    case "Native":
+      return { state, actions: [tell({ _tag: "ProviderEvent", json: event.json })] }
+    case "Ready":
+      return state.phase === "opening" ? goLive(state, now) : stay(state)
+    case "UserItem":
+      return event.transcribed
+        ? { state, actions: [tell({ _tag: "TranscriptStarted", itemId: event.itemId, role: "user" })] }
+        : stay(state)
+    case "TranscriptDelta":
+    case "TranscriptFinal":
+      return { state, actions: [tell(event)] }
+    case "TranscriptFailed":
+      return { state, actions: [failedTranscript(event.itemId)] }
+    case "ToolCalled":
+      return onCall(state, event.call)
+    case "ToolsCancelled":
+      return onCancelled(state, event.toolCallIds)
+    case "ResponseStarted":
+      return stay({ ...state, responding: true })
+    case "ResponseDone":
+      return { state: { ...state, responding: false }, actions: [tell({ _tag: "ResponseDone" })] }
+    case "Interrupted":
+      return onInterrupted(state, event)
+    case "Used":
+      return {
+        state: { ...state, usage: addUsage(state.usage, event.usage) },
+        actions: [{ _tag: "Charge", usage: event.usage }]
+      }
+    case "Failed":
+      return { state, actions: [complain("provider_error", event.reason)] }
+    case "Closed":
+      return state.phase === "stopping"
+        ? end(state, state.ending ?? gracefully)
+        : end(state, { error: { code: "provider_closed", message: event.reason }, close: "fault" })
+    case "Typed":
+    case "NothingSaid":
+      return stay(state)
+  }
+}
+
+const failedTranscript = (itemId: string): Action => tell({ _tag: "TranscriptFailed", itemId, role: "user" })
+
+const goLive = (state: SessionState, now: number): Decided => ({
+  state: { ...state, phase: "live", startedAt: now, lastInputAt: now },
+  actions: [tell({ _tag: "SessionBegin", ...state.terms.begin })]
+})
+
+/** After the session began to stop nobody answers a call any more. */
+const onCall = (state: SessionState, call: ToolCall): Decided => {
+  const hosted = state.terms.hosted.has(call.name)
+  const ledger = openCall(state.ledger, call, hosted)
+  if (ledger === state.ledger || state.phase !== "live") return stay(state)
+  const told = tell({ _tag: "ToolCall", toolCallId: call.id, name: call.name, arguments: readArguments(call), hosted })
+  return { state: { ...state, ledger }, actions: hosted ? [told, { _tag: "RunHosted", call }] : [told] }
+}
+
+const readArguments = ({ arguments: text }: ToolCall): Schema.Json => {
+  const parsed = parseJson(text)
+  return parsed._tag === "Some" ? parsed.value : text
+}
+
+const parseJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))
+
+const onCancelled = (state: SessionState, toolCallIds: ReadonlyArray<string>): Decided => {
+  const { cancelled, ledger } = cancelCalls(state.ledger, toolCallIds)
+  return cancelled.length === 0
+    ? stay(state)
+    : {
+        state: { ...state, ledger },
+        actions: [
+          tell({ _tag: "ToolCancelled", toolCallIds: cancelled }),
+          { _tag: "StopHosted", toolCallIds: cancelled }
+        ]
+      }
+}
+
+/** The words that were not heard are taken back from what the client shows, too. */
+const onInterrupted = (state: SessionState, { cut }: Extract<VendorEvent, { _tag: "Interrupted" }>): Decided => {
+  const item =
+    cut === null
+      ? undefined
+      : state.conversation.entries.flatMap(({ items }) => items).find(({ itemId }) => itemId === cut.itemId)
+  const heard: ReadonlyArray<Action> =
+    item === undefined
+      ? nothing
+      : [tell({ _tag: "TranscriptFinal", role: "assistant", itemId: item.itemId, text: item.text })]
+  return { state, actions: [{ _tag: "DropAudio" }, tell({ _tag: "Interrupted" }), ...heard] }
+}
+
+const onHostedDone = (state: SessionState, done: Extract<Input, { _tag: "HostedDone" }>): Decided => {
+  const { output, toolCallId } = done
+  const ledger = completeCall(state.ledger, toolCallId)
+  const name = state.ledger.get(toolCallId)?.call.name
+  if (ledger === null || name === undefined) return stay(state)
+  const conversation = addResult(state.conversation, { toolCallId, toolName: name, output, hosted: true })
+  const command: VendorCommand = { _tag: "ToolOutputs", outputs: [{ toolCallId, name, output }] }
+  return {
+    state: { ...state, ledger, conversation },
+    actions: [
+      ...(state.phase === "live" ? [{ _tag: "Send" as const, command }] : nothing),
+      tell({ _tag: "ToolCompleted", toolCallId })
+    ]
+  }
+}
+
+const onTick = (state: SessionState, now: number): Decided => {
+  const { limits } = state.terms
+  const late = pendingTranscripts(state.conversation).filter(({ at }) => at + millis(limits.transcript) <= now)
+  if (late.length > 0) {
+    const failed = late.map(({ key }) => ({ _tag: "TranscriptFailed" as const, itemId: key }))
+    const conversation = failed.reduce((known, event) => hear(known, event, now), state.conversation)
+    const rest = onTick({ ...state, conversation }, now)
+    return { state: rest.state, actions: [...late.map(({ key }) => failedTranscript(key)), ...rest.actions] }
+  }
+  if (state.phase === "opening") {
+    return state.startedAt + millis(limits.opening) <= now
+      ? end(state, {
+          error: { code: "provider_unavailable", message: "The provider did not open the session in time." },
+          close: "fault"
+        })
+      : stay(state)
+  }
+  if (state.phase === "stopping") {
+    return state.stopDue <= now ? end(state, state.ending ?? gracefully) : stay(state)
+  }
+  if (state.startedAt + millis(limits.session) <= now) {
+    return stop(state, refusal("session_limit", "The session has reached its longest duration. Connect again."), now)
+  }
+  if (state.lastInputAt + millis(limits.idle) <= now) {
+    return stop(state, refusal("idle_timeout", "Nothing came from the client for too long."), now)
+  }
+  return stay(state)
+}
+
+/** Transcripts and the end of an answer are all that a stopping session waits for. */
+const isSettled = (state: SessionState): boolean =>
+  !state.responding && pendingTranscripts(state.conversation).length === 0
+
+/** A session that has not begun has nothing to wait for. */
+const stop = (state: SessionState, ending: Ending, now: number): Decided => {
+  if (state.phase === "opening") return end(state, ending)
+  if (state.phase === "stopping") return stay(state)
+  const open = cancelCalls(state.ledger, openCalls(state.ledger))
+  const stopping: SessionState = {
+    ...state,
+    phase: "stopping",
+    ledger: open.ledger,
+    ending,
+    stopDue: now + millis(state.terms.limits.stopping)
+  }
+  return {
+    state: stopping,
+    actions: [
+      { _tag: "FinishVendor" },
+      ...(open.cancelled.length === 0
+        ? nothing
+        : [
+            tell({ _tag: "ToolCancelled", toolCallIds: open.cancelled }),
+            { _tag: "StopHosted" as const, toolCallIds: open.cancelled }
+          ])
+    ]
+  }
+}
+
+const end = (state: SessionState, ending: Ending): Decided => ({
+  state: { ...state, phase: "ended", conversation: close(state.conversation), ending },
+  actions: [
+    { _tag: "StopHosted", toolCallIds: openCalls(state.ledger) },
+    { _tag: "End", ending }
+  ]
+})

@@ -1,0 +1,115 @@
+/**
+ * Tickets let a browser open a voice session without the API key: a trusted backend asks for one and hands it over. A ticket is good for
+ * 60 seconds and one connection, for one thread, and for the Origin it was asked from where there was one. Specification part 4, rule 7.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { Principal } from "../access/Principal.ts"
+import type { AssistantNotFound } from "../assistants/Assistant.ts"
+import { Assistants } from "../assistants/Assistants.ts"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { AssistantId, OwnerId, ThreadId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { ThreadNotFound } from "../threads/Thread.ts"
+import { randomText, sha256 } from "./Secret.ts"
+import { makePlaces } from "./SessionPlace.ts"
+
+export const ticketLifetime = Duration.seconds(60)
+
+/** What is stored of a ticket: not enough to use it. */
+export const TicketRecord = Schema.Struct({
+  /** SHA-256 of the ticket, hex. */
+  hash: Schema.String,
+  ownerId: OwnerId,
+  threadId: ThreadId,
+  assistantId: AssistantId,
+  origin: Schema.NullOr(Schema.String),
+  expiresAt: Schema.Date
+})
+export type TicketRecord = typeof TicketRecord.Type
+
+/** Port: where tickets wait. */
+export class TicketStore extends Context.Service<
+  TicketStore,
+  {
+    /** MUST answer false, and store nothing, when the principal has no such thread. Tickets that have expired may be forgotten. */
+    readonly insert: (record: TicketRecord) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /** MUST give each ticket at most once, whoever asks, however many ask at the same time; and none that has expired at `now`. */
+    readonly redeem: (hash: string, now: Date) => Effect.Effect<Option.Option<TicketRecord>, StoreUnavailable>
+  }
+>()("@colloquy/core/realtime/TicketStore") {}
+
+export class TicketInvalid extends Schema.TaggedError<TicketInvalid>()("TicketInvalid", {}) {
+  override get message() {
+    return "The ticket is unknown, was used before, or is older than 60 seconds. Ask for a new one."
+  }
+}
+
+export class OriginMismatch extends Schema.TaggedError<OriginMismatch>()("OriginMismatch", {}) {
+  override get message() {
+    return "The ticket was made for another Origin. It cannot be used any more; ask for a new one from the right page."
+  }
+}
+
+export interface TicketRequest {
+  readonly threadId: string | null
+  /** Used where no thread is given: the ticket's thread is a new one of this assistant. */
+  readonly assistantId: string | null
+  readonly origin: string | null
+}
+
+export interface IssuedTicket {
+  readonly ticket: Redacted.Redacted<string>
+  readonly expiresIn: Duration.Duration
+  readonly threadId: ThreadId
+  readonly assistantId: AssistantId
+}
+
+export class Tickets extends Context.Service<
+  Tickets,
+  {
+    /** Without any id, a new assistant and a new thread stand behind the ticket. */
+    readonly issue: (
+      request: TicketRequest
+    ) => Effect.Effect<IssuedTicket, ThreadNotFound | AssistantNotFound | StoreUnavailable, Principal>
+    /** Uses the ticket up, also where the Origin is the wrong one. */
+    readonly redeem: (
+      ticket: Redacted.Redacted<string>,
+      origin: string | null
+    ) => Effect.Effect<TicketRecord, TicketInvalid | OriginMismatch | StoreUnavailable>
+  }
+>()("@colloquy/core/realtime/Tickets") {
+  static readonly layer: Layer.Layer<Tickets, never, TicketStore | Assistants | AssistantStore> = Layer.effect(
+    Tickets,
+    Effect.gen(function* () {
+      const store = yield* TicketStore
+      const places = makePlaces(yield* Assistants, yield* AssistantStore)
+
+      return Tickets.of({
+        issue: Effect.fn("Tickets.issue")(function* (request: TicketRequest) {
+          const { ownerId } = yield* Principal
+          const { assistantId, threadId } = yield* places.make(yield* places.find(request))
+          const ticket = `ct_${yield* randomText}`
+          const expiresAt = new Date((yield* Clock.currentTimeMillis) + Duration.toMillis(ticketLifetime))
+          const hash = yield* sha256(ticket)
+          const record = { hash, ownerId, threadId, assistantId, origin: request.origin, expiresAt }
+          if (!(yield* store.insert(record))) return yield* new ThreadNotFound({ threadId })
+          return { ticket: Redacted.make(ticket), expiresIn: ticketLifetime, threadId, assistantId }
+        }),
+        redeem: Effect.fn("Tickets.redeem")(function* (ticket: Redacted.Redacted<string>, origin: string | null) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          const found = yield* store.redeem(yield* sha256(Redacted.value(ticket)), now)
+          if (Option.isNone(found)) return yield* new TicketInvalid()
+          if (found.value.origin !== null && found.value.origin !== origin) return yield* new OriginMismatch()
+          return found.value
+        })
+      })
+    })
+  )
+}

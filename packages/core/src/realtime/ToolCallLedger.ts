@@ -1,0 +1,82 @@
+/**
+ * Pure: the tool calls of one session, and who may still answer them. Each call is pending (at the client), running (hosted), answered
+ * or cancelled; only pending calls take outputs from the client. Specification part 4, `tool.outputs`.
+ */
+import * as Result from "effect/Result"
+import type { ToolCall } from "../tools/ToolCall.ts"
+import type { SessionToolOutput } from "./Frames.ts"
+
+export type CallState = "pending" | "running" | "answered" | "cancelled"
+
+export interface LedgerEntry {
+  readonly call: ToolCall
+  readonly hosted: boolean
+  readonly state: CallState
+}
+
+export type ToolCallLedger = ReadonlyMap<string, LedgerEntry>
+
+export const emptyLedger: ToolCallLedger = new Map()
+
+/** How many outputs one frame may hold. */
+export const maximumOutputs = 32
+
+/** The model called. An id that was used before is not a new call: the ledger stays as it is. */
+export const openCall = (ledger: ToolCallLedger, call: ToolCall, hosted: boolean): ToolCallLedger =>
+  ledger.has(call.id)
+    ? ledger
+    : new Map(ledger).set(call.id, { call, hosted, state: hosted ? "running" : "pending" })
+
+/** The client's outputs against the pending calls. One that does not fit refuses all of them, and the sentence names it. */
+export const answerCalls = (
+  ledger: ToolCallLedger,
+  outputs: ReadonlyArray<SessionToolOutput>
+): Result.Result<ToolCallLedger, string> => {
+  if (outputs.length === 0 || outputs.length > maximumOutputs) {
+    return Result.fail(`A frame holds 1 to ${maximumOutputs} outputs, not ${outputs.length}.`)
+  }
+  const answered = new Map(ledger)
+  for (const { name, toolCallId } of outputs) {
+    const problem = problemOf(answered.get(toolCallId), name)
+    if (problem !== null) return Result.fail(`The call ${quoted(toolCallId)} ${problem}. Nothing of this frame was taken.`)
+    move(answered, toolCallId, "answered")
+  }
+  return Result.succeed(answered)
+}
+
+/** Ids come from outside: shown short and as JSON. */
+const quoted = (id: string): string => JSON.stringify(id.slice(0, 100))
+
+const problemOf = (entry: LedgerEntry | undefined, name: string): string | null => {
+  if (entry === undefined) return "is not known in this session"
+  if (entry.hosted) return "is run by the service"
+  if (entry.state === "cancelled") return "was cancelled"
+  if (entry.state === "answered") return "was answered before"
+  if (entry.call.name !== name) return "has another name"
+  return null
+}
+
+/** A hosted call is over. Null when nobody waits for it any more. */
+export const completeCall = (ledger: ToolCallLedger, id: string): ToolCallLedger | null =>
+  ledger.get(id)?.state === "running" ? move(new Map(ledger), id, "answered") : null
+
+/** Calls that nobody wants answered any more; those that were open are given back. */
+export const cancelCalls = (
+  ledger: ToolCallLedger,
+  ids: ReadonlyArray<string>
+): { readonly ledger: ToolCallLedger; readonly cancelled: ReadonlyArray<string> } => {
+  const next = new Map(ledger)
+  const cancelled = [...new Set(ids)].filter((id) => isOpen(ledger.get(id)))
+  for (const id of cancelled) move(next, id, "cancelled")
+  return { ledger: next, cancelled }
+}
+
+const isOpen = (entry: LedgerEntry | undefined): boolean => entry?.state === "pending" || entry?.state === "running"
+
+export const openCalls = (ledger: ToolCallLedger): ReadonlyArray<string> =>
+  [...ledger].filter(([, entry]) => isOpen(entry)).map(([id]) => id)
+
+const move = (ledger: Map<string, LedgerEntry>, id: string, state: CallState): ToolCallLedger => {
+  const entry = ledger.get(id)
+  return entry === undefined ? ledger : ledger.set(id, { ...entry, state })
+}
