@@ -6,6 +6,7 @@ import type { AssistantStore, FollowUpStore, KeyStore, RunStore, ThreadStore, Us
 import * as Ports from "@colloquy/core"
 import { OutcomeStore } from "@colloquy/core/answers"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
+import { SessionStore, TicketStore } from "@colloquy/core/realtime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { assistantStore } from "./AssistantStore.ts"
@@ -15,8 +16,10 @@ import { documentStore } from "./DocumentStore.ts"
 import { keyStore } from "./KeyStore.ts"
 import { outcomeStore } from "./OutcomeStore.ts"
 import { runStore } from "./RunStore.ts"
+import { sessionStore } from "./SessionStore.ts"
 import { makeState, type State } from "./State.ts"
 import { threadStore } from "./ThreadStore.ts"
+import { ticketStore } from "./TicketStore.ts"
 import { usageLedger } from "./UsageLedger.ts"
 
 export { makeState, type State }
@@ -40,6 +43,10 @@ export const followUpsFrom = (state: State): Layer.Layer<FollowUpStore> =>
 /** For the wing `answers`, over the state that its assistants and threads are in. */
 export const outcomesFrom = (state: State): Layer.Layer<OutcomeStore> =>
   Layer.succeed(OutcomeStore, outcomeStore(state))
+
+/** The stores of voice sessions. */
+export const realtimeFrom = (state: State): Layer.Layer<SessionStore | TicketStore> =>
+  Layer.merge(Layer.succeed(SessionStore, sessionStore(state)), Layer.succeed(TicketStore, ticketStore(state)))
 
 /** A fresh state each time it is built. */
 export const layer: Layer.Layer<Stores> = Layer.unwrap(Effect.sync(() => layerFrom(makeState())))

@@ -23,6 +23,7 @@ import {
   forgetRun,
   insertNew,
   isExpired,
+  isInSession,
   leasedRun,
   move,
   ownedStep,
@@ -77,6 +78,7 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   if (repeated) return repeated
   const thread = threadOf(state, ownerId, begin.run.threadId)
   if (thread === undefined) return { _tag: "ThreadMissing" }
+  if (isInSession(thread, now)) return { _tag: "Busy", runId: thread.session.id, expired: false }
   const blocker = thread.inProgress ?? thread.queued[0]
   if (blocker !== undefined && (begin.mode === "reject" || thread.queued.length >= begin.maxQueued)) {
     return { _tag: "Busy", runId: blocker.run.id, expired: isExpired(blocker, now) }
@@ -164,7 +166,7 @@ const started = (row: RunRow, lease: Lease, historyTokens: number): Started => (
   history: historyOf(row, historyTokens)
 })
 
-const supersede = (state: State, thread: ThreadRow, at: Date): void => {
+export const supersede = (state: State, thread: ThreadRow, at: Date): void => {
   if (thread.requiresAction !== null) closeWaiting(state, thread.requiresAction, at)
 }
 

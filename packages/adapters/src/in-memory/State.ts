@@ -28,6 +28,7 @@ import type {
 import { isAtRest, Principal } from "@colloquy/core"
 import type { Outcome } from "@colloquy/core/answers"
 import type { Document } from "@colloquy/core/documents"
+import type { SessionCharge, TicketRecord } from "@colloquy/core/realtime"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -47,6 +48,8 @@ export interface ThreadRow {
   inProgress: RunRow | null
   requiresAction: RunRow | null
   readonly queued: Array<RunRow>
+  /** The voice session that writes the thread, or the last one whose lease ran out. */
+  session: { readonly id: RunId; expiresAt: number; lastCharge: number } | null
 }
 
 export interface RunRow {
@@ -101,10 +104,16 @@ export interface State {
   readonly deletedRuns: Map<RunId, { readonly ownerId: OwnerId; readonly token: number; isCharged: boolean }>
   /** By owner, answer set and question. */
   readonly outcomes: Map<string, { readonly ownerId: OwnerId; readonly outcome: Outcome }>
+  /** By their hash. */
+  readonly tickets: Map<string, TicketRecord>
+  /** Those of voice sessions that were not reported yet, by session and number. */
+  readonly sessionCharges: Map<string, { readonly charge: SessionCharge; readonly at: number }>
   readonly listeners: Set<(signal: RunSignal) => void>
 }
 
 export const makeState = (): State => ({
+  tickets: new Map(),
+  sessionCharges: new Map(),
   assistants: new Map(),
   threads: new Map(),
   runs: new Map(),
@@ -160,18 +169,29 @@ export const isActive = (row: RunRow): boolean => !isAtRest(row.run.status)
 /** A lease of no length has expired when it is given. */
 export const isExpired = (row: RunRow, now: number): boolean => row.expiresAt <= now
 
+/** Whether a voice session writes the thread. */
+export const isInSession = (
+  row: ThreadRow,
+  now: number
+): row is ThreadRow & { readonly session: NonNullable<ThreadRow["session"]> } =>
+  row.session !== null && row.session.expiresAt > now
+
 export const signal = (state: State, { run }: RunRow, cancel = false): void => {
   for (const listener of state.listeners) listener({ runId: run.id, threadId: run.threadId, cancel })
 }
 
-/** Gives a message the next place in its thread. */
+/** Gives a message of a run the next place in its thread. */
 export const place = (row: RunRow, message: NewMessage): void => {
-  const sequence = row.thread.messages.length + 1
-  row.thread.messages.push({ ...message, sequence })
-  row.thread.tokens += message.tokens
-  row.messages.push(sequence)
-  const { thread } = row.thread
-  if (message.createdAt > thread.updatedAt) row.thread.thread = { ...thread, updatedAt: message.createdAt }
+  row.messages.push(addMessage(row.thread, message))
+}
+
+/** Gives a message the next place in a thread, and answers which. */
+export const addMessage = (row: ThreadRow, message: NewMessage): number => {
+  const sequence = row.messages.length + 1
+  row.messages.push({ ...message, sequence })
+  row.tokens += message.tokens
+  if (message.createdAt > row.thread.updatedAt) row.thread = { ...row.thread, updatedAt: message.createdAt }
+  return sequence
 }
 
 /** Replaces the run's newest message: in REQUIRES_ACTION that is the open one. */

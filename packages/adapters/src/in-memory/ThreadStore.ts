@@ -53,7 +53,8 @@ const emptyThread = (ownerId: ThreadRow["ownerId"], thread: ThreadRow["thread"])
   runs: new Set(),
   inProgress: null,
   requiresAction: null,
-  queued: []
+  queued: [],
+  session: null
 })
 
 /** The answer that is being written: shown to readers, stored when it is settled. */

@@ -8,6 +8,7 @@ import {
   noTime,
   openThread,
   outcomeStoreSuite,
+  realtimeSuite,
   sampleBegin,
   sampleEvent,
   settleTurn,
@@ -29,6 +30,8 @@ const shared = InMemory.makeState()
 const followUps = Layer.merge(InMemory.followUpsFrom(shared), InMemory.layerFrom(shared))
 followUpStoreSuite("in memory", followUps, { testClock: true, signals: false })
 outcomeStoreSuite("in memory: OutcomeStore", Layer.merge(InMemory.layerFrom(shared), InMemory.outcomesFrom(shared)))
+const realtime = Layer.merge(InMemory.realtimeFrom(shared), InMemory.layerFrom(shared))
+realtimeSuite("in memory", realtime, { testClock: true, signals: false })
 
 describe("InMemory", () => {
   it.effect("has a fresh state each time it is built", () =>

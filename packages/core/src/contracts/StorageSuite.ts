@@ -6,13 +6,17 @@ import { describe, layer } from "@effect/vitest"
 import type * as Layer from "effect/Layer"
 import { assistantStoreContract } from "./AssistantStoreContract.ts"
 import type { ChunkIndex } from "../retrieval/ChunkIndex.ts"
+import type { SessionStore } from "../realtime/SessionStore.ts"
+import type { TicketStore } from "../realtime/Tickets.ts"
 import type { FollowUpStore } from "../runs/FollowUpStore.ts"
 import { chunkIndexContract } from "./ChunkIndexContract.ts"
 import { contractTest, type Capabilities, type Stores } from "./ContractTest.ts"
 import { followUpStoreContract } from "./FollowUpStoreContract.ts"
 import { keyStoreContract } from "./KeyStoreContract.ts"
 import { runStoreContract } from "./RunStoreContract.ts"
+import { sessionStoreContract } from "./SessionStoreContract.ts"
 import { threadStoreContract } from "./ThreadStoreContract.ts"
+import { ticketStoreContract } from "./TicketStoreContract.ts"
 import { usageLedgerContract } from "./UsageLedgerContract.ts"
 
 export const storageSuite = (name: string, stores: Layer.Layer<Stores, unknown>, capabilities: Capabilities): void =>
@@ -45,3 +49,15 @@ export const chunkIndexSuite = (
     describe("ChunkIndex", () =>
       chunkIndexContract(contractTest(it, { testClock: false, signals: false }), keepsVectors))
   )
+
+/** The contracts of voice sessions, which share their threads with runs. */
+export const realtimeSuite = (
+  name: string,
+  stores: Layer.Layer<SessionStore | TicketStore | Stores, unknown>,
+  capabilities: Capabilities
+): void =>
+  layer(stores, { excludeTestServices: !capabilities.testClock, timeout: "2 minutes" })(name, (it) => {
+    const test = contractTest(it, capabilities)
+    describe("SessionStore", () => sessionStoreContract(test))
+    describe("TicketStore", () => ticketStoreContract(test))
+  })

@@ -51,7 +51,7 @@ const entryOf = (key: string, role: Entry["role"], at: number): Entry => ({
   stored: 0
 })
 
-export const isSpoken = (entry: Entry): boolean => entry.calls.length > 0 || textOf(entry).trim() !== ""
+const isSpoken = (entry: Entry): boolean => entry.calls.length > 0 || textOf(entry).trim() !== ""
 
 export const textOf = (entry: Entry): string =>
   entry.items
@@ -110,7 +110,9 @@ export const addResult = (conversation: Conversation, result: ToolResult): Conve
 
 /** Nothing more will come: what is there is what was said. */
 export const close = (conversation: Conversation): Conversation => ({
-  entries: conversation.entries.map((entry) => (entry.isDone ? entry : { ...entry, isDone: true, version: entry.version + 1 })),
+  entries: conversation.entries.map((entry) =>
+    entry.isDone ? entry : { ...entry, isDone: true, version: entry.version + 1 }
+  ),
   speaking: null
 })
 
@@ -148,7 +150,11 @@ const placeUser = (conversation: Conversation, key: string, before: string | nul
   const place = behind === -1 ? entries.length : behind
   return {
     ...conversation,
-    entries: [...entries.slice(0, place), { ...entryOf(key, "user", now), items: [silence(key)] }, ...entries.slice(place)]
+    entries: [
+      ...entries.slice(0, place),
+      { ...entryOf(key, "user", now), items: [silence(key)] },
+      ...entries.slice(place)
+    ]
   }
 }
 

@@ -82,11 +82,26 @@ export type VendorEvent =
   /** Setup and history are acknowledged. */
   | { readonly _tag: "Ready" }
   /** Something that the user said has its place: before the item `before` where that is given, else after everything so far. */
-  | { readonly _tag: "UserItem"; readonly itemId: string; readonly before: string | null; readonly transcribed: boolean }
+  | {
+      readonly _tag: "UserItem"
+      readonly itemId: string
+      readonly before: string | null
+      readonly transcribed: boolean
+    }
   /** A text that the user typed was given to the model. */
   | { readonly _tag: "Typed"; readonly itemId: string; readonly text: string }
-  | { readonly _tag: "TranscriptDelta"; readonly role: "user" | "assistant"; readonly itemId: string; readonly text: string }
-  | { readonly _tag: "TranscriptFinal"; readonly role: "user" | "assistant"; readonly itemId: string; readonly text: string }
+  | {
+      readonly _tag: "TranscriptDelta"
+      readonly role: "user" | "assistant"
+      readonly itemId: string
+      readonly text: string
+    }
+  | {
+      readonly _tag: "TranscriptFinal"
+      readonly role: "user" | "assistant"
+      readonly itemId: string
+      readonly text: string
+    }
   | { readonly _tag: "TranscriptFailed"; readonly itemId: string }
   /** The item was an audio turn in which nothing was said: nothing is kept of it. */
   | { readonly _tag: "NothingSaid"; readonly itemId: string }

@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { type HostedTool, HostedTools } from "../tools/HostedTool.ts"
+import type { HostedTool } from "../tools/HostedTool.ts"
 import type { ServiceSelection } from "./Frames.ts"
 
 export class FeatureRefused extends Schema.TaggedError<FeatureRefused>()("FeatureRefused", {
@@ -35,15 +35,25 @@ export interface SessionFeatures {
   ) => Effect.Effect<SessionExtras, FeatureRefused | StoreUnavailable, Principal>
 }
 
-export const SessionFeatures = Context.Reference<SessionFeatures>("@colloquy/core/realtime/SessionFeatures", {
-  defaultValue: () => ({
-    prepare: (selection) =>
-      Effect.gen(function* () {
-        const missing = notInstalled(selection)
-        if (missing !== null) return yield* new FeatureRefused({ reason: `${missing} is not installed on this service.` })
-        return { tools: yield* HostedTools, instructions: null }
-      })
-  })
+/** Null: `hostTools`. */
+export const SessionFeatures = Context.Reference<SessionFeatures | null>("@colloquy/core/realtime/SessionFeatures", {
+  defaultValue: () => null
+})
+
+/** The host's own tools, and nothing else. */
+export const hostTools = (tools: ReadonlyArray<HostedTool>): SessionFeatures => ({
+  prepare: (selection, { assistantId }) => {
+    const missing = notInstalled(selection)
+    if (missing !== null) {
+      return Effect.fail(new FeatureRefused({ reason: `${missing} is not installed on this service.` }))
+    }
+    const offered = tools.filter(
+      (tool) =>
+        tool.offered === undefined ||
+        (assistantId !== null && tool.offered({ assistantId, metadata: null, jsonOutput: false }))
+    )
+    return Effect.succeed({ tools: offered, instructions: null })
+  }
 })
 
 const notInstalled = (selection: ServiceSelection): string | null => {

@@ -3,10 +3,8 @@
  * is asked again; what it did not take by the end is finished later, as long as nobody else has taken the thread.
  */
 import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
-import * as Schedule from "effect/Schedule"
 import type { Principal } from "../access/Principal.ts"
 import type { MeteringPort } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
@@ -14,6 +12,7 @@ import { MessageId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { NewMessage } from "../threads/Message.ts"
+import { repeatWhileAway } from "../turns/StoreRetry.ts"
 import { type Entry, isCutShort, textOf } from "./Conversation.ts"
 import type { SessionCharge, SessionLease, SessionStore } from "./SessionStore.ts"
 
@@ -35,6 +34,9 @@ export interface SessionKeeper {
   readonly owes: () => boolean
 }
 
+/** What the ledger calls it. */
+const purpose = "realtime"
+
 export interface KeeperSetup {
   readonly store: typeof SessionStore.Service
   readonly metering: MeteringPort
@@ -46,7 +48,7 @@ export interface KeeperSetup {
 }
 
 export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
-  const { counter, lease, metering, model, provider, source, store } = setup
+  const { lease, metering, model, provider, source, store } = setup
   const latch = Latch.makeUnsafe(false)
   const ids = new Map<string, MessageId>()
   let unsaved: ReadonlyArray<SessionCharge> = []
@@ -88,7 +90,9 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     }
     yield* store.reported(told)
     unmetered = unmetered.filter((charge) => !told.includes(charge))
-  }).pipe(Effect.catchCause((cause) => Effect.logWarning("The charges of a voice session could not be reported yet", cause)))
+  }).pipe(
+    Effect.catchCause((cause) => Effect.logWarning("The charges of a voice session could not be reported yet", cause))
+  )
 
   const all = Effect.tap(flush, () => meter)
 
@@ -99,27 +103,20 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     charge: (usage) => {
       charges += 1
       const { ownerId, sessionId, threadId } = lease
-      unsaved = [...unsaved, { sessionId, number: charges, ownerId, threadId, provider, model, usage }]
+      unsaved = [...unsaved, { sessionId, number: charges, ownerId, threadId, provider, model, purpose, usage }]
       latch.openUnsafe()
     },
     keep: Effect.gen(function* () {
       while (true) {
         yield* latch.await
         latch.closeUnsafe()
-        const outcome = yield* Effect.retry(all, whileAway)
-        if (outcome === "lost") return
+        if ((yield* repeatWhileAway(all, "1 hour")) === "lost") return
       }
     }).pipe(Effect.orDie),
     flush: all,
     owes: () => unmetered.length > 0
   }
 }
-
-/** Ever more patiently, and never giving up. */
-export const whileAway = Schedule.either(
-  Schedule.exponential("200 millis"),
-  Schedule.spaced(Duration.seconds(10))
-)
 
 const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage => {
   const { counter, lease, model, provider } = setup
@@ -152,6 +149,7 @@ const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage 
     model: isUser ? null : model,
     usage: entry.usage,
     metadata: isCutShort(entry) ? { interrupted: true } : null,
+    supplements: null,
     tokens: counter.count(sized + output),
     createdAt: new Date(entry.at)
   }

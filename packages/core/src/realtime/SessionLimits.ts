@@ -27,7 +27,6 @@ export interface SessionLimits {
   readonly saving: Duration.Input
   /** How long a thread stays taken when its process has died. */
   readonly lease: Duration.Input
-  readonly hostedTool: Duration.Input
   /** Bytes that may wait at the vendor's socket before the client is no longer read. */
   readonly vendorBuffer: number
 }
@@ -45,7 +44,6 @@ export const defaultSessionLimits: SessionLimits = {
   stuck: "10 seconds",
   saving: "5 seconds",
   lease: "15 seconds",
-  hostedTool: "30 seconds",
   vendorBuffer: 1024 * 1024
 }
 

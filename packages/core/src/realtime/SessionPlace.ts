@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
-import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
+import type { Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
 import type { Assistants } from "../assistants/Assistants.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
 import { AssistantId, ThreadId } from "../primitives/Ids.ts"

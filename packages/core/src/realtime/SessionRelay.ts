@@ -9,7 +9,15 @@ import type { ClientInput, ClientSocket } from "./ClientSocket.ts"
 import { type Entry, markStored, ready } from "./Conversation.ts"
 import type { VendorEvent, VendorLink, VendorListener } from "./RealtimeModel.ts"
 import { millis } from "./SessionLimits.ts"
-import { type Action, decide, type Ending, type Input, nextDue, openingState, type SessionTerms } from "./SessionState.ts"
+import {
+  type Action,
+  decide,
+  type Ending,
+  type Input,
+  nextDue,
+  openingState,
+  type SessionTerms
+} from "./SessionState.ts"
 
 /** What the relay leaves to the session, which has time and a store. */
 export interface RelayOwner {
@@ -31,6 +39,8 @@ export interface Relay {
   readonly attach: (link: VendorLink) => void
   /** Time has passed; gives the next moment at which it matters. */
   readonly tick: (now: number) => number
+  /** Of the whole session so far. */
+  readonly usage: () => Usage
   readonly unsaved: () => ReadonlyArray<Entry>
   readonly saved: (entries: ReadonlyArray<Entry>) => void
 }
@@ -96,7 +106,12 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
       case "Frame":
         return input(given)
       case "Begin":
-        return input({ _tag: "Malformed", code: "invalid_frame", message: "The session has begun already.", bytes: given.bytes })
+        return input({
+          _tag: "Malformed",
+          code: "invalid_frame",
+          message: "The session has begun already.",
+          bytes: given.bytes
+        })
       case "Malformed":
         return input(given)
       case "Gone":
@@ -162,6 +177,7 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
       link = attached
       if (vendorStuckAt !== never) attached.pause()
     },
+    usage: () => state.usage,
     unsaved: () => ready(state.conversation),
     saved: (entries) => {
       state = { ...state, conversation: markStored(state.conversation, entries) }
@@ -177,6 +193,9 @@ const stuckClient: Input = {
 
 const stuckVendor: Input = {
   _tag: "Ended",
-  ending: { error: { code: "provider_closed", message: "The provider does not read what it is sent." }, close: "fault" },
+  ending: {
+    error: { code: "provider_closed", message: "The provider does not read what it is sent." },
+    close: "fault"
+  },
   atOnce: true
 }

@@ -6,14 +6,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
-import {
-  addResult,
-  close,
-  type Conversation,
-  emptyConversation,
-  hear,
-  pendingTranscripts
-} from "./Conversation.ts"
+import { addResult, close, type Conversation, emptyConversation, hear, pendingTranscripts } from "./Conversation.ts"
 import type { AudioFormat, ClientFrame, CloseReason, ErrorCode, ServiceEvent } from "./Frames.ts"
 import type { VendorCommand, VendorEvent } from "./RealtimeModel.ts"
 import { millis, type SessionLimits } from "./SessionLimits.ts"
@@ -218,8 +211,7 @@ const onOutputs = (state: SessionState, { outputs }: Extract<ClientFrame, { _tag
   if (Result.isFailure(answered)) return { state, actions: [complain("invalid_tool_output", answered.failure)] }
   const results = outputs.map(({ name, output, toolCallId }) => ({ name, output: textOfOutput(output), toolCallId }))
   const conversation = results.reduce(
-    (known, { name, output, toolCallId }) =>
-      addResult(known, { toolCallId, toolName: name, output, hosted: false }),
+    (known, { name, output, toolCallId }) => addResult(known, { toolCallId, toolName: name, output, hosted: false }),
     state.conversation
   )
   return {

@@ -12,9 +12,9 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
+import { Charge } from "../metering/Charge.ts"
 import { OwnerId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { Usage } from "../primitives/Usage.ts"
 import type { Message, NewMessage } from "../threads/Message.ts"
 
 /** The right to write one thread. */
@@ -39,13 +39,11 @@ export type OpenOutcome =
 
 /** What a part of a session used. The numbers of one session rise from 1. */
 export const SessionCharge = Schema.Struct({
+  ...Charge.fields,
   sessionId: RunId,
   number: Schema.Int,
   ownerId: OwnerId,
-  threadId: ThreadId,
-  provider: Schema.String,
-  model: Schema.String,
-  usage: Usage
+  threadId: ThreadId
 })
 export type SessionCharge = typeof SessionCharge.Type
 

@@ -20,7 +20,7 @@ import { ThreadNotFound } from "../threads/Thread.ts"
 import { randomText, sha256 } from "./Secret.ts"
 import { makePlaces } from "./SessionPlace.ts"
 
-export const ticketLifetime = Duration.seconds(60)
+const ticketLifetime = Duration.seconds(60)
 
 /** What is stored of a ticket: not enough to use it. */
 export const TicketRecord = Schema.Struct({

@@ -19,13 +19,11 @@ export type ToolCallLedger = ReadonlyMap<string, LedgerEntry>
 export const emptyLedger: ToolCallLedger = new Map()
 
 /** How many outputs one frame may hold. */
-export const maximumOutputs = 32
+const maximumOutputs = 32
 
 /** The model called. An id that was used before is not a new call: the ledger stays as it is. */
 export const openCall = (ledger: ToolCallLedger, call: ToolCall, hosted: boolean): ToolCallLedger =>
-  ledger.has(call.id)
-    ? ledger
-    : new Map(ledger).set(call.id, { call, hosted, state: hosted ? "running" : "pending" })
+  ledger.has(call.id) ? ledger : new Map(ledger).set(call.id, { call, hosted, state: hosted ? "running" : "pending" })
 
 /** The client's outputs against the pending calls. One that does not fit refuses all of them, and the sentence names it. */
 export const answerCalls = (
@@ -38,7 +36,8 @@ export const answerCalls = (
   const answered = new Map(ledger)
   for (const { name, toolCallId } of outputs) {
     const problem = problemOf(answered.get(toolCallId), name)
-    if (problem !== null) return Result.fail(`The call ${quoted(toolCallId)} ${problem}. Nothing of this frame was taken.`)
+    if (problem !== null)
+      return Result.fail(`The call ${quoted(toolCallId)} ${problem}. Nothing of this frame was taken.`)
     move(answered, toolCallId, "answered")
   }
   return Result.succeed(answered)

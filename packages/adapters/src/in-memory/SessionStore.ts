@@ -1,0 +1,86 @@
+/** `SessionStore` in memory. The session of a thread stands in the thread's row, where `begin` looks for it. */
+import type { Message, NewMessage, OwnerId } from "@colloquy/core"
+import { type OpenOutcome, type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/realtime"
+import * as Duration from "effect/Duration"
+import { supersede } from "./RunStarts.ts"
+import { addMessage, isInSession, ownedStep, type State, step, threadOf, type ThreadRow } from "./State.ts"
+import { addToLedger } from "./UsageLedger.ts"
+
+export const sessionStore = (state: State): typeof SessionStore.Service =>
+  SessionStore.of({
+    open: (threadId, sessionId, { at, lease, messages }) =>
+      ownedStep((ownerId, now): OpenOutcome => {
+        const thread = threadOf(state, ownerId, threadId)
+        if (thread === undefined) return { _tag: "ThreadMissing" }
+        if (isInSession(thread, now)) return { _tag: "Conflict", by: "session" }
+        if (thread.inProgress !== null || thread.queued.length > 0) return { _tag: "Conflict", by: "run" }
+        supersede(state, thread, at)
+        thread.session = { id: sessionId, expiresAt: now + Duration.toMillis(lease), lastCharge: 0 }
+        return {
+          _tag: "Opened",
+          lease: { sessionId, threadId, ownerId },
+          messages: thread.messages.slice(-messages),
+          total: thread.messages.length
+        }
+      }),
+
+    write: (lease, { charges, messages }, at) =>
+      ownedStep((ownerId, now) => {
+        const thread = heldThread(state, ownerId, lease)
+        if (thread?.session === null || thread === undefined) return false
+        for (const message of messages) put(thread, message)
+        for (const charge of charges) {
+          if (charge.number <= thread.session.lastCharge) continue
+          thread.session.lastCharge = charge.number
+          state.sessionCharges.set(nameOf(charge), { charge, at: at.getTime() })
+          addToLedger(state, ownerId, now, charge)
+        }
+        return true
+      }),
+
+    renew: (leases, duration) =>
+      step((now) =>
+        leases.flatMap((lease) => {
+          const session = heldThread(state, lease.ownerId, lease)?.session
+          if (session === undefined || session === null) return [lease.sessionId]
+          session.expiresAt = now + Duration.toMillis(duration)
+          return []
+        })
+      ),
+
+    close: (lease) =>
+      ownedStep((ownerId) => {
+        const thread = heldThread(state, ownerId, lease)
+        if (thread !== undefined) thread.session = null
+      }),
+
+    unreported: (before, limit) =>
+      step(() =>
+        [...state.sessionCharges.values()]
+          .filter(({ at }) => at < before.getTime())
+          .slice(0, limit)
+          .map(({ charge }) => charge)
+      ),
+
+    reported: (charges) =>
+      step(() => {
+        for (const charge of charges) state.sessionCharges.delete(nameOf(charge))
+      })
+  })
+
+const nameOf = ({ number, sessionId }: Pick<SessionCharge, "sessionId" | "number">): string => `${sessionId} ${number}`
+
+/** The thread of the lease, while no other session has taken it. */
+const heldThread = (state: State, ownerId: OwnerId, lease: SessionLease): ThreadRow | undefined => {
+  const thread = threadOf(state, ownerId, lease.threadId)
+  return thread?.session?.id === lease.sessionId ? thread : undefined
+}
+
+const put = (thread: ThreadRow, message: NewMessage): void => {
+  const index = thread.messages.findLastIndex(({ id }) => id === message.id)
+  const before = thread.messages[index]
+  if (before === undefined) return void addMessage(thread, message)
+  const after: Message = { ...message, sequence: before.sequence }
+  thread.messages[index] = after
+  thread.tokens += after.tokens - before.tokens
+}

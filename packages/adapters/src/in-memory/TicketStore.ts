@@ -1,0 +1,21 @@
+/** `TicketStore` in memory. Those that nobody redeemed are forgotten when the next one comes. */
+import { TicketStore } from "@colloquy/core/realtime"
+import * as Option from "effect/Option"
+import { ownedStep, type State, step, threadOf } from "./State.ts"
+
+export const ticketStore = (state: State): typeof TicketStore.Service =>
+  TicketStore.of({
+    insert: (record) =>
+      ownedStep((ownerId, now) => {
+        if (threadOf(state, ownerId, record.threadId) === undefined) return false
+        for (const [hash, { expiresAt }] of state.tickets) if (expiresAt.getTime() <= now) state.tickets.delete(hash)
+        state.tickets.set(record.hash, record)
+        return true
+      }),
+    redeem: (hash, now) =>
+      step(() => {
+        const found = state.tickets.get(hash)
+        state.tickets.delete(hash)
+        return Option.filter(Option.fromNullishOr(found), ({ expiresAt }) => expiresAt > now)
+      })
+  })

@@ -1,0 +1,450 @@
+/**
+ * A voice session from door to door: who asks → first frame → what it asks for → the thread, held by a lease → the vendor → `session.begin`
+ * → relay → stop → everything saved → `session.ended`. Whatever happens on the way, the client gets one ending, the thread is given back,
+ * and what was said and used is stored. Specification part 4, "Realtime session".
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import type { Keys } from "../access/Keys.ts"
+import { Principal } from "../access/Principal.ts"
+import type { ProviderKeysPort } from "../access/ProviderKeys.ts"
+import type { MeteringPort } from "../metering/Metering.ts"
+import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import type { Deadlines } from "../primitives/Deadlines.ts"
+import { newId, type OwnerId, RunId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { totalTokens, type Usage } from "../primitives/Usage.ts"
+import type { AssistantNotFound } from "../assistants/Assistant.ts"
+import type { ThreadNotFound } from "../threads/Thread.ts"
+import type { ToolCall } from "../tools/ToolCall.ts"
+import { answererOf, runHosted } from "../turns/HostedCalls.ts"
+import { repeatWhileAway } from "../turns/StoreRetry.ts"
+import type { TurnSettings } from "../turns/TurnSettings.ts"
+import type { Credentials } from "./ClientSocket.ts"
+import type { CloseReason, ErrorCode, ServiceEvent, SessionRequest } from "./Frames.ts"
+import type {
+  PreparedSession,
+  RealtimeModel,
+  RealtimeModels,
+  SessionSetup,
+  VendorUnavailable
+} from "./RealtimeModel.ts"
+import type { SessionDoor } from "./SessionDoor.ts"
+import { SessionRefused } from "./SessionErrors.ts"
+import type { SessionFeatures } from "./SessionFeatures.ts"
+import { makeSessionKeeper, type SessionKeeper } from "./SessionKeeper.ts"
+import { millis, type SessionLimits } from "./SessionLimits.ts"
+import type { FoundPlace, Place, Places } from "./SessionPlace.ts"
+import { historyProblem, type PlanRefused, planSession, type SessionPlan, spokenHistory } from "./SessionPlan.ts"
+import { makeRelay, type Relay } from "./SessionRelay.ts"
+import type { Ending } from "./SessionState.ts"
+import type { OpenOutcome, SessionLease, SessionStore } from "./SessionStore.ts"
+import type { Tickets } from "./Tickets.ts"
+
+/** What every session of a kernel works with. */
+export interface SessionServices {
+  readonly keys: typeof Keys.Service
+  readonly tickets: typeof Tickets.Service
+  readonly models: typeof RealtimeModels.Service
+  readonly places: Places
+  readonly store: typeof SessionStore.Service
+  readonly features: SessionFeatures
+  readonly providerKeys: ProviderKeysPort
+  readonly metering: MeteringPort
+  /** Whether the principal may spend on native audio. */
+  readonly credit: MeteringPort["ensureCredit"]
+  readonly counter: TokenCounterPort
+  readonly limits: SessionLimits
+  readonly turnSettings: TurnSettings
+  readonly deadlines: Deadlines
+  /** Takes the session into the common round of ticks and renewals while the scope is open. */
+  readonly register: (session: OpenSession) => Effect.Effect<void, never, Scope.Scope>
+  readonly wakeAt: (time: number) => void
+  /** Goes on with what could not be saved in time, and gives the thread back afterwards. */
+  readonly finishLater: (lease: SessionLease, keeper: SessionKeeper) => Effect.Effect<void, never, Principal>
+}
+
+export interface OpenSession {
+  readonly lease: SessionLease
+  readonly relay: Relay
+}
+
+/** The last words. */
+interface Farewell {
+  readonly events: ReadonlyArray<ServiceEvent>
+  readonly close: CloseReason
+}
+
+export const serveSession = (
+  services: SessionServices,
+  door: SessionDoor,
+  credentials: Credentials
+): Effect.Effect<void> =>
+  converse(services, door, credentials).pipe(
+    Effect.catchTag("SessionRefused", ({ close, code, reason }) => Effect.succeed(failed(code, reason, close))),
+    Effect.catchTag("StoreUnavailable", () =>
+      Effect.succeed(failed("internal_error", "The service cannot reach its store. Try again.", "fault"))
+    ),
+    Effect.raceFirst(Effect.map(door.left, ({ close, error }) => farewellOf(error, ended(0, false), close))),
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.succeed<Farewell>({ events: [ended(0, false)], close: "shutdown" })
+        : Effect.as(
+            Effect.logError("A voice session ended in a defect", cause),
+            failed("internal_error", "The session failed inside the service. Its operator has been told.", "fault")
+          )
+    ),
+    Effect.map(({ close, events }) => {
+      for (const event of events) door.socket.send(event)
+      door.socket.close(close)
+    }),
+    Effect.withSpan("RealtimeSession")
+  )
+
+const farewellOf = (error: Ending["error"], words: ServiceEvent, close: CloseReason): Farewell => ({
+  events: [error === null ? words : { _tag: "Error", ...error }],
+  close
+})
+
+const failed = (code: ErrorCode, message: string, close: CloseReason): Farewell => ({
+  events: [{ _tag: "Error", code, message }],
+  close
+})
+
+const refuse = (code: ErrorCode, reason: string) => new SessionRefused({ code, reason })
+
+const converse = Effect.fnUntraced(function* (services: SessionServices, door: SessionDoor, credentials: Credentials) {
+  const connectedAt = yield* Clock.currentTimeMillis
+  const caller = yield* authorize(services, credentials)
+  door.open()
+  const request = yield* firstFrame(services, door, connectedAt)
+  return yield* Effect.scoped(converseAs(services, door, request, caller)).pipe(
+    Effect.provideService(Principal, { ownerId: caller.ownerId })
+  )
+})
+
+interface Caller {
+  readonly ownerId: OwnerId
+  /** A ticket is good for one thread. */
+  readonly threadId: string | null
+}
+
+const authorize = ({ keys, tickets }: SessionServices, { key, origin, ticket }: Credentials) => {
+  if (ticket !== null) {
+    return tickets.redeem(ticket, origin).pipe(
+      Effect.map(({ ownerId, threadId }): Caller => ({ ownerId, threadId })),
+      Effect.catchTag("TicketInvalid", ({ message }) => Effect.fail(refuse("ticket_invalid", message))),
+      Effect.catchTag("OriginMismatch", ({ message }) => Effect.fail(refuse("origin_mismatch", message)))
+    )
+  }
+  if (key === null) return Effect.fail(refuse("unauthorized", "Invalid or missing API key"))
+  return keys.authenticate(key).pipe(
+    Effect.map(({ ownerId }): Caller => ({ ownerId, threadId: null })),
+    Effect.catchTag("InvalidKey", ({ message }) => Effect.fail(refuse("unauthorized", message)))
+  )
+}
+
+const firstFrame = Effect.fnUntraced(function* (services: SessionServices, door: SessionDoor, connectedAt: number) {
+  const left = connectedAt + millis(services.limits.firstFrame) - (yield* Clock.currentTimeMillis)
+  return yield* Effect.timeoutOrElse(door.firstFrame, {
+    duration: Math.max(0, left),
+    orElse: () => Effect.fail(refuse("first_frame_timeout", "The first frame did not come in time."))
+  })
+})
+
+/** Everything that can be refused is refused before anything is made; the thread is held before the vendor is asked. */
+const converseAs = Effect.fnUntraced(function* (
+  services: SessionServices,
+  door: SessionDoor,
+  request: SessionRequest,
+  caller: Caller
+) {
+  const model = yield* findModel(services, request)
+  const found = yield* findPlace(services, request, caller)
+  const extras = yield* Effect.catchTag(
+    services.features.prepare(request.selection, {
+      assistantId: found.assistant?.id ?? null,
+      threadId: found.threadId
+    }),
+    "FeatureRefused",
+    ({ reason }) => Effect.fail(refuse("invalid_first_frame", reason))
+  )
+  const plan = yield* orRefuse(planSession(request, found.assistant, extras))
+  const setup: SessionSetup = {
+    model: request.model,
+    instructions: plan.instructions,
+    tools: plan.tools,
+    options: request.providerOptions,
+    history: [],
+    apiKey: yield* services.providerKeys.find(request.provider)
+  }
+  yield* refuseIf(historyProblem(0, [], (yield* prepare(model, setup)).instructions, services.limits))
+  yield* Effect.catchTag(services.credit, "InsufficientCredit", ({ message }) =>
+    Effect.fail(refuse("insufficient_credit", message))
+  )
+  const place = yield* makePlace(services, found)
+  const { held, messages, total } = yield* takeThread(services, place)
+  const history = spokenHistory(messages)
+  const seeded = { ...setup, history }
+  const prepared = yield* prepare(model, seeded)
+  yield* refuseIf(historyProblem(total, history, prepared.instructions, services.limits))
+  return yield* relaySession({ services, door, request, place, plan, prepared, held, ownKey: setup.apiKey !== null })
+})
+
+const refuseIf = (problem: PlanRefused | null): Effect.Effect<void, SessionRefused> =>
+  problem === null ? Effect.void : Effect.fail(refuse(problem.code, problem.message))
+
+const orRefuse = <A>(result: Result.Result<A, PlanRefused>): Effect.Effect<A, SessionRefused> =>
+  Result.isSuccess(result)
+    ? Effect.succeed(result.success)
+    : Effect.fail(refuse(result.failure.code, result.failure.message))
+
+const findModel = ({ models }: SessionServices, request: SessionRequest) =>
+  Effect.gen(function* () {
+    const model = models.find(request.provider)
+    if (model === undefined) {
+      return yield* models.known.has(request.provider)
+        ? refuse("provider_unavailable", "This provider is not configured on this service.")
+        : refuse("invalid_first_frame", `provider must be one of ${[...models.known].join(", ")}.`)
+    }
+    const names = model.models.map(({ name }) => name)
+    if (names.includes(request.model)) return model
+    return yield* refuse("model_mismatch", `This provider has the models ${names.join(", ") || "(none)"}.`)
+  })
+
+const findPlace = (services: SessionServices, request: SessionRequest, { threadId }: Caller) => {
+  if (threadId !== null && request.threadId !== null && request.threadId !== threadId) {
+    return Effect.fail(refuse("ticket_invalid", "The ticket is for another thread."))
+  }
+  const wanted = { threadId: threadId ?? request.threadId, assistantId: request.assistantId }
+  return unknownPlace(services.places.find(wanted))
+}
+
+const makePlace = ({ places }: SessionServices, found: FoundPlace) => unknownPlace(places.make(found))
+
+const unknownPlace = <A, R>(
+  self: Effect.Effect<A, ThreadNotFound | AssistantNotFound | StoreUnavailable, R>
+): Effect.Effect<A, SessionRefused | StoreUnavailable, R> =>
+  self.pipe(
+    Effect.catchTag("ThreadNotFound", ({ message }) => Effect.fail(refuse("thread_not_found", message))),
+    Effect.catchTag("AssistantNotFound", ({ message }) => Effect.fail(refuse("assistant_not_found", message)))
+  )
+
+const prepare = (model: RealtimeModel, setup: SessionSetup): Effect.Effect<PreparedSession, SessionRefused> => {
+  const prepared = model.prepare(setup)
+  return Result.isSuccess(prepared)
+    ? Effect.succeed(prepared.success)
+    : Effect.fail(refuse(prepared.failure.code, prepared.failure.reason))
+}
+
+/** The right to write the thread, and whether this session still has to give it back. */
+interface Held {
+  readonly lease: SessionLease
+  isOurs: boolean
+}
+
+const takeThread = Effect.fnUntraced(function* ({ limits, store }: SessionServices, { threadId }: Place) {
+  const sessionId = yield* newId(RunId)
+  const options = {
+    lease: Duration.fromInputUnsafe(limits.lease),
+    messages: limits.historyMessages,
+    at: new Date(yield* Clock.currentTimeMillis)
+  }
+  const taken = yield* Effect.acquireRelease(Effect.map(store.open(threadId, sessionId, options), hold), (outcome) =>
+    outcome._tag === "Held" && outcome.held.isOurs ? Effect.ignore(store.close(outcome.held.lease)) : Effect.void
+  )
+  switch (taken._tag) {
+    case "Held":
+      return taken
+    case "Conflict":
+      return yield* refuse("session_conflict", conflicts[taken.by])
+    case "ThreadMissing":
+      return yield* refuse("thread_not_found", `There is no thread ${threadId}.`)
+  }
+})
+
+const hold = (outcome: OpenOutcome) => {
+  if (outcome._tag !== "Opened") return outcome
+  const held: Held = { lease: outcome.lease, isOurs: true }
+  return { _tag: "Held" as const, held, messages: outcome.messages, total: outcome.total }
+}
+
+const conflicts = {
+  session: "Another realtime session writes this thread. End it first.",
+  run: "A run is active on this thread. Wait until it has ended, or cancel it."
+}
+
+interface Opening {
+  readonly services: SessionServices
+  readonly door: SessionDoor
+  readonly request: SessionRequest
+  readonly place: Place
+  readonly plan: SessionPlan
+  readonly prepared: PreparedSession
+  readonly held: Held
+  /** The customer pays the vendor himself. */
+  readonly ownKey: boolean
+}
+
+const relaySession = Effect.fnUntraced(function* (opening: Opening) {
+  const { door, held, prepared, request, services } = opening
+  const clock = yield* Clock.Clock
+  const over = Deferred.makeUnsafe<Ending>()
+  const tools = yield* hostedRuns(opening, (toolCallId, output) =>
+    relay.input({ _tag: "HostedDone", toolCallId, output })
+  )
+  const relay = makeRelay(door.socket, termsOf(opening), {
+    now: () => clock.currentTimeMillisUnsafe(),
+    wakeAt: services.wakeAt,
+    runHosted: tools.start,
+    stopHosted: tools.stop,
+    save: () => keeper.wake(),
+    charge: (usage) => keeper.charge(usage),
+    end: (ending) => Deferred.doneUnsafe(over, Effect.succeed(ending))
+  })
+  const { lease } = held
+  const { counter, metering, store } = services
+  const { model, provider } = request
+  const keeper = makeSessionKeeper({ store, metering, counter, lease, provider, model, source: relay })
+  yield* services.register({ lease, relay })
+  door.handOver(relay.fromClient, (ending) => relay.input({ _tag: "Ended", ending, atOnce: false }))
+  const keeping = yield* keeper.keep.pipe(
+    Effect.andThen(Effect.sync(() => relay.input(lostLease))),
+    Effect.forkScoped({ startImmediately: true })
+  )
+  const talk = Effect.gen(function* () {
+    relay.attach(yield* prepared.connect(relay.vendor))
+    return yield* Deferred.await(over)
+  })
+  return yield* Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const exit = yield* Effect.exit(restore(Effect.raceFirst(Effect.scoped(talk), Deferred.await(over))))
+      const ending = yield* endingOf(exit)
+      relay.input({ _tag: "Ended", ending, atOnce: true })
+      yield* tools.stopAll
+      yield* Fiber.interrupt(keeping)
+      return yield* farewell(opening, relay, keeper, ending)
+    })
+  )
+})
+
+export const lostLease = {
+  _tag: "Ended",
+  ending: {
+    error: { code: "session_conflict", message: "The thread was deleted, or another session has taken it." },
+    close: "fault"
+  },
+  atOnce: true
+} as const
+
+const termsOf = ({ held, place, plan, prepared, request, services }: Opening) => ({
+  limits: services.limits,
+  hosted: new Set(plan.hosted.map(({ definition }) => definition.name)),
+  canCancel: prepared.canCancel,
+  begin: {
+    sessionId: held.lease.sessionId,
+    ...place,
+    inputFormat: prepared.inputFormat,
+    outputFormat: prepared.outputFormat,
+    provider: request.provider,
+    model: request.model
+  }
+})
+
+const endingOf = (exit: Exit.Exit<Ending, VendorUnavailable>): Effect.Effect<Ending> => {
+  if (Exit.isSuccess(exit)) return Effect.succeed(exit.value)
+  const failure = Cause.findErrorOption(exit.cause)
+  if (failure._tag === "Some") {
+    return Effect.succeed({ error: { code: failure.value.code, message: failure.value.reason }, close: "fault" })
+  }
+  if (Cause.hasInterruptsOnly(exit.cause)) return Effect.succeed({ error: null, close: "shutdown" })
+  return Effect.as(Effect.logError("A voice session ended in a defect", exit.cause), {
+    error: { code: "internal_error", message: "The session failed inside the service. Its operator has been told." },
+    close: "fault"
+  })
+}
+
+/** Saves what is left, gives the thread back, and finds the last words. */
+const farewell = Effect.fnUntraced(function* (
+  { held, ownKey, services }: Opening,
+  relay: Relay,
+  keeper: SessionKeeper,
+  { close, error }: Ending
+) {
+  const saved = yield* repeatWhileAway(keeper.flush, services.limits.saving).pipe(
+    Effect.catchTag("StoreUnavailable", () => Effect.succeed("away" as const))
+  )
+  held.isOurs = false
+  if (saved === "away") {
+    yield* services.finishLater(held.lease, keeper)
+    return failed(
+      "history_incomplete",
+      "The end of the conversation is not stored yet. It will be, when the store answers.",
+      "fault"
+    )
+  }
+  if (saved === "lost")
+    return failed("history_incomplete", "The thread is gone or taken: the end is not stored.", "fault")
+  yield* Effect.ignore(services.store.close(held.lease))
+  if (keeper.owes()) {
+    return failed("billing_pending", "The usage is stored, but not charged yet. It will be later.", "fault")
+  }
+  return farewellOf(error, endedWith(relay.usage(), ownKey), close)
+})
+
+const endedWith = (usage: Usage, ownKey: boolean): ServiceEvent =>
+  ended(
+    totalTokens(usage) === 0 && usage.costUsd === null ? 0 : usage.costUsd,
+    usage.estimated || (totalTokens(usage) > 0 && usage.costUsd === null),
+    ownKey
+  )
+
+/** Native audio is charged at the vendor's price; with the customer's own key he pays the vendor himself. */
+const ended = (costUsd: number | null, reconciliationRequired: boolean, ownKey = false): ServiceEvent => ({
+  _tag: "SessionEnded",
+  providerCostUsd: costUsd,
+  chargedUsd: ownKey ? 0 : costUsd,
+  reconciliationRequired
+})
+
+/** The hosted calls of a session, side by side, each in a fiber that can be stopped. */
+const hostedRuns = Effect.fnUntraced(function* (
+  { held, place, plan, services }: Opening,
+  done: (toolCallId: string, output: string) => void
+) {
+  const run = Effect.runForkWith(yield* Effect.context<Principal>())
+  const running = new Map<string, Fiber.Fiber<void>>()
+  const tools = new Map(plan.hosted.map((tool) => [tool.definition.name, tool]))
+  const outputOf = (call: ToolCall) => {
+    const answerer = answererOf(call, new Set(), tools, true)
+    if (answerer._tag !== "Hosted") return Effect.succeed(answerer._tag === "Refused" ? answerer.output : "")
+    const from = { toolCallId: call.id, ...place, runId: held.lease.sessionId }
+    return runHosted(answerer.tool, answerer.args, from, {
+      deadlines: services.deadlines,
+      settings: services.turnSettings
+    })
+  }
+  const stop = (ids: ReadonlyArray<string>): void => {
+    for (const id of ids) running.get(id)?.interruptUnsafe()
+  }
+  return {
+    start: (call: ToolCall): void => {
+      const fiber = run(
+        Effect.map(outputOf(call), (output) => {
+          running.delete(call.id)
+          done(call.id, output)
+        })
+      )
+      if (fiber.pollUnsafe() === undefined) running.set(call.id, fiber)
+    },
+    stop,
+    stopAll: Effect.sync(() => stop([...running.keys()]))
+  }
+})

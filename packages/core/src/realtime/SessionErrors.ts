@@ -1,0 +1,17 @@
+/** Why a voice session ends before it has begun, as the client is told. */
+import * as Schema from "effect/Schema"
+import { type CloseReason, ErrorCode } from "./Frames.ts"
+
+export class SessionRefused extends Schema.TaggedError<SessionRefused>()("SessionRefused", {
+  code: ErrorCode,
+  reason: Schema.String
+}) {
+  override get message() {
+    return this.reason
+  }
+
+  /** What the service could not do is its fault; everything else is a refusal. */
+  get close(): CloseReason {
+    return this.code === "internal_error" || this.code.startsWith("provider_") ? "fault" : "refused"
+  }
+}
