@@ -129,8 +129,8 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
       const { id } = yield* openThread
       const lease = yield* heldSession(id)
       const runs = yield* RunStore
-      for (const mode of ["enqueue", "reject", "save"] as const) {
-        const outcome = yield* runs.begin(yield* sampleBegin(id, { mode }))
+      for (const fields of [{ mode: "enqueue" }, { mode: "reject" }, { saves: true }] as const) {
+        const outcome = yield* runs.begin(yield* sampleBegin(id, fields))
         assert.deepStrictEqual(outcome, { _tag: "Busy", runId: lease.sessionId, expired: false })
       }
       assert.deepStrictEqual(yield* storedMessages(id), [])

@@ -15,7 +15,7 @@ import type * as Scope from "effect/Scope"
 import type { Keys } from "../access/Keys.ts"
 import { Principal } from "../access/Principal.ts"
 import type { ProviderKeysPort } from "../access/ProviderKeys.ts"
-import type { MeteringPort } from "../metering/Metering.ts"
+import type { CreditNeed, MeteringPort } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { Deadlines } from "../primitives/Deadlines.ts"
 import { newId, type OwnerId, RunId } from "../primitives/Ids.ts"
@@ -39,7 +39,7 @@ import type {
 import type { SessionDoor } from "./SessionDoor.ts"
 import { SessionRefused } from "./SessionErrors.ts"
 import type { SessionFeatures } from "./SessionFeatures.ts"
-import { makeSessionKeeper, type SessionKeeper } from "./SessionKeeper.ts"
+import { audioPurpose, makeSessionKeeper, type SessionKeeper } from "./SessionKeeper.ts"
 import { millis, type SessionLimits } from "./SessionLimits.ts"
 import type { FoundPlace, Place, Places } from "./SessionPlace.ts"
 import { historyProblem, type PlanRefused, planSession, type SessionPlan, spokenHistory } from "./SessionPlan.ts"
@@ -58,8 +58,6 @@ export interface SessionServices {
   readonly features: SessionFeatures
   readonly providerKeys: ProviderKeysPort
   readonly metering: MeteringPort
-  /** Whether the principal may spend on native audio. */
-  readonly credit: MeteringPort["ensureCredit"]
   readonly counter: TokenCounterPort
   readonly limits: SessionLimits
   readonly turnSettings: TurnSettings
@@ -75,6 +73,9 @@ export interface OpenSession {
   readonly lease: SessionLease
   readonly relay: Relay
 }
+
+/** Native audio: what it will cost is not known, and a host does not let trial credit pay for it. */
+const audioCredit: CreditNeed = { purpose: audioPurpose, amountUsd: null }
 
 /** The last words. */
 interface Farewell {
@@ -186,7 +187,7 @@ const converseAs = Effect.fnUntraced(function* (
     apiKey: yield* services.providerKeys.find(request.provider)
   }
   yield* refuseIf(historyProblem(0, [], (yield* prepare(model, setup)).instructions, services.limits))
-  yield* Effect.catchTag(services.credit, "InsufficientCredit", ({ message }) =>
+  yield* Effect.catchTag(services.metering.ensureCredit(audioCredit), "InsufficientCredit", ({ message }) =>
     Effect.fail(refuse("insufficient_credit", message))
   )
   const place = yield* makePlace(services, found)

@@ -26,20 +26,12 @@ import { RealtimeModels } from "./RealtimeModel.ts"
 import { lostLease, type OpenSession, serveSession, type SessionServices } from "./RealtimeSession.ts"
 import { makeDoor, type SessionDoor } from "./SessionDoor.ts"
 import { hostTools, SessionFeatures } from "./SessionFeatures.ts"
+import { reportOf } from "./SessionKeeper.ts"
 import { millis, SessionLimits } from "./SessionLimits.ts"
 import { makePlaces } from "./SessionPlace.ts"
 import type { Ending } from "./SessionState.ts"
 import { type SessionCharge, SessionStore } from "./SessionStore.ts"
 import { Tickets } from "./Tickets.ts"
-
-/**
- * Whether the principal may spend on native audio. Null asks `Metering.ensureCredit`; a host with trial credit gives a check of its own,
- * because trial credit does not pay for native audio.
- */
-export const AudioCredit = Context.Reference<MeteringPort["ensureCredit"] | null>(
-  "@colloquy/core/realtime/AudioCredit",
-  { defaultValue: () => null }
-)
 
 /** A charge this old was not reported by the session that made it. */
 const reportAfter = Duration.minutes(1)
@@ -79,7 +71,6 @@ export class RealtimeSessions extends Context.Service<
         features: (yield* SessionFeatures) ?? hostTools(yield* HostedTools),
         providerKeys: yield* ProviderKeys,
         metering,
-        credit: (yield* AudioCredit) ?? metering.ensureCredit,
         counter: yield* TokenCounter,
         limits,
         turnSettings: yield* TurnSettings,
@@ -181,12 +172,5 @@ const reportCharges = (store: typeof SessionStore.Service, metering: MeteringPor
     Effect.asVoid
   )
 
-const report = (
-  metering: MeteringPort,
-  { model, number, ownerId, provider, sessionId, threadId, usage }: SessionCharge
-) =>
-  Effect.provideService(
-    metering.record({ runId: sessionId, leg: number, threadId, provider, model, usage }),
-    Principal,
-    { ownerId }
-  )
+const report = (metering: MeteringPort, { number, ownerId, sessionId, threadId, ...charge }: SessionCharge) =>
+  Effect.provideService(metering.record(reportOf({ sessionId, threadId }, number, charge)), Principal, { ownerId })

@@ -6,7 +6,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import type { Principal } from "../access/Principal.ts"
-import type { MeteringPort } from "../metering/Metering.ts"
+import type { Charge } from "../metering/Charge.ts"
+import type { MeteringPort, UsageReport } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { MessageId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -35,7 +36,22 @@ export interface SessionKeeper {
 }
 
 /** What the ledger calls it. */
-const purpose = "realtime"
+export const audioPurpose = "realtime"
+
+/** Each charge of a session is told like a leg of a run. */
+export const reportOf = (
+  { sessionId, threadId }: Pick<SessionLease, "sessionId" | "threadId">,
+  number: number,
+  { model, provider, purpose, usage }: Charge
+): UsageReport => ({
+  runId: sessionId,
+  leg: number,
+  threadId,
+  provider,
+  model,
+  usage,
+  charges: [{ provider, model, purpose, usage }]
+})
 
 export interface KeeperSetup {
   readonly store: typeof SessionStore.Service
@@ -78,16 +94,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
   const meter = Effect.gen(function* () {
     const told = unmetered
     if (told.length === 0) return
-    for (const { number, usage } of told) {
-      yield* metering.record({
-        runId: lease.sessionId,
-        leg: number,
-        threadId: lease.threadId,
-        provider,
-        model,
-        usage
-      })
-    }
+    for (const charge of told) yield* metering.record(reportOf(lease, charge.number, charge))
     yield* store.reported(told)
     unmetered = unmetered.filter((charge) => !told.includes(charge))
   }).pipe(
@@ -103,7 +110,10 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     charge: (usage) => {
       charges += 1
       const { ownerId, sessionId, threadId } = lease
-      unsaved = [...unsaved, { sessionId, number: charges, ownerId, threadId, provider, model, purpose, usage }]
+      unsaved = [
+        ...unsaved,
+        { sessionId, number: charges, ownerId, threadId, provider, model, purpose: audioPurpose, usage }
+      ]
       latch.openUnsafe()
     },
     keep: Effect.gen(function* () {

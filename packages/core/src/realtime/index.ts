@@ -48,7 +48,7 @@ export {
   type VendorListener,
   VendorUnavailable
 } from "./RealtimeModel.ts"
-export { AudioCredit, RealtimeSessions } from "./RealtimeSessions.ts"
+export { RealtimeSessions } from "./RealtimeSessions.ts"
 export { FeatureRefused, hostTools, type SessionExtras, SessionFeatures } from "./SessionFeatures.ts"
 export { defaultSessionLimits, SessionLimits } from "./SessionLimits.ts"
 export { type OpenOutcome, SessionCharge, type SessionLease, SessionStore, type SessionWrite } from "./SessionStore.ts"

@@ -16,7 +16,6 @@ import {
 } from "@colloquy/core"
 import { asNewOwner, openThread, sampleBegin, settleTurn, startTurn } from "@colloquy/core/contracts"
 import {
-  AudioCredit,
   defaultSessionLimits,
   nothingSelected,
   RealtimeModels,
@@ -151,7 +150,13 @@ describe("realtime first frame", () => {
       yield* refusedWith(yield* TestRealtime.connect(), "insufficient_credit")
       assert.deepStrictEqual(yield* (yield* ThreadStore).list({ skip: 0, limit: 10 }), [])
     }),
-    { host: Layer.succeed(AudioCredit, Effect.fail(new InsufficientCredit())) }
+    {
+      host: Layer.succeed(Metering, {
+        // Trial credit pays for words, not for native audio.
+        ensureCredit: ({ purpose }) => (purpose === "realtime" ? Effect.fail(new InsufficientCredit()) : Effect.void),
+        record: () => Effect.void
+      })
+    }
   )
 
   story(
@@ -535,7 +540,7 @@ describe("the end", () => {
     const reports: Array<UsageReport> = []
     let isDown = true
     const metering = {
-      ensureCredit: Effect.void,
+      ensureCredit: () => Effect.void,
       record: (report: UsageReport) =>
         Effect.suspend(() => {
           if (isDown) return Effect.fail(new StoreUnavailable({ operation: "meter" }))
