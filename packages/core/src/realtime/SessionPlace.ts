@@ -35,23 +35,27 @@ export interface Places {
   readonly make: (found: FoundPlace) => Effect.Effect<Place, AssistantNotFound | StoreUnavailable, Principal>
 }
 
-export const makePlaces = (assistants: typeof Assistants.Service, store: typeof AssistantStore.Service): Places => ({
-  find: Effect.fnUntraced(function* (request) {
-    if (request.threadId !== null) {
-      const threadId = yield* idOf(ThreadId, request.threadId)
-      const found = yield* store.ofThread(threadId)
-      if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId })
-      return { assistant: found.value.assistant, threadId }
-    }
-    if (request.assistantId === null) return { assistant: null, threadId: null }
-    return { assistant: yield* assistants.get(yield* idOf(AssistantId, request.assistantId)), threadId: null }
-  }),
-  make: Effect.fnUntraced(function* ({ assistant, threadId }) {
-    const { id: assistantId } = assistant ?? (yield* assistants.create({ name: "Assistant" }))
-    if (threadId !== null) return { assistantId, threadId }
-    return { assistantId, threadId: (yield* assistants.createThread(assistantId, null)).id }
-  })
-})
+export const makePlaces = (assistants: typeof Assistants.Service, store: typeof AssistantStore.Service): Places => {
+  // It names no provider: one that is not found is the host's own default, and his mistake.
+  const unnamed = Effect.catchTag(assistants.create({ name: "Assistant" }), "ProviderNotFound", Effect.die)
+  return {
+    find: Effect.fnUntraced(function* (request) {
+      if (request.threadId !== null) {
+        const threadId = yield* idOf(ThreadId, request.threadId)
+        const found = yield* store.ofThread(threadId)
+        if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId })
+        return { assistant: found.value.assistant, threadId }
+      }
+      if (request.assistantId === null) return { assistant: null, threadId: null }
+      return { assistant: yield* assistants.get(yield* idOf(AssistantId, request.assistantId)), threadId: null }
+    }),
+    make: Effect.fnUntraced(function* ({ assistant, threadId }) {
+      const { id: assistantId } = assistant ?? (yield* unnamed)
+      if (threadId !== null) return { assistantId, threadId }
+      return { assistantId, threadId: (yield* assistants.createThread(assistantId, null)).id }
+    })
+  }
+}
 
 /** A malformed id is an unknown one. */
 const idOf = <Id>(brand: { readonly make: (value: string) => Id }, text: string): Effect.Effect<Id> =>
