@@ -23,7 +23,8 @@ import type { RunSignals } from "../runs/RunSignals.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import { type Recovery, withIdentity } from "./Recovery.ts"
 import { terminalEvent } from "./Settlement.ts"
-import { fromLog, isTerminal, type TurnEvent } from "./TurnEvent.ts"
+import { digestOf, makeLogPages } from "./LogPages.ts"
+import { isTerminal, type TurnEvent } from "./TurnEvent.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 
 /** The principal is an argument: whoever reads along may do so outside of the context in which he asked. */
@@ -44,6 +45,7 @@ export interface FollowingKernel {
 }
 
 export const makeFollow = ({ counter, lease, live, recovery, signals, store }: FollowingKernel): Follow => {
+  const readPage = makeLogPages(store)
   /** A run that is silent for so long is asked about: the process that works on it may be dead. */
   const silence = Duration.toMillis(lease) / 2
 
@@ -80,7 +82,7 @@ export const makeFollow = ({ counter, lease, live, recovery, signals, store }: F
     before: ReadonlyArray<TurnEvent> = []
   ): Effect.fn.Return<EventPull, never, Scope.Scope> {
     const changed = yield* signals.listen(runId)
-    const seen = [...before]
+    const seen = [...digestOf(before)]
     let known: Run | null = null
     let last = after
     let told = false
@@ -92,12 +94,13 @@ export const makeFollow = ({ counter, lease, live, recovery, signals, store }: F
     }
     return Effect.gen(function* () {
       while (!told) {
-        const events = upToTerminal(fromLog(yield* store.read(runId, last)))
+        const page = yield* readPage(runId, last)
+        const events = upToTerminal(page.events)
         if (isReadonlyArrayNonEmpty(events)) {
           last = events.at(-1)?.sequence ?? last
           heardAt = yield* Clock.currentTimeMillis
           told = events.some(isTerminal)
-          seen.push(...events)
+          seen.push(...page.digest)
           return events
         }
         const run = yield* store.get(runId)
