@@ -55,7 +55,9 @@ const typeFaults = async ({ manifest }: Package, tarball: Uint8Array): Promise<R
 const contentFaults = ({ manifest }: Package, tarball: string): ReadonlyArray<string> => {
   const files = run("tar", ["--list", "--file", tarball], folder).split("\n")
   const stray = files.filter((file) => /\.tsbuildinfo$|\.test\.|\/test\//.test(file))
-  const missing = ["package/LICENSE", "package/package.json"].filter((file) => !files.includes(file))
+  const missing = ["package/LICENSE", "package/README.md", "package/package.json"].filter(
+    (file) => !files.includes(file)
+  )
   return [
     ...stray.map((file) => `${manifest.name} must not ship ${file}`),
     ...missing.map((file) => `${manifest.name} does not ship ${file}`)

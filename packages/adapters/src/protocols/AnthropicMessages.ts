@@ -16,8 +16,8 @@ import type {
   ToolCall,
   Usage
 } from "@colloquy/core"
-import type * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
+import { type ApiKey, hidden } from "./ApiKey.ts"
 import { errorDialect, faultOf } from "./AnthropicErrors.ts"
 import type { Fault } from "./Fault.ts"
 import {
@@ -56,7 +56,7 @@ import {
 export interface AnthropicMessagesSettings extends TransportSettings, MessagesDialect {
   /** Up to and with the version: `/messages` is added to it. */
   readonly baseUrl: string
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly headers: HeaderProfile
 }
 
@@ -83,8 +83,8 @@ export const headersOf = (profile: HeaderProfile): Call["headers"] => ({
   ...(profile.betas === undefined ? {} : { "anthropic-beta": profile.betas.join(",") })
 })
 
-export const secretsOf = (profile: HeaderProfile, key: Redacted.Redacted<string> | undefined): Call["secrets"] =>
-  profile.key === "bearer" || key === undefined ? bearer(key) : { "x-api-key": key }
+export const secretsOf = (profile: HeaderProfile, key: ApiKey | undefined): Call["secrets"] =>
+  profile.key === "bearer" || key === undefined ? bearer(key) : { "x-api-key": hidden(key) }
 
 // ------ request
 

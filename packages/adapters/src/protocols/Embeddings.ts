@@ -14,7 +14,7 @@ import {
   type Usage
 } from "@colloquy/core"
 import * as Effect from "effect/Effect"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "./ApiKey.ts"
 import { type Call, type ErrorDialect, fetchJson, type TransportSettings } from "./Transport.ts"
 import { finite, fromBase64, list, string } from "./Wire.ts"
 
@@ -26,7 +26,7 @@ export interface EmbeddingLimits {
 
 export interface EmbeddingSettings extends TransportSettings {
   readonly baseUrl: string
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
   readonly limits?: Partial<EmbeddingLimits>
   /** The length of a model's vectors where nobody asks for another. It is not asked for: some models refuse the question. */

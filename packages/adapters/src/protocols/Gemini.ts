@@ -16,8 +16,8 @@ import type {
   ToolCall,
   Usage
 } from "@colloquy/core"
-import type * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
+import { type ApiKey, hidden } from "./ApiKey.ts"
 import { type Fault, machineCode } from "./Fault.ts"
 import { errorDialect, faultOf } from "./GeminiErrors.ts"
 import {
@@ -55,7 +55,7 @@ import {
 export interface GeminiSettings extends TransportSettings, GeminiDialect {
   /** Up to and with the version. */
   readonly baseUrl: string
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
 }
 
@@ -64,8 +64,8 @@ export interface GeminiDialect {
   readonly thinkingStyle: "level" | "budget"
 }
 
-export const secretsOf = (key: Redacted.Redacted<string> | null | undefined): Call["secrets"] =>
-  key ? { "x-goog-api-key": key } : {}
+export const secretsOf = (key: ApiKey | null | undefined): Call["secrets"] =>
+  key ? { "x-goog-api-key": hidden(key) } : {}
 
 // ------ request
 

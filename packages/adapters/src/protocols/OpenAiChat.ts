@@ -5,8 +5,8 @@
  * Used by `providers/OpenAi`, `providers/OpenAiCompatible` and `providers/OpenRouter`.
  */
 import type { ChatDriver, ChatEvent, ChatMessage, ChatRequest, ContentPart, Usage } from "@colloquy/core"
-import type * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
+import type { ApiKey } from "./ApiKey.ts"
 import type { Fault } from "./Fault.ts"
 import {
   type AnswerMessage,
@@ -42,7 +42,7 @@ import {
 export interface OpenAiChatSettings extends TransportSettings {
   /** Up to and with the version: `/chat/completions` is added to it. */
   readonly baseUrl: string
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
   readonly dialect: ChatDialect
 }

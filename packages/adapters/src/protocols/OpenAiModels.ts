@@ -4,7 +4,7 @@
  */
 import { describeModel, type ModelError, type ModelInfo, type ModelType } from "@colloquy/core"
 import * as Effect from "effect/Effect"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "./ApiKey.ts"
 import { faultOf } from "./OpenAiErrors.ts"
 import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
 import { isRecord, list, lookUp, record, string, text, wholeNumber, type WireRecord } from "./Wire.ts"
@@ -12,7 +12,7 @@ import { isRecord, list, lookUp, record, string, text, wholeNumber, type WireRec
 export interface ModelListSettings extends TransportSettings {
   readonly id: string
   readonly baseUrl: string
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
   /** What the host knows of single models. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }

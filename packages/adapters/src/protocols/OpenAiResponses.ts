@@ -16,8 +16,8 @@ import type {
   ToolCall,
   Usage
 } from "@colloquy/core"
-import type * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
+import type { ApiKey } from "./ApiKey.ts"
 import type { Fault } from "./Fault.ts"
 import { areArguments, type FilePart, noteOfMissing, textOfFile, urlOf } from "./Lowering.ts"
 import { reasoningEffort } from "./OpenAiDialect.ts"
@@ -44,7 +44,7 @@ import {
 export interface OpenAiResponsesSettings extends TransportSettings {
   /** Up to and with the version: `/responses` is added to it. */
   readonly baseUrl: string
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
 }
 

@@ -20,6 +20,7 @@ import type * as Pull from "effect/Pull"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { type ApiKey, hidden } from "./ApiKey.ts"
 import { type Exchange, type Read, type Send, sendByFetch } from "./Exchange.ts"
 import { type Fault, retryHeaders } from "./Fault.ts"
 import { inTime } from "./InTime.ts"
@@ -67,8 +68,8 @@ export interface StreamDialect<State> extends ErrorDialect {
   readonly end: (state: State, events: Array<ChatEvent>, marked: boolean) => void
 }
 
-export const bearer = (key: Redacted.Redacted<string> | null | undefined): Call["secrets"] =>
-  key ? { authorization: Redacted.make(`Bearer ${Redacted.value(key)}`) } : {}
+export const bearer = (key: ApiKey | null | undefined): Call["secrets"] =>
+  key ? { authorization: Redacted.make(`Bearer ${Redacted.value(hidden(key))}`) } : {}
 
 /** Sends the call when the stream is run, and closes the connection when the stream is left early. */
 export const streamAnswer = <State>(

@@ -3,7 +3,7 @@
  * The vendor's own list tells limits and capabilities, thinking included.
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "../protocols/ApiKey.ts"
 import { errorDialect } from "../protocols/AnthropicErrors.ts"
 import * as AnthropicMessages from "../protocols/AnthropicMessages.ts"
 import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
@@ -15,7 +15,7 @@ export interface AnthropicSettings extends TransportSettings, Partial<AnthropicM
   /** The name under which the provider is registered. Default: `anthropic`. */
   readonly id?: string
   /** May be absent where every customer brings his own. */
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   /** Up to and with the version: `https://api.anthropic.com/v1`. */
   readonly baseUrl?: string
   /** Default: `classicHeaders`. */

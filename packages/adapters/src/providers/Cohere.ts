@@ -1,6 +1,6 @@
 /** Cohere, for embeddings. A host registers it with `Cohere.provider({ apiKey })`; the wire stands in `protocols/CohereEmbeddings`. */
 import type { ModelInfo, Provider } from "@colloquy/core"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "../protocols/ApiKey.ts"
 import * as CohereEmbeddings from "../protocols/CohereEmbeddings.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
@@ -10,7 +10,7 @@ export interface CohereSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `cohere`. */
   readonly id?: string
   /** May be absent where every customer brings his own. */
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   /** Without the version. */
   readonly baseUrl?: string
   readonly headers?: { readonly [name: string]: string }

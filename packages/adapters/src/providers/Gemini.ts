@@ -3,7 +3,7 @@
  * `protocols/GeminiEmbeddings`. The vendor's own list tells limits, and which models think, but not how to ask them for it.
  */
 import type { ModelInfo, ModelType, Provider } from "@colloquy/core"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "../protocols/ApiKey.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as GeminiProtocol from "../protocols/Gemini.ts"
 import * as GeminiEmbeddings from "../protocols/GeminiEmbeddings.ts"
@@ -18,7 +18,7 @@ export interface GeminiSettings extends TransportSettings, Partial<GeminiProtoco
   /** The name under which the provider is registered. Default: `gemini`. */
   readonly id?: string
   /** May be absent where every customer brings his own. */
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   /** Up to and with the version: `https://generativelanguage.googleapis.com/v1beta`. */
   readonly baseUrl?: string
   readonly headers?: { readonly [name: string]: string }

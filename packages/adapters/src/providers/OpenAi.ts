@@ -4,7 +4,7 @@
  * proxy that has nothing else. What is known of a model comes from the settings, because the vendor's own list tells nothing but names.
  */
 import type { ModelInfo, ModelType, Provider } from "@colloquy/core"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "../protocols/ApiKey.ts"
 import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
@@ -20,7 +20,7 @@ export interface OpenAiSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `openai`. */
   readonly id?: string
   /** May be absent where every customer brings his own. */
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly baseUrl?: string
   /** Default: `responses`. */
   readonly wire?: "responses" | "chat"

@@ -3,7 +3,7 @@
  * registers one with `OpenAiCompatible.provider({ ...OpenAiCompatible.groq, apiKey })` and may change any field of it.
  */
 import type { ChatRequest, ModelInfo, Provider } from "@colloquy/core"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "../protocols/ApiKey.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect, reasoningEffort, type WireFields } from "../protocols/OpenAiDialect.ts"
 import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
@@ -18,7 +18,7 @@ export interface OpenAiCompatibleSettings extends TransportSettings {
   /** Up to and with the version, such as `http://127.0.0.1:8000/v1`. */
   readonly baseUrl: string
   /** Absent for a server that wants none. */
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
   /** Where this server differs from `plainDialect`. */
   readonly quirks?: Partial<ChatDialect>

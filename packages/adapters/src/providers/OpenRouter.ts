@@ -4,7 +4,7 @@
  * What it tells of models and of its upstreams is read in `protocols/RouterModels`.
  */
 import type { ChatRequest, ModelInfo, Provider, Routing } from "@colloquy/core"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "../protocols/ApiKey.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect, type WireFields } from "../protocols/OpenAiDialect.ts"
@@ -18,7 +18,7 @@ export interface OpenRouterSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `router`. */
   readonly id?: string
   /** May be absent where every customer brings his own. */
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly baseUrl?: string
   /** Shown in the vendor's own statistics. */
   readonly site?: { readonly url: string; readonly title: string }

@@ -1,6 +1,6 @@
 /** Voyage, for embeddings. A host registers it with `Voyage.provider({ apiKey })`; its wire is a dialect of `protocols/OpenAiEmbeddings`. */
 import type { ModelInfo, Provider } from "@colloquy/core"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "../protocols/ApiKey.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
@@ -10,7 +10,7 @@ export interface VoyageSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `voyage`. */
   readonly id?: string
   /** May be absent where every customer brings his own. */
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly baseUrl?: string
   readonly headers?: { readonly [name: string]: string }
   /** The length of vectors and the prices, by model name. */

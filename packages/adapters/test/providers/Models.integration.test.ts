@@ -2,6 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import * as Anthropic from "../../src/providers/Anthropic.ts"
+import * as Gemini from "../../src/providers/Gemini.ts"
 import * as OpenAi from "../../src/providers/OpenAi.ts"
 import * as OpenAiCompatible from "../../src/providers/OpenAiCompatible.ts"
 import * as OpenRouter from "../../src/providers/OpenRouter.ts"
@@ -38,6 +40,29 @@ describe("listModels", () => {
       assert.deepInclude({ ...headers }, { authorization: "Bearer sk-1", "openai-organization": "org-1" })
       assert.deepStrictEqual(provider.describe?.("chat-5"), { contextLimit: 1000 })
       assert.deepStrictEqual(provider.describe?.("constructor"), {})
+    })
+  )
+
+  it.live("a key may be given as plain text, and is sent alike", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeVendor.make
+      const keyOf = (header: string) => fake.requests.at(-1)?.headers[header]
+      const plain = { apiKey: "sk-plain" }
+      for (const [provider, path, header, sent] of [
+        [OpenAi.provider({ ...plain, baseUrl: `${fake.baseUrl}/o` }), "/o/models", "authorization", "Bearer sk-plain"],
+        [
+          OpenAiCompatible.provider({ ...plain, id: "c", baseUrl: `${fake.baseUrl}/c` }),
+          "/c/models",
+          "authorization",
+          "Bearer sk-plain"
+        ],
+        [Anthropic.provider({ ...plain, baseUrl: `${fake.baseUrl}/a` }), "/a/v1/models", "x-api-key", "sk-plain"],
+        [Gemini.provider({ ...plain, baseUrl: `${fake.baseUrl}/g` }), "/g/models", "x-goog-api-key", "sk-plain"]
+      ] as const) {
+        fake.script(path, FakeVendor.json({ object: "list", data: [], models: [] }))
+        yield* Effect.ignore(provider.listModels ?? none)
+        assert.strictEqual(keyOf(header), sent, path)
+      }
     })
   )
 
