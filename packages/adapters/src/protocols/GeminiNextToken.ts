@@ -11,7 +11,7 @@ import {
   type Usage
 } from "@colloquy/core"
 import * as Effect from "effect/Effect"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "./ApiKey.ts"
 import { secretsOf } from "./Gemini.ts"
 import { errorDialect } from "./GeminiErrors.ts"
 import { fetchJson, type TransportSettings } from "./Transport.ts"
@@ -20,7 +20,7 @@ import { count, finite, isRecord, list, record, string, text } from "./Wire.ts"
 export interface GeminiNextTokenSettings extends TransportSettings {
   /** Up to and with the version. */
   readonly baseUrl: string
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
 }
 

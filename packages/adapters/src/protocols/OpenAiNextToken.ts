@@ -12,7 +12,7 @@ import {
   type Usage
 } from "@colloquy/core"
 import * as Effect from "effect/Effect"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "./ApiKey.ts"
 import type { ChatDialect, WireFields } from "./OpenAiDialect.ts"
 import { faultOf } from "./OpenAiErrors.ts"
 import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
@@ -21,7 +21,7 @@ import { count, finite, isRecord, list, record, string, text } from "./Wire.ts"
 export interface OpenAiNextTokenSettings extends TransportSettings {
   /** Up to and with the version: `/chat/completions` is added to it. */
   readonly baseUrl: string
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
   readonly dialect: Pick<ChatDialect, "maxTokensField" | "requestIdHeader">
   /** Body fields that only this server has. */

@@ -11,7 +11,7 @@ import {
   type Usage
 } from "@colloquy/core"
 import * as Effect from "effect/Effect"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "./ApiKey.ts"
 import { type Fault, faultOfStatus, machineCode } from "./Fault.ts"
 import { bearer, type ErrorDialect, fetchJson, type TransportSettings } from "./Transport.ts"
 import { count, finite, isRecord, list, record, text, type WireRecord } from "./Wire.ts"
@@ -21,7 +21,7 @@ import { count, finite, isRecord, list, record, text, type WireRecord } from "./
 export interface SystemOneSettings extends TransportSettings {
   /** Where the questions are posted. */
   readonly url: string
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
   /** The name of a model on the wire, and back. */
   readonly toWire: (model: string) => string

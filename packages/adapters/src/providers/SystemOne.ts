@@ -4,7 +4,7 @@
  */
 import { describeModel, mergeModelInfo, type ModelError, type ModelInfo, type Provider } from "@colloquy/core"
 import * as Effect from "effect/Effect"
-import type * as Redacted from "effect/Redacted"
+import type { ApiKey } from "../protocols/ApiKey.ts"
 import * as Protocol from "../protocols/SystemOne.ts"
 import { bearer, fetchJson, type TransportSettings } from "../protocols/Transport.ts"
 import { list, lookUp, record, text, type WireRecord } from "../protocols/Wire.ts"
@@ -13,7 +13,7 @@ export interface SystemOneSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `typedprovider`. */
   readonly id?: string
   /** May be absent where every customer brings his own. */
-  readonly apiKey?: Redacted.Redacted<string>
+  readonly apiKey?: ApiKey
   readonly baseUrl?: string
   /** Where questions are posted, behind the base URL. Default: `/v1/systemone`. */
   readonly path?: string
