@@ -88,9 +88,20 @@ const fieldsOf = (event: Rare) => {
     case "StepStarted":
     case "StepEnded":
     case "HostedResult":
+    case "PartKept":
+    case "PartRecalled":
+    case "Charged":
       return null
+    case "PartTold":
+      return partEventToWire(event)
   }
 }
+
+/** A part's own words; an object becomes fields beside its type. */
+const partEventToWire = ({ data, type }: Extract<TurnEvent, { readonly _tag: "PartTold" }>) => ({
+  ...(typeof data === "object" && data !== null && !Array.isArray(data) ? data : { data }),
+  type
+})
 
 const begunBy = (event: { readonly messageId: string; readonly provider: string; readonly model: string }) => ({
   message_id: event.messageId,

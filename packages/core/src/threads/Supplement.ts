@@ -14,6 +14,15 @@ const decodeSupplement = Schema.decodeUnknownOption(Supplement)
 export const supplementOf = (message: Pick<Message, "supplements">, part: string): Supplement | null =>
   Option.getOrNull(decodeSupplement(message.supplements?.[part]))
 
+/** Only what belongs to the parts, for those who read along; absent when there is nothing. */
+export const withValues = (supplements: Supplements | null): { readonly supplements?: Schema.JsonObject } => {
+  const values = Object.keys(supplements ?? {}).flatMap((part) => {
+    const value = supplementOf({ supplements }, part)?.value ?? null
+    return value === null ? [] : [[part, value] as const]
+  })
+  return values.length === 0 ? {} : { supplements: Object.fromEntries(values) }
+}
+
 /** Null where nothing is kept, as most messages have it. */
 export const supplementsOf = (
   entries: Iterable<readonly [part: string, supplement: Supplement]>

@@ -10,6 +10,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { MeteringPort } from "../metering/Metering.ts"
+import { withValues } from "../threads/Supplement.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { Deadlines } from "../primitives/Deadlines.ts"
 import { labelled } from "../primitives/Labelled.ts"
@@ -41,7 +42,8 @@ export const terminalEvent = (
     provider: leg.provider,
     model: leg.model,
     usage: leg.usage,
-    contextUsage: explanation === null ? null : contextUsageOf(explanation)
+    contextUsage: explanation === null ? null : contextUsageOf(explanation),
+    ...withValues(leg.supplements)
   }
   switch (end.status) {
     case "COMPLETED":
@@ -84,16 +86,12 @@ export const settlementOf = (input: {
     input.counter
   ),
   usage: input.leg.usage,
-  charges: chargesOf(input.leg),
+  charges: input.leg.charges,
   followUps: [],
   model: input.leg.model,
   fault: input.end.status === "FAILED" ? input.end.fault : null,
   explanation: input.explanation
 })
-
-/** A leg that reached no model costs nothing. */
-const chargesOf = ({ model, modelCalls, provider, usage }: RecordedLeg): Settlement["charges"] =>
-  modelCalls === 0 ? [] : [{ provider, model, purpose: "chat", usage }]
 
 /** Brings a settlement to the store, again and again while the store is away. False: the run belongs to somebody else now. */
 export const settle = (
@@ -129,7 +127,7 @@ export const account = (
       provider: leg.provider,
       model: leg.model,
       usage: leg.usage,
-      charges: chargesOf(leg)
+      charges: leg.charges
     }
     // This stands in the way of a shutdown: a meter that does not answer is given up.
     return deadlines.within("30 seconds", metering.record(report), () =>

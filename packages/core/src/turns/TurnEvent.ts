@@ -5,10 +5,13 @@
  * Every leg ends with exactly one *terminal* event. Reasoning is for those who listen at the moment: it takes sequence numbers but is
  * never stored (specification part 6), so a log read from the store may have gaps.
  */
+import type * as Schema from "effect/Schema"
+import type { Charge } from "../metering/Charge.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
 import type { MessageId } from "../primitives/Ids.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ContextUsage } from "../prompts/Explanation.ts"
+import type { PromptPart } from "../prompts/PromptPart.ts"
 import type { LogEvent } from "../runs/RunStore.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 
@@ -20,6 +23,8 @@ export interface UserMessage extends Event {
   readonly _tag: "UserMessage"
   readonly messageId: MessageId
   readonly content: string
+  /** What parts keep with the user's message, by their names; absent when there is nothing. */
+  readonly supplements?: Schema.JsonObject
 }
 
 /** The first leg of a run begins. `messageId` is the answer's, on every path from here on. */
@@ -88,6 +93,36 @@ export interface HostedResult extends Event {
   readonly output: string
 }
 
+/** A part of the turn, or a hosted tool, tells the reader something. `data` and `type` are its own. */
+export interface PartTold extends Event {
+  readonly _tag: "PartTold"
+  readonly part: string
+  readonly type: string
+  readonly data: Schema.Json
+  /** For those who listen at the moment: never stored. */
+  readonly isLive: boolean
+}
+
+/** A part keeps a value with the answer. The last one of a leg counts. */
+export interface PartKept extends Event {
+  readonly _tag: "PartKept"
+  readonly part: string
+  readonly value: Schema.Json
+}
+
+/** What a part recalled for this turn: later legs of the run read it here and recall nothing again. */
+export interface PartRecalled extends Event {
+  readonly _tag: "PartRecalled"
+  readonly part: string
+  readonly prompt: ReadonlyArray<PromptPart>
+}
+
+/** Something that was paid for beside the conversation's model. */
+export interface Charged extends Event {
+  readonly _tag: "Charged"
+  readonly charge: Charge
+}
+
 /** What the terminal events of a leg have in common. */
 interface LegEnd extends Event {
   readonly messageId: MessageId
@@ -97,6 +132,8 @@ interface LegEnd extends Event {
   readonly model: string
   readonly usage: Usage
   readonly contextUsage: ContextUsage | null
+  /** What parts keep with the answer, by their names; absent when there is nothing. */
+  readonly supplements?: Schema.JsonObject
 }
 
 export interface ToolSubmitRequired extends LegEnd {
@@ -140,6 +177,10 @@ export type TurnEvent =
   | ToolCallReady
   | StepEnded
   | HostedResult
+  | PartTold
+  | PartKept
+  | PartRecalled
+  | Charged
   | TerminalEvent
 
 export const isTerminal = (event: TurnEvent): event is TerminalEvent =>
@@ -150,7 +191,8 @@ export const isTerminal = (event: TurnEvent): event is TerminalEvent =>
   event._tag === "MessageSaved"
 
 /** Whether an event goes into the store. */
-export const isKept = (event: TurnEvent): boolean => event._tag !== "ReasoningDelta" && event._tag !== "ReasoningEnded"
+export const isKept = (event: TurnEvent): boolean =>
+  event._tag !== "ReasoningDelta" && event._tag !== "ReasoningEnded" && !(event._tag === "PartTold" && event.isLive)
 
 /** Decoder: a run's log is written by this room alone, and the store gives back equal JSON (contract of `RunStore.read`). */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion

@@ -2,11 +2,13 @@
  * Step 8 of a turn, pure: the fold of a leg's events into what is stored. The settling process uses it on the log in memory, and the
  * process that cleans up after a crash on the log from the store, so both store the same for the same events.
  */
+import { type Charge, costOf } from "../metering/Charge.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { MessageId, type RunId, type ThreadId } from "../primitives/Ids.ts"
 import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
-import type { MessageStatus, NewMessage, Step } from "../threads/Message.ts"
+import type { MessageStatus, NewMessage, Step, Supplements } from "../threads/Message.ts"
+import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
@@ -24,6 +26,10 @@ export interface RecordedLeg {
   readonly usage: Usage
   /** How often a model was asked. */
   readonly modelCalls: number
+  /** Everything that was paid for, the conversation's model first. */
+  readonly charges: ReadonlyArray<Charge>
+  /** What parts keep with the answer. */
+  readonly supplements: Supplements | null
 }
 
 interface OpenStep {
@@ -41,6 +47,8 @@ interface OpenStep {
 export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounterPort): RecordedLeg => {
   let leg = { messageId: nobody, provider: "", model: "", at: "" }
   let answeredBy: string | null = null
+  const charges: Array<Charge> = []
+  const kept = new Map<string, Supplement>()
   let content = ""
   const steps: Array<OpenStep> = []
   for (const event of events) {
@@ -73,18 +81,33 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
       case "HostedResult":
         step?.results.push({ ...resultOf(event), hosted: true })
         break
+      case "Charged":
+        charges.push(event.charge)
+        break
+      case "PartKept":
+        kept.set(event.part, { ...kept.get(event.part), value: event.value })
+        break
+      case "PartRecalled":
+        kept.set(event.part, { value: null, ...kept.get(event.part), prompt: event.prompt })
+        break
     }
   }
+  const model = answeredBy ?? leg.model
+  const spoken = steps.map((step) => usageOf(step, counter)).reduce(addUsage, noUsage)
+  const all =
+    steps.length === 0 ? charges : [{ provider: leg.provider, model, purpose: "chat", usage: spoken }, ...charges]
   return {
     messageId: leg.messageId,
     provider: leg.provider,
-    model: answeredBy ?? leg.model,
+    model,
     at: leg.at,
     content,
     steps: steps.filter(saysSomething).map(closeStep),
     openCalls: steps.flatMap(openCallsOf),
-    usage: steps.map((step) => usageOf(step, counter)).reduce(addUsage, noUsage),
-    modelCalls: steps.length
+    usage: charges.length === 0 ? spoken : { ...spoken, costUsd: costOf(all) },
+    modelCalls: steps.length,
+    charges: all,
+    supplements: supplementsOf(kept)
   }
 }
 
@@ -158,7 +181,7 @@ export const answerOf = (
     model: leg.model,
     usage: leg.usage,
     metadata: null,
-    supplements: null,
+    supplements: leg.supplements,
     tokens: leg.steps.reduce((sum, step) => sum + stepTokens(step, counter), 0),
     createdAt: new Date(leg.at)
   }

@@ -1,4 +1,5 @@
 /** The reply of a turn that is not streamed: a fold of the same events that a stream would have carried. */
+import type * as Schema from "effect/Schema"
 import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import type { RunFault } from "../runs/Run.ts"
@@ -26,6 +27,10 @@ export interface TurnReply {
   readonly reasoning: string | null
   readonly contextUsage: ContextUsage | null
   readonly fault: RunFault | null
+  /** What parts keep with the answer, by their names. */
+  readonly supplements: Schema.JsonObject
+  /** What parts keep with the user's message, by their names; empty in the legs after the first. */
+  readonly userSupplements: Schema.JsonObject
   readonly createdAt: Date
 }
 
@@ -53,9 +58,14 @@ export const foldReply = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): 
     reasoning: reasoning === "" ? null : reasoning,
     contextUsage: end.contextUsage,
     fault,
+    supplements: end.supplements ?? {},
+    userSupplements: userSupplementsIn(events),
     createdAt: new Date(begin?.at ?? 0)
   }
 }
+
+const userSupplementsIn = (events: ReadonlyArray<TurnEvent>): Schema.JsonObject =>
+  events.find((event) => event._tag === "UserMessage")?.supplements ?? {}
 
 const statusOf: { readonly [Tag in TerminalEvent["_tag"]]: MessageStatus } = {
   RunEnded: "COMPLETED",
@@ -86,5 +96,7 @@ const savedReply = (
   reasoning: null,
   contextUsage: null,
   fault: null,
+  supplements: {},
+  userSupplements: userSupplementsIn(events),
   createdAt: new Date(at)
 })
