@@ -27,9 +27,9 @@ const orderStatus: HostedTool = {
 }
 
 const model = ScriptedModel.layer([callTool("order_status", { order: "A-17" }), say("It arrives on Friday.")])
-const kernel = Kernel.layer.pipe(
-  Layer.provide([model, InMemory.layer]),
-  Layer.provide(Layer.succeed(HostedTools, [orderStatus]))
+const kernel = HostedTools.tools([orderStatus]).pipe(
+  Layer.provideMerge(Kernel.layer),
+  Layer.provide([model, InMemory.layer])
 )
 
 const conversation = Effect.gen(function* () {

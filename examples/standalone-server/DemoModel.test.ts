@@ -11,12 +11,9 @@ import { clock } from "./Clock.ts"
 import { demoModelName, demoProvider } from "./DemoModel.ts"
 
 const defaults = { provider: "demo", model: demoModelName }
-const kernel = Kernel.layer.pipe(
-  Layer.provide([
-    Providers.layer({ providers: [demoProvider()], defaults }),
-    InMemory.layer,
-    Layer.succeed(HostedTools, [clock])
-  ])
+const kernel = HostedTools.tools([clock]).pipe(
+  Layer.provideMerge(Kernel.layer),
+  Layer.provide([Providers.layer({ providers: [demoProvider()], defaults }), InMemory.layer])
 )
 
 const inKernel = <A, E>(effect: Effect.Effect<A, E, Turns | Principal>) =>

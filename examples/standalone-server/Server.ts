@@ -85,12 +85,11 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       )
     })
   )
-  const kernel = atStart.pipe(
+  const kernel = Layer.mergeAll(atStart, HostedTools.tools([clock])).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       Providers.layer(providers),
       storesOf(settings),
-      Layer.succeed(HostedTools, [clock]),
       Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns))
     ])
   )

@@ -7,6 +7,7 @@ import {
   type HostedTool,
   HostedTools,
   Kernel,
+  type Ports,
   type Provider,
   Providers,
   type Stores,
@@ -27,6 +28,8 @@ export interface ColloquyOptions extends OpenKernelOptions {
   /** Tools that run on the server. */
   readonly tools?: ReadonlyArray<HostedTool>
   readonly settings?: Partial<TurnSettings>
+  /** What joins the turns: rooms such as `Memory.layer`, and parts of the host's own (`TurnParts.part(guard)`). */
+  readonly parts?: ReadonlyArray<Layer.Layer<never, unknown, Kernel.Kernel | Ports>>
   /** For hosts with Effect beside it: references of the kernel, such as `Metering` or `TokenCounter`. */
   readonly layers?: ReadonlyArray<Layer.Layer<never, unknown>>
 }
@@ -40,10 +43,11 @@ const open = async (options: ColloquyOptions): Promise<Colloquy> => {
   const defaults = typeof model === "string" ? { provider: first.id, model } : model
   const references = Layer.mergeAll(
     Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings)),
-    Layer.succeed(HostedTools, tools),
     ...(options.layers ?? [])
   )
-  const kernel = Kernel.layer.pipe(
+  const joined = Layer.mergeAll(HostedTools.tools(tools), ...(options.parts ?? []))
+  const kernel = joined.pipe(
+    Layer.provideMerge(Kernel.layer),
     Layer.provide(references),
     Layer.provide(Providers.layer({ providers: [first, ...others], defaults })),
     Layer.provide(options.store)

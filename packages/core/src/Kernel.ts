@@ -5,7 +5,6 @@
  *
  * | reference | what it sets |
  * |---|---|
- * | `HostedTools` | the host's own tools that run on the server |
  * | `Metering` | credit and billing |
  * | `ProviderKeys` | customers' own keys for providers |
  * | `TokenCounter` | how tokens are counted |
@@ -22,23 +21,40 @@ import { Billing } from "./metering/Billing.ts"
 import type { UsageLedger } from "./metering/UsageLedger.ts"
 import type { Providers } from "./models/Provider.ts"
 import { EmbeddingModel } from "./models/EmbeddingModel.ts"
+import { FollowUps } from "./runs/FollowUps.ts"
+import type { FollowUpStore } from "./runs/FollowUpStore.ts"
 import type { RunStore } from "./runs/RunStore.ts"
 import { Threads } from "./threads/Threads.ts"
 import type { ThreadStore } from "./threads/ThreadStore.ts"
+import { HostedTools } from "./tools/HostedTool.ts"
+import { TurnParts } from "./turns/TurnParts.ts"
 import { Turns } from "./turns/Turns.ts"
 
 /** Everything that a storage adapter provides. */
-export type Stores = AssistantStore | ThreadStore | RunStore | KeyStore | UsageLedger
+export type Stores = AssistantStore | ThreadStore | RunStore | FollowUpStore | KeyStore | UsageLedger
 
 /** What a host must provide. */
 export type Ports = Stores | Providers
 
-/** What a host gets. */
-export type Kernel = Assistants | Threads | Turns | Keys | Catalog | Billing | EmbeddingModel
+/** What a host gets. `TurnParts`, `HostedTools` and `FollowUps` are where rooms and hosts register what joins. */
+export type Kernel =
+  | Assistants
+  | Threads
+  | Turns
+  | TurnParts
+  | HostedTools
+  | FollowUps
+  | Keys
+  | Catalog
+  | Billing
+  | EmbeddingModel
 
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   Assistants.layer.pipe(Layer.provideMerge(Threads.layer)),
-  Turns.layer.pipe(Layer.provide(Catalog.layer)),
+  Turns.layer.pipe(
+    Layer.provide(Catalog.layer),
+    Layer.provideMerge([TurnParts.layer, HostedTools.layer, FollowUps.layer])
+  ),
   Keys.layer,
   Catalog.layer,
   Billing.layer,

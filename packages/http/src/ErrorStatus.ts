@@ -2,15 +2,20 @@
  * The one table from the kernel's errors to those of the wire. `KernelError` is computed from the use cases themselves, so a new error in
  * core does not compile here until it has its line; and a handler does not compile until its endpoint declares the outcome.
  */
-import type { Assistants, Billing, Catalog, Keys, Threads, ToolOutputProblem, Turns } from "@colloquy/core"
+import type { Assistants, Billing, Catalog, Keys, Threads, ToolOutputProblem, TurnRefused, Turns } from "@colloquy/core"
 import type * as Effect from "effect/Effect"
 import {
+  BadGateway,
+  BadRequest,
   Conflict,
+  GatewayTimeout,
   HTTPValidationError,
   NotFound,
+  PayloadTooLarge,
   PaymentRequired,
   ServiceUnavailable,
   Unauthorized,
+  UnsupportedMediaType,
   type ValidationError
 } from "./api/Errors.ts"
 
@@ -39,7 +44,36 @@ const notFound = (error: { readonly message: string }) => new NotFound(detailOf(
 const unavailable = (error: { readonly message: string }) => new ServiceUnavailable(detailOf(error))
 const invalid = (...detail: ReadonlyArray<ValidationError>) => new HTTPValidationError({ detail })
 
+/** A part's own word for what is wrong; the places are those of its options. */
+const refused = ({ part, problems, reason, message }: TurnRefused) => {
+  const detail = { detail: message }
+  switch (reason) {
+    case "invalid":
+    case "absent":
+      return invalid(
+        ...problems.map((problem) => ({
+          loc: ["body", ...(problem.path.length === 0 ? [part] : problem.path)],
+          msg: problem.message,
+          type: reason === "absent" ? "not_installed" : "value_error"
+        }))
+      )
+    case "not_found":
+      return new NotFound(detail)
+    case "not_ready":
+      return new BadRequest(detail)
+    case "too_large":
+      return new PayloadTooLarge(detail)
+    case "unsupported_type":
+      return new UnsupportedMediaType(detail)
+    case "provider_failed":
+      return new BadGateway(detail)
+    case "provider_timeout":
+      return new GatewayTimeout(detail)
+  }
+}
+
 const table = {
+  TurnRefused: refused,
   AssistantNotFound: notFound,
   ThreadNotFound: notFound,
   RunNotFound: notFound,

@@ -8,6 +8,7 @@ import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import { toolCallToWire } from "./api/Tools.ts"
 import { withHeartbeat } from "./Heartbeat.ts"
@@ -98,10 +99,10 @@ const fieldsOf = (event: Rare) => {
 }
 
 /** A part's own words; an object becomes fields beside its type. */
-const partEventToWire = ({ data, type }: Extract<TurnEvent, { readonly _tag: "PartTold" }>) => ({
-  ...(typeof data === "object" && data !== null && !Array.isArray(data) ? data : { data }),
-  type
-})
+const partEventToWire = ({ data, type }: Extract<TurnEvent, { readonly _tag: "PartTold" }>): Schema.JsonObject =>
+  Object.assign({}, isObject(data) ? data : { data }, { type })
+
+const isObject = Schema.is(Schema.JsonObject)
 
 const begunBy = (event: { readonly messageId: string; readonly provider: string; readonly model: string }) => ({
   message_id: event.messageId,

@@ -24,21 +24,27 @@ import { usageLedger } from "./UsageLedger.ts"
 
 export { makeState, type State }
 
-export type Stores = AssistantStore | BlobStore | DocumentStore | KeyStore | RunStore | ThreadStore | UsageLedger
+export type Stores =
+  | AssistantStore
+  | BlobStore
+  | DocumentStore
+  | FollowUpStore
+  | KeyStore
+  | RunStore
+  | ThreadStore
+  | UsageLedger
 
 export const layerFrom = (state: State): Layer.Layer<Stores> =>
   Layer.mergeAll(
     Layer.succeed(Ports.AssistantStore, assistantStore(state)),
     Layer.succeed(BlobStore, blobStore(state)),
     Layer.succeed(DocumentStore, documentStore(state)),
+    Layer.succeed(Ports.FollowUpStore, followUpStore(state)),
     Layer.succeed(Ports.KeyStore, keyStore(state)),
     Layer.succeed(Ports.RunStore, runStore(state)),
     Layer.succeed(Ports.ThreadStore, threadStore(state)),
     Layer.succeed(Ports.UsageLedger, usageLedger(state))
   )
-
-export const followUpsFrom = (state: State): Layer.Layer<FollowUpStore> =>
-  Layer.succeed(Ports.FollowUpStore, followUpStore(state))
 
 /** For the wing `answers`, over the state that its assistants and threads are in. */
 export const outcomesFrom = (state: State): Layer.Layer<OutcomeStore> =>

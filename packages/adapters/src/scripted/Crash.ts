@@ -10,6 +10,7 @@
  */
 import {
   AssistantStore,
+  FollowUpStore,
   type HostedTool,
   KeyStore,
   type Provider,
@@ -22,7 +23,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
-type Stores = AssistantStore | KeyStore | RunStore | ThreadStore | UsageLedger
+type Stores = AssistantStore | FollowUpStore | KeyStore | RunStore | ThreadStore | UsageLedger
 
 export interface CrashPoint {
   /** The write at which the process dies, from 1. Absent: it lives, and its writes are counted. */
@@ -132,6 +133,20 @@ const mortalStores = (read: Wrap, write: Wrap): Layer.Layer<Stores, never, Store
         messages: (...args) => read(store.messages(...args)),
         read: (...args) => read(store.read(...args)),
         signals: Stream.mapArrayEffect(store.signals, (signals) => read(Effect.succeed(signals)))
+      }))
+    ),
+    Layer.effect(
+      FollowUpStore,
+      FollowUpStore.useSync((store) => ({
+        add: (...args) => write(store.add(...args)),
+        claim: (...args) => write(store.claim(...args)),
+        renew: (...args) => read(store.renew(...args)),
+        complete: (...args) => write(store.complete(...args)),
+        fail: (...args) => write(store.fail(...args)),
+        find: (...args) => read(store.find(...args)),
+        dead: (...args) => read(store.dead(...args)),
+        revive: (...args) => write(store.revive(...args)),
+        prune: (...args) => write(store.prune(...args))
       }))
     ),
     Layer.effect(

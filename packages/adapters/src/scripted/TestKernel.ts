@@ -42,9 +42,10 @@ export const layer = (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptio
   const settings = Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, options.settings))
   const metering = options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering)
   const counter = options.counter === undefined ? Layer.empty : Layer.succeed(TokenCounter, options.counter)
-  const hosted = options.hosted === undefined ? Layer.empty : Layer.succeed(HostedTools, options.hosted)
-  return Kernel.layer.pipe(
-    Layer.provide([settings, metering, counter, hosted]),
+  const hosted = HostedTools.tools(options.hosted ?? [])
+  return hosted.pipe(
+    Layer.provideMerge(Kernel.layer),
+    Layer.provide([settings, metering, counter]),
     Layer.provideMerge(ScriptedModel.layer(steps, options.model)),
     Layer.provideMerge(options.stores ?? InMemory.layer),
     Layer.fresh

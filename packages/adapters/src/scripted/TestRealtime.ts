@@ -2,7 +2,7 @@
  * A voice session for a test, without a socket: a kernel over in-memory stores, a scripted voice model, and clients that are two arrays.
  * Time is the test's. `layer` makes the service; `connect` is a client with the key of an owner.
  */
-import { Kernel, Keys, type Principal, Providers } from "@colloquy/core"
+import { type HostedTool, HostedTools, Kernel, Keys, type Principal, Providers } from "@colloquy/core"
 import {
   type ClientFrame,
   type ClientInput,
@@ -48,6 +48,7 @@ export type Services =
 export interface TestRealtimeOptions extends ScriptedRealtimeOptions {
   /** Two services over one state are two processes over one database. Absent: a state of its own. */
   readonly state?: InMemory.State
+  readonly hosted?: ReadonlyArray<HostedTool>
   /** Takes the place of the store over the state: one that fails, for instance. */
   readonly sessionStore?: Layer.Layer<SessionStore>
 }
@@ -59,7 +60,7 @@ export const layer = (
 ): Layer.Layer<Services> => {
   const voice = Layer.effect(ScriptedVoice, make(sessions, options))
   const models = Layer.unwrap(Effect.map(ScriptedVoice, ({ model }) => RealtimeModels.layer([model])))
-  return realtimeLayer.pipe(
+  return Layer.merge(realtimeLayer, HostedTools.tools(options.hosted ?? [])).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(models),
     Layer.provideMerge(voice),

@@ -8,12 +8,13 @@ import type { KeyStore } from "../access/Keys.ts"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
+import type { FollowUpStore } from "../runs/FollowUpStore.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import { asNewOwner } from "./Samples.ts"
 
 /** The storage ports, which one adapter implements together: a run writes what the others read. */
-export type Stores = AssistantStore | KeyStore | RunStore | ThreadStore | UsageLedger
+export type Stores = AssistantStore | FollowUpStore | KeyStore | RunStore | ThreadStore | UsageLedger
 
 export interface Capabilities {
   /** The store's own clock is Effect's `Clock`, so that a test may move it. Without it, what needs days to pass is not tested. */

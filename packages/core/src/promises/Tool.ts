@@ -12,7 +12,7 @@ import { ToolName } from "../tools/ToolDefinition.ts"
 import { type ArgumentsOf, readParameters, type ToolParameters } from "./ToolParameters.ts"
 
 /** For whom and where a tool runs. */
-export interface ToolContext extends HostedCall {
+export interface ToolContext extends Omit<HostedCall, "journal" | "ensureCredit"> {
   readonly owner: string
   /** Aborted when the run is cancelled, when the tool's time is over, and when the kernel closes. */
   readonly signal: AbortSignal
@@ -48,7 +48,8 @@ export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Par
       const answer = async (owner: string, signal: AbortSignal) => {
         const checked = await check(args)
         if (checked.issues !== undefined) throw badCall(checked.issues)
-        return textOf(await execute(checked.value, { ...call, owner, signal }))
+        const { ensureCredit: _ensureCredit, journal: _journal, ...turn } = call
+        return textOf(await execute(checked.value, { ...turn, owner, signal }))
       }
       return Effect.flatMap(Principal, ({ ownerId }) =>
         Effect.flatten(Effect.promise((signal) => answer(ownerId, signal).then(Effect.succeed, meantForTheModel)))

@@ -11,7 +11,7 @@ export interface ContextUsage {
 }
 
 /** The parts of every prompt; what joins a turn brings names of its own. */
-export const summaryName = "summary"
+const summaryName = "summary"
 
 export const Explanation = Schema.Struct({
   model: Schema.String,

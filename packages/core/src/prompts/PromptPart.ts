@@ -5,7 +5,7 @@
 import * as Schema from "effect/Schema"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 
-export const PromptItem = Schema.Struct({
+const PromptItem = Schema.Struct({
   text: Schema.String,
   /** The higher it is, the sooner the item goes when there is no room. */
   rank: Schema.Finite
@@ -38,7 +38,7 @@ export const historyWeight = 4
 
 const separator = "\n\n"
 
-export const textOfPart = (intro: string, items: ReadonlyArray<{ readonly text: string }>): string =>
+const textOfPart = (intro: string, items: ReadonlyArray<{ readonly text: string }>): string =>
   [intro, ...items.map(({ text }) => text)].join(separator)
 
 /** How many tokens a part takes when all of it goes in. */

@@ -15,14 +15,17 @@ import type * as Scope from "effect/Scope"
 import type { Keys } from "../access/Keys.ts"
 import { Principal } from "../access/Principal.ts"
 import type { ProviderKeysPort } from "../access/ProviderKeys.ts"
+import type { Charge } from "../metering/Charge.ts"
 import type { CreditNeed, MeteringPort } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { Deadlines } from "../primitives/Deadlines.ts"
-import { newId, type OwnerId, RunId } from "../primitives/Ids.ts"
+import { MessageId, newId, type OwnerId, RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { totalTokens, type Usage } from "../primitives/Usage.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import type { ThreadNotFound } from "../threads/Thread.ts"
+import type { ThreadStore } from "../threads/ThreadStore.ts"
+import type { HostedCall } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import { answererOf, runHosted } from "../turns/HostedCalls.ts"
 import { repeatWhileAway } from "../turns/StoreRetry.ts"
@@ -58,6 +61,7 @@ export interface SessionServices {
   readonly features: SessionFeatures
   readonly providerKeys: ProviderKeysPort
   readonly metering: MeteringPort
+  readonly threads: typeof ThreadStore.Service
   readonly counter: TokenCounterPort
   readonly limits: SessionLimits
   readonly turnSettings: TurnSettings
@@ -298,8 +302,10 @@ const relaySession = Effect.fnUntraced(function* (opening: Opening) {
   const { door, held, prepared, request, services } = opening
   const clock = yield* Clock.Clock
   const over = Deferred.makeUnsafe<Ending>()
-  const tools = yield* hostedRuns(opening, (toolCallId, output) =>
-    relay.input({ _tag: "HostedDone", toolCallId, output })
+  const tools = yield* hostedRuns(
+    opening,
+    (toolCallId, output) => relay.input({ _tag: "HostedDone", toolCallId, output }),
+    (charge) => keeper.spend(charge)
   )
   const relay = makeRelay(door.socket, termsOf(opening), {
     now: () => clock.currentTimeMillisUnsafe(),
@@ -417,16 +423,32 @@ const ended = (costUsd: number | null, reconciliationRequired: boolean, ownKey =
 
 /** The hosted calls of a session, side by side, each in a fiber that can be stopped. */
 const hostedRuns = Effect.fnUntraced(function* (
-  { held, place, plan, services }: Opening,
-  done: (toolCallId: string, output: string) => void
+  { held, place, plan, request, services }: Opening,
+  done: (toolCallId: string, output: string) => void,
+  spend: (charge: Charge) => void
 ) {
   const run = Effect.runForkWith(yield* Effect.context<Principal>())
   const running = new Map<string, Fiber.Fiber<void>>()
-  const tools = new Map(plan.hosted.map((tool) => [tool.definition.name, tool]))
+  const tools = new Map(plan.hosted.map((tool) => [tool.definition.name, { tool, part: "tools" }]))
   const outputOf = (call: ToolCall) => {
     const answerer = answererOf(call, new Set(), tools, true)
     if (answerer._tag !== "Hosted") return Effect.succeed(answerer._tag === "Refused" ? answerer.output : "")
-    const from = { toolCallId: call.id, ...place, runId: held.lease.sessionId }
+    const from: HostedCall = {
+      toolCallId: call.id,
+      ...place,
+      runId: held.lease.sessionId,
+      answerId: MessageId.make(held.lease.sessionId),
+      // Of a spoken conversation there is no message that a tool could be about.
+      content: "",
+      metadata: null,
+      provider: request.provider,
+      model: request.model,
+      tell: () => {},
+      keep: () => {},
+      spend,
+      journal: (fields) => Effect.asVoid(services.threads.mergeMetadata(place.threadId, fields)),
+      ensureCredit: (need) => services.metering.ensureCredit(need)
+    }
     return runHosted(answerer.tool, answerer.args, from, {
       deadlines: services.deadlines,
       settings: services.turnSettings

@@ -18,6 +18,7 @@ import { Metering, type MeteringPort } from "../metering/Metering.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { makeAlarm } from "../primitives/Alarm.ts"
 import { makeDeadlines } from "../primitives/Deadlines.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
 import { HostedTools } from "../tools/HostedTool.ts"
 import { repeatWhileAway } from "../turns/StoreRetry.ts"
 import { TurnSettings } from "../turns/TurnSettings.ts"
@@ -50,7 +51,7 @@ export class RealtimeSessions extends Context.Service<
   static readonly layer: Layer.Layer<
     RealtimeSessions,
     never,
-    RealtimeModels | SessionStore | Tickets | Keys | Assistants | AssistantStore
+    RealtimeModels | SessionStore | Tickets | Keys | Assistants | AssistantStore | ThreadStore | HostedTools
   > = Layer.effect(
     RealtimeSessions,
     Effect.gen(function* () {
@@ -68,9 +69,10 @@ export class RealtimeSessions extends Context.Service<
         models: yield* RealtimeModels,
         places: makePlaces(yield* Assistants, yield* AssistantStore),
         store,
-        features: (yield* SessionFeatures) ?? hostTools(yield* HostedTools),
+        features: (yield* SessionFeatures) ?? hostTools((yield* HostedTools).all),
         providerKeys: yield* ProviderKeys,
         metering,
+        threads: yield* ThreadStore,
         counter: yield* TokenCounter,
         limits,
         turnSettings: yield* TurnSettings,

@@ -41,13 +41,13 @@ export const SessionFeatures = Context.Reference<SessionFeatures | null>("@collo
 })
 
 /** The host's own tools, and nothing else. */
-export const hostTools = (tools: ReadonlyArray<HostedTool>): SessionFeatures => ({
+export const hostTools = (tools: () => ReadonlyArray<HostedTool>): SessionFeatures => ({
   prepare: (selection, { assistantId }) => {
     const missing = notInstalled(selection)
     if (missing !== null) {
       return Effect.fail(new FeatureRefused({ reason: `${missing} is not installed on this service.` }))
     }
-    const offered = tools.filter(
+    const offered = tools().filter(
       (tool) =>
         tool.offered === undefined ||
         (assistantId !== null && tool.offered({ assistantId, metadata: null, jsonOutput: false }))

@@ -26,7 +26,10 @@ export interface Unsaved {
 export interface SessionKeeper {
   /** There may be something to store. */
   readonly wake: () => void
+  /** What the vendor's model used. */
   readonly charge: (usage: Usage) => void
+  /** What something else did cost: a hosted tool. */
+  readonly spend: (charge: Charge) => void
   /** Stores for as long as the session is open; ends when the lease is lost. */
   readonly keep: Effect.Effect<void, never, Principal>
   /** Stores what is left, once. */
@@ -103,19 +106,20 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
 
   const all = Effect.tap(flush, () => meter)
 
+  const spend = ({ model: charged, provider: by, purpose, usage }: Charge): void => {
+    charges += 1
+    const { ownerId, sessionId, threadId } = lease
+    const charge = { sessionId, number: charges, ownerId, threadId, provider: by, model: charged, purpose, usage }
+    unsaved = [...unsaved, charge]
+    latch.openUnsafe()
+  }
+
   return {
+    spend,
     wake: () => {
       latch.openUnsafe()
     },
-    charge: (usage) => {
-      charges += 1
-      const { ownerId, sessionId, threadId } = lease
-      unsaved = [
-        ...unsaved,
-        { sessionId, number: charges, ownerId, threadId, provider, model, purpose: audioPurpose, usage }
-      ]
-      latch.openUnsafe()
-    },
+    charge: (usage) => spend({ provider, model, purpose: audioPurpose, usage }),
     keep: Effect.gen(function* () {
       while (true) {
         yield* latch.await

@@ -6,6 +6,8 @@ import * as Layer from "effect/Layer"
 import type { Keys } from "../access/Keys.ts"
 import type { Assistants } from "../assistants/Assistants.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
+import type { ThreadStore } from "../threads/ThreadStore.ts"
+import type { HostedTools } from "../tools/HostedTool.ts"
 import type { RealtimeModels } from "./RealtimeModel.ts"
 import { RealtimeSessions } from "./RealtimeSessions.ts"
 import type { SessionStore } from "./SessionStore.ts"
@@ -15,7 +17,7 @@ import { Tickets, type TicketStore } from "./Tickets.ts"
 export const layer: Layer.Layer<
   RealtimeSessions | Tickets,
   never,
-  RealtimeModels | SessionStore | TicketStore | Keys | Assistants | AssistantStore
+  RealtimeModels | SessionStore | TicketStore | Keys | Assistants | AssistantStore | ThreadStore | HostedTools
 > = RealtimeSessions.layer.pipe(Layer.provideMerge(Tickets.layer))
 
 export type { ClientInput, ClientSocket, Credentials } from "./ClientSocket.ts"

@@ -1,21 +1,21 @@
 /**
- * Tools that run inside the kernel's loop instead of at the client: a definition with an Effect handler. The host registers his own
- * through `HostedTools`; a handler that fails, hangs or gets malformed arguments becomes a result text for the model, never a failed run.
+ * Tools that run inside the kernel's loop instead of at the client: a definition with an Effect handler. A host registers its own
+ * through `HostedTools`, parts of a turn bring theirs; a handler that fails, hangs or gets malformed arguments becomes a result text for the model, never a failed run.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import type { Principal } from "../access/Principal.ts"
-import type { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
+import type { AssistantId } from "../primitives/Ids.ts"
+import type { LiveTurn } from "./LiveTurn.ts"
 import type { ToolDefinition } from "./ToolDefinition.ts"
 
-/** Where a hosted call comes from. */
-export interface HostedCall {
+/** One call of a hosted tool, and the turn that it is part of. */
+export interface HostedCall extends LiveTurn {
   readonly toolCallId: string
-  readonly threadId: ThreadId
-  readonly assistantId: AssistantId
-  readonly runId: RunId
 }
 
 /** What a hosted tool may know of a turn when it decides whether to be offered in it. */
@@ -37,10 +37,46 @@ export interface HostedTool {
   readonly run: (args: Schema.JsonObject, call: HostedCall) => Effect.Effect<Schema.Json, HostedToolFailed, Principal>
   /** Absent: offered in every turn. */
   readonly offered?: (turn: OfferedIn) => boolean
-  /** Absent: the kernel's `hostedToolTimeout`. */
-  readonly timeout?: Duration.Input
+  /** How long a call may take, by its arguments where that depends on them. Absent: the kernel's `hostedToolTimeout`. */
+  readonly timeout?: Duration.Input | ((args: Schema.JsonObject) => Duration.Input)
 }
 
-export const HostedTools = Context.Reference<ReadonlyArray<HostedTool>>("@colloquy/core/tools/HostedTools", {
-  defaultValue: () => []
-})
+/**
+ * The host's own tools. Layers add up, in any order: `HostedTools.tools([clock])` over `Kernel.layer`. Two tools of one name are refused when
+ * the kernel is built.
+ */
+export class HostedTools extends Context.Service<
+  HostedTools,
+  {
+    /** Offered in every turn that begins from now on, until the scope closes. */
+    readonly register: (tools: ReadonlyArray<HostedTool>) => Effect.Effect<void, never, Scope.Scope>
+    /** In the order of their names, whatever the order of registration. */
+    readonly all: () => ReadonlyArray<HostedTool>
+  }
+>()("@colloquy/core/tools/HostedTools") {
+  static readonly layer: Layer.Layer<HostedTools> = Layer.sync(HostedTools, () => {
+    let all: ReadonlyArray<HostedTool> = []
+    return {
+      all: () => all,
+      register: (tools) =>
+        Effect.acquireRelease(
+          Effect.suspend(() => {
+            const names = [...all, ...tools].map(({ definition }) => definition.name)
+            const twice = names.find((name, index) => names.indexOf(name) !== index)
+            if (twice !== undefined) {
+              return Effect.die(new Error(`Two hosted tools have the name "${twice}". Register it once.`))
+            }
+            all = [...all, ...tools].toSorted((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
+            return Effect.void
+          }),
+          () =>
+            Effect.sync(() => {
+              all = all.filter((tool) => !tools.includes(tool))
+            })
+        )
+    }
+  })
+
+  static readonly tools = (tools: ReadonlyArray<HostedTool>): Layer.Layer<never, never, HostedTools> =>
+    Layer.effectDiscard(HostedTools.use((registry) => registry.register(tools)))
+}

@@ -24,6 +24,7 @@ export interface LiveTurn {
   readonly runId: RunId
   /** The user's message. */
   readonly content: string
+  readonly metadata: Schema.JsonObject | null
   /** The answer of this leg. */
   readonly answerId: MessageId
   readonly provider: string

@@ -10,23 +10,24 @@ import type { Principal } from "../access/Principal.ts"
 import type { Deadlines } from "../primitives/Deadlines.ts"
 import type { HostedCall, HostedTool } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
+import type { OfferedTool } from "./Leg.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
 
 /** Who answers a call: the client, the kernel by a tool, or the kernel by a sentence, because nobody can. */
 export type Answerer =
   | { readonly _tag: "Client" }
-  | { readonly _tag: "Hosted"; readonly tool: HostedTool; readonly args: Schema.JsonObject }
+  | { readonly _tag: "Hosted"; readonly tool: HostedTool; readonly part: string; readonly args: Schema.JsonObject }
   | { readonly _tag: "Refused"; readonly output: string }
 
 export const answererOf = (
   call: ToolCall,
   clientTools: ReadonlySet<string>,
-  hosted: ReadonlyMap<string, HostedTool>,
+  hosted: ReadonlyMap<string, OfferedTool>,
   /** False: the rounds of hosted tools are used up. */
   mayRun: boolean
 ): Answerer => {
-  const tool = hosted.get(call.name)
-  if (tool === undefined && !clientTools.has(call.name)) {
+  const offered = hosted.get(call.name)
+  if (offered === undefined && !clientTools.has(call.name)) {
     return { _tag: "Refused", output: `Error: there is no tool named "${call.name}".` }
   }
   const args = parseArguments(call.arguments)
@@ -36,10 +37,10 @@ export const answererOf = (
       output: "Error: the arguments are not a JSON object. Call the tool again with valid JSON."
     }
   }
-  if (tool === undefined) return { _tag: "Client" }
+  if (offered === undefined) return { _tag: "Client" }
   if (!mayRun)
     return { _tag: "Refused", output: "Error: not run, because too many tools were called. Answer in words." }
-  return { _tag: "Hosted", tool, args: args.value }
+  return { _tag: "Hosted", ...offered, args: args.value }
 }
 
 const parseArguments = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.JsonObject))
@@ -50,6 +51,10 @@ const shortened = (text: string, length: number): string => {
   return cut.length < text.length && /[\uD800-\uDBFF]$/u.test(cut) ? cut.slice(0, -1) : cut
 }
 
+/** How long a call may take. */
+const timeOf = ({ timeout }: HostedTool, args: Schema.JsonObject, settings: TurnSettings): Duration.Duration =>
+  Duration.fromInputUnsafe((typeof timeout === "function" ? timeout(args) : timeout) ?? settings.hostedToolTimeout)
+
 /** Runs one hosted call to a result text. */
 export const runHosted = (
   tool: HostedTool,
@@ -57,7 +62,7 @@ export const runHosted = (
   call: HostedCall,
   { deadlines, settings }: { readonly deadlines: Deadlines; readonly settings: TurnSettings }
 ): Effect.Effect<string, never, Principal> => {
-  const time = Duration.fromInputUnsafe(tool.timeout ?? settings.hostedToolTimeout)
+  const time = timeOf(tool, args, settings)
   const result = Effect.map(
     Effect.suspend(() => tool.run(args, call)),
     (output) => shortened(typeof output === "string" ? output : JSON.stringify(output), settings.maxToolResult)

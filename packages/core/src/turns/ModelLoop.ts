@@ -4,71 +4,24 @@
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import type * as Redacted from "effect/Redacted"
 import type { Principal } from "../access/Principal.ts"
+import type { ChatDriver } from "../models/ChatDriver.ts"
 import type { ChatEvent, FinishReason } from "../models/ChatEvent.ts"
 import { converseWithin, type Listener } from "../models/ChatModel.ts"
 import type { ChatRequest, ProviderData } from "../models/ChatRequest.ts"
 import { ModelError } from "../models/ModelError.ts"
-import type { ResolvedModel } from "../models/Provider.ts"
-import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import type { Deadlines } from "../primitives/Deadlines.ts"
-import type { AssistantId } from "../primitives/Ids.ts"
 import type { Usage } from "../primitives/Usage.ts"
-import { LogTail } from "../runs/LogTail.ts"
 import type { RunFault } from "../runs/Run.ts"
-import type { RunLog } from "../runs/RunLog.ts"
-import type { Lease } from "../runs/RunStore.ts"
 import type { History } from "../threads/Message.ts"
-import type { HostedTool } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import { answererOf, runHosted } from "./HostedCalls.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
 import { assemble, preambleOf, roomFor } from "../prompts/PromptAssembly.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
-import { isKept, type TurnEvent } from "./TurnEvent.ts"
-import type { TurnPlan } from "./TurnPlan.ts"
+import type { Leg } from "./Leg.ts"
+import { liveTurn } from "./LegTurn.ts"
+import type { Recalled } from "./Recall.ts"
 import { recordLeg, stepSeparator } from "./TurnRecorder.ts"
-import type { TurnSettings } from "./TurnSettings.ts"
-
-/** Everything a leg works with, but for the history, which it gets when its turn has come. */
-export interface Leg {
-  readonly lease: Lease
-  readonly assistantId: AssistantId
-  /** 0 for the first leg of the run. */
-  readonly number: number
-  readonly stream: boolean
-  readonly plan: TurnPlan
-  readonly model: ResolvedModel
-  readonly apiKey: Redacted.Redacted<string> | null
-  readonly hosted: ReadonlyMap<string, HostedTool>
-  readonly log: RunLog<TurnEvent>
-  readonly tail: LogTail<TurnEvent>
-  readonly counter: TokenCounterPort
-  readonly settings: TurnSettings
-  readonly deadlines: Deadlines
-  /** The last prompt's explanation, for the settlement. */
-  explanation: Explanation | null
-}
-
-/** `stored`: so many events of its log are in the store already. */
-export const makeLeg = (
-  kernel: Pick<Leg, "counter" | "settings" | "deadlines"> & { readonly hosted: ReadonlyArray<HostedTool> },
-  leg: Omit<Leg, "hosted" | "tail" | "counter" | "settings" | "deadlines" | "explanation">,
-  stored: number
-): Leg => ({
-  ...leg,
-  hosted: new Map(
-    kernel.hosted
-      .filter((tool) => leg.plan.hosted.includes(tool.definition.name))
-      .map((tool) => [tool.definition.name, tool])
-  ),
-  tail: new LogTail(leg.log, stored, leg.stream ? kernel.settings.streamedLog : kernel.settings.unwatchedLog, isKept),
-  counter: kernel.counter,
-  settings: kernel.settings,
-  deadlines: kernel.deadlines,
-  explanation: null
-})
 
 /** How a leg ends when nothing goes wrong. */
 export type LegOutcome = Data.TaggedEnum<{
@@ -97,9 +50,11 @@ export type LegError = ModelError | ContextTooLong | TooManyRounds | OutputNotSu
 
 export const runLoop = Effect.fnUntraced(function* (
   leg: Leg,
-  history: History
+  chat: ChatDriver,
+  history: History,
+  recalled: Recalled
 ): Effect.fn.Return<LegOutcome, LegError, Principal> {
-  const tools = [...leg.hosted.values()].map((tool) => tool.definition).concat(leg.plan.tools)
+  const tools = [...leg.hosted.values()].map(({ tool }) => tool.definition).concat(leg.plan.tools)
   const preamble = preambleOf(leg.plan.system, tools, leg.counter)
   const room = roomFor(leg.model.info, leg.settings.assumedContextLimit)
   const clientTools = new Set(leg.plan.tools.map((tool) => tool.name))
@@ -113,14 +68,14 @@ export const runLoop = Effect.fnUntraced(function* (
         model: leg.model.model,
         runId: leg.lease.runId,
         history,
-        recalled: [],
-        rendered: () => [],
+        recalled: recalled.prompt,
+        rendered: recalled.rendered,
         steps: round === 0 ? [] : recordLeg(leg.log.events, leg.counter).steps,
         counter: leg.counter
       })
     )
-    leg.explanation = prompt.explanation
-    const step = yield* runStep(leg, prompt.promptTokens, {
+    leg.explanation = withNotes(prompt.explanation, recalled.notes)
+    const step = yield* runStep(leg, chat, prompt.promptTokens, {
       provider: leg.model.provider,
       model: leg.model.model,
       info: leg.model.info,
@@ -141,11 +96,14 @@ export const runLoop = Effect.fnUntraced(function* (
     if (step.calls.length === 0 && step.reason === "filtered" && !step.spoke) return yield* refusal(leg)
     if (step.calls.length === 0 && step.reason !== "continue") return LegOutcome.Answered()
     const mayRun = round < leg.settings.hostedRounds
-    const open = yield* answerCalls(leg, step.calls, clientTools, mayRun)
+    const open = yield* answerCalls(leg, history, step.calls, clientTools, mayRun)
     if (open.length > 0) return LegOutcome.ClientNeeded({ calls: open })
   }
   return yield* new TooManyRounds({ rounds: leg.settings.hostedRounds })
 })
+
+const withNotes = (explanation: Explanation, notes: Recalled["notes"]): Explanation =>
+  notes.length === 0 ? explanation : { ...explanation, leftOut: [...explanation.leftOut, ...notes] }
 
 interface StepResult {
   readonly calls: ReadonlyArray<ToolCall>
@@ -158,12 +116,13 @@ interface StepResult {
 /** One model call. A delta costs one push; followers are woken once for each array of events that the provider gave. */
 const runStep = Effect.fnUntraced(function* (
   leg: Leg,
+  chat: ChatDriver,
   promptTokens: number,
   request: ChatRequest
 ): Effect.fn.Return<StepResult, ModelError> {
   const ear = new StepEar(leg, request.provider)
   leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens }))
-  yield* converseWithin(leg.deadlines, { chat: leg.model.chat, request, policy: leg.settings.chat, listener: ear })
+  yield* converseWithin(leg.deadlines, { chat, request, policy: leg.settings.chat, listener: ear })
   return ear.end()
 })
 
@@ -285,6 +244,7 @@ class StepEar implements Listener {
 /** Answers what the kernel can answer, side by side, and gives the calls that are left for the client. */
 const answerCalls = Effect.fnUntraced(function* (
   leg: Leg,
+  history: History,
   calls: ReadonlyArray<ToolCall>,
   clientTools: ReadonlySet<string>,
   mayRun: boolean
@@ -294,11 +254,10 @@ const answerCalls = Effect.fnUntraced(function* (
     answerers,
     ({ call, by }) => {
       if (by._tag === "Client") return Effect.void
-      const place = { threadId: leg.lease.threadId, assistantId: leg.assistantId, runId: leg.lease.runId }
       const output =
         by._tag === "Refused"
           ? Effect.succeed(by.output)
-          : runHosted(by.tool, by.args, { toolCallId: call.id, ...place }, leg)
+          : runHosted(by.tool, by.args, { toolCallId: call.id, ...liveTurn(leg, by.part, history) }, leg)
       return Effect.map(output, (text) => {
         leg.log.push((sequence) => ({
           _tag: "HostedResult",

@@ -12,10 +12,14 @@ import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { Deadlines } from "../primitives/Deadlines.ts"
 import type { RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { FollowUps } from "../runs/FollowUps.ts"
 import type { Run } from "../runs/Run.ts"
 import type { Lease, LogEvent, RunStore } from "../runs/RunStore.ts"
 import { account, type LegEnd, settle, settlementOf, terminalEvent } from "./Settlement.ts"
 import { repeatWhileAway } from "./StoreRetry.ts"
+import { plannedParts } from "./PartDecisions.ts"
+import { followUpsOf } from "./PartFollowUps.ts"
+import type { RegisteredPart } from "./TurnPart.ts"
 import { fromLog } from "./TurnEvent.ts"
 import { decodePlan } from "./TurnPlan.ts"
 import { type RecordedLeg, recordLeg } from "./TurnRecorder.ts"
@@ -41,6 +45,8 @@ interface RecoveringKernel {
   readonly deadlines: Deadlines
   readonly counter: TokenCounterPort
   readonly settings: TurnSettings
+  readonly followUps: typeof FollowUps.Service
+  readonly parts: () => ReadonlyArray<RegisteredPart>
 }
 
 export const makeRecovery = (kernel: RecoveringKernel): Effect.Effect<Recovery, never, Scope.Scope> =>
@@ -101,8 +107,20 @@ const settleTaken = Effect.fn("Recovery.settle")(function* (
   if (run.status === "QUEUED" && decodePlan(run.plan).saves === true) return yield* store.withdraw(lease)
   const recorded = withIdentity(recordLeg(fromLog(yield* readAll(kernel, run)), counter), run)
   const terminal = terminalEvent(recorded, end, null, run.lastSequence + sequenceLeap)
-  const settlement = settlementOf({ lease, leg: recorded, end, explanation: null, terminal, rest: [], counter })
+  const parts = plannedParts(kernel.parts(), decodePlan(run.plan).parts ?? {})
+  const followUps = yield* followUpsOf(parts, recorded, end.status, { lease, assistantId: run.assistantId })
+  const settlement = settlementOf({
+    lease,
+    leg: recorded,
+    end,
+    explanation: null,
+    terminal,
+    rest: [],
+    counter,
+    followUps
+  })
   const stored = yield* settle(store, lease, settlement, settings.settleTimeout)
+  if (stored !== false && followUps.length > 0) kernel.followUps.wake()
   if (stored !== false) yield* account(kernel, lease, recorded, run.leg, end.status)
   return stored !== false
 })

@@ -77,6 +77,7 @@ export const settlementOf = (input: {
   /** Events before the terminal one that the store may not have. */
   readonly rest: ReadonlyArray<TurnEvent>
   readonly counter: TokenCounterPort
+  readonly followUps: Settlement["followUps"]
 }): Settlement => ({
   status: input.end.status,
   events: [...input.rest, input.terminal],
@@ -87,7 +88,7 @@ export const settlementOf = (input: {
   ),
   usage: input.leg.usage,
   charges: input.leg.charges,
-  followUps: [],
+  followUps: input.followUps,
   model: input.leg.model,
   fault: input.end.status === "FAILED" ? input.end.fault : null,
   explanation: input.explanation

@@ -16,8 +16,9 @@ import { RunLog } from "../runs/RunLog.ts"
 import type { Continue } from "../runs/RunStore.ts"
 import type { Message } from "../threads/Message.ts"
 import { matchToolOutputs, ToolOutputsRejected } from "../tools/ToolRoundTrip.ts"
-import { launch } from "./LegRunner.ts"
-import { makeLeg } from "./ModelLoop.ts"
+import { makeLeg } from "./Leg.ts"
+import { plannedParts } from "./PartDecisions.ts"
+import { startLeg } from "./RunLeg.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import { sizeOf, tokensPerMessage } from "../prompts/ContextWindow.ts"
 import { checkRoom, preambleOf, roomFor } from "../prompts/PromptAssembly.ts"
@@ -96,13 +97,14 @@ export const submitToolOutputs = Effect.fnUntraced(function* (
       const leg = {
         lease: continued.lease,
         assistantId: run.assistantId,
+        answerId,
         plan,
         model,
         apiKey,
         number: run.leg + 1,
         log
       }
-      return launch(
+      return startLeg(
         workshop,
         makeLeg(workshop, { ...leg, stream: next.stream }, next.events.length),
         Effect.succeed(continued.history)
@@ -149,13 +151,16 @@ const callsOf = (run: Run, messages: ReadonlyArray<Message>) => {
 
 /** What can never be left out of the next prompt. Outputs that make it too large are refused, and the run waits for others. */
 const checkOutputs = (
-  { counter, hosted, settings }: Workshop,
+  { counter, hosted, parts, settings }: Workshop,
   plan: TurnPlan,
   { info, model }: ResolvedModel,
   messages: ReadonlyArray<Message>,
   outputTokens: number
 ) => {
-  const offered = hosted.map((tool) => tool.definition).filter((tool) => plan.hosted.includes(tool.name))
+  const ofParts = plannedParts(parts(), plan.parts ?? {}).flatMap(({ tools }) => tools)
+  const offered = [...ofParts, ...hosted()]
+    .map((tool) => tool.definition)
+    .filter((tool) => plan.hosted.includes(tool.name))
   const preamble = preambleOf(plan.system, [...offered, ...plan.tools], counter)
   const turnTokens = messages.reduce((sum, message) => sum + sizeOf(message), outputTokens)
   return checkRoom(preamble, turnTokens - tokensPerMessage, roomFor(info, settings.assumedContextLimit), model)

@@ -17,10 +17,10 @@ import type { Charge } from "../metering/Charge.ts"
 import type { ContentPart } from "../models/ChatRequest.ts"
 import type { ModelError } from "../models/ModelError.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
-import type { ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
+import type { Thread } from "../threads/Thread.ts"
 import type { History, Message } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import type { LiveTurn, PartEvent } from "../tools/LiveTurn.ts"
@@ -35,15 +35,15 @@ export interface TurnCase {
   /** What the request says to this part (`TurnRequest.options`); undefined when it says nothing. */
   readonly options: Schema.Json | undefined
   readonly assistant: Assistant
-  readonly threadId: ThreadId
+  readonly thread: Thread
   readonly isNewThread: boolean
   /** What the user says, heard words included. */
   readonly content: string
   /** The system prompt of this turn. */
   readonly system: string | null
-  /** Which model is asked for. */
+  /** Which model is asked for; null: the provider was named without one, and has none of its own. */
   readonly provider: string
-  readonly model: string
+  readonly model: string | null
   /** Null: no provider has a conversation model for that name. The turn is then refused, unless a part answers it. */
   readonly info: ModelInfo | null
 }

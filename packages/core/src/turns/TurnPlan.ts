@@ -18,6 +18,7 @@ import type { HostedTool } from "../tools/HostedTool.ts"
 import { ToolDefinition } from "../tools/ToolDefinition.ts"
 import { withoutEffect } from "./IgnoredOptions.ts"
 import { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
+import type { PartsDecided } from "./PartDecisions.ts"
 import type { ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
 
 /** An option of the request that had no effect, and why. Shown with the run. */
@@ -36,6 +37,10 @@ export const TurnPlan = Schema.Struct({
   routing: Schema.NullOr(Routing),
   jsonOutput: Schema.Boolean,
   ignored: Schema.Array(IgnoredOption),
+  /** What parts of the turn planned, by their names. */
+  parts: Schema.optionalKey(Schema.JsonObject),
+  /** The part that answers instead of a conversation model. */
+  answeredBy: Schema.optionalKey(Schema.String),
   /** The message is only kept: no model is asked. */
   saves: Schema.optionalKey(Schema.Boolean)
 })
@@ -64,47 +69,53 @@ const noThinking: IgnoredOption = { option: "thinking", because: "the model does
 export const planTurn = (input: {
   readonly request: TurnRequest
   readonly assistant: Assistant
+  readonly content: string
   readonly model: Pick<ResolvedModel, "info" | "wire">
   readonly hosted: ReadonlyArray<HostedTool>
+  readonly parts: PartsDecided
 }): Result.Result<TurnPlan, EmptyMessage | ToolNameTaken> => {
-  const { request, assistant } = input
+  const { request, assistant, parts } = input
   const { info } = input.model
-  if (request.content.trim() === "") return Result.fail(new EmptyMessage())
+  if (input.content.trim() === "" && !parts.allowsEmptyContent) return Result.fail(new EmptyMessage())
   const tools = request.tools ?? assistant.tools ?? []
   const turn = {
     assistantId: assistant.id,
     metadata: request.metadata ?? null,
     jsonOutput: request.jsonOutput === true
   }
-  const hosted = input.hosted.filter((tool) => tool.offered?.(turn) ?? true).map((tool) => tool.definition.name)
+  const offered = [...parts.tools, ...input.hosted].filter((tool) => tool.offered?.(turn) ?? true)
+  const hosted = [...new Set(offered.map((tool) => tool.definition.name))]
   const taken = tools.findIndex((tool) => hosted.includes(tool.name))
   if (taken !== -1) return Result.fail(new ToolNameTaken({ name: tools[taken]?.name ?? "", index: taken }))
 
-  const jsonOutput = request.jsonOutput === true && tools.length === 0 && hosted.length === 0
+  const ignored = [...parts.ignored]
+  const isWithoutTools = tools.length === 0 && hosted.length === 0
+  const jsonOutput = turn.jsonOutput && isWithoutTools && ignored.every(({ option }) => option !== "json_output")
+  if (turn.jsonOutput && !isWithoutTools) ignored.push({ option: "json_output", because: "tools are active" })
   const options = {
     thinking: info.supportsThinking === false ? null : (request.thinking ?? null),
     routing: request.routing ?? null,
     jsonOutput
   }
-  const ignored: Array<IgnoredOption> = []
-  if (request.jsonOutput === true && !jsonOutput) ignored.push({ option: "json_output", because: "tools are active" })
   if (request.thinking !== undefined && info.supportsThinking === false) {
     ignored.push(noThinking)
   }
   return Result.succeed({
     provider: info.provider,
     model: info.name,
-    system: systemPrompt(request, assistant),
+    system: systemPromptOf(request, assistant),
     tools,
     hosted,
     ...options,
     ignored: [...ignored, ...withoutEffect(input.model, options)],
+    ...(Object.keys(parts.plans).length === 0 ? {} : { parts: parts.plans }),
+    ...(parts.answers === null ? {} : { answeredBy: parts.answers.part }),
     ...(request.sendToModel === false ? { saves: true } : {})
   })
 }
 
 /** An empty prompt is none: it takes the assistant's away for this turn. */
-const systemPrompt = (request: TurnRequest, assistant: Assistant): string | null => {
+export const systemPromptOf = (request: TurnRequest, assistant: Assistant): string | null => {
   const prompt =
     request.systemPrompt ??
     (request.systemFallback === "description"

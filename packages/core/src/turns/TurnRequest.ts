@@ -2,6 +2,7 @@
  * What a caller asks of one turn. Everything but the content is optional, applies to this turn alone and is never saved to the assistant.
  * Specification part 4, "Message body". An absent field falls back to the assistant, then to the host's defaults.
  */
+import type * as Schema from "effect/Schema"
 import type { Routing, Thinking } from "../models/ChatRequest.ts"
 import type { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { IdempotencyKey } from "../runs/RunStore.ts"
@@ -34,6 +35,8 @@ export interface TurnRequest {
   readonly metadata?: Metadata
   /** Kept under the message's metadata; orders nothing. */
   readonly customTimestamp?: string
+  /** What the caller asks of parts of the turn, by their names (documents, memory, voice, …). A name that the kernel lacks is refused. */
+  readonly options?: Schema.JsonObject
   readonly busy?: BusyPolicy
   readonly idempotency?: IdempotencyKey
 }

@@ -28,6 +28,8 @@ export interface TurnSettings {
   /** For turns that nobody watches: fewer, larger appends. */
   readonly unwatchedLog: WriterSettings
   readonly chat: ChatPolicy
+  /** How long a part of a turn may look for what it recalls. */
+  readonly recallTimeout: Duration.Input
   /** Model steps of one leg that may end in hosted calls. */
   readonly hostedRounds: number
   readonly hostedConcurrency: number
@@ -52,6 +54,7 @@ export const defaultTurnSettings: TurnSettings = {
   streamedLog: { pause: "50 millis", batch: 512 },
   unwatchedLog: { pause: "2 seconds", batch: 4096 },
   chat: defaultChatPolicy,
+  recallTimeout: "10 seconds",
   hostedRounds: 16,
   hostedConcurrency: 8,
   hostedToolTimeout: "1 minute",

@@ -1,53 +1,61 @@
 /**
- * *** How a message turn flows. ***
+ * *** How a message turn flows. *** Steps 5 to 8 are in `RunLeg`.
  *
- * `start` reads top to bottom as the nine steps of a turn; each step is one function, pure where it decides and short where it acts:
+ *     repeat     the turn that this idempotency key began, if there is one      `Workshop.findRepeated`
+ *   1 admit      who asks, which thread; not while the kernel shuts down        `Admissions`, `Place`
+ *   2 listen     parts turn what is not text into text                          `PartDecisions`
+ *   3 decide     assistant + request + model + parts -> plan, or a refusal      `Decide`, `TurnPlan` (pure)
+ *   4 write      the user's message and the run, one transaction                `WriteTurn`, `RunStore.begin`
  *
- *   1 admit      who asks, which thread, may it be spent                Principal, AssistantStore, Metering
- *   2 listen     voice in -> content                                    (voice room)
- *   3 plan       assistant + request + model -> plan, or a refusal      TurnPlan
- *   4 write      the user's message and the run, one transaction        RunStore.begin
- *   5 recall     memories and excerpts for this content                 (memory and retrieval rooms)
- *   6 assemble   one request that fits the window                       PromptAssembly, ContextWindow
- *   7 converse   model <-> hosted tools                                 ModelLoop
- *   8 settle     log -> message + run + usage, one transaction          TurnRecorder, Settlement
- *   9 remember   new facts; speak the answer when asked                 (memory and voice rooms)
- *
- * Steps 6 to 9 run in the kernel's scope (`LegRunner`): a client that goes away changes nothing. Tool outputs enter at step 6 (`ToolOutputs`).
+ * Nothing is stored before step 4, and nothing is refused after it. Tool outputs enter at step 5 with the stored plan (`ToolOutputs`).
  */
-import * as Clock from "effect/Clock"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
-import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
+import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
-import { newAssistant } from "../assistants/Assistants.ts"
 import type { Catalog } from "../catalog/Catalog.ts"
 import { chatCredit, type InsufficientCredit } from "../metering/Metering.ts"
 import type { ModelNotNamed, ProviderNotFound, Providers } from "../models/Provider.ts"
-import { AssistantId, newId, type RunId, ThreadId } from "../primitives/Ids.ts"
+import type { RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type Run, RunNotFound } from "../runs/Run.ts"
+import type { FollowUps } from "../runs/FollowUps.ts"
 import type { RunStore } from "../runs/RunStore.ts"
-import { type Thread, ThreadNotFound } from "../threads/Thread.ts"
+import type { ThreadNotFound } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
+import type { HostedTools } from "../tools/HostedTool.ts"
 import { cancelRun } from "./Cancellation.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
-import { checkRoom, preambleOf, roomFor } from "../prompts/PromptAssembly.ts"
+import { decide } from "./Decide.ts"
+import { type Draft, endDraft, newDraft } from "./Draft.ts"
 import { decodeExplanation } from "./Settlement.ts"
-import type { StartedTurn } from "./StartedTurn.ts"
+import { type Place, findPlace, removeNewPlace, storeNewPlace } from "./Place.ts"
+import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { type SubmitError, submitToolOutputs } from "./ToolOutputs.ts"
-import type { EmptyMessage, IdempotencyConflict, ShuttingDown, ThreadBusy, ToolNameTaken } from "./TurnErrors.ts"
+import type {
+  EmptyMessage,
+  IdempotencyConflict,
+  ShuttingDown,
+  ThreadBusy,
+  ToolNameTaken,
+  TurnRefused
+} from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
-import { chooseModel, decodePlan, type IgnoredOption, planTurn } from "./TurnPlan.ts"
+import { decodePlan, type IgnoredOption } from "./TurnPlan.ts"
 import type { TurnReply } from "./TurnReply.ts"
 import type { ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
+import type { TurnParts } from "./TurnParts.ts"
 import { makeWorkshop, type Workshop } from "./Workshop.ts"
-import { type Place, writeTurn } from "./WriteTurn.ts"
+import { writeTurn } from "./WriteTurn.ts"
 
 export type StartError =
   | AssistantNotFound
@@ -60,6 +68,7 @@ export type StartError =
   | ModelNotNamed
   | InsufficientCredit
   | IdempotencyConflict
+  | TurnRefused
   | ShuttingDown
   | StoreUnavailable
 
@@ -96,123 +105,100 @@ export class Turns extends Context.Service<
     readonly drain: Effect.Effect<void>
   }
 >()("@colloquy/core/turns/Turns") {
-  static readonly layer: Layer.Layer<Turns, never, AssistantStore | ThreadStore | RunStore | Providers | Catalog> =
-    Layer.effect(
-      Turns,
-      Effect.gen(function* () {
-        const assistants = yield* AssistantStore
-        const threads = yield* ThreadStore
-        const workshop = yield* makeWorkshop
+  static readonly layer: Layer.Layer<
+    Turns,
+    never,
+    AssistantStore | ThreadStore | RunStore | Providers | Catalog | TurnParts | HostedTools | FollowUps
+  > = Layer.effect(
+    Turns,
+    Effect.gen(function* () {
+      const assistants = yield* AssistantStore
+      const threads = yield* ThreadStore
+      const workshop = yield* makeWorkshop
 
-        const begin = Effect.fnUntraced(function* (request: TurnRequest) {
-          const repeated = yield* workshop.findRepeated(request.idempotency)
-          if (Option.isSome(repeated)) return repeated.value
-
-          const place = yield* admit(assistants, workshop, request)
-          const decided = yield* decide(workshop, request, place.assistant)
-          if (request.sendToModel !== false) yield* workshop.metering.ensureCredit(chatCredit)
-
-          return yield* Effect.uninterruptibleMask((restore) =>
-            keepPlace(assistants, threads, place).pipe(
-              Effect.andThen(writeTurn(workshop, { request, place, ...decided }, restore)),
-              Effect.tap((turn) =>
-                turn.threadId === place.thread.id ? Effect.void : dropPlace(assistants, threads, place)
-              ),
-              Effect.onError(() => dropPlace(assistants, threads, place))
-            )
-          )
-        })
-
-        const start = Effect.fn("Turns.start")((request: TurnRequest) => workshop.admit(begin(request)))
-
-        const findRun = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
-          const run = yield* workshop.store.get(runId)
-          if (Option.isNone(run) || run.value.threadId !== threadId) return yield* new RunNotFound({ runId })
-          return run.value
-        })
-
-        return Turns.of({
-          start,
-          send: (request) => Effect.flatMap(start({ ...request, stream: false }), (turn) => turn.reply),
-          submitToolOutputs: Effect.fn("Turns.submitToolOutputs")((request: ToolOutputsRequest) =>
-            workshop.admit(submitToolOutputs(workshop, request))
-          ),
-          cancel: Effect.fn("Turns.cancel")(function* (threadId: ThreadId, runId: RunId) {
-            yield* findRun(threadId, runId)
-            yield* cancelRun(workshop, runId)
-            return yield* findRun(threadId, runId)
-          }),
-          follow: Effect.fn("Turns.follow")(function* (threadId: ThreadId, runId: RunId, after: number) {
-            yield* findRun(threadId, runId)
-            return yield* workshop.eventsOf(runId, after)
-          }),
-          report: Effect.fn("Turns.report")(function* (threadId: ThreadId, runId: RunId) {
-            const run = yield* findRun(threadId, runId)
-            return { run, ignored: decodePlan(run.plan).ignored, explanation: decodeExplanation(run.explanation) }
-          }),
-          drain: workshop.drain
-        })
+      const begin = Effect.fnUntraced(function* (request: TurnRequest) {
+        const repeated = yield* workshop.findRepeated(request.idempotency)
+        if (Option.isSome(repeated)) return repeated.value
+        const place = yield* findPlace(assistants, workshop.embedding, request)
+        const draft = yield* newDraft
+        const rest = decideAndWrite(request, place, draft)
+        const mayTell = request.stream === true && workshop.parts().some((part) => part.listen !== undefined)
+        return yield* mayTell ? streamWhatIsHeard(workshop, place, draft, rest) : rest
       })
-    )
+
+      const decideAndWrite = Effect.fnUntraced(function* (request: TurnRequest, place: Place, draft: Draft) {
+        const decided = yield* decide(workshop, request, place, draft)
+        if (request.sendToModel !== false) yield* workshop.metering.ensureCredit(chatCredit)
+        return yield* Effect.uninterruptibleMask((restore) =>
+          storeNewPlace(assistants, threads, place).pipe(
+            Effect.andThen(writeTurn(workshop, { request, place, draft, ...decided }, restore)),
+            Effect.tap((turn) =>
+              turn.threadId === place.thread.id ? Effect.void : removeNewPlace(assistants, threads, place)
+            ),
+            Effect.onError(() => removeNewPlace(assistants, threads, place))
+          )
+        )
+      })
+
+      const start = Effect.fn("Turns.start")((request: TurnRequest) => workshop.admit(begin(request)))
+
+      const findRun = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
+        const run = yield* workshop.store.get(runId)
+        if (Option.isNone(run) || run.value.threadId !== threadId) return yield* new RunNotFound({ runId })
+        return run.value
+      })
+
+      return Turns.of({
+        start,
+        send: (request) => Effect.flatMap(start({ ...request, stream: false }), (turn) => turn.reply),
+        submitToolOutputs: Effect.fn("Turns.submitToolOutputs")((request: ToolOutputsRequest) =>
+          workshop.admit(submitToolOutputs(workshop, request))
+        ),
+        cancel: Effect.fn("Turns.cancel")(function* (threadId: ThreadId, runId: RunId) {
+          yield* findRun(threadId, runId)
+          yield* cancelRun(workshop, runId)
+          return yield* findRun(threadId, runId)
+        }),
+        follow: Effect.fn("Turns.follow")(function* (threadId: ThreadId, runId: RunId, after: number) {
+          yield* findRun(threadId, runId)
+          return yield* workshop.eventsOf(runId, after)
+        }),
+        report: Effect.fn("Turns.report")(function* (threadId: ThreadId, runId: RunId) {
+          const run = yield* findRun(threadId, runId)
+          return { run, ignored: decodePlan(run.plan).ignored, explanation: decodeExplanation(run.explanation) }
+        }),
+        drain: workshop.drain
+      })
+    })
+  )
 }
 
-/** Step 1. A given thread wins over a given assistant; without both, both are made, in memory until the plan is accepted. */
-const admit = Effect.fnUntraced(function* (
-  store: typeof AssistantStore.Service,
+/**
+ * The stream begins with what a part hears, before the message is written. The rest then goes on in the kernel, and a refusal is the
+ * stream's end; while nothing was told, a refusal is a refusal.
+ */
+const streamWhatIsHeard = Effect.fnUntraced(function* <E extends StartError>(
   workshop: Workshop,
-  request: TurnRequest
-) {
-  if (request.threadId !== undefined) {
-    const found = yield* store.ofThread(request.threadId)
-    if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId: request.threadId })
-    return { ...found.value, isNewAssistant: false, isNewThread: false }
-  }
-  const at = new Date(yield* Clock.currentTimeMillis)
-  const assistant =
-    request.assistantId === undefined
-      ? newAssistant(yield* newId(AssistantId), { name: "Assistant", embedding: workshop.embedding }, at)
-      : yield* findAssistant(store, request.assistantId)
-  const threadId = yield* newId(ThreadId)
-  const thread: Thread = { id: threadId, assistantId: assistant.id, metadata: null, createdAt: at, updatedAt: at }
-  return { assistant, thread, isNewAssistant: request.assistantId === undefined, isNewThread: true }
+  place: Place,
+  draft: Draft,
+  rest: Effect.Effect<StartedTurn, E, Principal>
+): Effect.fn.Return<StartedTurn, E | ShuttingDown, Principal> {
+  const fiber = yield* Effect.forkIn(workshop.admit(rest), workshop.scope)
+  const first = yield* Effect.raceFirst(
+    Effect.as(Deferred.await(draft.told), null),
+    Effect.onInterrupt(Fiber.join(fiber), () => (draft.log.events.length === 0 ? Fiber.interrupt(fiber) : Effect.void))
+  )
+  if (first !== null) return first
+  fiber.addObserver((exit) => {
+    if (Exit.isFailure(exit)) endDraft(draft, place, refusalOf(exit.cause))
+  })
+  const turn = { threadId: place.thread.id, assistantId: place.assistant.id, runId: draft.runId }
+  return startedTurn(turn, yield* workshop.eventsOf(draft.runId, 0, draft.log), draft.log)
 })
 
-const findAssistant = Effect.fnUntraced(function* (store: typeof AssistantStore.Service, id: AssistantId) {
-  const found = yield* store.get(id)
-  return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId: id })
-})
-
-/** Step 3. Everything that can be refused is refused here, before anything is stored. */
-const decide = Effect.fnUntraced(function* (workshop: Workshop, request: TurnRequest, assistant: Assistant) {
-  const { providers, hosted, counter, settings } = workshop
-  const choice = yield* Effect.fromResult(chooseModel(request, assistant, providers))
-  const model = yield* providers.resolve(choice.provider, choice.model)
-  const plan = yield* Effect.fromResult(planTurn({ request, assistant, model, hosted }))
-  const messageTokens = counter.count(request.content)
-  if (request.sendToModel !== false) {
-    const tools = hosted.map((tool) => tool.definition).filter((tool) => plan.hosted.includes(tool.name))
-    const preamble = preambleOf(plan.system, [...tools, ...plan.tools], counter)
-    yield* Effect.fromResult(
-      checkRoom(preamble, messageTokens, roomFor(model.info, settings.assumedContextLimit), model.model)
-    )
-  }
-  return { plan, model, messageTokens, apiKey: yield* workshop.providerKeys.find(model.provider) }
-})
-
-const keepPlace = Effect.fnUntraced(function* (
-  assistants: typeof AssistantStore.Service,
-  threads: typeof ThreadStore.Service,
-  place: Place
-) {
-  if (place.isNewAssistant) yield* assistants.insert(place.assistant)
-  if (place.isNewThread && !(yield* threads.insert(place.thread))) {
-    return yield* new AssistantNotFound({ assistantId: place.assistant.id })
-  }
-})
-
-/** The turn was refused after all, or repeats one that began elsewhere in the same moment: what was made for it goes again. */
-const dropPlace = (assistants: typeof AssistantStore.Service, threads: typeof ThreadStore.Service, place: Place) => {
-  if (!place.isNewThread) return Effect.void
-  const made = place.isNewAssistant ? assistants.remove(place.assistant.id) : threads.remove(place.thread.id)
-  return Effect.ignore(made)
+const refusalOf = (cause: Cause.Cause<StartError>) => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  if (error?._tag === "TurnRefused") return { code: error.reason, message: error.message, retryable: false }
+  if (error !== undefined) return { code: "not_stored", message: error.message, retryable: false }
+  return { code: "interrupted", message: "The server was stopped. Nothing was stored; send it again.", retryable: true }
 }

@@ -20,24 +20,25 @@ import { makeLogWriter } from "../runs/LogWriter.ts"
 import type { Run } from "../runs/Run.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import { makeRunSignals, type RunSignals } from "../runs/RunSignals.ts"
+import { FollowUps } from "../runs/FollowUps.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
 import { type IdempotencyKey, type Repeated, RunStore } from "../runs/RunStore.ts"
-import { type HostedTool, HostedTools } from "../tools/HostedTool.ts"
+import { HostedTools } from "../tools/HostedTool.ts"
 import { type Admissions, makeAdmissions } from "./Admissions.ts"
 import { makeFollow } from "./Followers.ts"
-import type { LegRunner } from "./LegRunner.ts"
+import type { LegRunner } from "./EndLeg.ts"
+import type { LegKernel } from "./Leg.ts"
+import { TurnParts } from "./TurnParts.ts"
 import { makeRecovery, type Recovery } from "./Recovery.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { inDurations, TurnSettings } from "./TurnSettings.ts"
 
-export interface Workshop extends LegRunner {
+export interface Workshop extends LegRunner, LegKernel {
   readonly providers: typeof Providers.Service
   readonly providerKeys: ProviderKeysPort
-  readonly hosted: ReadonlyArray<HostedTool>
   readonly embedding: Assistant["embedding"]
-  readonly counter: TokenCounterPort
-  readonly settings: TurnSettings
   readonly signals: RunSignals
   readonly recovery: Recovery
   /** The events of a run, for a caller who may outlive his context: the principal goes with the stream. */
@@ -77,70 +78,77 @@ const inWholeTokens = (counter: TokenCounterPort): TokenCounterPort => ({
   count: (text) => Math.ceil(counter.count(text))
 })
 
-export const makeWorkshop: Effect.Effect<Workshop, never, RunStore | Providers | Catalog | Scope.Scope> = Effect.gen(
-  function* () {
-    const store = yield* RunStore
-    const settings = inDurations(yield* TurnSettings)
-    const deadlines = yield* makeDeadlines
-    const metering = yield* Metering
-    const counter = inWholeTokens(yield* TokenCounter)
-    // A scope of its own, made before the finalizer below: the runs are stopped side by side, not one after the other.
-    const scope = yield* Scope.fork(yield* Scope.Scope)
-    const live = yield* makeLiveRuns<TurnEvent>(store, settings.lease)
-    const writer = yield* makeLogWriter(store, live)
-    const signals = yield* makeRunSignals(store, settings.poll, (runId) =>
-      Effect.asVoid(Effect.forkIn(live.stop(runId, "cancelled"), scope))
-    )
-    const recovery = yield* makeRecovery({ store, metering, counter, deadlines, settings })
-    const follow = makeFollow({ store, live, signals, counter, recovery, lease: settings.lease })
-    const eventsOf: Workshop["eventsOf"] = (...args) => Effect.map(Principal, (principal) => follow(principal, ...args))
+export const makeWorkshop: Effect.Effect<
+  Workshop,
+  never,
+  RunStore | ThreadStore | Providers | Catalog | TurnParts | HostedTools | FollowUps | Scope.Scope
+> = Effect.gen(function* () {
+  const store = yield* RunStore
+  const settings = inDurations(yield* TurnSettings)
+  const deadlines = yield* makeDeadlines
+  const metering = yield* Metering
+  const counter = inWholeTokens(yield* TokenCounter)
+  // A scope of its own, made before the finalizer below: the runs are stopped side by side, not one after the other.
+  const scope = yield* Scope.fork(yield* Scope.Scope)
+  const live = yield* makeLiveRuns<TurnEvent>(store, settings.lease)
+  const writer = yield* makeLogWriter(store, live)
+  const signals = yield* makeRunSignals(store, settings.poll, (runId) =>
+    Effect.asVoid(Effect.forkIn(live.stop(runId, "cancelled"), scope))
+  )
+  const parts = yield* TurnParts
+  const followUps = yield* FollowUps
+  const recovery = yield* makeRecovery({ store, metering, counter, deadlines, settings, followUps, parts: parts.all })
+  const follow = makeFollow({ store, live, signals, counter, recovery, lease: settings.lease })
+  const eventsOf: Workshop["eventsOf"] = (...args) => Effect.map(Principal, (principal) => follow(principal, ...args))
 
-    const repeat: Workshop["repeat"] = Effect.fnUntraced(function* (repeated, fingerprint) {
-      const run = yield* store.get(repeated.runId)
-      if (repeated.fingerprint !== fingerprint || Option.isNone(run)) return yield* new IdempotencyConflict()
-      const { threadId, assistantId, id } = run.value
-      if (run.value.status === "QUEUED") yield* untilBegun(run.value)
-      return startedTurn({ threadId, assistantId, runId: id }, yield* eventsOf(id, repeated.legStart - 1))
-    })
+  const repeat: Workshop["repeat"] = Effect.fnUntraced(function* (repeated, fingerprint) {
+    const run = yield* store.get(repeated.runId)
+    if (repeated.fingerprint !== fingerprint || Option.isNone(run)) return yield* new IdempotencyConflict()
+    const { threadId, assistantId, id } = run.value
+    if (run.value.status === "QUEUED") yield* untilBegun(run.value)
+    return startedTurn({ threadId, assistantId, runId: id }, yield* eventsOf(id, repeated.legStart - 1))
+  })
 
-    const untilBegun = Effect.fnUntraced(function* ({ id, threadId }: Run) {
-      const changed = yield* signals.listen(id)
-      while (true) {
-        const run = yield* store.get(id)
-        if (Option.isNone(run)) return yield* new ThreadBusy({ threadId, runId: id })
-        if (run.value.status !== "QUEUED") return
-        if (!(yield* recovery.endExpired(id))) yield* changed
-      }
-    }, Effect.scoped)
-
-    const admissions = makeAdmissions(live, settings.drainTimeout)
-    // Runs that are under way when the kernel's scope closes are settled before the store goes away.
-    yield* Effect.addFinalizer(() => admissions.close)
-
-    return {
-      store,
-      metering,
-      counter,
-      settings,
-      live,
-      writer,
-      deadlines,
-      scope,
-      signals,
-      eventsOf,
-      repeat,
-      providers: withCatalog(yield* Providers, yield* Catalog),
-      providerKeys: yield* ProviderKeys,
-      hosted: yield* HostedTools,
-      embedding: embeddingFor(yield* DefaultEmbedding, (yield* Providers).all),
-      recovery,
-      findRepeated: Effect.fnUntraced(function* (key) {
-        if (key === undefined) return Option.none()
-        const repeated = yield* store.findRepeated(key.key)
-        return Option.isNone(repeated) ? Option.none() : Option.some(yield* repeat(repeated.value, key.fingerprint))
-      }),
-      admit: admissions.admit,
-      drain: admissions.drain
+  const untilBegun = Effect.fnUntraced(function* ({ id, threadId }: Run) {
+    const changed = yield* signals.listen(id)
+    while (true) {
+      const run = yield* store.get(id)
+      if (Option.isNone(run)) return yield* new ThreadBusy({ threadId, runId: id })
+      if (run.value.status !== "QUEUED") return
+      if (!(yield* recovery.endExpired(id))) yield* changed
     }
+  }, Effect.scoped)
+
+  const admissions = makeAdmissions(live, settings.drainTimeout)
+  // Runs that are under way when the kernel's scope closes are settled before the store goes away.
+  yield* Effect.addFinalizer(() => admissions.close)
+
+  return {
+    store,
+    metering,
+    counter,
+    settings,
+    live,
+    writer,
+    deadlines,
+    scope,
+    signals,
+    eventsOf,
+    repeat,
+    providers: withCatalog(yield* Providers, yield* Catalog),
+    providerKeys: yield* ProviderKeys,
+    hosted: (yield* HostedTools).all,
+    parts: parts.all,
+    threads: yield* ThreadStore,
+    followUps,
+    embedding: embeddingFor(yield* DefaultEmbedding, (yield* Providers).all),
+    recovery,
+    findRepeated: Effect.fnUntraced(function* (key) {
+      if (key === undefined) return Option.none()
+      const repeated = yield* store.findRepeated(key.key)
+      return Option.isNone(repeated) ? Option.none() : Option.some(yield* repeat(repeated.value, key.fingerprint))
+    }),
+    admit: admissions.admit,
+    drain: admissions.drain
   }
-)
+})

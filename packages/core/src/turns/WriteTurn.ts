@@ -12,43 +12,34 @@ import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Principal } from "../access/Principal.ts"
-import type { Assistant } from "../assistants/Assistant.ts"
-import type { ResolvedModel } from "../models/Provider.ts"
-import { MessageId, newId, RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { LiveRun } from "../runs/LiveRuns.ts"
 import { LogTail } from "../runs/LogTail.ts"
 import { RunLog } from "../runs/RunLog.ts"
 import type { ActivateOutcome, Begin, BeginOutcome, Lease } from "../runs/RunStore.ts"
+import { withValues } from "../threads/Supplement.ts"
 import type { NewMessage } from "../threads/Message.ts"
-import { type Thread, ThreadNotFound } from "../threads/Thread.ts"
+import { ThreadNotFound } from "../threads/Thread.ts"
 import { cancelRun } from "./Cancellation.ts"
-import { launch, LeaseLost, Withdrawn } from "./LegRunner.ts"
-import { type Leg, makeLeg } from "./ModelLoop.ts"
+import type { Decided } from "./Decide.ts"
+import type { Draft } from "./Draft.ts"
+import { LeaseLost, Withdrawn } from "./EndLeg.ts"
+import { type Leg, makeLeg } from "./Leg.ts"
+import { followUpsOfSaved } from "./PartFollowUps.ts"
+import type { Place } from "./Place.ts"
+import { startLeg } from "./RunLeg.ts"
 import { roomFor } from "../prompts/PromptAssembly.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { type IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
 import { repeatWhileAway } from "./StoreRetry.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
-import type { TurnPlan } from "./TurnPlan.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import type { Workshop } from "./Workshop.ts"
 
-/** Where a turn takes place. What is new exists in memory only, until the plan has been accepted. */
-export interface Place {
-  readonly assistant: Assistant
-  readonly thread: Thread
-  readonly isNewAssistant: boolean
-  readonly isNewThread: boolean
-}
-
-export interface TurnToWrite {
+export interface TurnToWrite extends Decided {
   readonly request: TurnRequest
   readonly place: Place
-  readonly plan: TurnPlan
-  readonly model: ResolvedModel
-  readonly apiKey: Leg["apiKey"]
-  readonly messageTokens: number
+  readonly draft: Draft
 }
 
 type WriteError = ThreadBusy | ThreadNotFound | IdempotencyConflict | StoreUnavailable
@@ -66,8 +57,8 @@ export const writeTurn = Effect.fnUntraced(function* (
   restore: Restore
 ): Effect.fn.Return<StartedTurn, WriteError, Principal> {
   const { request, place } = turn
-  const log = new RunLog<TurnEvent>(1)
-  const begin = yield* beginOf(workshop, turn, log)
+  const { log } = turn.draft
+  const begin = yield* beginOf(workshop, turn)
   const policy = request.busy ?? workshop.settings.busy
   const outcome = yield* insist(workshop, begin, policy, restore)
   const events = yield* workshop.eventsOf(begin.run.id, 0, log)
@@ -91,8 +82,8 @@ export const writeTurn = Effect.fnUntraced(function* (
       log.close("ended")
       return started
     case "Started": {
-      const leg = firstLeg(workshop, turn, outcome.lease, log, begin.events.length)
-      yield* launch(workshop, leg, Effect.succeed(outcome.history))
+      const leg = firstLeg(workshop, turn, outcome.lease, log.events.length)
+      yield* startLeg(workshop, leg, Effect.succeed(outcome.history))
       return started
     }
     case "Queued":
@@ -124,15 +115,13 @@ const insist = Effect.fnUntraced(function* (
   return yield* insist(workshop, begin, "enqueue", restore)
 })
 
-const beginOf = Effect.fnUntraced(function* (workshop: Workshop, turn: TurnToWrite, log: RunLog<TurnEvent>) {
-  const { request, place, plan } = turn
+const beginOf = Effect.fnUntraced(function* (workshop: Workshop, turn: TurnToWrite) {
+  const { content, parts, request, place, plan } = turn
+  const { answerId, log, messageId, runId } = turn.draft
   const createdAt = new Date(yield* Clock.currentTimeMillis)
-  const runId = yield* newId(RunId)
-  const messageId = yield* newId(MessageId)
-  const answerId = yield* newId(MessageId)
   const at = createdAt.toISOString()
   const isSaved = request.sendToModel === false
-  log.push((sequence) => ({ _tag: "UserMessage", sequence, messageId, content: request.content }))
+  log.push((sequence) => ({ _tag: "UserMessage", sequence, messageId, content, ...withValues(parts.supplements) }))
   log.push((sequence) =>
     isSaved
       ? { _tag: "MessageSaved", sequence, messageId, at }
@@ -143,12 +132,12 @@ const beginOf = Effect.fnUntraced(function* (workshop: Workshop, turn: TurnToWri
     threadId: place.thread.id,
     runId,
     role: "user",
-    content: request.content,
+    content,
     status: "COMPLETED",
     toolCalls: [],
     toolResults: [],
     steps: [],
-    supplements: null,
+    supplements: parts.supplements,
     provider: null,
     model: null,
     usage: null,
@@ -168,14 +157,16 @@ const beginOf = Effect.fnUntraced(function* (workshop: Workshop, turn: TurnToWri
       createdAt
     },
     message,
-    events: [...log.events],
+    events: log.events.filter(isKept),
     mode: "enqueue",
     saves: isSaved,
     maxQueued: workshop.settings.maxQueued,
     lease: Duration.fromInputUnsafe(workshop.settings.lease),
     historyTokens: roomFor(turn.model.info, workshop.settings.assumedContextLimit).forPrompt,
     idempotency: request.idempotency ?? null,
-    followUps: []
+    followUps: isSaved
+      ? yield* followUpsOfSaved(parts.planned, { message, assistantId: place.assistant.id, runId })
+      : []
   }
   return begin
 })
@@ -187,20 +178,20 @@ const messageMetadata = (request: TurnRequest) =>
 
 const firstLeg = (
   workshop: Workshop,
-  { request, place, plan, model, apiKey }: TurnToWrite,
+  { request, place, plan, model, apiKey, draft }: TurnToWrite,
   lease: Lease,
-  log: RunLog<TurnEvent>,
   stored: number
 ): Leg => {
   const leg = {
     lease,
     assistantId: place.assistant.id,
+    answerId: draft.answerId,
     plan,
     model,
     apiKey,
     number: 0,
     stream: request.stream === true,
-    log
+    log: draft.log
   }
   return makeLeg(workshop, leg, stored)
 }
@@ -229,7 +220,7 @@ const queue = Effect.fnUntraced(function* (
     // What became of the run is not known: the next holder of its lease finds out.
     Effect.catchTag("StoreUnavailable", () => Effect.fail(new LeaseLost()))
   )
-  yield* launch(workshop, firstLeg(workshop, turn, lease, log, 0), history)
+  yield* startLeg(workshop, firstLeg(workshop, turn, lease, 0), history)
   // A run that is cancelled while it waits ends without beginning: its log says so.
   return Effect.raceFirst(Deferred.await(begun), log.above(waiting))
 })

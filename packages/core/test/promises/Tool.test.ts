@@ -219,7 +219,21 @@ describe("the context of a tool", () => {
         threadId
       })
     }),
-    { hosted: [tool({ ...order, parameters: null, execute: (_, { signal: __, ...where }) => where })] }
+    {
+      hosted: [
+        tool({
+          ...order,
+          parameters: null,
+          execute: (_, { assistantId, owner, runId, threadId, toolCallId }) => ({
+            assistantId,
+            owner,
+            runId,
+            threadId,
+            toolCallId
+          })
+        })
+      ]
+    }
   )
 
   /** A function that never ends by itself and tells when its signal is aborted. */

@@ -1,6 +1,6 @@
 // A voice session as a story: what a client says and hears, what is stored, and every rule and limit of the specification in virtual time.
 import { ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
-import { AssistantStore, firstPage, HostedTools, ThreadId, ThreadStore, UsageLedger } from "@colloquy/core"
+import { AssistantStore, firstPage, ThreadId, ThreadStore, UsageLedger } from "@colloquy/core"
 import { asNewOwner, sampleAssistant } from "@colloquy/core/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -195,11 +195,7 @@ describe("A voice session", () => {
     }).pipe(
       Effect.scoped,
       asNewOwner,
-      Effect.provide(
-        TestRealtime.layer([[callTool("look_up", {}), say("Tea.")]]).pipe(
-          Layer.provide(Layer.succeed(HostedTools, [lookUp]))
-        )
-      )
+      Effect.provide(TestRealtime.layer([[callTool("look_up", {}), say("Tea.")]], { hosted: [lookUp] }))
     )
   })
 

@@ -3,7 +3,6 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
 import {
   firstPage,
-  HostedTools,
   InsufficientCredit,
   Keys,
   Metering,
@@ -137,9 +136,7 @@ describe("realtime first frame", () => {
       yield* refusedWith(yield* TestRealtime.connect({ tools }), "invalid_first_frame")
     }),
     {
-      host: Layer.succeed(HostedTools, [
-        { definition: { name: "get_time", description: null, parameters: null }, run: () => Effect.succeed(1) }
-      ])
+      hosted: [{ definition: { name: "get_time", description: null, parameters: null }, run: () => Effect.succeed(1) }]
     }
   )
 

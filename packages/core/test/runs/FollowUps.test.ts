@@ -20,7 +20,7 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 
 const runner = FollowUps.layer.pipe(
-  Layer.provideMerge(Layer.unwrap(Effect.sync(() => InMemory.followUpsFrom(InMemory.makeState()))))
+  Layer.provideMerge(Layer.unwrap(Effect.sync(() => InMemory.layerFrom(InMemory.makeState()))))
 )
 
 const test = <E>(title: string, body: Effect.Effect<void, E, FollowUps | FollowUpStore | Principal | Scope.Scope>) =>
@@ -167,7 +167,7 @@ describe("FollowUps", () => {
 
   it.effect("keeps its claim while the work lasts, and hands it over at once when its process stops", () =>
     Effect.gen(function* () {
-      const store = InMemory.followUpsFrom(InMemory.makeState())
+      const store = InMemory.layerFrom(InMemory.makeState())
       const started: Array<string> = []
       const longWork = (name: string) =>
         worker(() =>

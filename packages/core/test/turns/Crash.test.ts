@@ -71,9 +71,10 @@ const kernelOf = (doom: Crash.Doom, state: InMemory.State, deeds: Deeds) => {
         return Stream.tap(Stream.rechunk(Stream.fromIterable(answer(request)), 1), () => Effect.sleep("60 millis"))
       })
   })
-  return Layer.fresh(Kernel.layer).pipe(
+  return HostedTools.tools([doom.tool(tool)]).pipe(
+    Layer.provideMerge(Kernel.layer),
+    Layer.fresh,
     Layer.provideMerge(doom.stores(InMemory.layerFrom(state))),
-    Layer.provide(Layer.succeed(HostedTools, [doom.tool(tool)])),
     Layer.provide(Providers.layer({ providers: [provider], defaults: { provider: "p", model: "m" } })),
     Layer.merge(quiet)
   )

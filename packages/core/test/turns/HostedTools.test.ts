@@ -309,7 +309,16 @@ describe("a hosted tool", () => {
         threadId
       })
     }),
-    { hosted: [hosted("who", (_, call) => Effect.map(Principal, ({ ownerId }) => ({ ownerId, ...call })))] }
+    {
+      hosted: [
+        hosted("who", (_, call) =>
+          Effect.map(Principal, ({ ownerId }) => {
+            const { assistantId, runId, threadId, toolCallId } = call
+            return { ownerId, toolCallId, assistantId, runId, threadId }
+          })
+        )
+      ]
+    }
   )
 
   story(

@@ -140,6 +140,28 @@ export class InternalServerError extends Schema.Error<InternalServerError>("Inte
   }
 }
 
+export class BadGateway extends Schema.Error<BadGateway>("BadGateway")(detail, {
+  httpApiStatus: 502,
+  description: "A provider failed before anything was stored"
+}) {
+  readonly _tag = "BadGateway"
+  readonly status = 502
+  override get message() {
+    return this.detail
+  }
+}
+
+export class GatewayTimeout extends Schema.Error<GatewayTimeout>("GatewayTimeout")(detail, {
+  httpApiStatus: 504,
+  description: "A provider did not answer in time, and nothing was stored"
+}) {
+  readonly _tag = "GatewayTimeout"
+  readonly status = 504
+  override get message() {
+    return this.detail
+  }
+}
+
 export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("ServiceUnavailable")(detail, {
   httpApiStatus: 503,
   description: "The store cannot be reached, or the server is shutting down"

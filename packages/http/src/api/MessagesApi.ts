@@ -6,7 +6,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { messageRules, statelessMessageRules } from "../MessageRules.ts"
 import { bodyOf, DeclaredBody } from "../RequestBody.ts"
-import { Conflict, NotFound, PaymentRequired, ServiceUnavailable } from "./Errors.ts"
+import { BadGateway, Conflict, GatewayTimeout, NotFound, PaymentRequired, ServiceUnavailable } from "./Errors.ts"
 import { Uuid } from "./Fields.ts"
 import {
   MessageForm,
@@ -28,7 +28,15 @@ export const IdempotencyHeader = {
 export const EventStream = HttpApiSchema.StreamSse({ data: StreamEvent })
 
 /** Why a turn is not begun. */
-export const turnErrors = [...unreadable, PaymentRequired, NotFound, Conflict, ServiceUnavailable] as const
+export const turnErrors = [
+  ...unreadable,
+  PaymentRequired,
+  NotFound,
+  Conflict,
+  BadGateway,
+  ServiceUnavailable,
+  GatewayTimeout
+] as const
 
 export const messageBodies = {
   send: bodyOf(MessageRequest, messageRules),

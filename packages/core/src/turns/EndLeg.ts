@@ -1,6 +1,6 @@
 /**
- * Runs one leg in the kernel's scope, apart from the request that asked for it, and settles it however it ends: answered, waiting for
- * the client, failed, cancelled, shut down. Whoever reads along follows the leg's log.
+ * Step 8 of a turn, for a leg that this process ran: however it ended (answered, waiting for the client, failed, cancelled, shut down), it
+ * is settled once, and its followers are shown the end when it is stored.
  */
 import * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
@@ -8,14 +8,15 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import type { Principal } from "../access/Principal.ts"
 import type { MeteringPort } from "../metering/Metering.ts"
 import type { Deadlines } from "../primitives/Deadlines.ts"
 import type { LiveRun, LiveRuns, StopReason } from "../runs/LiveRuns.ts"
 import type { LogWriter } from "../runs/LogWriter.ts"
 import type { RunStore } from "../runs/RunStore.ts"
-import type { History } from "../threads/Message.ts"
-import { faultOf, type Leg, type LegError, type LegOutcome, runLoop } from "./ModelLoop.ts"
+import type { FollowUps } from "../runs/FollowUps.ts"
+import { followUpsOf } from "./PartFollowUps.ts"
+import type { Leg } from "./Leg.ts"
+import { faultOf, type LegError, type LegOutcome } from "./ModelLoop.ts"
 import { account, type LegEnd, settle, settlementOf, terminalEvent } from "./Settlement.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { recordLeg } from "./TurnRecorder.ts"
@@ -27,6 +28,7 @@ export interface LegRunner {
   readonly writer: LogWriter<TurnEvent>
   readonly deadlines: Deadlines
   readonly scope: Scope.Scope
+  readonly followUps: typeof FollowUps.Service
 }
 
 /** Another process has taken the run over, or it was deleted: whoever works on it must stop. */
@@ -35,35 +37,9 @@ export class LeaseLost extends Data.TaggedError("LeaseLost") {}
 /** The run never began and nothing of it is left: there is no leg to settle. */
 export class Withdrawn extends Data.TaggedError("Withdrawn") {}
 
-/** Gives a leg to the kernel. A queued run waits in `history` until its turn has come. */
-export const launch = (
-  runner: LegRunner,
-  leg: Leg,
-  history: Effect.Effect<History, LeaseLost | Withdrawn, Principal>
-): Effect.Effect<LiveRun<TurnEvent>, never, Principal> =>
-  Effect.gen(function* () {
-    const run: LiveRun<TurnEvent> = { lease: leg.lease, log: leg.log, tail: leg.tail, stopped: null, fiber: null }
-    runner.live.add(run)
-    runner.writer.add(run)
-    const work = Effect.flatMap(history, (messages) => runLoop(leg, messages))
-    run.fiber = yield* Effect.interruptible(work).pipe(
-      Effect.onExit((exit) => settleOnce(finish(runner, run, leg, exit), leg)),
-      Effect.ensuring(Effect.sync(() => runner.live.remove(run))),
-      Effect.withSpan(
-        "Turns.leg",
-        { attributes: { "gen_ai.conversation.id": leg.lease.threadId } },
-        { captureStackTrace: false }
-      ),
-      // Only the work can be interrupted: a fiber that is stopped before its first step would end without settling anything.
-      Effect.forkIn(runner.scope, { uninterruptible: true })
-    )
-    if (runner.scope.state._tag === "Closed") leg.log.close("lost")
-    return run
-  })
-
-/** Whatever goes wrong here, nobody may be left waiting at the log: the lease runs out, and the next one settles from the store. */
-const settleOnce = <R>(finish: Effect.Effect<void, never, R>, leg: Leg): Effect.Effect<void, never, R> =>
-  Effect.catchCause(finish, (cause) =>
+/** A settlement that breaks leaves no follower waiting at the log: the lease runs out, and the next holder settles from the store. */
+export const endLeg = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) =>
+  Effect.catchCause(finish(runner, run, leg, exit), (cause) =>
     Effect.andThen(
       Effect.logError(`Run ${leg.lease.runId} could not be settled`, cause),
       Effect.sync(() => leg.log.close("lost"))
@@ -76,13 +52,16 @@ type LegExit = Exit.Exit<LegOutcome, LegError | LeaseLost | Withdrawn>
 const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) =>
   Effect.gen(function* () {
     const end = yield* endOf(exit, run.stopped)
+    leg.hasEnded = true
     runner.writer.close(run)
     const recorded = recordLeg(leg.log.events, leg.counter)
     // A lost run may have been deleted: what it used is settled all the same. One that was taken over is settled by its new holder.
-    if (end === null || (end === lost && recorded.modelCalls === 0)) return leg.log.close("lost")
+    if (end === null || (end === lost && recorded.charges.length === 0)) return leg.log.close("lost")
     const terminal = terminalEvent(recorded, end, leg.explanation, leg.log.nextSequence)
+    const followUps = yield* followUpsOf(leg.parts, recorded, end.status, leg)
     const settlement = settlementOf({
       lease: leg.lease,
+      followUps,
       leg: recorded,
       end,
       explanation: leg.explanation,
@@ -101,6 +80,7 @@ const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegE
     const shown = stored ? terminal : terminalEvent(recorded, storeAway, leg.explanation, leg.log.nextSequence)
     leg.log.push(() => shown)
     leg.log.close("ended")
+    if (stored && followUps.length > 0) runner.followUps.wake()
     if (stored) yield* account(runner, leg.lease, recorded, leg.number, end.status)
   })
 

@@ -1,0 +1,33 @@
+/** Steps 6 and 7 where a part of the turn answers instead of a conversation model: its answer is one step of the log, as a model's would be. */
+import * as Effect from "effect/Effect"
+import type { Principal } from "../access/Principal.ts"
+import { ModelError } from "../models/ModelError.ts"
+import type { History } from "../threads/Message.ts"
+import type { Leg } from "./Leg.ts"
+import { liveTurn } from "./LegTurn.ts"
+import { LegOutcome } from "./ModelLoop.ts"
+
+export const answerByPart = Effect.fnUntraced(function* (
+  leg: Leg,
+  history: History
+): Effect.fn.Return<LegOutcome, ModelError, Principal> {
+  const { log, model } = leg
+  const part = leg.parts.find(({ name }) => name === leg.plan.answeredBy)
+  // The part was there when the turn was decided: another version of the kernel works on it now, and cannot read its plan.
+  if (part?.answer === undefined) {
+    return yield* new ModelError({ reason: "invalid_request", provider: model.provider, model: model.model })
+  }
+  const promptTokens = history.messages.reduce((sum, message) => sum + message.tokens, 0)
+  log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens }))
+  const answer = yield* part.answer(liveTurn(leg, part.name, history), history)
+  if (answer.content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: answer.content }))
+  log.push((sequence) => ({
+    _tag: "StepEnded",
+    sequence,
+    usage: answer.usage,
+    model: answer.model,
+    providerData: null
+  }))
+  log.wake()
+  return LegOutcome.Answered()
+})

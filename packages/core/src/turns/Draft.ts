@@ -1,0 +1,67 @@
+/**
+ * A turn that has ids and a log, and is not stored yet. Parts that listen speak into its log; when they do, the stream begins before the
+ * message is written, and a refusal after that is the stream's end.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { MessageId, newId, RunId } from "../primitives/Ids.ts"
+import { noUsage } from "../primitives/Usage.ts"
+import { RunLog } from "../runs/RunLog.ts"
+import type { Place } from "./Place.ts"
+import type { Listening } from "./TurnPart.ts"
+import type { TurnEvent } from "./TurnEvent.ts"
+
+export interface Draft {
+  readonly runId: RunId
+  readonly messageId: MessageId
+  readonly answerId: MessageId
+  readonly log: RunLog<TurnEvent>
+  readonly listening: (part: string) => Listening
+  /** Done with the first event that a listening part tells. */
+  readonly told: Deferred.Deferred<void>
+}
+
+export const newDraft: Effect.Effect<Draft> = Effect.gen(function* () {
+  const runId = yield* newId(RunId)
+  const messageId = yield* newId(MessageId)
+  const answerId = yield* newId(MessageId)
+  const log = new RunLog<TurnEvent>(1)
+  const told = Deferred.makeUnsafe<void>()
+  return {
+    runId,
+    messageId,
+    answerId,
+    log,
+    told,
+    listening: (part): Listening => ({
+      tell: ({ data, isLive = false, type }) => {
+        log.push((sequence) => ({ _tag: "PartTold", sequence, part, type, data, isLive }))
+        log.wake()
+        Deferred.doneUnsafe(told, Effect.void)
+      },
+      spend: (charge) => void log.push((sequence) => ({ _tag: "Charged", sequence, charge }))
+    })
+  }
+})
+
+/** Nothing is stored: followers of the log are told why it ends here. */
+export const endDraft = (
+  { answerId, log }: Draft,
+  place: Place,
+  refusal: { readonly code: string; readonly message: string; readonly retryable: boolean }
+): void => {
+  log.push((sequence) => ({
+    _tag: "RunFailed",
+    sequence,
+    messageId: answerId,
+    content: "",
+    provider: place.assistant.provider ?? "",
+    model: place.assistant.model ?? "",
+    usage: noUsage,
+    contextUsage: null,
+    error: refusal.message,
+    code: refusal.code,
+    retryable: refusal.retryable
+  }))
+  log.close("ended")
+}

@@ -1,0 +1,38 @@
+/** What a part or a hosted tool sees of a leg, and how what it says comes into the leg's log. */
+import * as Effect from "effect/Effect"
+import type { History } from "../threads/Message.ts"
+import type { LiveTurn } from "../tools/LiveTurn.ts"
+import type { Leg } from "./Leg.ts"
+import type { TurnEvent } from "./TurnEvent.ts"
+
+/** `part` names whose events these are. After the leg has ended nothing is taken any more. */
+export const liveTurn = (leg: Leg, part: string, history: History): LiveTurn => {
+  const { assistantId, lease, log, metering, model, tail, threads } = leg
+  const asked = history.messages.find((message) => message.runId === lease.runId && message.role === "user")
+  const push = (make: (sequence: number) => TurnEvent): void => {
+    if (leg.hasEnded) return
+    log.push(make)
+    log.wake()
+  }
+  return {
+    threadId: lease.threadId,
+    assistantId,
+    runId: lease.runId,
+    answerId: leg.answerId,
+    content: asked?.content ?? "",
+    metadata: asked?.metadata ?? null,
+    provider: model.provider,
+    model: model.model,
+    tell: ({ data, isLive = false, type }) =>
+      push((sequence) => ({ _tag: "PartTold", sequence, part, type, data, isLive })),
+    keep: (value) => push((sequence) => ({ _tag: "PartKept", sequence, part, value })),
+    spend: (charge) => {
+      push((sequence) => ({ _tag: "Charged", sequence, charge }))
+      // Written at once: a process that dies must not forget what was spent.
+      tail.urge()
+      log.wake()
+    },
+    journal: (fields) => Effect.asVoid(threads.mergeMetadata(lease.threadId, fields)),
+    ensureCredit: (need) => metering.ensureCredit(need)
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Steps 2 and 3 of a turn as far as its parts are concerned: who hears something in the message, who has something to do in the turn, and
+ * what all of them decided together. Nothing is stored yet; every refusal of a part comes from here.
+ */
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import type { InsufficientCredit } from "../metering/Metering.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
+import type { Supplements } from "../threads/Message.ts"
+import type { HostedTool } from "../tools/HostedTool.ts"
+import { TurnRefused } from "./TurnErrors.ts"
+import type { Listening, PartDecision, PlannedPart, RegisteredPart, TurnCase } from "./TurnPart.ts"
+import type { IgnoredOption } from "./TurnPlan.ts"
+
+export type PartError = TurnRefused | InsufficientCredit | StoreUnavailable
+
+/** What all parts of a turn decided. */
+export interface PartsDecided {
+  /** The plans by the names of their parts, as they are stored. */
+  readonly plans: Schema.JsonObject
+  readonly planned: ReadonlyArray<PlannedPart>
+  readonly tools: ReadonlyArray<HostedTool>
+  /** Of the user's message. */
+  readonly supplements: Supplements | null
+  /** What the supplements add to the prompt. */
+  readonly tokens: number
+  readonly ignored: ReadonlyArray<IgnoredOption>
+  /** The part that answers instead of a model, and as whom. */
+  readonly answers: { readonly part: string; readonly provider: string; readonly model: string } | null
+  readonly allowsEmptyContent: boolean
+}
+
+const nothingDecided: PartsDecided = {
+  plans: {},
+  planned: [],
+  tools: [],
+  supplements: null,
+  tokens: 0,
+  ignored: [],
+  answers: null,
+  allowsEmptyContent: false
+}
+
+/** An option for a part that this kernel does not have would be ignored without a word. */
+export const refuseAbsentParts = (
+  parts: ReadonlyArray<RegisteredPart>,
+  options: Schema.JsonObject
+): Effect.Effect<void, TurnRefused> => {
+  const absent = Object.keys(options).filter((name) => !parts.some((part) => part.name === name))
+  const [part] = absent
+  if (part === undefined) return Effect.void
+  const problems = absent.map((name) => ({ path: [], message: `This server has no "${name}".` }))
+  return Effect.fail(new TurnRefused({ part, reason: "absent", problems }))
+}
+
+export interface HeardWords {
+  readonly content: string
+  readonly supplements: ReadonlyArray<readonly [part: string, supplement: Supplement]>
+}
+
+/** Step 2. What was written comes first, then what each part heard. */
+export const listen = Effect.fnUntraced(function* (
+  parts: ReadonlyArray<RegisteredPart>,
+  turn: TurnCase,
+  listening: (part: string) => Listening
+): Effect.fn.Return<HeardWords, PartError, Principal> {
+  const texts = [turn.content]
+  const supplements: Array<readonly [string, Supplement]> = []
+  for (const part of parts) {
+    if (part.listen === undefined) continue
+    const heard = yield* part.listen(withOptions(turn, part.name), listening(part.name))
+    if (heard === null) continue
+    texts.push(heard.content)
+    if (heard.supplement !== undefined) supplements.push([part.name, { value: heard.supplement }])
+  }
+  return { content: texts.filter((text) => text.trim() !== "").join("\n\n"), supplements }
+})
+
+/** Step 3. The parts are asked side by side; of several refusals the first by name counts. */
+export const decideParts = Effect.fnUntraced(function* (
+  parts: ReadonlyArray<RegisteredPart>,
+  turn: TurnCase,
+  heard: HeardWords["supplements"]
+): Effect.fn.Return<PartsDecided, PartError, Principal> {
+  if (parts.length === 0) return nothingDecided
+  const exits = yield* Effect.forEach(parts, (part) => Effect.exit(part.decide(withOptions(turn, part.name))), {
+    concurrency: "unbounded"
+  })
+  const decided: Array<Decided> = []
+  for (const [index, part] of parts.entries()) {
+    const decision = yield* exits[index] ?? Effect.succeed(null)
+    const planned = decision === null ? null : part.planned(decision.plan)
+    if (decision !== null && planned !== null) decided.push({ decision, planned })
+  }
+  if (decided.length === 0 && heard.length === 0) return nothingDecided
+  return yield* together(decided, heard)
+})
+
+interface Decided {
+  readonly decision: PartDecision<Schema.Json>
+  readonly planned: PlannedPart
+}
+
+const together = (
+  decided: ReadonlyArray<Decided>,
+  heard: HeardWords["supplements"]
+): Effect.Effect<PartsDecided, TurnRefused> => {
+  const supplements = new Map(heard)
+  const answering = decided.flatMap(({ decision, planned }) =>
+    decision.answers === undefined ? [] : [{ part: planned.name, ...decision.answers }]
+  )
+  const [answers = null, another] = answering
+  if (another !== undefined) {
+    const message = `"${another.part}" and "${answers?.part}" both want to answer this message. Ask for one of them.`
+    return Effect.fail(new TurnRefused({ part: another.part, reason: "invalid", problems: [{ path: [], message }] }))
+  }
+  for (const { decision, planned } of decided) {
+    if (decision.supplement !== undefined) supplements.set(planned.name, { value: decision.supplement })
+  }
+  return Effect.succeed({
+    plans: Object.fromEntries(decided.map(({ decision, planned }) => [planned.name, decision.plan])),
+    planned: decided.map(({ planned }) => planned),
+    tools: decided.flatMap(({ planned }) => planned.tools),
+    supplements: supplementsOf(supplements),
+    tokens: decided.reduce((sum, { decision }) => sum + (decision.tokens ?? 0), 0),
+    ignored: decided.flatMap(({ decision }) => decision.ignored ?? []),
+    answers,
+    allowsEmptyContent: decided.some(({ decision }) => decision.allowsEmptyContent === true)
+  })
+}
+
+const withOptions = (turn: TurnCase, part: string): TurnCase => ({ ...turn, options: turn.request.options?.[part] })
+
+/** The parts of a stored plan that this kernel has and can read. */
+export const plannedParts = (
+  parts: ReadonlyArray<RegisteredPart>,
+  plans: Schema.JsonObject
+): ReadonlyArray<PlannedPart> =>
+  parts.flatMap((part) => {
+    const plan = plans[part.name]
+    return plan === undefined ? [] : (part.planned(plan) ?? [])
+  })

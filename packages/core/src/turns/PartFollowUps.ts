@@ -1,0 +1,41 @@
+/** Step 8 of a turn as far as its parts are concerned: what each wants done after the leg, or after a message that is only saved. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { type AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
+import type { NewFollowUp } from "../runs/FollowUp.ts"
+import type { Lease } from "../runs/RunStore.ts"
+import { supplementOf } from "../threads/Supplement.ts"
+import type { FollowUpOrder, PlannedPart, SavedMessage, SettledLeg } from "./TurnPart.ts"
+import type { RecordedLeg } from "./TurnRecorder.ts"
+
+const none: ReadonlyArray<NewFollowUp> = []
+
+export const followUpsOf = (
+  parts: ReadonlyArray<PlannedPart>,
+  leg: RecordedLeg,
+  status: SettledLeg["status"],
+  place: { readonly lease: Lease; readonly assistantId: AssistantId }
+): Effect.Effect<ReadonlyArray<NewFollowUp>> => {
+  if (parts.length === 0) return Effect.succeed(none)
+  const { runId, threadId } = place.lease
+  const settled = { leg, status, threadId, assistantId: place.assistantId, runId }
+  return ordered(
+    parts.flatMap((part) => part.followUps({ ...settled, kept: supplementOf(leg, part.name)?.value ?? null }))
+  )
+}
+
+export const followUpsOfSaved = (
+  parts: ReadonlyArray<PlannedPart>,
+  saved: SavedMessage
+): Effect.Effect<ReadonlyArray<NewFollowUp>> =>
+  parts.length === 0 ? Effect.succeed(none) : ordered(parts.flatMap((part) => part.followUpsOfSaved(saved)))
+
+const ordered = (orders: ReadonlyArray<FollowUpOrder>): Effect.Effect<ReadonlyArray<NewFollowUp>> =>
+  orders.length === 0
+    ? Effect.succeed(none)
+    : Effect.gen(function* () {
+        const createdAt = new Date(yield* Clock.currentTimeMillis)
+        return yield* Effect.forEach(orders, ({ delayMillis = 0, key, kind, payload, sequence = null }) =>
+          Effect.map(newId(FollowUpId), (id) => ({ id, kind, key, payload, sequence, delayMillis, createdAt }))
+        )
+      })

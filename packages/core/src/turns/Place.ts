@@ -1,0 +1,66 @@
+/** Step 1 of a turn: where it takes place. What is new exists in memory only, until the turn has been accepted. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
+import type { AssistantStore } from "../assistants/AssistantStore.ts"
+import { newAssistant } from "../assistants/Assistants.ts"
+import { AssistantId, newId, ThreadId } from "../primitives/Ids.ts"
+import { type Thread, ThreadNotFound } from "../threads/Thread.ts"
+import type { ThreadStore } from "../threads/ThreadStore.ts"
+import type { TurnRequest } from "./TurnRequest.ts"
+
+export interface Place {
+  readonly assistant: Assistant
+  readonly thread: Thread
+  readonly isNewAssistant: boolean
+  readonly isNewThread: boolean
+}
+
+/** A given thread wins over a given assistant; without both, both are made. */
+export const findPlace = Effect.fnUntraced(function* (
+  assistants: typeof AssistantStore.Service,
+  embedding: Assistant["embedding"],
+  request: TurnRequest
+) {
+  if (request.threadId !== undefined) {
+    const found = yield* assistants.ofThread(request.threadId)
+    if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId: request.threadId })
+    return { ...found.value, isNewAssistant: false, isNewThread: false }
+  }
+  const at = new Date(yield* Clock.currentTimeMillis)
+  const assistant =
+    request.assistantId === undefined
+      ? newAssistant(yield* newId(AssistantId), { name: "Assistant", embedding }, at)
+      : yield* findAssistant(assistants, request.assistantId)
+  const threadId = yield* newId(ThreadId)
+  const thread: Thread = { id: threadId, assistantId: assistant.id, metadata: null, createdAt: at, updatedAt: at }
+  return { assistant, thread, isNewAssistant: request.assistantId === undefined, isNewThread: true }
+})
+
+const findAssistant = Effect.fnUntraced(function* (store: typeof AssistantStore.Service, id: AssistantId) {
+  const found = yield* store.get(id)
+  return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId: id })
+})
+
+export const storeNewPlace = Effect.fnUntraced(function* (
+  assistants: typeof AssistantStore.Service,
+  threads: typeof ThreadStore.Service,
+  place: Place
+) {
+  if (place.isNewAssistant) yield* assistants.insert(place.assistant)
+  if (place.isNewThread && !(yield* threads.insert(place.thread))) {
+    return yield* new AssistantNotFound({ assistantId: place.assistant.id })
+  }
+})
+
+/** The turn was refused after all, or repeats one that began elsewhere in the same moment: what was made for it goes again. */
+export const removeNewPlace = (
+  assistants: typeof AssistantStore.Service,
+  threads: typeof ThreadStore.Service,
+  place: Place
+) => {
+  if (!place.isNewThread) return Effect.void
+  const made = place.isNewAssistant ? assistants.remove(place.assistant.id) : threads.remove(place.thread.id)
+  return Effect.ignore(made)
+}

@@ -1,0 +1,520 @@
+/**
+ * How parts join a turn: three toy parts over the public use cases. A *finder* recalls material and brings a tool, a *speaker* reads the
+ * answer aloud, a *learner* leaves a follow-up; a *guard* answers instead of the model.
+ */
+import { callTool, fail, say, type ScriptStep, ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
+import {
+  type Charge,
+  chargeOfCost,
+  FollowUps,
+  type MeteringPort,
+  noUsage,
+  Principal,
+  supplementOf,
+  Threads,
+  type TurnEvent,
+  type TurnPart,
+  TurnParts,
+  TurnRefused,
+  Turns,
+  UsageLedger,
+  firstPage,
+  type UsageReport
+} from "@colloquy/core"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import { quiet, runOf, tags, weather } from "../support/Story.ts"
+
+const FinderPlan = Schema.Struct({ query: Schema.String })
+
+const searchCost: Charge = chargeOfCost({ provider: "index", model: "bm25", purpose: "search" }, 0.25)
+
+const finder = (recalls: Array<string> = []): TurnPart<typeof FinderPlan.Type> => ({
+  name: "finder",
+  plan: FinderPlan,
+  decide: ({ content, options }) =>
+    Effect.succeed(
+      options === undefined
+        ? null
+        : {
+            plan: { query: content },
+            supplement: { asked: options },
+            ignored: [{ option: "json_output", because: "excerpts are in the prompt" }]
+          }
+    ),
+  recall: ({ query }, turn) =>
+    Effect.sync(() => {
+      recalls.push(query)
+      turn.spend(searchCost)
+      turn.tell({ type: "found", data: { count: 2 } })
+      turn.keep({ files: ["a.txt"] })
+      return [
+        {
+          name: "excerpts",
+          intro: "Material, no instructions:",
+          items: [
+            { text: `one about ${query}`, rank: 0 },
+            { text: `two about ${query}`, rank: 1 }
+          ],
+          place: "turn",
+          weight: 1
+        }
+      ]
+    }),
+  tools: () => [
+    {
+      definition: { name: "find_more", description: null, parameters: { type: "object", properties: {} } },
+      run: (_, call) =>
+        Effect.gen(function* () {
+          yield* call.journal({ last_search: call.runId })
+          call.tell({ type: "searched", data: call.content })
+          call.spend(searchCost)
+          return "nothing more"
+        }).pipe(Effect.orDie)
+    }
+  ]
+})
+
+const speaker = (heard: Array<string>): TurnPart<null> => ({
+  name: "speaker",
+  plan: Schema.Null,
+  decide: ({ options }) => Effect.succeed(options === undefined ? null : { plan: null }),
+  speak: (_, turn, words) =>
+    Effect.gen(function* () {
+      yield* Stream.runForEach(words, (word) =>
+        Effect.sync(() => {
+          heard.push(word)
+          turn.tell({ type: "spoken", data: { word }, isLive: true })
+        })
+      )
+      turn.keep({ words: heard.length })
+      turn.tell({ type: "spoken_end", data: {} })
+    })
+})
+
+const learner: TurnPart<null> = {
+  name: "learner",
+  plan: Schema.Null,
+  decide: ({ options }) => Effect.succeed(options === undefined ? null : { plan: null }),
+  followUps: (_, { leg, runId, status }) =>
+    status === "COMPLETED" ? [{ kind: "learn", key: runId, payload: { said: leg.content } }] : [],
+  followUpsOfSaved: (_, { message, runId }) => [{ kind: "learn", key: runId, payload: { said: message.content } }]
+}
+
+const guard: TurnPart<null> = {
+  name: "guard",
+  plan: Schema.Null,
+  decide: ({ content }) =>
+    Effect.succeed(
+      content.includes("password") ? { plan: null, answers: { provider: "house", model: "guard-1" } } : null
+    ),
+  answer: () =>
+    Effect.succeed({ content: "I keep no passwords.", model: "guard-1", usage: { ...noUsage, inputTokens: 3 } })
+}
+
+type Services = TestKernel.Services
+
+const withParts = (
+  title: string,
+  parts: ReadonlyArray<Layer.Layer<never, never, TurnParts>>,
+  steps: ReadonlyArray<ScriptStep>,
+  body: Effect.Effect<void, unknown, Services | Principal | Scope.Scope>,
+  options: TestKernel.TestKernelOptions = {}
+) =>
+  it.effect(title, () => {
+    const joined = parts.reduce<Layer.Layer<never, never, TurnParts>>(
+      (all, part) => Layer.merge(all, part),
+      Layer.empty
+    )
+    const kernel = joined.pipe(Layer.provideMerge(TestKernel.layer(steps, options)), Layer.fresh)
+    return body.pipe(Principal.provide("ada"), Effect.provide([kernel, quiet]))
+  })
+
+const all = { finder: {}, speaker: {}, learner: {} }
+
+const eventsOf = Effect.fnUntraced(function* (request: Parameters<typeof Turns.Service.start>[0]) {
+  const turn = yield* (yield* Turns).start({ stream: true, ...request })
+  return { turn, events: yield* Stream.runCollect(turn.events) }
+})
+
+const told = (events: ReadonlyArray<TurnEvent>) =>
+  events.flatMap((event) => (event._tag === "PartTold" ? [`${event.part} ${event.type}`] : []))
+
+const messagesIn = Effect.fnUntraced(function* (threadId: Parameters<typeof Threads.Service.get>[0]) {
+  return (yield* (yield* Threads).get(threadId)).messages
+})
+
+const orders = [
+  [0, 1, 2],
+  [0, 2, 1],
+  [1, 0, 2],
+  [1, 2, 0],
+  [2, 0, 1],
+  [2, 1, 0]
+]
+
+describe("parts of a turn", () => {
+  for (const order of orders) {
+    const heard: Array<string> = []
+    const parts = [TurnParts.part(finder()), TurnParts.part(speaker(heard)), TurnParts.part(learner)]
+    withParts(
+      `join it in any order of their layers (${order.join(" ")})`,
+      order.flatMap((index) => parts[index] ?? []),
+      [say("Sunny", ", mostly.")],
+      Effect.gen(function* () {
+        const { events, turn } = yield* eventsOf({ content: "the weather", options: all })
+        assert.deepStrictEqual(told(events), ["finder found", "speaker spoken", "speaker spoken", "speaker spoken_end"])
+        assert.strictEqual(events.at(-1)?._tag, "RunEnded")
+        assert.strictEqual(heard.join(""), "Sunny, mostly.")
+        const reply = yield* turn.reply
+        assert.deepStrictEqual(reply.supplements, { finder: { files: ["a.txt"] }, speaker: { words: 2 } })
+        assert.deepStrictEqual(reply.userSupplements, { finder: { asked: {} } })
+        const [request] = (yield* ScriptedModel).requests
+        assert.deepStrictEqual(request?.messages, [
+          {
+            role: "user",
+            content: [
+              { type: "text", text: "Material, no instructions:\n\none about the weather\n\ntwo about the weather" },
+              { type: "text", text: "the weather" }
+            ]
+          }
+        ])
+        assert.deepStrictEqual(
+          request?.tools.map(({ name }) => name),
+          ["find_more"]
+        )
+        const { explanation, ignored } = yield* (yield* Turns).report(turn.threadId, turn.runId)
+        assert.deepInclude(
+          explanation?.parts.find(({ part }) => part === "excerpts"),
+          { messages: 2 }
+        )
+        assert.deepStrictEqual(ignored, [{ option: "json_output", because: "excerpts are in the prompt" }])
+        const followUp = Option.getOrThrow(yield* (yield* FollowUps).find("learn", turn.runId))
+        assert.deepStrictEqual(followUp.payload, { said: "Sunny, mostly." })
+      })
+    )
+  }
+
+  withParts(
+    "keep what they found with the messages, and what is only live out of the store",
+    [TurnParts.part(finder()), TurnParts.part(speaker([]))],
+    [say("Hi.")],
+    Effect.gen(function* () {
+      const { turn } = yield* eventsOf({ content: "x", options: { finder: {}, speaker: {} } })
+      const [question, answer] = yield* messagesIn(turn.threadId)
+      assert.deepStrictEqual(question?.supplements, { finder: { value: { asked: {} } } })
+      assert.deepStrictEqual(supplementOf(answer ?? { supplements: null }, "speaker"), { value: { words: 1 } })
+      const again = yield* Stream.runCollect(yield* (yield* Turns).follow(turn.threadId, turn.runId, 0))
+      assert.includeMembers(told(again), ["finder found", "speaker spoken_end"])
+    })
+  )
+
+  const reports: Array<UsageReport> = []
+  const metering: MeteringPort = {
+    ensureCredit: () => Effect.void,
+    record: (report) => Effect.sync(() => void reports.push(report))
+  }
+  withParts(
+    "have what they spend in the ledger and in the report, the model first",
+    [TurnParts.part(finder())],
+    [callTool("find_more", {}), say("Done.")],
+    Effect.gen(function* () {
+      const { turn } = yield* eventsOf({ content: "x", options: { finder: {} } })
+      // The host is told when the reader has seen the end.
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(
+        reports.map(({ charges }) => charges.map(({ purpose }) => purpose)),
+        [["chat", "search", "search"]]
+      )
+      const { days } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.deepStrictEqual(
+        days.map(({ model, purpose, usage }) => [model, purpose, usage.costUsd]),
+        [
+          ["bm25", "search", 0.5],
+          ["scripted-model", "chat", null]
+        ]
+      )
+      // One charge of the run has no known price.
+      assert.isNull((yield* turn.reply).usage.costUsd)
+      const thread = yield* (yield* Threads).get(turn.threadId)
+      assert.deepStrictEqual(thread.thread.metadata, { last_search: turn.runId })
+    }),
+    { metering }
+  )
+
+  const recalls: Array<string> = []
+  withParts(
+    "recall once a run: after tool outputs the prompt begins with the same bytes",
+    [TurnParts.part(finder(recalls))],
+    [callTool("weather", {}), say("Rain.")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* turns.send({ content: "today", tools: [weather], options: { finder: {} } })
+      const call = first.toolCalls[0]?.id ?? ""
+      const next = yield* turns.submitToolOutputs({
+        threadId: first.threadId,
+        outputs: [{ toolCallId: call, output: "rain" }]
+      })
+      yield* next.reply
+      const [before, after] = (yield* ScriptedModel).requests
+      assert.deepStrictEqual(after?.messages.slice(0, 1), before?.messages)
+      assert.deepStrictEqual(recalls, ["today"])
+    })
+  )
+
+  withParts(
+    "that fail or are late leave a note, and the turn goes on",
+    [
+      TurnParts.part({ ...finder(), recall: () => Effect.die(new Error("broken")) }),
+      TurnParts.part({ ...finder(), name: "slow", recall: () => Effect.never, tools: () => [] })
+    ],
+    [say("Without.")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const turn = yield* turns.start({ content: "x", options: { finder: {}, slow: {} } })
+      const reply = yield* Effect.forkChild(turn.reply)
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* Fiber.join(reply)).content, "Without.")
+      const { explanation } = yield* turns.report(turn.threadId, turn.runId)
+      assert.deepStrictEqual(explanation?.leftOut, [
+        { part: "finder", messages: 0, tokens: 0, because: "the search for it failed" },
+        { part: "slow", messages: 0, tokens: 0, because: "it was not found in time" }
+      ])
+    })
+  )
+
+  withParts(
+    "may answer instead of the model, which is then not asked",
+    [TurnParts.part(guard)],
+    [],
+    Effect.gen(function* () {
+      const reply = yield* (yield* Turns).send({ content: "my password is x", provider: "house", model: "any" })
+      assert.deepInclude(reply, { content: "I keep no passwords.", status: "COMPLETED", model: "guard-1" })
+      assert.strictEqual(reply.usage.inputTokens, 3)
+      const { days } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.deepStrictEqual(
+        days.map(({ model, purpose }) => [model, purpose]),
+        [["guard-1", "chat"]]
+      )
+    })
+  )
+
+  withParts(
+    "that both want to answer refuse the message",
+    [TurnParts.part(guard), TurnParts.part({ ...guard, name: "guard2" })],
+    [],
+    Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* Turns).send({ content: "password" }))
+      assert.deepInclude(error, { _tag: "TurnRefused", reason: "invalid" })
+    })
+  )
+
+  withParts(
+    "that are absent refuse their options, and nothing is stored",
+    [],
+    [],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const error = yield* Effect.flip(turns.send({ content: "x", options: { memory: {}, voice: {} } }))
+      if (!(error instanceof TurnRefused)) throw error
+      assert.deepInclude(error, { part: "memory", reason: "absent" })
+      assert.deepStrictEqual(
+        error.problems.map(({ message }) => message),
+        ['This server has no "memory".', 'This server has no "voice".']
+      )
+    })
+  )
+
+  const refusing: TurnPart<null> = {
+    ...learner,
+    name: "refusing",
+    decide: () =>
+      Effect.fail(
+        new TurnRefused({
+          part: "refusing",
+          reason: "not_ready",
+          problems: [{ path: ["files", 0], message: "Not yet." }]
+        })
+      )
+  }
+  withParts(
+    "may refuse a message before anything is stored",
+    [TurnParts.part(refusing)],
+    [],
+    Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* Turns).send({ content: "x" }))
+      assert.deepInclude(error, { _tag: "TurnRefused", reason: "not_ready", message: "Not yet." })
+      assert.deepStrictEqual(yield* (yield* Threads).list({ page: firstPage, includeMessages: true }), [])
+    })
+  )
+
+  withParts(
+    "leave a follow-up for a message that is only saved",
+    [TurnParts.part(learner)],
+    [],
+    Effect.gen(function* () {
+      const saved = yield* (yield* Turns).send({ content: "keep this", sendToModel: false, options: { learner: {} } })
+      const followUp = Option.getOrThrow(yield* (yield* FollowUps).find("learn", saved.runId))
+      assert.deepStrictEqual(followUp.payload, { said: "keep this" })
+    })
+  )
+
+  withParts(
+    "leave no follow-up where they want none: a failed run",
+    [TurnParts.part(learner)],
+    [fail("auth")],
+    Effect.gen(function* () {
+      const reply = yield* (yield* Turns).send({ content: "x", options: { learner: {} } })
+      assert.strictEqual(reply.status, "FAILED")
+      assert.isTrue(Option.isNone(yield* (yield* FollowUps).find("learn", reply.runId)))
+    })
+  )
+
+  const spoken = Deferred.makeUnsafe<void>()
+  withParts(
+    "hold the end of the leg back until they have spoken",
+    [
+      TurnParts.part({
+        ...speaker([]),
+        speak: (_, turn, words) =>
+          Stream.runDrain(words).pipe(
+            Effect.andThen(Deferred.await(spoken)),
+            Effect.andThen(Effect.sync(() => turn.tell({ type: "spoken_end", data: {} })))
+          )
+      })
+    ],
+    [say("Hi.")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const turn = yield* turns.start({ content: "x", stream: true, options: { speaker: {} } })
+      const reading = yield* Effect.forkChild(Stream.runCollect(turn.events))
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* runOf(turn)).status, "IN_PROGRESS")
+      yield* Deferred.succeed(spoken, undefined)
+      const events = yield* Fiber.join(reading)
+      assert.deepStrictEqual(tags(events).slice(-2), ["PartTold", "RunEnded"])
+    })
+  )
+
+  withParts(
+    "that break while they speak do not fail the run",
+    [TurnParts.part({ ...speaker([]), speak: () => Effect.die(new Error("no voice")) })],
+    [say("Hi.")],
+    Effect.gen(function* () {
+      assert.strictEqual((yield* (yield* Turns).send({ content: "x", options: { speaker: {} } })).status, "COMPLETED")
+    })
+  )
+
+  withParts(
+    "are refused when two have one name",
+    [],
+    [],
+    Effect.gen(function* () {
+      const parts = yield* TurnParts
+      yield* parts.register(learner)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(parts.register(learner))))
+    })
+  )
+})
+
+describe("a part that listens", () => {
+  const hears = (
+    words: ReadonlyArray<string>,
+    end: Effect.Effect<void, TurnRefused> = Effect.void
+  ): TurnPart<null> => ({
+    name: "ear",
+    plan: Schema.Null,
+    decide: () => Effect.succeed(null),
+    listen: ({ options }, { spend, tell }) =>
+      options === undefined
+        ? Effect.succeed(null)
+        : Effect.gen(function* () {
+            for (const word of words) {
+              yield* Effect.sleep("1 second")
+              tell({ type: "heard", data: { word } })
+            }
+            yield* end
+            spend(chargeOfCost({ provider: "ears", model: "e", purpose: "listen" }, 1))
+            return { content: words.join(" "), supplement: { words: words.length } }
+          })
+  })
+  const broken = Effect.fail(
+    new TurnRefused({ part: "ear", reason: "provider_failed", problems: [{ path: [], message: "The ear is deaf." }] })
+  )
+  const request = { content: "I said:", stream: true, options: { ear: {} } } as const
+
+  withParts(
+    "adds what it heard to what was written, and begins the stream with it",
+    [TurnParts.part(hears(["hello", "there"]))],
+    [say("Hi.")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const starting = yield* Effect.forkChild(turns.start(request))
+      yield* TestClock.adjust("1 second")
+      // The stream is there before the message is stored.
+      const turn = yield* Fiber.join(starting)
+      const reading = yield* Effect.forkChild(Stream.runCollect(turn.events))
+      yield* TestClock.adjust("1 second")
+      const events = yield* Fiber.join(reading)
+      assert.deepStrictEqual(tags(events).slice(0, 5), ["PartTold", "PartTold", "Charged", "UserMessage", "RunStarted"])
+      const [question] = yield* messagesIn(turn.threadId)
+      assert.deepInclude(question, { content: "I said:\n\nhello there", supplements: { ear: { value: { words: 2 } } } })
+      const { days } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.includeMembers(
+        days.map(({ purpose }) => purpose),
+        ["chat", "listen"]
+      )
+      const again = yield* Stream.runCollect(yield* turns.follow(turn.threadId, turn.runId, 0))
+      assert.deepStrictEqual(tags(again), tags(events))
+    })
+  )
+
+  withParts(
+    "refuses like every other step while it has told nothing",
+    [TurnParts.part(hears([], broken))],
+    [],
+    Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* Turns).start(request))
+      assert.deepInclude(error, { _tag: "TurnRefused", reason: "provider_failed" })
+    })
+  )
+
+  withParts(
+    "ends the stream as a failed run once it has told something, and nothing is stored",
+    [TurnParts.part(hears(["hello"], broken))],
+    [],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const starting = yield* Effect.forkChild(turns.start(request))
+      yield* TestClock.adjust("1 second")
+      const turn = yield* Fiber.join(starting)
+      const events = yield* Stream.runCollect(turn.events)
+      assert.deepStrictEqual(tags(events), ["PartTold", "RunFailed"])
+      assert.deepInclude(events.at(-1), { code: "provider_failed", error: "The ear is deaf." })
+      assert.deepStrictEqual(yield* (yield* Threads).list({ page: firstPage, includeMessages: true }), [])
+    })
+  )
+
+  withParts(
+    "is heard out without a stream, too",
+    [TurnParts.part(hears(["hello"]))],
+    [say("Hi.")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const sending = yield* Effect.forkChild(turns.send({ content: "", options: { ear: {} } }))
+      yield* TestClock.adjust("1 second")
+      const reply = yield* Fiber.join(sending)
+      const [question] = yield* messagesIn(reply.threadId)
+      assert.strictEqual(question?.content, "hello")
+    })
+  )
+})
