@@ -5,7 +5,6 @@ import { asNewOwner, sampleAssistant } from "@colloquy/core/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import { TestClock } from "effect/testing"
 import { frame, stored, tools, voiceStory as story } from "../support/Voice.ts"
 
