@@ -115,15 +115,31 @@ const consume = (home: string) => {
   const loads = entries.filter(({ isTestKit }) => !isTestKit).map(({ name }) => `await import("${name}")\n`)
   const programs = examples().map((code, index) => ({ code, file: `example-${index + 1}.ts` }))
   writeFileSync(join(home, "types.ts"), entries.map(({ name }, index) => line(name, index)).join(""))
+  writeFileSync(join(home, "read-file.ts"), readFile)
   writeFileSync(join(home, "load.ts"), `${loads.join("")}export {}\n`)
   for (const { code, file } of programs) writeFileSync(join(home, file), code)
   writeFileSync(join(home, "tsconfig.json"), JSON.stringify({ compilerOptions: consumerOptions, include: ["*.ts"] }))
   run(process.execPath, [tsc, "-p", "tsconfig.json"], home)
   run(process.execPath, ["load.ts"], home)
+  run(process.execPath, ["read-file.ts"], home)
   if (programs.length === 0) stop("README.md has no example.")
   for (const { file } of programs)
     console.log(`README.md's ${file} says:\n${run(process.execPath, [file], home).trim()}`)
 }
+
+/** The thread that reads files is found from the built package, too. */
+const readFile = `
+import { fileTypeOf, TextExtractor } from "@colloquy/core/documents"
+import { FileExtractor } from "@colloquy/adapters/files"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+const bytes = new TextEncoder().encode("<h1>Tea</h1><p>is a drink")
+const type = fileTypeOf("html")
+if (type === undefined) throw new Error("HTML is a type")
+const read = TextExtractor.use((extractor) => extractor.extract({ type, size: bytes.length, bytes: Stream.make(bytes) }))
+const [section] = await Effect.runPromise(Effect.provide(read, FileExtractor.layer()))
+if (section?.text !== "Tea\\n\\nis a drink") throw new Error(JSON.stringify(section))
+`
 
 const judge = async (each: Package, tarball: string) => {
   const data = new Uint8Array(readFileSync(tarball))

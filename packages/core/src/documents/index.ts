@@ -23,3 +23,4 @@ export {
   type UploadPurpose
 } from "./FileType.ts"
 export { sweepOrphanedBlobs } from "./OrphanedBlobs.ts"
+export { ExtractionFailed, type FileToRead, ImageReader, type ImageReaderPort, TextExtractor } from "./TextExtractor.ts"

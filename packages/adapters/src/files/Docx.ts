@@ -1,0 +1,133 @@
+/**
+ * Word since 2007: paragraphs under their headings, lists, tables, then footnotes and comments. A heading is known by its style's name or
+ * outline level, because the ids of styles are translated. Deleted text of tracked changes is not read.
+ */
+import type { Section } from "@colloquy/core/retrieval"
+import { type OfficePackage, openPackage, pathOf } from "./OfficePackage.ts"
+import { type Headed, headed, markdownTable, oneLine } from "./Sections.ts"
+import { walkXml } from "./Xml.ts"
+
+export const readDocx = (bytes: Uint8Array): ReadonlyArray<Section> => {
+  const office = openPackage(bytes, "Word document")
+  const body = headed()
+  readStory(office, office.main.bytes, headingLevels(office), body)
+  return [...body.end(), ...["footnotes", "endnotes", "comments"].flatMap((type) => readNotes(office, type))]
+}
+
+const titles: Readonly<Record<string, string>> = { footnotes: "Footnotes", endnotes: "Endnotes", comments: "Comments" }
+
+const readNotes = (office: OfficePackage, type: string): ReadonlyArray<Section> => {
+  const part = office.read(pathOf(office.main.relations, type) ?? "")
+  if (part === undefined) return []
+  const notes = headed()
+  readStory(office, part, new Map(), notes)
+  return notes.end().map((section) => ({ ...section, heading: titles[type] ?? null }))
+}
+
+/** The level of each style that is a heading; 0 is the title. */
+const headingLevels = (office: OfficePackage): ReadonlyMap<string, number> => {
+  const levels = new Map<string, number>()
+  const part = office.read(pathOf(office.main.relations, "styles") ?? "")
+  if (part === undefined) return levels
+  let style = ""
+  walkXml(part, office.kind, {
+    open: (name, attribute) => {
+      const value = attribute("val") ?? ""
+      if (name === "style") style = attribute("styleId") ?? ""
+      else if (name === "name" && /^(title|heading \d)$/iu.test(value))
+        levels.set(style, Number(/\d/u.exec(value)?.[0] ?? 0))
+      else if (name === "outlineLvl" && !levels.has(style) && Number(value) < 9) levels.set(style, Number(value) + 1)
+    }
+  })
+  return levels
+}
+
+interface Table {
+  readonly rows: Array<Array<string>>
+  cell: Array<string>
+}
+
+/** The elements that stand for a character. */
+const characters: Readonly<Record<string, string>> = { tab: "\t", br: "\n", cr: "\n", noBreakHyphen: "-", den: "/" }
+
+const readStory = (office: OfficePackage, part: Uint8Array, levels: ReadonlyMap<string, number>, out: Headed): void => {
+  const tables: Array<Table> = []
+  let text = ""
+  let level: number | undefined
+  let indent: number | undefined
+  let isText = false
+  /** Text boxes come twice; the second form is for old programs. */
+  let skipped = 0
+
+  const endParagraph = () => {
+    const paragraph = text.trim()
+    text = ""
+    if (paragraph === "") return
+    const table = tables.at(-1)
+    if (table !== undefined) table.cell.push(oneLine(paragraph))
+    else if (level !== undefined) out.heading(oneLine(paragraph), level)
+    else if (indent !== undefined) out.block(`${"  ".repeat(indent)}- ${paragraph}`, true)
+    else out.block(paragraph)
+  }
+  const endTable = () => {
+    const rows = tables.pop()?.rows ?? []
+    const outer = tables.at(-1)
+    // A table in a cell becomes text of the cell.
+    if (outer !== undefined) outer.cell.push(rows.map((cells) => cells.join(", ")).join("; "))
+    else if (rows.some((cells) => cells.some((cell) => cell !== ""))) out.block(markdownTable(rows))
+  }
+  const opened: Readonly<Record<string, (attribute: (name: string) => string | undefined) => void>> = {
+    p: () => {
+      endParagraph()
+      level = indent = undefined
+    },
+    t: () => {
+      isText = true
+    },
+    pStyle: (attribute) => {
+      level = levels.get(attribute("val") ?? "") ?? level
+    },
+    outlineLvl: (attribute) => {
+      const value = Number(attribute("val"))
+      if (value < 9) level = value + 1
+    },
+    ilvl: (attribute) => {
+      indent = Math.min(9, Number(attribute("val")) || 0)
+    },
+    tbl: () => {
+      endParagraph()
+      tables.push({ rows: [], cell: [] })
+    },
+    tr: () => tables.at(-1)?.rows.push([]),
+    tc: () => {
+      const table = tables.at(-1)
+      if (table !== undefined) table.cell = []
+    }
+  }
+  const closed: Readonly<Record<string, () => void>> = {
+    t: () => {
+      isText = false
+    },
+    p: endParagraph,
+    tbl: endTable,
+    tc: () => {
+      const table = tables.at(-1)
+      table?.rows.at(-1)?.push(table.cell.join(" "))
+    }
+  }
+  walkXml(part, office.kind, {
+    open: (name, attribute) => {
+      if (name === "Fallback") skipped++
+      if (skipped > 0) return
+      text += Object.hasOwn(characters, name) ? characters[name] : ""
+      if (Object.hasOwn(opened, name)) opened[name]?.(attribute)
+    },
+    text: (piece) => {
+      if (isText && skipped === 0) text += piece
+    },
+    close: (name) => {
+      if (name === "Fallback") skipped--
+      else if (skipped === 0 && Object.hasOwn(closed, name)) closed[name]?.()
+    }
+  })
+}

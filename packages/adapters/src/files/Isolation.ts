@@ -1,0 +1,71 @@
+/**
+ * One file in one thread. The thread is ended at a deadline, when it takes too much memory, and when the caller is interrupted. A thread's
+ * own limit does not count buffers, so that the memory of the process is watched as well; therefore only one file is read at a time.
+ */
+import type { Section } from "@colloquy/core/retrieval"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { Worker } from "node:worker_threads"
+import { damaged, Refused, tooMuchMemory, tooSlow } from "./Refused.ts"
+
+export interface Bounds {
+  readonly deadline: Duration.Duration
+  /** What the reader's objects may take, in MB. */
+  readonly heap: number
+  /** By how much the process may grow, in MB. */
+  readonly growth: number
+}
+
+/** Nothing in the data of a worker that is not meant for it: no environment, and what libraries print is dropped. */
+const startWorker = (script: URL, extension: string, bytes: Uint8Array<ArrayBuffer>, { heap }: Bounds): Worker =>
+  new Worker(script, {
+    workerData: { extension, bytes },
+    transferList: [bytes.buffer],
+    env: {},
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: heap, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 }
+  })
+
+export const readInThread = (
+  script: URL,
+  extension: string,
+  bytes: Uint8Array<ArrayBuffer>,
+  bounds: Bounds
+): Effect.Effect<ReadonlyArray<Section>, Refused> =>
+  Effect.callback((resume) => {
+    const before = process.memoryUsage.rss()
+    const worker = startWorker(script, extension, bytes, bounds)
+    const timers = [
+      setTimeout(() => fail(tooSlow(Duration.toSeconds(bounds.deadline))), Duration.toMillis(bounds.deadline)),
+      setInterval(() => {
+        if (process.memoryUsage.rss() - before > bounds.growth * 1e6) fail(tooMuchMemory())
+      }, 50)
+    ]
+    const stop = () => {
+      for (const timer of timers) clearInterval(timer)
+      worker.removeAllListeners()
+      // A worker that is being ended may still report an error, which nobody waits for any more.
+      worker.on("error", () => {})
+      return worker.terminate()
+    }
+    /** Answers when the thread has ended, and its memory is free for the next one. */
+    const settle = (answer: Effect.Effect<ReadonlyArray<Section>, Refused>) => {
+      void stop().then(() => resume(answer))
+    }
+    const fail = (refused: Refused) => settle(Effect.fail(refused))
+    worker.once("message", (answer) => settle(decodeAnswer(answer)))
+    worker.once("error", (error: Error & { readonly code?: string }) =>
+      fail(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? tooMuchMemory() : damaged("file of its type"))
+    )
+    worker.once("exit", () => fail(damaged("file of its type")))
+    return Effect.promise(stop)
+  })
+
+type Answer =
+  | { readonly sections: ReadonlyArray<Section> }
+  | { readonly reason: Refused["reason"]; readonly message: string }
+
+/** What comes from the thread was sent by `worker.ts`. */
+const decodeAnswer = (answer: Answer): Effect.Effect<ReadonlyArray<Section>, Refused> =>
+  "sections" in answer ? Effect.succeed(answer.sections) : Effect.fail(new Refused(answer.reason, answer.message))

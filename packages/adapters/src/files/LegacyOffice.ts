@@ -1,0 +1,90 @@
+/** Word and Excel of 1997 to 2003. Both libraries take anything, so that they are only asked when the file certainly is of their kind. */
+import type { Section } from "@colloquy/core/retrieval"
+import { limits } from "./Limits.ts"
+import { damaged, encrypted, Refused, tooLarge } from "./Refused.ts"
+import { oneLine, section } from "./Sections.ts"
+
+/** The stream of the text begins with a mark, the version of the format, and flags. It begins at a multiple of 512 bytes, mostly the first. */
+const isEncryptedDoc = (bytes: Uint8Array): boolean => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  for (let at = 512; at + 12 <= bytes.length; at += 512) {
+    const version = view.getUint16(at + 2, true)
+    if (view.getUint16(at, true) !== 0xa5ec || version < 0x65 || version > 0x120) continue
+    return (view.getUint16(at + 10, true) & 0x0100) !== 0
+  }
+  return false
+}
+
+export const readDoc = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>> => {
+  if (isEncryptedDoc(bytes)) throw encrypted()
+  const { default: WordExtractor } = await import("word-extractor")
+  const document = await new WordExtractor().extract(Buffer.from(bytes)).catch(() => {
+    throw damaged("Word document")
+  })
+  return [
+    ...section("prose", paragraphs(document.getBody())),
+    ...section("prose", paragraphs(document.getTextboxes())),
+    ...section("prose", paragraphs(document.getFootnotes()), { heading: "Footnotes" }),
+    ...section("prose", paragraphs(document.getEndnotes()), { heading: "Endnotes" }),
+    ...section("prose", paragraphs(document.getAnnotations()), { heading: "Comments" })
+  ]
+}
+
+/** A line of the library's is a paragraph. */
+const paragraphs = (text: string): string =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join("\n\n")
+
+export const readXls = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>> => {
+  const { read, utils } = await import("@e965/xlsx")
+  const book = (() => {
+    try {
+      return read(bytes, { type: "array", dense: true, cellFormula: false, cellHTML: false, UTC: true })
+    } catch (error) {
+      throw error instanceof Error && /password/iu.test(error.message) ? encrypted() : damaged("Excel workbook")
+    }
+  })()
+  let cells = 0
+  return book.SheetNames.flatMap((name) => {
+    const sheet = book.Sheets[name]
+    if (sheet === undefined) return []
+    const rows = utils.sheet_to_json<ReadonlyArray<unknown>>(sheet, {
+      header: 1,
+      raw: false,
+      blankrows: true,
+      defval: "",
+      dateNF: "yyyy-mm-dd"
+    })
+    const texts = rows.map((row) => row.map((cell) => oneLine(String(cell))))
+    cells += texts.reduce((sum, row) => sum + row.filter((cell) => cell !== "").length, 0)
+    if (cells > limits.cells) throw tooLarge(`it has more than ${limits.cells.toLocaleString("en")} cells`)
+    const lines = texts.map((row) => row.join(" | ").replace(/[ |]+$/u, ""))
+    const first = lines.findIndex((line) => line !== "")
+    const text = lines.filter((line) => line !== "").join("\n")
+    return section("table", text, { sheet: name, row: firstRow(sheet["!ref"]) + Math.max(0, first) })
+  })
+}
+
+/** Of a range like `B3:D9`. */
+const firstRow = (range: string | undefined): number => Number(/\d+/u.exec(range ?? "")?.[0] ?? 1)
+
+/** The streams in a compound file, by which its kind is known; their names stand in UTF-16. */
+const streams = [
+  ["EncryptedPackage", "encrypted"],
+  ["WordDocument", "doc"],
+  ["PowerPoint Document", "ppt"],
+  ["Workbook", "xls"],
+  ["Book", "xls"]
+] as const
+
+export const kindOfCompoundFile = (bytes: Uint8Array): "doc" | "ppt" | "xls" => {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const kind = streams.find(([name]) => buffer.includes(Buffer.from(`${name}\0`, "utf16le")))?.[1]
+  if (kind === "encrypted") throw encrypted()
+  if (kind === undefined)
+    throw new Refused("damaged", "The file is damaged, or holds something else than its name says.")
+  return kind
+}

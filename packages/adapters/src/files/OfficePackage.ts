@@ -1,0 +1,57 @@
+/** A document of Office since 2007: parts in a zip archive that name each other. Parts outside the archive are never followed. */
+import { damaged } from "./Refused.ts"
+import { walkXml } from "./Xml.ts"
+import { openZip } from "./Zip.ts"
+
+export interface Relation {
+  readonly type: string
+  readonly path: string
+}
+
+export interface OfficePackage {
+  readonly kind: string
+  readonly read: (path: string) => Uint8Array | undefined
+  /** What a part refers to, by the ids that it uses. */
+  readonly relationsOf: (path: string) => ReadonlyMap<string, Relation>
+  readonly main: {
+    readonly path: string
+    readonly bytes: Uint8Array
+    readonly relations: ReadonlyMap<string, Relation>
+  }
+}
+
+export const openPackage = (file: Uint8Array, kind: string): OfficePackage => {
+  const { read } = openZip(file, kind)
+  const relationsOf = (path: string): ReadonlyMap<string, Relation> => {
+    const cut = path.lastIndexOf("/") + 1
+    const found = new Map<string, Relation>()
+    const bytes = read(`${path.slice(0, cut)}_rels/${path.slice(cut)}.rels`)
+    if (bytes === undefined) return found
+    walkXml(bytes, kind, {
+      open: (name, attribute) => {
+        if (name !== "Relationship" || attribute("TargetMode") === "External") return
+        const target = resolve(path.slice(0, cut), attribute("Target") ?? "")
+        const type = attribute("Type")?.split("/").pop() ?? ""
+        if (target !== undefined) found.set(attribute("Id") ?? "", { type, path: target })
+      }
+    })
+    return found
+  }
+  const path = pathOf(relationsOf(""), "officeDocument")
+  const bytes = path === undefined ? undefined : read(path)
+  if (path === undefined || bytes === undefined) throw damaged(kind)
+  return { kind, read, relationsOf, main: { path, bytes, relations: relationsOf(path) } }
+}
+
+/** The first part of a type. */
+export const pathOf = (relations: ReadonlyMap<string, Relation>, type: string): string | undefined =>
+  [...relations.values()].find((relation) => relation.type === type)?.path
+
+const resolve = (folder: string, target: string): string | undefined => {
+  try {
+    const { pathname, protocol } = new URL(target, `file:///${folder}`)
+    return protocol === "file:" ? decodeURIComponent(pathname.slice(1)) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * PDF: the text layer, page by page, under headings that are known by their size. Scripts, forms and annotations of the file are never
+ * loaded. A page without text is a picture of one; it gives no section.
+ */
+import type { Section } from "@colloquy/core/retrieval"
+import { getDocumentProxy } from "unpdf"
+import { limits } from "./Limits.ts"
+import { type Line, readingOrder, textOfLine, type Word } from "./PdfLines.ts"
+import { damaged, encrypted, Refused, tooLarge } from "./Refused.ts"
+import { section } from "./Sections.ts"
+
+type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>
+
+export const readPdf = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>> => {
+  if (!hasEnd(bytes)) throw new Refused("damaged", "The PDF file is incomplete: its end is missing. Upload it again.")
+  const document = await open(bytes)
+  if (document.numPages > limits.pages) throw tooLarge(`it has more than ${limits.pages} pages`)
+  const sections: Array<Section> = []
+  let heading: string | null = null
+  let characters = 0
+  for (let page = 1; page <= document.numPages; page++) {
+    const { width, words } = await readWords(document, page)
+    characters += words.reduce((sum, { text }) => sum + text.length, 0)
+    if (characters > limits.characters) throw tooLarge("it has more than 20 million characters of text")
+    const found = readPage(words, width, page, heading)
+    sections.push(...found.sections)
+    heading = found.heading
+  }
+  return sections
+}
+
+/** The library would read what is there of a file that was cut, and not tell that the rest is missing. */
+const hasEnd = (bytes: Uint8Array): boolean =>
+  new TextDecoder("latin1").decode(bytes.subarray(Math.max(0, bytes.length - 4096))).includes("%%EOF")
+
+const open = async (bytes: Uint8Array): Promise<PdfDocument> => {
+  try {
+    return await getDocumentProxy(bytes, { verbosity: 0 })
+  } catch (error) {
+    throw error instanceof Error && error.name === "PasswordException" ? encrypted() : damaged("PDF file")
+  }
+}
+
+const readWords = async (document: PdfDocument, number: number) => {
+  const words: Array<Word> = []
+  try {
+    const page = await document.getPage(number)
+    const [left = 0, , right = 612] = page.view
+    const { items } = await page.getTextContent()
+    for (const item of items) {
+      if (!("str" in item) || item.str.trim() === "") continue
+      words.push(wordOf(item.str, item.transform, item.width))
+    }
+    page.cleanup()
+    return { words, width: right - left }
+  } catch {
+    throw damaged("PDF file")
+  }
+}
+
+const wordOf = (text: string, transform: ReadonlyArray<number>, width: number): Word => {
+  const [across = 10, up = 0, , , left = 0, height = 0] = transform
+  return { text, left, right: left + width, height, size: Math.hypot(across, up) || 10 }
+}
+
+const readPage = (words: ReadonlyArray<Word>, width: number, page: number, before: string | null) => {
+  const usual = usualSize(words)
+  const sections: Array<Section> = []
+  let heading = before
+  let text = ""
+  let last: Line | undefined
+  const flush = () => {
+    sections.push(...section("prose", joinHyphens(text), { page, heading }))
+    text = ""
+  }
+  for (const line of readingOrder(words, width)) {
+    const next = textOfLine(line)
+    if (next === "") continue
+    if (isHeading(line, next, usual)) {
+      flush()
+      heading = next
+    }
+    text += text === "" ? next : `${isApart(last, line) ? "\n\n" : "\n"}${next}`
+    last = line
+  }
+  flush()
+  return { sections, heading }
+}
+
+/** The size in which most of the text is set. */
+const usualSize = (words: ReadonlyArray<Word>): number => {
+  const sizes = new Map<number, number>()
+  for (const { size, text } of words) {
+    const rounded = Math.round(size * 2) / 2
+    sizes.set(rounded, (sizes.get(rounded) ?? 0) + text.length)
+  }
+  return [...sizes].sort((a, b) => b[1] - a[1])[0]?.[0] ?? 10
+}
+
+const isHeading = ([first]: Line, text: string, usual: number): boolean =>
+  first !== undefined && first.size >= usual * 1.2 && text.length < 160 && /\p{L}/u.test(text)
+
+/** More than a line's height between two lines parts paragraphs; going up again is a new column. */
+const isApart = (above: Line | undefined, line: Line): boolean => {
+  const [first, second] = [above?.[0], line[0]]
+  if (first === undefined || second === undefined) return false
+  const gap = first.height - second.height
+  return gap > second.size * 1.8 || gap < -second.size
+}
+
+const joinHyphens = (text: string): string => text.replaceAll(/(\p{L})[-\u00ad]\n(\p{Ll})/gu, "$1$2")

@@ -1,0 +1,106 @@
+/**
+ * Pure: words with their positions on a page, into lines in reading order. A page in two columns is read column by column; a table, whose
+ * columns are narrower, stays in rows with its cells apart.
+ */
+
+export interface Word {
+  readonly text: string
+  readonly left: number
+  readonly right: number
+  /** Of the baseline, counted from below. */
+  readonly height: number
+  readonly size: number
+}
+
+export type Line = ReadonlyArray<Word>
+
+/** Words of about one height, from left to right; the highest line first. */
+const linesOf = (words: ReadonlyArray<Word>): ReadonlyArray<Line> => {
+  const lines: Array<Array<Word>> = []
+  for (const word of [...words].sort((a, b) => b.height - a.height)) {
+    const line = lines.at(-1)
+    const reach = Math.max(2, word.size * 0.4)
+    if (line?.[0] !== undefined && Math.abs(line[0].height - word.height) < reach) line.push(word)
+    else lines.push([word])
+  }
+  for (const line of lines) line.sort((a, b) => a.left - b.left)
+  return lines
+}
+
+/** Lines that have nothing at one place, so that they are two columns there. */
+interface Gutter {
+  readonly place: number
+  readonly from: number
+  readonly to: number
+}
+
+const fewestLines = 8
+
+/** The lines in reading order. */
+export const readingOrder = (words: ReadonlyArray<Word>, pageWidth: number): ReadonlyArray<Line> => {
+  const lines = linesOf(words)
+  const gutter = widestGutter(lines, pageWidth)
+  if (gutter === undefined) return lines
+  const { from, place, to } = gutter
+  const inside = lines.slice(from, to).flat()
+  return [
+    ...lines.slice(0, from),
+    ...linesOf(inside.filter(({ right }) => right <= place)),
+    ...linesOf(inside.filter(({ left }) => left >= place)),
+    ...readingOrder(lines.slice(to).flat(), pageWidth)
+  ]
+}
+
+/** The one with the most lines, looked for in the middle third of the page. */
+const widestGutter = (lines: ReadonlyArray<Line>, pageWidth: number): Gutter | undefined => {
+  let best: Gutter | undefined
+  for (let place = pageWidth * 0.35; place <= pageWidth * 0.65; place += pageWidth * 0.01) {
+    for (let from = 0; from < lines.length; from++) {
+      const found = gutterFrom(lines, from, place, pageWidth)
+      if (found.isProse && found.to - from > (best === undefined ? 0 : best.to - best.from)) {
+        best = { place, from, to: found.to }
+      }
+      from = Math.max(from, found.to - 1)
+    }
+  }
+  return best
+}
+
+const gutterFrom = (lines: ReadonlyArray<Line>, from: number, place: number, pageWidth: number) => {
+  let to = from
+  let both = 0
+  let widestLeft = 0
+  let widestRight = 0
+  for (; to < lines.length; to++) {
+    const line = lines[to] ?? []
+    if (isFarBelow(lines[to - 1], line) && to > from) break
+    if (line.some(({ left, right }) => left < place + 5 && right > place - 5)) break
+    const onLeft = line.filter(({ right }) => right <= place)
+    const onRight = line.filter(({ left }) => left >= place)
+    if (onLeft.length > 0 && onRight.length > 0) both++
+    widestLeft = Math.max(widestLeft, widthOf(onLeft))
+    widestRight = Math.max(widestRight, widthOf(onRight))
+  }
+  // Columns of prose are wide, those of a table narrow.
+  const isProse = both >= fewestLines && widestLeft > pageWidth * 0.22 && widestRight > pageWidth * 0.22
+  return { to, isProse }
+}
+
+const isFarBelow = (above: Line | undefined, line: Line): boolean => {
+  const [first, second] = [above?.[0], line[0]]
+  return first !== undefined && second !== undefined && first.height - second.height > second.size * 3
+}
+
+const widthOf = (line: Line): number => (line.at(-1)?.right ?? 0) - (line[0]?.left ?? 0)
+
+/** A wide gap parts cells, a small one words. */
+export const textOfLine = (line: Line): string =>
+  line
+    .map((word, index) => {
+      const before = line[index - 1]
+      const gap = before === undefined ? 0 : word.left - before.right
+      if (gap > word.size * 1.5) return ` | ${word.text}`
+      return gap > word.size * 0.15 ? ` ${word.text}` : word.text
+    })
+    .join("")
+    .trim()

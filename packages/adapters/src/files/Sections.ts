@@ -1,0 +1,59 @@
+/** What the readers share in making sections: headings as a path, tables as Markdown. */
+import type { Place, Section, SectionForm } from "@colloquy/core/retrieval"
+
+const nowhere: Place = { heading: null, page: null, slide: null, sheet: null, row: null }
+
+/** Nothing, when there is no text. */
+export const section = (form: SectionForm, text: string, place: Partial<Place> = {}): ReadonlyArray<Section> =>
+  text.trim() === "" ? [] : [{ ...nowhere, ...place, form, text }]
+
+export interface Headed {
+  /** A heading ends the section before it and stands above those that follow. Level 0 is the title. */
+  readonly heading: (text: string, level: number) => void
+  /** A paragraph, a list item, or a whole table. */
+  readonly block: (text: string, isItem?: boolean) => void
+  readonly end: () => ReadonlyArray<Section>
+}
+
+/** Collects blocks under their headings. */
+export const headed = (): Headed => {
+  const sections: Array<Section> = []
+  const path: Array<string> = []
+  let text = ""
+  let wasItem = false
+  const flush = () => {
+    const heading = path.filter((title) => title !== undefined && title !== "").join(" > ")
+    sections.push(...section("markdown", text, { heading: heading === "" ? null : heading }))
+    text = ""
+    wasItem = false
+  }
+  const block = (next: string, isItem = false) => {
+    if (text !== "") text += isItem && wasItem ? "\n" : "\n\n"
+    text += next
+    wasItem = isItem
+  }
+  return {
+    heading: (title, level) => {
+      flush()
+      path.length = Math.min(path.length, level)
+      while (path.length < level) path.push("")
+      path.push(title)
+      block(title)
+    },
+    block,
+    end: () => {
+      flush()
+      return sections
+    }
+  }
+}
+
+/** The first row is taken for the header. */
+export const markdownTable = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const [header = [], ...rest] = rows.filter((cells) => cells.some((cell) => cell !== ""))
+  if (rest.length === 0) return header.join(" | ")
+  const line = (cells: ReadonlyArray<string>) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`
+  return [line(header), line(header.map(() => "---")), ...rest.map(line)].join("\n")
+}
+
+export const oneLine = (text: string): string => text.replaceAll(/\s+/gu, " ").trim()

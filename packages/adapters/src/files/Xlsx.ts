@@ -1,0 +1,185 @@
+/**
+ * Excel since 2007: a section a sheet, hidden ones too. Formulas give the value that they had when the file was saved; dates and
+ * percentages are read by the number format of their cell. Nothing is allocated for cells that are empty.
+ */
+import type { Section } from "@colloquy/core/retrieval"
+import { limits } from "./Limits.ts"
+import { type OfficePackage, openPackage, pathOf } from "./OfficePackage.ts"
+import { damaged, tooLarge } from "./Refused.ts"
+import { oneLine, section } from "./Sections.ts"
+import { walkXml } from "./Xml.ts"
+
+export const readXlsx = (bytes: Uint8Array): ReadonlyArray<Section> => {
+  const office = openPackage(bytes, "Excel workbook")
+  const { from1904, sheets } = readWorkbook(office)
+  const strings = readStrings(office)
+  const formats = readFormats(office)
+  const budget = { cells: 0, characters: 0 }
+  return sheets.flatMap(({ name, path }) => {
+    const part = office.read(path)
+    if (part === undefined) return []
+    const { first, lines } = readSheet(office, part, { strings, formats, from1904, budget })
+    return section("table", lines.join("\n"), { sheet: name, row: first })
+  })
+}
+
+const readWorkbook = (office: OfficePackage) => {
+  const { bytes, relations } = office.main
+  const sheets: Array<{ readonly name: string; readonly path: string }> = []
+  let from1904 = false
+  walkXml(bytes, office.kind, {
+    open: (name, attribute) => {
+      if (name === "workbookPr") from1904 = /^(1|true)$/u.test(attribute("date1904") ?? "")
+      else if (name === "sheet") {
+        sheets.push({ name: attribute("name") ?? "", path: relations.get(attribute("id") ?? "")?.path ?? "" })
+      }
+    }
+  })
+  return { sheets, from1904 }
+}
+
+/** Texts that cells share. What stands above Japanese words to tell how they are read is left out. */
+const readStrings = (office: OfficePackage): ReadonlyArray<string> => {
+  const strings: Array<string> = []
+  const part = office.read(pathOf(office.main.relations, "sharedStrings") ?? "")
+  if (part === undefined) return strings
+  let text = ""
+  let isText = false
+  let isReading = false
+  walkXml(part, office.kind, {
+    open: (name) => {
+      if (name === "si") text = ""
+      else if (name === "rPh") isReading = true
+      else if (name === "t") isText = !isReading
+    },
+    text: (piece) => {
+      if (isText) text += piece
+    },
+    close: (name) => {
+      if (name === "t") isText = false
+      else if (name === "rPh") isReading = false
+      else if (name === "si") strings.push(text)
+    }
+  })
+  return strings
+}
+
+type Format = "date" | "percent" | "plain"
+
+/** What each style of cells shows. */
+const readFormats = (office: OfficePackage): ReadonlyArray<Format> => {
+  const formats: Array<Format> = []
+  const part = office.read(pathOf(office.main.relations, "styles") ?? "")
+  if (part === undefined) return formats
+  const codes = new Map<number, string>()
+  let isCells = false
+  walkXml(part, office.kind, {
+    open: (name, attribute) => {
+      const id = Number(attribute("numFmtId"))
+      // Texts, colours and escapes in a code are no letters of a date.
+      if (name === "numFmt") codes.set(id, (attribute("formatCode") ?? "").replaceAll(/"[^"]*"|\[[^\]]*\]|\\./gu, ""))
+      else if (name === "cellXfs") isCells = true
+      else if (name === "xf" && isCells) formats.push(formatOf(id, codes.get(id) ?? ""))
+    },
+    close: (name) => {
+      if (name === "cellXfs") isCells = false
+    }
+  })
+  return formats
+}
+
+/** The numbers are those of the formats that every program knows. */
+const formatOf = (id: number, code: string): Format => {
+  if (id === 9 || id === 10 || code.includes("%")) return "percent"
+  const isDate = (id > 13 && id < 23) || (id > 44 && id < 48) || (/[dmyhs]/iu.test(code) && !/general/iu.test(code))
+  return isDate ? "date" : "plain"
+}
+
+interface Book {
+  readonly strings: ReadonlyArray<string>
+  readonly formats: ReadonlyArray<Format>
+  readonly from1904: boolean
+  /** Of all sheets together. */
+  readonly budget: { cells: number; characters: number }
+}
+
+const readSheet = (office: OfficePackage, part: Uint8Array, book: Book) => {
+  const lines: Array<string> = []
+  let first: number | null = null
+  let rowNumber = 0
+  let row: Array<string> = []
+  let column = -1
+  let type = "n"
+  let style = 0
+  let value = ""
+  let isValue = false
+  let isReading = false
+
+  const endCell = () => {
+    if (value === "") return
+    if (++book.budget.cells > limits.cells)
+      throw tooLarge(`it has more than ${limits.cells.toLocaleString("en")} cells`)
+    if (column >= limits.columns) throw damaged(office.kind)
+    while (row.length < column) row.push("")
+    row[column] = oneLine(shown(book, type, style, value))
+  }
+  const endRow = () => {
+    if (row.every((cell) => cell === "")) return
+    first ??= rowNumber
+    const line = row.join(" | ")
+    book.budget.characters += line.length
+    if (book.budget.characters > limits.characters) throw tooLarge("it has more than 20 million characters of text")
+    lines.push(line)
+  }
+  walkXml(part, office.kind, {
+    open: (name, attribute) => {
+      if (name === "row") {
+        rowNumber = Number(attribute("r") ?? rowNumber + 1)
+        row = []
+        column = -1
+      } else if (name === "c") {
+        const place = attribute("r")
+        column = place === undefined ? column + 1 : columnOf(place)
+        type = attribute("t") ?? "n"
+        style = Number(attribute("s") ?? 0)
+        value = ""
+      } else if (name === "rPh") isReading = true
+      else if (name === "v" || name === "t") isValue = !isReading
+    },
+    text: (piece) => {
+      if (isValue) value += piece
+    },
+    close: (name) => {
+      if (name === "v" || name === "t") isValue = false
+      else if (name === "rPh") isReading = false
+      else if (name === "c") endCell()
+      else if (name === "row") endRow()
+    }
+  })
+  return { first, lines }
+}
+
+/** `AB12` is in column 27, counted from 0. */
+const columnOf = (place: string): number => {
+  let column = 0
+  for (const letter of /^[A-Z]{1,3}/u.exec(place)?.[0] ?? "A") column = column * 26 + letter.charCodeAt(0) - 64
+  return column - 1
+}
+
+const shown = ({ formats, from1904, strings }: Book, type: string, style: number, value: string): string => {
+  if (type === "s") return strings[Number(value)] ?? ""
+  if (type === "b") return value === "1" ? "TRUE" : "FALSE"
+  if (type !== "n") return value
+  const format = formats[style]
+  if (format === "percent") return `${Number((Number(value) * 100).toFixed(4))}%`
+  return format === "date" ? dateOf(Number(value), from1904) : value
+}
+
+/** Days since the end of 1899, or of 1903. Below one it is a time of day. */
+const dateOf = (days: number, from1904: boolean): string => {
+  const date = new Date(Math.round((days + (from1904 ? 1462 : 0) - 25_569) * 86_400_000))
+  if (Number.isNaN(date.getTime())) return String(days)
+  const text = date.toISOString()
+  if (days < 1) return text.slice(11, 19)
+  return text.endsWith("T00:00:00.000Z") ? text.slice(0, 10) : text.slice(0, 16).replace("T", " ")
+}

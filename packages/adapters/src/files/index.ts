@@ -1,0 +1,1 @@
+export * as FileExtractor from "./FileExtractor.ts"

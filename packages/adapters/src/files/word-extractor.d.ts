@@ -1,0 +1,13 @@
+/** What is used of the library, which has no types. */
+declare module "word-extractor" {
+  interface WordDocument {
+    getBody(): string
+    getTextboxes(): string
+    getFootnotes(): string
+    getEndnotes(): string
+    getAnnotations(): string
+  }
+  export default class WordExtractor {
+    extract(file: Uint8Array): Promise<WordDocument>
+  }
+}

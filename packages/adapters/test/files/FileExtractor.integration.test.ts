@@ -1,0 +1,346 @@
+/** The text of every type of file, out of files as programs write them. */
+import { ExtractionFailed, fileTypeOf, ImageReader, TextExtractor } from "@colloquy/core/documents"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import { FileExtractor } from "../../src/files/index.ts"
+import { doc, docx, paragraph, pdf, ppt, pptx, shape, utf8, xls, xlsx } from "./MadeFiles.ts"
+
+const extract = (extension: string, bytes: Uint8Array) =>
+  Effect.flatMap(TextExtractor, (extractor) => {
+    const type = fileTypeOf(extension)
+    assert.isDefined(type)
+    const half = Math.floor(bytes.length / 2)
+    return extractor.extract({
+      type,
+      size: bytes.length,
+      bytes: Stream.make(bytes.subarray(0, half), bytes.subarray(half))
+    })
+  })
+
+/** What is not null of each section, so that a test reads as the file does. */
+const read = (extension: string, bytes: Uint8Array) =>
+  Effect.map(extract(extension, bytes), (sections) =>
+    sections.map((section) => Object.fromEntries(Object.entries(section).filter(([, value]) => value !== null)))
+  ).pipe(Effect.provide(FileExtractor.layer()))
+
+const latin1 = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0))
+
+describe("Word", () => {
+  const styles = `<w:styles xmlns:w="w"><w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>
+    <w:style w:styleId="Titel"><w:name w:val="Title"/></w:style>
+    <w:style w:styleId="Eigen"><w:name w:val="Mine"/><w:pPr><w:outlineLvl w:val="1"/></w:pPr></w:style></w:styles>`
+
+  it.live("a document under its headings, with lists, tables, footnotes and comments", () =>
+    Effect.gen(function* () {
+      const cell = (text: string) => `<w:tc>${paragraph(text)}</w:tc>`
+      const body = [
+        paragraph("Tea", '<w:pStyle w:val="Titel"/>'),
+        paragraph("Before all."),
+        paragraph("Kinds", '<w:pStyle w:val="berschrift1"/>'),
+        "<w:p><w:r><w:t>Green</w:t></w:r><w:r><w:tab/><w:t>and </w:t></w:r><w:del><w:r><w:delText>white</w:delText></w:r></w:del><w:r><w:t>black &amp; 日本</w:t></w:r></w:p>",
+        paragraph("Sencha", '<w:numPr><w:ilvl w:val="0"/></w:numPr>'),
+        paragraph("Gyokuro", '<w:numPr><w:ilvl w:val="1"/></w:numPr>'),
+        paragraph("Prices", '<w:pStyle w:val="Eigen"/>'),
+        `<w:tbl><w:tr>${cell("Name")}${cell("Price")}</w:tr><w:tr>${cell("Sencha")}${cell("5 | 6")}</w:tr></w:tbl>`,
+        "<mc:AlternateContent><mc:Choice><w:p><w:r><w:t>In a box</w:t></w:r></w:p></mc:Choice><mc:Fallback><w:p><w:r><w:t>In a box</w:t></w:r></w:p></mc:Fallback></mc:AlternateContent>"
+      ].join("")
+      const note = (text: string) => `<w:notes xmlns:w="w">${paragraph(text)}</w:notes>`
+      const file = docx(body, { styles, footnotes: note("A note."), comments: note("A comment.") })
+      assert.deepStrictEqual(yield* read("docx", file), [
+        { form: "markdown", heading: "Tea", text: "Tea\n\nBefore all." },
+        {
+          form: "markdown",
+          heading: "Tea > Kinds",
+          text: "Kinds\n\nGreen\tand black & 日本\n\n- Sencha\n  - Gyokuro"
+        },
+        {
+          form: "markdown",
+          heading: "Tea > Kinds > Prices",
+          text: "Prices\n\n| Name | Price |\n| --- | --- |\n| Sencha | 5 \\| 6 |\n\nIn a box"
+        },
+        { form: "markdown", heading: "Footnotes", text: "A note." },
+        { form: "markdown", heading: "Comments", text: "A comment." }
+      ])
+    })
+  )
+
+  it.live("a document of 1997", () =>
+    Effect.gen(function* () {
+      const sections = yield* read("doc", doc("Old tea\rGrüße, 日本語\r"))
+      assert.deepStrictEqual(sections, [{ form: "prose", text: "Old tea\n\nGrüße, 日本語" }])
+    })
+  )
+
+  it.live("a new document under an old name, and an old one under a new name", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* read("doc", docx(paragraph("New"))), [{ form: "markdown", text: "New" }])
+      assert.deepStrictEqual(yield* read("docx", doc("Old\r")), [{ form: "prose", text: "Old" }])
+    })
+  )
+})
+
+describe("PowerPoint", () => {
+  it.live("slides as they are shown, with tables and notes, without numbers and footers", () =>
+    Effect.gen(function* () {
+      const table =
+        "<a:tbl><a:tr><a:tc><a:p><a:r><a:t>Name</a:t></a:r></a:p></a:tc><a:tc><a:p><a:r><a:t>Price</a:t></a:r></a:p></a:tc></a:tr>" +
+        "<a:tr><a:tc><a:p><a:r><a:t>Sencha</a:t></a:r></a:p></a:tc><a:tc><a:p><a:r><a:t>5</a:t></a:r></a:p></a:tc></a:tr></a:tbl>"
+      const file = pptx([
+        { xml: shape("First", "ctrTitle") + shape("A line") + shape("7", "sldNum") + shape("Footer", "ftr") },
+        { xml: shape("Second", "title") + table, notes: shape("Say this") }
+      ])
+      assert.deepStrictEqual(yield* read("pptx", file), [
+        { form: "markdown", slide: 1, heading: "First", text: "First\n\nA line" },
+        {
+          form: "markdown",
+          slide: 2,
+          heading: "Second",
+          text: "Second\n\n| Name | Price |\n| --- | --- |\n| Sencha | 5 |"
+        },
+        { form: "prose", slide: 2, heading: "Second > Notes", text: "Say this" }
+      ])
+    })
+  )
+
+  it.live("a presentation of 1997", () =>
+    Effect.gen(function* () {
+      const file = ppt([
+        { title: "Alt 日本", box: "In a box", notes: "Say this" },
+        { title: "Second", box: "Second" }
+      ])
+      assert.deepStrictEqual(yield* read("ppt", file), [
+        { form: "prose", slide: 1, heading: "Alt 日本", text: "Alt 日本\n\nIn a box" },
+        { form: "prose", slide: 1, heading: "Alt 日本 > Notes", text: "Say this" },
+        { form: "prose", slide: 2, heading: "Second", text: "Second" }
+      ])
+    })
+  )
+})
+
+describe("Excel", () => {
+  it.live("sheets with shared texts, dates, percentages, results of formulas and gaps", () =>
+    Effect.gen(function* () {
+      const styles = `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy&quot;d&quot;"/><numFmt numFmtId="165" formatCode="&quot;day&quot; 0"/></numFmts>
+        <cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="10"/><xf numFmtId="164"/><xf numFmtId="165"/></cellXfs></styleSheet>`
+      const sharedStrings =
+        "<sst><si><t>Name</t></si><si><r><t>Sen</t></r><r><t>cha</t></r><rPh><t>センチャ</t></rPh></si></sst>"
+      const rows = `<row r="3"><c r="A3" t="s"><v>0</v></c><c r="B3" t="inlineStr"><is><t>When</t></is></c><c r="D3" t="str"><v>Sum</v></c></row>
+        <row r="5"><c r="A5" t="s"><v>1</v></c><c r="B5" s="1"><v>46053</v></c><c r="D5" t="n"><f>SUM(A1:A9)</f><v>12.5</v></c></row>
+        <row r="6"><c r="A6" t="b"><v>1</v></c><c r="B6" s="2"><v>0.256</v></c><c r="C6" s="3"><v>46053.75</v></c><c r="D6" s="4"><v>3</v></c></row>`
+      const file = xlsx({ Tea: rows, Empty: "" }, { styles, sharedStrings })
+      assert.deepStrictEqual(yield* read("xlsx", file), [
+        {
+          form: "table",
+          sheet: "Tea",
+          row: 3,
+          text: "Name | When |  | Sum\nSencha | 2026-01-31 |  | 12.5\nTRUE | 25.6% | 2026-01-31 18:00 | 3"
+        }
+      ])
+    })
+  )
+
+  it.live("a workbook of 1997", () =>
+    Effect.gen(function* () {
+      const file = xls({
+        Tea: [
+          ["Name", "Price"],
+          ["Sencha", 5.5]
+        ],
+        Empty: [],
+        Übersicht: [["日本語"]]
+      })
+      assert.deepStrictEqual(yield* read("xls", file), [
+        { form: "table", sheet: "Tea", row: 1, text: "Name | Price\nSencha | 5.5" },
+        { form: "table", sheet: "Übersicht", row: 1, text: "日本語" }
+      ])
+    })
+  )
+})
+
+describe("PDF", () => {
+  it.live("pages with headings, paragraphs, tables and hyphens", () =>
+    Effect.gen(function* () {
+      const file = pdf([
+        [
+          { text: "All about tea", x: 72, y: 720, size: 18 },
+          { text: "Tea is a drink that is made of lea-", x: 72, y: 690 },
+          { text: "ves and hot water.", x: 72, y: 676 },
+          { text: "Another paragraph.", x: 72, y: 640 },
+          { text: "Sencha", x: 72, y: 600 },
+          { text: "5 EUR", x: 300, y: 600 }
+        ],
+        [{ text: "The second page.", x: 72, y: 720 }]
+      ])
+      assert.deepStrictEqual(yield* read("pdf", file), [
+        {
+          form: "prose",
+          page: 1,
+          heading: "All about tea",
+          text: "All about tea\n\nTea is a drink that is made of leaves and hot water.\n\nAnother paragraph.\n\nSencha | 5 EUR"
+        },
+        { form: "prose", page: 2, heading: "All about tea", text: "The second page." }
+      ])
+    })
+  )
+
+  it.live("two columns one after the other", () =>
+    Effect.gen(function* () {
+      const column = (side: string, x: number) =>
+        Array.from({ length: 10 }, (_, index) => ({
+          text: `${side} line ${index} with enough words to be prose`,
+          x,
+          y: 700 - index * 14
+        }))
+      const [left, right] = [column("left", 50), column("right", 320)]
+      const mixed = left.flatMap((line, index) => [line, ...right.slice(index, index + 1)])
+      const [section] = yield* read("pdf", pdf([mixed]))
+      const text = String(section?.["text"])
+      assert.isBelow(text.indexOf("left line 9"), text.indexOf("right line 0"))
+      assert.notInclude(text, "|")
+    })
+  )
+
+  it.live("a page without text gives nothing", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* read("pdf", pdf([[]])), [])
+    })
+  )
+})
+
+describe("HTML", () => {
+  it.live("what a reader sees", () =>
+    Effect.gen(function* () {
+      const html = `<!doctype html><html><head><title>T</title><style>p{}</style></head><body><nav>Menu</nav>
+        <h1>Tea</h1><p>Green &amp; <b>black</b>.<br>More.</p><script>alert("x")</script><p hidden>no</p>
+        <ul><li>one<ul><li><p>inner</p></li></ul></li><li>two</li></ul>
+        <h2>Prices</h2><table><tr><th>Name</th><th>Price</th></tr><tr><td>Sencha</td><td>5</td></tr></table>
+        <pre>  a\n    b</pre><img alt="A cup" src="http://127.0.0.1:1/x.png"></body></html>`
+      assert.deepStrictEqual(yield* read("html", utf8(html)), [
+        {
+          form: "markdown",
+          heading: "Tea",
+          text: "Tea\n\nGreen & black.\n\nMore.\n\n- one\n  - inner\n- two"
+        },
+        {
+          form: "markdown",
+          heading: "Tea > Prices",
+          text: "Prices\n\n| Name | Price |\n| --- | --- |\n| Sencha | 5 |\n\n  a\n    b\n\nA cup"
+        }
+      ])
+    })
+  )
+})
+
+describe("text", () => {
+  const forms = {
+    txt: "prose",
+    md: "markdown",
+    markdown: "markdown",
+    json: "code",
+    xml: "code",
+    py: "code",
+    sql: "code"
+  }
+  it.live.each(Object.entries(forms))(".%s as %s", ([extension, form]) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* read(extension, utf8("a\r\nb 日本")), [{ form, text: "a\nb 日本" }])
+    })
+  )
+
+  it.live("tables and lines begin in row 1", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* read("csv", utf8("a,b\n1,2")), [{ form: "table", row: 1, text: "a,b\n1,2" }])
+      assert.deepStrictEqual(yield* read("jsonl", utf8("{}\n{}")), [{ form: "lines", row: 1, text: "{}\n{}" }])
+    })
+  )
+
+  it.live("XML declares nothing that anybody expands", () =>
+    Effect.gen(function* () {
+      const bomb = `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x>&b;</x>`
+      assert.deepStrictEqual(yield* read("xml", utf8(bomb)), [{ form: "code", text: bomb }])
+    })
+  )
+
+  /** Texts in an encoding of their language, as bytes. */
+  const russian = "Чай — напиток, получаемый варкой листа чайного куста. Его пьют во всём мире."
+  const encoded: ReadonlyArray<readonly [string, Uint8Array, string]> = [
+    ["UTF-8 with a mark", latin1("\xef\xbb\xbfGr\xc3\xbc\xc3\x9fe"), "Grüße"],
+    ["UTF-16 with a mark", Uint8Array.from(Buffer.from("\ufeffGrüße 日本", "utf16le")), "Grüße 日本"],
+    ["UTF-16 the other way round", Uint8Array.from(Buffer.from("\ufeffGrüße", "utf16le").swap16()), "Grüße"],
+    ["UTF-16 without a mark", Uint8Array.from(Buffer.from("Tea and coffee", "utf16le")), "Tea and coffee"],
+    ["Latin-1 with one accent", latin1("un caf\xe9"), "un café"],
+    ["Windows-1252", latin1("\x84Gr\xfc\xdfe\x93 f\xfcr 5 \x80"), "„Grüße“ für 5 €"],
+    [
+      "Windows-1251",
+      Uint8Array.from(russian, (character) =>
+        character === "—"
+          ? 0x97
+          : character === "ё"
+            ? 0xb8
+            : character > "\u0400"
+              ? character.charCodeAt(0) - 0x350
+              : character.charCodeAt(0)
+      ),
+      russian
+    ],
+    [
+      "Shift_JIS",
+      latin1(
+        "\x93\xfa\x96{\x8c\xea\x82\xcc\x83e\x83L\x83X\x83g\x82\xc5\x82\xb7\x81B\x82\xa8\x92\x83\x82\xf0\x88\xf9\x82\xdd\x82\xdc\x82\xb7\x81B"
+      ),
+      "日本語のテキストです。お茶を飲みます。"
+    ],
+    [
+      "GBK",
+      latin1(
+        "\xd6\xd0\xce\xc4\xb5\xc4\xce\xc4\xb1\xbe\xce\xc4\xbc\xfe\xa3\xac\xce\xd2\xc3\xc7\xba\xc8\xb2\xe8\xa1\xa3\xd5\xe2\xca\xc7\xd2\xbb\xb8\xf6\xb2\xe2\xca\xd4\xa1\xa3"
+      ),
+      "中文的文本文件，我们喝茶。这是一个测试。"
+    ]
+  ]
+  it.live.each(encoded)("in %s", ([, bytes, text]) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* read("txt", bytes), [{ form: "prose", text }])
+    })
+  )
+
+  it.live("an empty text gives nothing", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* read("txt", utf8(" \n ")), [])
+    })
+  )
+})
+
+describe("pictures and missing packages", () => {
+  const picture = utf8("a picture")
+
+  it.live("a picture is read by the host's reader, and by nobody without one", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(read("png", picture))
+      assert.deepStrictEqual([error.reason, error.message], ["unsupported", "The words in pictures are not read here."])
+      const reader = Layer.succeed(ImageReader, {
+        readable: ["png"],
+        read: ({ bytes, type }) => Effect.succeed(`${type.mimeType}: ${new TextDecoder().decode(bytes)}`)
+      })
+      const sections = yield* extract("png", picture).pipe(Effect.provide(Layer.provide(FileExtractor.layer(), reader)))
+      assert.strictEqual(sections[0]?.text, "image/png: a picture")
+    })
+  )
+
+  it.live("a host without a package reads all other types, and says which package it is", () =>
+    Effect.gen(function* () {
+      const { readable } = yield* TextExtractor
+      assert.includeMembers([...readable], ["docx", "txt", "html", "py"])
+      for (const extension of ["pdf", "doc", "png"]) assert.notInclude(readable, extension)
+      const refused = yield* Effect.flip(extract("pdf", pdf([])))
+      assert.instanceOf(refused, ExtractionFailed)
+      assert.strictEqual(refused.message, ".pdf files cannot be read here: the package unpdf is not installed.")
+      assert.isTrue(Exit.isSuccess(yield* Effect.exit(extract("txt", utf8("tea")))))
+    }).pipe(
+      Effect.provide(FileExtractor.layer({ isInstalled: (name) => name !== "unpdf" && name !== "word-extractor" }))
+    )
+  )
+})
