@@ -1,17 +1,17 @@
 /**
- * The whole surface of the service on one page. Each group is a file in `api/`; validation, the OpenAPI document, the server's routes and
+ * The whole surface of the service on one page. Each group is a file in `endpoints/`; validation, the OpenAPI document, the server's routes and
  * the typed clients all come from here. Specification part 4.
  */
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { AssistantsApi } from "./api/AssistantsApi.ts"
-import { BillingApi } from "./api/BillingApi.ts"
-import { Authorization, RateLimit, Validation } from "./api/Authorization.ts"
-import { describe } from "./api/Document.ts"
-import { MessagesApi } from "./api/MessagesApi.ts"
-import { ModelsApi } from "./api/ModelsApi.ts"
-import { RunsApi } from "./api/RunsApi.ts"
-import { ThreadsApi } from "./api/ThreadsApi.ts"
+import { AssistantsApi } from "./endpoints/AssistantsApi.ts"
+import { BillingApi } from "./endpoints/BillingApi.ts"
+import { Authorization, RateLimit, Validation } from "./endpoints/Middleware.ts"
+import { describe } from "./docs-page/ApiDescription.ts"
+import { MessagesApi } from "./endpoints/MessagesApi.ts"
+import { ModelsApi } from "./endpoints/ModelsApi.ts"
+import { RunsApi } from "./endpoints/RunsApi.ts"
+import { ThreadsApi } from "./endpoints/ThreadsApi.ts"
 
 export class Api extends HttpApi.make("colloquy")
   .add(AssistantsApi)

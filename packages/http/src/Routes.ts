@@ -14,9 +14,9 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import type * as Path from "effect/Path"
 import { Api } from "./Api.ts"
-import * as Authorization from "./Authorization.ts"
-import { documentsLayer } from "./Documents.ts"
-import { errorResponse, notFound, withEnvelope } from "./Envelope.ts"
+import * as Authorization from "./guards/Authorization.ts"
+import { docsRoutes } from "./docs-page/DocsRoutes.ts"
+import { errorResponse, notFound, withEnvelope } from "./guards/Envelope.ts"
 import * as AssistantsHandlers from "./handlers/AssistantsHandlers.ts"
 import * as BillingHandlers from "./handlers/BillingHandlers.ts"
 import * as MessagesHandlers from "./handlers/MessagesHandlers.ts"
@@ -24,10 +24,10 @@ import * as ModelsHandlers from "./handlers/ModelsHandlers.ts"
 import * as RunsHandlers from "./handlers/RunsHandlers.ts"
 import * as ThreadsHandlers from "./handlers/ThreadsHandlers.ts"
 import { type Authenticate, type ClientAddress, defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
-import { methodsAt } from "./Methods.ts"
-import * as RateLimit from "./RateLimit.ts"
-import { inOneSegment, withSlashedNames } from "./SlashedNames.ts"
-import * as Validation from "./Validation.ts"
+import { methodsAt } from "./endpoints/Methods.ts"
+import * as RateLimit from "./guards/RateLimit.ts"
+import { inOneSegment, withSlashedNames } from "./endpoints/SlashedNames.ts"
+import * as Validation from "./guards/Validation.ts"
 
 /** `Source` is the type of the host's own request, as `authenticate` gets it. */
 export interface RoutesOptions<Source = unknown> extends Partial<
@@ -104,7 +104,7 @@ export const routes = <Source = unknown>(
   const settings = settingsOf(options)
   const basePath = plainPath(options.basePath)
   const envelope = HttpRouter.middleware((app) => withEnvelope(settings.cors)(app))
-  const documents = settings.docs ? documentsLayer(basePath) : Layer.empty
+  const documents = settings.docs ? docsRoutes(basePath) : Layer.empty
   return Layer.mergeAll(endpoints, documents, everythingElse).pipe(
     Layer.provide(envelope.layer),
     Layer.provide(Layer.succeed(HttpSettings, settings)),

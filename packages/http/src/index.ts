@@ -16,10 +16,10 @@ export {
 
 /** The definition of the surface: documents and clients are made from it. */
 export { Api } from "./Api.ts"
-export * as ModelRecords from "./api/ModelRecords.ts"
-export * as Records from "./api/Records.ts"
-export * as WireErrors from "./api/Errors.ts"
-export { StreamEvent, terminalTypes } from "./api/StreamEvents.ts"
+export * as ModelRecords from "./wire/ModelRecords.ts"
+export * as Records from "./wire/Records.ts"
+export * as WireErrors from "./wire/Errors.ts"
+export { StreamEvent, terminalTypes } from "./wire/StreamEvents.ts"
 
 /** Calling it, in this process or from afar. */
-export * as Client from "./Client.ts"
+export * as Client from "./client/Client.ts"

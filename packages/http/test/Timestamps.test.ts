@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { timestampOf } from "../src/api/Fields.ts"
+import { timestampOf } from "../src/wire/Fields.ts"
 
 const edges = [0, -1, 1, 86_399_999, 86_400_000, 951_782_399_999, 253_402_300_800_000, -62_198_755_200_000, 8.64e15]
 

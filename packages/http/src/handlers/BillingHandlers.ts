@@ -3,7 +3,7 @@ import { Billing, Catalog } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
-import { toWireError } from "../ErrorStatus.ts"
+import { toWireError } from "../wire/ErrorStatus.ts"
 import { upstreamToWire, usageToWire } from "./EncodeModels.ts"
 
 export const layer = HttpApiBuilder.group(

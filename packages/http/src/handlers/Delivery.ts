@@ -1,9 +1,9 @@
 /** A turn that has begun becomes an answer: the stream of its events, or its reply as one record. Used by messages and tool outputs. */
 import type { Principal, StartedTurn } from "@colloquy/core"
 import * as Effect from "effect/Effect"
-import { type KernelError, toWireError } from "../ErrorStatus.ts"
+import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
 import { HttpSettings } from "../HttpSettings.ts"
-import { streamResponse } from "../Sse.ts"
+import { streamResponse } from "../streams/Sse.ts"
 import { replyToWire, writeRecord } from "./Encode.ts"
 
 /** The kernel begins a turn whole or not at all, and goes on with it whatever becomes of the reader. */

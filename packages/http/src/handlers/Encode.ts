@@ -12,9 +12,9 @@ import {
   type Usage
 } from "@colloquy/core"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import { timestampOf } from "../api/Fields.ts"
-import type * as Records from "../api/Records.ts"
-import { toolCallToWire, toolToWire } from "../api/Tools.ts"
+import { timestampOf } from "../wire/Fields.ts"
+import type * as Records from "../wire/Records.ts"
+import { toolCallToWire, toolToWire } from "../wire/Tools.ts"
 
 export const assistantToWire = (assistant: Assistant): Records.Assistant => ({
   assistant_id: assistant.id,

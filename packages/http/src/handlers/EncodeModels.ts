@@ -1,8 +1,8 @@
 /** From entries of the catalogue to records of the wire. What a host or a provider wrote into `details` is only taken where it fits. */
 import type { CatalogEntry, RoutedUpstream, UsageOfDay } from "@colloquy/core"
 import type * as Schema from "effect/Schema"
-import { timestampOf } from "../api/Fields.ts"
-import type { ImageModel, Model, PlainModel, UpstreamProvider, UsageRow, VideoModel } from "../api/ModelRecords.ts"
+import { timestampOf } from "../wire/Fields.ts"
+import type { ImageModel, Model, PlainModel, UpstreamProvider, UsageRow, VideoModel } from "../wire/ModelRecords.ts"
 
 export const modelToWire = (entry: CatalogEntry): Model => {
   switch (entry.modelType) {

@@ -3,8 +3,8 @@ import { Catalog, type CatalogFilter, type ModelType } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
-import { compact, pageOf } from "../api/Fields.ts"
-import { toWireError } from "../ErrorStatus.ts"
+import { compact, pageOf } from "../wire/Fields.ts"
+import { toWireError } from "../wire/ErrorStatus.ts"
 import { modelToWire, videoToWire } from "./EncodeModels.ts"
 
 interface Page {

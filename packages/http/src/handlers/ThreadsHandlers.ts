@@ -4,8 +4,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
-import { pageOf, timestampOf } from "../api/Fields.ts"
-import { toWireError } from "../ErrorStatus.ts"
+import { pageOf, timestampOf } from "../wire/Fields.ts"
+import { toWireError } from "../wire/ErrorStatus.ts"
 import { threadToWire, writeRecord } from "./Encode.ts"
 
 export const layer = HttpApiBuilder.group(

@@ -1,8 +1,8 @@
 /** Options of a turn from the words of the wire to those of the kernel. The schemas have checked them. */
 import type { Metadata, Routing, Thinking } from "@colloquy/core"
-import { compact, given, saysTrue } from "../api/Fields.ts"
-import type * as Wire from "../api/MessageBody.ts"
-import { type Tool, toolFromWire } from "../api/Tools.ts"
+import { compact, given, saysTrue } from "../wire/Fields.ts"
+import type * as Wire from "../wire/MessageBody.ts"
+import { type Tool, toolFromWire } from "../wire/Tools.ts"
 
 type Maybe<A> = A | null | undefined
 

@@ -1,0 +1,190 @@
+/**
+ * Reads and decodes request bodies: JSON everywhere, forms where the endpoint declares them. What cannot be read is 400, 413 or 415; what
+ * can be read but is wrong is a list of every problem (422). Bounded in bytes and in depth.
+ */
+import * as ByteSize from "effect/ByteSize"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as HttpIncomingMessage from "effect/http/HttpIncomingMessage"
+import type { HttpServerError } from "effect/http/HttpServerError"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import {
+  BadRequest,
+  HTTPValidationError,
+  PayloadTooLarge,
+  type RequestTimeout,
+  UnsupportedMediaType,
+  type ValidationError
+} from "../wire/Errors.ts"
+import { exactFields } from "../wire/MessageBody.ts"
+import { refuseUnknownTypes } from "./FileTypes.ts"
+import { readForm } from "./FormFields.ts"
+import type { Bounds } from "../HttpSettings.ts"
+import { type JsonFault, maximumDepth, maximumValues, parseJson } from "./Json.ts"
+import { readMultipart, tooSlow, type UploadedFile } from "./Multipart.ts"
+import { toProblems } from "./Problems.ts"
+import { decodeFormText, decodeText } from "./Text.ts"
+
+export type UnreadableBody = BadRequest | RequestTimeout | PayloadTooLarge | UnsupportedMediaType
+
+/** A body as it was sent, in the shape of JSON, whatever its encoding. */
+export interface RawBody {
+  /** Undefined: there was none. */
+  readonly value: unknown
+  readonly files: ReadonlyArray<UploadedFile>
+  /** Problems of single form fields, found while reading. */
+  readonly problems: ReadonlyArray<ValidationError>
+}
+
+/** Rules between fields, held against the raw body, so that they are told beside all other problems. */
+export type BodyRules = (raw: RawBody) => ReadonlyArray<ValidationError>
+
+/** The content types that an endpoint takes. */
+export type Accepts = Pick<ReadonlyMap<string, unknown>, "has">
+
+/** How an endpoint's body is decoded. */
+export interface Body<A> {
+  readonly decode: (raw: RawBody) => Result.Result<A, ReadonlyArray<ValidationError>>
+}
+
+export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
+  schema: S,
+  rules: BodyRules = () => []
+): Body<S["Type"]> => {
+  const decodeExactly = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
+  const decodeLoosely = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "ignore" })
+  const isOptional = Result.isSuccess(decodeExactly(null))
+  return {
+    decode: (raw): Result.Result<S["Type"], ReadonlyArray<ValidationError>> => {
+      const found = [...raw.problems, ...rules(raw)]
+      if (raw.value === undefined && !isOptional)
+        return Result.fail([{ loc: ["body"], msg: "Field required", type: "missing" }])
+      const exact = decodeExactly(raw.value ?? null)
+      if (Result.isSuccess(exact)) return found.length === 0 ? Result.succeed(exact.success) : Result.fail(found)
+      const issues = toProblems(exact.failure.issue, ["body"]).filter(counts)
+      const problems = [...issues.filter((issue) => !found.some((each) => isSamePlace(each, issue))), ...found]
+      return problems.length > 0
+        ? Result.fail(problems)
+        : Result.mapError(decodeLoosely(raw.value ?? null), () => problems)
+    }
+  }
+}
+
+/** Unknown fields are ignored, except inside the option objects. */
+const counts = ({ loc, type }: ValidationError): boolean =>
+  type !== "extra_forbidden" || (loc.length > 2 && exactFields.has(String(loc[1])))
+
+const isSamePlace = (a: ValidationError, b: ValidationError): boolean => a.loc.join("\0") === b.loc.join("\0")
+
+/** On an endpoint: its body, for whoever tells problems of the whole request. */
+export const DeclaredBody = Context.Reference<Body<unknown> | null>("@colloquy/http/DeclaredBody", {
+  defaultValue: () => null
+})
+
+/** Decodes the body of a request, or fails with every problem that it has. */
+export const decodeBody = <A>(
+  body: Body<A>,
+  request: HttpServerRequest,
+  accepts: Accepts,
+  bounds: Bounds
+): Effect.Effect<{ readonly value: A; readonly raw: RawBody }, UnreadableBody | HTTPValidationError> =>
+  Effect.flatMap(readBody(request, accepts, bounds), (raw) => {
+    const decoded = body.decode(raw)
+    return Result.isSuccess(decoded)
+      ? Effect.succeed({ value: decoded.success, raw })
+      : Effect.fail(new HTTPValidationError({ detail: decoded.failure }))
+  })
+
+const json = "application/json"
+const urlEncoded = "application/x-www-form-urlencoded"
+const multipart = "multipart/form-data"
+
+export const readBody = (
+  request: HttpServerRequest,
+  accepts: Accepts,
+  bounds: Bounds
+): Effect.Effect<RawBody, UnreadableBody> => {
+  const type = mediaType(request.headers["content-type"])
+  if (!accepts.has(type)) return refuseType(request, type, bounds)
+  switch (type) {
+    case multipart:
+      return readMultipart(request.headers, request.stream, bounds).pipe(
+        Effect.tap(({ files }) => refuseUnknownTypes(files)),
+        Effect.map(({ fields, files }) => formOf(fields, files))
+      )
+    case urlEncoded:
+      return Effect.flatMap(readText(request, bounds), readUrlEncoded)
+    default:
+      return Effect.flatMap(readText(request, bounds), readJson)
+  }
+}
+
+const mediaType = (header: string | undefined): string => header?.split(";")[0]?.trim().toLowerCase() || json
+
+/** A client that sends nothing may say of it what it likes. */
+const refuseType = (request: HttpServerRequest, type: string, bounds: Bounds) =>
+  Effect.flatMap(readBytes(request, bounds), (bytes) =>
+    bytes.byteLength === 0
+      ? Effect.succeed(nothing)
+      : Effect.fail(
+          new UnsupportedMediaType({ detail: `The content type ${type.slice(0, 100)} is not supported here` })
+        )
+  )
+
+const nothing: RawBody = { value: undefined, files: [], problems: [] }
+
+const readBytes = (request: HttpServerRequest, bounds: Bounds) =>
+  request.arrayBuffer.pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(bounds.limits.body)),
+    Effect.mapError(unreadable),
+    Effect.timeoutOrElse({ duration: bounds.bodyTimeout, orElse: () => Effect.fail(tooSlow()) })
+  )
+
+const unreadable = ({ reason }: HttpServerError): BadRequest | PayloadTooLarge =>
+  reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+    ? new PayloadTooLarge({ detail: "The body is over the limit of this server" })
+    : new BadRequest({ detail: "The body could not be read" })
+
+const readText = (request: HttpServerRequest, bounds: Bounds) =>
+  Effect.flatMap(readBytes(request, bounds), (bytes) =>
+    Effect.mapError(Effect.fromResult(decodeText(bytes)), () => new BadRequest({ detail: "The body is not UTF-8" }))
+  )
+
+const readJson = (text: string): Effect.Effect<RawBody, BadRequest> => {
+  if (text.trim() === "") return Effect.succeed(nothing)
+  const parsed = parseJson(text)
+  if (Result.isSuccess(parsed)) return Effect.succeed({ value: parsed.success, files: [], problems: [] })
+  return Effect.fail(new BadRequest({ detail: jsonFaults[parsed.failure] }))
+}
+
+const jsonFaults: { readonly [Fault in JsonFault]: string } = {
+  malformed: "The body is not valid JSON",
+  too_deep: `The JSON is nested more than ${maximumDepth} levels deep`,
+  too_many: `The JSON holds more than ${maximumValues} values`
+}
+
+/** Forms of people and programs have some dozens of fields. */
+const maximumFields = 1000
+
+const readUrlEncoded = (text: string): Effect.Effect<RawBody, BadRequest> => {
+  const pairs = text.split("&", maximumFields + 1).filter((pair) => pair !== "")
+  if (pairs.length > maximumFields) return Effect.fail(new BadRequest({ detail: "The form has too many fields" }))
+  const fields: Array<readonly [string, string]> = []
+  for (const pair of pairs) {
+    const at = pair.indexOf("=")
+    const name = decodeFormText(at === -1 ? pair : pair.slice(0, at))
+    const value = decodeFormText(at === -1 ? "" : pair.slice(at + 1))
+    if (Result.isFailure(name) || Result.isFailure(value)) {
+      return Effect.fail(new BadRequest({ detail: "The form is not UTF-8" }))
+    }
+    fields.push([name.success, value.success])
+  }
+  return Effect.succeed(formOf(fields, []))
+}
+
+const formOf = (fields: Iterable<readonly [string, string]>, files: ReadonlyArray<UploadedFile>): RawBody => {
+  const { body, problems } = readForm(fields)
+  return { value: body, files, problems }
+}

@@ -1,0 +1,34 @@
+/** Answers that are no good ones, as the errors that clients catch. */
+import * as Errors from "../wire/Errors.ts"
+
+const classes: Readonly<Record<number, (body: never) => Error>> = {
+  400: (body) => new Errors.BadRequest(body),
+  401: (body) => new Errors.Unauthorized(body),
+  402: (body) => new Errors.PaymentRequired(body),
+  404: (body) => new Errors.NotFound(body),
+  408: (body) => new Errors.RequestTimeout(body),
+  409: (body) => new Errors.Conflict(body),
+  413: (body) => new Errors.PayloadTooLarge(body),
+  415: (body) => new Errors.UnsupportedMediaType(body),
+  422: (body) => new Errors.HTTPValidationError(body),
+  429: (body) => new Errors.TooManyRequests(body),
+  500: (body) => new Errors.InternalServerError(body),
+  503: (body) => new Errors.ServiceUnavailable(body)
+}
+
+/** Bodies of another form come from something in between, such as a proxy. */
+export const errorOf = async (answer: Response): Promise<Error> => {
+  const text = await answer.text()
+  try {
+    const make = classes[answer.status]
+    // The class looks at the body itself, and throws when it does not fit.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    if (make !== undefined) return make(JSON.parse(text) as never)
+  } catch {
+    // It is told as what it is, below.
+  }
+  return new Errors.UnexpectedAnswer({
+    status: answer.status,
+    detail: `The answer ${answer.status} is none of this service`
+  })
+}

@@ -1,0 +1,185 @@
+/**
+ * The client for promises: `fetch`, JSON, and event streams for `for await`, with the types of the surface and nothing of the machinery that
+ * made them. Calls reject with the classes of `WireErrors`. `Client.connect` makes it.
+ */
+import type { ModelType } from "@colloquy/core"
+import type {
+  AssistantCloneRequest,
+  AssistantCreate,
+  AssistantUpdate,
+  ThreadCreateForAssistant
+} from "../endpoints/AssistantsApi.ts"
+import type { MessageRequest, StatelessMessageRequest } from "../wire/MessageBody.ts"
+import type * as Models from "../wire/ModelRecords.ts"
+import type * as Records from "../wire/Records.ts"
+import type { SubmitToolOutputsRequest } from "../endpoints/RunsApi.ts"
+import { errorOf } from "./ClientErrors.ts"
+import { readEvents } from "./ClientEvents.ts"
+
+export interface ClientOptions {
+  /** Where the service is mounted. In the same process any origin does, such as `http://in.process/ai`. */
+  readonly baseUrl: string
+  readonly apiKey?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Absent: the platform's. In the same process: the web handler. */
+  readonly handler?: (request: Request) => Promise<Response>
+}
+
+/** A page of a list. */
+export interface PageQuery {
+  readonly skip?: number
+  readonly limit?: number
+}
+
+/** Of everything that runs a model. */
+export interface TurnOptions {
+  readonly idempotencyKey?: string
+}
+
+export interface ModelQuery extends PageQuery {
+  readonly provider?: string
+  readonly model_type?: ModelType
+  readonly supports_tools?: boolean
+  readonly min_context?: number
+  readonly max_context?: number
+}
+
+type Unstreamed<A> = Omit<A, "stream">
+
+interface Call {
+  readonly query?: object
+  /** Absent or null: no body is sent. */
+  readonly body?: object | null
+  readonly options?: TurnOptions
+}
+
+/** Sends a request and gives the answer, when it is a good one. */
+type Send = (method: string, path: string, call?: Call) => Promise<Response>
+
+const sender = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Send => {
+  const base = baseUrl.replace(/\/+$/u, "")
+  const common = { ...headers, ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) }
+  return async (method, path, { body, options, query } = {}) => {
+    const hasBody = body !== undefined && body !== null
+    const request = new Request(base + path + textOf(query), {
+      method,
+      headers: {
+        ...common,
+        ...(hasBody ? { "content-type": "application/json" } : {}),
+        ...(options?.idempotencyKey === undefined ? {} : { "idempotency-key": options.idempotencyKey })
+      },
+      ...(hasBody ? { body: JSON.stringify(body) } : {})
+    })
+    const answer = await (handler === undefined ? globalThis.fetch(request) : handler(request))
+    if (answer.ok) return answer
+    throw await errorOf(answer)
+  }
+}
+
+const textOf = (query: object = {}): string => {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] satisfies [string, string]]
+  )
+  return given.length === 0 ? "" : `?${new URLSearchParams(given).toString()}`
+}
+
+/** A path with values in it, each as one segment. */
+const at = (parts: TemplateStringsArray, ...values: ReadonlyArray<string>): string =>
+  parts.map((part, index) => part + encodeURIComponent(values[index] ?? "")).join("")
+
+/** The answer as the record that the surface promises for this address. A test holds the two against each other. */
+const as = async <Record>(answer: Promise<Response>): Promise<Record> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  (await (await answer).json()) as Record
+
+/** The request is sent when the first event is asked for. */
+async function* events(send: () => Promise<Response>) {
+  yield* readEvents(await send())
+}
+
+export const connect = async (options: ClientOptions) => {
+  const send = sender(options)
+  return {
+    assistants: assistantsOf(send),
+    threads: threadsOf(send),
+    messages: messagesOf(send),
+    runs: runsOf(send),
+    models: modelsOf(send),
+    billing: billingOf(send)
+  }
+}
+
+export type Client = Awaited<ReturnType<typeof connect>>
+
+const assistantsOf = (send: Send) => ({
+  create: (body: AssistantCreate) => as<Records.Assistant>(send("POST", "/assistants", { body })),
+  list: (query: PageQuery & { readonly name?: string } = {}) =>
+    as<ReadonlyArray<Records.Assistant>>(send("GET", "/assistants", { query })),
+  get: (assistantId: string) => as<Records.Assistant>(send("GET", at`/assistants/${assistantId}`)),
+  update: (assistantId: string, body: AssistantUpdate) =>
+    as<Records.Assistant>(send("PUT", at`/assistants/${assistantId}`, { body })),
+  remove: (assistantId: string) =>
+    as<typeof Records.AssistantDeleteResponse.Type>(send("DELETE", at`/assistants/${assistantId}`)),
+  clone: (assistantId: string, body: AssistantCloneRequest | null = null) =>
+    as<typeof Records.AssistantCloneResponse.Type>(send("POST", at`/assistants/${assistantId}/clone`, { body })),
+  createThread: (assistantId: string, body: ThreadCreateForAssistant | null = null) =>
+    as<Records.Thread>(send("POST", at`/assistants/${assistantId}/threads`, { body })),
+  listThreads: (assistantId: string, query: PageQuery = {}) =>
+    as<ReadonlyArray<Records.Thread>>(send("GET", at`/assistants/${assistantId}/threads`, { query }))
+})
+
+const threadsOf = (send: Send) => ({
+  list: (query: PageQuery & { readonly include_messages?: boolean } = {}) =>
+    as<ReadonlyArray<Records.Thread>>(send("GET", "/threads", { query })),
+  get: (threadId: string) => as<Records.Thread>(send("GET", at`/threads/${threadId}`)),
+  remove: (threadId: string) => as<typeof Records.ThreadDeleteResponse.Type>(send("DELETE", at`/threads/${threadId}`))
+})
+
+const messagesOf = (send: Send) => {
+  const post = (path: string, message: object, stream: boolean, options: TurnOptions) =>
+    send("POST", path, { body: { ...message, stream }, options })
+  return {
+    send: (threadId: string, message: Unstreamed<MessageRequest>, options: TurnOptions = {}) =>
+      as<Records.MessageResponse>(post(at`/threads/${threadId}/messages`, message, false, options)),
+    stream: (threadId: string, message: Unstreamed<MessageRequest>, options: TurnOptions = {}) =>
+      events(() => post(at`/threads/${threadId}/messages`, message, true, options)),
+    sendStateless: (message: Unstreamed<StatelessMessageRequest>, options: TurnOptions = {}) =>
+      as<Records.MessageResponse>(post("/threads/messages", message, false, options)),
+    streamStateless: (message: Unstreamed<StatelessMessageRequest>, options: TurnOptions = {}) =>
+      events(() => post("/threads/messages", message, true, options))
+  }
+}
+
+const runsOf = (send: Send) => {
+  type Outputs = Unstreamed<SubmitToolOutputsRequest>
+  const submit = (threadId: string, runId: string, body: Outputs, stream: boolean, options: TurnOptions) =>
+    send("POST", at`/threads/${threadId}/runs/${runId}/submit-tool-outputs`, { query: { stream }, body, options })
+  return {
+    get: (threadId: string, runId: string) => as<Records.Run>(send("GET", at`/threads/${threadId}/runs/${runId}`)),
+    cancel: (threadId: string, runId: string) =>
+      as<typeof Records.CancelResponse.Type>(send("POST", at`/threads/${threadId}/runs/${runId}/cancel`)),
+    submitToolOutputs: (threadId: string, runId: string, outputs: Outputs, options: TurnOptions = {}) =>
+      as<Records.MessageResponse>(submit(threadId, runId, outputs, false, options)),
+    streamToolOutputs: (threadId: string, runId: string, outputs: Outputs, options: TurnOptions = {}) =>
+      events(() => submit(threadId, runId, outputs, true, options)),
+    /** The events after a sequence number, then live. Empty when none is left. */
+    events: (threadId: string, runId: string, after = 0) =>
+      events(() => send("GET", at`/threads/${threadId}/runs/${runId}/events`, { query: { after } }))
+  }
+}
+
+const modelsOf = (send: Send) => ({
+  list: (query: ModelQuery = {}) => as<typeof Models.ModelList.Type>(send("GET", "/models", { query })),
+  get: (name: string) => as<Models.Model>(send("GET", at`/models/${name}`)),
+  providers: () => as<typeof Models.ProviderList.Type>(send("GET", "/models/providers")),
+  videos: (query: PageQuery & { readonly provider?: string } = {}) =>
+    as<typeof Models.VideoModelList.Type>(send("GET", "/models/video/all", { query })),
+  video: (name: string) => as<Models.VideoModel>(send("GET", at`/models/video/${name}`))
+})
+
+const billingOf = (send: Send) => ({
+  balance: () => as<typeof Models.Balance.Type>(send("GET", "/billing/balance")),
+  recentUsage: (query: { readonly page?: number; readonly page_size?: number } = {}) =>
+    as<typeof Models.RecentUsage.Type>(send("GET", "/billing/usage/recent", { query })),
+  upstreams: () => as<typeof Models.UpstreamProviderList.Type>(send("GET", "/billing/models/providers"))
+})

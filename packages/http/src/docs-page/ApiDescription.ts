@@ -1,0 +1,139 @@
+/**
+ * The last touch on the OpenAPI document that `effect/http-api` makes from the endpoints: query values as the types that they stand for,
+ * bodies that may be left out, records that ignore unknown fields, what a stream holds, headers that every endpoint takes or gives.
+ */
+import { catalogShapes, queryShapes } from "../wire/Fields.ts"
+import { exactRecords } from "../wire/MessageBody.ts"
+
+type JsonRecord = Record<string, unknown>
+
+const isRecord = (value: unknown): value is JsonRecord =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const recordOf = (value: unknown): JsonRecord => (isRecord(value) ? value : {})
+
+const mapRecord = (value: unknown, change: (each: unknown, key: string) => unknown): JsonRecord =>
+  Object.fromEntries(Object.entries(recordOf(value)).map(([key, each]) => [key, change(each, key)]))
+
+/** Rebuilds a value from the leaves up. */
+const rewrite = (value: unknown, change: (record: JsonRecord) => JsonRecord): unknown => {
+  if (Array.isArray(value)) return value.map((each: unknown) => rewrite(each, change))
+  return isRecord(value) ? change(mapRecord(value, (each) => rewrite(each, change))) : value
+}
+
+const without = (record: JsonRecord, unwanted: (key: string, value: unknown) => boolean): JsonRecord =>
+  Object.fromEntries(Object.entries(record).filter(([key, value]) => !unwanted(key, value)))
+
+/** Bounds that every JSON integer has, and notes for one kind of client, tell a reader nothing. */
+const withoutNoise = (record: JsonRecord): JsonRecord =>
+  without(
+    record,
+    (key, value) =>
+      key === "x-effect-stream" ||
+      (key === "minimum" && value === Number.MIN_SAFE_INTEGER) ||
+      (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
+  )
+
+/** One condition in a list of its own is that condition. */
+const withoutNesting = (record: JsonRecord): JsonRecord => {
+  const { allOf, ...rest } = record
+  return Array.isArray(allOf) && allOf.length === 1 ? { ...rest, ...recordOf(allOf[0]) } : record
+}
+
+/** Unknown fields are ignored, and answers may grow. */
+const open = (record: JsonRecord): JsonRecord =>
+  without(record, (key, value) => key === "additionalProperties" && value === false)
+
+const publicName = (name: string): string => name.replace(/Encoded$/u, "")
+
+const reference = "#/components/schemas/"
+
+const withPublicName = (record: JsonRecord): JsonRecord => {
+  const target = record["$ref"]
+  return typeof target === "string" && target.startsWith(reference) ? { ...record, $ref: publicName(target) } : record
+}
+
+const eventStream = {
+  schema: {
+    type: "string",
+    description:
+      "Server-sent events. Each has an id, `<run_id>:<sequence>`, and one line of data, which is a StreamEvent. " +
+      "The last one is run_ended, tool_submit_required, run_failed, run_cancelled or message_saved.",
+    contentMediaType: "application/json",
+    contentSchema: { $ref: `${reference}StreamEvent` }
+  }
+}
+
+const retryAfter = {
+  "Retry-After": { description: "Seconds to wait", schema: { type: "integer", minimum: 1 } }
+}
+
+const describeResponse = (response: unknown, status: string): JsonRecord => {
+  const { content, ...rest } = recordOf(response)
+  return {
+    ...rest,
+    ...(status === "429" ? { headers: retryAfter } : {}),
+    ...(content === undefined
+      ? {}
+      : { content: mapRecord(content, (media, type) => (type === "text/event-stream" ? eventStream : media)) })
+  }
+}
+
+const describeParameter = (parameter: unknown, shapes: typeof queryShapes): unknown => {
+  const record = recordOf(parameter)
+  const shape = record["in"] === "query" ? shapes[String(record["name"])] : undefined
+  return shape === undefined ? record : { ...record, schema: shape }
+}
+
+const shapesAt = (path: string): typeof queryShapes => (path.startsWith("/models") ? catalogShapes : queryShapes)
+
+const hostHeaders = ["authorization", "x_session_token"].map((name) => ({
+  name,
+  in: "header",
+  required: false,
+  description: "For the host of the service, who may know the caller by it",
+  schema: { type: "string" }
+}))
+
+const allowsNull = (schema: unknown): boolean => {
+  const choices = recordOf(schema)["anyOf"]
+  return Array.isArray(choices) && choices.some((choice) => recordOf(choice)["type"] === "null")
+}
+
+const describeBody = (body: unknown): JsonRecord => {
+  const record = recordOf(body)
+  const json = recordOf(recordOf(record["content"])["application/json"])
+  return { ...record, required: !allowsNull(json["schema"]) }
+}
+
+const describeOperation = (operation: unknown, path: string): JsonRecord => {
+  const { parameters, requestBody, responses, ...rest } = recordOf(operation)
+  const own: ReadonlyArray<unknown> = Array.isArray(parameters) ? parameters : []
+  return {
+    ...rest,
+    parameters: [...own.map((each) => describeParameter(each, shapesAt(path))), ...hostHeaders],
+    ...(requestBody === undefined ? {} : { requestBody: describeBody(requestBody) }),
+    responses: mapRecord(responses, describeResponse)
+  }
+}
+
+/** For `OpenApi.annotations({ transform })`. */
+export const describe = (document: JsonRecord): JsonRecord => {
+  const clean = recordOf(rewrite(document, (record) => withPublicName(withoutNesting(withoutNoise(record)))))
+  const components = recordOf(clean["components"])
+  const schemas = Object.entries(recordOf(components["schemas"])).map(([name, schema]) => {
+    const known = publicName(name)
+    return [known, exactRecords.has(known) ? schema : rewrite(schema, open)] as const
+  })
+  return {
+    ...clean,
+    info: {
+      ...recordOf(clean["info"]),
+      description: "Assistants, threads, messages and runs: an embeddable kernel for conversational AI.",
+      license: { name: "MIT", identifier: "MIT" }
+    },
+    servers: clean["servers"] ?? [{ url: "/", description: "Where the handler is mounted" }],
+    paths: mapRecord(clean["paths"], (path, name) => mapRecord(path, (each) => describeOperation(each, name))),
+    components: { ...components, schemas: Object.fromEntries(schemas) }
+  }
+}

@@ -1,0 +1,78 @@
+/** The two message endpoints: one JSON reply, or a stream when `stream` is true. Specification part 4. */
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import { messageRules, statelessMessageRules } from "../bodies/MessageRules.ts"
+import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
+import { BadGateway, Conflict, GatewayTimeout, NotFound, PaymentRequired, ServiceUnavailable } from "../wire/Errors.ts"
+import { Uuid } from "../wire/Fields.ts"
+import {
+  MessageForm,
+  MessageRequest,
+  MessageUpload,
+  StatelessMessageForm,
+  StatelessMessageRequest,
+  StatelessMessageUpload
+} from "../wire/MessageBody.ts"
+import { MessageResponse } from "../wire/Records.ts"
+import { StreamEvent } from "../wire/StreamEvents.ts"
+import { unreadable } from "./Unreadable.ts"
+
+/** A repeat under the same key within 24 hours gets the first one's result. */
+export const IdempotencyHeader = {
+  "idempotency-key": Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(255)))
+}
+
+export const EventStream = HttpApiSchema.StreamSse({ data: StreamEvent })
+
+/** Why a turn is not begun. */
+export const turnErrors = [
+  ...unreadable,
+  PaymentRequired,
+  NotFound,
+  Conflict,
+  BadGateway,
+  ServiceUnavailable,
+  GatewayTimeout
+] as const
+
+export const messageBodies = {
+  send: bodyOf(MessageRequest, messageRules),
+  sendStateless: bodyOf(StatelessMessageRequest, statelessMessageRules)
+}
+
+export const MessagesApi = HttpApiGroup.make("messages")
+  .add(
+    HttpApiEndpoint.post("sendStateless", "/threads/messages", {
+      headers: IdempotencyHeader,
+      payload: [
+        StatelessMessageRequest,
+        StatelessMessageUpload.pipe(HttpApiSchema.asMultipart()),
+        StatelessMessageForm.pipe(HttpApiSchema.asFormUrlEncoded())
+      ],
+      success: [MessageResponse, EventStream],
+      error: turnErrors
+    })
+      .annotate(DeclaredBody, messageBodies.sendStateless)
+      .annotate(OpenApi.Summary, "Send a message; thread and assistant are made when they are not given"),
+    HttpApiEndpoint.post("send", "/threads/:thread_id/messages", {
+      params: { thread_id: Uuid },
+      headers: IdempotencyHeader,
+      payload: [
+        MessageRequest,
+        MessageUpload.pipe(HttpApiSchema.asMultipart()),
+        MessageForm.pipe(HttpApiSchema.asFormUrlEncoded())
+      ],
+      success: [MessageResponse, EventStream],
+      error: turnErrors
+    })
+      .annotate(DeclaredBody, messageBodies.send)
+      .annotate(OpenApi.Summary, "Send a message to a thread")
+  )
+  .annotate(OpenApi.Title, "Messages")
+  .annotate(
+    OpenApi.Description,
+    "A user's message in, the assistant's reply out: as one record, or as a stream of events."
+  )

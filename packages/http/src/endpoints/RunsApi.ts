@@ -1,0 +1,84 @@
+/** Runs: tool outputs on both endpoints, cancel, the record, and the events again. Specification part 4. */
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import { isRecord } from "../bodies/Json.ts"
+import { bodyOf, type BodyRules, DeclaredBody } from "../bodies/RequestBody.ts"
+import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
+import { BooleanWord, IntegerWord, maybe, Uuid } from "../wire/Fields.ts"
+import { Thinking } from "../wire/MessageBody.ts"
+import { EventStream, IdempotencyHeader, turnErrors } from "./MessagesApi.ts"
+import { CancelResponse, Run, ToolOutputsResponse } from "../wire/Records.ts"
+import { repeatedToolNames, Tool } from "../wire/Tools.ts"
+
+const outputs = {
+  tool_outputs: Schema.Array(Schema.Struct({ tool_call_id: Schema.String, output: Schema.String })),
+  /** Absent: those of the run. */
+  tools: maybe(Schema.Array(Tool)),
+  thinking: maybe(Thinking),
+  stream: maybe(Schema.Boolean)
+}
+
+export const SubmitToolOutputsRequest = Schema.Struct(outputs).annotate({ identifier: "SubmitToolOutputsRequest" })
+export type SubmitToolOutputsRequest = typeof SubmitToolOutputsRequest.Type
+
+const ThreadToolOutputsRequest = Schema.Struct({ thread_id: Uuid, ...outputs }).annotate({
+  identifier: "ThreadToolOutputsRequest"
+})
+
+const toolRules: BodyRules = ({ value }) => repeatedToolNames(isRecord(value) ? value["tools"] : undefined)
+
+export const runBodies = {
+  submit: bodyOf(SubmitToolOutputsRequest, toolRules),
+  submitToThread: bodyOf(ThreadToolOutputsRequest, toolRules)
+}
+
+const params = { thread_id: Uuid, run_id: Schema.String }
+
+/** Where a stream goes on: the id of the last event that arrived, or its sequence number alone. */
+const LastEventId = Schema.String.check(
+  Schema.isPattern(/^(?:.{1,200}:)?\d{1,15}$/u, { expected: "the id of an event" })
+)
+
+export const RunsApi = HttpApiGroup.make("runs")
+  .add(
+    HttpApiEndpoint.post("submitToolOutputsToThread", "/threads/tool-outputs", {
+      headers: IdempotencyHeader,
+      payload: ThreadToolOutputsRequest,
+      success: [ToolOutputsResponse, EventStream],
+      error: turnErrors
+    })
+      .annotate(DeclaredBody, runBodies.submitToThread)
+      .annotate(OpenApi.Summary, "Submit tool outputs to the run of a thread that waits for them"),
+    HttpApiEndpoint.post("submitToolOutputs", "/threads/:thread_id/runs/:run_id/submit-tool-outputs", {
+      params,
+      headers: IdempotencyHeader,
+      query: { stream: Schema.optionalKey(BooleanWord) },
+      payload: SubmitToolOutputsRequest,
+      success: [ToolOutputsResponse, EventStream],
+      error: turnErrors
+    })
+      .annotate(DeclaredBody, runBodies.submit)
+      .annotate(OpenApi.Summary, "Submit tool outputs to a run"),
+    HttpApiEndpoint.post("cancel", "/threads/:thread_id/runs/:run_id/cancel", {
+      params,
+      success: CancelResponse,
+      error: [NotFound, ServiceUnavailable]
+    }).annotate(OpenApi.Summary, "Cancel a run; what was said is kept. Idempotent"),
+    HttpApiEndpoint.get("get", "/threads/:thread_id/runs/:run_id", {
+      params,
+      success: Run,
+      error: [NotFound, ServiceUnavailable]
+    }).annotate(OpenApi.Summary, "Look at a run"),
+    HttpApiEndpoint.get("events", "/threads/:thread_id/runs/:run_id/events", {
+      params,
+      query: { after: Schema.optionalKey(IntegerWord.check(Schema.isGreaterThanOrEqualTo(0))) },
+      headers: { "last-event-id": Schema.optionalKey(LastEventId) },
+      success: [EventStream, HttpApiSchema.NoContent],
+      error: [NotFound, ServiceUnavailable]
+    }).annotate(OpenApi.Summary, "The events of a run after a given one, and then live; 204 when none is left")
+  )
+  .annotate(OpenApi.Title, "Runs")
+  .annotate(OpenApi.Description, "The work on one message: continue it with tool outputs, follow it again, cancel it.")

@@ -1,0 +1,60 @@
+/**
+ * What surrounds every request: an id for it, answers for other origins when the host wants them, and the last line of defence. A defect
+ * becomes a 500 that says nothing; what happened goes to the host's log with the request's id.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as HttpMiddleware from "effect/http/HttpMiddleware"
+import * as HttpServerError from "effect/http/HttpServerError"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import { noSniffing } from "../App.ts"
+import type { Cors } from "../HttpSettings.ts"
+
+type Response = HttpServerResponse.HttpServerResponse
+
+export const errorResponse = (status: number, detail: string): Response =>
+  HttpServerResponse.jsonUnsafe({ detail }, { status })
+
+export const notFound = errorResponse(404, "Not Found")
+
+export const withEnvelope = (cors: Cors | null) => {
+  const forOtherOrigins =
+    cors === null ? null : HttpMiddleware.cors({ ...cors, exposedHeaders: ["X-Request-Id", "Retry-After"] })
+  return <E, R>(app: Effect.Effect<Response, E, R>): Effect.Effect<Response, E, R | HttpServerRequest> => {
+    const known = forOtherOrigins === null ? app : forOtherOrigins(app)
+    return Effect.flatMap(HttpServerRequest, (request) => {
+      const id = requestIdOf(request)
+      return Effect.catchCause(known, (cause) => answerFor(cause, id)).pipe(
+        Effect.annotateLogs("request_id", id),
+        Effect.map(HttpServerResponse.setHeaders({ ...noSniffing, "x-request-id": id }))
+      )
+    })
+  }
+}
+
+/** For what no route takes; a route has its own envelope, and an id is given once. */
+export const withEnvelopeOutside = <E, R>(app: Effect.Effect<Response, E, R>) =>
+  Effect.catchCause(app, (cause) => withEnvelope(null)(Effect.failCause(cause)))
+
+const plainId = /^[\w.:-]{1,128}$/u
+
+/** The caller's own id, when it can be written into a log and a header as it is. */
+const requestIdOf = ({ headers }: HttpServerRequest): string => {
+  const id = headers["x-request-id"]
+  return id !== undefined && plainId.test(id) ? id : globalThis.crypto.randomUUID()
+}
+
+const answerFor = <E>(cause: Cause.Cause<E>, id: string): Effect.Effect<Response, E> => {
+  if (cause.reasons.every(Cause.isInterruptReason)) return Effect.failCause(cause)
+  if (cause.reasons.some((reason) => Cause.isFailReason(reason) && isRouteNotFound(reason.error))) {
+    return Effect.succeed(notFound)
+  }
+  return Effect.as(
+    Effect.logError(`Request ${id} met a fault of the server`, cause),
+    errorResponse(500, "Internal Server Error")
+  )
+}
+
+const isRouteNotFound = (error: unknown): boolean =>
+  HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"

@@ -1,0 +1,57 @@
+/**
+ * Turns findings of the endpoint's schemas into one 422 with every problem of the whole request: path, query, headers and body, FastAPI
+ * style. The first finding stops the endpoint, so the other parts are looked at here; a good request pays nothing for it.
+ */
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import { HttpServerRequest, ParsedSearchParams } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import type { HttpApiSchemaError } from "effect/http-api/HttpApiError"
+import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
+import * as Context from "effect/Context"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { Validation } from "../endpoints/Middleware.ts"
+import { HTTPValidationError, type ValidationError } from "../wire/Errors.ts"
+import { HttpSettings } from "../HttpSettings.ts"
+import { toProblems } from "../bodies/Problems.ts"
+import { DeclaredBody, readBody, type UnreadableBody } from "../bodies/RequestBody.ts"
+
+export const layer = HttpApiMiddleware.layerSchemaErrorTransform(Validation, (error, { endpoint }) =>
+  isOurs(error) ? Effect.die(error) : Effect.flatMap(Effect.result(problemsOf(endpoint)), answer)
+)
+
+/** A response that does not fit its own schema. */
+const isOurs = ({ kind }: HttpApiSchemaError): boolean => kind === "Body" || kind === "ResponseHeaders"
+
+const answer = (found: Result.Result<ReadonlyArray<ValidationError>, UnreadableBody>) =>
+  Result.isSuccess(found)
+    ? Effect.fail(new HTTPValidationError({ detail: found.success }))
+    : Effect.succeed(HttpServerResponse.jsonUnsafe({ detail: found.failure.detail }, { status: found.failure.status }))
+
+const problemsOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
+  const request = yield* HttpServerRequest
+  const { params } = yield* HttpRouter.RouteContext
+  const query = yield* ParsedSearchParams
+  const bounds = yield* HttpSettings
+  const body = Context.get(endpoint.annotations, DeclaredBody)
+  const ofBody = body === null ? Result.void : body.decode(yield* readBody(request, endpoint.payload, bounds))
+  return [
+    ...ofPart(endpoint.params, params, "path"),
+    ...ofPart(endpoint.query === undefined ? undefined : Schema.toCodecArrayFromSingle(endpoint.query), query, "query"),
+    ...ofPart(endpoint.headers, request.headers, "header"),
+    ...(Result.isFailure(ofBody) ? ofBody.failure : [])
+  ]
+})
+
+/** Parts of our endpoints decode without services; the common type of all endpoints does not say so. */
+const decoderOf = (schema: Schema.ConstraintDecoder<unknown, unknown>) =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  Schema.decodeUnknownResult(schema as Schema.ConstraintDecoder<unknown>, { errors: "all" })
+
+const ofPart = (schema: Schema.Top | undefined, value: unknown, part: string): ReadonlyArray<ValidationError> => {
+  if (schema === undefined) return []
+  const decoded = decoderOf(schema)(value)
+  return Result.isSuccess(decoded) ? [] : toProblems(decoded.failure.issue, [part])
+}

@@ -1,0 +1,148 @@
+/**
+ * A run's events as a stream of the wire. This is the hot path of the server: a batch of events becomes one piece of
+ * text and one array of bytes, a delta costs one `JSON.stringify` of its text, and what all events of a stream share is written once.
+ */
+import type { ReplyPlace, StoreUnavailable, TurnEvent, Usage } from "@colloquy/core"
+import { totalTokens } from "@colloquy/core"
+import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import { toolCallToWire } from "../wire/Tools.ts"
+import { withHeartbeat } from "./Heartbeat.ts"
+import { contextUsageToWire } from "../handlers/Encode.ts"
+
+/** Events in, text out. Events without a form on the wire give nothing. */
+const makeEncoder = (place: ReplyPlace): ((events: ReadonlyArray<TurnEvent>) => string) => {
+  const head = `id: ${place.runId}:`
+  const { assistantId: assistant_id, runId: run_id, threadId: thread_id } = place
+  const tail = `,${JSON.stringify({ thread_id, assistant_id, run_id }).slice(1, -1)},"sequence":`
+  return (events) => {
+    let text = ""
+    for (const event of events) {
+      const fields = encodeFields(event)
+      if (fields !== null) text += `${head}${event.sequence}\ndata: ${fields}${tail}${event.sequence}}\n\n`
+    }
+    return lineEnds.test(text) ? text.replaceAll(everyLineEnd, escapeOf) : text
+  }
+}
+
+/** JSON leaves these as they are, and some readers of lines take them for the end of one. They stand inside of JSON strings only. */
+const lineEnds = /[\u0085\u2028\u2029]/u
+const everyLineEnd = /[\u0085\u2028\u2029]/gu
+const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+
+/** The event as JSON text without its closing brace, so that the common fields can follow. */
+const encodeFields = (event: TurnEvent): string | null => {
+  switch (event._tag) {
+    case "TextDelta":
+      return `{"type":"content_streaming","content":${JSON.stringify(event.text)}`
+    case "ReasoningDelta":
+      return `{"type":"reasoning_streaming","content":${JSON.stringify(event.text)}`
+    default: {
+      const fields = fieldsOf(event)
+      return fields === null ? null : JSON.stringify(fields).slice(0, -1)
+    }
+  }
+}
+
+type Rare = Exclude<TurnEvent, { readonly _tag: "TextDelta" | "ReasoningDelta" }>
+
+const fieldsOf = (event: Rare) => {
+  switch (event._tag) {
+    case "UserMessage":
+      return { type: "user_message", message_id: event.messageId, content: event.content, role: "user" }
+    case "RunStarted":
+      return { type: "run_started", ...begunBy(event) }
+    case "RunContinuing":
+      return { type: "run_continuing", ...begunBy(event) }
+    case "ReasoningEnded":
+      return { type: "reasoning_ended" }
+    case "ToolCallStart":
+      return { type: "tool_call_start", tool_call_id: event.toolCallId, name: event.name }
+    case "ToolCallReady":
+      return { type: "tool_call_ready", tool_call: toolCallToWire(event.call) }
+    case "ToolSubmitRequired":
+      return {
+        type: "tool_submit_required",
+        tool_calls: event.toolCalls.map(toolCallToWire),
+        message_id: event.messageId,
+        ...tokensOf(event.usage)
+      }
+    case "RunEnded":
+      return runEnded(event)
+    case "RunFailed":
+      return {
+        type: "run_failed",
+        error: event.error,
+        code: event.code,
+        retryable: event.retryable,
+        message_id: event.messageId,
+        content: event.content
+      }
+    case "RunCancelled":
+      return { type: "run_cancelled", message_id: event.messageId, content: event.content }
+    case "MessageSaved":
+      return { type: "message_saved", message_id: event.messageId, memory_operation_id: null }
+    case "StepStarted":
+    case "StepEnded":
+    case "HostedResult":
+    case "PartKept":
+    case "PartRecalled":
+    case "Charged":
+      return null
+    case "PartTold":
+      return partEventToWire(event)
+  }
+}
+
+/** A part's own words; an object becomes fields beside its type. */
+const partEventToWire = ({ data, type }: Extract<TurnEvent, { readonly _tag: "PartTold" }>): Schema.JsonObject =>
+  Object.assign({}, isObject(data) ? data : { data }, { type })
+
+const isObject = Schema.is(Schema.JsonObject)
+
+const begunBy = (event: { readonly messageId: string; readonly provider: string; readonly model: string }) => ({
+  message_id: event.messageId,
+  model_provider: event.provider,
+  model_name: event.model
+})
+
+const tokensOf = (usage: Usage) => ({
+  input_tokens: usage.inputTokens,
+  output_tokens: usage.outputTokens,
+  total_tokens: totalTokens(usage)
+})
+
+const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>) => ({
+  type: "run_ended",
+  status: "completed",
+  message_id: event.messageId,
+  content: event.content,
+  model_provider: event.provider,
+  model_name: event.model,
+  ...tokensOf(event.usage),
+  cost_usd: event.usage.costUsd,
+  memory_operation_id: null,
+  retrieved_memories: null,
+  retrieved_files: null,
+  context_usage: contextUsageToWire(event.contextUsage)
+})
+
+const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
+
+/** The answer that carries the stream. It has begun when this is made: what could be refused has been. */
+export const streamResponse = (
+  place: ReplyPlace,
+  events: Stream.Stream<TurnEvent, StoreUnavailable>,
+  heartbeat: Duration.Input
+): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
+  // The stream is read by a fiber of its own: it takes the kernel's clock along.
+  Effect.map(Clock.Clock, (clock) =>
+    HttpServerResponse.stream(withHeartbeat({ events, encode: makeEncoder(place), interval: heartbeat, clock }), {
+      contentType: "text/event-stream",
+      headers
+    })
+  )

@@ -1,0 +1,135 @@
+/**
+ * The one table from the kernel's errors to those of the wire. `KernelError` is computed from the use cases themselves, so a new error in
+ * core does not compile here until it has its line; and a handler does not compile until its endpoint declares the outcome.
+ */
+import type { Assistants, Billing, Catalog, Keys, Threads, ToolOutputProblem, TurnRefused, Turns } from "@colloquy/core"
+import type * as Effect from "effect/Effect"
+import {
+  BadGateway,
+  BadRequest,
+  Conflict,
+  GatewayTimeout,
+  HTTPValidationError,
+  NotFound,
+  PayloadTooLarge,
+  PaymentRequired,
+  ServiceUnavailable,
+  Unauthorized,
+  UnsupportedMediaType,
+  type ValidationError
+} from "./Errors.ts"
+
+type ErrorOf<UseCase> = UseCase extends (...args: never) => infer Result
+  ? ErrorOf<Result>
+  : UseCase extends Effect.Effect<unknown, infer Error, infer _Requires>
+    ? Error
+    : never
+
+type ErrorsOf<Service> = { [Name in keyof Service]: ErrorOf<Service[Name]> }[keyof Service]
+
+/** Everything that a use case of the kernel can fail with. */
+export type KernelError =
+  | ErrorsOf<typeof Assistants.Service>
+  | ErrorsOf<typeof Threads.Service>
+  | ErrorsOf<typeof Turns.Service>
+  | ErrorsOf<typeof Keys.Service>
+  | ErrorsOf<typeof Catalog.Service>
+  | ErrorsOf<typeof Billing.Service>
+
+type Tag = KernelError["_tag"]
+type Tagged<T extends Tag> = Extract<KernelError, { readonly _tag: T }>
+
+const detailOf = (error: { readonly message: string }) => ({ detail: error.message })
+const notFound = (error: { readonly message: string }) => new NotFound(detailOf(error))
+const unavailable = (error: { readonly message: string }) => new ServiceUnavailable(detailOf(error))
+const invalid = (...detail: ReadonlyArray<ValidationError>) => new HTTPValidationError({ detail })
+
+/** A part's own word for what is wrong; the places are those of its options. */
+const refused = ({ part, problems, reason, message }: TurnRefused) => {
+  const detail = { detail: message }
+  switch (reason) {
+    case "invalid":
+    case "absent":
+      return invalid(
+        ...problems.map((problem) => ({
+          loc: ["body", ...(problem.path.length === 0 ? [part] : problem.path)],
+          msg: problem.message,
+          type: reason === "absent" ? "not_installed" : "value_error"
+        }))
+      )
+    case "not_found":
+      return new NotFound(detail)
+    case "not_ready":
+      return new BadRequest(detail)
+    case "too_large":
+      return new PayloadTooLarge(detail)
+    case "unsupported_type":
+      return new UnsupportedMediaType(detail)
+    case "provider_failed":
+      return new BadGateway(detail)
+    case "provider_timeout":
+      return new GatewayTimeout(detail)
+  }
+}
+
+const table = {
+  TurnRefused: refused,
+  AssistantNotFound: notFound,
+  ThreadNotFound: notFound,
+  RunNotFound: notFound,
+  KeyNotFound: notFound,
+  ModelNotFound: notFound,
+  NothingPending: notFound,
+  InvalidKey: (error) => new Unauthorized(detailOf(error)),
+  InsufficientCredit: (error) => new PaymentRequired(detailOf(error)),
+  ThreadBusy: (error) => new Conflict({ detail: error.message, run_id: error.runId }),
+  IdempotencyConflict: (error) => new Conflict(detailOf(error)),
+  EmptyMessage: (error) => invalid({ loc: ["body", "content"], msg: error.message, type: "missing" }),
+  ContextTooLong: (error) => invalid({ loc: ["body", "content"], msg: error.message, type: "context_too_long" }),
+  ProviderNotFound: (error) =>
+    invalid({ loc: ["body", "llm_provider"], msg: error.message, type: "provider_not_found" }),
+  ModelNotNamed: (error) => invalid({ loc: ["body", "model_name"], msg: error.message, type: "missing" }),
+  ToolNameTaken: (error) =>
+    invalid({ loc: ["body", "tools", error.index, "function", "name"], msg: error.message, type: "name_taken" }),
+  ToolOutputsRejected: (error) => invalid(...error.problems.map(toolOutputProblem)),
+  EmbeddingModelFixed: (error) =>
+    invalid(
+      ...error.fields.map((field) => ({
+        loc: ["body", embeddingField[field]],
+        msg: error.message,
+        type: "frozen_field"
+      }))
+    ),
+  ShuttingDown: unavailable,
+  StoreUnavailable: () => new ServiceUnavailable({ detail: "The store cannot be reached. Try again in a moment." })
+} satisfies { readonly [T in Tag]: (error: Tagged<T>) => unknown }
+
+const embeddingField = {
+  provider: "embedding_provider",
+  model: "embedding_model_name",
+  dimensions: "embedding_dims"
+} as const
+
+const outputProblems: { readonly [P in ToolOutputProblem["problem"]]: string } = {
+  unknown: "the run has no such call",
+  duplicate: "this call is answered twice in the list",
+  already_answered: "this call has been answered already",
+  missing: "this call is open and has no output in the list"
+}
+
+const toolOutputProblem = ({ index, problem, toolCallId }: ToolOutputProblem): ValidationError => ({
+  loc: index === null ? ["body", "tool_outputs"] : ["body", "tool_outputs", index, "tool_call_id"],
+  msg: `${toolCallId}: ${outputProblems[problem]}`,
+  type: problem
+})
+
+/** What the wire answers to these errors of the kernel. */
+export type WireError<E extends KernelError> = ReturnType<(typeof table)[E["_tag"]]>
+
+/** The compiler does not follow that the entry under an error's tag takes that error; `satisfies` above has checked it. */
+const entries: { readonly [T in Tag]: (error: never) => unknown } = table
+
+/** For `Effect.mapError`. */
+export const toWireError = <E extends KernelError>(error: E): WireError<E> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  entries[error._tag](error as never) as WireError<E>

@@ -1,0 +1,61 @@
+/** Tool definitions, calls and outputs as they travel, and the way to the kernel's own. */
+import { type ToolCall as KernelToolCall, type ToolDefinition, ToolName } from "@colloquy/core"
+import * as Schema from "effect/Schema"
+import { isRecord } from "../bodies/Json.ts"
+import type { ValidationError } from "./Errors.ts"
+import { maybe } from "./Fields.ts"
+
+export const Tool = Schema.Struct({
+  type: Schema.Literal("function"),
+  function: Schema.Struct({
+    name: ToolName,
+    description: maybe(Schema.String),
+    /** JSON Schema; every keyword goes to the model as it is. */
+    parameters: maybe(Schema.JsonObject),
+    strict: maybe(Schema.Boolean)
+  })
+}).annotate({ identifier: "Tool" })
+export type Tool = typeof Tool.Type
+
+export const ToolCall = Schema.Struct({
+  id: Schema.String,
+  type: Schema.Literal("function"),
+  function: Schema.Struct({ name: Schema.String, arguments: Schema.String })
+}).annotate({ identifier: "ToolCall" })
+export type ToolCall = typeof ToolCall.Type
+
+export const toolFromWire = ({ function: { description, name, parameters, strict } }: Tool): ToolDefinition => ({
+  name,
+  description: description ?? null,
+  parameters: parameters ?? null,
+  ...(typeof strict === "boolean" ? { strict } : {})
+})
+
+export const toolToWire = ({ description, name, parameters, strict }: ToolDefinition): Tool => ({
+  type: "function",
+  function: { name, description, parameters, ...(strict === undefined ? {} : { strict }) }
+})
+
+export const toolCallToWire = (call: KernelToolCall): ToolCall => ({
+  id: call.id,
+  type: "function",
+  function: { name: call.name, arguments: call.arguments }
+})
+
+/** Names that stand twice in a list, whatever else is wrong with it. */
+export const repeatedToolNames = (tools: unknown): ReadonlyArray<ValidationError> => {
+  if (!Array.isArray(tools)) return []
+  const seen = new Set<string>()
+  return tools.flatMap((tool: unknown, index) => {
+    const name = nameOf(tool)
+    if (name === undefined || seen.size < seen.add(name).size) return []
+    const loc = ["body", "tools", index, "function", "name"]
+    return [{ loc, msg: `The name "${name}" is already taken by an earlier tool of the list`, type: "name_taken" }]
+  })
+}
+
+const nameOf = (tool: unknown): string | undefined => {
+  const definition = isRecord(tool) ? tool["function"] : undefined
+  const name = isRecord(definition) ? definition["name"] : undefined
+  return typeof name === "string" ? name : undefined
+}
