@@ -4,7 +4,8 @@
  * what it has in arrays of sixteen.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { type ChatEvent, Kernel, noUsage, Principal, Providers, Turns } from "@colloquy/core"
+import { Kernel, Principal, Providers, Turns } from "@colloquy/core"
+import { type ChatEvent, noUsage } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"

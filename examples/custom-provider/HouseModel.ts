@@ -1,5 +1,6 @@
 // A provider by hand: a server of the house takes the conversation as JSON and streams its answer as plain text.
-import { type ChatEvent, ModelError, type ModelErrorReason, type Provider } from "@colloquy/core"
+import { type Provider } from "@colloquy/core"
+import { type ChatEvent, ModelError, type ModelErrorReason } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 

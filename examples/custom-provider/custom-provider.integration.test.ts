@@ -1,7 +1,8 @@
 /** The provider by hand, in a kernel, against a server on this machine: an answer, a failure, a client that goes away. */
 import { assert, describe, it } from "@effect/vitest"
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { type ChatRequest, describeModel, Kernel, Principal, Providers, Turns } from "@colloquy/core"
+import { Kernel, Principal, Providers, Turns } from "@colloquy/core"
+import { type ChatRequest, describeModel } from "@colloquy/core/adapters"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

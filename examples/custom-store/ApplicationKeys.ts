@@ -1,5 +1,6 @@
 /** The application's own table of keys, here a Map, as the kernel's port wants it. */
-import { type KeyId, type KeyRecord, KeyStore, lookupLength, Principal } from "@colloquy/core"
+import { type KeyId, Principal } from "@colloquy/core"
+import { type KeyRecord, KeyStore, lookupLength } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"

@@ -3,8 +3,9 @@
  * everything that a client wants to see: it streams, reasons aloud when asked to think, calls the hosted clock, and calls a client's tool
  * when its name is asked for.
  */
-import type { ChatDriver, ChatEvent, ChatRequest, Provider, ToolDefinition } from "@colloquy/core"
-import { describeModel, noUsage } from "@colloquy/core"
+import type { Provider, ToolDefinition } from "@colloquy/core"
+import type { ChatDriver, ChatEvent, ChatRequest } from "@colloquy/core/adapters"
+import { describeModel, noUsage } from "@colloquy/core/adapters"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"

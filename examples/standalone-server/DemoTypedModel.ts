@@ -3,15 +3,15 @@
  * words of the state with words of the question's options, and says so in its name, its description and in every answer (`estimated`). It
  * goes by the names of the specification, so that a client's request works unchanged.
  */
+import { type Provider } from "@colloquy/core"
 import {
   type AnswerDriver,
   type AnswerRequest,
   describeModel,
   ModelError,
   noUsage,
-  type Provider,
   type TypedQuestion
-} from "@colloquy/core"
+} from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 

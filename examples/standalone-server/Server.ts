@@ -2,16 +2,8 @@
  * The standalone server: the whole service on one port, over `node:http` and nothing else. Everything about it that a host would write
  * himself stands here; the rest are layers of the packages.
  */
-import {
-  HostedTools,
-  Kernel,
-  Keys,
-  Principal,
-  Providers,
-  defaultTurnSettings,
-  type ProvidersOptions,
-  TurnSettings
-} from "@colloquy/core"
+import { HostedTools, Kernel, Keys, Principal, Providers, defaultTurnSettings, TurnSettings } from "@colloquy/core"
+import { type ProvidersOptions } from "@colloquy/core/adapters"
 import { webHandler, type WebHandler } from "@colloquy/http"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
 import * as Effect from "effect/Effect"

@@ -7,12 +7,11 @@ import {
   type HostedTool,
   HostedTools,
   Kernel,
-  type Ports,
   type Provider,
   Providers,
-  type Stores,
   TurnSettings
 } from "@colloquy/core"
+import { type Ports, type Stores } from "@colloquy/core/adapters"
 import { openKernel, type OpenKernel, type OpenKernelOptions } from "@colloquy/core/promises"
 import * as Layer from "effect/Layer"
 import { type WithHandler, withHandler } from "./Handler.ts"

@@ -20,16 +20,15 @@ export type {
 export type {
   Assistant,
   Message,
-  NewAssistant,
   Provider,
   Run,
   Thread,
-  ThreadWithMessages,
   ToolCall,
   ToolDefinition,
   TurnEvent,
   TurnReply
 } from "@colloquy/core"
+export type { NewAssistant, ThreadWithMessages } from "@colloquy/core/adapters"
 
 /** What calls reject with. */
 export { KernelClosed, OwnerMissing } from "@colloquy/core/promises"

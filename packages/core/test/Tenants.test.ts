@@ -1,19 +1,6 @@
 import { callTool, say, TestKernel } from "@colloquy/adapters/scripted"
-import {
-  Assistants,
-  AssistantId,
-  firstPage,
-  KeyId,
-  Keys,
-  newId,
-  Principal,
-  RunId,
-  RunStore,
-  ThreadId,
-  Threads,
-  Turns,
-  UsageLedger
-} from "@colloquy/core"
+import { Assistants, AssistantId, KeyId, Keys, Principal, RunId, ThreadId, Threads, Turns } from "@colloquy/core"
+import { firstPage, newId, RunStore, UsageLedger } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /** What a host may set about the HTTP API. Everything has a default that suits a server behind a reverse proxy. */
-import type { Rate } from "@colloquy/core"
+import type { Rate } from "@colloquy/core/adapters"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"

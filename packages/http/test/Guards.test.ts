@@ -1,7 +1,8 @@
 /** Who may ask, how often, how much; repeats; shutting down; and faults that tell nothing. Specification part 5. */
 import { assert, describe, it } from "@effect/vitest"
 import { callTool, gate, say } from "@colloquy/adapters/scripted"
-import { AssistantStore, InsufficientCredit, Keys, RateLimiter, StoreUnavailable, ThreadStore } from "@colloquy/core"
+import { InsufficientCredit, Keys, RateLimiter, StoreUnavailable } from "@colloquy/core"
+import { AssistantStore, ThreadStore } from "@colloquy/core/adapters"
 import { InMemory } from "@colloquy/adapters/in-memory"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

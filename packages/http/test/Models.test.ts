@@ -2,17 +2,16 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { say, uses } from "@colloquy/adapters/scripted"
 import {
-  describeModel,
   HostModels,
   Kernel,
   Metering,
   type MeteringPort,
-  ModelError,
   type ModelInfo,
   type Provider,
   Providers,
   StoreUnavailable
 } from "@colloquy/core"
+import { describeModel, ModelError } from "@colloquy/core/adapters"
 import { assert, describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

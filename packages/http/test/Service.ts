@@ -4,7 +4,8 @@
  */
 import { ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
 import type { InMemory } from "@colloquy/adapters/in-memory"
-import { type ChatDriver, type ChatEvent, Kernel, Keys, Principal, type Provider, Providers } from "@colloquy/core"
+import { Kernel, Keys, Principal, type Provider, Providers } from "@colloquy/core"
+import { type ChatDriver, type ChatEvent } from "@colloquy/core/adapters"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -2,7 +2,8 @@
  * `BlobStore` in a folder: `<folder>/blobs/<hash of the owner>/<id>`. A file is written aside and renamed when it is whole, so that a
  * process killed meanwhile leaves no half of one under its name. Any number of processes may share the folder.
  */
-import { type BlobId, Principal, StoreUnavailable } from "@colloquy/core"
+import { Principal, StoreUnavailable } from "@colloquy/core"
+import { type BlobId } from "@colloquy/core/adapters"
 import { BlobNotFound, BlobStore } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

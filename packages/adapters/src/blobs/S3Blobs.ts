@@ -2,7 +2,8 @@
  * `BlobStore` on a service that speaks S3: `<prefix>/<hash of the owner>/<id>`. What is longer than a part goes up as a multipart upload,
  * so that nothing is seen before the last part. Uploads that died are aborted by `sweep`; a lifecycle rule of the bucket does the same.
  */
-import { type BlobId, Principal, StoreUnavailable } from "@colloquy/core"
+import { Principal, StoreUnavailable } from "@colloquy/core"
+import { type BlobId } from "@colloquy/core/adapters"
 import { BlobNotFound, BlobStore, type StoredBytes } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,6 +1,6 @@
 /** `AssistantStore` in memory. */
 import type { OwnerId } from "@colloquy/core"
-import { AssistantStore } from "@colloquy/core"
+import { AssistantStore } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
 import { assistantOf, forgetAssistant, insertNew, ownedStep, threadOf, type State } from "./State.ts"
 

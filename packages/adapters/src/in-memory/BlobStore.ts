@@ -1,5 +1,6 @@
 /** `BlobStore` in memory. */
-import type { BlobId, OwnerId } from "@colloquy/core"
+import type { OwnerId } from "@colloquy/core"
+import type { BlobId } from "@colloquy/core/adapters"
 import { Principal } from "@colloquy/core"
 import { BlobNotFound, BlobStore } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"

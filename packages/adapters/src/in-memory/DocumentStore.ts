@@ -1,5 +1,6 @@
 /** `DocumentStore` in memory. */
-import type { BlobId, DocumentId, OwnerId } from "@colloquy/core"
+import type { OwnerId } from "@colloquy/core"
+import type { BlobId, DocumentId } from "@colloquy/core/adapters"
 import {
   type Attempt,
   type Document,

@@ -1,6 +1,7 @@
 /** `FollowUpStore` in memory. The rows stand in the order in which they were stored. */
-import type { FollowUpClaim, NewFollowUp, OwnerId } from "@colloquy/core"
-import { FollowUpStore } from "@colloquy/core"
+import type { OwnerId } from "@colloquy/core"
+import type { FollowUpClaim, NewFollowUp } from "@colloquy/core/adapters"
+import { FollowUpStore } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import { type FollowUpRow, ownedStep, type State, step } from "./State.ts"

@@ -2,8 +2,15 @@
  * Every storage port in memory: the reference for what the ports promise, and the store of tests. Nothing survives the process.
  * `layer` has a state of its own. For two kernels over one "database", make a state and hand it to both: `layerFrom(state)`.
  */
-import type { AssistantStore, FollowUpStore, KeyStore, RunStore, ThreadStore, UsageLedger } from "@colloquy/core"
-import * as Ports from "@colloquy/core"
+import type {
+  AssistantStore,
+  FollowUpStore,
+  KeyStore,
+  RunStore,
+  ThreadStore,
+  UsageLedger
+} from "@colloquy/core/adapters"
+import * as Ports from "@colloquy/core/adapters"
 import { OutcomeStore } from "@colloquy/core/answers"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
 import { SessionStore, TicketStore } from "@colloquy/core/realtime"

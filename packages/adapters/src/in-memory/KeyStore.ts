@@ -1,5 +1,5 @@
 /** `KeyStore` in memory. Rows are found by the part of the hash that the port names; 128 bits do not meet by chance. */
-import { KeyStore, lookupLength } from "@colloquy/core"
+import { KeyStore, lookupLength } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
 import { oldestFirst } from "./AssistantStore.ts"
 import { ownedStep, step, type State } from "./State.ts"

@@ -1,4 +1,5 @@
 /** How runs come to be IN_PROGRESS, in memory: `begin`, `activate` and `continue`, and the idempotency keys that guard them. */
+import type { OwnerId } from "@colloquy/core"
 import type {
   ActivateOutcome,
   Begin,
@@ -8,12 +9,11 @@ import type {
   History,
   IdempotencyKey,
   Lease,
-  OwnerId,
   Repeated,
   RunStore,
   Started
-} from "@colloquy/core"
-import { noUsage } from "@colloquy/core"
+} from "@colloquy/core/adapters"
+import { noUsage } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import { storeFollowUps } from "./FollowUpStore.ts"

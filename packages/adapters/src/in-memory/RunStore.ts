@@ -1,6 +1,7 @@
 /** `RunStore` in memory: what a lease allows, who takes over, cancelling, reading and signals. Starting runs is in `RunStarts`. */
-import type { Lease, LogBatch, OwnerId, Run, RunSignal, Settled, Settlement } from "@colloquy/core"
-import { addUsage, canMove, isEnded, RunStore } from "@colloquy/core"
+import type { OwnerId, Run } from "@colloquy/core"
+import type { Lease, LogBatch, RunSignal, Settled, Settlement } from "@colloquy/core/adapters"
+import { addUsage, canMove, isEnded, RunStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"

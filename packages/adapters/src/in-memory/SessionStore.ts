@@ -1,5 +1,6 @@
 /** `SessionStore` in memory. The session of a thread stands in the thread's row, where `begin` looks for it. */
-import type { Message, NewMessage, OwnerId } from "@colloquy/core"
+import type { Message, OwnerId } from "@colloquy/core"
+import type { NewMessage } from "@colloquy/core/adapters"
 import { type OpenOutcome, type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/realtime"
 import * as Duration from "effect/Duration"
 import { supersede } from "./RunStarts.ts"

@@ -3,29 +3,22 @@
  * one database. Records are immutable and replaced; the rows that hold them change only inside `step`, one synchronous function an
  * operation, so that every operation is atomic by construction.
  */
+import type { Assistant, AssistantId, FollowUp, Message, OwnerId, Run, RunId, Thread, ThreadId } from "@colloquy/core"
 import type {
-  Assistant,
-  AssistantId,
-  FollowUp,
   FollowUpId,
   BlobId,
   DocumentId,
   KeyRecord,
   Lease,
   LogEvent,
-  Message,
   NewMessage,
-  OwnerId,
   Repeated,
-  Run,
-  RunId,
   RunSignal,
   RunStatus,
-  Thread,
-  ThreadId,
   UsageOfDay
-} from "@colloquy/core"
-import { isAtRest, Principal } from "@colloquy/core"
+} from "@colloquy/core/adapters"
+import { Principal } from "@colloquy/core"
+import { isAtRest } from "@colloquy/core/adapters"
 import type { Outcome } from "@colloquy/core/answers"
 import type { Document } from "@colloquy/core/documents"
 import type { SessionCharge, TicketRecord } from "@colloquy/core/realtime"

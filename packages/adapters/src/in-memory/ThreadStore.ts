@@ -1,6 +1,6 @@
 /** `ThreadStore` in memory. */
 import type { Message } from "@colloquy/core"
-import { ThreadStore } from "@colloquy/core"
+import { ThreadStore } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
 import { oldestFirst } from "./AssistantStore.ts"
 import { assistantOf, forgetThread, insertNew, ownedStep, threadOf, type State, type ThreadRow } from "./State.ts"

@@ -1,6 +1,7 @@
 /** `UsageLedger` in memory: one entry for each owner, day, model and purpose, added up as legs are settled. It outlives the threads. */
-import type { Charge, OwnerId, UsageOfDay } from "@colloquy/core"
-import { addUsage, noUsage, UsageLedger } from "@colloquy/core"
+import type { Charge, OwnerId } from "@colloquy/core"
+import type { UsageOfDay } from "@colloquy/core/adapters"
+import { addUsage, noUsage, UsageLedger } from "@colloquy/core/adapters"
 import { ownedStep, type State } from "./State.ts"
 
 export const usageLedger = (state: State): typeof UsageLedger.Service =>

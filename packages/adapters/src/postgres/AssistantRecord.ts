@@ -1,5 +1,6 @@
 /** An assistant as a row. */
-import type { Assistant, AssistantId, AssistantPatch } from "@colloquy/core"
+import type { Assistant, AssistantId } from "@colloquy/core"
+import type { AssistantPatch } from "@colloquy/core/adapters"
 import type { Parameter } from "./Database.ts"
 import { fromJson, fromJsonOrNull, fromText, fromTextOrNull, toJson, toText, toTextOrNull } from "./StoredText.ts"
 

@@ -1,5 +1,6 @@
 /** A document as a row. */
-import type { AssistantId, BlobId, DocumentId, MessageId, ThreadId } from "@colloquy/core"
+import type { AssistantId, MessageId, ThreadId } from "@colloquy/core"
+import type { BlobId, DocumentId } from "@colloquy/core/adapters"
 import type { Document, DocumentScope, DocumentStatus } from "@colloquy/core/documents"
 import type { Arguments } from "./Database.ts"
 import { knownId, newRowId } from "./StoredId.ts"

@@ -1,5 +1,6 @@
 /** A follow-up as a row, and new ones as the JSON list that the schema's function `add_follow_ups` takes. */
-import { type FollowUp, type FollowUpId, type NewFollowUp, OwnerId } from "@colloquy/core"
+import { type FollowUp, OwnerId } from "@colloquy/core"
+import { type FollowUpId, type NewFollowUp } from "@colloquy/core/adapters"
 import { newRowId } from "./StoredId.ts"
 import { fromJson, fromText, fromTextOrNull, toText, toTextOrNull } from "./StoredText.ts"
 

@@ -2,7 +2,7 @@
  * A run's log as it is stored: batches of events, a row each. The database looks at the first and the last sequence of a batch only.
  * An append that was repeated may overlap with what is stored; the bounds of its row then leave the repeated part out.
  */
-import type { LogEvent } from "@colloquy/core"
+import type { LogEvent } from "@colloquy/core/adapters"
 import { fromJson } from "./StoredText.ts"
 
 /** Keeps a row, and so the smallest page of a log, small. */

@@ -2,7 +2,8 @@
  * A message as a row. What the statements look at has a column; the rest is one JSON text, `body`, that comes back exactly as it was.
  * Messages are read as JSON that the database puts together. An answer that is being written has no body: nothing of it is stored yet.
  */
-import type { Message, MessageId, NewMessage, RunId, ThreadId } from "@colloquy/core"
+import type { Message, MessageId, RunId, ThreadId } from "@colloquy/core"
+import type { NewMessage } from "@colloquy/core/adapters"
 import { newRowId } from "./StoredId.ts"
 import { fromJson, fromText } from "./StoredText.ts"
 

@@ -4,17 +4,16 @@
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
+import { RateLimiter, type StoreUnavailable } from "@colloquy/core"
 import type {
   AssistantStore,
   FollowUpStore,
   KeyStore,
-  RateLimiter,
   RunStore,
-  StoreUnavailable,
   ThreadStore,
   UsageLedger
-} from "@colloquy/core"
-import * as Ports from "@colloquy/core"
+} from "@colloquy/core/adapters"
+import * as Ports from "@colloquy/core/adapters"
 import { ChunkIndex } from "@colloquy/core/retrieval"
 import { OutcomeStore } from "@colloquy/core/answers"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
@@ -120,7 +119,7 @@ export const layerRateLimiter = (
   options: StoreOptions = {}
 ): Layer.Layer<RateLimiter, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
   Layer.effect(
-    Ports.RateLimiter,
+    RateLimiter,
     Effect.map(
       Effect.flatMap(PgClient.PgClient, (client) => openSchema(client, options)),
       rateLimiter

@@ -1,5 +1,6 @@
 /** `AssistantStore` on Postgres. Each method is one statement. */
-import { type AssistantId, AssistantStore, Principal } from "@colloquy/core"
+import { type AssistantId, Principal } from "@colloquy/core"
+import { AssistantStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { assignmentsOf, assistantColumns, type AssistantRow, decodeAssistant, insertionOf } from "./AssistantRecord.ts"

@@ -2,7 +2,8 @@
  * `BlobStore` on Postgres: pieces of bytes in rows. Each piece is a statement of its own, so that a slow upload holds no connection and no
  * transaction. A blob counts from the moment its size is written, which is the last thing that happens.
  */
-import { type BlobId, Principal, type StoreUnavailable } from "@colloquy/core"
+import { Principal, type StoreUnavailable } from "@colloquy/core"
+import { type BlobId } from "@colloquy/core/adapters"
 import { BlobNotFound, BlobStore } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -2,7 +2,8 @@
  * `ChunkIndex` on Postgres. A search is one statement. A put of up to 256 chunks is one statement, too; a larger one goes segment by segment
  * and shows itself with the last.
  */
-import { DocumentId, Principal, StoreUnavailable } from "@colloquy/core"
+import { Principal, StoreUnavailable } from "@colloquy/core"
+import { DocumentId } from "@colloquy/core/adapters"
 import {
   candidates,
   ChunkIndex,

@@ -1,5 +1,6 @@
 /** `DocumentStore` on Postgres. Each method is one statement. */
-import { type BlobId, type DocumentId, Principal } from "@colloquy/core"
+import { Principal } from "@colloquy/core"
+import { type BlobId, type DocumentId } from "@colloquy/core/adapters"
 import { type Attempt, type DocumentFilter, DocumentStore } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -2,7 +2,8 @@
  * `FollowUpStore` on Postgres. Claimers pass over rows that another one is just claiming; claims expire by the database's clock. Each
  * method is one statement.
  */
-import { FollowUpStore, Principal } from "@colloquy/core"
+import { Principal } from "@colloquy/core"
+import { FollowUpStore } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

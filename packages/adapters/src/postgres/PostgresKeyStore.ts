@@ -1,5 +1,6 @@
 /** `KeyStore` on Postgres. The look-up by hash is the one statement without an owner: the hash tells who asks. */
-import { type KeyId, type KeyRecord, KeyStore, OwnerId, Principal } from "@colloquy/core"
+import { type KeyId, OwnerId, Principal } from "@colloquy/core"
+import { type KeyRecord, KeyStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "./Database.ts"

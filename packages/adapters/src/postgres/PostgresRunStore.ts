@@ -1,18 +1,15 @@
 /** `RunStore` on Postgres: writing under a lease, taking over, cancelling, reading. Starting runs is in `RunStarts`. */
+import { type OwnerId, Principal, type RunId, type ThreadId } from "@colloquy/core"
 import {
   type Appended,
   isAtRest,
   type Lease,
   type LogBatch,
   type LogEvent,
-  type OwnerId,
-  Principal,
-  type RunId,
   type RunStatus,
   RunStore,
-  type Settlement,
-  type ThreadId
-} from "@colloquy/core"
+  type Settlement
+} from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

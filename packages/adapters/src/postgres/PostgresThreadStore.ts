@@ -1,6 +1,8 @@
 /** `ThreadStore` on Postgres. Each method is one statement. */
-import type { Metadata, OwnerId, StoreUnavailable, ThreadId } from "@colloquy/core"
-import { Principal, ThreadStore } from "@colloquy/core"
+import type { OwnerId, StoreUnavailable, ThreadId } from "@colloquy/core"
+import type { Metadata } from "@colloquy/core/adapters"
+import { Principal } from "@colloquy/core"
+import { ThreadStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"

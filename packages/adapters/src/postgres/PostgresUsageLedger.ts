@@ -1,5 +1,6 @@
 /** `UsageLedger` on Postgres: reads the sums that `settle_run` keeps. */
-import { Principal, UsageLedger } from "@colloquy/core"
+import { Principal } from "@colloquy/core"
+import { UsageLedger } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { Database } from "./Database.ts"
 import { fromText, toText } from "./StoredText.ts"

@@ -3,7 +3,8 @@
  * that listens. While that is lost the listener tries again, soon at first and then every five seconds; the kernel polls meanwhile.
  */
 import type { Notification } from "@effect/sql-pg/PgConnection"
-import type { RunId, RunSignal, ThreadId } from "@colloquy/core"
+import type { RunId, ThreadId } from "@colloquy/core"
+import type { RunSignal } from "@colloquy/core/adapters"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"

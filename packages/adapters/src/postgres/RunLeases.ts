@@ -1,5 +1,6 @@
 /** The leases of runs on Postgres, by the database's clock. Each method is one statement. */
-import { OwnerId, Principal, type RunId, type RunStore } from "@colloquy/core"
+import { OwnerId, Principal, type RunId } from "@colloquy/core"
+import { type RunStore } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

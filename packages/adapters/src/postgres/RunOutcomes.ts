@@ -1,5 +1,6 @@
 /** What the functions that start runs answer: the outcome and, for a run that has started, its history; in more than one row when that is long. */
-import type { Lease, OwnerId, Repeated, RunId, Started, ThreadId } from "@colloquy/core"
+import type { OwnerId, RunId, ThreadId } from "@colloquy/core"
+import type { Lease, Repeated, Started } from "@colloquy/core/adapters"
 import { decodeMessages, type MessagesRow } from "./MessageRecord.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { fromText } from "./StoredText.ts"

@@ -1,5 +1,6 @@
 /** A run as a row, without what only the functions look at. */
-import type { AssistantId, MessageId, Run, RunId, RunStatus, ThreadId } from "@colloquy/core"
+import type { AssistantId, MessageId, Run, RunId, ThreadId } from "@colloquy/core"
+import type { RunStatus } from "@colloquy/core/adapters"
 import { fromJson, fromJsonOrNull, fromText } from "./StoredText.ts"
 import { decodeUsage, type UsageRow } from "./UsageColumns.ts"
 

@@ -2,7 +2,8 @@
  * How runs come to be IN_PROGRESS, on Postgres: `begin`, `activate`, `continue` and what undoes or repeats them. Each is one call of one
  * function of the schema, which locks the thread first.
  */
-import { type Begin, type Continue, type OwnerId, Principal, type RunStore } from "@colloquy/core"
+import { type OwnerId, Principal } from "@colloquy/core"
+import { type Begin, type Continue, type RunStore } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

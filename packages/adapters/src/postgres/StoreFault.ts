@@ -4,7 +4,8 @@
  * contains …") may be somebody's conversation, so it is dropped before it can reach a log, and so is a
  * connection string.
  */
-import { ContentRefused, StoreUnavailable } from "@colloquy/core"
+import { StoreUnavailable } from "@colloquy/core"
+import { ContentRefused } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import { SqlError } from "effect/sql/SqlError"
 

@@ -1,5 +1,6 @@
 /** Usage in columns, because the database adds it up. Sums are `bigint` there. */
-import { addUsage, type Charge, type Usage } from "@colloquy/core"
+import { type Charge, type Usage } from "@colloquy/core"
+import { addUsage } from "@colloquy/core/adapters"
 import { toText } from "./StoredText.ts"
 
 export interface UsageRow {

@@ -1,7 +1,7 @@
 /**
  * Errors of Anthropic, as an answer of their own or inside a stream: always a type, sometimes a code that says more.
  */
-import type { ModelErrorReason } from "@colloquy/core"
+import type { ModelErrorReason } from "@colloquy/core/adapters"
 import { type Fault, faultOfStatus, machineCode, tellsContextTooLong } from "./Fault.ts"
 import type { ErrorDialect } from "./Transport.ts"
 import { lookUp, record, string } from "./Wire.ts"

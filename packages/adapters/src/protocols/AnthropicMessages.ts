@@ -5,6 +5,7 @@
  * is kept as `providerData` and goes back in its place, unchanged, as long as the same model is asked. Calls stand there by their id only:
  * what was called is told by the message itself.
  */
+import type { ToolCall, Usage } from "@colloquy/core"
 import type {
   ChatDriver,
   ChatEvent,
@@ -12,10 +13,8 @@ import type {
   ChatRequest,
   ContentPart,
   FinishReason,
-  Thinking,
-  ToolCall,
-  Usage
-} from "@colloquy/core"
+  Thinking
+} from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { type ApiKey, hidden } from "./ApiKey.ts"
 import { errorDialect, faultOf } from "./AnthropicErrors.ts"

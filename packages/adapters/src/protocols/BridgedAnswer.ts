@@ -5,14 +5,8 @@
  *
  * Used by `providers/AiSdk` and `providers/EffectAi`. One answer each, changed in place.
  */
-import {
-  type ChatEvent,
-  type ChatRequest,
-  type FinishReason,
-  ModelError,
-  type ModelInfo,
-  type Usage
-} from "@colloquy/core"
+import { type ModelInfo, type Usage } from "@colloquy/core"
+import { type ChatEvent, type ChatRequest, type FinishReason, ModelError } from "@colloquy/core/adapters"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"

@@ -1,5 +1,5 @@
 /** Cohere's `POST /v2/embed`: vectors without an index, by the kind of number. Used by `providers/Cohere`. */
-import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core"
+import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core/adapters"
 import {
   type EmbeddingLimits,
   embeddingDriver,

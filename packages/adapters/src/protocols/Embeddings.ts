@@ -4,15 +4,15 @@
  *
  * Used by `OpenAiEmbeddings`, `CohereEmbeddings` and `GeminiEmbeddings`. Splitting, retries and the check of dimensions are the kernel's.
  */
+import { type Usage } from "@colloquy/core"
 import {
   type EmbeddingAnswer,
   type EmbeddingDriver,
   type EmbeddingRequest,
   estimateTokens,
   ModelError,
-  noUsage,
-  type Usage
-} from "@colloquy/core"
+  noUsage
+} from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
 import { type Call, type ErrorDialect, fetchJson, type TransportSettings } from "./Transport.ts"

@@ -4,7 +4,7 @@
  *
  * The text that a provider writes beside its code never leaves this folder: it may hold a prompt or a key.
  */
-import type { ModelErrorReason } from "@colloquy/core"
+import type { ModelErrorReason } from "@colloquy/core/adapters"
 import { isKnownCode } from "./KnownCodes.ts"
 
 export interface Fault {

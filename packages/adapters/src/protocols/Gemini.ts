@@ -5,6 +5,7 @@
  * joined nor cut, as long as the same model is asked. Calls stand there by their id, which the vendor did not always give: one that was
  * made up here never goes to it.
  */
+import type { ToolCall, Usage } from "@colloquy/core"
 import type {
   ChatDriver,
   ChatEvent,
@@ -12,10 +13,8 @@ import type {
   ChatRequest,
   ContentPart,
   FinishReason,
-  Thinking,
-  ToolCall,
-  Usage
-} from "@colloquy/core"
+  Thinking
+} from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { type ApiKey, hidden } from "./ApiKey.ts"
 import { type Fault, machineCode } from "./Fault.ts"

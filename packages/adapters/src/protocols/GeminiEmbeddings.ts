@@ -2,7 +2,7 @@
  * Google's `:batchEmbedContents`. A vector that was asked to be shorter than the model's own comes without unit length, so it gets one
  * here. Used by `providers/Gemini`.
  */
-import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core"
+import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core/adapters"
 import {
   type EmbeddingLimits,
   embeddingDriver,

@@ -1,7 +1,7 @@
 /**
  * Errors of Google's interfaces, as an answer of their own or inside a stream: a status word, and details that say more.
  */
-import type { ModelErrorReason } from "@colloquy/core"
+import type { ModelErrorReason } from "@colloquy/core/adapters"
 import { type Fault, faultOfStatus, machineCode, tellsContextTooLong } from "./Fault.ts"
 import type { ErrorDialect } from "./Transport.ts"
 import { list, lookUp, record, string, type WireRecord } from "./Wire.ts"

@@ -2,14 +2,14 @@
  * The probabilities of the first tokens of an answer, from Google's `:generateContent`. A model that thinks all the same gives no
  * log-probabilities, and then the reply has no places. Used by `providers/Gemini`.
  */
+import { type Usage } from "@colloquy/core"
 import {
   type NextTokenDriver,
   type NextTokenReply,
   type NextTokenRequest,
   noUsage,
-  type TokenCandidate,
-  type Usage
-} from "@colloquy/core"
+  type TokenCandidate
+} from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
 import { secretsOf } from "./Gemini.ts"

@@ -2,7 +2,7 @@
  * Parts of a conversation that the vendors' lowerings treat alike: a file that the model cannot read, a text file, arguments that a
  * model wrote wrong, an answer's own data, turns that must alternate. Pure; nothing here knows a wire.
  */
-import type { ChatMessage, ChatRequest, ContentPart } from "@colloquy/core"
+import type { ChatMessage, ChatRequest, ContentPart } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { base64, isRecord, jsonRecord, parseJson, record, type WireRecord } from "./Wire.ts"
 

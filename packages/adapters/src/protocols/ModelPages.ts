@@ -2,7 +2,8 @@
  * A vendor's list of models that comes in pages, each with a cursor to the next one. Used by the providers whose list has one; what an
  * entry means stays with them.
  */
-import { describeModel, mergeModelInfo, type ModelError, type ModelInfo } from "@colloquy/core"
+import { type ModelInfo } from "@colloquy/core"
+import { describeModel, mergeModelInfo, type ModelError } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import { familyOf, type ModelFamilies } from "./ModelFamilies.ts"
 import { type Call, type ErrorDialect, fetchJson, type TransportSettings } from "./Transport.ts"

@@ -4,7 +4,8 @@
  *
  * Used by `providers/OpenAi`, `providers/OpenAiCompatible` and `providers/OpenRouter`.
  */
-import type { ChatDriver, ChatEvent, ChatMessage, ChatRequest, ContentPart, Usage } from "@colloquy/core"
+import type { Usage } from "@colloquy/core"
+import type { ChatDriver, ChatEvent, ChatMessage, ChatRequest, ContentPart } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import type { ApiKey } from "./ApiKey.ts"
 import type { Fault } from "./Fault.ts"

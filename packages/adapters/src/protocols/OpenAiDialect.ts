@@ -2,7 +2,7 @@
  * How the servers that speak OpenAI's chat dialect differ, as data: the fields that they take, what they call them, what they want back.
  * Presets for known servers stand in `providers/OpenAiCompatible`; `OpenAiChat` reads nothing but this.
  */
-import type { ChatRequest } from "@colloquy/core"
+import type { ChatRequest } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { effortWord } from "./Lowering.ts"
 

@@ -2,7 +2,7 @@
  * `POST /embeddings` as the OpenAI family answers it, the router, local servers and Voyage included. They differ in a few words of the
  * request, which are data here; the reading side takes lists of numbers and base64 from all of them.
  */
-import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core"
+import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core/adapters"
 import {
   type EmbeddingLimits,
   embeddingDriver,

@@ -2,7 +2,7 @@
  * Errors of the OpenAI family: of chat, of responses, of embeddings and of every server that speaks their dialect, the router with its
  * longer vocabulary included. Each server has its own form of body; all of them are read here.
  */
-import type { ModelErrorReason } from "@colloquy/core"
+import type { ModelErrorReason } from "@colloquy/core/adapters"
 import { type Fault, faultOfStatus, machineCode, tellsContextTooLong } from "./Fault.ts"
 import { finite, isRecord, list, lookUp, record, string } from "./Wire.ts"
 

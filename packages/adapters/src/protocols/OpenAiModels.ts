@@ -2,7 +2,8 @@
  * `GET /models` as the OpenAI family answers it, read into catalogue entries. OpenAI says nothing but the names; other servers add the
  * size of the window and the kind of model. A provider tells what it knows better, and the host's own table beats both.
  */
-import { describeModel, type ModelError, type ModelInfo, type ModelType } from "@colloquy/core"
+import { type ModelInfo } from "@colloquy/core"
+import { describeModel, type ModelError, type ModelType } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
 import { faultOf } from "./OpenAiErrors.ts"

@@ -2,15 +2,15 @@
  * The probabilities of the first tokens of an answer, from Chat Completions as the OpenAI family speaks them: one short answer that is not
  * streamed, with `logprobs`. Used by `providers/OpenAi`, `providers/OpenAiCompatible` and `providers/OpenRouter`.
  */
+import { type Usage } from "@colloquy/core"
 import {
   type NextTokenDriver,
   type NextTokenReply,
   type NextTokenRequest,
   noUsage,
   type TokenCandidate,
-  type TokenPlace,
-  type Usage
-} from "@colloquy/core"
+  type TokenPlace
+} from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
 import type { ChatDialect, WireFields } from "./OpenAiDialect.ts"

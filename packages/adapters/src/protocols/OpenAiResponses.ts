@@ -6,16 +6,15 @@
  * The reading side takes each text as often as the wire repeats it (delta, done, whole item, whole response) and says what is new in it.
  * Used by `providers/OpenAi`.
  */
+import type { ToolCall, Usage } from "@colloquy/core"
 import type {
   ChatDriver,
   ChatEvent,
   ChatMessage,
   ChatRequest,
   ContentPart,
-  FinishReason,
-  ToolCall,
-  Usage
-} from "@colloquy/core"
+  FinishReason
+} from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import type { ApiKey } from "./ApiKey.ts"
 import type { Fault } from "./Fault.ts"

@@ -6,7 +6,8 @@
  *
  * Used by OpenAI Responses and by the bridges.
  */
-import type { ChatRequest, ToolCall } from "@colloquy/core"
+import type { ToolCall } from "@colloquy/core"
+import type { ChatRequest } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { type AnswerMessage, replayOf } from "./Lowering.ts"
 import { count, isRecord, jsonRecord, list, record, string, type WireRecord } from "./Wire.ts"

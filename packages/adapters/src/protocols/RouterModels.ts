@@ -2,7 +2,8 @@
  * What the router tells of its models, as catalogue entries: limits, prices and capabilities of all of them, what a video may be for those
  * that make videos, and what each upstream asks for which model. Used by `providers/OpenRouter`. Specification part 2 (video model).
  */
-import { describeModel, type ModelError, type ModelInfo, type ModelType, type Upstream } from "@colloquy/core"
+import { type ModelInfo } from "@colloquy/core"
+import { describeModel, type ModelError, type ModelType, type Upstream } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { fetchModels, type ModelListSettings, type ReadEntry, readModels } from "./OpenAiModels.ts"

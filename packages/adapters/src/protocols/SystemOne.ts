@@ -2,14 +2,8 @@
  * The wire of System One, a model of typed answers: one request with the whole state and all questions, one reply with a distribution for
  * each. Its own choices, scores and confidences are not read: the kernel computes them from the probabilities. `providers/SystemOne` uses it.
  */
-import {
-  type AnswerDriver,
-  type AnswerReply,
-  type AnswerRequest,
-  ModelError,
-  noUsage,
-  type Usage
-} from "@colloquy/core"
+import { type Usage } from "@colloquy/core"
+import { type AnswerDriver, type AnswerReply, type AnswerRequest, ModelError, noUsage } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
 import { type Fault, faultOfStatus, machineCode } from "./Fault.ts"

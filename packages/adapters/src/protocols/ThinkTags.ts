@@ -2,7 +2,7 @@
  * Splits `<think>…</think>` at the beginning of an answer from the text after it, for local models whose server does not. Only there:
  * an answer that speaks about such tags stays as it is. Used by the OpenAI Chat dialect.
  */
-import type { ChatEvent } from "@colloquy/core"
+import type { ChatEvent } from "@colloquy/core/adapters"
 
 export interface TagSplitter {
   readonly feed: (text: string, events: Array<ChatEvent>) => void

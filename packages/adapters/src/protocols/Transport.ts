@@ -8,8 +8,8 @@
  * What a hostile or broken provider can do ends in an error: the answer has a size limit, an event has one, text must be UTF-8, the
  * content type must be right, and no redirect is followed, because it could carry the key to another host.
  */
-import type { ChatEvent } from "@colloquy/core"
-import { ModelError } from "@colloquy/core"
+import type { ChatEvent } from "@colloquy/core/adapters"
+import { ModelError } from "@colloquy/core/adapters"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"

@@ -17,6 +17,7 @@ import type {
   LanguageModelV4StreamPart,
   SharedV4ProviderOptions
 } from "@ai-sdk/provider"
+import { type ModelInfo, type Provider, type ToolDefinition, type Usage } from "@colloquy/core"
 import {
   type ChatDriver,
   type ChatEvent,
@@ -28,12 +29,8 @@ import {
   type EmbeddingRequest,
   type FinishReason,
   ModelError,
-  type ModelInfo,
-  noUsage,
-  type Provider,
-  type ToolDefinition,
-  type Usage
-} from "@colloquy/core"
+  noUsage
+} from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"

@@ -7,6 +7,7 @@
  * the host wants of these he gives as `configuration`, the services that his package reads them from. JSON is asked for in the prompt.
  * All of `effect/ai` is unstable, so this is the only file that imports it.
  */
+import { type ModelInfo, type Provider, type ToolDefinition, type Usage } from "@colloquy/core"
 import {
   type AnswerDriver,
   type AnswerReply,
@@ -22,13 +23,9 @@ import {
   type FinishReason,
   ModelError,
   type ModelErrorReason,
-  type ModelInfo,
   noUsage,
-  type Provider,
-  type ToolDefinition,
-  type TypedQuestion,
-  type Usage
-} from "@colloquy/core"
+  type TypedQuestion
+} from "@colloquy/core/adapters"
 import * as AiError from "effect/ai/AiError"
 import * as Decision from "effect/ai/Decision"
 import * as DecisionModel from "effect/ai/DecisionModel"

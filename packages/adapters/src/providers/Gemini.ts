@@ -2,7 +2,8 @@
  * Google Gemini. A host registers it with `Gemini.provider({ apiKey })`; the wires stand in `protocols/Gemini` and
  * `protocols/GeminiEmbeddings`. The vendor's own list tells limits, and which models think, but not how to ask them for it.
  */
-import type { ModelInfo, ModelType, Provider } from "@colloquy/core"
+import type { ModelInfo, Provider } from "@colloquy/core"
+import type { ModelType } from "@colloquy/core/adapters"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as GeminiProtocol from "../protocols/Gemini.ts"

@@ -3,7 +3,8 @@
  * seen and outlives a tool call (`protocols/OpenAiResponses`); `wire: "chat"` takes Chat Completions (`protocols/OpenAiChat`), for a
  * proxy that has nothing else. What is known of a model comes from the settings, because the vendor's own list tells nothing but names.
  */
-import type { ModelInfo, ModelType, Provider } from "@colloquy/core"
+import type { ModelInfo, Provider } from "@colloquy/core"
+import type { ModelType } from "@colloquy/core/adapters"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"

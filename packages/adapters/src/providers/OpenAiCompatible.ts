@@ -2,7 +2,8 @@
  * Every server that speaks OpenAI's chat dialect: a base URL, headers and quirks. The presets below are data and nothing else; a host
  * registers one with `OpenAiCompatible.provider({ ...OpenAiCompatible.groq, apiKey })` and may change any field of it.
  */
-import type { ChatRequest, ModelInfo, Provider } from "@colloquy/core"
+import type { ModelInfo, Provider } from "@colloquy/core"
+import type { ChatRequest } from "@colloquy/core/adapters"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect, reasoningEffort, type WireFields } from "../protocols/OpenAiDialect.ts"

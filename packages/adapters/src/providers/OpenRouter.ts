@@ -3,7 +3,8 @@
  * (which upstreams, at which price), the automatic choice of a model, and reasoning with a budget, and it reports what a call cost.
  * What it tells of models and of its upstreams is read in `protocols/RouterModels`.
  */
-import type { ChatRequest, ModelInfo, Provider, Routing } from "@colloquy/core"
+import type { ModelInfo, Provider } from "@colloquy/core"
+import type { ChatRequest, Routing } from "@colloquy/core/adapters"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"

@@ -2,7 +2,8 @@
  * A provider of typed answers that speaks the wire of System One. A host registers it with `SystemOne.provider({ apiKey })`; every server
  * that speaks the same wire is reached by another base URL and path. Names of models go to the wire unchanged unless `prefix` maps them.
  */
-import { describeModel, mergeModelInfo, type ModelError, type ModelInfo, type Provider } from "@colloquy/core"
+import { type ModelInfo, type Provider } from "@colloquy/core"
+import { describeModel, mergeModelInfo, type ModelError } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import * as Protocol from "../protocols/SystemOne.ts"

@@ -8,16 +8,8 @@
  *     // …talk to it, until:
  *     yield* doom.died
  */
-import {
-  AssistantStore,
-  FollowUpStore,
-  type HostedTool,
-  KeyStore,
-  type Provider,
-  RunStore,
-  ThreadStore,
-  UsageLedger
-} from "@colloquy/core"
+import { type HostedTool, type Provider } from "@colloquy/core"
+import { AssistantStore, FollowUpStore, KeyStore, RunStore, ThreadStore, UsageLedger } from "@colloquy/core/adapters"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -2,7 +2,8 @@
  * The words of a scripted conversation. A script is a list of steps, one for each call of the model; a step is a list of beats: what the
  * model says, which tools it calls, where it pauses or fails. `ScriptedModel` plays it.
  */
-import type { ChatRequest, FinishReason, ModelErrorReason, Usage } from "@colloquy/core"
+import type { Usage } from "@colloquy/core"
+import type { ChatRequest, FinishReason, ModelErrorReason } from "@colloquy/core/adapters"
 import type * as Duration from "effect/Duration"
 import type * as Schema from "effect/Schema"
 

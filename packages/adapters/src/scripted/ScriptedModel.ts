@@ -2,16 +2,8 @@
  * A chat model that follows a script: the test kit for conversations, without a network and without chance. A call that the script does
  * not have, a step that is never asked for, and a check that throws fail the test when its scope closes.
  */
-import {
-  type ChatDriver,
-  type ChatEvent,
-  type ChatRequest,
-  ModelError,
-  type ModelInfo,
-  noUsage,
-  type Provider,
-  Providers
-} from "@colloquy/core"
+import { type ModelInfo, type Provider, Providers } from "@colloquy/core"
+import { type ChatDriver, type ChatEvent, type ChatRequest, ModelError, noUsage } from "@colloquy/core/adapters"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

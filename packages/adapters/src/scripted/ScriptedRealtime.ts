@@ -3,7 +3,7 @@
  * played when its session ends, a session that the script does not have, and a text that the script does not expect fail the test when
  * its scope closes.
  */
-import { describeModel, noUsage } from "@colloquy/core"
+import { describeModel, noUsage } from "@colloquy/core/adapters"
 import {
   type PreparedSession,
   type RealtimeModel,

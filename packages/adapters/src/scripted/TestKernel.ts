@@ -9,11 +9,10 @@ import {
   Kernel,
   Metering,
   type MeteringPort,
-  type Stores,
   TokenCounter,
-  type TokenCounterPort,
   TurnSettings
 } from "@colloquy/core"
+import { type Stores, type TokenCounterPort } from "@colloquy/core/adapters"
 import { type OpenKernel, openKernel } from "@colloquy/core/promises"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"

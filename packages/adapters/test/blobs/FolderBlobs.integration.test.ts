@@ -1,5 +1,6 @@
 /** `BlobStore` in a folder: its contract, and what is on the disk. */
-import { BlobId, newId, Principal } from "@colloquy/core"
+import { Principal } from "@colloquy/core"
+import { BlobId, newId } from "@colloquy/core/adapters"
 import { blobStoreSuite } from "@colloquy/core/contracts"
 import { BlobStore } from "@colloquy/core/documents"
 import { assert, it } from "@effect/vitest"

@@ -1,5 +1,6 @@
 /** `BlobStore` on a server that speaks S3 and checks signatures, and the answers of Amazon's that this server does not give. */
-import { BlobId, newId, Principal } from "@colloquy/core"
+import { Principal } from "@colloquy/core"
+import { BlobId, newId } from "@colloquy/core/adapters"
 import { blobStoreSuite } from "@colloquy/core/contracts"
 import { BlobStore } from "@colloquy/core/documents"
 import { assert, it } from "@effect/vitest"

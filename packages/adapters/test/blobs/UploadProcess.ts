@@ -3,7 +3,8 @@
  * in megabytes, after the largest of samples taken every 10 ms. The bytes come 64 KiB at a time, in a buffer that each upload fills again
  * and again: what is measured is what the store needs, and the chunks of a real socket would wait for the garbage collector.
  */
-import { BlobId, newId, Principal } from "@colloquy/core"
+import { Principal } from "@colloquy/core"
+import { BlobId, newId } from "@colloquy/core/adapters"
 import { BlobStore } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"

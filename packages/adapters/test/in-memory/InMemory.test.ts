@@ -1,5 +1,5 @@
 import type { Message, RunId } from "@colloquy/core"
-import { RunStore } from "@colloquy/core"
+import { RunStore } from "@colloquy/core/adapters"
 import {
   anHour,
   appendTo,

@@ -2,8 +2,9 @@
  * Random interleavings of several callers, with time passing between their steps and leases kept too long, must leave every
  * conversation whole. The steps are taken one after the other: in memory every operation is one step anyway.
  */
-import type { Lease, Run, RunId, RunStatus, ThreadId } from "@colloquy/core"
-import { isEnded, RunStore, ThreadStore } from "@colloquy/core"
+import type { Run, RunId, ThreadId } from "@colloquy/core"
+import type { Lease, RunStatus } from "@colloquy/core/adapters"
+import { isEnded, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import {
   appendTo,
   asNewOwner,

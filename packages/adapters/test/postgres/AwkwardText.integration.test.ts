@@ -1,5 +1,6 @@
 /** Text and JSON that Postgres cannot hold as they are: NUL, lone surrogates, and whatever the escape for them begins with. */
-import { AssistantStore, OwnerId, Principal, RunStore, ThreadId, ThreadStore } from "@colloquy/core"
+import { OwnerId, Principal, ThreadId } from "@colloquy/core"
+import { AssistantStore, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import {
   appendTo,
   awkwardJson,

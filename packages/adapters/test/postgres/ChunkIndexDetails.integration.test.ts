@@ -1,5 +1,5 @@
 /** What the index of chunks does beyond its contract: documents of any size, vectors that come later, equal ranks on every store. */
-import { DocumentId, estimateTokens, newId } from "@colloquy/core"
+import { DocumentId, estimateTokens, newId } from "@colloquy/core/adapters"
 import { asNewOwner } from "@colloquy/core/contracts"
 import {
   ChunkIndex,

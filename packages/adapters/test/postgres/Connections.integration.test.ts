@@ -1,5 +1,6 @@
 /** Statements that share connections: what somebody else's lock, a hung statement or a lost connection does to those beside them. */
-import { Principal, RunStore, StoreUnavailable, type ThreadId, ThreadStore } from "@colloquy/core"
+import { Principal, StoreUnavailable, type ThreadId } from "@colloquy/core"
+import { RunStore, ThreadStore } from "@colloquy/core/adapters"
 import { expectTag, openThread, sampleBegin, settleTurn, startTurn } from "@colloquy/core/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"

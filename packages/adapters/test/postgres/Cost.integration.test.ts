@@ -1,5 +1,6 @@
 /** What the ports cost: round trips of a turn, and the plan of every statement on 100,000 messages. */
-import { AssistantStore, newId, OwnerId, Principal, RunStore, ThreadStore } from "@colloquy/core"
+import { OwnerId, Principal } from "@colloquy/core"
+import { AssistantStore, newId, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import {
   expectTag,
   sampleAssistant,

@@ -1,5 +1,6 @@
 /** The contracts of the wing `documents` on PGlite and on a PostgreSQL server, and what an upload leaves in the tables. */
-import { BlobId, newId, Principal } from "@colloquy/core"
+import { Principal } from "@colloquy/core"
+import { BlobId, newId } from "@colloquy/core/adapters"
 import { blobStoreSuite, documentStoreSuite } from "@colloquy/core/contracts"
 import { BlobStore } from "@colloquy/core/documents"
 import { PgClient } from "@effect/sql-pg/PgClient"

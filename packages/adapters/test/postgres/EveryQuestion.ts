@@ -1,17 +1,15 @@
 /** Every statement of every port, asked on a filled database. Those that write do it on records of their own, or on the long thread. */
+import { KeyId, OwnerId, Principal } from "@colloquy/core"
 import {
   AssistantStore,
   FollowUpId,
   FollowUpStore,
   KeyStore,
-  KeyId,
   newId,
-  OwnerId,
-  Principal,
   RunStore,
   ThreadStore,
   UsageLedger
-} from "@colloquy/core"
+} from "@colloquy/core/adapters"
 import {
   anHour,
   appendTo,

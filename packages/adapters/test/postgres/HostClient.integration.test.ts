@@ -1,5 +1,6 @@
 /** The stores over a client that belongs to the host: his transactions, his settings, his connections. */
-import { AssistantStore, Principal, RunStore, StoreUnavailable, ThreadStore } from "@colloquy/core"
+import { Principal, StoreUnavailable } from "@colloquy/core"
+import { AssistantStore, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import {
   expectTag,
   openThread,

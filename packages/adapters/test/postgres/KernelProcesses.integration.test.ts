@@ -1,5 +1,6 @@
 /** Three kernels in three processes on one database, one of which dies in the middle of a turn; and a database that leaves during one. */
-import { Principal, type RunId, type ThreadId, ThreadStore, type TurnEvent, Turns } from "@colloquy/core"
+import { Principal, type RunId, type ThreadId, type TurnEvent, Turns } from "@colloquy/core"
+import { ThreadStore } from "@colloquy/core/adapters"
 import { storedMessages, storedRun } from "@colloquy/core/contracts"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

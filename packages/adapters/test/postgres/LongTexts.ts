@@ -8,7 +8,7 @@ import {
   RunStore,
   type Stores,
   UsageLedger
-} from "@colloquy/core"
+} from "@colloquy/core/adapters"
 import {
   anHour,
   asNewOwner,

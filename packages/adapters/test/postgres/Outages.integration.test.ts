@@ -1,5 +1,6 @@
 /** A database that goes away and comes back: what callers hear meanwhile, and that everything works afterwards. */
-import { type Lease, type MessageId, Principal, RunStore, StoreUnavailable, type ThreadId } from "@colloquy/core"
+import { type MessageId, Principal, StoreUnavailable, type ThreadId } from "@colloquy/core"
+import { type Lease, RunStore } from "@colloquy/core/adapters"
 import { anHour, openThread, sampleBegin, sampleSettlement, startTurn, storedMessages } from "@colloquy/core/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"

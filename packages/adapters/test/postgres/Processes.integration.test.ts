@@ -1,5 +1,6 @@
 /** Several processes on one Postgres, and what remains when one of them is stopped or killed. */
-import { Principal, RunStore, type Lease, type MessageId, ThreadStore } from "@colloquy/core"
+import { Principal, type MessageId } from "@colloquy/core"
+import { RunStore, type Lease, ThreadStore } from "@colloquy/core/adapters"
 import {
   anHour,
   moment,

@@ -1,5 +1,5 @@
 /** The other end of a `Worker`: reads orders from its input, a JSON list `[order, argument]` a line, and writes an answer a line. */
-import type { Stores } from "@colloquy/core"
+import type { Stores } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as ManagedRuntime from "effect/ManagedRuntime"

@@ -1,5 +1,6 @@
 /** A process with stores of its own, for a `Worker`. */
-import { Principal, RunStore, type Lease, type RunSignal, type ThreadId } from "@colloquy/core"
+import { Principal, type ThreadId } from "@colloquy/core"
+import { RunStore, type Lease, type RunSignal } from "@colloquy/core/adapters"
 import { appendTo, expectTag, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/core/contracts"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

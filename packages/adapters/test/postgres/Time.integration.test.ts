@@ -1,5 +1,6 @@
 /** What the contract can only test with a clock that it may move: here rows are made older, or the caller's clock is set. */
-import { Principal, RunStore, UsageLedger } from "@colloquy/core"
+import { Principal } from "@colloquy/core"
+import { RunStore, UsageLedger } from "@colloquy/core/adapters"
 import {
   anHour,
   expectTag,

@@ -21,7 +21,7 @@ import {
   describeModel,
   type EmbeddingRequest,
   noUsage
-} from "@colloquy/core"
+} from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"

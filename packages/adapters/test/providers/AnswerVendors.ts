@@ -2,7 +2,8 @@
  * The ways to typed answers, each with the wire of its server: one entry tells how to build the provider against a server of ours, and how
  * that server says what the scenarios of `Answers.integration.test.ts` script.
  */
-import { type AnswerMethod, noUsage, type Provider } from "@colloquy/core"
+import { type Provider } from "@colloquy/core"
+import { type AnswerMethod, noUsage } from "@colloquy/core/adapters"
 import * as AiError from "effect/ai/AiError"
 import * as DecisionModel from "effect/ai/DecisionModel"
 import * as Duration from "effect/Duration"

@@ -1,5 +1,6 @@
 /** Every way to typed answers against a server that speaks its wire: the same questions, the same answers, the same failures. */
-import { Catalog, ModelError, noUsage, Principal, type Provider, ProviderKeys, Providers } from "@colloquy/core"
+import { Catalog, Principal, type Provider, ProviderKeys, Providers } from "@colloquy/core"
+import { ModelError, noUsage } from "@colloquy/core/adapters"
 import { AnswerSettings, Answers, type AnswersRequest, defaultAnswerSettings } from "@colloquy/core/answers"
 import { assert, describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

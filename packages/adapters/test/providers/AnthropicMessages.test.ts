@@ -1,7 +1,8 @@
 /** The odd corners of Anthropic Messages: thinking and its signatures, blocks in any order, ends that are none, and what may not be sent. */
 import type Anthropic from "@anthropic-ai/sdk"
 import { assert, describe, it } from "@effect/vitest"
-import { type ChatEvent, type ChatMessage, type ChatRequest, describeModel, type ModelInfo } from "@colloquy/core"
+import { type ModelInfo } from "@colloquy/core"
+import { type ChatEvent, type ChatMessage, type ChatRequest, describeModel } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { faultOf } from "../../src/protocols/AnthropicErrors.ts"
 import * as AnthropicMessages from "../../src/protocols/AnthropicMessages.ts"

@@ -7,7 +7,7 @@ import {
   converse,
   defaultChatPolicy,
   type ModelError
-} from "@colloquy/core"
+} from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"

@@ -9,7 +9,7 @@ import {
   converse,
   defaultChatPolicy,
   noUsage
-} from "@colloquy/core"
+} from "@colloquy/core/adapters"
 import * as AiError from "effect/ai/AiError"
 import * as DecisionModel from "effect/ai/DecisionModel"
 import * as EmbeddingModel from "effect/ai/EmbeddingModel"

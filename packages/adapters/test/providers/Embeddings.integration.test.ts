@@ -1,13 +1,7 @@
 /** Every embedding provider against a server that speaks its wire: requests, order, numbers, usage, errors, senseless answers. */
 import { assert, describe, expect, it } from "@effect/vitest"
-import {
-  type EmbeddingDriver,
-  EmbeddingModel,
-  type EmbeddingRequest,
-  Principal,
-  type Provider,
-  Providers
-} from "@colloquy/core"
+import { Principal, type Provider, Providers } from "@colloquy/core"
+import { type EmbeddingDriver, EmbeddingModel, type EmbeddingRequest } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"

@@ -1,6 +1,7 @@
 /** The odd corners of Gemini: signed parts and their places, calls without ids, ends that are none, and what may not be sent. */
 import { assert, describe, it } from "@effect/vitest"
-import { type ChatEvent, type ChatMessage, type ChatRequest, describeModel, type ModelInfo } from "@colloquy/core"
+import { type ModelInfo } from "@colloquy/core"
+import { type ChatEvent, type ChatMessage, type ChatRequest, describeModel } from "@colloquy/core/adapters"
 import type { Content } from "@google/genai"
 import { faultOf } from "../../src/protocols/GeminiErrors.ts"
 import * as Gemini from "../../src/protocols/Gemini.ts"

@@ -1,5 +1,5 @@
 /** What a server writes into the code of an error reaches nobody unless it is a documented word. */
-import { ModelError } from "@colloquy/core"
+import { ModelError } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Anthropic from "../../src/protocols/AnthropicErrors.ts"
 import * as Gemini from "../../src/protocols/GeminiErrors.ts"

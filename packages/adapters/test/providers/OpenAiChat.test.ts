@@ -1,6 +1,7 @@
 /** The odd corners of the OpenAI chat dialect: what servers were seen to send, and what goes back to them. */
 import { assert, describe, it } from "@effect/vitest"
-import { type ChatEvent, type ChatRequest, describeModel, type ModelInfo } from "@colloquy/core"
+import { type ModelInfo } from "@colloquy/core"
+import { type ChatEvent, type ChatRequest, describeModel } from "@colloquy/core/adapters"
 import * as OpenAiChat from "../../src/protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect, reasoningEffort } from "../../src/protocols/OpenAiDialect.ts"
 import { model, request } from "./Scenarios.ts"

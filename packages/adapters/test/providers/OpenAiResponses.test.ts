@@ -1,6 +1,7 @@
 /** The odd corners of OpenAI Responses: what an answer keeps for the next request, and what else its events may bring. */
 import { assert, describe, it } from "@effect/vitest"
-import { type ChatEvent, type ChatMessage, type ChatRequest, describeModel, type ModelInfo } from "@colloquy/core"
+import { type ModelInfo } from "@colloquy/core"
+import { type ChatEvent, type ChatMessage, type ChatRequest, describeModel } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import * as OpenAiResponses from "../../src/protocols/OpenAiResponses.ts"
 import * as OpenAi from "../../src/providers/OpenAi.ts"

@@ -1,6 +1,7 @@
 /** What only the router has: routing, the automatic model, budgets, and a list of models that tells everything. */
 import { assert, describe, it } from "@effect/vitest"
-import { type ChatRequest, describeModel, type ModelInfo, type Routing } from "@colloquy/core"
+import { type ModelInfo } from "@colloquy/core"
+import { type ChatRequest, describeModel, type Routing } from "@colloquy/core/adapters"
 import { readModel } from "../../src/protocols/RouterModels.ts"
 import { lowerRouting, lowerThinking } from "../../src/providers/OpenRouter.ts"
 import { request } from "./Scenarios.ts"

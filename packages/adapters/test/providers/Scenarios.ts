@@ -2,17 +2,15 @@
  * What every chat provider must do, in neutral words: a script of what the model says, and what must be heard. `Vendors.ts` renders the
  * script on each vendor's wire; `ChatProviders.integration.test.ts` runs the whole table. A row here is a test for every vendor.
  */
+import { type ToolCall, type ToolDefinition, type Usage } from "@colloquy/core"
 import {
   type ChatRequest,
   type ContentPart,
   describeModel,
   type FinishReason,
   type ModelErrorReason,
-  noUsage,
-  type ToolCall,
-  type ToolDefinition,
-  type Usage
-} from "@colloquy/core"
+  noUsage
+} from "@colloquy/core/adapters"
 
 /** One thing that the model says. Pieces of a call name the call by its `slot`, so that calls can interleave. */
 export type Said =

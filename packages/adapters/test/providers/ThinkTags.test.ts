@@ -1,6 +1,6 @@
 /** Reasoning that a model writes into its text, cut wherever the network may cut it. */
 import { assert, describe, it } from "@effect/vitest"
-import type { ChatEvent } from "@colloquy/core"
+import type { ChatEvent } from "@colloquy/core/adapters"
 import { makeTagSplitter } from "../../src/protocols/ThinkTags.ts"
 
 const split = (pieces: ReadonlyArray<string>) => {

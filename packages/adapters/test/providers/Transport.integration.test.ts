@@ -4,7 +4,7 @@
  * All of it holds on both ways to the network.
  */
 import { assert, describe, it } from "@effect/vitest"
-import type { ChatEvent, ModelError } from "@colloquy/core"
+import type { ChatEvent, ModelError } from "@colloquy/core/adapters"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -1,4 +1,5 @@
-import { Keys, KeyStore, newId, KeyId, Principal } from "@colloquy/core"
+import { Keys, KeyId, Principal } from "@colloquy/core"
+import { KeyStore, newId } from "@colloquy/core/adapters"
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -1,16 +1,7 @@
 /** Typed answers as a host asks for them: no thread, no assistant, no network. And what became of them. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import {
-  type AnswerReply,
-  type AnswerRequest,
-  Catalog,
-  type ChatDriver,
-  noUsage,
-  Principal,
-  type Provider,
-  ProviderKeys,
-  Providers
-} from "@colloquy/core"
+import { Catalog, Principal, type Provider, ProviderKeys, Providers } from "@colloquy/core"
+import { type AnswerReply, type AnswerRequest, type ChatDriver, noUsage } from "@colloquy/core/adapters"
 import { openThread } from "@colloquy/core/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,5 @@
 /** Typed answers of chat models: by the probabilities of tokens, in the model's own words, by samples. Without a network. */
+import { type Provider } from "@colloquy/core"
 import {
   type AnswerRequest,
   type ChatDriver,
@@ -9,10 +10,9 @@ import {
   type NextTokenDriver,
   type NextTokenRequest,
   noUsage,
-  type Provider,
   type TokenCandidate,
   type TypedQuestion
-} from "@colloquy/core"
+} from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

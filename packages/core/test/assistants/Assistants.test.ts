@@ -1,4 +1,5 @@
-import { Assistants, DefaultEmbedding, firstPage, Kernel, Principal, Threads, Turns } from "@colloquy/core"
+import { Assistants, DefaultEmbedding, Kernel, Principal, Threads, Turns } from "@colloquy/core"
+import { firstPage } from "@colloquy/core/adapters"
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { say, ScriptedModel } from "@colloquy/adapters/scripted"
 import { assert, describe, it } from "@effect/vitest"

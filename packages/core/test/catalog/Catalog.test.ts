@@ -1,12 +1,5 @@
-import {
-  Catalog,
-  describeModel,
-  HostModels,
-  ModelError,
-  type ModelInfo,
-  type Provider,
-  Providers
-} from "@colloquy/core"
+import { Catalog, HostModels, type ModelInfo, type Provider, Providers } from "@colloquy/core"
+import { describeModel, ModelError } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

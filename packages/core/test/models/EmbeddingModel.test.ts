@@ -1,13 +1,11 @@
+import { Principal, ProviderKeys, Providers } from "@colloquy/core"
 import {
   type EmbeddingDriver,
   EmbeddingModel,
   type EmbeddingRequest,
   ModelError,
-  noUsage,
-  Principal,
-  ProviderKeys,
-  Providers
-} from "@colloquy/core"
+  noUsage
+} from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { estimateTokens, type Message, MessageId, RunId, ThreadId } from "@colloquy/core"
+import { type Message, MessageId, RunId, ThreadId } from "@colloquy/core"
+import { estimateTokens } from "@colloquy/core/adapters"
 import { pack, sizeOf, toUnits } from "../../src/prompts/ContextWindow.ts"
 import { assemble, checkRoom, preambleOf, roomFor } from "../../src/prompts/PromptAssembly.ts"
-import { describeModel } from "@colloquy/core"
+import { describeModel } from "@colloquy/core/adapters"
 import * as Result from "effect/Result"
 
 const message = (sequence: number, runId: string | null, role: "user" | "assistant", tokens: number): Message => ({

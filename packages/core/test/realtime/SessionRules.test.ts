@@ -1,18 +1,8 @@
 // Every rule and limit of a voice session in the words of the specification, part 4, 5, 7 and 8, in virtual time.
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
-import {
-  firstPage,
-  InsufficientCredit,
-  Keys,
-  Metering,
-  RunStore,
-  StoreUnavailable,
-  ThreadId,
-  ThreadStore,
-  UsageLedger,
-  type UsageReport
-} from "@colloquy/core"
+import { InsufficientCredit, Keys, Metering, StoreUnavailable, ThreadId } from "@colloquy/core"
+import { firstPage, RunStore, ThreadStore, UsageLedger, type UsageReport } from "@colloquy/core/adapters"
 import { asNewOwner, openThread, sampleBegin, settleTurn, startTurn } from "@colloquy/core/contracts"
 import {
   defaultSessionLimits,

@@ -1,5 +1,5 @@
 import { type Chunk, type ChunkSize, chunksOf, nowhere, ownText, type Section } from "@colloquy/core/retrieval"
-import { estimateTokens } from "@colloquy/core"
+import { estimateTokens } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

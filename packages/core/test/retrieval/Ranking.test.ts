@@ -1,5 +1,5 @@
 import { joinRanks, type Passage, prepareDocument, prepareTurns, rarityOf } from "@colloquy/core/retrieval"
-import { estimateTokens } from "@colloquy/core"
+import { estimateTokens } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 
 const turn = (text: string, fields: Partial<Passage> = {}): Passage => ({

@@ -1,4 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
+import { Providers } from "@colloquy/core"
 import {
   DocumentId,
   type EmbeddingDriver,
@@ -6,9 +7,8 @@ import {
   type EmbeddingTarget,
   ModelError,
   newId,
-  noUsage,
-  Providers
-} from "@colloquy/core"
+  noUsage
+} from "@colloquy/core/adapters"
 import { asNewOwner } from "@colloquy/core/contracts"
 import {
   type ChunkHit,

@@ -1,14 +1,7 @@
 /** What the runner of follow-ups promises over any store, in virtual time. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import {
-  FollowUpFailed,
-  FollowUps,
-  FollowUpSettings,
-  FollowUpStore,
-  type FollowUpWorker,
-  Principal,
-  StoreUnavailable
-} from "@colloquy/core"
+import { FollowUpFailed, FollowUps, FollowUpSettings, Principal, StoreUnavailable } from "@colloquy/core"
+import { FollowUpStore, type FollowUpWorker } from "@colloquy/core/adapters"
 import { sampleFollowUp } from "@colloquy/core/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

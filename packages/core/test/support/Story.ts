@@ -3,17 +3,8 @@
  * what a thread holds and which events were seen.
  */
 import { type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
-import {
-  isTerminal,
-  type LogEvent,
-  Principal,
-  type RunId,
-  RunStore,
-  type ThreadId,
-  Threads,
-  type TurnEvent,
-  Turns
-} from "@colloquy/core"
+import { isTerminal, Principal, type RunId, type ThreadId, Threads, type TurnEvent, Turns } from "@colloquy/core"
+import { type LogEvent, RunStore } from "@colloquy/core/adapters"
 import { it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,6 +1,7 @@
 /** What tests of voice sessions share. */
 import { type ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
-import { type Principal, ThreadId, ThreadStore } from "@colloquy/core"
+import { type Principal, ThreadId } from "@colloquy/core"
+import { ThreadStore } from "@colloquy/core/adapters"
 import { asNewOwner } from "@colloquy/core/contracts"
 import { it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -3,7 +3,8 @@
  * is done or lose its answer.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { AssistantStore, RunStore, StoreUnavailable, ThreadStore } from "@colloquy/core"
+import { StoreUnavailable } from "@colloquy/core"
+import { AssistantStore, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 

@@ -1,4 +1,5 @@
-import { Assistants, firstPage, Threads, Turns } from "@colloquy/core"
+import { Assistants, Threads, Turns } from "@colloquy/core"
+import { firstPage } from "@colloquy/core/adapters"
 import { gate, say, ScriptedModel } from "@colloquy/adapters/scripted"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, fail, gate, hang, say, ScriptedModel } from "@colloquy/adapters/scripted"
-import { newId, RunId, RunStore, type ThreadId, Turns } from "@colloquy/core"
+import { RunId, type ThreadId, Turns } from "@colloquy/core"
+import { newId, RunStore } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -1,6 +1,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, gate, ScriptedModel } from "@colloquy/adapters/scripted"
-import { RunStore, Turns } from "@colloquy/core"
+import { Turns } from "@colloquy/core"
+import { RunStore } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,5 +1,6 @@
 import { callTool, callTools, cut, fail, finish, say, ScriptedModel } from "@colloquy/adapters/scripted"
-import { Assistants, type ChatRequest, defaultTurnSettings, firstPage, Turns } from "@colloquy/core"
+import { Assistants, defaultTurnSettings, Turns } from "@colloquy/core"
+import { type ChatRequest, firstPage } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { failureOf, messagesOf, runOf, story, weather } from "../support/Story.ts"

@@ -2,22 +2,19 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { Crash } from "@colloquy/adapters/scripted"
 import {
   Assistants,
-  type ChatEvent,
-  type ChatRequest,
   type HostedTool,
   isTerminal,
   Kernel,
   HostedTools,
-  type LogEvent,
   type Message,
   Principal,
   Providers,
-  RunStore,
   type ThreadId,
   Threads,
   type TurnEvent,
   Turns
 } from "@colloquy/core"
+import { type ChatEvent, type ChatRequest, type LogEvent, RunStore } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -13,18 +13,8 @@ import {
   think,
   uses
 } from "@colloquy/adapters/scripted"
-import {
-  Assistants,
-  type ChatEvent,
-  defaultTurnSettings,
-  firstPage,
-  Kernel,
-  Principal,
-  Providers,
-  type TurnReply,
-  Turns,
-  UsageLedger
-} from "@colloquy/core"
+import { Assistants, defaultTurnSettings, Kernel, Principal, Providers, type TurnReply, Turns } from "@colloquy/core"
+import { type ChatEvent, firstPage, UsageLedger } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

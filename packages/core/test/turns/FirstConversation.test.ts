@@ -1,5 +1,6 @@
 import { callTool, gate, say, ScriptedModel, think, uses } from "@colloquy/adapters/scripted"
-import { Assistants, firstPage, newId, Threads, ThreadId, Turns } from "@colloquy/core"
+import { Assistants, Threads, ThreadId, Turns } from "@colloquy/core"
+import { firstPage, newId } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -12,10 +12,8 @@ import {
 } from "@colloquy/adapters/scripted"
 import {
   defaultTurnSettings,
-  foldReply,
   type HostedTool,
   isTerminal,
-  newId,
   Principal,
   RunId,
   type RunId as Run,
@@ -23,6 +21,7 @@ import {
   type TurnEvent,
   Turns
 } from "@colloquy/core"
+import { foldReply, newId } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -1,6 +1,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, gate, say, ScriptedModel } from "@colloquy/adapters/scripted"
-import { Assistants, defaultTurnSettings, firstPage, Principal, Threads, Turns } from "@colloquy/core"
+import { Assistants, defaultTurnSettings, Principal, Threads, Turns } from "@colloquy/core"
+import { firstPage } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -1,6 +1,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, say, ScriptedModel } from "@colloquy/adapters/scripted"
-import { type HostedTool, Principal, type StartError, type TurnReply, type TurnRequest, Turns } from "@colloquy/core"
+import { type HostedTool, Principal, type TurnReply, type TurnRequest, Turns } from "@colloquy/core"
+import { type StartError } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,5 +1,6 @@
 /** One read of the store for all who follow a run from the same place, and what each of them keeps of it. */
-import { newId, Principal, RunId, StoreUnavailable, type TurnEvent } from "@colloquy/core"
+import { Principal, RunId, StoreUnavailable, type TurnEvent } from "@colloquy/core"
+import { newId } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

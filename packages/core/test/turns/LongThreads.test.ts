@@ -1,6 +1,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { say, ScriptedModel } from "@colloquy/adapters/scripted"
-import { type History, type Message, MessageId, Turns } from "@colloquy/core"
+import { type Message, MessageId, Turns } from "@colloquy/core"
+import { type History } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { story } from "../support/Story.ts"

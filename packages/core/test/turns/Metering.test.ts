@@ -2,7 +2,6 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, Crash, cut, fail, gate, hang, say, ScriptedModel, uses } from "@colloquy/adapters/scripted"
 import {
   Assistants,
-  firstPage,
   InsufficientCredit,
   Kernel,
   Metering,
@@ -11,10 +10,9 @@ import {
   Providers,
   StoreUnavailable,
   Threads,
-  Turns,
-  UsageLedger,
-  type UsageReport
+  Turns
 } from "@colloquy/core"
+import { firstPage, UsageLedger, type UsageReport } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

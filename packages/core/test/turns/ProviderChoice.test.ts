@@ -1,16 +1,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import * as OpenAi from "@colloquy/adapters/openai"
-import {
-  Assistants,
-  type ChatEvent,
-  type ChatRequest,
-  type EmbeddingDriver,
-  Kernel,
-  Principal,
-  type Provider,
-  Providers,
-  Turns
-} from "@colloquy/core"
+import { Assistants, Kernel, Principal, type Provider, Providers, Turns } from "@colloquy/core"
+import { type ChatEvent, type ChatRequest, type EmbeddingDriver } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -4,7 +4,8 @@
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, expect, say } from "@colloquy/adapters/scripted"
-import { Principal, RunStore, Turns } from "@colloquy/core"
+import { Principal, Turns } from "@colloquy/core"
+import { RunStore } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"

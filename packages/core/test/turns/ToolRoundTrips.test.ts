@@ -1,6 +1,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, callTools, expect, gate, say, ScriptedModel } from "@colloquy/adapters/scripted"
-import { type RunId, type ThreadId, type ToolOutputProblem, type ToolOutputsRequest, Turns } from "@colloquy/core"
+import { type RunId, type ThreadId, type ToolOutputsRequest, Turns } from "@colloquy/core"
+import { type ToolOutputProblem } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

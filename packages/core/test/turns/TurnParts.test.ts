@@ -5,10 +5,8 @@
 import { callTool, fail, say, type ScriptStep, ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
 import {
   type Charge,
-  chargeOfCost,
   FollowUps,
   type MeteringPort,
-  noUsage,
   Principal,
   supplementOf,
   Threads,
@@ -16,11 +14,9 @@ import {
   type TurnPart,
   TurnParts,
   TurnRefused,
-  Turns,
-  UsageLedger,
-  firstPage,
-  type UsageReport
+  Turns
 } from "@colloquy/core"
+import { chargeOfCost, noUsage, UsageLedger, firstPage, type UsageReport } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * The client for promises: `fetch`, JSON, and event streams for `for await`, with the types of the surface and nothing of the machinery that
  * made them. Calls reject with the classes of `WireErrors`. `Client.connect` makes it.
  */
-import type { ModelType } from "@colloquy/core"
+import type { ModelType } from "@colloquy/core/adapters"
 import type {
   AssistantCloneRequest,
   AssistantCreate,

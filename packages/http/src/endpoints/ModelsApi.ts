@@ -2,7 +2,7 @@
  * The catalogue of models: specification part 4, "Models". Names of models may hold slashes; here they are one segment, `%2F` inside, and
  * `SlashedNames.ts` lets them come as they are.
  */
-import { ModelType } from "@colloquy/core"
+import { ModelType } from "@colloquy/core/adapters"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"

@@ -1,5 +1,6 @@
 /** Assistants over HTTP: decode, call the use case, encode. */
-import { AssistantId, Assistants, type AssistantUpdate as Update, type NewAssistant, Threads } from "@colloquy/core"
+import { AssistantId, Assistants, Threads } from "@colloquy/core"
+import { type AssistantUpdate as Update, type NewAssistant } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"

@@ -1,16 +1,6 @@
 /** From the kernel's records to those of the wire. Total functions: nothing is decided here. */
-import {
-  type Assistant,
-  type ContextUsage,
-  type Message,
-  type MessageStatus,
-  type Run,
-  type RunReport,
-  type ThreadWithMessages,
-  totalTokens,
-  type TurnReply,
-  type Usage
-} from "@colloquy/core"
+import { type Assistant, type Message, type Run, type RunReport, type TurnReply, type Usage } from "@colloquy/core"
+import { type ContextUsage, type MessageStatus, type ThreadWithMessages, totalTokens } from "@colloquy/core/adapters"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { timestampOf } from "../wire/Fields.ts"
 import type * as Records from "../wire/Records.ts"

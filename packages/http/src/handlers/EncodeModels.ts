@@ -1,5 +1,5 @@
 /** From entries of the catalogue to records of the wire. What a host or a provider wrote into `details` is only taken where it fits. */
-import type { CatalogEntry, RoutedUpstream, UsageOfDay } from "@colloquy/core"
+import type { CatalogEntry, RoutedUpstream, UsageOfDay } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { timestampOf } from "../wire/Fields.ts"
 import type { ImageModel, Model, PlainModel, UpstreamProvider, UsageRow, VideoModel } from "../wire/ModelRecords.ts"

@@ -1,5 +1,6 @@
 /** `Idempotency-Key`: a repeat is known by the caller's key, and checked by a hash of what was asked. */
-import type { IdempotencyKey, ToolOutputsRequest, TurnRequest } from "@colloquy/core"
+import type { ToolOutputsRequest, TurnRequest } from "@colloquy/core"
+import type { IdempotencyKey } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { sha256 } from "./Hash.ts"

@@ -1,5 +1,6 @@
 /** The catalogue over HTTP: decode, ask, encode. */
-import { Catalog, type CatalogFilter, type ModelType } from "@colloquy/core"
+import { Catalog } from "@colloquy/core"
+import { type CatalogFilter, type ModelType } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"

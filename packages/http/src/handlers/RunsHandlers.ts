@@ -1,5 +1,6 @@
 /** Runs over HTTP: tool outputs, cancel, the record, and the events again. */
-import { isAtRest, type Run, RunId, ThreadId, type ToolOutputsRequest, Turns } from "@colloquy/core"
+import { type Run, RunId, ThreadId, type ToolOutputsRequest, Turns } from "@colloquy/core"
+import { isAtRest } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"

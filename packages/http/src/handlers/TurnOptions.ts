@@ -1,5 +1,5 @@
 /** Options of a turn from the words of the wire to those of the kernel. The schemas have checked them. */
-import type { Metadata, Routing, Thinking } from "@colloquy/core"
+import type { Metadata, Routing, Thinking } from "@colloquy/core/adapters"
 import { compact, given, saysTrue } from "../wire/Fields.ts"
 import type * as Wire from "../wire/MessageBody.ts"
 import { type Tool, toolFromWire } from "../wire/Tools.ts"

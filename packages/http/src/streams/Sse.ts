@@ -2,8 +2,9 @@
  * A run's events as a stream of the wire. This is the hot path of the server: a batch of events becomes one piece of
  * text and one array of bytes, a delta costs one `JSON.stringify` of its text, and what all events of a stream share is written once.
  */
-import type { ReplyPlace, StoreUnavailable, TurnEvent, Usage } from "@colloquy/core"
-import { totalTokens } from "@colloquy/core"
+import type { StoreUnavailable, TurnEvent, Usage } from "@colloquy/core"
+import type { ReplyPlace } from "@colloquy/core/adapters"
+import { totalTokens } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

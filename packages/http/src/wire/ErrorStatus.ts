@@ -2,7 +2,8 @@
  * The one table from the kernel's errors to those of the wire. `KernelError` is computed from the use cases themselves, so a new error in
  * core does not compile here until it has its line; and a handler does not compile until its endpoint declares the outcome.
  */
-import type { Assistants, Billing, Catalog, Keys, Threads, ToolOutputProblem, TurnRefused, Turns } from "@colloquy/core"
+import type { Assistants, Billing, Catalog, Keys, Threads, TurnRefused, Turns } from "@colloquy/core"
+import type { ToolOutputProblem } from "@colloquy/core/adapters"
 import type * as Effect from "effect/Effect"
 import {
   BadGateway,

@@ -1,5 +1,6 @@
 /** Tool definitions, calls and outputs as they travel, and the way to the kernel's own. */
-import { type ToolCall as KernelToolCall, type ToolDefinition, ToolName } from "@colloquy/core"
+import { type ToolCall as KernelToolCall, type ToolDefinition } from "@colloquy/core"
+import { ToolName } from "@colloquy/core/adapters"
 import * as Schema from "effect/Schema"
 import { isRecord } from "../bodies/Json.ts"
 import type { ValidationError } from "./Errors.ts"

@@ -1,5 +1,6 @@
 /** The wire of OpenAI Responses: every item is opened, written and closed, and the last event repeats the whole response. */
-import type { FinishReason, Usage } from "@colloquy/core"
+import type { Usage } from "@colloquy/core"
+import type { FinishReason } from "@colloquy/core/adapters"
 import { list, record } from "../../../src/protocols/Wire.ts"
 import * as OpenAi from "../../../src/providers/OpenAi.ts"
 import type { Said } from "../Scenarios.ts"

@@ -1,0 +1,126 @@
+/**
+ * What authors of stores, providers and rooms need beside the names of the main entry: ports with their records, drivers, decisions, folds.
+ * A host that only uses Colloquy needs none of it.
+ */
+
+/** The kernel: what a storage adapter provides, and what a host must provide. */
+export type { Ports, Stores } from "./Kernel.ts"
+
+/** primitives: ids, pages, usage, and the one infrastructure fault. */
+export { BlobId, DocumentId, FollowUpId, IdSource, newId } from "./primitives/Ids.ts"
+export { firstPage, maximumLimit, maximumSkip } from "./primitives/Page.ts"
+export { addUsage, noUsage, totalTokens } from "./primitives/Usage.ts"
+export { ContentRefused, contentRefused } from "./primitives/ContentRefused.ts"
+
+/** access: who asks, and the keys that say so. */
+export { KeyRecord, KeyStore, type KeySummary, lookupLength } from "./access/Keys.ts"
+export type { ProviderKeysPort } from "./access/ProviderKeys.ts"
+export type { Rate } from "./access/RateLimiter.ts"
+
+/** metering: what a turn may cost, and what it did cost. */
+export { chargeOfCost, costOf } from "./metering/Charge.ts"
+export type { CreditNeed, UsageReport } from "./metering/Metering.ts"
+export { UsageLedger, type UsageOfDay } from "./metering/UsageLedger.ts"
+
+/** tools: what a model may call, and who runs it. */
+export { ToolList, ToolName } from "./tools/ToolDefinition.ts"
+export { ToolResult } from "./tools/ToolCall.ts"
+export { matchToolOutputs, ToolOutputProblem } from "./tools/ToolRoundTrip.ts"
+export type { PartEvent } from "./tools/LiveTurn.ts"
+export type { HostedCall, OfferedIn } from "./tools/HostedTool.ts"
+
+/** models: what a provider implements, and how it is registered. */
+export type {
+  AnswerDriver,
+  AnswerMethod,
+  AnswerReply,
+  AnswerRequest,
+  Instructions,
+  TypedQuestion,
+  TypedQuestions
+} from "./models/AnswerDriver.ts"
+export type { ChatDriver } from "./models/ChatDriver.ts"
+export type { ChatEvent, FinishReason } from "./models/ChatEvent.ts"
+export { type ChatPolicy, converse, defaultChatPolicy, type Listener } from "./models/ChatModel.ts"
+export {
+  type ChatMessage,
+  type ChatRequest,
+  type ContentPart,
+  ProviderData,
+  Routing,
+  Thinking
+} from "./models/ChatRequest.ts"
+export { EmbeddingFailed, EmbeddingModel, type EmbeddingTarget } from "./models/EmbeddingModel.ts"
+export type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
+export { ModelError, ModelErrorReason } from "./models/ModelError.ts"
+export { describeModel, mergeModelInfo, ModelType } from "./models/ModelInfo.ts"
+export type {
+  NextTokenDriver,
+  NextTokenReply,
+  NextTokenRequest,
+  TokenCandidate,
+  TokenPlace
+} from "./models/NextTokenDriver.ts"
+export type { ProvidersOptions, ResolvedModel } from "./models/Provider.ts"
+export type { Upstream, UpstreamOffer } from "./models/Upstream.ts"
+export { estimateTokens, type TokenCounterPort } from "./models/TokenCounter.ts"
+
+/** catalog: which models there are. */
+export type { CatalogEntry, CatalogFilter, RoutedUpstream } from "./catalog/Catalog.ts"
+
+/** threads: conversations and their messages. */
+export { Metadata } from "./threads/Thread.ts"
+export { type History, MessageStatus, NewMessage, Step, Supplements } from "./threads/Message.ts"
+export { type Supplement, supplementsOf } from "./threads/Supplement.ts"
+export { ThreadStore } from "./threads/ThreadStore.ts"
+export type { ThreadListing, ThreadWithMessages } from "./threads/Threads.ts"
+
+/** runs: the work on one message, its states, and the port that protects them. */
+export { canMove, isAtRest, isEnded, RunFault, RunStatus, transitions } from "./runs/Run.ts"
+export {
+  type ActivateOutcome,
+  type Appended,
+  type Begin,
+  type BeginOutcome,
+  type Continue,
+  type ContinueOutcome,
+  type IdempotencyKey,
+  type Lease,
+  type LogBatch,
+  type LogEvent,
+  type NewRun,
+  type Repeated,
+  type RunSignal,
+  RunStore,
+  type Settled,
+  type Settlement,
+  type Started
+} from "./runs/RunStore.ts"
+
+export { FollowUpStatus, type NewFollowUp } from "./runs/FollowUp.ts"
+export { type FailedAttempt, type FollowUpClaim, FollowUpStore } from "./runs/FollowUpStore.ts"
+export type { FollowUpWorker } from "./runs/FollowUps.ts"
+
+/** assistants: agents configured once. */
+export { AssistantName, AssistantNameFilter, type AssistantPatch } from "./assistants/Assistant.ts"
+export { AssistantStore } from "./assistants/AssistantStore.ts"
+export type { AssistantUpdate, CloneRequest, NewAssistant } from "./assistants/Assistants.ts"
+
+/** turns: how a message becomes an answer. */
+export type {
+  FollowUpOrder,
+  Heard,
+  Listening,
+  PartAnswer,
+  PartDecision,
+  SavedMessage,
+  SettledLeg,
+  TurnCase
+} from "./turns/TurnPart.ts"
+export type { StartError } from "./turns/Turns.ts"
+export type { SubmitError } from "./turns/ToolOutputs.ts"
+export type { BusyPolicy } from "./turns/TurnRequest.ts"
+export type { ContextUsage } from "./prompts/Explanation.ts"
+export type { TerminalEvent } from "./turns/TurnEvent.ts"
+export { foldReply, type ReplyPlace } from "./turns/TurnReply.ts"
+export { IgnoredOption, TurnPlan } from "./turns/TurnPlan.ts"
