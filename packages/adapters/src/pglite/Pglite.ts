@@ -1,6 +1,6 @@
 /**
  * Every storage port on PGlite: Postgres inside the process, in memory or in a folder. The client, the statements and the migrations are
- * those of `Postgres`; only the socket is replaced. One session serves everybody, so a statement waits while a transaction is open.
+ * those of `Postgres`; only the socket is replaced. One session serves all callers, so a statement waits while a transaction is open.
  */
 import { PGlite, type PGliteOptions as DatabaseOptions } from "@electric-sql/pglite"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -40,7 +40,7 @@ export const layer = (
 ): Layer.Layer<Stores, FolderInUse | SchemaRefused | StoreUnavailable> =>
   Layer.provide(layerFromClient(options), layerClient(options))
 
-/** The database as a client, for a host that keeps tables of his own in it: `Postgres.layerFromClient` puts the stores beside them. */
+/** The database as a client, for a host that keeps tables of its own in it: `Postgres.layerFromClient` puts the stores beside them. */
 export const layerClient = (
   options: DatabaseSettings = {}
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, FolderInUse> =>

@@ -1,7 +1,7 @@
 /**
  * The connections of our own pool. Short statements share them, because a process spends less on statements that are written and read
  * together; a statement of unknown length has one to itself. One that gets no answer within its time is given up and cancelled on the
- * server. The pool opens connections, closes those that nobody uses, and replaces dead ones; `Lanes` decides which statement goes where.
+ * server. The pool opens connections, closes unused ones, and replaces dead ones; `StatementScheduler` decides which statement goes where.
  */
 import type { Row } from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
@@ -10,7 +10,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
-import { Lanes, type Statement } from "./Lanes.ts"
+import { StatementScheduler, type Statement } from "./StatementScheduler.ts"
 
 export interface Connections {
   readonly run: (statement: Statement) => Effect.Effect<ReadonlyArray<Row>, SqlError>
@@ -29,8 +29,8 @@ export const makeConnections = (
     // Where statements cannot be prepared there is a pooler between, which may not take one before it has answered another.
     const multiplex = config.multiplex ?? config.prepare !== false
     const capacity = multiplex ? Math.max(1, config.multiplexConcurrency ?? sharedBy) : 1
-    const lanes = new Lanes({
-      // A lane holds its connection for itself as long as it is open.
+    const sessions = new StatementScheduler({
+      // A session holds its connection for itself as long as it is open.
       pool: yield* Effect.orDie(PgPool.make({ ...config, multiplex: capacity > 1, multiplexConcurrency: 1 })),
       capacity,
       size: Math.max(1, config.maxConnections ?? 10),
@@ -39,9 +39,9 @@ export const makeConnections = (
       clock: yield* Clock.Clock,
       fork: Effect.runForkWith(yield* Effect.context<never>())
     })
-    yield* Effect.addFinalizer(() => Effect.sync(() => lanes.close()))
-    yield* Effect.forkScoped(lanes.watch)
-    return { run: lanes.run, shared: capacity > 1 }
+    yield* Effect.addFinalizer(() => Effect.sync(() => sessions.close()))
+    yield* Effect.forkScoped(sessions.watch)
+    return { run: sessions.run, shared: capacity > 1 }
   })
 
 const millis = (input: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(input))

@@ -8,7 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Connections } from "./Connections.ts"
-import { tolerable } from "./Lane.ts"
+import { waitLimit } from "./Session.ts"
 import { quote } from "./Names.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { guard } from "./StoreFault.ts"
@@ -39,7 +39,7 @@ export interface Database {
   readonly schema: string
   /** A statement that may take as long as it likes. */
   readonly query: Query
-  /** A statement that is over at once: it finds a few rows by an index and waits for nobody. It may be sent together with others. */
+  /** A statement that is over at once: it finds a few rows by an index and waits for no lock. It may be sent together with others. */
   readonly brief: Query
   /**
    * A statement that is over at once, but for locks. It takes one more parameter than is given here, for the schema's function
@@ -62,14 +62,14 @@ export const databaseOver = ({ run, shared }: Connections, schemaName: string): 
     query: ask(true),
     brief: ask(false),
     change: (operation, text, parameters) => {
-      const patiently = run({ text, parameters: [...parameters, null], alone: true })
-      if (!shared) return decoded(traced(operation, patiently))
-      const briefly = run({ text, parameters: [...parameters, tolerable], alone: false })
+      const unshared = run({ text, parameters: [...parameters, null], alone: true })
+      if (!shared) return decoded(traced(operation, unshared))
+      const sharing = run({ text, parameters: [...parameters, waitLimit], alone: false })
       // Nothing of an attempt is left that gave up at a lock.
       return decoded(
         traced(
           operation,
-          Effect.catchIf(briefly, isLockTimeout, () => patiently)
+          Effect.catchIf(sharing, isLockTimeout, () => unshared)
         )
       )
     }

@@ -1,5 +1,5 @@
 /**
- * Hints that runs changed. A process hears of its own steps at once, without the database, and of everybody else's over one connection
+ * Hints that runs changed. A process hears of its own steps at once, without the database, and of those of other processes over one connection
  * that listens. While that is lost the listener tries again, soon at first and then every five seconds; the kernel polls meanwhile.
  */
 import type { Notification } from "@effect/sql-pg/PgConnection"
@@ -75,6 +75,6 @@ const listenForHints = (hints: PubSub.PubSub<RunSignal>, listen: Listen): Effect
     yield* Deferred.await(tried)
   })
 
-/** The schema's function `hint` writes a `RunSignal` as JSON. Whatever else somebody sends to the channel is passed over. */
+/** The schema's function `notify_change` writes a `RunSignal` as JSON. Anything else on the channel is passed over. */
 const decodeHint = ({ payload }: Notification) =>
   Effect.try({ try: () => fromJson<RunSignal>(payload), catch: () => "not a hint" })

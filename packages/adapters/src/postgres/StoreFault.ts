@@ -1,8 +1,8 @@
 /**
  * What a failed statement means for the kernel. The database is away, or did not answer in time: `StoreUnavailable`, try again. It will
- * never take this content: the defect `ContentRefused`, which a caller can tell from others. Everything else is a mistake in this adapter or in its schema: a defect. What the server says about the row at hand ("Failing row
- * contains …") may be somebody's conversation, so it is dropped before it can reach a log, and so is a
- * connection string.
+ * never take this content: the defect `ContentRefused`, which a caller can tell from others. Everything else
+ * is a mistake in this adapter or in its schema: a defect. What the server says about the row at hand ("Failing row contains …") may be
+ * a conversation, so it is dropped before it can reach a log, and so is a connection string.
  */
 import { StoreUnavailable } from "@colloquy/core"
 import { ContentRefused } from "@colloquy/core/adapters"

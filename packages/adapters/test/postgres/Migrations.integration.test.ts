@@ -173,6 +173,24 @@ onPostgres((url) => {
     }).pipe(Effect.provide(hostClient(url)))
   )
 
+  it.live("every foreign key has an index, so that a deletion reads no table from end to end", () =>
+    Effect.gen(function* () {
+      const schema = yield* scratchSchema(url)
+      yield* start(schema)
+      const missing = yield* sql(
+        `select c.conrelid::regclass || ': ' || c.conname as name from pg_constraint c join pg_class t on t.oid = c.conrelid
+         where t.relnamespace = '${schema}'::regnamespace and c.contype = 'f' and not exists (
+           select from pg_index i where i.indrelid = c.conrelid
+             and (string_to_array(i.indkey::text, ' ')::int2[])[1:cardinality(c.conkey)] @> c.conkey
+         )`
+      )
+      assert.deepStrictEqual(
+        missing.map(({ name }) => name),
+        []
+      )
+    }).pipe(Effect.provide(hostClient(url)))
+  )
+
   describe("a schema is refused", () => {
     it.live("when it comes from the future", () =>
       Effect.gen(function* () {

@@ -1,13 +1,13 @@
 /**
- * One connection on which statements travel one behind the other, and are answered in that order. A lane knows how busy it is and when
+ * One connection on which statements travel one behind the other, and are answered in that order. A session knows how busy it is and when
  * it last moved, so that nothing is put behind a statement that is stuck.
  */
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
 
 /** How long a statement may be held up by those before it, in milliseconds. */
-export const tolerable = 20
+export const waitLimit = 20
 
-export class Lane {
+export class Session {
   /** None while it is being opened. */
   connection: PgConnection | undefined
   openedAt = Infinity
@@ -19,7 +19,7 @@ export class Lane {
   leaving = false
   /** Its connection is not used again. */
   replaced = false
-  /** Since somebody last looked. */
+  /** Since the last look at it. */
   used = true
   /** When a first statement set out, or one was answered. */
   private moved = 0
@@ -32,7 +32,7 @@ export class Lane {
   }
 
   isStuck(now: number): boolean {
-    return this.depth > 0 && now - this.moved >= tolerable
+    return this.depth > 0 && now - this.moved >= waitLimit
   }
 
   isOpenTo(capacity: number, now: number): boolean {
@@ -47,7 +47,7 @@ export class Lane {
     if (alone) this.alone = true
   }
 
-  /** Tells how long the lane took since it last moved. */
+  /** Tells how long the session took since it last moved. */
   leave(now: number, alone: boolean): number {
     const taken = now - this.moved
     this.depth--

@@ -10,7 +10,7 @@ import { ConnectionError, SqlError } from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { Lanes } from "../../src/postgres/Lanes.ts"
+import { StatementScheduler } from "../../src/postgres/StatementScheduler.ts"
 
 /** A statement that was sent, and by which connection. */
 interface Sent {
@@ -62,13 +62,13 @@ const makeServer = () => {
   return { pool, sent, dead, invalidated, answerAll }
 }
 
-/** Behind it, lanes have opened and what waited has been sent. */
+/** Behind it, sessions have opened and what waited has been sent. */
 const turn = Effect.promise(() => nextTurn())
 
 const open = (options: { readonly capacity?: number; readonly size?: number } = {}) =>
   Effect.gen(function* () {
     const server = makeServer()
-    const lanes = new Lanes({
+    const sessions = new StatementScheduler({
       pool: server.pool,
       capacity: options.capacity ?? 16,
       size: options.size ?? 10,
@@ -77,10 +77,10 @@ const open = (options: { readonly capacity?: number; readonly size?: number } = 
       clock: yield* Clock.Clock,
       fork: Effect.runForkWith(yield* Effect.context<never>())
     })
-    yield* Effect.addFinalizer(() => Effect.sync(() => lanes.close()))
-    yield* Effect.forkScoped(lanes.watch, { startImmediately: true })
+    yield* Effect.addFinalizer(() => Effect.sync(() => sessions.close()))
+    yield* Effect.forkScoped(sessions.watch, { startImmediately: true })
     const begin = (text: string, alone: boolean) =>
-      Effect.forkDetach(lanes.run({ text, parameters: [], alone }), { startImmediately: true })
+      Effect.forkDetach(sessions.run({ text, parameters: [], alone }), { startImmediately: true })
     const send = (text: string, alone = false) => Effect.tap(begin(text, alone), turn)
     const sendMany = (count: number, alone = false) =>
       Effect.tap(
@@ -90,12 +90,12 @@ const open = (options: { readonly capacity?: number; readonly size?: number } = 
         turn
       )
     const answerAll = Effect.andThen(server.answerAll, turn)
-    return { ...server, answerAll, lanes, send, sendMany }
+    return { ...server, answerAll, sessions, send, sendMany }
   })
 
 const connectionsOf = (sent: ReadonlyArray<Sent>) => sent.map(({ connection }) => connection)
 
-describe("lanes", () => {
+describe("sessions", () => {
   it.effect("send each statement once, in order", () =>
     Effect.gen(function* () {
       const { answerAll, sendMany, sent } = yield* open({ capacity: 4, size: 3 })
@@ -124,13 +124,13 @@ describe("lanes", () => {
 
   it.effect("send together what comes together, when much is under way", () =>
     Effect.gen(function* () {
-      const { lanes, sendMany, sent } = yield* open({ capacity: 4, size: 2 })
+      const { sessions, sendMany, sent } = yield* open({ capacity: 4, size: 2 })
       yield* sendMany(4)
       yield* sendMany(1)
       assert.deepStrictEqual(connectionsOf(sent), [1, 1, 1, 1, 2])
       const two = { text: "two", parameters: [], alone: false }
-      yield* Effect.forkDetach(lanes.run(two), { startImmediately: true })
-      yield* Effect.forkDetach(lanes.run(two), { startImmediately: true })
+      yield* Effect.forkDetach(sessions.run(two), { startImmediately: true })
+      yield* Effect.forkDetach(sessions.run(two), { startImmediately: true })
       assert.strictEqual(sent.length, 5)
       yield* turn
       assert.deepStrictEqual(connectionsOf(sent.slice(5)), [2, 2])
@@ -208,7 +208,7 @@ describe("lanes", () => {
     })
   )
 
-  it.effect("give up a statement that never gets a lane, and forget it", () =>
+  it.effect("give up a statement that never gets a session, and forget it", () =>
     Effect.gen(function* () {
       const { answerAll, send, sent } = yield* open({ capacity: 1, size: 1 })
       yield* send("first")

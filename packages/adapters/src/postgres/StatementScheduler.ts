@@ -1,7 +1,7 @@
 /**
- * Which connection a statement takes. Short ones go to the first lane where the wait is tolerable, so that few lanes carry much and
- * further ones open only when they are needed. Others have a lane to themselves, and never all of them. One fiber keeps the time of
- * all statements: most are answered before anybody looks at the clock.
+ * Which connection a statement takes. Short ones go to the first session where the wait is short, so that few sessions carry much and further
+ * ones open only when they are needed. Others have a session to themselves, and never all of them. One fiber keeps the time of all
+ * statements: most are answered before it looks at the clock.
  */
 import type { PgConnection, Result, Row } from "@effect/sql-pg/PgConnection"
 import type { PgPool } from "@effect/sql-pg/PgPool"
@@ -12,7 +12,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import { SqlError, type SqlErrorReason, StatementTimeoutError } from "effect/sql/SqlError"
-import { Lane, tolerable } from "./Lane.ts"
+import { Session, waitLimit } from "./Session.ts"
 import { sqlStateOf } from "./StoreFault.ts"
 
 export interface Statement {
@@ -22,13 +22,13 @@ export interface Statement {
   readonly alone: boolean
 }
 
-export interface LaneSettings {
+export interface SchedulerSettings {
   readonly pool: PgPool
-  /** How many statements share a lane. */
+  /** How many statements share a session. */
   readonly capacity: number
-  /** How many lanes there may be. */
+  /** How many sessions there may be. */
   readonly size: number
-  /** How long a statement may wait for a lane and its answer together, in milliseconds. */
+  /** How long a statement may wait for a session and its answer together, in milliseconds. */
   readonly timeout: number
   /** How long a connection may be used, in milliseconds. */
   readonly lifetime: number
@@ -38,29 +38,29 @@ export interface LaneSettings {
 
 type Rows = ReadonlyArray<Row>
 
-/** A statement on its way; without a lane it waits for one. */
+/** A statement on its way; without a session it waits for one. */
 interface Job {
   readonly statement: Statement
   readonly alone: boolean
   readonly since: number
   readonly end: (rows: Effect.Effect<Rows, SqlError>) => void
-  lane: Lane | undefined
+  session: Session | undefined
   fiber: Fiber.Fiber<Result, SqlError> | undefined
 }
 
-export class Lanes {
-  private readonly settings: LaneSettings
-  private readonly lanes: Array<Lane> = []
+export class StatementScheduler {
+  private readonly settings: SchedulerSettings
+  private readonly sessions: Array<Session> = []
   private readonly waiting: { readonly shared: Array<Job>; readonly alone: Array<Job> } = { shared: [], alone: [] }
-  /** Those that nobody has given up, the oldest first. */
+  /** Those that have not been given up, the oldest first. */
   private readonly jobs = new Set<Job>()
   private readonly active = Latch.makeUnsafe()
-  /** How long a lane takes for one statement, in milliseconds, smoothed. */
+  /** How long a session takes for one statement, in milliseconds, smoothed. */
   private pace = 1
   private closed = false
   private isPlacing = false
 
-  constructor(settings: LaneSettings) {
+  constructor(settings: SchedulerSettings) {
     this.settings = settings
   }
 
@@ -68,7 +68,7 @@ export class Lanes {
     Effect.callback((end) => {
       if (this.closed) return end(Effect.interrupt)
       const alone = statement.alone && this.settings.capacity > 1
-      const job: Job = { statement, alone, since: this.now(), end, lane: undefined, fiber: undefined }
+      const job: Job = { statement, alone, since: this.now(), end, session: undefined, fiber: undefined }
       this.jobs.add(job)
       if (this.jobs.size === 1) this.active.openUnsafe()
       const queue = this.queueOf(job)
@@ -79,7 +79,7 @@ export class Lanes {
       return Effect.suspend(() => this.withdraw(job))
     })
 
-  /** Looks after what is under way, and rests while there is nothing. */
+  /** Gives up what is late, and sleeps while nothing is under way. */
   readonly watch: Effect.Effect<never> = Effect.suspend(() => {
     const pause = Math.min(1000, Math.max(1, this.settings.timeout / 10))
     return Effect.forever(
@@ -90,7 +90,7 @@ export class Lanes {
   close(): void {
     this.closed = true
     for (const job of this.takeWaiting()) this.end(job, Effect.interrupt)
-    for (const lane of this.lanes.slice()) lane.close()
+    for (const session of this.sessions.slice()) session.close()
   }
 
   private now(): number {
@@ -117,9 +117,9 @@ export class Lanes {
 
   private place(queue: Array<Job>): void {
     for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
-      const lane = this.laneFor(job)
-      if (lane?.connection === undefined) return void queue.unshift(job)
-      this.start(lane, lane.connection, job)
+      const session = this.sessionFor(job)
+      if (session?.connection === undefined) return void queue.unshift(job)
+      this.start(session, session.connection, job)
     }
   }
 
@@ -129,100 +129,101 @@ export class Lanes {
   }
 
   /**
-   * Who wants a lane to himself takes the emptiest, but never the last one. Another is opened when none is good enough; it may be there
+   * A statement that is sent alone takes the emptiest session, but never the last one. Another is opened when none is good enough; it may be there
    * at once.
    */
-  private laneFor(job: Job): Lane | undefined {
-    const choose = () => (job.alone ? this.emptiest() : this.firstTolerable())
-    if (job.alone && this.lanes.filter(({ alone }) => alone).length >= Math.max(1, this.settings.size - 1))
+  private sessionFor(job: Job): Session | undefined {
+    const choose = () => (job.alone ? this.emptiest() : this.firstWithShortWait())
+    if (job.alone && this.sessions.filter(({ alone }) => alone).length >= Math.max(1, this.settings.size - 1))
       return undefined
-    const lane = choose()
-    if (lane !== undefined && (job.alone ? lane.depth === 0 : this.isTolerable(lane))) return lane
+    const session = choose()
+    if (session !== undefined && (job.alone ? session.depth === 0 : this.isWaitShort(session))) return session
     this.grow()
     return choose()
   }
 
-  /** For want of a lane where the wait is tolerable, that with the shortest. */
-  private firstTolerable(): Lane | undefined {
+  /** Where no session has a short wait, that with the shortest. */
+  private firstWithShortWait(): Session | undefined {
     const now = this.now()
     return (
-      this.lanes.find((lane) => lane.isOpenTo(this.settings.capacity, now) && this.isTolerable(lane)) ?? this.emptiest()
+      this.sessions.find((session) => session.isOpenTo(this.settings.capacity, now) && this.isWaitShort(session)) ??
+      this.emptiest()
     )
   }
 
-  private emptiest(): Lane | undefined {
+  private emptiest(): Session | undefined {
     const now = this.now()
-    let best: Lane | undefined
-    for (const lane of this.lanes) {
-      if (!lane.isOpenTo(this.settings.capacity, now)) continue
-      if (best === undefined || lane.depth < best.depth) best = lane
+    let best: Session | undefined
+    for (const session of this.sessions) {
+      if (!session.isOpenTo(this.settings.capacity, now)) continue
+      if (best === undefined || session.depth < best.depth) best = session
     }
     return best
   }
 
-  private isTolerable({ depth }: Lane): boolean {
-    return depth * this.pace < tolerable
+  private isWaitShort({ depth }: Session): boolean {
+    return depth * this.pace < waitLimit
   }
 
-  /** Opens as many lanes at once as those that wait can use. */
+  /** Opens as many sessions at once as those that wait can use. */
   private grow(): void {
-    if (this.closed || this.lanes.length >= this.settings.size) return
+    if (this.closed || this.sessions.length >= this.settings.size) return
     let opening = 0
-    for (const lane of this.lanes) if (lane.connection === undefined) opening++
+    for (const session of this.sessions) if (session.connection === undefined) opening++
     const { alone, shared } = this.waiting
     if (opening <= alone.length + Math.floor(shared.length / this.settings.capacity)) this.open()
   }
 
   private open(): void {
-    const lane = new Lane()
-    this.lanes.push(lane)
+    const session = new Session()
+    this.sessions.push(session)
     const held = this.settings.pool.use((connection) =>
       Effect.callback<void>((release) => {
-        lane.opened(connection, () => release(Effect.void), this.now())
-        if (this.closed) lane.close()
+        session.opened(connection, () => release(Effect.void), this.now())
+        if (this.closed) session.close()
         else this.placeTogether()
       })
     )
-    this.settings.fork(held).addObserver((exit) => this.gone(lane, exit))
+    this.settings.fork(held).addObserver((exit) => this.gone(session, exit))
   }
 
-  /** Who waits while there is no connection at all hears why. */
-  private gone(lane: Lane, exit: Exit.Exit<void, SqlError>): void {
-    remove(this.lanes, lane)
-    if (lane.connection !== undefined) this.placeAll()
-    else if (this.lanes.length === 0 && Exit.isFailure(exit)) {
+  /** Statements that wait while there is no connection at all fail with the reason. */
+  private gone(session: Session, exit: Exit.Exit<void, SqlError>): void {
+    remove(this.sessions, session)
+    if (session.connection !== undefined) this.placeAll()
+    else if (this.sessions.length === 0 && Exit.isFailure(exit)) {
       for (const job of this.takeWaiting()) this.end(job, Exit.failCause(exit.cause))
     }
   }
 
-  private start(lane: Lane, connection: PgConnection, job: Job): void {
+  private start(session: Session, connection: PgConnection, job: Job): void {
     const { parameters, text } = job.statement
     const answer = job.alone
       ? Effect.scoped(Effect.flatMap(connection.pin, (pinned) => pinned.query(text, parameters)))
       : connection.query(text, parameters)
-    lane.enter(this.now(), job.alone)
-    job.lane = lane
+    session.enter(this.now(), job.alone)
+    job.session = session
     job.fiber = this.settings.fork(answer)
     const exit = job.fiber.pollUnsafe()
-    if (exit === undefined) job.fiber.addObserver((late) => this.answered(lane, job, late))
-    else if (isLost(exit)) this.startElsewhere(lane, job)
-    else this.answered(lane, job, exit)
+    if (exit === undefined) job.fiber.addObserver((late) => this.answered(session, job, late))
+    else if (isLost(exit)) this.startElsewhere(session, job)
+    else this.answered(session, job, exit)
   }
 
   /** The connection was lost before the statement could be sent, so it goes to the head of its queue, which is being placed. */
-  private startElsewhere(lane: Lane, job: Job): void {
-    job.lane = undefined
+  private startElsewhere(session: Session, job: Job): void {
+    job.session = undefined
     job.fiber = undefined
-    lane.leaving = true
-    lane.leave(this.now(), job.alone)
+    session.leaving = true
+    session.leave(this.now(), job.alone)
     this.queueOf(job).unshift(job)
   }
 
-  private answered(lane: Lane, job: Job, exit: Exit.Exit<Result, SqlError>): void {
+  private answered(session: Session, job: Job, exit: Exit.Exit<Result, SqlError>): void {
     // The pool finds out whether a connection is still good after a failure.
-    if (Exit.isFailure(exit) && reasonOf(exit)?._tag !== "LockTimeoutError") lane.leaving = true
-    const taken = lane.leave(this.now(), job.alone)
-    if (!job.alone) this.pace += (Math.min(taken, tolerable) - this.pace) / 32
+    if (Exit.isFailure(exit) && reasonOf(exit)?._tag !== "LockTimeoutError") session.leaving = true
+    const taken = session.leave(this.now(), job.alone)
+    if (!job.alone) this.pace += (Math.min(taken, waitLimit) - this.pace) / 32
     this.end(job, Exit.isSuccess(exit) ? Exit.succeed(exit.value.rows) : Exit.failCause(exit.cause))
     this.placeAll()
   }
@@ -237,49 +238,49 @@ export class Lanes {
       if (now - job.since < this.settings.timeout) break
       this.giveUp(job, now)
     }
-    for (const lane of this.lanes.filter(({ connection }) => connection !== undefined)) {
+    for (const session of this.sessions.filter(({ connection }) => connection !== undefined)) {
       // Back in the pool it is closed when it stays unused, or is too old.
-      if (lane.depth === 0 && !lane.used) lane.close()
-      else if (now - lane.openedAt >= this.settings.lifetime) lane.leaveWhenEmpty()
-      lane.used = lane.depth > 0
+      if (session.depth === 0 && !session.used) session.close()
+      else if (now - session.openedAt >= this.settings.lifetime) session.leaveWhenEmpty()
+      session.used = session.depth > 0
     }
-    if (this.jobs.size === 0 && this.lanes.length === 0) this.active.closeUnsafe()
+    if (this.jobs.size === 0 && this.sessions.length === 0) this.active.closeUnsafe()
   }
 
   private giveUp(job: Job, now: number): void {
-    const { fiber, lane } = job
-    if (lane === undefined) remove(this.queueOf(job), job)
-    else if (this.isCancelledByItself(job)) lane.leaving = true
-    else if (lane.isStuck(now)) this.replace(lane)
+    const { fiber, session } = job
+    if (session === undefined) remove(this.queueOf(job), job)
+    else if (this.isCancelledByItself(job)) session.leaving = true
+    else if (session.isStuck(now)) this.replace(session)
     this.end(job, Exit.fail(tooLate()))
     fiber?.interruptUnsafe()
   }
 
-  /** Whoever goes away waits until his statement is over, so that nothing happens behind his back. */
+  /** A caller that goes away waits until its statement is over, so that nothing happens after it has gone. */
   private withdraw(job: Job): Effect.Effect<void> {
-    const { fiber, lane } = job
-    if (lane === undefined || fiber === undefined) {
+    const { fiber, session } = job
+    if (session === undefined || fiber === undefined) {
       this.jobs.delete(job)
       return Effect.sync(() => remove(this.queueOf(job), job))
     }
     if (this.isCancelledByItself(job)) {
-      lane.leaving = true
+      session.leaving = true
       fiber.interruptUnsafe()
     }
     return Effect.asVoid(Fiber.await(fiber))
   }
 
-  /** Who has the connection to himself cancels his statement on the server when he is interrupted. */
+  /** A statement that is alone on its connection is cancelled on the server when it is interrupted. */
   private isCancelledByItself({ alone }: Job): boolean {
     return alone || this.settings.capacity === 1
   }
 
   /** Ends the session over another connection: whatever has been sent on it would follow what is stuck. */
-  private replace(lane: Lane): void {
-    const { connection } = lane
-    if (connection === undefined || lane.replaced) return
-    lane.leaving = true
-    lane.replaced = true
+  private replace(session: Session): void {
+    const { connection } = session
+    if (connection === undefined || session.replaced) return
+    session.leaving = true
+    session.replaced = true
     this.settings.fork(this.settings.pool.invalidate(connection))
     const ending = { text: "select pg_terminate_backend($1)", parameters: [connection.processId], alone: false }
     this.settings.fork(Effect.ignore(this.run(ending)))
