@@ -178,9 +178,9 @@ const unavailable = (operation: string, cause: unknown) => new StoreUnavailable(
 /** A name that is taken is a broken caller. Whatever else a file system says, the store is not available. */
 const attempt = <A>(operation: string, run: () => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
   Effect.catch(
-    Effect.tryPromise({ try: run, catch: (cause) => cause }),
-    (cause): Effect.Effect<never, StoreUnavailable> =>
-      codeOf(cause) === "EEXIST" ? Effect.die(cause) : Effect.fail(unavailable(operation, cause))
+    Effect.tryPromise({ try: run, catch: (cause) => unavailable(operation, cause) }),
+    (error): Effect.Effect<never, StoreUnavailable> =>
+      codeOf(error.cause) === "EEXIST" ? Effect.die(error.cause) : Effect.fail(error)
   )
 
 /** None when there is no such file. */

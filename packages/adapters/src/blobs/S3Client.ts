@@ -51,8 +51,8 @@ export interface S3Client {
 /** What went wrong, without a body of the service's. */
 class S3Refusal extends Error {
   readonly isForAMoment: boolean
-  constructor(message: string, isForAMoment: boolean) {
-    super(message)
+  constructor(message: string, isForAMoment: boolean, options?: ErrorOptions) {
+    super(message, options)
     this.isForAMoment = isForAMoment
   }
 }
@@ -78,7 +78,11 @@ export const s3Client = (options: S3Options): S3Client => {
   }
 
   const asked = <A>(operation: string, run: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
-    Effect.tryPromise({ try: run, catch: (cause) => cause }).pipe(
+    Effect.tryPromise({
+      try: run,
+      catch: (cause) =>
+        cause instanceof S3Refusal ? cause : new S3Refusal("The service cannot be reached.", true, { cause })
+    }).pipe(
       Effect.timeoutOrElse({
         duration: timeout,
         orElse: () => Effect.fail(new S3Refusal("No answer within the time allowed.", false))
@@ -86,7 +90,7 @@ export const s3Client = (options: S3Options): S3Client => {
       Effect.retry({
         times: 3,
         schedule: pauses,
-        while: (cause: unknown) => !(cause instanceof S3Refusal) || cause.isForAMoment
+        while: ({ isForAMoment }) => isForAMoment
       }),
       Effect.mapError((cause) => new StoreUnavailable({ operation, cause }))
     )

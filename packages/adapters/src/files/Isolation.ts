@@ -27,6 +27,19 @@ const startWorker = (script: URL, extension: string, bytes: Uint8Array<ArrayBuff
     resourceLimits: { maxOldGenerationSizeMb: heap, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 }
   })
 
+/** Time and memory, by the clock of the machine: a reader that never pauses must end as well. Answers how to stop the watch. */
+const watch = ({ deadline, growth }: Bounds, exceeded: (refused: Refused) => void): (() => void) => {
+  const before = process.memoryUsage.rss()
+  const late = setTimeout(() => exceeded(tooSlow(Duration.toSeconds(deadline))), Duration.toMillis(deadline))
+  const memory = setInterval(() => {
+    if (process.memoryUsage.rss() - before > growth * 1e6) exceeded(tooMuchMemory())
+  }, 50)
+  return () => {
+    clearTimeout(late)
+    clearInterval(memory)
+  }
+}
+
 export const readInThread = (
   script: URL,
   extension: string,
@@ -34,16 +47,10 @@ export const readInThread = (
   bounds: Bounds
 ): Effect.Effect<ReadonlyArray<Section>, Refused> =>
   Effect.callback((resume) => {
-    const before = process.memoryUsage.rss()
     const worker = startWorker(script, extension, bytes, bounds)
-    const timers = [
-      setTimeout(() => fail(tooSlow(Duration.toSeconds(bounds.deadline))), Duration.toMillis(bounds.deadline)),
-      setInterval(() => {
-        if (process.memoryUsage.rss() - before > bounds.growth * 1e6) fail(tooMuchMemory())
-      }, 50)
-    ]
+    const stopWatch = watch(bounds, (refused) => fail(refused))
     const stop = () => {
-      for (const timer of timers) clearInterval(timer)
+      stopWatch()
       worker.removeAllListeners()
       // A worker that is being ended may still report an error, which nobody waits for any more.
       worker.on("error", () => {})

@@ -48,22 +48,30 @@ const sizeOf = (id: BlobId) =>
     )
   )
 
+/** Answers how to stop it, which gives the growth in megabytes. */
+const watchMemory = () => {
+  const before = process.memoryUsage.rss()
+  let most = before
+  const timer = setInterval(() => {
+    most = Math.max(most, process.memoryUsage.rss())
+  }, 10)
+  return () => {
+    clearInterval(timer)
+    return (most - before) / 1e6
+  }
+}
+
 const program = Effect.gen(function* () {
   // What is loaded and opened at the first use is no cost of uploads.
   yield* sizeOf((yield* upload(20)).id)
   globalThis.gc?.()
-  const before = process.memoryUsage.rss()
-  let most = before
-  const watch = setInterval(() => {
-    most = Math.max(most, process.memoryUsage.rss())
-  }, 10)
+  const stopWatch = watchMemory()
   const uploaded = yield* Effect.all(
     Array.from({ length: files }, () => upload(chunks)),
     { concurrency: "unbounded" }
   )
   const sizes = yield* Effect.forEach(uploaded, ({ id }) => sizeOf(id), { concurrency: "unbounded" })
-  clearInterval(watch)
-  return { megabytes: (most - before) / 1e6, sizes, sums: new Set(uploaded.map(({ stored }) => stored.sha256)).size }
+  return { megabytes: stopWatch(), sizes, sums: new Set(uploaded.map(({ stored }) => stored.sha256)).size }
 })
 
 console.log(

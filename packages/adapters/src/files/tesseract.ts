@@ -1,0 +1,1 @@
+export * as TesseractReader from "./TesseractReader.ts"
