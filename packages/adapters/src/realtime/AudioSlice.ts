@@ -1,0 +1,33 @@
+/**
+ * Finds the audio in a vendor's message without parsing it: the base64 stays the bytes that came. Several times cheaper than JSON for the
+ * messages of which a voice session has the most. Whatever looks unusual is left to the parser.
+ */
+
+export interface AudioSlice {
+  readonly itemId: string
+  readonly base64: Uint8Array
+}
+
+const deltaKey = Buffer.from('"delta":"')
+const itemKey = Buffer.from('"item_id":"')
+const quote = 34
+const brace = 123
+const backslash = 92
+
+/** Null: something else than a flat, unescaped audio delta of this kind. `kind` is the type in quotes. */
+export const sliceAudioDelta = (message: Buffer, kind: Buffer): AudioSlice | null => {
+  if (message.subarray(0, 256).indexOf(kind) < 0 || message.indexOf(brace, 1) >= 0) return null
+  const itemAt = message.indexOf(itemKey) + itemKey.length
+  const deltaAt = message.indexOf(deltaKey) + deltaKey.length
+  if (itemAt < itemKey.length || deltaAt < deltaKey.length) return null
+  const itemEnd = message.indexOf(quote, itemAt)
+  const deltaEnd = message.indexOf(quote, deltaAt)
+  if (itemEnd < 0 || deltaEnd <= deltaAt || message.indexOf(backslash) >= 0) return null
+  return { itemId: message.toString("utf8", itemAt, itemEnd), base64: message.subarray(deltaAt, deltaEnd) }
+}
+
+/** Bytes of audio behind base64. */
+export const decodedLength = (base64: Uint8Array): number => {
+  const padding = base64.at(-1) !== 61 ? 0 : base64.at(-2) === 61 ? 2 : 1
+  return Math.floor((base64.byteLength * 3) / 4) - padding
+}

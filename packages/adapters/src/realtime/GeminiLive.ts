@@ -1,0 +1,488 @@
+/**
+ * Gemini Live. A host registers it with `GeminiLive.model({ id: "gemini", apiKey, models: { "gemini-live-x": {} } })`. The wire has no ids
+ * for answers and items, so the mapping makes them; a connection lives about ten minutes, and is dialled again with a handle that the
+ * vendor gave, between two turns, without the client noticing.
+ */
+import { noUsage, type ToolDefinition, type Usage } from "@colloquy/core"
+import {
+  type RealtimeModel,
+  type Refusal,
+  type SessionSetup,
+  SetupRefused,
+  type SpokenMessage,
+  type VendorCommand
+} from "@colloquy/core/realtime"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+import { count, isRecord, jsonRecord, list, parseJson, record, string, type WireRecord } from "../protocols/Wire.ts"
+import { overSocket, type SocketSettings } from "./SocketLink.ts"
+import {
+  at,
+  isObject,
+  listAt,
+  type MappedSession,
+  type MappingSink,
+  mergeOptions,
+  nativeEvent,
+  takenName,
+  textOfMessage,
+  type VendorMapping,
+  type Fields
+} from "./VendorMapping.ts"
+import { catalogueEntries, type VoiceModels, withQuery } from "./VoiceSession.ts"
+
+/** US dollars for a million tokens, by modality. */
+export interface GeminiVoicePrices {
+  readonly textInput: number
+  readonly audioInput: number
+  readonly textOutput: number
+  readonly audioOutput: number
+}
+
+export interface GeminiLiveSettings extends SocketSettings {
+  readonly id?: string
+  readonly url?: string
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly models: VoiceModels
+  readonly prices?: GeminiVoicePrices
+  /** Models with extended thinking take only tools that do not block. Default `BLOCKING`, the vendor's own. */
+  readonly toolBehavior?: "BLOCKING" | "NON_BLOCKING"
+}
+
+const defaultUrl =
+  "wss://generativelanguage.googleapis.com/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
+
+const inputFormat = { encoding: "pcm_s16le", sampleRate: 16_000, channels: 1 } as const
+const outputFormat = { encoding: "pcm_s16le", sampleRate: 24_000, channels: 1 } as const
+
+export const model = (settings: GeminiLiveSettings): RealtimeModel => {
+  const id = settings.id ?? "gemini"
+  return {
+    id,
+    models: catalogueEntries(id, settings.models, {
+      inputFormats: [inputFormat],
+      outputFormats: [outputFormat],
+      providerSettings: [
+        "generationConfig",
+        "systemInstruction",
+        "tools",
+        "realtimeInputConfig",
+        "inputAudioTranscription",
+        "outputAudioTranscription",
+        "sessionResumption",
+        "contextWindowCompression",
+        "proactivity",
+        "explicitVadSignal"
+      ],
+      canCancel: false,
+      turnDetection: ["automaticActivityDetection"]
+    }),
+    prepare: (setup) => Result.map(mapGemini(settings, setup), (mapped) => overSocket(mapped, settings))
+  }
+}
+
+const refused = (reason: string, code: SetupRefused["code"] = "invalid_first_frame") =>
+  Result.fail(new SetupRefused({ code, reason }))
+
+/** Pure: what a session would send. */
+export const mapGemini = (
+  settings: GeminiLiveSettings,
+  setup: SessionSetup
+): Result.Result<MappedSession, SetupRefused> => {
+  const options: Fields = setup.options
+  if (Object.hasOwn(options, "model")) return refused("provider_options cannot change the model.", "model_mismatch")
+  const native = listAt(options, "tools")
+  const nativeNames = native.flatMap((tool) =>
+    isObject(tool) ? listAt(tool, "functionDeclarations").map((declared) => at(declared, "name")) : []
+  )
+  const taken = takenName(
+    setup.tools.map(({ name }) => name),
+    nativeNames
+  )
+  if (taken !== undefined) return refused(`provider_options.tools: the name "${taken}" is taken by another tool.`)
+  const declared = setup.tools.map((tool) => declare(tool, settings.toolBehavior))
+  const tools = [...(declared.length === 0 ? [] : [{ functionDeclarations: declared }]), ...native]
+  const instructions = setup.instructions
+  const whole = mergeOptions(
+    {
+      model: `models/${setup.model}`,
+      ...defaults,
+      ...(instructions === null ? {} : { systemInstruction: { parts: [{ text: instructions }] } })
+    },
+    { ...options, tools }
+  )
+  const key = setup.apiKey ?? settings.apiKey ?? null
+  return Result.succeed({
+    inputFormat,
+    outputFormat,
+    canCancel: false,
+    instructions: textOfInstruction(at(whole, "systemInstruction")),
+    url: withQuery(settings.url ?? defaultUrl, key === null ? {} : { key: Redacted.value(key) }),
+    headers: {},
+    makeMapping: (sink) => makeGeminiMapping(sink, whole, setup.history, settings.prices)
+  })
+}
+
+const defaults: Fields = {
+  generationConfig: { responseModalities: ["AUDIO"] },
+  realtimeInputConfig: {
+    automaticActivityDetection: { disabled: false },
+    activityHandling: "START_OF_ACTIVITY_INTERRUPTS"
+  },
+  inputAudioTranscription: {},
+  outputAudioTranscription: {},
+  sessionResumption: {},
+  contextWindowCompression: { slidingWindow: {} },
+  historyConfig: { initialHistoryInClientContent: true }
+}
+
+const declare = (
+  { description, name, parameters }: ToolDefinition,
+  behavior: GeminiLiveSettings["toolBehavior"]
+): Fields => ({
+  name,
+  ...(description === null ? {} : { description }),
+  parametersJsonSchema: parameters ?? { type: "object", properties: {} },
+  ...(behavior === undefined ? {} : { behavior })
+})
+
+const textOfInstruction = (instruction: Schema.Json | undefined): string | null => {
+  if (!isObject(instruction)) return null
+  const texts = listAt(instruction, "parts").flatMap((part) => {
+    const text = at(part, "text")
+    return typeof text === "string" ? [text] : []
+  })
+  return texts.length === 0 ? null : texts.join("\n")
+}
+
+/** One answer: from the first content of the model to `turnComplete`. */
+interface Turn {
+  readonly responseId: string
+  readonly itemId: string
+  text: string
+  /** Whether the user's part stands before it already. */
+  hasUser: boolean
+  usage: Usage | null
+}
+
+interface UserSpeech {
+  readonly itemId: string
+  text: string
+  isFinal: boolean
+}
+
+/** How long an open call keeps audio back when nobody answers it. */
+const blockingLimit = 10_000
+
+export const makeGeminiMapping = (
+  sink: MappingSink,
+  setup: Fields,
+  history: ReadonlyArray<SpokenMessage>,
+  prices?: GeminiVoicePrices
+): VendorMapping => {
+  const isManual = at(setup, "realtimeInputConfig", "automaticActivityDetection", "disabled") === true
+  const blockingTools = blockingNames(setup)
+  const blocking = new Map<string, number>()
+  let isReady = false
+  let isSpeaking = false
+  let turn: Turn | null = null
+  let last: Turn | null = null
+  let user: UserSpeech | null = null
+  let hasTyped = false
+  let handle: string | null = null
+  let mustRedial = false
+  let numbers = 0
+
+  const send = (message: Fields): void => sink.send(JSON.stringify(message))
+  const next = (): number => {
+    numbers++
+    return numbers
+  }
+
+  const begin = (): void => {
+    if (isReady) return
+    isReady = true
+    if (history.length > 0) {
+      const turns = history.map(({ role, text }) => ({
+        role: role === "assistant" ? "model" : "user",
+        parts: [{ text }]
+      }))
+      send({ clientContent: { turns, turnComplete: true } })
+    }
+    sink.event({ _tag: "Ready" })
+  }
+
+  const openTurn = (): Turn => {
+    if (turn !== null) return turn
+    finishUser()
+    const number = next()
+    turn = {
+      responseId: `turn_${number}`,
+      itemId: `item_${number}`,
+      text: "",
+      hasUser: user !== null || hasTyped,
+      usage: null
+    }
+    hasTyped = false
+    last = turn
+    sink.event({ _tag: "ResponseStarted", responseId: turn.responseId })
+    return turn
+  }
+
+  const finishUser = (): void => {
+    if (user === null || user.isFinal) return
+    user.isFinal = true
+    sink.event({ _tag: "TranscriptFinal", role: "user", itemId: user.itemId, text: user.text })
+  }
+
+  /** Fragments have no order against turns: those of the question may come when the answer has begun. */
+  const hearUser = (fragment: WireRecord): void => {
+    const text = string(fragment["text"]) ?? ""
+    if (text === "" && user === null) return
+    if (user === null) {
+      const isLate = turn !== null && !turn.hasUser
+      user = { itemId: `user_${next()}`, text: "", isFinal: false }
+      const before = isLate && turn !== null ? turn.responseId : null
+      if (turn !== null) turn.hasUser = true
+      sink.event({ _tag: "UserItem", itemId: user.itemId, before, transcribed: true })
+    }
+    if (text !== "") {
+      user.text += text
+      sink.event({ _tag: "TranscriptDelta", role: "user", itemId: user.itemId, text })
+    }
+    if (fragment["finished"] === true || user.isFinal) {
+      user.isFinal = false
+      finishUser()
+    }
+  }
+
+  const speak = (text: string): void => {
+    if (text === "") return
+    // What comes after the end of a turn still belongs to it, until the model says something new.
+    const isLate = turn === null && last !== null
+    const spoken = turn ?? last ?? openTurn()
+    spoken.text += text
+    sink.event({ _tag: "TranscriptDelta", role: "assistant", itemId: spoken.itemId, text })
+    if (isLate) sink.event({ _tag: "TranscriptFinal", role: "assistant", itemId: spoken.itemId, text: spoken.text })
+  }
+
+  const play = (content: WireRecord): void => {
+    for (const part of list(content["parts"])) {
+      const inline = record(record(part)["inlineData"])
+      const data = string(inline["data"])
+      if (data !== undefined && (string(inline["mimeType"]) ?? "").startsWith("audio/")) {
+        sink.audio(openTurn().itemId, Buffer.from(data, "latin1"))
+      }
+      const text = string(record(part)["text"])
+      if (text !== undefined && record(part)["thought"] !== true) {
+        openTurn()
+        speak(text)
+      }
+    }
+  }
+
+  const interrupt = (): void => {
+    sink.event({ _tag: "Interrupted", cut: null })
+    finishUser()
+    user = null
+  }
+
+  const completeTurn = (): void => {
+    finishUser()
+    user = null
+    const ended = turn
+    turn = null
+    if (ended !== null) {
+      if (ended.text !== "") {
+        sink.event({ _tag: "TranscriptFinal", role: "assistant", itemId: ended.itemId, text: ended.text })
+      }
+      sink.event({ _tag: "Used", usage: ended.usage ?? { ...noUsage, estimated: true } })
+      sink.event({ _tag: "ResponseDone", responseId: ended.responseId })
+    }
+    if (mustRedial) redial()
+  }
+
+  const redial = (): void => {
+    mustRedial = false
+    sink.redial()
+  }
+
+  const callTools = (calls: ReadonlyArray<unknown>, now: number): void => {
+    for (const each of calls) {
+      const called = record(each)
+      const id = string(called["id"])
+      const name = string(called["name"])
+      if (id === undefined || name === undefined) continue
+      openTurn()
+      if (blockingTools(name)) blocking.set(id, now + blockingLimit)
+      sink.event({ _tag: "ToolCalled", call: { id, name, arguments: JSON.stringify(called["args"] ?? {}) } })
+    }
+  }
+
+  const receive = (message: Buffer, now: number): void => {
+    const parsed = parseJson(textOfMessage(message))
+    if (!isRecord(parsed)) {
+      return sink.event({ _tag: "Failed", reason: "The provider sent a message that cannot be read." })
+    }
+    if (!isPureAudio(parsed)) sink.event(nativeEvent(message))
+    if (parsed["setupComplete"] !== undefined) begin()
+    const usage = usageOf(parsed["usageMetadata"], prices)
+    if (usage !== null && turn !== null) turn.usage = usage
+    else if (usage !== null && last !== null && last.usage === null) {
+      last.usage = usage
+      sink.event({ _tag: "Used", usage })
+    }
+    const content = record(parsed["serverContent"])
+    if (content["interrupted"] === true) interrupt()
+    if (isRecord(content["modelTurn"])) play(content["modelTurn"])
+    if (isRecord(content["inputTranscription"])) hearUser(content["inputTranscription"])
+    if (isRecord(content["outputTranscription"])) speakTranscript(content["outputTranscription"])
+    if (content["turnComplete"] === true) completeTurn()
+    callTools(list(record(parsed["toolCall"])["functionCalls"]), now)
+    const cancelled = list(record(parsed["toolCallCancellation"])["ids"]).filter((id) => typeof id === "string")
+    if (cancelled.length > 0) {
+      for (const id of cancelled) blocking.delete(id)
+      sink.event({ _tag: "ToolsCancelled", toolCallIds: cancelled })
+    }
+    const resumption = record(parsed["sessionResumptionUpdate"])
+    if (resumption["resumable"] === true) handle = string(resumption["newHandle"]) ?? handle
+    if (parsed["goAway"] !== undefined && handle !== null) {
+      mustRedial = true
+      if (turn === null) redial()
+    }
+  }
+
+  const speakTranscript = (transcription: WireRecord): void => {
+    const text = string(transcription["text"]) ?? ""
+    if (turn === null && last === null && text !== "") openTurn()
+    speak(text)
+  }
+
+  const isBlocked = (now: number): boolean => {
+    for (const [id, until] of blocking) if (until <= now) blocking.delete(id)
+    return blocking.size > 0
+  }
+
+  return {
+    opening: () =>
+      handle === null
+        ? [JSON.stringify({ setup })]
+        : [JSON.stringify({ setup: { ...setup, sessionResumption: { handle } } })],
+    receive,
+    stopWaiting: () => {},
+    audio: (pcm, now) => {
+      // Any input while a blocking call is open closes the socket.
+      if (isBlocked(now)) return null
+      if (isManual && !isSpeaking) send({ realtimeInput: { activityStart: {} } })
+      isSpeaking = true
+      const data = Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength).toString("base64")
+      return `{"realtimeInput":{"audio":{"data":"${data}","mimeType":"audio/pcm;rate=16000"}}}`
+    },
+    command: (command: VendorCommand): Refusal | null => {
+      switch (command._tag) {
+        case "Text":
+          hasTyped = true
+          send({ realtimeInput: { text: command.text } })
+          sink.event({ _tag: "Typed", itemId: `user_${next()}`, text: command.text })
+          return null
+        case "Commit":
+          isSpeaking = false
+          send({ realtimeInput: isManual ? { activityEnd: {} } : { audioStreamEnd: true } })
+          return null
+        case "Cancel":
+          return { code: "unsupported_frame", reason: "This provider cannot cancel an answer." }
+        case "ToolOutputs":
+          send({
+            toolResponse: {
+              functionResponses: command.outputs.map(({ name, output, toolCallId }) => ({
+                id: toolCallId,
+                name,
+                response: objectOf(output)
+              }))
+            }
+          })
+          for (const { toolCallId } of command.outputs) blocking.delete(toolCallId)
+          return null
+        case "Native":
+          return native(command.event)
+      }
+    }
+  }
+
+  function native(event: Fields): Refusal | null {
+    const keys = Object.keys(event)
+    if (keys.includes("setup")) {
+      return { code: "invalid_frame", reason: "The setup cannot be changed in a session. Connect again." }
+    }
+    const [key] = keys
+    if (keys.length !== 1 || key === undefined || !nativeKeys.has(key)) {
+      return { code: "unsupported_frame", reason: `A provider event has one key of ${[...nativeKeys].join(", ")}.` }
+    }
+    send(event)
+    return null
+  }
+}
+
+const nativeKeys: ReadonlySet<string> = new Set(["realtimeInput", "clientContent"])
+
+/** Names of functions that keep the model waiting: all that are not declared otherwise. */
+const blockingNames = (setup: Fields): ((name: string) => boolean) => {
+  const free = listAt(setup, "tools")
+    .flatMap((tool) => (isObject(tool) ? listAt(tool, "functionDeclarations") : []))
+    .filter((declared) => at(declared, "behavior") === "NON_BLOCKING")
+    .map((declared) => at(declared, "name"))
+  const names = new Set(free)
+  return (name) => !names.has(name)
+}
+
+/** The vendor closes the socket at a response that is no object. */
+const objectOf = (output: string): Fields => {
+  const parsed = parseJson(output)
+  return isRecord(parsed) ? jsonRecord(parsed) : { output }
+}
+
+const isPureAudio = (message: WireRecord): boolean => {
+  const content = record(message["serverContent"])
+  const parts = list(record(content["modelTurn"])["parts"])
+  return (
+    Object.keys(message).length === 1 &&
+    Object.keys(content).length === 1 &&
+    parts.length > 0 &&
+    parts.every((part) => {
+      const inline = record(record(part)["inlineData"])
+      return Object.keys(record(part)).length === 1 && (string(inline["mimeType"]) ?? "").startsWith("audio/")
+    })
+  )
+}
+
+/** Thoughts are output, tool use is input; the names differ from those of the other wire of this vendor. */
+const usageOf = (told: unknown, prices: GeminiVoicePrices | undefined): Usage | null => {
+  if (!isRecord(told)) return null
+  const thoughts = count(told["thoughtsTokenCount"])
+  const inputTokens = count(told["promptTokenCount"]) + count(told["toolUsePromptTokenCount"])
+  const outputTokens = count(told["responseTokenCount"]) + thoughts
+  const usage: Usage = {
+    ...noUsage,
+    inputTokens,
+    outputTokens,
+    reasoningTokens: thoughts,
+    cachedInputTokens: count(told["cachedContentTokenCount"])
+  }
+  if (prices === undefined) return usage
+  const audioIn = audioTokens(told["promptTokensDetails"])
+  const audioOut = audioTokens(told["responseTokensDetails"])
+  const costUsd =
+    ((inputTokens - audioIn) * prices.textInput +
+      audioIn * prices.audioInput +
+      (outputTokens - audioOut) * prices.textOutput +
+      audioOut * prices.audioOutput) /
+    1_000_000
+  return { ...usage, costUsd }
+}
+
+const audioTokens = (details: unknown): number =>
+  list(details).reduce<number>(
+    (sum, each) => (record(each)["modality"] === "AUDIO" ? sum + count(record(each)["tokenCount"]) : sum),
+    0
+  )

@@ -1,0 +1,511 @@
+/**
+ * The realtime wire of OpenAI and of those who speak its dialect, as a mapping. `OpenAiRealtime` and `XaiRealtime` give the differences.
+ * At most one response is asked for at a time: what would ask for another one meanwhile waits until the first is over.
+ */
+import { noUsage, type ToolDefinition, type Usage } from "@colloquy/core"
+import {
+  type AudioFormat,
+  bytesPerSecond,
+  type Refusal,
+  type SpokenMessage,
+  type VendorCommand
+} from "@colloquy/core/realtime"
+import type * as Schema from "effect/Schema"
+import { count, isRecord, parseJson, record, string, type WireRecord } from "../protocols/Wire.ts"
+import { decodedLength, sliceAudioDelta } from "./AudioSlice.ts"
+import {
+  at,
+  isObject,
+  type MappingSink,
+  nativeEvent,
+  textOfMessage,
+  type VendorMapping,
+  type Fields
+} from "./VendorMapping.ts"
+
+export interface VoiceDialect {
+  /** Where the detection of turns stands in the session. */
+  readonly turnDetection: ReadonlyArray<string>
+  /** A commit asks for no answer by itself, so the mapping does. */
+  readonly asksAfterCommit: boolean
+  /** The vendor can be told how much of an item was played. */
+  readonly truncates: boolean
+  /** A transcript of the user that comes again and again, whole each time. */
+  readonly draftsOfUser: boolean
+  /** `billed` is what the vendor counted of this session before, in its own unit; the answer may change it. */
+  readonly usageOf: (message: WireRecord, billed: Billed) => Usage | null
+  readonly transcriptionUsage: (message: WireRecord) => Usage | null
+}
+
+/** The memory of one session for a vendor that counts all of it again and again. */
+export interface Billed {
+  seconds: number
+}
+
+export interface VoiceSetup {
+  /** The whole `session` of `session.update`. */
+  readonly session: Fields
+  readonly history: ReadonlyArray<SpokenMessage>
+  readonly inputFormat: AudioFormat
+  readonly outputFormat: AudioFormat
+  readonly transcribes: boolean
+}
+
+/** What a client may send as a native event. */
+const clientEvents: ReadonlySet<string> = new Set([
+  "session.update",
+  "input_audio_buffer.append",
+  "input_audio_buffer.commit",
+  "input_audio_buffer.clear",
+  "conversation.item.create",
+  "conversation.item.retrieve",
+  "conversation.item.delete",
+  "conversation.item.truncate",
+  "response.create",
+  "response.cancel"
+])
+
+/** Both names of what is the same event: the general one, and that of older servers. */
+const aliases: { readonly [name: string]: string } = {
+  "response.audio.delta": "response.output_audio.delta",
+  "response.audio_transcript.delta": "response.output_audio_transcript.delta",
+  "response.audio_transcript.done": "response.output_audio_transcript.done",
+  "response.text.delta": "response.output_text.delta",
+  "response.text.done": "response.output_text.done",
+  "conversation.item.created": "conversation.item.added"
+}
+
+const audioKinds = [Buffer.from('"response.output_audio.delta"'), Buffer.from('"response.audio.delta"')]
+
+interface PlayedItem {
+  readonly itemId: string
+  readonly startedAt: number
+  bytes: number
+}
+
+interface ResponseState {
+  readonly id: string
+  /** Text so far of the items that are not final. */
+  readonly drafts: Map<string, string>
+  interrupted: boolean
+}
+
+export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: VoiceDialect): VendorMapping => {
+  const seeded = new Set(setup.history.map((_, index) => `seed_${index + 1}`))
+  const rate = bytesPerSecond(setup.outputFormat) / 1000
+  let stage: "new" | "updating" | "seeding" | "ready" = "new"
+  let session = setup.session
+  let transcribes = setup.transcribes
+  let response: ResponseState | null = null
+  /** Asked for, not yet created. */
+  let isRequested = false
+  let isWanted = false
+  const texts: Array<string> = []
+  const billed: Billed = { seconds: 0 }
+  let typed = 0
+  let isCommitting = false
+  let playing: PlayedItem | null = null
+  let truncatedByClient: string | null = null
+  let odd: number | null = null
+  const drafts = new Map<string, string>()
+  const calls = new Map<string, { readonly name: string; readonly responseId: string | null; isTold: boolean }>()
+  const unanswered = new Map<string, Set<string>>()
+
+  const send = (message: Fields): void => sink.send(JSON.stringify(message))
+
+  const isManual = (): boolean => {
+    const detection = at(session, ...dialect.turnDetection)
+    return detection === null || at(detection, "type") === null || at(detection, "create_response") === false
+  }
+
+  // -- responses, one at a time
+
+  const ask = (): void => {
+    if (response !== null || isRequested) {
+      isWanted = true
+      return
+    }
+    isWanted = false
+    isRequested = true
+    send({ type: "response.create", event_id: "ask" })
+  }
+
+  const askAgain = (): void => {
+    if (response !== null || isRequested) return
+    if (texts.length > 0) giveTexts()
+    else if (isWanted) ask()
+  }
+
+  const giveTexts = (): void => {
+    for (const text of texts.splice(0)) {
+      typed++
+      const id = `typed_${typed}`
+      send({
+        type: "conversation.item.create",
+        item: { id, type: "message", role: "user", content: [{ type: "input_text", text }] }
+      })
+      sink.event({ _tag: "Typed", itemId: id, text })
+    }
+    ask()
+  }
+
+  const endResponse = (ended: ResponseState): void => {
+    for (const [itemId, text] of ended.drafts) {
+      sink.event({ _tag: "TranscriptFinal", role: "assistant", itemId, text })
+    }
+    ended.drafts.clear()
+    sink.event({ _tag: "ResponseDone", responseId: ended.id })
+    if (response === ended) response = null
+    if (unanswered.get(ended.id)?.size === 0) {
+      unanswered.delete(ended.id)
+      isWanted = true
+    }
+  }
+
+  // -- setup
+
+  const update = (): void => {
+    if (stage !== "new") return
+    stage = "updating"
+    send({ type: "session.update", session })
+  }
+
+  const seed = (): void => {
+    if (stage !== "updating") return
+    stage = "seeding"
+    setup.history.forEach(({ role, text }, index) => {
+      const type = role === "assistant" ? "output_text" : "input_text"
+      const item = { id: `seed_${index + 1}`, type: "message", role, content: [{ type, text }] }
+      send({ type: "conversation.item.create", item })
+    })
+    finishSeeding()
+  }
+
+  const finishSeeding = (): void => {
+    if (stage !== "seeding" || seeded.size > 0) return
+    stage = "ready"
+    sink.event({ _tag: "Ready" })
+  }
+
+  // -- what the user says
+
+  const commitTo = (itemId: string): void => {
+    sink.event({ _tag: "UserItem", itemId, before: null, transcribed: transcribes })
+    if (isCommitting && dialect.asksAfterCommit && isManual()) ask()
+    isCommitting = false
+  }
+
+  const draft = (itemId: string, transcript: string): void => {
+    const before = drafts.get(itemId)
+    if (before === undefined) sink.event({ _tag: "UserItem", itemId, before: null, transcribed: transcribes })
+    drafts.set(itemId, transcript)
+    const known = before ?? ""
+    if (transcript.startsWith(known) && transcript.length > known.length) {
+      sink.event({ _tag: "TranscriptDelta", role: "user", itemId, text: transcript.slice(known.length) })
+    }
+  }
+
+  // -- interruption
+
+  const interrupt = (now: number): void => {
+    const played = playing
+    const generatedMillis = played === null ? 0 : played.bytes / rate
+    const heardMillis = played === null ? 0 : Math.floor(Math.min(now - played.startedAt, generatedMillis))
+    const isPlaying = played !== null && heardMillis < Math.floor(generatedMillis)
+    if (!isPlaying && (response === null || response.interrupted)) return
+    if (response !== null) response.interrupted = true
+    playing = null
+    const isCut = isPlaying && dialect.truncates && truncatedByClient !== played.itemId
+    sink.event({
+      _tag: "Interrupted",
+      cut: isCut ? { itemId: played.itemId, heardMillis, generatedMillis: Math.floor(generatedMillis) } : null
+    })
+    if (isCut) {
+      send({ type: "conversation.item.truncate", item_id: played.itemId, content_index: 0, audio_end_ms: heardMillis })
+    }
+    if (response !== null && at(session, ...dialect.turnDetection, "interrupt_response") === false) {
+      send({ type: "response.cancel" })
+    }
+  }
+
+  const playAudio = (itemId: string, base64: Uint8Array, now: number): void => {
+    if (playing?.itemId !== itemId) playing = { itemId, startedAt: now, bytes: 0 }
+    playing.bytes += decodedLength(base64)
+    sink.audio(itemId, base64)
+  }
+
+  // -- tools
+
+  const announce = (item: WireRecord, responseId: string | null): void => {
+    const id = string(item["call_id"])
+    const name = string(item["name"])
+    if (item["type"] === "function_call" && id !== undefined && name !== undefined && !calls.has(id)) {
+      calls.set(id, { name, responseId, isTold: false })
+    }
+  }
+
+  const call = (id: string, given: string | undefined, args: string): void => {
+    const known = calls.get(id)
+    const name = given ?? known?.name
+    if (name === undefined || known?.isTold === true) return
+    const responseId = known?.responseId ?? response?.id ?? null
+    calls.set(id, { name, responseId, isTold: true })
+    if (responseId !== null) {
+      const open = unanswered.get(responseId) ?? new Set()
+      unanswered.set(responseId, open.add(id))
+    }
+    sink.event({ _tag: "ToolCalled", call: { id, name, arguments: args === "" ? "{}" : args } })
+  }
+
+  /** An answer is asked for when all calls of that response are answered and it is over. */
+  const answer = (id: string): void => {
+    const responseId = calls.get(id)?.responseId ?? null
+    const open = responseId === null ? undefined : unanswered.get(responseId)
+    open?.delete(id)
+    if (responseId === null) return ask()
+    if (open?.size !== 0 || response?.id === responseId) return
+    unanswered.delete(responseId)
+    ask()
+  }
+
+  const handlers: { readonly [type: string]: (message: WireRecord, now: number) => void } = {
+    "session.created": update,
+    "conversation.created": update,
+    "session.updated": () => seed(),
+    "conversation.item.added": (message) => {
+      seeded.delete(string(record(message["item"])["id"]) ?? "")
+      finishSeeding()
+    },
+    "input_audio_buffer.speech_started": (_, now) => interrupt(now),
+    "input_audio_buffer.committed": (message) => {
+      const itemId = string(message["item_id"])
+      if (itemId === undefined) return
+      if (dialect.draftsOfUser && drafts.has(itemId)) isCommitting = false
+      else {
+        if (dialect.draftsOfUser) drafts.set(itemId, "")
+        commitTo(itemId)
+      }
+    },
+    "conversation.item.input_audio_transcription.delta": (message) => {
+      const itemId = string(message["item_id"])
+      const text = string(message["delta"])
+      if (itemId !== undefined && text !== undefined && transcribes) {
+        sink.event({ _tag: "TranscriptDelta", role: "user", itemId, text })
+      }
+    },
+    "conversation.item.input_audio_transcription.updated": (message) => {
+      draft(string(message["item_id"]) ?? "", string(message["transcript"]) ?? "")
+    },
+    "conversation.item.input_audio_transcription.completed": (message) => {
+      const itemId = string(message["item_id"]) ?? ""
+      const text = string(message["transcript"]) ?? ""
+      if (message["status"] === "in_progress") return draft(itemId, text)
+      if (dialect.draftsOfUser && !drafts.has(itemId)) draft(itemId, text)
+      sink.event({ _tag: "TranscriptFinal", role: "user", itemId, text })
+      const usage = dialect.transcriptionUsage(message)
+      if (usage !== null) sink.event({ _tag: "Used", usage })
+    },
+    "conversation.item.input_audio_transcription.failed": (message) => {
+      sink.event({ _tag: "TranscriptFailed", itemId: string(message["item_id"]) ?? "" })
+    },
+    "response.created": (message) => {
+      // Some interrupted responses never get their end; the next one shows that they are over.
+      if (response !== null) endResponse(response)
+      isRequested = false
+      response = { id: string(record(message["response"])["id"]) ?? "response", drafts: new Map(), interrupted: false }
+      sink.event({ _tag: "ResponseStarted", responseId: response.id })
+    },
+    "response.output_item.added": (message) =>
+      announce(record(message["item"]), string(message["response_id"]) ?? null),
+    "response.output_item.done": (message) => {
+      const item = record(message["item"])
+      announce(item, string(message["response_id"]) ?? null)
+      const id = string(item["call_id"])
+      if (item["type"] === "function_call" && id !== undefined)
+        call(id, string(item["name"]), string(item["arguments"]) ?? "")
+    },
+    "response.function_call_arguments.done": (message) => {
+      const id = string(message["call_id"])
+      if (id !== undefined) call(id, string(message["name"]), string(message["arguments"]) ?? "")
+    },
+    "response.output_audio.delta": (message, now) => {
+      const base64 = string(message["delta"])
+      if (base64 !== undefined) playAudio(string(message["item_id"]) ?? "", Buffer.from(base64, "latin1"), now)
+    },
+    "response.output_audio_transcript.delta": (message) => speak(message, "delta"),
+    "response.output_text.delta": (message) => speak(message, "delta"),
+    "response.output_audio_transcript.done": (message) => speak(message, "transcript"),
+    "response.output_text.done": (message) => speak(message, "text"),
+    "response.done": (message, now) => {
+      const told = record(message["response"])
+      const details = record(told["status_details"])
+      if (told["status"] === "cancelled" && details["reason"] === "turn_detected") interrupt(now)
+      if (told["status"] === "failed") sink.event({ _tag: "Failed", reason: reasonOf(record(details["error"])) })
+      const usage = dialect.usageOf(message, billed)
+      if (usage !== null) sink.event({ _tag: "Used", usage })
+      const id = string(told["id"])
+      if (response !== null && (id === undefined || id === response.id)) endResponse(response)
+      askAgain()
+    },
+    error: (message) => {
+      const error = isRecord(message["error"]) ? message["error"] : message
+      if (error["event_id"] === "ask") isRequested = false
+      if (string(error["code"]) === "conversation_already_has_active_response") isWanted = true
+      sink.event({ _tag: "Failed", reason: reasonOf(error) })
+    }
+  }
+
+  const speak = (message: WireRecord, field: "delta" | "transcript" | "text"): void => {
+    const itemId = string(message["item_id"])
+    const text = string(message[field])
+    if (itemId === undefined || text === undefined) return
+    if (field === "delta") {
+      response?.drafts.set(itemId, (response.drafts.get(itemId) ?? "") + text)
+      sink.event({ _tag: "TranscriptDelta", role: "assistant", itemId, text })
+    } else {
+      response?.drafts.delete(itemId)
+      sink.event({ _tag: "TranscriptFinal", role: "assistant", itemId, text })
+    }
+  }
+
+  const native = (event: Fields): Refusal | null => {
+    const type = event["type"]
+    if (typeof type !== "string" || !clientEvents.has(type)) {
+      return { code: "unsupported_frame", reason: "This event of the provider cannot be sent through the service." }
+    }
+    const problem =
+      type === "session.update" ? updateProblem(event["session"]) : responseProblem(type, event["response"])
+    if (problem !== null) return { code: "invalid_frame", reason: problem }
+    if (type === "session.update") noteUpdate(event["session"])
+    if (type === "response.create") isRequested = true
+    if (type === "conversation.item.truncate") truncatedByClient = string(event["item_id"]) ?? null
+    send(event)
+    return null
+  }
+
+  const noteUpdate = (change: Schema.Json | undefined): void => {
+    const detection = at(change, ...dialect.turnDetection)
+    if (detection !== undefined) session = withValue(session, dialect.turnDetection, detection)
+    const transcription = at(change, "audio", "input", "transcription")
+    if (transcription !== undefined) transcribes = transcription !== null
+  }
+
+  const receive = (message: Buffer, now: number): void => {
+    for (const kind of audioKinds) {
+      const slice = sliceAudioDelta(message, kind)
+      if (slice !== null) return playAudio(slice.itemId, slice.base64, now)
+    }
+    const parsed = parseJson(textOfMessage(message))
+    if (!isRecord(parsed)) {
+      return sink.event({ _tag: "Failed", reason: "The provider sent a message that cannot be read." })
+    }
+    const name = string(parsed["type"]) ?? ""
+    const type = Object.hasOwn(aliases, name) ? (aliases[name] ?? name) : name
+    if (type !== "response.output_audio.delta") sink.event(nativeEvent(message))
+    if (Object.hasOwn(handlers, type)) handlers[type]?.(parsed, now)
+  }
+
+  return {
+    opening: () => [],
+    receive,
+    stopWaiting: () => {
+      update()
+      if (stage === "updating") seed()
+      seeded.clear()
+      finishSeeding()
+    },
+    audio: (pcm) => {
+      // A sample has two bytes: an odd one waits for its other half.
+      const whole =
+        odd === null ? Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength) : Buffer.concat([Buffer.of(odd), pcm])
+      const isOdd = setup.inputFormat.encoding === "pcm_s16le" && whole.byteLength % 2 === 1
+      odd = isOdd ? (whole.at(-1) ?? null) : null
+      const even = isOdd ? whole.subarray(0, -1) : whole
+      return even.byteLength === 0 ? null : `{"type":"input_audio_buffer.append","audio":"${even.toString("base64")}"}`
+    },
+    command: (command: VendorCommand) => {
+      switch (command._tag) {
+        case "Text":
+          texts.push(command.text)
+          askAgain()
+          return null
+        case "Commit":
+          isCommitting = true
+          send({ type: "input_audio_buffer.commit" })
+          return null
+        case "Cancel":
+          if (response !== null) send({ type: "response.cancel" })
+          playing = null
+          return null
+        case "ToolOutputs":
+          for (const { output, toolCallId } of command.outputs) {
+            send({
+              type: "conversation.item.create",
+              item: { type: "function_call_output", call_id: toolCallId, output }
+            })
+          }
+          for (const { toolCallId } of command.outputs) answer(toolCallId)
+          return null
+        case "Native":
+          return native(command.event)
+      }
+    }
+  }
+}
+
+const reasonOf = (error: WireRecord): string => {
+  const code = string(error["code"]) ?? string(error["type"])
+  const message = string(error["message"]) ?? "The provider reports an error."
+  return code === undefined ? message : `${code}: ${message}`
+}
+
+const fixed = "cannot be changed in a session. Connect again with the other setting."
+
+/** Model, formats and the service's tools are fixed: the whole event is refused. */
+const updateProblem = (session: Schema.Json | undefined): string | null => {
+  if (!isObject(session)) return "session.update needs a session."
+  if (Object.hasOwn(session, "model")) return `The model ${fixed}`
+  if (Object.hasOwn(session, "tools")) return `The tools ${fixed}`
+  const isFormat = (place: ReadonlyArray<string>) => at(session, ...place) !== undefined
+  const places = [
+    ["audio", "input", "format"],
+    ["audio", "output", "format"],
+    ["input_audio_format"],
+    ["output_audio_format"]
+  ]
+  return places.some(isFormat) ? `The audio format ${fixed}` : null
+}
+
+const responseProblem = (type: string, response: Schema.Json | undefined): string | null =>
+  type === "response.create" &&
+  (at(response, "tools") !== undefined || at(response, "audio", "output", "format") !== undefined)
+    ? `Tools and audio formats ${fixed}`
+    : null
+
+const withValue = (object: Fields, path: ReadonlyArray<string>, value: Schema.Json): Fields => {
+  const [key, ...rest] = path
+  if (key === undefined) return object
+  const inner = object[key]
+  return { ...object, [key]: rest.length === 0 ? value : withValue(isObject(inner) ? inner : {}, rest, value) }
+}
+
+/** A function in the flat form of this wire. */
+export const voiceTool = ({ description, name, parameters }: ToolDefinition): Fields => ({
+  type: "function",
+  name,
+  ...(description === null ? {} : { description }),
+  parameters: parameters ?? { type: "object", properties: {} }
+})
+
+/** Token counts as this wire has them; null when there are none. */
+export const tokensOf = (told: unknown): Usage | null => {
+  const usage = record(told)
+  if (usage["input_tokens"] === undefined && usage["output_tokens"] === undefined) return null
+  const details = record(usage["input_token_details"])
+  return {
+    ...noUsage,
+    inputTokens: count(usage["input_tokens"]),
+    outputTokens: count(usage["output_tokens"]),
+    cachedInputTokens: count(details["cached_tokens"])
+  }
+}

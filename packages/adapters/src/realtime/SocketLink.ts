@@ -1,0 +1,185 @@
+/**
+ * Puts a vendor's mapping on a WebSocket: dials it, sets it up, carries messages both ways, dials again where the vendor asks for it. The
+ * one place that knows sockets; the mappings know none. Uses `ws`, which has what the platform's WebSocket lacks: headers, the answer of a
+ * refused handshake, and `pause`.
+ */
+import { type PreparedSession, type VendorLink, type VendorListener, VendorUnavailable } from "@colloquy/core/realtime"
+import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { WebSocket } from "ws"
+import { isRecord, parseJson, record, string } from "../protocols/Wire.ts"
+import type { MappedSession, VendorMapping } from "./VendorMapping.ts"
+
+export interface SocketSettings {
+  /** Until the handshake is over. Default 10 seconds. */
+  readonly dialTimeout?: Duration.Input
+}
+
+/** Bytes of one message of a vendor. */
+const maxMessage = 16 * 1024 * 1024
+/** A vendor that acknowledges nothing is taken to be ready after this time. */
+const ackPatience = "3 seconds"
+const pingEvery = "20 seconds"
+const closeTimeout = 5000
+
+export const overSocket = (session: MappedSession, settings: SocketSettings): PreparedSession => ({
+  inputFormat: session.inputFormat,
+  outputFormat: session.outputFormat,
+  canCancel: session.canCancel,
+  instructions: session.instructions,
+  connect: (listener) => connect(session, listener, settings)
+})
+
+const connect = (
+  session: MappedSession,
+  listener: VendorListener,
+  settings: SocketSettings
+): Effect.Effect<VendorLink, VendorUnavailable, Scope.Scope> =>
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const now = () => clock.currentTimeMillisUnsafe()
+    const fork = Effect.runForkWith(yield* Effect.context<never>())
+    const dialled = dial(session.url, session.headers, settings)
+    const first: WebSocket = yield* Effect.acquireRelease(dialled, (each) => Effect.sync(() => each.close(1000)))
+    let socket = first
+    let isPaused = false
+    let isOver = false
+    let next: WebSocket | null = null
+
+    const mapping: VendorMapping = session.makeMapping({
+      event: listener.event,
+      audio: listener.audio,
+      send: (message) => sendTo(socket, message),
+      redial: () => {
+        if (next === null && !isOver)
+          fork(Effect.ignore(Effect.map(dial(session.url, session.headers, settings), takeOver)))
+      }
+    })
+
+    /** The old connection is left when the new one is set up; until then it goes on. */
+    const takeOver = (fresh: WebSocket): void => {
+      if (isOver) return fresh.terminate()
+      next = fresh
+      for (const message of mapping.opening()) sendTo(fresh, message)
+      fresh.once("message", () => {
+        const old = socket
+        socket = fresh
+        next = null
+        old.removeAllListeners("message").removeAllListeners("close").close(1000)
+        attach(fresh)
+        if (isPaused) fresh.pause()
+      })
+      fresh.once("close", () => {
+        if (next === fresh) next = null
+      })
+      fresh.resume()
+    }
+
+    const attach = (each: WebSocket): void => {
+      let missed = 0
+      each.on("message", (data) => mapping.receive(bytesOf(data), now()))
+      each.on("pong", () => {
+        missed = 0
+      })
+      each.on("close", (code, reason) => {
+        if (each !== socket || isOver) return
+        isOver = true
+        listener.event({ _tag: "Closed", reason: closeReason(code, reason.toString("utf8")) })
+      })
+      const beat = Effect.sync(() => {
+        missed++
+        if (missed > 2) each.terminate()
+        else if (each.readyState === WebSocket.OPEN) each.ping()
+      })
+      const beating = fork(Effect.forever(Effect.andThen(Effect.sleep(pingEvery), beat)))
+      each.on("close", () => beating.interruptUnsafe())
+    }
+
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        isOver = true
+        socket.close(1000)
+        next?.terminate()
+      })
+    )
+    attach(socket)
+    for (const message of mapping.opening()) sendTo(socket, message)
+    socket.resume()
+    yield* Effect.forkScoped(Effect.andThen(Effect.sleep(ackPatience), Effect.sync(mapping.stopWaiting)))
+
+    return {
+      send: mapping.command,
+      sendAudio: (audio, sent) => {
+        const message = mapping.audio(audio, now())
+        if (message === null || socket.readyState !== WebSocket.OPEN) return sent?.()
+        socket.send(message, () => sent?.())
+      },
+      buffered: () => socket.bufferedAmount,
+      pause: () => {
+        isPaused = true
+        socket.pause()
+      },
+      resume: () => {
+        isPaused = false
+        if (socket.readyState === WebSocket.OPEN) socket.resume()
+      },
+      finish: () => {}
+    }
+  })
+
+const sendTo = (socket: WebSocket, message: string): void => {
+  if (socket.readyState === WebSocket.OPEN) socket.send(message)
+}
+
+const bytesOf = (data: Buffer | ArrayBuffer | ReadonlyArray<Buffer>): Buffer =>
+  Buffer.isBuffer(data) ? data : data instanceof ArrayBuffer ? Buffer.from(data) : Buffer.concat([...data])
+
+/** A close frame's reason ends after 123 bytes. */
+const closeReason = (code: number, reason: string): string => {
+  const cut = Buffer.byteLength(reason) >= 120 ? "…" : ""
+  return reason === "" ? `The provider closed the connection (${code}).` : `${reason}${cut} (${code})`
+}
+
+const dial = (
+  url: string,
+  headers: MappedSession["headers"],
+  { dialTimeout = "10 seconds" }: SocketSettings
+): Effect.Effect<WebSocket, VendorUnavailable> =>
+  Effect.callback<WebSocket, VendorUnavailable>((resume) => {
+    const options = { headers, perMessageDeflate: false, maxPayload: maxMessage, closeTimeout }
+    const socket = new WebSocket(url, options)
+    socket.once("unexpected-response", (request, response) => {
+      let body = ""
+      response.setEncoding("utf8").on("data", (piece: string) => {
+        if (body.length < 4096) body += piece
+      })
+      response.on("end", () => {
+        request.destroy()
+        resume(Effect.fail(refusedWith(response.statusCode ?? 0, body)))
+      })
+    })
+    socket.on("error", () => resume(Effect.fail(unreachable)))
+    socket.once("open", () => {
+      socket.pause()
+      resume(Effect.succeed(socket))
+    })
+    return Effect.sync(() => socket.terminate())
+  }).pipe(Effect.timeoutOrElse({ duration: dialTimeout, orElse: () => Effect.fail(unreachable) }))
+
+const unreachable = new VendorUnavailable({
+  code: "provider_unavailable",
+  reason: "The provider could not be reached."
+})
+
+/** The vendor's own words for a key, a limit or a model that it does not take. */
+const refusedWith = (status: number, body: string): VendorUnavailable => {
+  const told = parseJson(body)
+  const error = isRecord(told) ? record(told["error"]) : {}
+  const reason = string(error["message"]) ?? "The provider refused the connection."
+  return new VendorUnavailable({
+    code: status === 429 || status >= 500 ? "provider_unavailable" : "provider_error",
+    reason: `${reason} (HTTP ${status})`
+  })
+}

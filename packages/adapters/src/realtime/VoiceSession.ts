@@ -1,0 +1,157 @@
+/**
+ * What OpenAI and xAI share before a session is dialled: the merge of the client's settings, and what of them cannot be used.
+ */
+import type { ModelInfo } from "@colloquy/core"
+import { describeModel } from "@colloquy/core"
+import {
+  type AudioFormat,
+  RealtimeCapabilities,
+  type RealtimeModel,
+  type SessionSetup,
+  SetupRefused
+} from "@colloquy/core/realtime"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { makeVoiceMapping, type VoiceDialect, voiceTool } from "./OpenAiVoice.ts"
+import { overSocket, type SocketSettings } from "./SocketLink.ts"
+import { at, isObject, listAt, type MappedSession, mergeOptions, takenName, type Fields } from "./VendorMapping.ts"
+
+export interface VoiceVendor {
+  readonly dialect: VoiceDialect
+  readonly defaults: Fields
+  readonly speed: { readonly minimum: number; readonly maximum: number }
+  /** Sample rates of PCM. */
+  readonly rates: ReadonlyArray<number>
+  readonly turnDetections: ReadonlyArray<string>
+  readonly providerSettings: ReadonlyArray<string>
+}
+
+/** What a host says of a voice model: its name, and what else is known of it. */
+export type VoiceModels = { readonly [name: string]: Partial<ModelInfo> }
+
+export interface VoiceSettings extends SocketSettings {
+  /** The `provider` of a first frame. */
+  readonly id: string
+  /** The whole address; the adapter adds its query. */
+  readonly url: string
+  /** May be absent where every customer brings his own. */
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly models: VoiceModels
+}
+
+const formats = (rates: ReadonlyArray<number>): ReadonlyArray<AudioFormat> => [
+  ...rates.map((sampleRate) => ({ encoding: "pcm_s16le", sampleRate, channels: 1 }) as const),
+  { encoding: "pcmu", sampleRate: 8000, channels: 1 },
+  { encoding: "pcma", sampleRate: 8000, channels: 1 }
+]
+
+export const catalogueEntries = (
+  id: string,
+  models: VoiceModels,
+  capabilities: RealtimeCapabilities
+): ReadonlyArray<ModelInfo> =>
+  Object.entries(models).map(([name, known]) =>
+    describeModel({
+      supportsAudioInput: true,
+      supportsAudioOutput: true,
+      supportsTools: true,
+      ...known,
+      name,
+      provider: id,
+      modelType: "realtime",
+      details: encodeCapabilities(capabilities)
+    })
+  )
+
+const encodeCapabilities = Schema.encodeSync(RealtimeCapabilities)
+
+export const voiceModel = (settings: VoiceSettings, vendor: VoiceVendor): RealtimeModel => ({
+  id: settings.id,
+  models: catalogueEntries(settings.id, settings.models, {
+    inputFormats: formats(vendor.rates),
+    outputFormats: formats(vendor.rates),
+    providerSettings: vendor.providerSettings,
+    canCancel: true,
+    turnDetection: vendor.turnDetections
+  }),
+  prepare: (setup) => Result.map(mapSession(settings, vendor, setup), (mapped) => overSocket(mapped, settings))
+})
+
+const refused = (reason: string, code: SetupRefused["code"] = "invalid_first_frame") =>
+  Result.fail(new SetupRefused({ code, reason }))
+
+/** Pure: the vendor's session as it will be asked for. */
+export const mapSession = (
+  settings: VoiceSettings,
+  vendor: VoiceVendor,
+  setup: SessionSetup
+): Result.Result<MappedSession, SetupRefused> => {
+  const options: Fields = setup.options
+  if (Object.hasOwn(options, "model")) return refused("provider_options cannot change the model.", "model_mismatch")
+  const native = listAt(options, "tools")
+  const taken = takenName(
+    setup.tools.map(({ name }) => name),
+    native.map((tool) => at(tool, "name"))
+  )
+  if (taken !== undefined) return refused(`provider_options.tools: the name "${taken}" is taken by another tool.`)
+  const session = mergeOptions(
+    { ...vendor.defaults, ...(setup.instructions === null ? {} : { instructions: setup.instructions }) },
+    { ...options, tools: [...setup.tools.map(voiceTool), ...native] }
+  )
+  const input = formatOf(session, "input", vendor.rates)
+  const output = formatOf(session, "output", vendor.rates)
+  if (input === null || output === null) {
+    return refused(`audio formats are audio/pcm at ${vendor.rates.join(", ")} Hz, audio/pcmu and audio/pcma.`)
+  }
+  const speed = at(session, "audio", "output", "speed")
+  const { maximum, minimum } = vendor.speed
+  if (speed !== undefined && !(typeof speed === "number" && speed >= minimum && speed <= maximum)) {
+    return refused(`audio.output.speed must be from ${minimum} to ${maximum}.`)
+  }
+  const key = setup.apiKey ?? settings.apiKey ?? null
+  const instructions = at(session, "instructions")
+  return Result.succeed({
+    inputFormat: input,
+    outputFormat: output,
+    canCancel: true,
+    instructions: typeof instructions === "string" ? instructions : null,
+    url: withQuery(settings.url, { model: setup.model }),
+    headers: key === null ? {} : { authorization: `Bearer ${Redacted.value(key)}` },
+    makeMapping: (sink) =>
+      makeVoiceMapping(
+        sink,
+        {
+          session,
+          history: setup.history,
+          inputFormat: input,
+          outputFormat: output,
+          transcribes: isObject(at(session, "audio", "input", "transcription"))
+        },
+        vendor.dialect
+      )
+  })
+}
+
+const formatOf = (session: Fields, way: "input" | "output", rates: ReadonlyArray<number>): AudioFormat | null => {
+  const format = at(session, "audio", way, "format")
+  const rate = at(format, "rate")
+  switch (at(format, "type")) {
+    case "audio/pcm":
+      return typeof rate === "number" && rates.includes(rate)
+        ? { encoding: "pcm_s16le", sampleRate: rate, channels: 1 }
+        : null
+    case "audio/pcmu":
+      return { encoding: "pcmu", sampleRate: 8000, channels: 1 }
+    case "audio/pcma":
+      return { encoding: "pcma", sampleRate: 8000, channels: 1 }
+    default:
+      return null
+  }
+}
+
+export const withQuery = (url: string, query: { readonly [name: string]: string }): string => {
+  const whole = new URL(url)
+  for (const [name, value] of Object.entries(query)) whole.searchParams.set(name, value)
+  return whole.href
+}

@@ -1,0 +1,94 @@
+/**
+ * What is on its way to a client. Only little lies in the socket; the rest waits here, where an interruption can still take audio back, and
+ * so `interrupted` overtakes it. A client that falls behind is told to the session, which stops reading the vendor.
+ */
+import { WebSocket } from "ws"
+
+/** What the outbox needs of a socket of `ws`. */
+export interface OutboxSocket {
+  readonly readyState: number
+  readonly bufferedAmount: number
+  readonly send: (data: string | Buffer, options: { readonly binary: false }, sent?: () => void) => void
+}
+
+export interface Outbox {
+  readonly send: (data: string | Buffer, isAudio: boolean) => void
+  readonly dropAudio: () => void
+  /** Hands everything over to the socket at once: before closing it. */
+  readonly flush: () => void
+}
+
+export interface OutboxLimits {
+  /** Bytes in the socket beyond which the rest waits. */
+  readonly inSocket: number
+  /** Bytes waiting beyond which the client is behind. */
+  readonly behind: number
+}
+
+const defaultOutboxLimits: OutboxLimits = { inSocket: 64 * 1024, behind: 4 * 1024 * 1024 }
+
+interface Waiting {
+  readonly data: string | Buffer
+  readonly isAudio: boolean
+}
+
+export const makeOutbox = (
+  socket: OutboxSocket,
+  onBehind: (isBehind: boolean) => void,
+  limits: OutboxLimits = defaultOutboxLimits
+): Outbox => {
+  let queue: Array<Waiting> = []
+  let next = 0
+  let bytes = 0
+  let isWaiting = false
+  let isBehind = false
+
+  const relieve = (): void => {
+    if (!isBehind || bytes > limits.behind / 2) return
+    isBehind = false
+    onBehind(false)
+  }
+
+  const pass = (): void => {
+    isWaiting = false
+    while (next < queue.length && socket.readyState === WebSocket.OPEN) {
+      const each = queue[next]
+      next++
+      if (each === undefined) continue
+      bytes -= each.data.length
+      isWaiting = socket.bufferedAmount + each.data.length > limits.inSocket
+      socket.send(each.data, { binary: false }, isWaiting ? pass : undefined)
+      if (isWaiting) break
+    }
+    if (next === queue.length) {
+      queue = []
+      next = 0
+    }
+    relieve()
+  }
+
+  return {
+    send: (data, isAudio) => {
+      queue.push({ data, isAudio })
+      bytes += data.length
+      if (!isWaiting) pass()
+      if (bytes <= limits.behind || isBehind) return
+      isBehind = true
+      onBehind(true)
+    },
+    dropAudio: () => {
+      queue = queue.slice(next).filter(({ isAudio }) => !isAudio)
+      next = 0
+      bytes = queue.reduce((sum, { data }) => sum + data.length, 0)
+      relieve()
+    },
+    flush: () => {
+      for (const { data } of queue.slice(next)) {
+        if (socket.readyState === WebSocket.OPEN) socket.send(data, { binary: false })
+      }
+      queue = []
+      next = 0
+      bytes = 0
+    }
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The client's side of a voice session over a WebSocket of `ws`: text frames are read, binary ones of one tick are joined, what goes out
+ * passes the outbox, and a peer that answers no pings is gone.
+ */
+import type { ClientInput, ClientSocket, CloseReason } from "@colloquy/core/realtime"
+import { WebSocket, type RawData } from "ws"
+import { makeOutbox } from "./Outbox.ts"
+import { audioEnding, readText, writeAudio, writeEvent } from "./Wire.ts"
+
+/** A frame of a client, of whatever kind. */
+export const maxFrame = 256 * 1024
+
+const pingEvery = 20_000
+
+const closeCodes: { readonly [Reason in CloseReason]: number } = {
+  ended: 1000,
+  shutdown: 1001,
+  refused: 1008,
+  too_large: 1009,
+  fault: 1011
+}
+
+/** `ws` closes with 1009 before it tells anybody: this is the only place from which a word still gets out. */
+export class GuardedSocket extends WebSocket {
+  override close(code?: number, data?: string | Buffer): void {
+    if (code === 1009 && this.readyState === WebSocket.OPEN) {
+      const message = `A frame has at most ${maxFrame} bytes.`
+      this.send(writeEvent({ _tag: "Error", code: "frame_too_large", message }))
+    }
+    super.close(code, data)
+  }
+}
+
+/** The socket must be paused. `onBegin` is called once, when the session has begun or the socket is closed. */
+export const sessionSocket = (socket: WebSocket, onBegin: () => void): ClientSocket => {
+  let receive: (input: ClientInput) => void = () => {}
+  let isFirst = true
+  let isClosing = false
+  let pieces: Array<Buffer> = []
+  let ending: string | null = null
+  const outbox = makeOutbox(socket, (isBehind) => receive({ _tag: "Behind", isBehind }))
+
+  /** Tiny frames come by the hundred in one tick: one piece goes on. */
+  const passAudio = (): void => {
+    if (pieces.length === 0) return
+    const [only] = pieces
+    const audio = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces)
+    pieces = []
+    receive({ _tag: "Audio", audio })
+  }
+
+  const onMessage = (data: RawData, isBinary: boolean): void => {
+    const bytes = bytesOf(data)
+    if (!isBinary) {
+      passAudio()
+      const input = readText(bytes.toString("utf8"), isFirst)
+      isFirst = false
+      return receive(input)
+    }
+    if (isFirst) {
+      isFirst = false
+      return receive({
+        _tag: "Malformed",
+        code: "invalid_first_frame",
+        message: "The first frame is JSON text.",
+        bytes: bytes.byteLength
+      })
+    }
+    if (pieces.length === 0) queueMicrotask(passAudio)
+    pieces.push(bytes)
+  }
+
+  let missed = 0
+  const beat = setInterval(() => {
+    missed++
+    if (missed > 2) socket.terminate()
+    else if (socket.readyState === WebSocket.OPEN) socket.ping()
+  }, pingEvery)
+  beat.unref()
+  socket.on("pong", () => {
+    missed = 0
+  })
+  socket.on("close", () => {
+    clearInterval(beat)
+    onBegin()
+    receive({ _tag: "Gone" })
+  })
+
+  return {
+    send: (event) => {
+      if (isClosing) return
+      if (event._tag === "SessionBegin") onBegin()
+      outbox.send(writeEvent(event), false)
+    },
+    sendAudio: (itemId, base64, format) => {
+      if (isClosing) return
+      ending ??= audioEnding(format)
+      outbox.send(writeAudio(itemId, base64, ending), true)
+    },
+    dropAudio: outbox.dropAudio,
+    pause: () => socket.pause(),
+    resume: () => {
+      if (socket.readyState === WebSocket.OPEN) socket.resume()
+    },
+    close: (reason) => {
+      isClosing = true
+      outbox.flush()
+      socket.close(closeCodes[reason])
+      // The answer to the close frame is still to be read.
+      socket.resume()
+    },
+    listen: (listener) => {
+      receive = listener
+      socket.on("message", onMessage)
+      if (socket.readyState === WebSocket.OPEN) socket.resume()
+      else listener({ _tag: "Gone" })
+    }
+  }
+}
+
+const bytesOf = (data: RawData): Buffer =>
+  Buffer.isBuffer(data) ? data : data instanceof ArrayBuffer ? Buffer.from(data) : Buffer.concat(data)

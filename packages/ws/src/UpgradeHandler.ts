@@ -1,0 +1,141 @@
+/**
+ * Takes the WebSocket upgrades of `<base path>/threads/realtime` on a server that exists already: `node:http`, and so Express, Fastify,
+ * Hono, Next's custom server. What is wrong with the request itself is refused over HTTP; who asks is found out after the handshake,
+ * because browsers cannot read a refused one, and because other users of the same server destroy upgrades that wait.
+ */
+import { type ClientSocket, type Credentials, RealtimeSessions } from "@colloquy/core/realtime"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import { IncomingMessage, type Server } from "node:http"
+import { Duplex } from "node:stream"
+import { WebSocketServer } from "ws"
+import { GuardedSocket, maxFrame, sessionSocket } from "./SessionSocket.ts"
+
+/** True: the upgrade was for us and is answered. */
+export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
+
+export interface UpgradeOptions {
+  /** That of the HTTP API: `/ai` for `/ai/threads/realtime`. Default: none. */
+  readonly basePath?: string
+  /** Origins of browsers that may connect. Absent: all; tickets are bound to theirs anyway. */
+  readonly origins?: ReadonlyArray<string>
+  /** Connections that may wait for their session to begin. Default 1000. */
+  readonly maxPending?: number
+}
+
+/** Parameters by which a key would get into logs. */
+const keyParameters = ["api_key", "apikey", "api-key", "key", "x-api-key", "x_api_key", "access_token"]
+
+/**
+ * The handler of a kernel. When the scope closes, sessions are drained: everything said is stored, and clients are told. Close it before the
+ * server, which waits for upgraded sockets.
+ */
+export const makeUpgradeHandler = (
+  options: UpgradeOptions = {}
+): Effect.Effect<UpgradeHandler, never, RealtimeSessions | Scope.Scope> =>
+  Effect.gen(function* () {
+    const sessions = yield* RealtimeSessions
+    const fork = Effect.runForkWith(yield* Effect.context<never>())
+    yield* Effect.addFinalizer(() => sessions.drain)
+    return upgradeHandler((socket, credentials) => {
+      fork(sessions.serve(socket, credentials))
+    }, options)
+  })
+
+const upgradeHandler = (
+  serve: (socket: ClientSocket, credentials: Credentials) => void,
+  { basePath = "", maxPending = 1000, origins }: UpgradeOptions
+): UpgradeHandler => {
+  const path = `${basePath.replace(/\/+$/u, "")}/threads/realtime`
+  const settings = {
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: maxFrame,
+    maxFragments: 256,
+    closeTimeout: 5000,
+    handleProtocols: () => false as const,
+    WebSocket: GuardedSocket
+  }
+  const server = new WebSocketServer(settings)
+  let pending = 0
+
+  return (request, socket, head) => {
+    const [at, query = ""] = (request.url ?? "").split("?", 2)
+    if (at !== path) return false
+    const parameters = new URLSearchParams(query)
+    const { origin } = request.headers
+    if (keyParameters.some((name) => parameters.has(name))) {
+      answer(
+        socket,
+        "400 Bad Request",
+        "API keys are not accepted in the address. Send the X-API-Key header or a ticket."
+      )
+    } else if (origins !== undefined && origin !== undefined && !origins.includes(origin)) {
+      answer(socket, "403 Forbidden", "This Origin may not connect.")
+    } else if (pending >= maxPending) {
+      answer(socket, "503 Service Unavailable", "Too many connections are waiting. Try again in a moment.")
+    } else {
+      server.handleUpgrade(request, socket, head, (client) => {
+        client.on("error", () => {})
+        client.pause()
+        pending++
+        let isPending = true
+        const begun = () => {
+          if (isPending) pending--
+          isPending = false
+        }
+        serve(sessionSocket(client, begun), credentialsOf(request, parameters))
+      })
+    }
+    return true
+  }
+}
+
+const credentialsOf = ({ headers }: IncomingMessage, parameters: URLSearchParams): Credentials => {
+  const key = headers["x-api-key"]
+  const ticket = parameters.get("ticket")
+  return {
+    key: typeof key === "string" && key !== "" ? Redacted.make(key) : null,
+    ticket: ticket === null ? null : Redacted.make(ticket),
+    origin: headers.origin ?? null
+  }
+}
+
+const answer = (socket: Duplex, status: string, detail: string): void => {
+  const body = JSON.stringify({ detail })
+  const head = [
+    `HTTP/1.1 ${status}`,
+    "Connection: close",
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`
+  ]
+  socket.on("error", () => {}).end(`${head.join("\r\n")}\r\n\r\n${body}`)
+}
+
+/**
+ * Puts the handler on a server, beside whoever else takes upgrades there: our path is taken before another listener sees it, every other
+ * path is left to them, and refused where there are none. The answer takes it off again.
+ */
+export const attachUpgrade = (server: Server, handler: UpgradeHandler): (() => void) => {
+  const before = Object.getOwnPropertyDescriptor(server, "emit")
+  const emit: (event: string, ...args: ReadonlyArray<unknown>) => boolean = server.emit.bind(server)
+  const attached = (event: string, ...args: ReadonlyArray<unknown>): boolean => {
+    const [request, socket, head] = args
+    const isUpgrade =
+      event === "upgrade" && request instanceof IncomingMessage && socket instanceof Duplex && Buffer.isBuffer(head)
+    return (isUpgrade && handler(request, socket, head)) || emit(event, ...args)
+  }
+  /** Without any listener Node takes upgrades for plain requests, and with one that ignores them they would hang. */
+  const alone = (_request: IncomingMessage, socket: Duplex): void => {
+    if (server.listenerCount("upgrade") === 1) answer(socket, "404 Not Found", "Not Found")
+  }
+  Object.defineProperty(server, "emit", { configurable: true, writable: true, value: attached })
+  server.on("upgrade", alone)
+  return () => {
+    if (before === undefined) Reflect.deleteProperty(server, "emit")
+    else Object.defineProperty(server, "emit", before)
+    server.off("upgrade", alone)
+  }
+}

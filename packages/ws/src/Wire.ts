@@ -1,0 +1,176 @@
+/**
+ * The JSON of the realtime socket: what a client sends becomes an input of the session, what the session tells becomes a text frame. Audio
+ * goes up as binary frames, and down as JSON that is put together of bytes, without parsing or encoding the base64 again.
+ */
+import {
+  type AudioFormat,
+  type ClientFrame,
+  type ClientInput,
+  type ErrorCode,
+  type ServiceEvent
+} from "@colloquy/core/realtime"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { readFirstFrame } from "./FirstFrame.ts"
+
+const Output = Schema.Struct({ tool_call_id: Schema.String, name: Schema.String, output: Schema.Json })
+
+const WireFrame = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }),
+  Schema.Struct({ type: Schema.Literals(["commit", "cancel", "stop"]) }),
+  Schema.Struct({ type: Schema.Literal("tool.outputs"), outputs: Schema.Array(Output) }),
+  Schema.Struct({ type: Schema.Literal("provider.event"), event: Schema.JsonObject })
+])
+
+const decodeFrame = Schema.decodeUnknownResult(WireFrame)
+
+const frameTypes: ReadonlySet<unknown> = new Set(["text", "commit", "cancel", "stop", "tool.outputs", "provider.event"])
+
+/** How deep JSON of a client may be nested: deeper than anything that means something, and shallow enough for every reader. */
+const maxDepth = 200
+
+/** A text frame. The first one of a connection is the first frame. */
+export const readText = (text: string, isFirst: boolean): ClientInput => {
+  const bytes = Buffer.byteLength(text)
+  const malformed = (code: ErrorCode, message: string): ClientInput => ({ _tag: "Malformed", code, message, bytes })
+  const json = isTooDeep(text) ? undefined : parse(text)
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    return malformed(isFirst ? "invalid_first_frame" : "invalid_frame", "A text frame holds one JSON object.")
+  }
+  if (isFirst) {
+    const request = readFirstFrame(json)
+    return Result.isSuccess(request)
+      ? { _tag: "Begin", request: request.success, bytes }
+      : malformed("invalid_first_frame", request.failure)
+  }
+  const type: unknown = "type" in json ? json.type : undefined
+  if (!frameTypes.has(type))
+    return malformed("unsupported_frame", `A frame's type is one of ${[...frameTypes].join(", ")}.`)
+  const decoded = decodeFrame(json)
+  return Result.isSuccess(decoded)
+    ? { _tag: "Frame", frame: toFrame(decoded.success), bytes }
+    : malformed(type === "tool.outputs" ? "invalid_tool_output" : "invalid_frame", decoded.failure.message)
+}
+
+const toFrame = (frame: typeof WireFrame.Type): ClientFrame => {
+  switch (frame.type) {
+    case "text":
+      return { _tag: "Text", text: frame.text }
+    case "commit":
+      return { _tag: "Commit" }
+    case "cancel":
+      return { _tag: "Cancel" }
+    case "stop":
+      return { _tag: "Stop" }
+    case "tool.outputs":
+      return {
+        _tag: "ToolOutputs",
+        outputs: frame.outputs.map(({ name, output, tool_call_id }) => ({ toolCallId: tool_call_id, name, output }))
+      }
+    case "provider.event":
+      return { _tag: "ProviderEvent", event: frame.event }
+  }
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isTooDeep = (text: string): boolean => {
+  let depth = 0
+  let isText = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (isText) {
+      if (code === 92) index++
+      else if (code === 34) isText = false
+    } else if (code === 34) isText = true
+    else if (code === 91 || code === 123) {
+      depth++
+      if (depth > maxDepth) return true
+    } else if (code === 93 || code === 125) depth--
+  }
+  return false
+}
+
+const wireFormat = ({ channels, encoding, sampleRate }: AudioFormat) => ({
+  encoding,
+  sample_rate: sampleRate,
+  channels
+})
+
+/** An event as a text frame. */
+export const writeEvent = (event: ServiceEvent): string =>
+  event._tag === "ProviderEvent" ? `{"type":"provider.event","event":${event.json}}` : JSON.stringify(toWire(event))
+
+const toWire = (event: Exclude<ServiceEvent, { readonly _tag: "ProviderEvent" }>): object => {
+  switch (event._tag) {
+    case "SessionBegin":
+      return {
+        type: "session.begin",
+        session_id: event.sessionId,
+        thread_id: event.threadId,
+        assistant_id: event.assistantId,
+        input_format: wireFormat(event.inputFormat),
+        output_format: wireFormat(event.outputFormat),
+        provider: event.provider,
+        model: event.model
+      }
+    case "TranscriptStarted":
+      return { type: "transcript.started", item_id: event.itemId, role: event.role }
+    case "TranscriptDelta":
+      return { type: "transcript.delta", item_id: event.itemId, role: event.role, text: event.text }
+    case "TranscriptFinal":
+      return { type: "transcript.final", item_id: event.itemId, role: event.role, text: event.text }
+    case "TranscriptFailed":
+      return { type: "transcript.failed", item_id: event.itemId, role: event.role }
+    case "ToolCall":
+      return {
+        type: "tool.call",
+        tool_call_id: event.toolCallId,
+        name: event.name,
+        arguments: event.arguments,
+        hosted: event.hosted
+      }
+    case "ToolCancelled":
+      return { type: "tool.cancelled", tool_call_ids: event.toolCallIds }
+    case "ToolCompleted":
+      return { type: "tool.completed", tool_call_id: event.toolCallId }
+    case "MediaGenerated":
+      return { type: "media.generated", tool_call_id: event.toolCallId, generated_media: event.media }
+    case "ResponseDone":
+      return { type: "response.done" }
+    case "Interrupted":
+      return { type: "interrupted" }
+    case "SessionEnded":
+      return {
+        type: "session.ended",
+        ...(event.providerCostUsd === null ? {} : { provider_cost_usd: event.providerCostUsd }),
+        ...(event.chargedUsd === null ? {} : { charged_usd: event.chargedUsd }),
+        reconciliation_required: event.reconciliationRequired
+      }
+    case "Error":
+      return { type: "error", code: event.code, message: event.message }
+  }
+}
+
+const audioOpening = '{"type":"audio.delta","item_id":'
+const audioMiddle = ',"data":"'
+
+/** What stands behind the base64, the same for a whole session. */
+export const audioEnding = (format: AudioFormat): string => `",${JSON.stringify(wireFormat(format)).slice(1)}`
+
+/** One `audio.delta` as the bytes of its text. */
+export const writeAudio = (itemId: string, base64: Uint8Array, ending: string): Buffer => {
+  const head = audioOpening + JSON.stringify(itemId) + audioMiddle
+  const size = Buffer.byteLength(head)
+  const frame = Buffer.allocUnsafe(size + base64.byteLength + ending.length)
+  frame.write(head, 0)
+  frame.set(base64, size)
+  frame.write(ending, size + base64.byteLength, "latin1")
+  return frame
+}

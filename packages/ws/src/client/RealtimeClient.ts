@@ -1,0 +1,155 @@
+/**
+ * A typed client of the realtime socket, in one file without dependencies: for browsers (with a ticket) and for Node (with a key, through
+ * the headers that its own WebSocket takes). It sends the first frame, checks nothing twice, and hands events on as they come.
+ */
+
+export interface WireAudioFormat {
+  readonly encoding: "pcm_s16le" | "pcmu" | "pcma"
+  readonly sample_rate: number
+  readonly channels: number
+}
+
+type Role = "user" | "assistant"
+
+export type RealtimeEvent =
+  | {
+      readonly type: "session.begin"
+      readonly session_id: string
+      readonly thread_id: string
+      readonly assistant_id: string
+      readonly input_format: WireAudioFormat
+      readonly output_format: WireAudioFormat
+      readonly provider?: string
+      readonly model?: string
+    }
+  | ({ readonly type: "audio.delta"; readonly item_id: string; readonly data: string } & WireAudioFormat)
+  | { readonly type: "transcript.started"; readonly item_id: string; readonly role: Role }
+  | { readonly type: "transcript.delta"; readonly item_id: string; readonly role: Role; readonly text: string }
+  | { readonly type: "transcript.final"; readonly item_id: string; readonly role: Role; readonly text: string }
+  | { readonly type: "transcript.failed"; readonly item_id: string; readonly role: Role }
+  | {
+      readonly type: "tool.call"
+      readonly tool_call_id: string
+      readonly name: string
+      readonly arguments: unknown
+      readonly hosted: boolean
+    }
+  | { readonly type: "tool.cancelled"; readonly tool_call_ids: ReadonlyArray<string> }
+  | { readonly type: "tool.completed"; readonly tool_call_id: string }
+  | {
+      readonly type: "media.generated"
+      readonly tool_call_id: string
+      readonly generated_media: ReadonlyArray<unknown>
+    }
+  | { readonly type: "response.done" }
+  | { readonly type: "interrupted" }
+  | { readonly type: "provider.event"; readonly event: unknown }
+  | {
+      readonly type: "session.ended"
+      readonly provider_cost_usd?: number
+      readonly charged_usd?: number
+      readonly reconciliation_required?: boolean
+    }
+  | { readonly type: "error"; readonly code: string; readonly message: string }
+
+/** The first frame. The fields are those of the specification. */
+export interface FirstFrame {
+  readonly provider: string
+  readonly model: string
+  readonly thread_id?: string
+  readonly assistant_id?: string
+  readonly system_prompt?: string | null
+  readonly tools?: ReadonlyArray<unknown> | null
+  readonly provider_options?: { readonly [field: string]: unknown }
+  readonly memory?: "off" | "Readonly" | "Auto"
+  readonly memory_pro?: "off" | "Readonly" | "Auto"
+  readonly web_search?: "off" | "Auto"
+  readonly image_generation?: "off" | "auto"
+  readonly image_model_provider?: string
+  readonly image_model_name?: string
+  readonly image_config?: { readonly [field: string]: unknown }
+  readonly video_generation?: "off" | "auto"
+  readonly video_model_provider?: string
+  readonly video_model_name?: string
+  readonly video_config?: { readonly [field: string]: unknown }
+}
+
+export interface RealtimeClientOptions {
+  /** `wss://…/threads/realtime`, without a query. */
+  readonly url: string
+  /** From `POST /threads/realtime/tickets`. */
+  readonly ticket?: string
+  readonly first: FirstFrame
+  /** Opens another WebSocket than the platform's: with the `X-API-Key` header, on Node. */
+  readonly open?: (url: string) => WebSocket
+  readonly onEvent: (event: RealtimeEvent) => void
+  /** The connection is over. */
+  readonly onClose?: (code: number, reason: string) => void
+}
+
+export class RealtimeClient {
+  private readonly socket: WebSocket
+  private readonly ended: Promise<void>
+  private hasBegun = false
+
+  constructor({ first, onClose, onEvent, open = (url) => new WebSocket(url), ticket, url }: RealtimeClientOptions) {
+    this.socket = open(ticket === undefined ? url : `${url}?ticket=${encodeURIComponent(ticket)}`)
+    this.socket.binaryType = "arraybuffer"
+    this.socket.addEventListener("open", () => this.socket.send(JSON.stringify(first)))
+    this.socket.addEventListener("message", ({ data }) => {
+      const event: RealtimeEvent = JSON.parse(String(data))
+      if (event.type === "session.begin") this.hasBegun = true
+      onEvent(event)
+    })
+    this.ended = new Promise((resolve) => {
+      this.socket.addEventListener("close", ({ code, reason }) => {
+        onClose?.(code, reason)
+        resolve()
+      })
+    })
+  }
+
+  /** Audio in the session's input format. What comes before `session.begin` is left out, because the service would refuse it. */
+  sendAudio(audio: ArrayBuffer | Uint8Array<ArrayBuffer>): void {
+    if (this.hasBegun && this.socket.readyState === WebSocket.OPEN) this.socket.send(audio)
+  }
+
+  sendText(text: string): void {
+    this.send({ type: "text", text })
+  }
+
+  /** Ends a manual audio turn. */
+  commit(): void {
+    this.send({ type: "commit" })
+  }
+
+  /** Stops the answer. Clear your own playback too. */
+  cancel(): void {
+    this.send({ type: "cancel" })
+  }
+
+  sendToolOutputs(
+    outputs: ReadonlyArray<{ readonly tool_call_id: string; readonly name: string; readonly output: unknown }>
+  ): void {
+    this.send({ type: "tool.outputs", outputs })
+  }
+
+  sendProviderEvent(event: { readonly [field: string]: unknown }): void {
+    this.send({ type: "provider.event", event })
+  }
+
+  /** Ends the session, and waits until everything has come and the connection is closed. */
+  async stop(): Promise<void> {
+    this.send({ type: "stop" })
+    await this.ended
+  }
+
+  /** Drops the connection at once. */
+  close(): void {
+    this.socket.close()
+  }
+
+  private send(frame: object): void {
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(frame))
+  }
+}

@@ -1,0 +1,62 @@
+// What waits for a slow client, and what overtakes it.
+import { assert, describe, it } from "@effect/vitest"
+import { WebSocket } from "ws"
+import { makeOutbox } from "../src/Outbox.ts"
+
+/** A socket that takes everything and lets nothing go until it is told to. */
+const slowSocket = () => {
+  const sent: Array<string> = []
+  const pending: Array<() => void> = []
+  let buffered = 0
+  const socket = {
+    readyState: WebSocket.OPEN,
+    get bufferedAmount() {
+      return buffered
+    },
+    send: (data: string | Buffer, _options: object, done?: () => void) => {
+      sent.push(data.toString())
+      buffered += data.length
+      if (done !== undefined) pending.push(done)
+    }
+  }
+  const drain = () => {
+    buffered = 0
+    for (const done of pending.splice(0)) done()
+  }
+  return { socket, sent, drain }
+}
+
+describe("Outbox", () => {
+  it("lets interrupted overtake the audio that waits", () => {
+    const { drain, sent, socket } = slowSocket()
+    const outbox = makeOutbox(socket, () => {}, { inSocket: 10, behind: 1000 })
+    for (let index = 0; index < 5; index++) outbox.send(`audio-${index}`, true)
+    outbox.send("words", false)
+    outbox.dropAudio()
+    outbox.send("interrupted", false)
+    for (let round = 0; round < 5; round++) drain()
+    assert.deepStrictEqual(sent, ["audio-0", "audio-1", "words", "interrupted"])
+  })
+
+  it("keeps the order of everything else, and says when the client is behind and when it is not any more", () => {
+    const { drain, sent, socket } = slowSocket()
+    const told: Array<boolean> = []
+    const outbox = makeOutbox(socket, (isBehind) => told.push(isBehind), { inSocket: 5, behind: 40 })
+    for (let index = 0; index < 9; index++) outbox.send(`piece-${index}`, true)
+    assert.deepStrictEqual(told, [true])
+    for (let round = 0; round < 9; round++) drain()
+    assert.deepStrictEqual(told, [true, false])
+    assert.deepStrictEqual(
+      sent,
+      Array.from({ length: 9 }, (_, index) => `piece-${index}`)
+    )
+  })
+
+  it("hands everything over before the end", () => {
+    const { sent, socket } = slowSocket()
+    const outbox = makeOutbox(socket, () => {}, { inSocket: 5, behind: 40 })
+    for (const data of ["one", "two", "ended"]) outbox.send(data, false)
+    outbox.flush()
+    assert.deepStrictEqual(sent, ["one", "two", "ended"])
+  })
+})

@@ -1,0 +1,289 @@
+// The realtime socket on a real server: handshakes, sessions, sizes, hostile clients, neighbours on the same server, shutdown.
+import { ScriptedRealtime } from "@colloquy/adapters/scripted"
+import { assert, describe, it } from "@effect/vitest"
+import { createHash } from "node:crypto"
+import { request } from "node:http"
+import { connect } from "node:net"
+import { WebSocket, WebSocketServer } from "ws"
+import { RealtimeClient, type RealtimeEvent } from "../src/client/RealtimeClient.ts"
+import { firstFrame, rawClient, type RunningService, startService } from "./Service.ts"
+
+const { callTool, hang, hear, say } = ScriptedRealtime
+
+const withService = async (
+  script: Parameters<typeof startService>[0],
+  use: (service: RunningService) => Promise<void>,
+  options: Parameters<typeof startService>[1] = {},
+  others?: Parameters<typeof startService>[2]
+) => {
+  const service = await startService(script, options, others)
+  try {
+    await use(service)
+  } finally {
+    await service.close()
+  }
+}
+
+/** The status of an upgrade that is answered over HTTP. */
+const refusedStatus = (url: string, headers: { readonly [name: string]: string } = {}): Promise<number> =>
+  new Promise((resolve) => {
+    const socket = new WebSocket(url, { headers })
+    socket.on("unexpected-response", (_, response) => {
+      response.resume()
+      resolve(response.statusCode ?? 0)
+    })
+    socket.on("error", () => {})
+    socket.on("open", () => {
+      socket.terminate()
+      resolve(101)
+    })
+  })
+
+const tone = Buffer.from(Array.from({ length: 9600 }, (_, index) => (index * 7919) % 256))
+
+describe("a session over the socket", () => {
+  it("goes from ticket to session.ended with the client for browsers, byte by byte", () =>
+    withService(
+      [[hear("Hello?"), say("Hello.", { audio: tone }), callTool("get_time", {}, "c1"), say("Ten.")]],
+      async (service) => {
+        const events: Array<RealtimeEvent> = []
+        const microphone = Buffer.from(tone.toReversed())
+        const closed: Array<number> = []
+        const client = new RealtimeClient({
+          url: service.url,
+          ticket: await service.ticket(),
+          first: { ...firstFrame, tools: [{ type: "function", function: { name: "get_time" } }] },
+          onEvent: (event) => {
+            events.push(event)
+            if (event.type === "session.begin") client.sendAudio(new Uint8Array(microphone))
+            if (event.type === "tool.call") {
+              client.sendToolOutputs([{ tool_call_id: event.tool_call_id, name: event.name, output: { time: 10 } }])
+            }
+            if (event.type === "transcript.final" && event.text === "Ten.") void client.stop()
+          },
+          onClose: (code) => closed.push(code)
+        })
+        while (closed.length === 0) await new Promise((resolve) => setImmediate(resolve))
+        assert.deepStrictEqual(closed, [1000])
+        const audio = events.flatMap((event) => (event.type === "audio.delta" ? [event] : []))
+        const hello = audio.filter(({ item_id }) => item_id === audio[0]?.item_id)
+        assert.deepStrictEqual(Buffer.concat(hello.map(({ data }) => Buffer.from(data, "base64"))), tone)
+        assert.deepInclude(audio[0], { encoding: "pcm_s16le", sample_rate: 24_000, channels: 1 })
+        assert.deepStrictEqual(Buffer.from(service.voice.heard()), microphone)
+        assert.deepInclude(events[0], {
+          type: "session.begin",
+          input_format: { encoding: "pcm_s16le", sample_rate: 24_000, channels: 1 }
+        })
+        const last = events.at(-1)
+        assert.strictEqual(last?.type, "session.ended")
+        assert.deepInclude(last, { reconciliation_required: false })
+      }
+    ))
+
+  it("takes a first frame that is glued to the handshake", () =>
+    withService([[hang]], async (service) => {
+      const { hostname, port, pathname } = new URL(service.url)
+      const payload = Buffer.from(JSON.stringify(firstFrame))
+      const mask = Buffer.from([1, 2, 3, 4])
+      const masked = Buffer.from(payload.map((byte, index) => byte ^ (mask[index % 4] ?? 0)))
+      const frame = Buffer.concat([Buffer.from([0x81, 0x80 | payload.length]), mask, masked])
+      assert.isBelow(payload.length, 126)
+      const head = [
+        `GET ${pathname} HTTP/1.1`,
+        `Host: ${hostname}`,
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        `X-API-Key: ${service.key}`
+      ]
+      const socket = connect(Number(port), hostname)
+      socket.write(Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), frame]))
+      const heard = await new Promise<string>((resolve) => {
+        let text = ""
+        socket.on("data", (data) => {
+          text += data.toString("latin1")
+          if (text.includes("session.begin")) resolve(text)
+        })
+      })
+      const accept = createHash("sha1")
+        .update("dGhlIHNhbXBsZSBub25jZQ==258EAFA5-E914-47DA-95CA-C5AB0DC85B11")
+        .digest("base64")
+      assert.include(heard, accept)
+      socket.destroy()
+    }))
+
+  it("is told session.ended and 1001 at shutdown", () =>
+    withService([[hang]], async (service) => {
+      const client = rawClient(service.url, { key: service.key })
+      await client.heard("session.begin")
+      await service.drain()
+      assert.strictEqual(await client.closed, 1001)
+      assert.strictEqual(client.events.at(-1)?.["type"], "session.ended")
+    }))
+})
+
+describe("handshakes", () => {
+  it("a key in the query is refused with 400, a foreign Origin with 403, whatever else is sent", () =>
+    withService(
+      [],
+      async ({ key, url }) => {
+        for (const name of ["api_key", "key", "X-API-Key".toLowerCase(), "access_token"]) {
+          assert.strictEqual(await refusedStatus(`${url}?${name}=${key}`, { "x-api-key": key }), 400)
+        }
+        assert.strictEqual(await refusedStatus(url, { "x-api-key": key, origin: "https://evil.example" }), 403)
+        assert.strictEqual(await refusedStatus(url, { "x-api-key": key, origin: "https://app.example" }), 101)
+      },
+      { origins: ["https://app.example"] }
+    ))
+
+  it("a missing or wrong key and a used ticket are told after the handshake, and closed with 1008", () =>
+    withService([[hang]], async (service) => {
+      for (const key of ["", "cq_wrong"]) {
+        const client = rawClient(service.url, { key })
+        assert.strictEqual((await client.heard("error"))["code"], "unauthorized")
+        assert.strictEqual(await client.closed, 1008)
+      }
+      const ticket = await service.ticket("https://app.example")
+      const address = `${service.url}?ticket=${ticket}`
+      const good = rawClient(address, { headers: { origin: "https://app.example" } })
+      await good.heard("session.begin")
+      const again = rawClient(address, { headers: { origin: "https://app.example" } })
+      assert.strictEqual((await again.heard("error"))["code"], "ticket_invalid")
+      const foreign = rawClient(`${service.url}?ticket=${await service.ticket("https://app.example")}`)
+      assert.strictEqual((await foreign.heard("error"))["code"], "origin_mismatch")
+    }))
+
+  it("connections that never speak are counted, and one too many is 503", () =>
+    withService(
+      [],
+      async (service) => {
+        const waiting = [
+          rawClient(service.url, { key: service.key, first: null }),
+          rawClient(service.url, { key: service.key, first: null })
+        ]
+        await Promise.all(waiting.map(({ socket }) => new Promise((resolve) => socket.on("open", resolve))))
+        assert.strictEqual(await refusedStatus(service.url, { "x-api-key": service.key }), 503)
+        for (const { socket } of waiting) socket.terminate()
+      },
+      { maxPending: 2 }
+    ))
+
+  it("lives under any base path beside another user of upgrades, who keeps his own paths", () => {
+    const neighbour = new WebSocketServer({ noServer: true })
+    return withService(
+      [[hang]],
+      async (service) => {
+        const ours = rawClient(service.url, { key: service.key })
+        await ours.heard("session.begin")
+        const theirs = new WebSocket(service.url.replace("/ai/threads/realtime", "/chat"))
+        const [text] = await new Promise<[Buffer]>((resolve) => theirs.on("message", (data: Buffer) => resolve([data])))
+        assert.strictEqual(text.toString(), "neighbour")
+        theirs.terminate()
+      },
+      { basePath: "/ai/" },
+      (server) => {
+        server.on("upgrade", (upgrade, socket, head) => {
+          if (upgrade.url !== "/chat") return void socket.destroy()
+          neighbour.handleUpgrade(upgrade, socket, head, (client) => client.send("neighbour"))
+        })
+      }
+    )
+  })
+
+  it("alone on a server, other upgrades are refused and plain requests are answered", () =>
+    withService([], async (service) => {
+      assert.strictEqual(await refusedStatus(service.url.replace("/threads/realtime", "/other")), 404)
+      const status = await new Promise((resolve) => {
+        request(service.url.replace("ws:", "http:"), (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        }).end()
+      })
+      assert.strictEqual(status, 200)
+    }))
+})
+
+describe("hostile clients", () => {
+  it("realtime client frame: at most 256 KiB; one byte more is told frame_too_large and closed with 1009", () =>
+    withService([[hang], [hang]], async (service) => {
+      const fits = rawClient(service.url, { key: service.key })
+      await fits.heard("session.begin")
+      fits.socket.send(Buffer.alloc(256 * 1024))
+      fits.send({ type: "nonsense" })
+      await fits.heard("error")
+      assert.lengthOf(service.voice.heard(), 256 * 1024)
+      const large = rawClient(service.url, { key: service.key })
+      await large.heard("session.begin")
+      large.socket.send(Buffer.alloc(256 * 1024 + 1))
+      assert.strictEqual((await large.heard("error"))["code"], "frame_too_large")
+      assert.strictEqual(await large.closed, 1009)
+      fits.send({ type: "stop" })
+      assert.strictEqual(await fits.closed, 1000)
+    }))
+
+  it("refuses a first frame that cannot be used, with a sentence that names the field", () =>
+    withService([], async (service) => {
+      const firsts = [
+        [],
+        null,
+        "text",
+        { provider: "scripted" },
+        { ...firstFrame, memory: "auto" },
+        { ...firstFrame, web_search: "auto" },
+        { ...firstFrame, image_generation: "Auto" },
+        { ...firstFrame, image_generation: "auto" },
+        { ...firstFrame, image_config: {} },
+        { ...firstFrame, video_generation: "auto", video_model_name: "x" },
+        { ...firstFrame, tools: [{ type: "function", function: { name: "a b" } }] },
+        { ...firstFrame, tools: [1, 2].map(() => ({ type: "function", function: { name: "twice" } })) },
+        { ...firstFrame, thread_id: 1 },
+        { ...firstFrame, provider: "nobody" }
+      ]
+      for (const first of firsts) {
+        const client = rawClient(service.url, { key: service.key, first: null })
+        await new Promise((resolve) => client.socket.on("open", resolve))
+        client.socket.send(JSON.stringify(first))
+        assert.strictEqual((await client.heard("error"))["code"], "invalid_first_frame", JSON.stringify(first))
+        assert.strictEqual(await client.closed, 1008)
+      }
+      const binary = rawClient(service.url, { key: service.key, first: null })
+      await new Promise((resolve) => binary.socket.on("open", resolve))
+      binary.socket.send(Buffer.from(JSON.stringify(firstFrame)))
+      assert.strictEqual((await binary.heard("error"))["code"], "invalid_first_frame")
+    }))
+
+  it("10,000 frames of nonsense get only errors, and disturb no other session", () =>
+    withService([[hang], [hear("Still there?"), say("Yes.")]], async (service) => {
+      const hostile = rawClient(service.url, { key: service.key })
+      await hostile.heard("session.begin")
+      const good = rawClient(service.url, { key: service.key })
+      await good.heard("session.begin")
+      const deep = "[".repeat(10_000) + "]".repeat(10_000)
+      const kinds = [
+        "{",
+        "null",
+        "[]",
+        '"text"',
+        deep,
+        `{"type":"text","text":${deep}}`,
+        `{"type":"provider.event","event":{"a":${deep}}}`,
+        '{"type":"text"}',
+        '{"type":"tool.outputs","outputs":{}}',
+        '{"type":"tool.outputs","outputs":[{"tool_call_id":"x","name":"y","output":1}]}',
+        '{"__proto__":{"type":"stop"}}',
+        '{"type":"constructor"}',
+        '{"type":["stop"]}'
+      ]
+      for (let index = 0; index < 10_000; index++) hostile.socket.send(kinds[index % kinds.length] ?? "")
+      hostile.send({ type: "stop" })
+      assert.strictEqual(await hostile.closed, 1000)
+      const types = new Set(hostile.events.slice(1, -1).map(({ type }) => type))
+      assert.deepStrictEqual([...types], ["error"])
+      assert.lengthOf(hostile.events, 10_002)
+      good.socket.send(Buffer.alloc(960))
+      await good.heard("response.done")
+      good.send({ type: "stop" })
+      assert.strictEqual(await good.closed, 1000)
+    }))
+})
