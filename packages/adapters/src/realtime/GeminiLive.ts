@@ -3,7 +3,8 @@
  * for answers and items, so the mapping makes them; a connection lives about ten minutes, and is dialled again with a handle that the
  * vendor gave, between two turns, without the client noticing.
  */
-import { noUsage, type ToolDefinition, type Usage } from "@colloquy/core"
+import type { ToolDefinition, Usage } from "@colloquy/core"
+import { noUsage } from "@colloquy/core/adapters"
 import {
   type RealtimeModel,
   type Refusal,

@@ -2,7 +2,8 @@
  * OpenAI's realtime models. A host registers them with `OpenAiRealtime.model({ id: "openai", apiKey, models: { "gpt-realtime": {} } })`.
  * Prices are the host's: without them the cost of a session is not known, and the session says that it is to be reconciled.
  */
-import { noUsage, type Usage } from "@colloquy/core"
+import type { Usage } from "@colloquy/core"
+import { noUsage } from "@colloquy/core/adapters"
 import type { RealtimeModel } from "@colloquy/core/realtime"
 import { count, finite, record, type WireRecord } from "../protocols/Wire.ts"
 import { tokensOf } from "./OpenAiVoice.ts"

@@ -2,7 +2,8 @@
  * The realtime wire of OpenAI and of those who speak its dialect, as a mapping. `OpenAiRealtime` and `XaiRealtime` give the differences.
  * At most one response is asked for at a time: what would ask for another one meanwhile waits until the first is over.
  */
-import { noUsage, type ToolDefinition, type Usage } from "@colloquy/core"
+import type { ToolDefinition, Usage } from "@colloquy/core"
+import { noUsage } from "@colloquy/core/adapters"
 import {
   type AudioFormat,
   bytesPerSecond,

@@ -2,7 +2,7 @@
  * What OpenAI and xAI share before a session is dialled: the merge of the client's settings, and what of them cannot be used.
  */
 import type { ModelInfo } from "@colloquy/core"
-import { describeModel } from "@colloquy/core"
+import { describeModel } from "@colloquy/core/adapters"
 import {
   type AudioFormat,
   RealtimeCapabilities,

@@ -3,7 +3,8 @@
  * as whole drafts, a commit alone asks for an answer, and nothing is truncated. Billed by time. A host registers them with
  * `XaiRealtime.model({ id: "xai", apiKey, models: { "grok-voice-latest": {} } })`.
  */
-import { noUsage, type Usage } from "@colloquy/core"
+import type { Usage } from "@colloquy/core"
+import { noUsage } from "@colloquy/core/adapters"
 import type { RealtimeModel, SessionSetup } from "@colloquy/core/realtime"
 import { finite, record, type WireRecord } from "../protocols/Wire.ts"
 import { type Billed, tokensOf } from "./OpenAiVoice.ts"
