@@ -15,6 +15,15 @@ describe("examples", () => {
     assert.strictEqual(await run("hosted-tool/main.ts"), "COMPLETED It arrives on Friday.")
   })
 
+  it("part of a turn", async () => {
+    const lines = (await run("turn-part/main.ts")).split("\n")
+    assert.sameMembers(lines, [
+      "scripted-model Hello!",
+      "guardrail Please send no card numbers.",
+      "Audit: stopped because of a card number."
+    ])
+  })
+
   it("custom store", async () => {
     assert.strictEqual(await run("custom-store/main.ts"), "The key belongs to ada.")
   })
