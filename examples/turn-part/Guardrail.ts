@@ -29,7 +29,7 @@ const guardrail: TurnPart<typeof Plan.Type> = {
 }
 
 /** `audit` writes one entry; it may be called again for an entry that is written already. */
-export const layer = (audit: (runId: string, reason: string) => Effect.Effect<unknown>) =>
+export const guardrailLayer = (audit: (runId: string, reason: string) => Effect.Effect<unknown>) =>
   Layer.mergeAll(
     TurnParts.part(guardrail),
     Layer.effectDiscard(
@@ -41,5 +41,3 @@ export const layer = (audit: (runId: string, reason: string) => Effect.Effect<un
       )
     )
   )
-
-export * as Guardrail from "./Guardrail.ts"

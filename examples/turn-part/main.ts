@@ -6,10 +6,10 @@ import * as Console from "effect/Console"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Guardrail } from "./Guardrail.ts"
+import { guardrailLayer } from "./Guardrail.ts"
 
 const audited = Deferred.makeUnsafe<void>()
-const guardrail = Guardrail.layer((_, reason) =>
+const guardrail = guardrailLayer((_, reason) =>
   Effect.andThen(Console.log(`Audit: stopped because of ${reason}.`), Deferred.succeed(audited, undefined))
 )
 const kernel = guardrail.pipe(
