@@ -23,7 +23,7 @@ import {
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-interface Entry extends IndexKey {
+export interface Entry extends IndexKey {
   readonly revision: string
   readonly language: Language
   readonly chunks: ReadonlyArray<Chunk>
@@ -114,7 +114,7 @@ const nameOf = ({ documentId, scope }: IndexKey): string => JSON.stringify([scop
 
 const keyOf = ({ documentId, scope }: IndexKey): IndexKey => ({ scope, documentId })
 
-const entryOf = (document: IndexedDocument, revision: string): Entry => {
+export const entryOf = (document: IndexedDocument, revision: string): Entry => {
   const postings = new Map<string, Array<Posting>>()
   document.chunks.forEach(({ impacts }, ordinal) => {
     for (const [term, impact] of impacts) {
@@ -129,7 +129,7 @@ const entryOf = (document: IndexedDocument, revision: string): Entry => {
   return { ...keyOf(document), revision, language, chunks, postings, vectors: new Map(kept) }
 }
 
-const setVectors = (entry: Entry, { model, values }: NewVectors): void => {
+export const setVectors = (entry: Entry, { model, values }: NewVectors): void => {
   for (const { ordinal, vector } of values) {
     if (ordinal < entry.chunks.length) entry.vectors.set(ordinal, vectorOf(model, vector))
   }
@@ -166,7 +166,7 @@ const compare = (a: IndexKey, b: IndexKey): number => order(a.documentId, b.docu
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const searchIn = (entries: ReadonlyArray<Entry>, search: ChunkSearch): ReadonlyArray<ChunkHit> => {
+export const searchIn = (entries: ReadonlyArray<Entry>, search: ChunkSearch): ReadonlyArray<ChunkHit> => {
   const lexical = new Map(best(byTerms(entries, search)).map((found) => [placeOf(found), found]))
   const semantic = new Map(best(byVector(entries, search)).map((found) => [placeOf(found), found]))
   const places = [...new Map([...lexical, ...semantic])]

@@ -13,6 +13,7 @@ import type {
 import * as Ports from "@colloquy/core/adapters"
 import { OutcomeStore } from "@colloquy/core/answers"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
+import { MemoryStore } from "@colloquy/core/memory"
 import { SessionStore, TicketStore } from "@colloquy/core/realtime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -21,6 +22,7 @@ import { followUpStore } from "./FollowUpStore.ts"
 import { blobStore } from "./BlobStore.ts"
 import { documentStore } from "./DocumentStore.ts"
 import { keyStore } from "./KeyStore.ts"
+import { memoryStore } from "./MemoryStore.ts"
 import { outcomeStore } from "./OutcomeStore.ts"
 import { runStore } from "./RunStore.ts"
 import { sessionStore } from "./SessionStore.ts"
@@ -56,6 +58,9 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
 /** For the wing `answers`, over the state that its assistants and threads are in. */
 export const outcomesFrom = (state: State): Layer.Layer<OutcomeStore> =>
   Layer.succeed(OutcomeStore, outcomeStore(state))
+
+/** For the wing `memory`, over the state that its assistants are in. */
+export const memoriesFrom = (state: State): Layer.Layer<MemoryStore> => Layer.succeed(MemoryStore, memoryStore(state))
 
 /** The stores of voice sessions. */
 export const realtimeFrom = (state: State): Layer.Layer<SessionStore | TicketStore> =>

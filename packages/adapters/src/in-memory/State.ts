@@ -21,7 +21,9 @@ import { Principal } from "@colloquy/core"
 import { isAtRest } from "@colloquy/core/adapters"
 import type { Outcome } from "@colloquy/core/answers"
 import type { Document } from "@colloquy/core/documents"
+import type { MemoryId, MemoryOutcome, MemoryRecord, MemoryVersion } from "@colloquy/core/memory"
 import type { SessionCharge, TicketRecord } from "@colloquy/core/realtime"
+import type { Entry } from "./ChunkIndex.ts"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -83,6 +85,28 @@ export interface BlobRow {
   readonly storedAt: number
 }
 
+export interface MemoryRow {
+  memory: MemoryRecord
+  /** Oldest first. */
+  readonly versions: Array<MemoryVersion>
+  /** How it is found. */
+  entry: Entry
+}
+
+/** What one assistant remembers. */
+export interface MemoriesOfAssistant {
+  readonly rows: Map<MemoryId, MemoryRow>
+  /** When all of it was removed last. */
+  forgottenAt: number
+}
+
+export interface AppliedRow {
+  readonly ownerId: OwnerId
+  readonly assistantId: AssistantId
+  readonly outcomes: ReadonlyArray<MemoryOutcome>
+  readonly appliedAt: Date
+}
+
 export interface State {
   readonly assistants: Map<AssistantId, AssistantRow>
   readonly threads: Map<ThreadId, ThreadRow>
@@ -97,6 +121,11 @@ export interface State {
   readonly deletedRuns: Map<RunId, { readonly ownerId: OwnerId; readonly token: number; isCharged: boolean }>
   /** By owner, answer set and question. */
   readonly outcomes: Map<string, { readonly ownerId: OwnerId; readonly outcome: Outcome }>
+  /** An entry stays when its assistant is gone, and counts for nothing. */
+  readonly memories: Map<AssistantId, MemoriesOfAssistant>
+  readonly appliedRuns: Map<RunId, AppliedRow>
+  /** Charges that no settlement brought, by owner and id. */
+  readonly charges: Set<string>
   /** By their hash. */
   readonly tickets: Map<string, TicketRecord>
   /** Those of voice sessions that were not reported yet, by session and number. */
@@ -118,6 +147,9 @@ export const makeState = (): State => ({
   followUps: new Map(),
   deletedRuns: new Map(),
   outcomes: new Map(),
+  memories: new Map(),
+  appliedRuns: new Map(),
+  charges: new Set(),
   listeners: new Set()
 })
 

@@ -17,6 +17,7 @@ import * as Ports from "@colloquy/core/adapters"
 import { ChunkIndex } from "@colloquy/core/retrieval"
 import { OutcomeStore } from "@colloquy/core/answers"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
+import { MemoryStore } from "@colloquy/core/memory"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -33,7 +34,8 @@ import { blobStore } from "./PostgresBlobStore.ts"
 import { documentStore } from "./PostgresDocumentStore.ts"
 import { keyStore } from "./PostgresKeyStore.ts"
 import { outcomeStore } from "./PostgresOutcomeStore.ts"
-import { openChunkIndex } from "./PostgresChunkIndex.ts"
+import { chunkIndex, openVectors } from "./PostgresChunkIndex.ts"
+import { memoryStore } from "./PostgresMemoryStore.ts"
 import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
 import { rateLimiter } from "./PostgresRateLimiter.ts"
 import { runStore } from "./PostgresRunStore.ts"
@@ -145,12 +147,19 @@ export const layerOutcomes = (
 export const layerChunkIndex = (
   options: StoreOptions = {}
 ): Layer.Layer<ChunkIndex, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
-  Layer.effect(
-    ChunkIndex,
-    Effect.flatMap(PgClient.PgClient, (client) =>
-      Effect.flatMap(openSchema(client, options), (database) => openChunkIndex(database, options.migrate !== false))
-    )
-  )
+  Layer.effect(ChunkIndex, overVectors(options, chunkIndex))
+
+/** `MemoryStore` of the wing `memory`, beside the stores of assistants on the same schema. Vectors as in the index of chunks. */
+export const layerMemories = (
+  options: StoreOptions = {}
+): Layer.Layer<MemoryStore, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
+  Layer.effect(MemoryStore, overVectors(options, memoryStore))
+
+const overVectors = <A>(options: StoreOptions, make: (database: Database, keepsVectors: boolean) => A) =>
+  Effect.gen(function* () {
+    const database = yield* openSchema(yield* PgClient.PgClient, options)
+    return make(database, yield* openVectors(database, options.migrate !== false))
+  })
 
 /** Brings a schema up to date and ends: for a deployment that migrates before it starts. Needs no kernel. */
 export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>

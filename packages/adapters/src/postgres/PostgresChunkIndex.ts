@@ -29,10 +29,7 @@ interface KeyRow extends ChunkRow {
 }
 
 /** Looks whether vectors can be kept, and makes room for them when it may. */
-export const openChunkIndex = (
-  database: Database,
-  mayMake: boolean
-): Effect.Effect<typeof ChunkIndex.Service, StoreUnavailable> =>
+export const openVectors = (database: Database, mayMake: boolean): Effect.Effect<boolean, StoreUnavailable> =>
   Effect.gen(function* () {
     const [row] = yield* database.query<{ readonly kept: boolean }>(
       "ChunkIndex.open",
@@ -41,14 +38,14 @@ export const openChunkIndex = (
     )
     const keepsVectors = row?.kept === true
     if (!keepsVectors) yield* Effect.logWarning(withoutExtension)
-    return chunkIndex(database, keepsVectors)
+    return keepsVectors
   })
 
 const withoutExtension =
   "Search is by words alone, because this database keeps no vectors: install pgvector 0.7 or newer, let an administrator run " +
   "CREATE EXTENSION vector, and start again; vectors are filled in then."
 
-const chunkIndex = (database: Database, keepsVectors: boolean): typeof ChunkIndex.Service => {
+export const chunkIndex = (database: Database, keepsVectors: boolean): typeof ChunkIndex.Service => {
   const { query, schema } = database
 
   /** One call of a function that answers one value. */
@@ -233,7 +230,7 @@ const decodeHit = (row: HitRow): ChunkHit => ({
   semantic: row.semantic
 })
 
-const searchArguments = (
+export const searchArguments = (
   owner: string,
   { limit, scopes, terms, vector }: ChunkSearch,
   keepsVectors: boolean

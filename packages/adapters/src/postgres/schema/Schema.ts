@@ -7,6 +7,7 @@ import { documentFunctions, documentTables } from "./Documents.ts"
 import { followUpFunctions, followUpTables } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
 import { ledgerFunctions, ledgerTables } from "./Ledger.ts"
+import { memoryFunctions, memoryTables } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
 import { rateLimitTables } from "./RateLimits.ts"
@@ -34,7 +35,8 @@ export const schemaOfThisVersion: Schema = {
     followUpTables,
     outcomeTables,
     documentTables,
-    chunkTables
+    chunkTables,
+    memoryTables
   ],
   /** In any order: PostgreSQL looks into a function when it is called. */
   functions: [
@@ -45,6 +47,7 @@ export const schemaOfThisVersion: Schema = {
     ...ledgerFunctions,
     ...followUpFunctions,
     ...documentFunctions,
-    ...chunkFunctions
+    ...chunkFunctions,
+    ...memoryFunctions
   ]
 }

@@ -1,0 +1,193 @@
+/** `MemoryStore` in memory: the reference. It finds memories by the functions of the index of chunks. */
+import { type AssistantId, DocumentId, newId, type OwnerId } from "@colloquy/core"
+import {
+  type IndexedMemory,
+  type MemoryChange,
+  MemoryId,
+  memoryKey,
+  type MemoryOutcome,
+  type MemoryRecord,
+  MemoryStore
+} from "@colloquy/core/memory"
+import { candidates, scopeOfMemories } from "@colloquy/core/retrieval"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { type Entry, entryOf, searchIn, setVectors } from "./ChunkIndex.ts"
+import { assistantOf, type MemoriesOfAssistant, type MemoryRow, ownedStep, type State } from "./State.ts"
+
+export const memoryStore = (state: State): typeof MemoryStore.Service => {
+  const memoriesOf = (ownerId: OwnerId, id: AssistantId): MemoriesOfAssistant | undefined => {
+    if (assistantOf(state, ownerId, id) === undefined) return undefined
+    const found = state.memories.get(id) ?? { rows: new Map(), forgottenAt: Number.NEGATIVE_INFINITY }
+    state.memories.set(id, found)
+    return found
+  }
+  const rowsOf = (ownerId: OwnerId, id: AssistantId): ReadonlyArray<MemoryRow> => [
+    ...(memoriesOf(ownerId, id)?.rows.values() ?? [])
+  ]
+
+  return MemoryStore.of({
+    keepsVectors: true,
+    apply: ({ assistantId, at, changes, learned }) =>
+      ownedStep((ownerId) => {
+        const memories = memoriesOf(ownerId, assistantId)
+        if (memories === undefined) return Option.none()
+        if (learned === null) return Option.some(changes.map((change) => applyTo(memories, change, at)))
+        const before = state.appliedRuns.get(learned.runId)
+        if (before !== undefined) return Option.some(before.outcomes)
+        const isForgotten = memories.forgottenAt >= learned.orderedAt.getTime()
+        const outcomes = isForgotten ? [] : changes.map((change) => applyTo(memories, change, at))
+        state.appliedRuns.set(learned.runId, { ownerId, assistantId, outcomes, appliedAt: at })
+        return Option.some(outcomes)
+      }),
+    applied: (runId) =>
+      ownedStep((ownerId) => {
+        const row = state.appliedRuns.get(runId)
+        const memories = row?.ownerId === ownerId ? memoriesOf(ownerId, row.assistantId) : undefined
+        if (row === undefined || memories === undefined) return Option.none()
+        const { appliedAt, assistantId } = row
+        const outcomes = row.outcomes.map((outcome) => ({
+          ...outcome,
+          content: memories.rows.get(outcome.id)?.memory.content ?? null
+        }))
+        return Option.some({ assistantId, outcomes, appliedAt })
+      }),
+    get: (assistantId, id) =>
+      ownedStep((ownerId) => Option.fromNullishOr(memoriesOf(ownerId, assistantId)?.rows.get(id)?.memory)),
+    list: (assistantId, window) =>
+      ownedStep((ownerId) => {
+        const memories = rowsOf(ownerId, assistantId)
+          .map(({ memory }) => memory)
+          .sort(oldestFirst)
+        const total = memories.length
+        return { memories: window === null ? memories : memories.slice(window.skip, window.skip + window.limit), total }
+      }),
+    history: (assistantId, id) =>
+      ownedStep((ownerId) => memoriesOf(ownerId, assistantId)?.rows.get(id)?.versions.toReversed() ?? []),
+    survey: (assistantId) =>
+      ownedStep((ownerId) => {
+        const times = rowsOf(ownerId, assistantId).map(({ memory }) => memory.updatedAt.getTime())
+        return { total: times.length, lastUpdated: times.length === 0 ? null : new Date(Math.max(...times)) }
+      }),
+    removeAll: (assistantId, at) =>
+      ownedStep((ownerId) => {
+        const memories = memoriesOf(ownerId, assistantId)
+        if (memories === undefined) return 0
+        const removed = memories.rows.size
+        memories.rows.clear()
+        memories.forgottenAt = Math.max(memories.forgottenAt, at.getTime())
+        return removed
+      }),
+    copyAll: (from, to) =>
+      Effect.gen(function* () {
+        const rows = yield* ownedStep((ownerId) => rowsOf(ownerId, from))
+        const copies = yield* Effect.forEach(rows, (row) => Effect.map(newId(MemoryId), (id) => copyOf(row, id, to)))
+        return yield* ownedStep((ownerId) => {
+          const memories = memoriesOf(ownerId, to)
+          const added = memories === undefined ? [] : copies.filter((row) => add(memories, row).event === "Added")
+          return added.length
+        })
+      }),
+    search: ({ assistantId, limit, terms, trueAt, vector }) =>
+      ownedStep((ownerId) => {
+        const memories = memoriesOf(ownerId, assistantId)
+        const rows = [...(memories?.rows.values() ?? [])]
+        const entries = rows.map(({ entry }) => entry).sort((a, b) => (a.documentId < b.documentId ? -1 : 1))
+        const scopes = [scopeOfMemories(assistantId)]
+        return searchIn(entries, { scopes, terms, vector, limit: candidates * 2 })
+          .flatMap(({ documentId, lexical, score, semantic }) => {
+            const memory = memories?.rows.get(MemoryId.make(documentId))?.memory
+            return memory === undefined ? [] : [{ memory, score, lexical, semantic }]
+          })
+          .filter(({ memory }) => trueAt === null || isTrueAt(memory, trueAt))
+          .slice(0, limit)
+      }),
+    withoutVectors: (assistantId, model, limit) =>
+      ownedStep((ownerId) =>
+        rowsOf(ownerId, assistantId)
+          .filter(({ entry }) => entry.vectors.get(0)?.model.name !== model.name)
+          .map(({ memory }) => memory)
+          .sort(oldestFirst)
+          .slice(0, limit)
+      ),
+    setVectors: (assistantId, model, vectors) =>
+      ownedStep((ownerId) => {
+        const memories = memoriesOf(ownerId, assistantId)
+        const fitting = vectors.flatMap(({ content, id, values }) => {
+          const row = memories?.rows.get(id)
+          return row?.memory.content === content ? [{ row, values }] : []
+        })
+        for (const { row, values } of fitting) {
+          const { documentId, revision, scope } = row.entry
+          setVectors(row.entry, { documentId, scope, revision, model, values: [{ ordinal: 0, vector: values }] })
+        }
+        return fitting.length
+      })
+  })
+}
+
+const isTrueAt = ({ validUntil }: MemoryRecord, moment: Date): boolean =>
+  validUntil === null || validUntil.getTime() > moment.getTime()
+
+/** Equal times stay in the order of storing, which is that of the map. */
+const oldestFirst = (a: MemoryRecord, b: MemoryRecord): number => a.createdAt.getTime() - b.createdAt.getTime()
+
+const applyTo = (memories: MemoriesOfAssistant, change: MemoryChange, at: Date): MemoryOutcome => {
+  switch (change._tag) {
+    case "Add":
+      return add(memories, { memory: change.memory, versions: [], entry: entryOfMemory(change) })
+    case "Update":
+      return update(memories, change, at)
+    case "Delete":
+      return { event: memories.rows.delete(change.id) ? "Deleted" : "Gone", id: change.id }
+  }
+}
+
+const add = (memories: MemoriesOfAssistant, row: MemoryRow): MemoryOutcome => {
+  const copy = copyIn(memories, row.memory)
+  if (copy !== undefined) return { event: "Known", id: copy.id }
+  memories.rows.set(row.memory.id, row)
+  return { event: "Added", id: row.memory.id }
+}
+
+const update = (
+  memories: MemoriesOfAssistant,
+  change: Extract<MemoryChange, { _tag: "Update" }>,
+  at: Date
+): MemoryOutcome => {
+  const { memory } = change
+  const row = memories.rows.get(memory.id)
+  if (row === undefined) return { event: "Gone", id: memory.id }
+  const copy = copyIn(memories, memory)
+  if (copy !== undefined && copy.id !== memory.id) return { event: "Known", id: copy.id }
+  const { content, createdAt, metadata, source, updatedAt, validFrom, validUntil } = row.memory
+  row.versions.push({ content, metadata, source, validFrom, validUntil, writtenAt: updatedAt, replacedAt: at })
+  row.memory = { ...memory, createdAt }
+  row.entry = entryOfMemory(change)
+  return { event: "Updated", id: memory.id }
+}
+
+const copyIn = (memories: MemoriesOfAssistant, { content }: MemoryRecord): MemoryRecord | undefined => {
+  const key = memoryKey(content)
+  for (const { memory } of memories.rows.values()) if (memoryKey(memory.content) === key) return memory
+  return undefined
+}
+
+const entryOfMemory = ({
+  indexed,
+  memory
+}: {
+  readonly memory: MemoryRecord
+  readonly indexed: IndexedMemory
+}): Entry => entryOf({ ...placeOf(memory.assistantId, memory.id), ...indexed }, memory.id)
+
+const placeOf = (assistantId: AssistantId, id: MemoryId) => ({
+  scope: scopeOfMemories(assistantId),
+  documentId: DocumentId.make(id)
+})
+
+const copyOf = ({ entry, memory }: MemoryRow, id: MemoryId, to: AssistantId): MemoryRow => ({
+  memory: { ...memory, id, assistantId: to },
+  versions: [],
+  entry: { ...entry, ...placeOf(to, id), revision: id, vectors: new Map(entry.vectors) }
+})

@@ -1,0 +1,114 @@
+/** Memories on their way into columns and back, and changes as the JSON list that the schema's function `apply_memory_changes` takes. */
+import type { AssistantId } from "@colloquy/core"
+import {
+  type IndexedMemory,
+  type MemoryChange,
+  type MemoryId,
+  memoryKey,
+  type MemoryRecord,
+  type MemorySource,
+  type MemoryVersion
+} from "@colloquy/core/memory"
+import type * as Schema from "effect/Schema"
+import { createHash } from "node:crypto"
+import { encodeSegment, encodeVector } from "./ChunkRecord.ts"
+import { knownId, newRowId } from "./StoredId.ts"
+import { fromJsonOrNull, fromText, toJson, toText } from "./StoredText.ts"
+
+interface ContentRow {
+  readonly content: string
+  readonly metadata: string | null
+  readonly source: string | null
+  readonly valid_from: Date | null
+  readonly valid_until: Date | null
+}
+
+export interface MemoryRow extends ContentRow {
+  readonly id: MemoryId
+  readonly assistant_id: AssistantId
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+export interface VersionRow extends ContentRow {
+  readonly written_at: Date
+  readonly replaced_at: Date
+}
+
+/** `m.id, m.assistant_id, …` */
+export const memoryColumns = [
+  "id",
+  "assistant_id",
+  "content",
+  "metadata",
+  "source",
+  "valid_from",
+  "valid_until",
+  "created_at",
+  "updated_at"
+]
+  .map((column) => `m.${column}`)
+  .join(", ")
+
+const decodeContent = (row: ContentRow) => ({
+  content: fromText(row.content),
+  metadata: fromJsonOrNull<Schema.JsonObject>(row.metadata),
+  source: fromJsonOrNull<MemorySource>(row.source),
+  validFrom: row.valid_from,
+  validUntil: row.valid_until
+})
+
+export const decodeMemory = (row: MemoryRow): MemoryRecord => ({
+  id: row.id,
+  assistantId: row.assistant_id,
+  ...decodeContent(row),
+  createdAt: row.created_at,
+  updatedAt: row.updated_at
+})
+
+export const decodeVersion = (row: VersionRow): MemoryVersion => ({
+  ...decodeContent(row),
+  writtenAt: row.written_at,
+  replacedAt: row.replaced_at
+})
+
+const sha256 = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex")
+
+/** Of what makes two memories copies of each other. */
+const copyHash = (content: string): string => sha256(toText(memoryKey(content)))
+
+/** Of the column. */
+export const hashOfContent = (content: string): string => sha256(toText(content))
+
+export const changesArgument = (changes: ReadonlyArray<MemoryChange>, keepsVectors: boolean): string =>
+  JSON.stringify(
+    changes.map((change) =>
+      change._tag === "Delete"
+        ? { change: change._tag, id: knownId(change.id) }
+        : { change: change._tag, ...memoryArguments(change.memory), ...indexArguments(change.indexed, keepsVectors) }
+    )
+  )
+
+const memoryArguments = (memory: MemoryRecord) => ({
+  id: newRowId(memory.id),
+  content: toText(memory.content),
+  content_hash: copyHash(memory.content),
+  metadata: toJson(memory.metadata),
+  source: toJson(memory.source),
+  valid_from: memory.validFrom,
+  valid_until: memory.validUntil,
+  created_at: memory.createdAt,
+  updated_at: memory.updatedAt
+})
+
+const indexArguments = ({ chunks, language, vectors }: IndexedMemory, keepsVectors: boolean) => {
+  const kept = keepsVectors ? vectors : null
+  return {
+    language,
+    ...encodeSegment(chunks),
+    model: kept === null ? null : toText(kept.model.name),
+    dimensions: kept?.model.dimensions ?? null,
+    ordinals: kept?.values.map((_, ordinal) => ordinal) ?? [],
+    vectors: kept?.values.map(encodeVector) ?? []
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * What assistants remember. A memory's terms and vector stand in the index of chunks, as a document of one chunk in a scope of their own; a
+ * trigger takes them out when the memory goes, also when it goes with its assistant. Contents may be long, so the key holds a hash.
+ *
+ * Writers of one assistant's memories come one after the other, by a lock that is held until the end of the transaction.
+ */
+import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+
+const assistant = `foreign key (owner, assistant_id) references {schema}.assistants (owner, id) on delete cascade`
+
+const memories = `
+create table {schema}.memories (
+  owner text collate "C" not null,
+  id uuid not null,
+  ordinal bigint generated always as identity,
+  assistant_id uuid not null,
+  content_hash text collate "C" not null,
+  content text not null,
+  metadata text,
+  source text,
+  valid_from timestamptz,
+  valid_until timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (owner, id),
+  ${assistant}
+)`
+
+const versions = `
+create table {schema}.memory_versions (
+  owner text collate "C" not null,
+  memory_id uuid not null,
+  ordinal bigint generated always as identity,
+  content text not null,
+  metadata text,
+  source text,
+  valid_from timestamptz,
+  valid_until timestamptz,
+  written_at timestamptz not null,
+  replaced_at timestamptz not null,
+  primary key (owner, memory_id, ordinal),
+  foreign key (owner, memory_id) references {schema}.memories (owner, id) on delete cascade
+)`
+
+/** What was applied for a run: events and ids, never a text. */
+const runs = `
+create table {schema}.memory_runs (
+  owner text collate "C" not null,
+  run_id uuid not null,
+  assistant_id uuid not null,
+  outcomes text not null,
+  applied_at timestamptz not null,
+  primary key (owner, run_id),
+  ${assistant}
+)`
+
+/** When everything was removed last. */
+const forgotten = `
+create table {schema}.memory_forgotten (
+  owner text collate "C" not null,
+  assistant_id uuid not null,
+  at timestamptz not null,
+  primary key (owner, assistant_id),
+  ${assistant}
+)`
+
+const unindex = `
+create function {schema}.unindex_memories() returns trigger language plpgsql as $$
+declare
+  v_entry record;
+begin
+  for v_entry in
+    select e.owner, e.id from gone g join {schema}.search_entries e
+      on e.owner = g.owner and e.scope = 'memories:' || g.assistant_id and e.document = g.id
+    order by e.owner, e.id
+  loop
+    delete from {schema}.search_postings where owner = v_entry.owner and entry = v_entry.id;
+    if to_regclass('{schema}.search_vectors') is not null then
+      delete from {schema}.search_vectors where owner = v_entry.owner and entry = v_entry.id;
+    end if;
+    delete from {schema}.search_chunks where owner = v_entry.owner and entry = v_entry.id;
+    delete from {schema}.search_entries where owner = v_entry.owner and id = v_entry.id;
+  end loop;
+  return null;
+end $$`
+
+export const memoryTables: Migration = {
+  name: "memories",
+  tables: ["memories", "memory_versions", "memory_runs", "memory_forgotten"],
+  statements: [
+    memories,
+    `create unique index memories_once on {schema}.memories (owner, assistant_id, content_hash)`,
+    `create index memories_in_order on {schema}.memories (owner, assistant_id, created_at, ordinal)`,
+    versions,
+    runs,
+    `create index memory_runs_of_assistant on {schema}.memory_runs (owner, assistant_id)`,
+    forgotten,
+    unindex,
+    `create trigger memories_gone after delete on {schema}.memories referencing old table as gone
+       for each statement execute function {schema}.unindex_memories()`
+  ]
+}
+
+/** Waits for the other writers; false when there is no such assistant. */
+const lockMemories = sqlFunction(
+  "lock_memories",
+  `(p_owner text, p_assistant uuid) returns boolean language plpgsql as $$
+begin
+  perform from {schema}.assistants where owner = p_owner and id = p_assistant for key share;
+  if not found then return false; end if;
+  perform pg_advisory_xact_lock(hashtextextended(p_owner || 'memories:' || p_assistant, 0));
+  return true;
+end $$`
+)
+
+const columns = `id uuid, content text, content_hash text, metadata text, source text, valid_from timestamptz,
+  valid_until timestamptz, created_at timestamptz, updated_at timestamptz`
+
+const indexColumns = `language text, bodies text[], places text[], terms text[], offsets text[], impacts text[], model text,
+  dimensions integer, ordinals integer[], vectors text[]`
+
+/** A JSON list of changes. Answers a JSON list of what became of them; null: no such assistant. */
+const applyMemoryChanges = sqlFunction(
+  "apply_memory_changes",
+  `(p_owner text, p_assistant uuid, p_run uuid, p_ordered_at timestamptz, p_at timestamptz, p_changes text)
+returns text language plpgsql as $$
+declare
+  v_change record;
+  v_copy uuid;
+  v_event text;
+  v_id uuid;
+  v_known text;
+  v_outcomes json[] := '{}';
+  v_answer text;
+begin
+  if not {schema}.lock_memories(p_owner, p_assistant) then return null; end if;
+  if p_run is not null then
+    select outcomes into v_known from {schema}.memory_runs where owner = p_owner and run_id = p_run;
+    if found then return v_known; end if;
+  end if;
+  if p_run is null or not exists (
+    select from {schema}.memory_forgotten f where f.owner = p_owner and f.assistant_id = p_assistant and f.at >= p_ordered_at
+  ) then
+    for v_change in
+      select one.* from rows from (
+        json_to_recordset(p_changes::json) as (change text, ${columns}, ${indexColumns})
+      ) with ordinality one (change, id, content, content_hash, metadata, source, valid_from, valid_until, created_at, updated_at,
+        language, bodies, places, terms, offsets, impacts, model, dimensions, ordinals, vectors, place)
+      order by one.place
+    loop
+      v_id := v_change.id;
+      select m.id into v_copy from {schema}.memories m where m.owner = p_owner and m.assistant_id = p_assistant
+        and m.content_hash = v_change.content_hash and (v_change.change = 'Add' or m.id <> v_change.id);
+      if v_change.change = 'Delete' then
+        delete from {schema}.memories m where m.owner = p_owner and m.assistant_id = p_assistant and m.id = v_change.id;
+        v_event := case when found then 'Deleted' else 'Gone' end;
+      elsif v_change.change = 'Update' and not exists (
+        select from {schema}.memories m where m.owner = p_owner and m.assistant_id = p_assistant and m.id = v_change.id
+      ) then
+        v_event := 'Gone';
+      elsif v_copy is not null then
+        v_event := 'Known';
+        v_id := v_copy;
+      elsif v_change.change = 'Update' then
+        insert into {schema}.memory_versions (owner, memory_id, content, metadata, source, valid_from, valid_until, written_at, replaced_at)
+          select owner, id, content, metadata, source, valid_from, valid_until, updated_at, p_at
+          from {schema}.memories where owner = p_owner and id = v_change.id;
+        update {schema}.memories set content = v_change.content, content_hash = v_change.content_hash, metadata = v_change.metadata,
+          source = v_change.source, valid_from = v_change.valid_from, valid_until = v_change.valid_until, updated_at = v_change.updated_at
+          where owner = p_owner and id = v_change.id;
+        v_event := 'Updated';
+      else
+        insert into {schema}.memories (owner, id, assistant_id, content_hash, content, metadata, source, valid_from, valid_until,
+          created_at, updated_at)
+        values (p_owner, v_change.id, p_assistant, v_change.content_hash, v_change.content, v_change.metadata, v_change.source,
+          v_change.valid_from, v_change.valid_until, v_change.created_at, v_change.updated_at);
+        v_event := 'Added';
+      end if;
+      if v_event in ('Added', 'Updated') then
+        perform {schema}.put_search_document(p_owner, 'memories:' || p_assistant, v_change.id, v_change.language, v_change.bodies,
+          v_change.places, v_change.terms, v_change.offsets, v_change.impacts, v_change.model, v_change.dimensions,
+          v_change.ordinals, v_change.vectors);
+      end if;
+      v_outcomes := v_outcomes || json_build_object('event', v_event, 'id', v_id);
+    end loop;
+  end if;
+  v_answer := array_to_json(v_outcomes)::text;
+  if p_run is not null then
+    insert into {schema}.memory_runs (owner, run_id, assistant_id, outcomes, applied_at)
+      values (p_owner, p_run, p_assistant, v_answer, p_at);
+  end if;
+  return v_answer;
+end $$`
+)
+
+/** Answers how many memories were removed. */
+const forgetMemories = sqlFunction(
+  "forget_memories",
+  `(p_owner text, p_assistant uuid, p_at timestamptz) returns integer language plpgsql as $$
+declare
+  v_removed integer;
+begin
+  if not {schema}.lock_memories(p_owner, p_assistant) then return 0; end if;
+  insert into {schema}.memory_forgotten as known (owner, assistant_id, at) values (p_owner, p_assistant, p_at)
+    on conflict (owner, assistant_id) do update set at = greatest(known.at, excluded.at);
+  delete from {schema}.memories where owner = p_owner and assistant_id = p_assistant;
+  get diagnostics v_removed = row_count;
+  return v_removed;
+end $$`
+)
+
+/** Answers how many memories were copied. */
+const copyMemories = sqlFunction(
+  "copy_memories",
+  `(p_owner text, p_from uuid, p_to uuid) returns integer language plpgsql as $$
+declare
+  v_memory record;
+  v_id uuid;
+  v_copied integer := 0;
+begin
+  if not {schema}.lock_memories(p_owner, p_to) then return 0; end if;
+  for v_memory in
+    select * from {schema}.memories where owner = p_owner and assistant_id = p_from order by created_at, ordinal
+  loop
+    insert into {schema}.memories (owner, id, assistant_id, content_hash, content, metadata, source, valid_from, valid_until,
+      created_at, updated_at)
+    values (p_owner, gen_random_uuid(), p_to, v_memory.content_hash, v_memory.content, v_memory.metadata, v_memory.source,
+      v_memory.valid_from, v_memory.valid_until, v_memory.created_at, v_memory.updated_at)
+    on conflict (owner, assistant_id, content_hash) do nothing returning id into v_id;
+    if v_id is not null then
+      perform {schema}.copy_search_document(p_owner, 'memories:' || p_from, v_memory.id, 'memories:' || p_to, v_id);
+      v_copied := v_copied + 1;
+    end if;
+  end loop;
+  return v_copied;
+end $$`
+)
+
+/** Sets the vectors of memories whose text is still that of the hash; answers how many. */
+const setMemoryVectors = sqlFunction(
+  "set_memory_vectors",
+  `(p_owner text, p_assistant uuid, p_model text, p_dimensions integer, p_ids text[], p_hashes text[], p_vectors text[])
+returns integer language plpgsql as $$
+declare
+  v_one record;
+  v_set integer := 0;
+begin
+  if not {schema}.lock_memories(p_owner, p_assistant) then return 0; end if;
+  for v_one in
+    select m.id, e.id as entry, one.vector from unnest(p_ids::uuid[], p_hashes, p_vectors) one (id, hash, vector)
+      join {schema}.memories m on m.owner = p_owner and m.assistant_id = p_assistant and m.id = one.id
+        and encode(sha256(convert_to(m.content, 'UTF8')), 'hex') = one.hash
+      join {schema}.search_entries e on e.owner = p_owner and e.scope = 'memories:' || p_assistant and e.document = m.id
+        and e.state = 'ready'
+  loop
+    if {schema}.set_search_vectors(p_owner, 'memories:' || p_assistant, v_one.id, v_one.entry, p_model, p_dimensions,
+      array[0], array[v_one.vector]) then v_set := v_set + 1; end if;
+  end loop;
+  return v_set;
+end $$`
+)
+
+export const memoryFunctions: ReadonlyArray<SqlFunction> = [
+  lockMemories,
+  applyMemoryChanges,
+  forgetMemories,
+  copyMemories,
+  setMemoryVectors
+]

@@ -1,0 +1,445 @@
+/**
+ * What `MemoryStore` promises. `memoryStoreSuite("my store", MyStore.layer, …)` runs it; assistants come from the other stores of the same
+ * adapter, because memories go with them.
+ */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { Principal } from "../access/Principal.ts"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { MemoryId, type MemoryRecord } from "../memory/MemoryRecord.ts"
+import { type IndexedMemory, type MemoryChange, MemoryStore } from "../memory/MemoryStore.ts"
+import { AssistantId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { prepareTurns } from "../retrieval/Indexing.ts"
+import { termsByLanguage } from "../retrieval/Retrieval.ts"
+import type { Stores } from "./ContractTest.ts"
+import { asNewOwner, awkwardJson, longText, moment, sampleAssistant } from "./Samples.ts"
+
+type Needed = MemoryStore | Stores
+
+export const memoryStoreSuite = (
+  name: string,
+  stores: Layer.Layer<Needed, unknown>,
+  { keepsVectors }: { readonly keepsVectors: boolean }
+): void =>
+  layer(stores, { excludeTestServices: true, timeout: "2 minutes" })(name, (it) => {
+    const test = (title: string, effect: Effect.Effect<void, unknown, Needed | Principal>): void =>
+      it.effect(title, () => asNewOwner(effect))
+
+    test(
+      "MUST give back what was added, equal in every field, oldest first and in pages",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const rich = yield* sampleMemory(assistantId, {
+          content: `Ünïcode 🏳️‍🌈 'quoted' \u2028 \0 \ud800 ${longText.slice(0, 3000)}`,
+          metadata: awkwardJson,
+          source: {
+            threadId: yield* newId(ThreadId),
+            runId: yield* newId(RunId),
+            messageIds: [yield* newId(MessageId), MessageId.make("strange \0")]
+          },
+          validFrom: new Date("2026-01-31T23:59:59.999Z"),
+          validUntil: moment(9),
+          createdAt: moment(5),
+          updatedAt: moment(6)
+        })
+        const plain = (second: number, content: string) =>
+          sampleMemory(assistantId, { content, createdAt: moment(second), metadata: {} })
+        const late = yield* plain(3, "late")
+        const first = yield* plain(1, "first")
+        const second = yield* plain(1, "second")
+        const others = [late, first, second]
+        const outcomes = yield* apply(
+          assistantId,
+          [rich, ...others].map((memory) => toAdd(memory))
+        )
+        assert.deepStrictEqual(
+          outcomes,
+          [rich, ...others].map(({ id }) => ({ event: "Added", id }))
+        )
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(assistantId, rich.id)), rich)
+        const inOrder = [first, second, late, rich]
+        assert.deepStrictEqual(yield* store.list(assistantId, null), { memories: inOrder, total: 4 })
+        const page = yield* store.list(assistantId, { skip: 1, limit: 2 })
+        assert.deepStrictEqual(page, { memories: inOrder.slice(1, 3), total: 4 })
+        assert.deepStrictEqual(yield* store.list(assistantId, { skip: 9, limit: 2 }), { memories: [], total: 4 })
+        assert.deepStrictEqual(yield* store.survey(assistantId), { total: 4, lastUpdated: moment(6) })
+        assert.deepStrictEqual(yield* store.history(assistantId, rich.id), [])
+      })
+    )
+
+    test(
+      "MUST have one memory for texts that differ in case, punctuation and spaces alone",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const first = yield* sampleMemory(assistantId, { content: "The user prefers Vim." })
+        const copy = yield* sampleMemory(assistantId, { content: "the USER  prefers vim" })
+        const other = yield* sampleMemory(assistantId, { content: "The user prefers Vi." })
+        const outcomes = yield* apply(assistantId, [toAdd(first), toAdd(copy), toAdd(other)])
+        assert.deepStrictEqual(outcomes, [
+          { event: "Added", id: first.id },
+          { event: "Known", id: first.id },
+          { event: "Added", id: other.id }
+        ])
+        const same = toUpdate({ ...other, content: "The user PREFERS vim!" })
+        assert.deepStrictEqual(yield* apply(assistantId, [same]), [{ event: "Known", id: first.id }])
+        assert.deepStrictEqual(yield* store.list(assistantId, null), { memories: [first, other], total: 2 })
+        const otherAssistant = yield* openAssistant
+        const theirs = yield* sampleMemory(otherAssistant, { content: copy.content })
+        assert.deepStrictEqual(yield* apply(otherAssistant, [toAdd(theirs)]), [{ event: "Added", id: theirs.id }])
+      })
+    )
+
+    test(
+      "MUST leave one memory of many writers that add the same at once",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const events = yield* Effect.forEach(
+          Array.from({ length: 24 }),
+          () =>
+            Effect.gen(function* () {
+              const memory = yield* sampleMemory(assistantId, { content: "The user prefers Vim." })
+              return (yield* apply(assistantId, [toAdd(memory)])).map(({ event }) => event)
+            }),
+          { concurrency: 8 }
+        )
+        assert.deepStrictEqual(events.flat().toSorted(), ["Added", ...Array.from({ length: 23 }, () => "Known")])
+        assert.strictEqual((yield* store.survey(assistantId)).total, 1)
+        assert.strictEqual((yield* find(assistantId, "vim")).length, 1)
+      })
+    )
+
+    test(
+      "MUST keep what a memory said before, newest first, and find only what it says now",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const oslo = yield* sampleMemory(assistantId, { content: "The user lives in Oslo.", metadata: { by: "hand" } })
+        const bergen = { ...oslo, content: "The user lives in Bergen.", updatedAt: moment(4), createdAt: moment(99) }
+        const paris = { ...bergen, content: "The user lives in Paris.", updatedAt: moment(5), metadata: null }
+        yield* apply(assistantId, [toAdd(oslo)])
+        assert.deepStrictEqual(yield* apply(assistantId, [toUpdate(bergen), toUpdate(paris)]), [
+          { event: "Updated", id: oslo.id },
+          { event: "Updated", id: oslo.id }
+        ])
+        const now = { ...paris, createdAt: oslo.createdAt }
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(assistantId, oslo.id)), now)
+        const { source, validFrom, validUntil } = oslo
+        const unchanged = { source, validFrom, validUntil, metadata: { by: "hand" }, replacedAt: moment(50) }
+        assert.deepStrictEqual(yield* store.history(assistantId, oslo.id), [
+          { ...unchanged, content: bergen.content, writtenAt: moment(4) },
+          { ...unchanged, content: oslo.content, writtenAt: oslo.updatedAt }
+        ])
+        assert.deepStrictEqual(yield* find(assistantId, "Oslo Bergen"), [])
+        assert.deepStrictEqual(yield* find(assistantId, "Paris"), [now.content])
+      })
+    )
+
+    test(
+      "MUST answer Gone for a memory that is not there, and make the changes beside it",
+      Effect.gen(function* () {
+        const assistantId = yield* openAssistant
+        const missing = yield* sampleMemory(assistantId)
+        const there = yield* sampleMemory(assistantId, { content: "There." })
+        const outcomes = yield* apply(assistantId, [
+          toUpdate(missing),
+          { _tag: "Delete", id: missing.id },
+          { _tag: "Delete", id: MemoryId.make("not a uuid") },
+          toAdd(there),
+          { _tag: "Delete", id: there.id },
+          { _tag: "Delete", id: there.id }
+        ])
+        assert.deepStrictEqual(
+          outcomes.map(({ event }) => event),
+          ["Gone", "Gone", "Gone", "Added", "Deleted", "Gone"]
+        )
+      })
+    )
+
+    test(
+      "MUST remove a memory with its versions, so that nothing finds any of it",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const memory = yield* sampleMemory(assistantId, { content: "The user has a cat." })
+        yield* apply(assistantId, [toAdd(memory), toUpdate({ ...memory, content: "The user has a dog." })])
+        yield* apply(assistantId, [{ _tag: "Delete", id: memory.id }])
+        assert.isTrue(Option.isNone(yield* store.get(assistantId, memory.id)))
+        assert.deepStrictEqual(yield* store.history(assistantId, memory.id), [])
+        assert.deepStrictEqual(yield* find(assistantId, "cat dog"), [])
+        yield* apply(assistantId, [toAdd(memory)])
+        assert.deepStrictEqual(yield* store.history(assistantId, memory.id), [])
+        assert.deepStrictEqual(yield* find(assistantId, "cat"), [memory.content])
+      })
+    )
+
+    test(
+      "MUST apply a run once, and answer a repeat with what was done",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const learned = { runId: yield* newId(RunId), orderedAt: moment(1) }
+        assert.isTrue(Option.isNone(yield* store.applied(learned.runId)))
+        const memory = yield* sampleMemory(assistantId, { content: "One." })
+        const first = yield* apply(assistantId, [toAdd(memory)], learned)
+        const again = yield* sampleMemory(assistantId, { content: "Another." })
+        assert.deepStrictEqual(yield* apply(assistantId, [toAdd(again)], learned), first)
+        assert.strictEqual((yield* store.survey(assistantId)).total, 1)
+        const applied = Option.getOrThrow(yield* store.applied(learned.runId))
+        const outcome = { event: "Added", id: memory.id } as const
+        const expected = { assistantId, appliedAt: moment(50) }
+        assert.deepStrictEqual(applied, { ...expected, outcomes: [{ ...outcome, content: "One." }] })
+        yield* apply(assistantId, [{ _tag: "Delete", id: memory.id }])
+        const later = Option.getOrThrow(yield* store.applied(learned.runId))
+        assert.deepStrictEqual(later, { ...expected, outcomes: [{ ...outcome, content: null }] })
+      })
+    )
+
+    test(
+      "MUST apply a run once, when two bring it at once",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const learned = { runId: yield* newId(RunId), orderedAt: moment(1) }
+        const outcomes = yield* Effect.forEach(
+          ["a", "b", "c", "d"],
+          (content) =>
+            Effect.flatMap(sampleMemory(assistantId, { content }), (memory) =>
+              apply(assistantId, [toAdd(memory)], learned)
+            ),
+          { concurrency: 4 }
+        )
+        assert.strictEqual(new Set(outcomes.map((each) => JSON.stringify(each))).size, 1)
+        assert.strictEqual((yield* store.survey(assistantId)).total, 1)
+      })
+    )
+
+    test(
+      "MUST remove everything, and what earlier runs are still going to bring",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const [assistantId, other] = [yield* openAssistant, yield* openAssistant]
+        const memories = yield* Effect.forEach(["cat", "dog"], (content) => sampleMemory(assistantId, { content }))
+        const kept = yield* sampleMemory(other, { content: "cat" })
+        yield* apply(other, [toAdd(kept)])
+        yield* apply(assistantId, memories.map((memory) => toAdd(memory)))
+        assert.strictEqual(yield* store.removeAll(assistantId, moment(10)), 2)
+        assert.strictEqual(yield* store.removeAll(assistantId, moment(9)), 0)
+        assert.deepStrictEqual(yield* store.list(assistantId, null), { memories: [], total: 0 })
+        assert.deepStrictEqual(yield* store.survey(assistantId), { total: 0, lastUpdated: null })
+        assert.deepStrictEqual(yield* find(assistantId, "cat dog"), [])
+        assert.deepStrictEqual(yield* find(other, "cat"), ["cat"])
+        const late = yield* sampleMemory(assistantId, { content: "late" })
+        const runs = [yield* newId(RunId), yield* newId(RunId)] as const
+        assert.deepStrictEqual(yield* apply(assistantId, [toAdd(late)], { runId: runs[0], orderedAt: moment(10) }), [])
+        const [outcome] = yield* apply(assistantId, [toAdd(late)], { runId: runs[1], orderedAt: moment(11) })
+        assert.strictEqual(outcome?.event, "Added")
+      })
+    )
+
+    test(
+      "MUST forget what an assistant remembered when the assistant is deleted",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const learned = { runId: yield* newId(RunId), orderedAt: moment(1) }
+        const memory = yield* sampleMemory(assistantId, { content: "cat" })
+        yield* apply(assistantId, [toAdd(memory)], learned)
+        yield* (yield* AssistantStore).remove(assistantId)
+        assert.isTrue(Option.isNone(yield* store.get(assistantId, memory.id)))
+        assert.isTrue(Option.isNone(yield* store.applied(learned.runId)))
+        assert.deepStrictEqual(yield* find(assistantId, "cat"), [])
+        const change = { assistantId, changes: [toAdd(memory)], learned: null, at: moment(1) }
+        assert.isTrue(Option.isNone(yield* store.apply(change)))
+      })
+    )
+
+    test(
+      "MUST NOT show, find, change or copy another owner's memories",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const learned = { runId: yield* newId(RunId), orderedAt: moment(1) }
+        const mine = yield* openAssistant
+        const theirs = yield* asNewOwner(
+          Effect.gen(function* () {
+            const assistantId = yield* openAssistant
+            const memory = yield* sampleMemory(assistantId, { content: "cat" })
+            yield* apply(assistantId, [toAdd(memory)], learned)
+            return memory
+          })
+        )
+        const { assistantId, id } = theirs
+        assert.isTrue(Option.isNone(yield* store.get(assistantId, id)))
+        assert.isTrue(Option.isNone(yield* store.get(mine, id)))
+        assert.isTrue(Option.isNone(yield* store.applied(learned.runId)))
+        assert.deepStrictEqual(yield* store.list(assistantId, null), { memories: [], total: 0 })
+        assert.deepStrictEqual(yield* store.history(assistantId, id), [])
+        assert.deepStrictEqual(yield* find(assistantId, "cat"), [])
+        assert.strictEqual(yield* store.removeAll(assistantId, moment(1)), 0)
+        assert.strictEqual(yield* store.copyAll(assistantId, mine), 0)
+        for (const changes of [[toAdd(theirs)], [{ _tag: "Delete", id } as const], [toUpdate(theirs)]]) {
+          const change = { assistantId, changes, learned: null, at: moment(1) }
+          assert.isTrue(Option.isNone(yield* store.apply(change)))
+        }
+        assert.deepStrictEqual(yield* apply(mine, [{ _tag: "Delete", id }]), [{ event: "Gone", id }])
+        for (const unknown of [yield* newId(AssistantId), AssistantId.make("not a uuid")]) {
+          assert.deepStrictEqual(yield* store.list(unknown, null), { memories: [], total: 0 })
+          assert.deepStrictEqual(yield* find(unknown, "cat"), [])
+        }
+      })
+    )
+
+    test(
+      "MUST copy memories under new ids, without their versions, and leave out copies",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const [from, to] = [yield* openAssistant, yield* openAssistant]
+        const memory = yield* sampleMemory(from, { content: "The user has a cat.", metadata: { a: 1 } })
+        const known = yield* sampleMemory(from, { content: "Known." })
+        yield* apply(to, [toAdd(yield* sampleMemory(to, { content: "known" }))])
+        yield* apply(from, [toAdd(memory, 1), toAdd(known), toUpdate({ ...memory, content: "The user has a dog." }, 1)])
+        assert.strictEqual(yield* store.copyAll(from, to), 1)
+        assert.strictEqual(yield* store.copyAll(from, to), 0)
+        const { memories } = yield* store.list(to, null)
+        const copy = memories.find(({ content }) => content === "The user has a dog.")
+        assert.deepStrictEqual(copy && { ...copy, id: memory.id }, {
+          ...memory,
+          content: "The user has a dog.",
+          assistantId: to
+        })
+        assert.notStrictEqual(copy?.id, memory.id)
+        assert.deepStrictEqual(yield* store.history(to, copy?.id ?? memory.id), [])
+        assert.deepStrictEqual(yield* find(to, "dog"), ["The user has a dog."])
+        assert.deepStrictEqual(
+          (yield* store.withoutVectors(to, model, 10)).map(({ content }) => content),
+          keepsVectors ? ["known"] : []
+        )
+      })
+    )
+
+    test(
+      "MUST find what is true at a moment, best first, no more than the limit",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const past = yield* sampleMemory(assistantId, { content: "The user visits Rome.", validUntil: moment(5) })
+        const now = yield* sampleMemory(assistantId, {
+          content: "The user visits Rome and Athens.",
+          validUntil: moment(7)
+        })
+        const always = yield* sampleMemory(assistantId, { content: "The user visits his mother on Sundays." })
+        yield* apply(
+          assistantId,
+          [past, now, always].map((memory) => toAdd(memory))
+        )
+        const search = (trueAt: Date | null, limit = 10) =>
+          Effect.map(
+            store.search({ assistantId, terms: termsByLanguage("visits in Athens"), vector: null, limit, trueAt }),
+            (hits) => hits.map(({ memory }) => memory)
+          )
+        assert.deepStrictEqual(yield* search(moment(5)), [now, always])
+        assert.deepStrictEqual(
+          (yield* search(null)).map(({ id }) => id).toSorted(),
+          [past, now, always].map(({ id }) => id).toSorted()
+        )
+        assert.deepStrictEqual(yield* search(null, 1), [now])
+      })
+    )
+
+    if (keepsVectors) {
+      test(
+        "MUST find memories by their vectors, and fill in those that have none of the model",
+        Effect.gen(function* () {
+          const store = yield* MemoryStore
+          const assistantId = yield* openAssistant
+          const near = yield* sampleMemory(assistantId, { content: "kettle", createdAt: moment(1) })
+          const far = yield* sampleMemory(assistantId, { content: "cat", createdAt: moment(2) })
+          const changed = yield* sampleMemory(assistantId, { content: "old text", createdAt: moment(3) })
+          yield* apply(assistantId, [toAdd(near, 1), toAdd(far), toAdd(changed)])
+          const missing = yield* store.withoutVectors(assistantId, model, 10)
+          assert.deepStrictEqual(missing, [far, changed])
+          assert.deepStrictEqual(yield* store.withoutVectors(assistantId, { name: "p/other" }, 2), [near, far])
+          yield* apply(assistantId, [toUpdate({ ...changed, content: "new text" })])
+          const set = yield* store.setVectors(assistantId, model, [
+            { id: far.id, content: far.content, values: vectorOf(0) },
+            { id: changed.id, content: changed.content, values: vectorOf(1) }
+          ])
+          assert.strictEqual(set, 1)
+          const vector = { model, values: vectorOf(1) }
+          const hits = yield* store.search({ assistantId, terms: new Map(), vector, limit: 10, trueAt: null })
+          assert.deepStrictEqual(
+            hits.map(({ memory, semantic }) => [memory.content, Math.round(semantic ?? 9)]),
+            [
+              ["kettle", 1],
+              ["cat", 0]
+            ]
+          )
+          assert.strictEqual(
+            yield* asNewOwner(
+              store.setVectors(assistantId, model, [{ id: near.id, content: near.content, values: vectorOf(0) }])
+            ),
+            0
+          )
+        })
+      )
+    }
+  })
+
+const model = { name: "p/m", dimensions: 2 }
+
+const vectorOf = (kind: number): Float32Array => Float32Array.from(kind === 1 ? [1, 0] : [0, 1])
+
+const openAssistant = Effect.gen(function* () {
+  const assistant = yield* sampleAssistant()
+  yield* (yield* AssistantStore).insert(assistant)
+  return assistant.id
+})
+
+const sampleMemory = (assistantId: AssistantId, fields: Partial<MemoryRecord> = {}): Effect.Effect<MemoryRecord> =>
+  Effect.map(newId(MemoryId), (id) => ({
+    id,
+    assistantId,
+    content: "A sample.",
+    metadata: null,
+    source: null,
+    validFrom: null,
+    validUntil: null,
+    createdAt: moment(0),
+    updatedAt: moment(0),
+    ...fields
+  }))
+
+const indexedAs = ({ content }: MemoryRecord, kind?: number): IndexedMemory => ({
+  ...prepareTurns([{ text: content, label: "", context: "", said: null }]),
+  vectors: kind === undefined ? null : { model, values: [vectorOf(kind)] }
+})
+
+const toAdd = (memory: MemoryRecord, kind?: number): MemoryChange => ({
+  _tag: "Add",
+  memory,
+  indexed: indexedAs(memory, kind)
+})
+
+const toUpdate = (memory: MemoryRecord, kind?: number): MemoryChange => ({
+  _tag: "Update",
+  memory,
+  indexed: indexedAs(memory, kind)
+})
+
+const apply = Effect.fnUntraced(function* (
+  assistantId: AssistantId,
+  changes: ReadonlyArray<MemoryChange>,
+  learned: { readonly runId: RunId; readonly orderedAt: Date } | null = null
+) {
+  return Option.getOrThrow(yield* (yield* MemoryStore).apply({ assistantId, changes, learned, at: moment(50) }))
+})
+
+const find = Effect.fnUntraced(function* (assistantId: AssistantId, query: string) {
+  const terms = termsByLanguage(query)
+  const hits = yield* (yield* MemoryStore).search({ assistantId, terms, vector: null, limit: 10, trueAt: null })
+  return hits.map(({ memory }) => memory.content)
+})

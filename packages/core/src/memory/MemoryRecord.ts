@@ -1,0 +1,80 @@
+/**
+ * A memory: one fact about a person or one lasting agreement, remembered across the threads of an assistant. `Memories` keeps them by hand,
+ * `Learning` writes what a turn taught, `MemoryPart` recalls them in later turns. Specification: "Memory".
+ */
+import * as Schema from "effect/Schema"
+import { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
+
+export const MemoryId = Schema.NonEmptyString.pipe(Schema.brand("MemoryId"))
+export type MemoryId = typeof MemoryId.Type
+
+/** The messages that a memory was learned from. */
+export const MemorySource = Schema.Struct({
+  threadId: ThreadId,
+  runId: RunId,
+  messageIds: Schema.Array(MessageId)
+})
+export type MemorySource = typeof MemorySource.Type
+
+export const MemoryRecord = Schema.Struct({
+  id: MemoryId,
+  assistantId: AssistantId,
+  content: Schema.String,
+  metadata: Schema.NullOr(Schema.JsonObject),
+  /** Null: written by hand. */
+  source: Schema.NullOr(MemorySource),
+  /** From when on, and until when, it is true, as far as that was said. */
+  validFrom: Schema.NullOr(Schema.Date),
+  validUntil: Schema.NullOr(Schema.Date),
+  /** When it was learned, and when its text was last changed. */
+  createdAt: Schema.Date,
+  updatedAt: Schema.Date
+})
+export type MemoryRecord = typeof MemoryRecord.Type
+
+/** What a memory said before it was changed. */
+export interface MemoryVersion {
+  readonly content: string
+  readonly metadata: Schema.JsonObject | null
+  readonly source: MemorySource | null
+  readonly validFrom: Date | null
+  readonly validUntil: Date | null
+  readonly writtenAt: Date
+  readonly replacedAt: Date
+}
+
+/** At most so many UTF-16 units. */
+export const longestMemory = 4_000
+
+export class MemoryNotFound extends Schema.TaggedError<MemoryNotFound>()("MemoryNotFound", {
+  memoryId: Schema.String
+}) {
+  override get message() {
+    return `There is no memory ${this.memoryId}.`
+  }
+}
+
+export class MemoryUnusable extends Schema.TaggedError<MemoryUnusable>()("MemoryUnusable", {
+  reason: Schema.Literals(["empty", "too_long", "secret", "copy"])
+}) {
+  override get message() {
+    switch (this.reason) {
+      case "empty":
+        return "The memory has no words. Send a text with at least one letter or digit."
+      case "too_long":
+        return `The memory has more than ${longestMemory} characters. Send a shorter text, or several memories.`
+      case "secret":
+        return "The memory holds a password, a key or a card number. Such things are never remembered; leave them out."
+      case "copy":
+        return "Another memory says the same. Change that one, or delete it first."
+    }
+  }
+}
+
+/** Texts that differ only in case, punctuation or spaces have one key, and an assistant has one memory for each key. */
+export const memoryKey = (content: string): string =>
+  content
+    .normalize("NFKC")
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{M}\p{N}+#]+/gu, " ")
+    .trim()
