@@ -1,5 +1,6 @@
 /** `MemoryStore` in memory: the reference. It finds memories by the functions of the index of chunks. */
-import { type AssistantId, DocumentId, newId, type OwnerId } from "@colloquy/core"
+import { type AssistantId, type OwnerId } from "@colloquy/core"
+import { DocumentId, newId } from "@colloquy/core/adapters"
 import {
   type IndexedMemory,
   type MemoryChange,

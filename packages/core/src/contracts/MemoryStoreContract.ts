@@ -226,7 +226,10 @@ export const memoryStoreSuite = (
         const memories = yield* Effect.forEach(["cat", "dog"], (content) => sampleMemory(assistantId, { content }))
         const kept = yield* sampleMemory(other, { content: "cat" })
         yield* apply(other, [toAdd(kept)])
-        yield* apply(assistantId, memories.map((memory) => toAdd(memory)))
+        yield* apply(
+          assistantId,
+          memories.map((memory) => toAdd(memory))
+        )
         assert.strictEqual(yield* store.removeAll(assistantId, moment(10)), 2)
         assert.strictEqual(yield* store.removeAll(assistantId, moment(9)), 0)
         assert.deepStrictEqual(yield* store.list(assistantId, null), { memories: [], total: 0 })
