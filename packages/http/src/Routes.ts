@@ -28,6 +28,7 @@ import { methodsAt } from "./endpoints/Methods.ts"
 import * as RateLimit from "./guards/RateLimit.ts"
 import { inOneSegment, withSlashedNames } from "./endpoints/SlashedNames.ts"
 import * as Validation from "./guards/Validation.ts"
+import { absentRooms } from "./wings/AbsentRooms.ts"
 
 /** `Source` is the type of the host's own request, as `authenticate` gets it. */
 export interface RoutesOptions<Source = unknown> extends Partial<
@@ -54,6 +55,8 @@ const plainPath = (path = ""): string => {
   return inner === "" ? "" : `/${inner}`
 }
 
+const guards = Layer.mergeAll(Authorization.layer, RateLimit.layer)
+
 const handlers = Layer.mergeAll(
   AssistantsHandlers.layer,
   ThreadsHandlers.layer,
@@ -61,7 +64,7 @@ const handlers = Layer.mergeAll(
   RunsHandlers.layer,
   ModelsHandlers.layer,
   BillingHandlers.layer
-).pipe(Layer.provide([Authorization.layer, RateLimit.layer, Validation.layer]))
+).pipe(Layer.provide([guards, Validation.layer]))
 
 type FileServices = Etag.Generator | FileSystem.FileSystem | HttpPlatform.HttpPlatform | Path.Path
 
@@ -73,7 +76,9 @@ const withoutFiles = <Requires>(routes: Layer.Layer<never, never, Requires | Fil
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   routes as Layer.Layer<never, never, Exclude<Requires, FileServices>>
 
-const endpoints = withoutFiles(HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)))
+const endpoints = withoutFiles(
+  Layer.mergeAll(HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)), absentRooms.pipe(Layer.provide(guards)))
+)
 
 /** HEAD is missing on purpose: the router answers it from the GET route. */
 const otherMethods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const

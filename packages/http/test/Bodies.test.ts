@@ -302,7 +302,7 @@ describe("a message body", () => {
   it("ignores what its endpoint does not have", async () => {
     await using service = await open([say("1"), say("2")])
     assert.strictEqual((await send(service, { content: "x", router: { anything: 1 } })).status, 200)
-    assert.strictEqual((await onThread(service, { content: "x", system_one: 1, video_generation: "auto" })).status, 200)
+    assert.strictEqual((await onThread(service, { content: "x", video_generation: "auto" })).status, 200)
   })
 
   it("may not carry files yet, and says so for each; never files of an unknown kind", async () => {

@@ -1,17 +1,25 @@
-/** Gives handlers the decoded body of their request, under the limits of the host. */
+/** Gives handlers the decoded body of their request, under the limits of the host and with the options that the kernel's parts take. */
+import { TurnParts } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { HttpSettings } from "../HttpSettings.ts"
-import { type Accepts, type Body, decodeBody } from "./RequestBody.ts"
+import { type Accepts, type Body, decodeBody, type Situation } from "./RequestBody.ts"
 
 interface RawRequest {
   readonly request: HttpServerRequest
   readonly endpoint: { readonly payload: Accepts }
 }
 
+/** Parts may be registered at any time, so they are asked for at each request. */
+export const situation = Effect.gen(function* (): Effect.fn.Return<Situation, never, TurnParts> {
+  const bounds = yield* HttpSettings
+  const parts = yield* TurnParts
+  return { bounds, installed: () => new Set(parts.all().map(({ name }) => name)) }
+})
+
 export const bodyReader = Effect.map(
-  HttpSettings,
-  (bounds) =>
+  situation,
+  (found) =>
     <A>(body: Body<A>, { endpoint, request }: RawRequest) =>
-      decodeBody(body, request, endpoint.payload, bounds)
+      decodeBody(body, request, endpoint.payload, found)
 )

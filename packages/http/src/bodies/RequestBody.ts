@@ -24,6 +24,7 @@ import { readForm } from "./FormFields.ts"
 import type { Bounds } from "../HttpSettings.ts"
 import { type JsonFault, maximumDepth, maximumValues, parseJson } from "./Json.ts"
 import { readMultipart, tooSlow, type UploadedFile } from "./Multipart.ts"
+import type { Installed } from "../wings/Wings.ts"
 import { toProblems } from "./Problems.ts"
 import { decodeFormText, decodeText } from "./Text.ts"
 
@@ -39,14 +40,14 @@ export interface RawBody {
 }
 
 /** Rules between fields, held against the raw body, so that they are told beside all other problems. */
-export type BodyRules = (raw: RawBody) => ReadonlyArray<ValidationError>
+export type BodyRules = (raw: RawBody, installed: Installed) => ReadonlyArray<ValidationError>
 
 /** The content types that an endpoint takes. */
 export type Accepts = Pick<ReadonlyMap<string, unknown>, "has">
 
 /** How an endpoint's body is decoded. */
 export interface Body<A> {
-  readonly decode: (raw: RawBody) => Result.Result<A, ReadonlyArray<ValidationError>>
+  readonly decode: (raw: RawBody, installed: Installed) => Result.Result<A, ReadonlyArray<ValidationError>>
 }
 
 export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
@@ -57,8 +58,8 @@ export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
   const decodeLoosely = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "ignore" })
   const isOptional = Result.isSuccess(decodeExactly(null))
   return {
-    decode: (raw): Result.Result<S["Type"], ReadonlyArray<ValidationError>> => {
-      const found = [...raw.problems, ...rules(raw)]
+    decode: (raw, installed): Result.Result<S["Type"], ReadonlyArray<ValidationError>> => {
+      const found = [...raw.problems, ...rules(raw, installed)]
       if (raw.value === undefined && !isOptional)
         return Result.fail([{ loc: ["body"], msg: "Field required", type: "missing" }])
       const exact = decodeExactly(raw.value ?? null)
@@ -83,15 +84,21 @@ export const DeclaredBody = Context.Reference<Body<unknown> | null>("@colloquy/h
   defaultValue: () => null
 })
 
+/** What decoding a body depends on beside the body. */
+export interface Situation {
+  readonly bounds: Bounds
+  readonly installed: () => Installed
+}
+
 /** Decodes the body of a request, or fails with every problem that it has. */
 export const decodeBody = <A>(
   body: Body<A>,
   request: HttpServerRequest,
   accepts: Accepts,
-  bounds: Bounds
+  { bounds, installed }: Situation
 ): Effect.Effect<{ readonly value: A; readonly raw: RawBody }, UnreadableBody | HTTPValidationError> =>
   Effect.flatMap(readBody(request, accepts, bounds), (raw) => {
-    const decoded = body.decode(raw)
+    const decoded = body.decode(raw, installed())
     return Result.isSuccess(decoded)
       ? Effect.succeed({ value: decoded.success, raw })
       : Effect.fail(new HTTPValidationError({ detail: decoded.failure }))

@@ -1,6 +1,7 @@
 /** Which methods a path has: for the answer 405, which only a path that exists can get. */
 import * as HttpApi from "effect/http-api/HttpApi"
 import { Api } from "../Api.ts"
+import { absentEndpoints } from "../wings/Wings.ts"
 
 interface Known {
   readonly pattern: RegExp
@@ -9,15 +10,11 @@ interface Known {
 
 const known: ReadonlyArray<Known> = (() => {
   const found: Array<Known> = []
-  HttpApi.reflect(Api, {
-    onGroup: () => {},
-    onEndpoint: ({ endpoint }) => {
-      found.push({
-        pattern: new RegExp(`^${endpoint.path.replaceAll(/:\w+/gu, "[^/]+")}/?$`, "u"),
-        method: endpoint.method
-      })
-    }
-  })
+  const add = ({ method, path }: { readonly method: string; readonly path: string }) => {
+    found.push({ pattern: new RegExp(`^${path.replaceAll(/:\w+/gu, "[^/]+")}/?$`, "u"), method })
+  }
+  HttpApi.reflect(Api, { onGroup: () => {}, onEndpoint: ({ endpoint }) => add(endpoint) })
+  for (const endpoint of absentEndpoints) add(endpoint)
   return found
 })()
 

@@ -9,17 +9,23 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import type { HttpApiSchemaError } from "effect/http-api/HttpApiError"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
+import type { TurnParts } from "@colloquy/core"
 import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Validation } from "../endpoints/Middleware.ts"
 import { HTTPValidationError, type ValidationError } from "../wire/Errors.ts"
-import { HttpSettings } from "../HttpSettings.ts"
+import { situation } from "../bodies/BodyReader.ts"
 import { toProblems } from "../bodies/Problems.ts"
-import { DeclaredBody, readBody, type UnreadableBody } from "../bodies/RequestBody.ts"
+import { DeclaredBody, readBody, type Situation, type UnreadableBody } from "../bodies/RequestBody.ts"
 
-export const layer = HttpApiMiddleware.layerSchemaErrorTransform(Validation, (error, { endpoint }) =>
-  isOurs(error) ? Effect.die(error) : Effect.flatMap(Effect.result(problemsOf(endpoint)), answer)
+export const layer: Layer.Layer<Validation, never, TurnParts> = Layer.unwrap(
+  Effect.map(situation, (found) =>
+    HttpApiMiddleware.layerSchemaErrorTransform(Validation, (error, { endpoint }) =>
+      isOurs(error) ? Effect.die(error) : Effect.flatMap(Effect.result(problemsOf(endpoint, found)), answer)
+    )
+  )
 )
 
 /** A response that does not fit its own schema. */
@@ -30,13 +36,13 @@ const answer = (found: Result.Result<ReadonlyArray<ValidationError>, UnreadableB
     ? Effect.fail(new HTTPValidationError({ detail: found.success }))
     : Effect.succeed(HttpServerResponse.jsonUnsafe({ detail: found.failure.detail }, { status: found.failure.status }))
 
-const problemsOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
+const problemsOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, { bounds, installed }: Situation) {
   const request = yield* HttpServerRequest
   const { params } = yield* HttpRouter.RouteContext
   const query = yield* ParsedSearchParams
-  const bounds = yield* HttpSettings
   const body = Context.get(endpoint.annotations, DeclaredBody)
-  const ofBody = body === null ? Result.void : body.decode(yield* readBody(request, endpoint.payload, bounds))
+  const ofBody =
+    body === null ? Result.void : body.decode(yield* readBody(request, endpoint.payload, bounds), installed())
   return [
     ...ofPart(endpoint.params, params, "path"),
     ...ofPart(endpoint.query === undefined ? undefined : Schema.toCodecArrayFromSingle(endpoint.query), query, "query"),

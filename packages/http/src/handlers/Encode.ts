@@ -1,9 +1,19 @@
 /** From the kernel's records to those of the wire. Total functions: nothing is decided here. */
-import { type Assistant, type Message, type Run, type RunReport, type TurnReply, type Usage } from "@colloquy/core"
+import {
+  type Assistant,
+  type Message,
+  type Run,
+  type RunReport,
+  supplementOf,
+  type TurnReply,
+  type Usage
+} from "@colloquy/core"
 import { type ContextUsage, type MessageStatus, type ThreadWithMessages, totalTokens } from "@colloquy/core/adapters"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { timestampOf } from "../wire/Fields.ts"
 import type * as Records from "../wire/Records.ts"
+import type { PartFields } from "../wings/Wing.ts"
+import { partFields } from "../wings/Wings.ts"
 import { toolCallToWire, toolToWire } from "../wire/Tools.ts"
 
 export const assistantToWire = (assistant: Assistant): Records.Assistant => ({
@@ -62,11 +72,22 @@ const messageToWire = (message: Message): Records.StoredMessage => ({
   model_provider: message.provider,
   model_name: message.model,
   ...tokensOf(message.usage),
-  attachments: null,
-  generated_media: null,
+  ...mediaOf(message),
   reasoning: null,
   created_at: timestampOf(message.createdAt)
 })
+
+/** Of the fields that belong to parts, those that a stored message has. */
+const mediaOf = (message: Message): Pick<PartFields, "attachments" | "generated_media"> => {
+  if (message.supplements === null) return noMedia
+  const kept = Object.fromEntries(
+    Object.keys(message.supplements).map((part) => [part, supplementOf(message, part)?.value ?? null])
+  )
+  const own = message.role === "user" ? partFields({}, kept) : partFields(kept, {})
+  return { attachments: own.attachments ?? null, generated_media: own.generated_media ?? null }
+}
+
+const noMedia = { attachments: null, generated_media: null }
 
 /** What the client submitted for the calls of a message stands in the message's metadata. */
 const metadataOf = ({ metadata, toolResults }: Message) =>
@@ -89,6 +110,17 @@ const acknowledgements: { readonly [Status in MessageStatus]: string } = {
   IN_PROGRESS: "The message is being answered."
 }
 
+const noFields: PartFields = {
+  system_one: null,
+  memory_operation_id: null,
+  retrieved_memories: null,
+  retrieved_files: null,
+  retrieved_files_count: 0,
+  attachments: null,
+  generated_media: null,
+  voice_records: null
+}
+
 export const replyToWire = (reply: TurnReply): Records.MessageResponse => ({
   message: reply.role === "user" ? "The message was saved." : acknowledgements[reply.status],
   thread_id: reply.threadId,
@@ -98,7 +130,6 @@ export const replyToWire = (reply: TurnReply): Records.MessageResponse => ({
   role: reply.role,
   status: reply.status,
   content: reply.content,
-  system_one: null,
   model_provider: reply.provider,
   model_name: reply.model,
   ...tokensOf(reply.provider === null ? null : reply.usage),
@@ -106,15 +137,10 @@ export const replyToWire = (reply: TurnReply): Records.MessageResponse => ({
   created_at: timestampOf(reply.createdAt),
   timestamp: timestampOf(reply.createdAt),
   tool_calls: listOrNull(reply.toolCalls, toolCallToWire),
-  memory_operation_id: null,
-  retrieved_memories: null,
-  retrieved_files: null,
-  retrieved_files_count: 0,
   reasoning: reply.reasoning,
-  attachments: null,
-  generated_media: null,
-  voice_records: null,
-  context_usage: contextUsageToWire(reply.contextUsage)
+  context_usage: contextUsageToWire(reply.contextUsage),
+  ...noFields,
+  ...partFields(reply.supplements, reply.userSupplements)
 })
 
 export const contextUsageToWire = (usage: ContextUsage | null): Records.ContextUsage | null =>

@@ -10,6 +10,7 @@ import { messageBodies } from "../endpoints/MessagesApi.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { idempotencyOf } from "./Idempotency.ts"
 import { isLongerThan } from "../bodies/Text.ts"
+import { optionsOf } from "../wings/Wings.ts"
 import { bodyReader } from "../bodies/BodyReader.ts"
 import { delivery } from "./Delivery.ts"
 import { jsonObjectOf, routingFromWire, sendToModel, thinkingFromWire, toolsFromWire } from "./TurnOptions.ts"
@@ -71,6 +72,7 @@ const commonOf = (body: MessageRequest | StatelessMessageRequest): TurnRequest =
     thinking: thinkingFromWire(body.thinking),
     jsonOutput: given(body.json_output),
     metadata: jsonObjectOf(body.metadata),
-    customTimestamp: given(body.custom_timestamp)
+    customTimestamp: given(body.custom_timestamp),
+    options: optionsOf(body)
   })
 })

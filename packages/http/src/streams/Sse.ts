@@ -9,9 +9,10 @@ import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import { toolCallToWire } from "../wire/Tools.ts"
+import { partFields, toldToWire } from "../wings/Wings.ts"
 import { withHeartbeat } from "./Heartbeat.ts"
 import { contextUsageToWire } from "../handlers/Encode.ts"
 
@@ -95,15 +96,9 @@ const fieldsOf = (event: Rare) => {
     case "Charged":
       return null
     case "PartTold":
-      return partEventToWire(event)
+      return toldToWire(event)
   }
 }
-
-/** A part's own words; an object becomes fields beside its type. */
-const partEventToWire = ({ data, type }: Extract<TurnEvent, { readonly _tag: "PartTold" }>): Schema.JsonObject =>
-  Object.assign({}, isObject(data) ? data : { data }, { type })
-
-const isObject = Schema.is(Schema.JsonObject)
 
 const begunBy = (event: { readonly messageId: string; readonly provider: string; readonly model: string }) => ({
   message_id: event.messageId,
@@ -126,11 +121,15 @@ const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>) => (
   model_name: event.model,
   ...tokensOf(event.usage),
   cost_usd: event.usage.costUsd,
-  memory_operation_id: null,
-  retrieved_memories: null,
-  retrieved_files: null,
-  context_usage: contextUsageToWire(event.contextUsage)
+  context_usage: contextUsageToWire(event.contextUsage),
+  ...fieldsOfEnd(event.supplements ?? {})
 })
+
+/** Of the fields that belong to parts, those that the end of a stream carries. */
+const fieldsOfEnd = (supplements: Schema.JsonObject) => {
+  const { memory_operation_id = null, retrieved_files = null, retrieved_memories = null } = partFields(supplements, {})
+  return { memory_operation_id, retrieved_memories, retrieved_files }
+}
 
 const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
 

@@ -19,6 +19,7 @@ import {
   UnsupportedMediaType,
   type ValidationError
 } from "./Errors.ts"
+import { placeOf } from "../wings/Wings.ts"
 
 type ErrorOf<UseCase> = UseCase extends (...args: never) => infer Result
   ? ErrorOf<Result>
@@ -45,17 +46,17 @@ const notFound = (error: { readonly message: string }) => new NotFound(detailOf(
 const unavailable = (error: { readonly message: string }) => new ServiceUnavailable(detailOf(error))
 const invalid = (...detail: ReadonlyArray<ValidationError>) => new HTTPValidationError({ detail })
 
-/** A part's own word for what is wrong; the places are those of its options. */
-const refused = ({ part, problems, reason, message }: TurnRefused) => {
+/** A part says what is wrong with its options; the client is told the fields that became them. */
+const refused = ({ message, part, problems, reason }: TurnRefused) => {
   const detail = { detail: message }
   switch (reason) {
     case "invalid":
     case "absent":
       return invalid(
         ...problems.map((problem) => ({
-          loc: ["body", ...(problem.path.length === 0 ? [part] : problem.path)],
+          loc: ["body", ...placeOf(part, problem.path)],
           msg: problem.message,
-          type: reason === "absent" ? "not_installed" : "value_error"
+          type: reason === "absent" ? "not_available" : "value_error"
         }))
       )
     case "not_found":

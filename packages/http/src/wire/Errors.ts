@@ -140,6 +140,17 @@ export class InternalServerError extends Schema.Error<InternalServerError>("Inte
   }
 }
 
+export class NotImplemented extends Schema.Error<NotImplemented>("NotImplemented")(detail, {
+  httpApiStatus: 501,
+  description: "The host of this server has not installed what the endpoint belongs to"
+}) {
+  readonly _tag = "NotImplemented"
+  readonly status = 501
+  override get message() {
+    return this.detail
+  }
+}
+
 export class BadGateway extends Schema.Error<BadGateway>("BadGateway")(detail, {
   httpApiStatus: 502,
   description: "A provider failed before anything was stored"

@@ -2,8 +2,8 @@
  * The body of the two message endpoints (specification part 4, "Message body"), in its three encodings. The JSON form is the truth: the
  * two form encodings are brought into its shape (`FormFields.ts`) and decoded by the same schema.
  *
- * A field that an endpoint does not have is an unknown field there and ignored: `router` on the stateless body, `video_*` and `system_one`
- * on the body for a thread.
+ * A field that an endpoint does not have is an unknown field there and ignored: `router` on the stateless body, `video_*` on the body for
+ * a thread.
  */
 import * as Schema from "effect/Schema"
 import { isJsonObject } from "../bodies/Json.ts"
@@ -99,7 +99,8 @@ const fields = {
   send_to_llm: maybe(SendToLlm),
   json_output: maybe(Schema.Boolean),
   custom_timestamp: maybe(DateTime),
-  voice: maybe(Schema.JsonObject)
+  voice: maybe(Schema.JsonObject),
+  system_one: maybe(Schema.JsonObject)
 }
 
 const stateless = {
@@ -108,8 +109,7 @@ const stateless = {
   video_generation: maybe(Schema.Literals(["auto", "off"])),
   video_model_provider: maybe(Schema.String),
   video_model_name: maybe(Schema.String),
-  video_config: maybe(VideoConfig),
-  system_one: maybe(Schema.JsonObject)
+  video_config: maybe(VideoConfig)
 }
 
 export const MessageRequest = Schema.Struct({
@@ -163,7 +163,8 @@ const formText = {
   json_output: Flag,
   custom_timestamp: fields.custom_timestamp,
   metadata: JsonText,
-  voice: JsonText
+  voice: JsonText,
+  system_one: JsonText
 }
 
 const formStateless = {
@@ -172,8 +173,7 @@ const formStateless = {
   video_generation: stateless.video_generation,
   video_model_provider: stateless.video_model_provider,
   video_model_name: stateless.video_model_name,
-  video_config: JsonText,
-  system_one: JsonText
+  video_config: JsonText
 }
 
 const uploads = { audio_file: maybe(File), files: maybe(Schema.Array(File)) }

@@ -1,0 +1,74 @@
+/**
+ * What HTTP knows of one part of turns: which fields of a message speak to it, which of its events and supplements the wire shows, and which
+ * endpoints belong to its room. One file a wing, and a line in `Wings.ts`. Whether the kernel has the part is asked of `TurnParts` at each
+ * request: without it, a field that asks for it is a 422 and an endpoint of its room a 501, both with a sentence.
+ */
+import type { TurnEvent } from "@colloquy/core"
+import type * as Schema from "effect/Schema"
+import type { RawBody } from "../bodies/RequestBody.ts"
+import type { ValidationError } from "../wire/Errors.ts"
+import type { MessageRequest, StatelessMessageRequest } from "../wire/MessageBody.ts"
+import type { MessageResponse } from "../wire/Records.ts"
+
+/** A message body before it is decoded. */
+export type RawFields = Readonly<Record<string, unknown>>
+export type MessageFields = MessageRequest | StatelessMessageRequest
+
+export type Path = ReadonlyArray<string | number>
+
+/** A field of a message that asks the part for something. */
+export interface AskedField {
+  readonly path: Path
+  /** What is asked for, as the subject of a sentence: `Memory`, `Web search`. */
+  readonly title: string
+}
+
+export interface MessageWords {
+  /** The fields that ask the part for something; none where they are absent or say `off`. */
+  readonly asked: (fields: RawFields) => ReadonlyArray<AskedField>
+  /** Rules between fields. They hold whether the part is there or not. */
+  readonly problems?: (fields: RawFields, raw: RawBody) => ReadonlyArray<ValidationError>
+  /** What the part is told (`TurnRequest.options`) when a field asks for it. */
+  readonly options: (fields: MessageFields) => Schema.Json
+  /** The field that a problem in these options is about. Absent: the options have the names of the wire. */
+  readonly place?: (path: Path) => Path
+}
+
+/** The values that a part keeps, null where it keeps none. */
+export interface Kept {
+  readonly answer: Schema.Json | null
+  readonly userMessage: Schema.Json | null
+}
+
+/** The fields of replies and messages that belong to parts. */
+export type PartFields = Pick<
+  MessageResponse,
+  | "system_one"
+  | "memory_operation_id"
+  | "retrieved_memories"
+  | "retrieved_files"
+  | "retrieved_files_count"
+  | "attachments"
+  | "generated_media"
+  | "voice_records"
+>
+
+export type PartTold = Extract<TurnEvent, { readonly _tag: "PartTold" }>
+
+export type AbsentMethod = "GET" | "POST" | "PUT" | "DELETE"
+
+export interface Wing {
+  /** The name of the part, and the key of its options and supplements. */
+  readonly part: string
+  readonly message?: MessageWords
+  /** What the part keeps, as fields of the wire. */
+  readonly fields?: (kept: Kept) => Partial<PartFields>
+  /** Absent: an event of the part goes out under its own type, with the fields of its data. */
+  readonly event?: (told: PartTold) => Schema.JsonObject
+  /** Endpoints of the room that no group of `Api.ts` has. They answer 501. */
+  readonly absent?: {
+    /** The room in the plural, as the subject of a sentence: `Documents`. */
+    readonly title: string
+    readonly endpoints: ReadonlyArray<readonly [AbsentMethod, `/${string}`]>
+  }
+}

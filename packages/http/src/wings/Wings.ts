@@ -1,0 +1,101 @@
+/** All wings that the wire has words for. What concerns more than one of them is done here, once. */
+import * as Schema from "effect/Schema"
+import type { BodyRules } from "../bodies/RequestBody.ts"
+import { answersWing } from "./AnswersWing.ts"
+import { documentsWing } from "./DocumentsWing.ts"
+import { notAvailable } from "./Fields.ts"
+import { imageWing, videoWing } from "./MediaWings.ts"
+import { memoryWing } from "./MemoryWing.ts"
+import { realtimeWing } from "./RealtimeWing.ts"
+import { searchWing } from "./SearchWing.ts"
+import { voiceWing } from "./VoiceWing.ts"
+import type { AbsentMethod, MessageFields, PartFields, PartTold, Path, RawFields, Wing } from "./Wing.ts"
+
+const wings: ReadonlyArray<Wing> = [
+  documentsWing,
+  memoryWing,
+  answersWing,
+  searchWing,
+  imageWing,
+  videoWing,
+  voiceWing,
+  realtimeWing
+]
+
+const byPart = new Map(wings.map((wing) => [wing.part, wing]))
+
+export interface AbsentEndpoint {
+  readonly method: AbsentMethod
+  readonly path: `/${string}`
+  readonly title: string
+}
+
+export const absentEndpoints: ReadonlyArray<AbsentEndpoint> = wings.flatMap(({ absent }) =>
+  absent === undefined ? [] : absent.endpoints.map(([method, path]) => ({ method, path, title: absent.title }))
+)
+
+/** Names of the parts that the kernel has: `TurnParts.all()` at the time of a request. */
+export type Installed = ReadonlySet<string>
+
+/** The problems of all fields that speak to parts, and those that ask a part which is not there. */
+export const problemsOfWings: (fields: RawFields, ...rest: Parameters<BodyRules>) => ReturnType<BodyRules> = (
+  fields,
+  raw,
+  installed
+) =>
+  wings.flatMap(({ message, part }) => {
+    if (message === undefined) return []
+    const absent = installed.has(part) ? [] : message.asked(fields)
+    return [...(message.problems?.(fields, raw) ?? []), ...absent.map(({ path, title }) => notAvailable(path, title))]
+  })
+
+/** `TurnRequest.options`; undefined when the message asks nothing of any part. */
+export const optionsOf = (fields: MessageFields): Schema.JsonObject | undefined => {
+  const asked = wings.flatMap(({ message, part }) =>
+    message === undefined || message.asked(fields).length === 0 ? [] : [[part, message.options(fields)] as const]
+  )
+  return asked.length === 0 ? undefined : Object.fromEntries(asked)
+}
+
+/** The field of the message that a refusal of this part is about. */
+export const placeOf = (part: string, path: Path): Path => {
+  const place = byPart.get(part)?.message?.place
+  if (place !== undefined) return place(path)
+  return path.length === 0 ? [part] : path
+}
+
+/** An event of a part as it goes out, without the fields that all events have. */
+export const toldToWire = (told: PartTold): Schema.JsonObject => {
+  const event = byPart.get(told.part)?.event
+  if (event !== undefined) return event(told)
+  return Object.assign({}, isJsonObject(told.data) ? told.data : { data: told.data }, { type: told.type })
+}
+
+const isJsonObject = Schema.is(Schema.JsonObject)
+
+type Supplements = Schema.JsonObject
+
+/** What parts keep with an answer and with its question, as fields of the wire. Media of all parts are one list. */
+export const partFields = (
+  answer: Supplements,
+  userMessage: Supplements,
+  among: ReadonlyArray<Wing> = wings
+): Partial<PartFields> => {
+  if (!hasFields(answer) && !hasFields(userMessage)) return nothing
+  let all: Partial<PartFields> = {}
+  for (const { fields, part } of among) {
+    const kept = { answer: answer[part] ?? null, userMessage: userMessage[part] ?? null }
+    if (fields === undefined || (kept.answer === null && kept.userMessage === null)) continue
+    const found = fields(kept)
+    const media = [...(all.generated_media ?? []), ...(found.generated_media ?? [])]
+    all = { ...all, ...found, ...(media.length === 0 ? {} : { generated_media: media }) }
+  }
+  return all
+}
+
+const nothing: Partial<PartFields> = {}
+
+const hasFields = (record: object): boolean => {
+  for (const _ in record) return true
+  return false
+}

@@ -1,0 +1,206 @@
+/** What a message asks of parts of a turn, over the wire: the parts are told their options, the places of refusals are those of the wire. */
+import { say } from "@colloquy/adapters/scripted"
+import { type TurnPart, TurnParts, TurnRefused } from "@colloquy/core"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import { partFields } from "../src/wings/Wings.ts"
+import { allEvents, open, type Service } from "./Service.ts"
+
+interface Toy {
+  readonly part: TurnPart<string>
+  /** What the part was told, turn by turn; undefined: nothing. */
+  readonly told: Array<Schema.Json | undefined>
+}
+
+const toy = (name: string, more: Partial<TurnPart<string>> = {}): Toy => {
+  const told: Toy["told"] = []
+  const decide: TurnPart<string>["decide"] = ({ options }) =>
+    Effect.sync(() => {
+      told.push(options)
+      return null
+    })
+  return { told, part: { name, plan: Schema.String, decide, ...more } }
+}
+
+const install = (service: Service, ...toys: ReadonlyArray<Toy>) =>
+  service.run(
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const parts = yield* TurnParts
+      for (const { part } of toys) yield* Scope.provide(parts.register(part), scope)
+      return scope
+    })
+  )
+
+const send = (service: Service, body: object) =>
+  service.call("POST", "/threads/messages", { content: "Hello", ...body })
+
+const problemsOf = ({
+  body
+}: {
+  readonly body: { readonly detail: ReadonlyArray<{ loc: Array<string>; type: string }> }
+}) => body.detail.map(({ loc, type }) => `${loc.join(".")} ${type}`)
+
+const asked: ReadonlyArray<readonly [part: string, fields: object, options: Schema.Json]> = [
+  ["memory", { memory: "Auto" }, { mode: "Auto", pro: false, cite: false }],
+  ["memory", { memory: "Readonly", memory_citation: true }, { mode: "Readonly", pro: false, cite: true }],
+  [
+    "memory",
+    { memory: "off", memory_pro: "Auto", memory_response_citation: true },
+    { mode: "Auto", pro: true, cite: true }
+  ],
+  ["search", { web_search: "Auto" }, { mode: "Auto" }],
+  [
+    "image",
+    { image_generation: "auto", image_model_provider: "p", image_model_name: "m", image_config: { size: 1 } },
+    { provider: "p", model: "m", config: { size: 1 } }
+  ],
+  [
+    "video",
+    { video_generation: "auto", video_model_provider: "p", video_model_name: "m", video_config: { seed: 2 } },
+    { provider: "p", model: "m", config: { seed: 2 } }
+  ],
+  ["voice", { voice: { tts: { voice: "v" } } }, { tts: { voice: "v" } }],
+  ["answers", { system_one: { questions: {} } }, { questions: {} }]
+]
+
+describe("the fields of a part", () => {
+  it.each(asked)("%s is told %j", async (name, fields, options) => {
+    await using service = await open([say("a")])
+    const absent = await send(service, fields)
+    assert.strictEqual(absent.status, 422)
+    assert.isTrue(problemsOf(absent).every((each) => each.endsWith("not_available")))
+    const part = toy(name)
+    await install(service, part)
+    assert.strictEqual((await send(service, fields)).status, 200)
+    assert.deepStrictEqual(part.told, [options])
+  })
+
+  const off = [
+    { memory: "off", memory_pro: "off", memory_response_citation: true },
+    { web_search: "off", image_generation: "off", image_model_name: "m", video_generation: "off" },
+    { voice: {}, system_one: null },
+    {}
+  ]
+  it("that say off ask nothing of any part, there or not", async () => {
+    await using service = await open(off.flatMap(() => [say("a"), say("b")]))
+    const toys = ["memory", "search", "image", "video", "voice", "answers"].map((name) => toy(name))
+    for (const fields of off) assert.strictEqual((await send(service, fields)).status, 200)
+    await install(service, ...toys)
+    for (const fields of off) assert.strictEqual((await send(service, fields)).status, 200)
+    assert.isTrue(toys.every(({ told }) => told.length === off.length && told.every((each) => each === undefined)))
+  })
+
+  it("have the values of the specification, also where the part is there", async () => {
+    await using service = await open([])
+    await install(service, toy("memory"), toy("search"), toy("image"))
+    assert.deepStrictEqual(problemsOf(await send(service, { memory: "auto", web_search: "auto" })), [
+      "body.memory literal_error",
+      "body.web_search literal_error"
+    ])
+    const both = await send(service, { memory: "Auto", memory_pro: "Auto", image_generation: "auto" })
+    assert.deepStrictEqual(problemsOf(both), [
+      "body.memory_pro conflict",
+      "body.image_model_provider missing",
+      "body.image_model_name missing"
+    ])
+  })
+
+  it("are refused again when the part has left", async () => {
+    await using service = await open([say("a")])
+    const scope = await install(service, toy("search"))
+    assert.strictEqual((await send(service, { web_search: "Auto" })).status, 200)
+    await service.run(Scope.close(scope, Exit.void))
+    assert.deepStrictEqual(problemsOf(await send(service, { web_search: "Auto" })), ["body.web_search not_available"])
+  })
+
+  it("stand beside every other problem of the request", async () => {
+    await using service = await open([])
+    const { body } = await service.call("POST", "/threads/not-an-id/messages", { content: "x", memory: "Auto" })
+    assert.deepStrictEqual(problemsOf({ body }), ["path.thread_id uuid_parsing", "body.memory not_available"])
+  })
+
+  const refusals = [
+    ["answers", { system_one: {} }, ["questions", "q"], "body.system_one.questions.q"],
+    ["memory", { memory: "Auto" }, ["mode"], "body.memory"],
+    [
+      "image",
+      { image_generation: "auto", image_model_provider: "p", image_model_name: "m" },
+      ["config", "size"],
+      "body.image_config.size"
+    ],
+    [
+      "image",
+      { image_generation: "auto", image_model_provider: "p", image_model_name: "m" },
+      [],
+      "body.image_generation"
+    ],
+    ["voice", { voice: { tts: {} } }, ["tts", "voice"], "body.voice.tts.voice"]
+  ] as const
+  it.each(refusals)("%s names the field of %j that it refuses", async (name, fields, path, place) => {
+    await using service = await open([])
+    const problems = [{ path, message: "No." }]
+    const decide = () => Effect.fail(new TurnRefused({ part: name, reason: "invalid", problems }))
+    await install(service, toy(name, { decide }))
+    assert.deepStrictEqual(problemsOf(await send(service, fields)), [`${place} value_error`])
+  })
+})
+
+describe("what a part tells and keeps", () => {
+  it("is an event under its own type", async () => {
+    await using service = await open([say("a")])
+    const recall: TurnPart<string>["recall"] = (_plan, turn) =>
+      Effect.sync(() => {
+        turn.tell({ type: "memory_retrieved", data: { memories: [] } })
+        return []
+      })
+    await install(service, toy("memory", { decide: () => Effect.succeed({ plan: "" }), recall }))
+    const response = await service.fetch("POST", "/threads/messages", { content: "x", memory: "Auto", stream: true })
+    const told = (await allEvents(response)).find(({ data }) => data.type === "memory_retrieved")
+    assert.deepStrictEqual(told?.data.memories, [])
+  })
+
+  it("is joined where several parts have media", () => {
+    const media = (document_id: string) => ({
+      document_id,
+      url: "u",
+      media_type: "image",
+      mime_type: "image/png",
+      file_size_bytes: null
+    })
+    const wing = (part: string) => ({
+      part,
+      fields: () => ({ generated_media: [media(part)], retrieved_files_count: part.length })
+    })
+    const fields = partFields({ a: true, bb: true }, {}, [wing("a"), wing("bb"), wing("absent")])
+    assert.deepStrictEqual(fields, { generated_media: [media("a"), media("bb")], retrieved_files_count: 2 })
+  })
+})
+
+describe("an endpoint of a room that is not there", () => {
+  const id = "00000000-0000-4000-8000-000000000000"
+  const endpoints = [
+    ["GET", `/threads/${id}/documents`, "Documents"],
+    ["DELETE", "/documents/any", "Documents"],
+    ["GET", `/assistants/${id}/memories/stats`, "Memories"],
+    ["PUT", `/assistants/${id}/memories/any`, "Memories"],
+    ["GET", "/assistants/memories/operations/any", "Memories"],
+    ["POST", `/threads/${id}/messages/${id}/outcomes`, "Typed answers"],
+    ["GET", `/assistants/${id}/answers/report`, "Typed answers"],
+    ["POST", "/threads/realtime/tickets", "Realtime sessions"]
+  ] as const
+  it.each(endpoints)("%s %s is 501 with a sentence, for those with a key", async (method, path, room) => {
+    await using service = await open([], { http: { basePath: "/ai" } })
+    const answer = await service.call(method, `/ai${path}`)
+    assert.deepStrictEqual(
+      [answer.status, answer.body],
+      [501, { detail: `${room} are not available on this server: its host has not installed them.` }]
+    )
+    assert.strictEqual((await service.call(method, `/ai${path}`, undefined, { key: null })).status, 401)
+    const other = await service.call("PATCH", `/ai${path}`)
+    assert.deepStrictEqual([other.status, other.headers.get("allow")?.split(", ").includes(method)], [405, true])
+  })
+})
