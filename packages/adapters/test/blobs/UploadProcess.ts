@@ -1,5 +1,5 @@
 /**
- * Many large uploads and downloads at once, in a process of its own: prints what the process needed in memory beyond what it had before,
+ * Many large uploads and downloads at once, in a process of its own: prints by how much the process grew while it did each,
  * in megabytes, after the largest of samples taken every 10 ms. The bytes come 64 KiB at a time, in a buffer that each upload fills again
  * and again: what is measured is what the store needs, and the chunks of a real socket would wait for the garbage collector.
  */
@@ -65,13 +65,15 @@ const program = Effect.gen(function* () {
   // What is loaded and opened at the first use is no cost of uploads.
   yield* sizeOf((yield* upload(20)).id)
   globalThis.gc?.()
-  const stopWatch = watchMemory()
+  const uploads = watchMemory()
   const uploaded = yield* Effect.all(
     Array.from({ length: files }, () => upload(chunks)),
     { concurrency: "unbounded" }
   )
+  const uploading = uploads()
+  const downloads = watchMemory()
   const sizes = yield* Effect.forEach(uploaded, ({ id }) => sizeOf(id), { concurrency: "unbounded" })
-  return { megabytes: stopWatch(), sizes, sums: new Set(uploaded.map(({ stored }) => stored.sha256)).size }
+  return { uploading, downloading: downloads(), sizes, sums: new Set(uploaded.map(({ stored }) => stored.sha256)).size }
 })
 
 console.log(
