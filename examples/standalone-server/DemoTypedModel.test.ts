@@ -15,7 +15,7 @@ const registered = Providers.layer({
 
 const layer = Answers.layer.pipe(
   Layer.provideMerge(Catalog.layer),
-  Layer.provide([registered, InMemory.outcomesFrom(InMemory.makeState())])
+  Layer.provide([registered, InMemory.layer])
 )
 
 const ask = (request: Pick<AnswersRequest, "questions"> & Partial<AnswersRequest>) =>

@@ -39,6 +39,7 @@ export type Stores =
   | DocumentStore
   | FollowUpStore
   | KeyStore
+  | OutcomeStore
   | RunStore
   | ThreadStore
   | UsageLedger
@@ -50,14 +51,11 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
     Layer.succeed(DocumentStore, documentStore(state)),
     Layer.succeed(Ports.FollowUpStore, followUpStore(state)),
     Layer.succeed(Ports.KeyStore, keyStore(state)),
+    Layer.succeed(OutcomeStore, outcomeStore(state)),
     Layer.succeed(Ports.RunStore, runStore(state)),
     Layer.succeed(Ports.ThreadStore, threadStore(state)),
     Layer.succeed(Ports.UsageLedger, usageLedger(state))
   )
-
-/** For the wing `answers`, over the state that its assistants and threads are in. */
-export const outcomesFrom = (state: State): Layer.Layer<OutcomeStore> =>
-  Layer.succeed(OutcomeStore, outcomeStore(state))
 
 /** For the wing `memory`, over the state that its assistants are in. */
 export const memoriesFrom = (state: State): Layer.Layer<MemoryStore> => Layer.succeed(MemoryStore, memoryStore(state))

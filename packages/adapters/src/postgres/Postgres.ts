@@ -53,6 +53,7 @@ export type Stores =
   | DocumentStore
   | FollowUpStore
   | KeyStore
+  | OutcomeStore
   | RunStore
   | ThreadStore
   | UsageLedger
@@ -128,18 +129,6 @@ export const layerRateLimiter = (
     )
   )
 
-/** `OutcomeStore` of the wing `answers`, beside the stores of assistants and threads on the same schema. */
-export const layerOutcomes = (
-  options: StoreOptions = {}
-): Layer.Layer<OutcomeStore, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
-  Layer.effect(
-    OutcomeStore,
-    Effect.map(
-      Effect.flatMap(PgClient.PgClient, (client) => openSchema(client, options)),
-      outcomeStore
-    )
-  )
-
 /**
  * The index of chunks. Vectors need the extension pgvector: it is made at the start when that is allowed. Without it the search is lexical,
  * which one warning tells.
@@ -177,6 +166,7 @@ const makeStores = (
       Context.add(BlobStore, blobStore(database)),
       Context.add(DocumentStore, documentStore(database)),
       Context.add(Ports.KeyStore, keyStore(database)),
+      Context.add(OutcomeStore, outcomeStore(database)),
       Context.add(Ports.RunStore, runStore(database, hints)),
       Context.add(Ports.ThreadStore, threadStore(database)),
       Context.add(Ports.UsageLedger, usageLedger(database))

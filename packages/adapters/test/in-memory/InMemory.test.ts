@@ -28,7 +28,7 @@ storageSuite("in memory, virtual time", InMemory.layer, { testClock: true, signa
 storageSuite("in memory, real time", InMemory.layer, { testClock: false, signals: true })
 const shared = InMemory.makeState()
 followUpStoreSuite("in memory", InMemory.layerFrom(shared), { testClock: true, signals: false })
-outcomeStoreSuite("in memory: OutcomeStore", Layer.merge(InMemory.layerFrom(shared), InMemory.outcomesFrom(shared)))
+outcomeStoreSuite("in memory: OutcomeStore", InMemory.layer)
 const realtime = Layer.merge(InMemory.realtimeFrom(shared), InMemory.layerFrom(shared))
 realtimeSuite("in memory", realtime, { testClock: true, signals: false })
 

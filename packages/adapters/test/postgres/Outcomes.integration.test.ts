@@ -1,24 +1,18 @@
-/** The contract of the store of outcomes, on PGlite and on a PostgreSQL server, beside the stores of assistants and threads. */
+/** The contract of the store of outcomes, on PGlite and on a PostgreSQL server, as the adapters provide it. */
 import { outcomeStoreSuite } from "@colloquy/core/contracts"
-import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"
 import { Postgres } from "../../src/postgres/index.ts"
-import { hostClient, onScratchSchema } from "./Scratch.ts"
+import { onScratchSchema } from "./Scratch.ts"
 
 onEmbedded("PGlite", () => {
-  const stores = Layer.merge(Postgres.layerFromClient(), Postgres.layerOutcomes())
-  outcomeStoreSuite("PGlite: OutcomeStore", Layer.provide(stores, Pglite.layerClient()))
+  outcomeStoreSuite("PGlite: OutcomeStore", Pglite.layer())
 })
 
 onPostgres((url) => {
   outcomeStoreSuite(
     "Postgres: OutcomeStore",
-    onScratchSchema(url, (schema) =>
-      Layer.provide(
-        Layer.merge(Postgres.layerFromClient({ schema }), Postgres.layerOutcomes({ schema })),
-        hostClient(url)
-      )
-    )
+    onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
   )
 })

@@ -54,7 +54,7 @@ const ask = (provider: Provider, { customerKey, request, settings }: Asked = {})
             providers: [withoutList(provider)],
             defaults: { provider: provider.id, model: "model-1" }
           }),
-          InMemory.outcomesFrom(InMemory.makeState()),
+          InMemory.layer,
           Layer.succeed(ProviderKeys, {
             find: () => Effect.succeed(customerKey === undefined ? null : Redacted.make(customerKey))
           })

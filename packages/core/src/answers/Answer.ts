@@ -37,6 +37,9 @@ export const Answer = Schema.Union([
 ])
 export type Answer = typeof Answer.Type
 
+/** How typed answers are called among the parts of a turn: in its options, and in what is kept with a message. */
+export const answersPartName = "answers"
+
 export const AnswerSetId = Schema.NonEmptyString.pipe(Schema.brand("AnswerSetId"))
 export type AnswerSetId = typeof AnswerSetId.Type
 

@@ -8,6 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
@@ -15,16 +16,20 @@ import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import type { AnswerReply } from "../models/AnswerDriver.ts"
 import type { ModelError } from "../models/ModelError.ts"
-import { describeModel, mergeModelInfo } from "../models/ModelInfo.ts"
+import { describeModel, mergeModelInfo, type ModelInfo } from "../models/ModelInfo.ts"
 import { Providers } from "../models/Provider.ts"
 import { estimateTokens } from "../models/TokenCounter.ts"
-import { type AssistantId, newId, type ThreadId } from "../primitives/Ids.ts"
+import { type AssistantId, MessageId, newId, type ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
-import { AnswerSetId, AnswersUnusable, readAnswers, type TypedAnswers } from "./Answer.ts"
+import type { Message } from "../threads/Message.ts"
+import { supplementOf } from "../threads/Supplement.ts"
+import { ThreadNotFound } from "../threads/Thread.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
+import { AnswerSetId, answersPartName, AnswersUnusable, readAnswers, TypedAnswers } from "./Answer.ts"
 import { type AnswerContext, stateOf, textOfState } from "./AnswerContext.ts"
 import { ask, driverOf } from "./AnswerModel.ts"
-import { AnswerSettings } from "./AnswerSettings.ts"
+import { AnswerSettings, defaultAnswerSettings } from "./AnswerSettings.ts"
 import { checkQuestions } from "./CheckQuestions.ts"
 import { judge, type QuestionSetReport } from "./Judgement.ts"
 import { matchOutcome, type OutcomeRefused, type OutcomeValue } from "./Outcome.ts"
@@ -47,6 +52,15 @@ export interface OutcomeRequest {
   /** Where the answer was given, for a report of the assistant. They must be the principal's. */
   readonly assistantId?: AssistantId
   readonly threadId?: ThreadId
+}
+
+/** An outcome of an answer that a turn gave. */
+export interface TurnOutcomeRequest {
+  readonly threadId: ThreadId
+  /** The answer's message. */
+  readonly messageId: MessageId
+  readonly question: string
+  readonly outcome: OutcomeValue
 }
 
 export interface AnswersReport {
@@ -82,6 +96,15 @@ export class NoAnswersFrom extends Schema.TaggedError<NoAnswersFrom>()("NoAnswer
   }
 }
 
+/** The thread has no such message, or the message holds no typed answers. */
+export class AnswersNotFound extends Schema.TaggedError<AnswersNotFound>()("AnswersNotFound", {
+  messageId: MessageId
+}) {
+  override get message() {
+    return `The thread has no message ${this.messageId} with typed answers.`
+  }
+}
+
 /** The assistant or the thread of an outcome is not there. */
 export class OutcomePlaceNotFound extends Schema.TaggedError<OutcomePlaceNotFound>()("OutcomePlaceNotFound", {}) {
   override get message() {
@@ -103,19 +126,58 @@ export class Answers extends Context.Service<
     readonly record: (
       request: OutcomeRequest
     ) => Effect.Effect<void, OutcomePlaceNotFound | OutcomeRefused | StoreUnavailable, Principal>
+    /** The same for an answer that a turn gave. */
+    readonly recordOfTurn: (
+      request: TurnOutcomeRequest
+    ) => Effect.Effect<
+      void,
+      AnswersNotFound | OutcomePlaceNotFound | OutcomeRefused | StoreUnavailable | ThreadNotFound,
+      Principal
+    >
+    /** What is known of a model as one that answers; undefined when the provider neither answers nor converses. */
+    readonly describe: (provider: string, model: string) => Effect.Effect<ModelInfo | undefined>
     /** How good the answers of an assistant were, or those that were given outside of any (null). */
     readonly report: (assistantId: AssistantId | null) => Effect.Effect<AnswersReport, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/answers/Answers") {
-  static readonly layer: Layer.Layer<Answers, never, Catalog | OutcomeStore | Providers> = Layer.effect(
+  static readonly layer: Layer.Layer<Answers, never, Catalog | OutcomeStore | Providers | ThreadStore> = Layer.effect(
     Answers,
     Effect.gen(function* () {
       const catalog = yield* Catalog
       const keys = yield* ProviderKeys
       const outcomes = yield* OutcomeStore
       const providers = yield* Providers
+      const threads = yield* ThreadStore
+
+      const describe = Effect.fnUntraced(function* (id: string, model: string) {
+        const provider = providers.all.find((each) => each.id === id)
+        if (provider === undefined || driverOf(provider, defaultAnswerSettings) === undefined) return undefined
+        const modelType = provider.answers === undefined ? "llm" : "system_one"
+        const named = describeModel({ ...provider.describe?.(model), name: model, provider: id, modelType })
+        const listed = yield* catalog.known(id, model, modelType)
+        return listed === undefined ? named : mergeModelInfo(named, listed)
+      })
+
+      const record = Effect.fn("Answers.record")(function* (request: OutcomeRequest) {
+        const { answer, question } = request
+        const matched = yield* Effect.fromResult(matchOutcome(answer, question, request.outcome))
+        const isKept = yield* outcomes.record({
+          ...matched,
+          question,
+          answerSetId: answer.id,
+          questionSet: answer.questionSet,
+          provider: answer.provider,
+          model: answer.model,
+          method: answer.method,
+          assistantId: request.assistantId ?? null,
+          threadId: request.threadId ?? null,
+          recordedAt: new Date(yield* Clock.currentTimeMillis)
+        })
+        if (!isKept) return yield* new OutcomePlaceNotFound()
+      })
 
       return Answers.of({
+        describe,
         ask: Effect.fn("Answers.ask")(function* (request: AnswersRequest) {
           const settings = yield* AnswerSettings
           const checked = checkQuestions(request.questions)
@@ -127,16 +189,12 @@ export class Answers extends Context.Service<
             const able = providers.all.filter((each) => driverOf(each, settings) !== undefined)
             return yield* new NoAnswersFrom({ provider: id, registered: able.map((each) => each.id) })
           }
-          // Only what is made of conversations depends on what a model can do.
-          const listed = provider.answers === undefined ? yield* catalog.known(id, model) : undefined
-          const modelType = provider.answers === undefined ? "llm" : "system_one"
-          const named = describeModel({ ...provider.describe?.(model), name: model, provider: id, modelType })
           const answerSetId = yield* newId(AnswerSetId)
           const questions = checked.success
           const asked = {
             provider: id,
             model,
-            info: listed === undefined ? named : mergeModelInfo(named, listed),
+            info: (yield* describe(id, model)) ?? describeModel({ name: model, provider: id, modelType: "llm" }),
             state: stateOf(request),
             questions,
             apiKey: yield* keys.find(id),
@@ -160,22 +218,17 @@ export class Answers extends Context.Service<
           }
         }),
 
-        record: Effect.fn("Answers.record")(function* (request: OutcomeRequest) {
-          const { answer, question } = request
-          const matched = yield* Effect.fromResult(matchOutcome(answer, question, request.outcome))
-          const isKept = yield* outcomes.record({
-            ...matched,
-            question,
-            answerSetId: answer.id,
-            questionSet: answer.questionSet,
-            provider: answer.provider,
-            model: answer.model,
-            method: answer.method,
-            assistantId: request.assistantId ?? null,
-            threadId: request.threadId ?? null,
-            recordedAt: new Date(yield* Clock.currentTimeMillis)
-          })
-          if (!isKept) return yield* new OutcomePlaceNotFound()
+        record,
+
+        recordOfTurn: Effect.fn("Answers.recordOfTurn")(function* (request: TurnOutcomeRequest) {
+          const { messageId, outcome, question, threadId } = request
+          const thread = yield* threads.get(threadId)
+          if (Option.isNone(thread)) return yield* new ThreadNotFound({ threadId })
+          const message = (yield* threads.messages([threadId])).find(({ id }) => id === messageId)
+          const answer = message === undefined ? Option.none() : typedAnswersIn(message)
+          if (Option.isNone(answer)) return yield* new AnswersNotFound({ messageId })
+          const { assistantId } = thread.value
+          yield* record({ answer: answer.value, question, outcome, assistantId, threadId })
         }),
 
         report: Effect.fn("Answers.report")(function* (assistantId: AssistantId | null) {
@@ -191,6 +244,12 @@ export class Answers extends Context.Service<
     })
   )
 }
+
+const readKept = Schema.decodeUnknownOption(Schema.toCodecJson(TypedAnswers))
+
+/** What a turn kept with its answer. */
+const typedAnswersIn = (message: Message): Option.Option<TypedAnswers> =>
+  readKept(supplementOf(message, answersPartName)?.value)
 
 /** For a provider that does not tell. */
 const estimate = (

@@ -1,18 +1,22 @@
 /** Typed answers: decisions, probabilities and scores instead of prose. A wing of its own, `@colloquy/core/answers`. */
-export { Answer, AnswerSetId, AnswersUnusable, TypedAnswers } from "./Answer.ts"
+export { Answer, AnswerSetId, answersPartName, AnswersUnusable, TypedAnswers } from "./Answer.ts"
 export { type AnswerContext, stateOf, textOfState } from "./AnswerContext.ts"
+export { answersPart } from "./AnswersPart.ts"
 export {
   Answers,
+  AnswersNotFound,
   type AnswersReport,
   type AnswersRequest,
   type AskError,
   NoAnswersFrom,
   OutcomePlaceNotFound,
   type OutcomeRequest,
-  QuestionsMalformed
+  QuestionsMalformed,
+  type TurnOutcomeRequest
 } from "./Answers.ts"
 export { type AnswerPolicy, AnswerSettings, defaultAnswerSettings } from "./AnswerSettings.ts"
 export { type Checked, checkQuestions, checkTypedAsk, type QuestionProblem, type TypedAsk } from "./CheckQuestions.ts"
+export { type DocumentPlace, DocumentSummaries, type ReadSummaries } from "./DocumentSummaries.ts"
 export { DistributionFault } from "./Distribution.ts"
 export { type Interval, type QuestionReport, type QuestionSetReport, type ReliabilityBin } from "./Judgement.ts"
 export { Outcome, OutcomeRefused, type OutcomeValue } from "./Outcome.ts"

@@ -73,7 +73,7 @@ export class Assistants extends Context.Service<
       const refuseUnknownProvider = (provider: string | null | undefined) =>
         provider === null ||
         provider === undefined ||
-        providers.some(({ chat, id }) => id === provider && chat !== undefined)
+        providers.some(({ answers, chat, id }) => id === provider && (chat !== undefined || answers !== undefined))
           ? Effect.void
           : Effect.fail(providerNotFound(provider, providers))
       const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))

@@ -57,9 +57,9 @@ export class Catalog extends Context.Service<
     readonly find: (name: string, modelType?: ModelType) => Effect.Effect<CatalogEntry, ModelNotFound>
     /**
      * What is known of one model at this moment. It never waits: a list that is not there yet is fetched behind the caller's back, for the
-     * next time. This is what a turn asks.
+     * next time. This is what a turn asks. Default: a conversation model.
      */
-    readonly known: (provider: string, name: string) => Effect.Effect<ModelInfo | undefined>
+    readonly known: (provider: string, name: string, modelType?: ModelType) => Effect.Effect<ModelInfo | undefined>
     /** Ids of providers that have entries of the type, or any entries. */
     readonly providers: (modelType?: ModelType) => Effect.Effect<ReadonlyArray<string>>
     /** Who answers behind the providers that route, and at what prices; ordered by provider and name. */
@@ -74,12 +74,12 @@ export class Catalog extends Context.Service<
       const lists = yield* cacheOf(all.length, listModels, "10 minutes")
       const upstreams = yield* cacheOf(all.length, listUpstreams, "1 hour")
       const scope = yield* Effect.scope
-      const known = Effect.fnUntraced(function* (providerId: string, name: string) {
+      const known = Effect.fnUntraced(function* (providerId: string, name: string, modelType: ModelType = "llm") {
         const provider = all.find((each) => each.id === providerId)
         const list = provider === undefined ? Option.none() : yield* Cache.getSuccess(lists, provider)
         if (provider !== undefined && Option.isNone(list)) yield* Effect.forkIn(Cache.get(lists, provider), scope)
         const isIt = (entry: ModelInfo) =>
-          entry.name === name && entry.provider === providerId && entry.modelType === "llm"
+          entry.name === name && entry.provider === providerId && entry.modelType === modelType
         const listed = Option.isSome(list) ? list.value.items.filter(isIt) : []
         return merge(listed, host.filter(isIt))[0]
       })

@@ -3,6 +3,7 @@
  * (`isRetryable`); the text states the fact and never carries what the provider wrote, because that may hold a prompt or a key.
  */
 import * as Schema from "effect/Schema"
+import { Usage } from "../primitives/Usage.ts"
 
 export const ModelErrorReason = Schema.Literals([
   "rate_limited",
@@ -54,6 +55,8 @@ export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
   /** The provider's id of the request, to quote in a support case. */
   requestId: Schema.optionalKey(Schema.String),
   retryAfterMillis: Schema.optionalKey(Schema.Finite),
+  /** What the failed attempts have cost nevertheless, where that is known. */
+  usage: Schema.optionalKey(Usage),
   /** The provider's own word on whether to try again; beats the reason. */
   shouldRetry: Schema.optionalKey(Schema.Boolean)
 }) {

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import { ModelError } from "../models/ModelError.ts"
+import { noUsage } from "../primitives/Usage.ts"
 import type { History } from "../threads/Message.ts"
 import type { Leg } from "./Leg.ts"
 import { liveTurn } from "./LegTurn.ts"
@@ -19,7 +20,14 @@ export const answerByPart = Effect.fnUntraced(function* (
   }
   const promptTokens = history.messages.reduce((sum, message) => sum + message.tokens, 0)
   log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens }))
-  const answer = yield* part.answer(liveTurn(leg, part.name, history), history)
+  const answer = yield* part.answer(liveTurn(leg, part.name, history), history).pipe(
+    // What a failed answer used is what its error tells, and nothing otherwise: a refused request is not estimated.
+    Effect.tapError(({ usage = noUsage }) =>
+      Effect.sync(() => {
+        log.push((sequence) => ({ _tag: "StepEnded", sequence, usage, model: null, providerData: null }))
+      })
+    )
+  )
   if (answer.content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: answer.content }))
   log.push((sequence) => ({
     _tag: "StepEnded",

@@ -51,7 +51,7 @@ export const decide = Effect.fnUntraced(function* (
   const parts = yield* decideParts(registered, { ...turn, content: heard.content }, heard.supplements)
   const model = parts.answers === null ? yield* Effect.fromResult(resolved) : answererOf(parts.answers)
   const hosted = workshop.hosted()
-  const { content } = heard
+  const content = heard.content.trim() === "" ? (parts.content ?? heard.content) : heard.content
   const plan = yield* Effect.fromResult(planTurn({ request, assistant, content, model, hosted, parts }))
   const messageTokens = counter.count(content) + parts.tokens
   if (plan.saves !== true && parts.answers === null) {
@@ -92,11 +92,11 @@ const caseOf = (
   info: Result.isSuccess(resolved) ? resolved.success.info : null
 })
 
-/** A part answers: of its model nothing is known here, and no driver is needed. */
-const answererOf = ({ model, provider }: NonNullable<PartsDecided["answers"]>): Answerer => ({
+/** A part answers: no driver is needed. */
+const answererOf = ({ info, model, provider }: NonNullable<PartsDecided["answers"]>): Answerer => ({
   provider,
   model,
-  info: describeModel({ name: model, provider, modelType: "llm" }),
+  info: info ?? describeModel({ name: model, provider, modelType: "llm" }),
   chat: null,
   wire: undefined
 })

@@ -11,7 +11,7 @@ import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
 import type { Supplements } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { TurnRefused } from "./TurnErrors.ts"
-import type { Listening, PartDecision, PlannedPart, RegisteredPart, TurnCase } from "./TurnPart.ts"
+import type { Listening, PartAnswerer, PartDecision, PlannedPart, RegisteredPart, TurnCase } from "./TurnPart.ts"
 import type { IgnoredOption } from "./TurnPlan.ts"
 
 export type PartError = TurnRefused | InsufficientCredit | StoreUnavailable
@@ -28,8 +28,10 @@ export interface PartsDecided {
   readonly tokens: number
   readonly ignored: ReadonlyArray<IgnoredOption>
   /** The part that answers instead of a model, and as whom. */
-  readonly answers: { readonly part: string; readonly provider: string; readonly model: string } | null
+  readonly answers: (PartAnswerer & { readonly part: string }) | null
   readonly allowsEmptyContent: boolean
+  /** What is stored as the user's message when that has no text of its own. */
+  readonly content: string | null
 }
 
 const nothingDecided: PartsDecided = {
@@ -40,7 +42,8 @@ const nothingDecided: PartsDecided = {
   tokens: 0,
   ignored: [],
   answers: null,
-  allowsEmptyContent: false
+  allowsEmptyContent: false,
+  content: null
 }
 
 /** An option for a part that this kernel does not have would be ignored without a word. */
@@ -127,7 +130,8 @@ const together = (
     tokens: decided.reduce((sum, { decision }) => sum + (decision.tokens ?? 0), 0),
     ignored: decided.flatMap(({ decision }) => decision.ignored ?? []),
     answers,
-    allowsEmptyContent: decided.some(({ decision }) => decision.allowsEmptyContent === true)
+    allowsEmptyContent: decided.some(({ decision }) => decision.allowsEmptyContent === true),
+    content: decided.find(({ decision }) => decision.content !== undefined)?.decision.content ?? null
   })
 }
 

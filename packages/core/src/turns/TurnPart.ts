@@ -72,9 +72,19 @@ export interface PartDecision<Plan> {
   /** Options of the request that have no effect because of this part: `json_output` where it brings material. */
   readonly ignored?: ReadonlyArray<IgnoredOption>
   /** This part answers (`answer`), by this model. At most one part of a turn may. */
-  readonly answers?: { readonly provider: string; readonly model: string }
+  readonly answers?: PartAnswerer
   /** The message has no text, and that is right: a picture, a state. */
   readonly allowsEmptyContent?: boolean
+  /** Stored as the user's message when that has no text of its own: a state, written out. */
+  readonly content?: string
+}
+
+/** As which model a part answers. */
+export interface PartAnswerer {
+  readonly provider: string
+  readonly model: string
+  /** What is known of the model: how much history is read for it depends on that. */
+  readonly info?: ModelInfo
 }
 
 /** What a part that answers gives. */
@@ -138,7 +148,7 @@ export interface TurnPart<Plan> {
   ) => Effect.Effect<ReadonlyArray<ContentPart>, never, Principal>
   /** 7 converse. Also asked in step 3, for the names. */
   readonly tools?: (plan: Plan) => ReadonlyArray<HostedTool>
-  /** 5 to 7 instead of the model, when `decide` said so. */
+  /** 5 to 7 instead of the model, when `decide` said so. An error's `usage` is charged. */
   readonly answer?: (plan: Plan, turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
   /** Hears the text of the answer while it is written; the leg waits for it between the last word and the terminal event. */
   readonly speak?: (plan: Plan, turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>

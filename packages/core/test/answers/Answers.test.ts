@@ -57,7 +57,6 @@ const over = (providers: ReadonlyArray<Provider>, state = InMemory.makeState()) 
   return Answers.layer.pipe(
     Layer.provideMerge(Catalog.layer),
     Layer.provideMerge(registered),
-    Layer.provideMerge(InMemory.outcomesFrom(state)),
     Layer.provideMerge(InMemory.layerFrom(state))
   )
 }

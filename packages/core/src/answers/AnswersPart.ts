@@ -1,0 +1,159 @@
+/**
+ * How typed answers join a turn: when a message brings questions (`TurnRequest.options.answers`, the object of the specification's
+ * `system_one`), this part answers instead of a conversation model. The answers are kept with the message, where outcomes find them, and
+ * are its text as well, so that any conversation model can go on from there.
+ *
+ * Everything is refused before a turn is stored, and before another part has heard anything: hearing costs money.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { ModelError } from "../models/ModelError.ts"
+import type { ModelInfo } from "../models/ModelInfo.ts"
+import { Providers } from "../models/Provider.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
+import { roomFor } from "../prompts/PromptAssembly.ts"
+import type { History } from "../threads/Message.ts"
+import type { LiveTurn } from "../tools/LiveTurn.ts"
+import { TurnRefused } from "../turns/TurnErrors.ts"
+import type { PartAnswer, PartDecision, TurnCase, TurnPart } from "../turns/TurnPart.ts"
+import { TurnParts } from "../turns/TurnParts.ts"
+import { chooseModel } from "../turns/TurnPlan.ts"
+import { TurnSettings } from "../turns/TurnSettings.ts"
+import { AnswerSetId, answersPartName, TypedAnswers } from "./Answer.ts"
+import { textOfState } from "./AnswerContext.ts"
+import { Answers, type AskError } from "./Answers.ts"
+import { AnswerSettings } from "./AnswerSettings.ts"
+import { DocumentSummaries } from "./DocumentSummaries.ts"
+import { Questions } from "./Question.ts"
+import { messagesWithin } from "./TypedContext.ts"
+import { checkTypedTurn, type TurnProblem } from "./TypedTurn.ts"
+
+const AnswersPlan = Schema.Struct({
+  questions: Questions,
+  state: Schema.NullOr(Schema.Json),
+  system: Schema.NullOr(Schema.String)
+})
+type AnswersPlan = typeof AnswersPlan.Type
+
+const makePart = Effect.gen(function* () {
+  const answers = yield* Answers
+  const settings = yield* AnswerSettings
+  const readSummaries = yield* DocumentSummaries
+  const counter = yield* TokenCounter
+  const providers = yield* Providers
+  const { assumedContextLimit } = yield* TurnSettings
+
+  /** Tokens that are left for the conversation. */
+  const roomOf = (info: ModelInfo, { questions, state, system }: AnswersPlan, summaries: string): number => {
+    const fixed = [JSON.stringify(questions), state === null ? "" : textOfState(state), system ?? "", summaries]
+    return fixed.reduce((room, text) => room - counter.count(text), roomFor(info, assumedContextLimit).forPrompt)
+  }
+
+  const planOf = (turn: TurnCase): Effect.Effect<AnswersPlan | null, TurnRefused> => {
+    const provider = providers.all.find(({ id }) => id === turn.provider)
+    const checked = checkTypedTurn(turn, provider)
+    if (checked === null) return Effect.succeed(null)
+    if (Result.isFailure(checked)) return refuse(checked.failure)
+    return Effect.succeed({ ...checked.success, system: turn.system })
+  }
+
+  const decide = Effect.fnUntraced(function* (turn: TurnCase) {
+    const plan = yield* planOf(turn)
+    if (plan === null) return null
+    const { model, provider } = yield* modelOf(turn, providers)
+    const info = yield* answers.describe(provider, model)
+    if (info === undefined) return yield* refuse([noSuchProvider])
+    const written = turn.content.trim() === "" && plan.state !== null ? textOfState(plan.state) : null
+    const needed = counter.count(written ?? turn.content)
+    if (needed > roomOf(info, plan, "")) {
+      return yield* refuse([{ path: [], message: "State, questions and message do not fit the model. Shorten them." }])
+    }
+    const decision: PartDecision<AnswersPlan> = {
+      plan,
+      answers: { provider, model, info },
+      ...(written === null ? {} : { content: written }),
+      ...(turn.request.jsonOutput === true ? { ignored: [isJsonAlready] } : {})
+    }
+    return decision
+  })
+
+  const answer = Effect.fnUntraced(function* (plan: AnswersPlan, turn: LiveTurn, history: History) {
+    const { answerId, model, provider, runId, threadId } = turn
+    const info = yield* answers.describe(provider, model)
+    const documentSummaries = yield* readSummaries(turn)
+    const messages = info && messagesWithin(history, runId, roomOf(info, plan, JSON.stringify(documentSummaries)))
+    if (messages === undefined) return yield* new ModelError({ reason: "context_too_long", provider, model })
+    const { questions, state } = plan
+    const asked = { questions, state, provider, model, messages, systemPrompt: plan.system, documentSummaries }
+    const given = yield* answers.ask({ ...asked, conversationId: threadId }).pipe(
+      Effect.provideService(AnswerSettings, settings),
+      Effect.mapError((error) => faultOf(error, provider, model))
+    )
+    const kept = yield* Effect.orDie(encode({ ...given, id: AnswerSetId.make(answerId) }))
+    turn.keep(kept)
+    const reply: PartAnswer = { content: JSON.stringify(given.answers), usage: given.usage, model: given.model }
+    return reply
+  })
+
+  const part: TurnPart<AnswersPlan> = {
+    name: answersPartName,
+    plan: AnswersPlan,
+    listen: (turn) => Effect.as(planOf(turn), null),
+    decide,
+    answer
+  }
+  return part
+})
+
+/** Joins the turns of a kernel: a layer over `Kernel.layer` and `Answers.layer`. */
+export const answersPart: Layer.Layer<never, never, Answers | Providers | TurnParts> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const parts = yield* TurnParts
+    yield* parts.register(yield* makePart)
+  })
+)
+
+const encode = Schema.encodeEffect(Schema.toCodecJson(TypedAnswers))
+
+const modelOf = ({ assistant, request }: TurnCase, providers: typeof Providers.Service) => {
+  const chosen = chooseModel(request, assistant, providers)
+  return Result.isSuccess(chosen)
+    ? Effect.succeed(chosen.success)
+    : refuse([{ path: ["model"], message: "Name the model that shall answer." }])
+}
+
+const noSuchProvider: TurnProblem = {
+  path: ["provider"],
+  message: "This provider is not registered, or answers nothing. Choose one that gives answers."
+}
+
+const isJsonAlready = { option: "json_output", because: "typed answers are JSON already" }
+
+const refuse = (problems: ReadonlyArray<TurnProblem>): Effect.Effect<never, TurnRefused> =>
+  Effect.fail(
+    new TurnRefused({
+      part: answersPartName,
+      reason: "invalid",
+      problems: problems.map(({ message, path }) => ({ path, message }))
+    })
+  )
+
+/** A turn fails with an error of its model. */
+const faultOf = (error: AskError, provider: string, model: string): ModelError => {
+  switch (error._tag) {
+    case "ModelError":
+      return error
+    case "AnswersUnusable": {
+      const { problem, usage } = error
+      return new ModelError({ reason: "malformed", code: problem, provider, model, usage })
+    }
+    case "StoreUnavailable":
+      return new ModelError({ reason: "unknown", code: "store_unavailable", shouldRetry: true, provider, model })
+    case "NoAnswersFrom":
+    case "QuestionsMalformed":
+      // They were there and sound when the turn was decided: another version of the kernel works on it now.
+      return new ModelError({ reason: "invalid_request", provider, model })
+  }
+}

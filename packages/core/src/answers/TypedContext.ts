@@ -1,0 +1,24 @@
+/**
+ * Pure: the conversation as a model of typed answers is shown it. Whole runs are kept, the newest that fit; the running turn is always in,
+ * and when that alone is too much there is nothing to ask.
+ */
+import type { History, Message } from "../threads/Message.ts"
+import type { RunId } from "../primitives/Ids.ts"
+import { pack, sizeOf, toUnits } from "../prompts/ContextWindow.ts"
+import type { AnswerContext } from "./AnswerContext.ts"
+
+export type ShownMessages = NonNullable<AnswerContext["messages"]>
+
+/** `room`: tokens that are left for the conversation. Undefined: the running turn does not fit. */
+export const messagesWithin = (history: History, runId: RunId, room: number): ShownMessages | undefined => {
+  const current = history.messages.filter((message) => message.runId === runId)
+  const earlier = history.messages.filter((message) => message.runId !== runId)
+  const left = room - current.reduce((sum, message) => sum + sizeOf(message), 0)
+  if (left < 0) return undefined
+  const { kept } = pack(toUnits(earlier), history.older, left, Math.max(1, room >> 3))
+  return [...kept.flatMap(({ messages }) => messages), ...current].flatMap(shown)
+}
+
+/** A message without text (an answer that failed before its first word, a picture) says nothing to a model that reads text. */
+const shown = ({ content, role }: Message): ShownMessages =>
+  content === null || content === "" ? [] : [{ role, content }]

@@ -1,0 +1,76 @@
+/**
+ * Pure: whether a turn is one of typed answers, and everything that is wrong with it then (specification part 4, "Typed-answer rules"). All
+ * problems are found, not only the first. Paths begin with `questions` or `state` for what the client asks, and with the name of the
+ * request's field for a setting that typed answers do not take.
+ */
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+import type { Provider } from "../models/Provider.ts"
+import type { TurnCase } from "../turns/TurnPart.ts"
+import { checkTypedAsk, type QuestionProblem, type TypedAsk } from "./CheckQuestions.ts"
+
+export type TurnProblem = Pick<QuestionProblem, "path" | "message">
+
+type TypedTurn = Pick<TurnCase, "assistant" | "options" | "request">
+
+/** Null: a turn of another kind. */
+export const checkTypedTurn = (
+  turn: TypedTurn,
+  provider: Provider | undefined
+): Result.Result<TypedAsk, ReadonlyArray<TurnProblem>> | null => {
+  if (turn.options === undefined) return givesOnlyAnswers(provider) ? Result.fail([questionsMissing]) : null
+  const asked = checkTypedAsk(turn.options)
+  const problems: ReadonlyArray<TurnProblem> = [
+    ...(Result.isFailure(asked) ? asked.failure : []),
+    ...settingsOf(turn),
+    ...otherParts(turn.request.options ?? {})
+  ]
+  return problems.length === 0 ? asked : Result.fail(problems)
+}
+
+const givesOnlyAnswers = (provider: Provider | undefined): boolean =>
+  provider?.answers !== undefined && provider.chat === undefined
+
+const questionsMissing: TurnProblem = {
+  path: [],
+  message: "This provider gives typed answers only. Send questions with the message, or choose another provider."
+}
+
+const settingsOf = ({ assistant, request }: TypedTurn): ReadonlyArray<TurnProblem> => [
+  ...(request.stream === true ? [refused("stream", "Typed answers are not streamed")] : []),
+  ...(request.thinking === undefined ? [] : [refused("thinking", "Typed answers take no settings for thinking")]),
+  ...toolsOf(request.tools, assistant.tools)
+]
+
+const toolsOf = (
+  own: TypedTurn["request"]["tools"],
+  ofAssistant: TypedTurn["assistant"]["tools"]
+): ReadonlyArray<TurnProblem> => {
+  if (own !== undefined) return own.length === 0 ? [] : [refused("tools", "Typed answers use no tools")]
+  return (ofAssistant ?? []).length === 0
+    ? []
+    : [refused("tools", "Typed answers use no tools, and the assistant has some: send an empty list of tools")]
+}
+
+/** What the other wings join a turn as. A host's own parts, such as a guardrail, may join a typed turn as well. */
+const unsupportedParts = ["documents", "media", "memory", "search", "voice"] as const
+
+const unsupported: { readonly [Part in (typeof unsupportedParts)[number]]: string } = {
+  documents: "Typed answers take no attachments",
+  media: "Typed answers make no media",
+  memory: "Typed answers use no memory",
+  search: "Typed answers do not search the web",
+  voice: "Typed answers neither hear nor speak"
+}
+
+const otherParts = (options: Schema.JsonObject): ReadonlyArray<TurnProblem> =>
+  unsupportedParts.filter((part) => isAskedFor(options[part])).map((part) => refused(part, unsupported[part]))
+
+/** An option that is there and switches nothing on asks for nothing. */
+const isAskedFor = (option: Schema.Json | undefined): boolean => {
+  if (option === undefined || option === null || option === "off" || option === false) return false
+  if (typeof option !== "object" || Array.isArray(option)) return true
+  return !("mode" in option && option["mode"] === "off")
+}
+
+const refused = (field: string, what: string): TurnProblem => ({ path: [field], message: `${what}.` })
