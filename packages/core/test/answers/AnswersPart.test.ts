@@ -1,17 +1,11 @@
 /** Typed answers as a turn gives them: what the model is shown, what is kept, what is refused and what is charged. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import {
-  type AnswerDriver,
-  type AnswerRequest,
   AssistantId,
   Assistants,
-  type ChatRequest,
-  firstPage,
   InsufficientCredit,
   Kernel,
   Metering,
-  ModelError,
-  noUsage,
   Principal,
   type Provider,
   Providers,
@@ -20,9 +14,17 @@ import {
   Threads,
   type TurnRequest,
   TurnRefused,
-  Turns,
-  UsageLedger
+  Turns
 } from "@colloquy/core"
+import {
+  type AnswerDriver,
+  type AnswerRequest,
+  type ChatRequest,
+  firstPage,
+  ModelError,
+  noUsage,
+  UsageLedger
+} from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -46,6 +48,10 @@ const expected = {
 
 const native: AnswerDriver = () =>
   Effect.succeed({ distributions: sound, method: "native", estimated: false, model: "typed-1.2", usage })
+
+const summaries = Layer.succeed(DocumentSummaries, ({ assistantId }) =>
+  Effect.succeed([{ filename: "a.pdf", summary: `About ${assistantId}` }])
+)
 
 /** A kernel with a typed provider, a conversation model that says "Yes.", and the part. */
 const open = (answers: AnswerDriver = native, options: { readonly typed?: Partial<Provider> } = {}) => {
@@ -73,6 +79,7 @@ const open = (answers: AnswerDriver = native, options: { readonly typed?: Partia
     { id: "vectors" }
   ]
   const layer = answersPart.pipe(
+    Layer.provide(summaries),
     Layer.provideMerge(Answers.layer),
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(Providers.layer({ providers, defaults: { provider: "words", model: "m" } })),
@@ -142,7 +149,6 @@ describe("a turn with questions", () => {
     "shows the model conversation, system prompt, summaries and state, and a conversation model goes on",
     (opened) =>
       Effect.gen(function* () {
-        const summaries = [{ filename: "a.pdf", summary: "About a" }]
         const first = yield* send({ content: "Hello" })
         const { threadId } = first
         const asked = { threadId, systemPrompt: "Be strict.", options: { answers: { questions, state: { order: 7 } } } }
@@ -160,7 +166,7 @@ describe("a turn with questions", () => {
                   { role: "user", content: typed.content }
                 ],
                 system_prompt: "Be strict.",
-                document_summaries: summaries,
+                document_summaries: [{ filename: "a.pdf", summary: `About ${first.assistantId}` }],
                 state: { order: 7 }
               }
             }
@@ -171,9 +177,7 @@ describe("a turn with questions", () => {
           { role: "user", content: [{ type: "text", text: typed.content }] },
           { role: "assistant", content: reply.content, toolCalls: [], providerData: null }
         ])
-      }).pipe(
-        Effect.provideService(DocumentSummaries, () => Effect.succeed([{ filename: "a.pdf", summary: "About a" }]))
-      )
+      })
   )
 
   story("without text saves the state, written out, as the user's message", () =>
