@@ -53,13 +53,14 @@ const toolsOf = (
 }
 
 /** What the other wings join a turn as. A host's own parts, such as a guardrail, may join a typed turn as well. */
-const unsupportedParts = ["documents", "media", "memory", "search", "voice"] as const
+const unsupportedParts = ["documents", "image", "memory", "search", "video", "voice"] as const
 
 const unsupported: { readonly [Part in (typeof unsupportedParts)[number]]: string } = {
   documents: "Typed answers take no attachments",
-  media: "Typed answers make no media",
+  image: "Typed answers make no images",
   memory: "Typed answers use no memory",
   search: "Typed answers do not search the web",
+  video: "Typed answers make no videos",
   voice: "Typed answers neither hear nor speak"
 }
 

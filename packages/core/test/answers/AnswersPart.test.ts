@@ -14,6 +14,7 @@ import {
   Threads,
   type TurnRequest,
   TurnRefused,
+  TurnParts,
   Turns
 } from "@colloquy/core"
 import {
@@ -28,6 +29,7 @@ import {
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Answers, answersPart, DocumentSummaries } from "../../src/answers/index.ts"
 import { quiet, transcript } from "../support/Story.ts"
@@ -299,6 +301,39 @@ describe("a typed turn is refused, and nothing of it stored,", () => {
       yield* nothingStored
       assert.deepStrictEqual(opened.asked, [])
     })
+  )
+
+  story("when it asks other parts for something, and not when it switches them off", () =>
+    Effect.gen(function* () {
+      const others = ["documents", "image", "memory", "search", "video", "voice"]
+      const parts = yield* TurnParts
+      for (const name of others) {
+        yield* parts.register({ name, plan: Schema.Null, decide: () => Effect.succeed(null) })
+      }
+      const on = Object.fromEntries(others.map((name) => [name, { mode: "Auto" }]))
+      assert.deepStrictEqual(yield* pathsOf({ ...typed, options: { ...typed.options, ...on } }), others)
+      yield* nothingStored
+      const off = { memory: { mode: "off" }, search: "off", voice: null }
+      assert.strictEqual((yield* send({ ...typed, options: { ...typed.options, ...off } })).status, "COMPLETED")
+    }).pipe(Effect.scoped)
+  )
+
+  story("before another part has heard anything, which costs money", () =>
+    Effect.gen(function* () {
+      const heard: Array<string> = []
+      yield* (yield* TurnParts).register({
+        name: "voice",
+        plan: Schema.Null,
+        decide: () => Effect.succeed(null),
+        listen: ({ content }) =>
+          Effect.sync(() => {
+            heard.push(content)
+            return null
+          })
+      })
+      yield* refusalOf({ ...typed, options: { ...typed.options, voice: { stt: {} } } })
+      assert.deepStrictEqual(heard, [])
+    }).pipe(Effect.scoped)
   )
 
   story("without questions for a provider that gives nothing else", () =>
