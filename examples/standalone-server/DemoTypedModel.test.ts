@@ -13,10 +13,7 @@ const registered = Providers.layer({
   defaults: { provider: "typedprovider", model: "typed-latest" }
 })
 
-const layer = Answers.layer.pipe(
-  Layer.provideMerge(Catalog.layer),
-  Layer.provide([registered, InMemory.layer])
-)
+const layer = Answers.layer.pipe(Layer.provideMerge(Catalog.layer), Layer.provide([registered, InMemory.layer]))
 
 const ask = (request: Pick<AnswersRequest, "questions"> & Partial<AnswersRequest>) =>
   Effect.flatMap(Answers, (answers) => answers.ask({ model: "typed-latest", ...request })).pipe(
