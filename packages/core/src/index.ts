@@ -32,6 +32,7 @@ export { type HostedTool, HostedToolFailed, HostedTools } from "./tools/HostedTo
 /** models: what a provider implements, and how it is registered. */
 export { ModelInfo } from "./models/ModelInfo.ts"
 export { type Provider, ModelNotNamed, ProviderNotFound, Providers } from "./models/Provider.ts"
+export { NameTooLong } from "./models/NameTooLong.ts"
 export { TokenCounter } from "./models/TokenCounter.ts"
 
 /** catalog: which models there are. */

@@ -352,9 +352,19 @@ const readMessage = (state: AnswerState, message: WireRecord, events: Array<Chat
 const readEnd = (state: AnswerState, stop: unknown, usage: unknown): undefined => {
   state.stop = text(stop) ?? state.stop
   if (!isRecord(usage)) return
-  const told = Object.entries(usage).filter(([, value]) => value !== null)
-  state.usage = { ...state.usage, ...Object.fromEntries(told) }
+  const told = { ...state.usage }
+  for (const field of usageFields) told[field] = usage[field] ?? told[field]
+  state.usage = told
 }
+
+/** What `readUsage` reads. */
+const usageFields = [
+  "input_tokens",
+  "output_tokens",
+  "cache_read_input_tokens",
+  "cache_creation_input_tokens",
+  "output_tokens_details"
+] as const
 
 const openBlock = (state: AnswerState, index: unknown, first: WireRecord, events: Array<ChatEvent>): undefined => {
   const name = first.type === "tool_use" ? text(first.name) : undefined

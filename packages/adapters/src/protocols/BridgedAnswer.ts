@@ -13,7 +13,7 @@ import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { areArguments, type FilePart } from "./Lowering.ts"
 import { keepParts, type KeptPart } from "./Replay.ts"
-import { isRecord, json, record } from "./Wire.ts"
+import { isRecord, json } from "./Wire.ts"
 
 /** Data of a provider, by the provider's name. */
 export type PartData = { readonly [provider: string]: unknown } | undefined
@@ -41,7 +41,7 @@ interface OpenPart {
   readonly type: "text" | "reasoning"
   from: number
   text: string
-  data: Schema.JsonObject
+  readonly data: GatheredData
 }
 
 interface OpenCall {
@@ -50,7 +50,7 @@ interface OpenCall {
   name: string
   written: string
   isWhole: boolean
-  data: Schema.JsonObject
+  readonly data: GatheredData
 }
 
 export const makeAnswer = (request: ChatRequest): BridgedAnswer => {
@@ -62,7 +62,7 @@ export const makeAnswer = (request: ChatRequest): BridgedAnswer => {
   let reasoned = false
 
   const open = (type: "text" | "reasoning", id: string, data: PartData): OpenPart => {
-    const part: OpenPart = { type, from: spoken, text: "", data: join({}, data) }
+    const part: OpenPart = { type, from: spoken, text: "", data: join(new Map(), data) }
     parts.push(part)
     current.set(`${type} ${id}`, part)
     return part
@@ -70,7 +70,7 @@ export const makeAnswer = (request: ChatRequest): BridgedAnswer => {
 
   const add: BridgedAnswer["add"] = (type, id, delta, data, events) => {
     const part = current.get(`${type} ${id}`) ?? open(type, id, undefined)
-    part.data = join(part.data, data)
+    join(part.data, data)
     if (delta === "") return
     if (type === "reasoning") think(part, delta, events)
     else say(part, delta, events)
@@ -92,9 +92,11 @@ export const makeAnswer = (request: ChatRequest): BridgedAnswer => {
 
   const openCall = (id: string, name: string, data: PartData, events: Array<ChatEvent>): OpenCall => {
     const known = calls.get(id)
-    if (known !== undefined) known.data = join(known.data, data)
-    if (known !== undefined) return known
-    const call: OpenCall = { type: "call", id, name, written: "", isWhole: false, data: join({}, data) }
+    if (known !== undefined) {
+      join(known.data, data)
+      return known
+    }
+    const call: OpenCall = { type: "call", id, name, written: "", isWhole: false, data: join(new Map(), data) }
     calls.set(id, call)
     parts.push(call)
     events.push({ _tag: "ToolCallStart", id, name })
@@ -132,20 +134,29 @@ export const makeAnswer = (request: ChatRequest): BridgedAnswer => {
 }
 
 const keep = (part: OpenPart | OpenCall): KeptPart => {
-  if (part.type === "call") return { type: "call", id: part.id, data: part.data }
-  if (part.type === "reasoning") return { type: "reasoning", text: part.text, data: part.data }
-  return { type: "text", from: part.text === "" ? 0 : part.from, length: part.text.length, data: part.data }
+  if (part.type === "call") return { type: "call", id: part.id, data: dataOf(part.data) }
+  if (part.type === "reasoning") return { type: "reasoning", text: part.text, data: dataOf(part.data) }
+  return { type: "text", from: part.text === "" ? 0 : part.from, length: part.text.length, data: dataOf(part.data) }
 }
 
+/** Grows with the answer, in place: a copy for each piece would cost the square of their number. */
+type GatheredData = Map<string, Schema.Json | Map<string, Schema.Json>>
+
 /** What one provider says later is added to what it said before. */
-const join = (before: Schema.JsonObject, data: PartData): Schema.JsonObject => {
-  if (data === undefined) return before
-  const added = Object.entries(data).map(
-    ([provider, value]) =>
-      [provider, json(isRecord(value) ? { ...record(before[provider]), ...value } : value)] as const
-  )
-  return added.length === 0 ? before : Object.fromEntries([...Object.entries(before), ...added])
+const join = (into: GatheredData, data: PartData): GatheredData => {
+  for (const [provider, value] of Object.entries(data ?? {})) {
+    const known = into.get(provider)
+    const fields = known instanceof Map ? known : new Map<string, Schema.Json>()
+    if (isRecord(value)) for (const [field, each] of Object.entries(value)) fields.set(field, json(each))
+    into.set(provider, isRecord(value) ? fields : json(value))
+  }
+  return into
 }
+
+const dataOf = (gathered: GatheredData): Schema.JsonObject =>
+  Object.fromEntries(
+    [...gathered].map(([provider, value]) => [provider, value instanceof Map ? Object.fromEntries(value) : value])
+  )
 
 /** What a library throws where it promised not to is its own fault, and no end of the process. */
 export const withoutDefects = (

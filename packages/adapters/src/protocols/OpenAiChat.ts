@@ -22,6 +22,7 @@ import {
 import type { ChatDialect } from "./OpenAiDialect.ts"
 import { faultOf } from "./OpenAiErrors.ts"
 import { makeTagSplitter, type TagSplitter } from "./ThinkTags.ts"
+import { countNameless, type NamelessPieces } from "./NamelessPieces.ts"
 import { bearer, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
 import {
   base64,
@@ -46,6 +47,8 @@ export interface OpenAiChatSettings extends TransportSettings {
   readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
   readonly dialect: ChatDialect
+  /** Pieces of calls without a name that one answer may have. Default: 1024. */
+  readonly maxNamelessPieces?: number
 }
 
 // ------ request
@@ -212,9 +215,15 @@ export interface AnswerState {
   readonly newId: () => string
   readonly splitter: TagSplitter | null
   readonly calls: Array<OpenCall>
+  /** The newest call of each index, and of each id that the server gave. */
+  readonly byIndex: Map<number, OpenCall>
+  readonly byId: Map<string, OpenCall>
+  readonly nameless: NamelessPieces
   /** Fields of the answer that the server wants back. */
   readonly replayed: { [field: string]: Schema.Json }
   readonly details: Array<{ [field: string]: Schema.Json }>
+  /** The newest of them for each index and type. */
+  readonly openDetails: Map<string, { [field: string]: Schema.Json }>
   finish: string | null
   refused: boolean
   model: string | null
@@ -222,7 +231,6 @@ export interface AnswerState {
 }
 
 interface OpenCall {
-  readonly index: unknown
   readonly wireId: string | undefined
   readonly id: string
   name: string | undefined
@@ -231,14 +239,23 @@ interface OpenCall {
   extra: Schema.Json | undefined
 }
 
-export const start = (request: ChatRequest, dialect: ChatDialect, newId: () => string): AnswerState => ({
+export const start = (
+  request: ChatRequest,
+  dialect: ChatDialect,
+  newId: () => string,
+  maxNameless?: number
+): AnswerState => ({
   dialect,
   showsReasoning: request.thinking?.excludeReasoning !== true,
   newId,
   splitter: dialect.thinkTags ? makeTagSplitter() : null,
   calls: [],
+  byIndex: new Map(),
+  byId: new Map(),
+  nameless: countNameless(maxNameless),
   replayed: {},
   details: [],
+  openDetails: new Map(),
   finish: null,
   refused: false,
   model: null,
@@ -257,23 +274,29 @@ export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent
   const usage = chunk.usage ?? groq.usage
   if (usage !== undefined) state.usage = readUsage(usage) ?? state.usage
   state.model = text(chunk.model) ?? state.model
-  readDelta(state, record(choice.delta ?? choice.message), events)
+  const broken = readDelta(state, record(choice.delta ?? choice.message), events)
+  if (broken !== undefined) return broken
   if (choice.finish_reason !== null) state.finish = text(choice.finish_reason) ?? state.finish
   return state.finish === "error" ? { reason: "unknown", code: "error" } : undefined
 }
 
-const readDelta = (state: AnswerState, delta: WireRecord, events: Array<ChatEvent>): void => {
+const readDelta = (state: AnswerState, delta: WireRecord, events: Array<ChatEvent>): Fault | undefined => {
   if (delta.reasoning_content !== undefined || delta.reasoning !== undefined)
     think(state, text(delta.reasoning_content) ?? text(delta.reasoning), events)
   for (const field of state.dialect.replayed) keepForReplay(state, field, delta[field])
   if (typeof delta.content === "string") say(state, delta.content, events)
   else readParts(state, list(delta.content), events)
   if (delta.refusal !== undefined) refuse(state, text(delta.refusal), events)
-  if (delta.tool_calls !== undefined) for (const piece of list(delta.tool_calls)) readCall(state, record(piece), events)
+  if (delta.tool_calls !== undefined)
+    for (const piece of list(delta.tool_calls)) {
+      const broken = readCall(state, record(piece), events)
+      if (broken !== undefined) return broken
+    }
   if (delta.images !== undefined)
     for (const image of list(delta.images)) readImage(record(record(image).image_url).url, events)
   if (delta.annotations !== undefined)
     for (const note of list(delta.annotations)) readCitation(record(record(note).url_citation), events)
+  return undefined
 }
 
 const readParts = (state: AnswerState, content: ReadonlyArray<unknown>, events: Array<ChatEvent>): void => {
@@ -329,7 +352,7 @@ const readUsage = (usage: unknown): Usage | null => {
 // A call comes in pieces that belong together by index. Servers differ in all of it: no index, no id, an id in every piece, one index
 // for several calls, the name after the first arguments, arguments as an object.
 
-const readCall = (state: AnswerState, piece: WireRecord, events: Array<ChatEvent>): void => {
+const readCall = (state: AnswerState, piece: WireRecord, events: Array<ChatEvent>): Fault | undefined => {
   const written = record(piece.function)
   const name = text(written.name)
   const call = callOf(state, piece.index, text(piece.id), name)
@@ -344,16 +367,14 @@ const readCall = (state: AnswerState, piece: WireRecord, events: Array<ChatEvent
   if (isNew) events.push({ _tag: "ToolCallStart", id: call.id, name })
   const unsent = isNew ? call.arguments : more
   if (unsent && call.name !== undefined) events.push({ _tag: "ToolCallDelta", id: call.id, arguments: unsent })
+  return call.name === undefined ? state.nameless.add() : undefined
 }
 
 const callOf = (state: AnswerState, index: unknown, wireId: string | undefined, name: string | undefined): OpenCall => {
-  const known = state.calls.findLast((call) =>
-    typeof index === "number" ? call.index === index : wireId !== undefined && call.wireId === wireId
-  )
+  const known = typeof index === "number" ? state.byIndex.get(index) : state.byId.get(wireId ?? "")
   const isAnother = known?.wireId !== undefined && wireId !== undefined && wireId !== known.wireId && name !== undefined
   if (known !== undefined && !isAnother) return known
   const call: OpenCall = {
-    index,
     wireId,
     id: wireId ?? state.newId(),
     name: undefined,
@@ -361,22 +382,28 @@ const callOf = (state: AnswerState, index: unknown, wireId: string | undefined, 
     extra: undefined
   }
   state.calls.push(call)
+  if (typeof index === "number") state.byIndex.set(index, call)
+  if (wireId !== undefined) state.byId.set(wireId, call)
   return call
 }
 
 const keepForReplay = (state: AnswerState, field: ChatDialect["replayed"][number], value: unknown): void => {
   if (field === "reasoning_details") {
-    for (const piece of list(value)) if (isRecord(piece)) joinDetail(state.details, piece)
+    for (const piece of list(value)) if (isRecord(piece)) joinDetail(state, piece)
   } else if (text(value) !== undefined) {
     state.replayed[field] = `${string(state.replayed[field]) ?? ""}${string(value)}`
   }
 }
 
 /** Pieces of the same index and type are one entry; its texts grow, and a signature may come with the last piece. */
-const joinDetail = (details: AnswerState["details"], piece: WireRecord): void => {
-  const entry = details.findLast((each) => each.index === piece.index && each.type === piece.type)
-  if (entry === undefined || typeof piece.index !== "number")
-    return void details.push(Object.fromEntries(Object.entries(jsonRecord(piece))))
+const joinDetail = ({ details, openDetails }: AnswerState, piece: WireRecord): void => {
+  const key = JSON.stringify([piece.index, piece.type])
+  const entry = typeof piece.index === "number" ? openDetails.get(key) : undefined
+  if (entry === undefined) {
+    const made = Object.fromEntries(Object.entries(jsonRecord(piece)))
+    openDetails.set(key, made)
+    return void details.push(made)
+  }
   for (const [field, value] of Object.entries(jsonRecord(piece))) {
     const before = entry[field]
     const grows = field === "text" || field === "summary" || field === "data"
@@ -435,7 +462,7 @@ export const driver =
     const stream: StreamDialect<AnswerState> = {
       requestIdHeader: dialect.requestIdHeader,
       fault: faultOf,
-      start: () => start(request, dialect, () => `call_${crypto.randomUUID()}`),
+      start: () => start(request, dialect, () => `call_${crypto.randomUUID()}`, settings.maxNamelessPieces),
       step,
       end
     }

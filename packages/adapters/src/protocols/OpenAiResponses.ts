@@ -201,6 +201,8 @@ export interface AnswerState {
   readonly said: Map<string, number>
   readonly items: Map<Place, OpenItem>
   readonly sources: Set<string>
+  /** Of the calls so far. */
+  readonly callIds: Set<string>
   spoken: number
   reasoned: boolean
   finish: "completed" | "incomplete" | null
@@ -222,6 +224,7 @@ export const start = (request: ChatRequest, newId: () => string): AnswerState =>
   said: new Map(),
   items: new Map(),
   sources: new Set(),
+  callIds: new Set(),
   spoken: 0,
   reasoned: false,
   finish: null,
@@ -364,8 +367,8 @@ const readCall = (state: AnswerState, place: WireRecord, item: WireRecord, event
   const name = text(item.name)
   if (!state.items.has(placeOf(place)) && name !== undefined) {
     const wireId = text(item.call_id)
-    const isTaken = [...state.items.values()].some((each) => each.type === "function_call" && each.id === wireId)
-    const id = wireId === undefined || isTaken ? state.newId() : wireId
+    const id = wireId === undefined || state.callIds.has(wireId) ? state.newId() : wireId
+    state.callIds.add(id)
     state.items.set(placeOf(place), { type: "function_call", id, name, arguments: "" })
     events.push({ _tag: "ToolCallStart", id, name })
   }

@@ -68,6 +68,7 @@ describe("a test kernel without Effect", () => {
           firstEventTimeout: "2 hours",
           idleTimeout: "1 hour",
           stepTimeout: "3 hours",
+          maxToolCalls: 128,
           maxOutputCharacters: 1000
         }
       }

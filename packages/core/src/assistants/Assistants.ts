@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
 import { AssistantId, newId } from "../primitives/Ids.ts"
+import { checkNames, type NameTooLong } from "../models/NameTooLong.ts"
 import { type Provider, type ProviderNotFound, providerNotFound, Providers } from "../models/Provider.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -38,7 +39,7 @@ export class Assistants extends Context.Service<
   {
     readonly create: (
       assistant: NewAssistant
-    ) => Effect.Effect<Assistant, ProviderNotFound | StoreUnavailable, Principal>
+    ) => Effect.Effect<Assistant, ProviderNotFound | NameTooLong | StoreUnavailable, Principal>
     readonly get: (id: AssistantId) => Effect.Effect<Assistant, AssistantNotFound | StoreUnavailable, Principal>
     readonly list: (page: Page, name?: string) => Effect.Effect<ReadonlyArray<Assistant>, StoreUnavailable, Principal>
     readonly update: (
@@ -46,7 +47,7 @@ export class Assistants extends Context.Service<
       update: AssistantUpdate
     ) => Effect.Effect<
       Assistant,
-      AssistantNotFound | EmbeddingModelFixed | ProviderNotFound | StoreUnavailable,
+      AssistantNotFound | EmbeddingModelFixed | ProviderNotFound | NameTooLong | StoreUnavailable,
       Principal
     >
     /** Copies the configuration under a new id. Threads stay with the source. */
@@ -86,6 +87,7 @@ export class Assistants extends Context.Service<
       return Assistants.of({
         get,
         create: Effect.fn("Assistants.create")(function* (request: NewAssistant) {
+          yield* Effect.fromResult(checkNames(namesOf(request)))
           yield* refuseUnknownProvider(request.provider)
           const named = request.embedding?.provider ?? request.embedding?.model
           const embedding = { ...(named ? givenEmbedding : defaultEmbedding), ...request.embedding }
@@ -95,6 +97,7 @@ export class Assistants extends Context.Service<
         }),
         list: Effect.fn("Assistants.list")((page: Page, name?: string) => store.list(page, name)),
         update: Effect.fn("Assistants.update")(function* (id: AssistantId, { embedding, ...patch }: AssistantUpdate) {
+          yield* Effect.fromResult(checkNames(namesOf(patch)))
           yield* refuseUnknownProvider(patch.provider)
           const before = embedding !== undefined || namesOne(patch) ? yield* get(id) : null
           if (embedding !== undefined && before !== null) yield* refuseOtherEmbedding(before, embedding)
@@ -170,6 +173,14 @@ const instructions = (
   const { description = given.systemPrompt, systemPrompt = given.description } = given
   return description === undefined || systemPrompt === undefined ? {} : { description, systemPrompt }
 }
+
+const namesOf = ({ embedding, model, name, provider }: Partial<NewAssistant>) => ({
+  name,
+  provider,
+  model,
+  embeddingProvider: embedding?.provider,
+  embeddingModel: embedding?.model
+})
 
 const namesOne = ({ description, systemPrompt }: AssistantPatch): boolean =>
   (description === undefined) !== (systemPrompt === undefined)

@@ -35,6 +35,8 @@ export interface ChatPolicy {
   /** For a whole step, however lively the provider is. */
   readonly stepTimeout: Duration.Input
   readonly maxOutputCharacters: number
+  /** Calls of tools in one step. */
+  readonly maxToolCalls: number
 }
 
 export const defaultChatPolicy: ChatPolicy = {
@@ -43,7 +45,8 @@ export const defaultChatPolicy: ChatPolicy = {
   firstEventTimeout: "2 minutes",
   idleTimeout: "1 minute",
   stepTimeout: "30 minutes",
-  maxOutputCharacters: 4_000_000
+  maxOutputCharacters: 4_000_000,
+  maxToolCalls: 128
 }
 
 /** Who listens. Both functions must be quick and must not throw. */
@@ -94,7 +97,15 @@ export const converseWithin = (deadlines: Deadlines, step: ModelStep): Effect.Ef
 
 const attempt = (deadlines: Deadlines, step: ModelStep, failures: number): Effect.Effect<void, ModelError> =>
   Effect.clockWith((clock) => {
-    const heard: Heard = { events: 0, characters: 0, usage: null, over: false, lastAt: clock.currentTimeMillisUnsafe() }
+    const heard: Heard = {
+      events: 0,
+      characters: 0,
+      begun: 0,
+      ready: 0,
+      usage: null,
+      over: false,
+      lastAt: clock.currentTimeMillisUnsafe()
+    }
     return listen(deadlines, step, heard, clock).pipe(
       Effect.catch((error) =>
         Effect.flatMap(pauseBeforeRetry(error, step.policy, failures), (pause) =>
@@ -109,6 +120,9 @@ const attempt = (deadlines: Deadlines, step: ModelStep, failures: number): Effec
 interface Heard {
   events: number
   characters: number
+  /** Calls that have begun, and calls that are whole. */
+  begun: number
+  ready: number
   usage: Usage | null
   /** Nothing more is heard: the step has finished, or was given up. */
   over: boolean
@@ -132,8 +146,9 @@ const listen = (
     if (heard.over) return Effect.void
     heard.lastAt = clock.currentTimeMillisUnsafe()
     const wasSilent = heard.events === 0
-    for (const event of events) take(event, listener, heard)
+    for (const event of events) take(event, listener, heard, policy)
     listener.pause()
+    if (Math.max(heard.begun, heard.ready) > policy.maxToolCalls) return tooManyCalls(request)
     if (!heard.over && heard.characters > policy.maxOutputCharacters) return failure(request, "cut_off", false)
     const end = heard.over ? Effect.andThen(annotate(events, heard.usage), finished) : Effect.void
     return wasSilent && heard.events > 0
@@ -163,9 +178,12 @@ const listen = (
 }
 
 /** What comes after the end is not part of the answer. */
-const take = (event: ChatEvent, listener: Listener, state: Heard): void => {
+const take = (event: ChatEvent, listener: Listener, state: Heard, policy: ChatPolicy): void => {
   if (state.over || event._tag === "KeepAlive") return
   state.events++
+  if (event._tag === "ToolCallStart") state.begun++
+  else if (event._tag === "ToolCallReady") state.ready++
+  if (Math.max(state.begun, state.ready) > policy.maxToolCalls) return
   if (event._tag === "TextDelta" || event._tag === "ReasoningDelta") state.characters += event.text.length
   else if (event._tag === "ToolCallDelta") state.characters += event.arguments.length
   else if (event._tag === "Usage") state.usage = event.usage
@@ -180,6 +198,14 @@ const failure = (
 ): Effect.Effect<never, ModelError> =>
   Effect.suspend(() =>
     Effect.fail(new ModelError({ reason, provider, model, ...(shouldRetry === undefined ? {} : { shouldRetry }) }))
+  )
+
+/** Asked again, a provider that is broken like this would do it again. */
+const tooManyCalls = ({ model, provider }: ChatRequest): Effect.Effect<never, ModelError> =>
+  Effect.suspend(() =>
+    Effect.fail(
+      new ModelError({ reason: "malformed", provider, model, code: "too_many_tool_calls", shouldRetry: false })
+    )
   )
 
 /** Null: do not try again. The provider's own word on the pause comes first, then 0.5 s doubling to 8 s, with jitter. */

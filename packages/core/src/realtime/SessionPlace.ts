@@ -36,8 +36,12 @@ export interface Places {
 }
 
 export const makePlaces = (assistants: typeof Assistants.Service, store: typeof AssistantStore.Service): Places => {
-  // It names no provider: one that is not found is the host's own default, and his mistake.
-  const unnamed = Effect.catchTag(assistants.create({ name: "Assistant" }), "ProviderNotFound", Effect.die)
+  // Its names are the host's own defaults: one that is not found, or too long, is his mistake.
+  const unnamed = Effect.catchTag(
+    assistants.create({ name: "Assistant" }),
+    ["ProviderNotFound", "NameTooLong"],
+    Effect.die
+  )
   return {
     find: Effect.fnUntraced(function* (request) {
       if (request.threadId !== null) {

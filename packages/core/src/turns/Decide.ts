@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import type { Principal } from "../access/Principal.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import { describeModel } from "../models/ModelInfo.ts"
+import { checkNames, type NameTooLong } from "../models/NameTooLong.ts"
 import type { ModelNotNamed, ProviderNotFound } from "../models/Provider.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
@@ -33,7 +34,14 @@ export interface Decided {
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
-export type DecideError = PartError | EmptyMessage | ToolNameTaken | ContextTooLong | ModelNotNamed | ProviderNotFound
+export type DecideError =
+  | PartError
+  | EmptyMessage
+  | NameTooLong
+  | ToolNameTaken
+  | ContextTooLong
+  | ModelNotNamed
+  | ProviderNotFound
 
 export const decide = Effect.fnUntraced(function* (
   workshop: Workshop,
@@ -44,6 +52,7 @@ export const decide = Effect.fnUntraced(function* (
   const { counter, settings } = workshop
   const { assistant } = place
   const registered = workshop.parts()
+  yield* Effect.fromResult(checkNames({ provider: request.provider, model: request.model }))
   yield* refuseAbsentParts(registered, request.options ?? {})
   const resolved = yield* Effect.result(resolveModel(workshop, request, assistant))
   const turn = caseOf(workshop, request, place, resolved)

@@ -69,19 +69,20 @@ const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegE
       rest: leg.tail.rest().events,
       counter: leg.counter
     })
-    const stored = yield* settle(runner.store, leg.lease, settlement, leg.settings.settleTimeout).pipe(
+    const settled = yield* settle(runner.store, leg.lease, { settlement, terminal }, leg.settings.settleTimeout).pipe(
       Effect.catchTag("StoreUnavailable", () => Effect.succeed(null))
     )
-    if (stored === false || stored === "deleted") {
+    if (settled !== null && settled.stored !== true) {
       leg.log.close("lost")
-      if (stored === "deleted") yield* account(runner, leg.lease, recorded, leg.number, "CANCELLED")
+      if (settled.stored === "deleted") yield* account(runner, leg.lease, recorded, leg.number, "CANCELLED")
       return
     }
-    const shown = stored ? terminal : terminalEvent(recorded, storeAway, leg.explanation, leg.log.nextSequence)
+    const shown =
+      settled === null ? terminalEvent(recorded, storeAway, leg.explanation, leg.log.nextSequence) : settled.terminal
     leg.log.push(() => shown)
     leg.log.close("ended")
-    if (stored && followUps.length > 0) runner.followUps.wake()
-    if (stored) yield* account(runner, leg.lease, recorded, leg.number, end.status)
+    if (settled?.status === end.status && followUps.length > 0) runner.followUps.wake()
+    if (settled !== null) yield* account(runner, leg.lease, recorded, leg.number, settled.status)
   })
 
 /** Null: there is no leg to end. */

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
+import { cutTo } from "../models/ReportedFigures.ts"
 import type { Deadlines } from "../primitives/Deadlines.ts"
 import type { HostedCall, HostedTool } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
@@ -45,12 +46,6 @@ export const answererOf = (
 
 const parseArguments = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.JsonObject))
 
-/** Not cut inside a character: half of one could not be stored. */
-const shortened = (text: string, length: number): string => {
-  const cut = text.slice(0, length)
-  return cut.length < text.length && /[\uD800-\uDBFF]$/u.test(cut) ? cut.slice(0, -1) : cut
-}
-
 /** How long a call may take. */
 const timeOf = ({ timeout }: HostedTool, args: Schema.JsonObject, settings: TurnSettings): Duration.Duration =>
   Duration.fromInputUnsafe((typeof timeout === "function" ? timeout(args) : timeout) ?? settings.hostedToolTimeout)
@@ -65,7 +60,7 @@ export const runHosted = (
   const time = timeOf(tool, args, settings)
   const result = Effect.map(
     Effect.suspend(() => tool.run(args, call)),
-    (output) => shortened(typeof output === "string" ? output : JSON.stringify(output), settings.maxToolResult)
+    (output) => cutTo(typeof output === "string" ? output : JSON.stringify(output), settings.maxToolResult)
   )
   const late = () => Effect.succeed(`Error: the tool did not answer within ${Duration.format(time)}.`)
   return deadlines.within(time, result, late).pipe(

@@ -10,6 +10,7 @@ import type { ChatEvent, FinishReason } from "../models/ChatEvent.ts"
 import { converseWithin, type Listener } from "../models/ChatModel.ts"
 import type { ChatRequest, ProviderData } from "../models/ChatRequest.ts"
 import { ModelError } from "../models/ModelError.ts"
+import { cutTo, longestId, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { RunFault } from "../runs/Run.ts"
 import type { History } from "../threads/Message.ts"
@@ -59,6 +60,10 @@ export const runLoop = Effect.fnUntraced(function* (
   const room = roomFor(leg.model.info, leg.settings.assumedContextLimit)
   const clientTools = new Set(leg.plan.tools.map((tool) => tool.name))
 
+  /** Names of tools that there are not, and that the model was told of. */
+  const unknown = new Set<string>()
+  let mayCall = true
+
   for (let round = 0; round <= leg.settings.hostedRounds; round++) {
     const prompt = yield* Effect.fromResult(
       assemble({
@@ -75,13 +80,13 @@ export const runLoop = Effect.fnUntraced(function* (
       })
     )
     leg.explanation = withNotes(prompt.explanation, recalled.notes)
-    const step = yield* runStep(leg, chat, prompt.promptTokens, {
+    const step: StepResult = yield* runStep(leg, chat, prompt.promptTokens, {
       provider: leg.model.provider,
       model: leg.model.model,
       info: leg.model.info,
       system: preamble.system,
       tools: preamble.tools,
-      toolChoice: round < leg.settings.hostedRounds ? "auto" : "none",
+      toolChoice: mayCall && round < leg.settings.hostedRounds ? "auto" : "none",
       messages: prompt.messages,
       thinking: leg.plan.thinking,
       routing: leg.plan.routing,
@@ -95,9 +100,14 @@ export const runLoop = Effect.fnUntraced(function* (
     }
     if (step.calls.length === 0 && step.reason === "filtered" && !step.spoke) return yield* refusal(leg)
     if (step.calls.length === 0 && step.reason !== "continue") return LegOutcome.Answered()
+    if (!mayCall && step.calls.length > 0) return yield* new TooManyRounds({ rounds: round + 1 })
     const mayRun = round < leg.settings.hostedRounds
     const open = yield* answerCalls(leg, history, step.calls, clientTools, mayRun)
     if (open.length > 0) return LegOutcome.ClientNeeded({ calls: open })
+    // A model that calls once more what it was told does not exist has to answer in words.
+    const missing = step.calls.map(({ name }) => name).filter((name) => !clientTools.has(name) && !leg.hosted.has(name))
+    mayCall = !missing.some((name) => unknown.has(name))
+    for (const name of missing) unknown.add(name)
   }
   return yield* new TooManyRounds({ rounds: leg.settings.hostedRounds })
 })
@@ -111,6 +121,8 @@ interface StepResult {
   readonly spoke: boolean
   /** What came and was not kept. */
   readonly unread: OutputNotSupported["kind"] | null
+  /** The provider reported names or figures beyond all bounds. */
+  readonly hasCut: boolean
 }
 
 /** One model call. A delta costs one push; followers are woken once for each array of events that the provider gave. */
@@ -123,7 +135,10 @@ const runStep = Effect.fnUntraced(function* (
   const ear = new StepEar(leg, request.provider)
   leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens }))
   yield* converseWithin(leg.deadlines, { chat, request, policy: leg.settings.chat, listener: ear })
-  return ear.end()
+  const step = ear.end()
+  if (step.hasCut)
+    yield* Effect.logWarning(`${request.provider} reported names or figures beyond all bounds; they were cut`)
+  return step
 })
 
 /** Turns what the model says into events of the log. */
@@ -142,6 +157,9 @@ class StepEar implements Listener {
   /** The ids of this leg's calls, and what each of the driver's ids stands for at the moment. */
   private readonly callIds: Set<string>
   private readonly renamed = new Map<string, string>()
+  /** The last number that was put behind an id. */
+  private readonly numbers = new Map<string, number>()
+  private hasCut = false
 
   constructor(leg: Leg, provider: string) {
     this.leg = leg
@@ -177,22 +195,25 @@ class StepEar implements Listener {
         return
       case "ToolCallStart": {
         const toolCallId = this.newCallId(event.id)
-        log.push((sequence) => ({ _tag: "ToolCallStart", sequence, toolCallId, name: event.name }))
+        const name = this.cut(event.name)
+        log.push((sequence) => ({ _tag: "ToolCallStart", sequence, toolCallId, name }))
         return
       }
       case "ToolCallReady": {
-        const call = { ...event.call, id: this.renamed.get(event.call.id) ?? this.newCallId(event.call.id) }
+        const name = this.cut(event.call.name)
+        const call = { ...event.call, name, id: this.renamed.get(event.call.id) ?? this.newCallId(event.call.id) }
         this.renamed.delete(event.call.id)
         this.calls.push(call)
         log.push((sequence) => ({ _tag: "ToolCallReady", sequence, call }))
         return
       }
       case "Usage":
-        this.usage = event.usage
+        this.usage = usageWithinBounds(event.usage)
+        this.hasCut ||= this.usage !== event.usage
         return
       case "Finished":
         this.reason = event.reason
-        this.model = event.model
+        this.model = event.model === null ? null : this.cut(event.model)
         this.providerData = event.providerData === null ? null : { provider: this.provider, data: event.providerData }
         return
       case "Media":
@@ -213,10 +234,20 @@ class StepEar implements Listener {
   /** Called after each array of events. */
   readonly pause = (): void => this.leg.log.wake()
 
+  /** A name that goes into records. */
+  private cut(name: string): string {
+    const short = cutTo(name, longestName)
+    this.hasCut ||= short !== name
+    return short
+  }
+
   /** Some models number their calls anew in each step, or twice alike in one: inside a leg every call has an id of its own. */
   private newCallId(id: string): string {
-    let unique = id
-    for (let again = 2; this.callIds.has(unique); again++) unique = `${id}_${again}`
+    const short = cutTo(id, longestId)
+    let number = this.numbers.get(short) ?? 1
+    let unique = short
+    while (this.callIds.has(unique)) unique = `${cutTo(short, longestId - 8)}_${++number}`
+    this.numbers.set(short, number)
     this.callIds.add(unique)
     this.renamed.set(id, unique)
     return unique
@@ -237,7 +268,7 @@ class StepEar implements Listener {
     }))
     if (this.calls.length > 0) this.leg.tail.urge()
     this.leg.log.wake()
-    return { calls: this.calls, reason: this.reason, spoke: this.spoke, unread: this.unread }
+    return { calls: this.calls, reason: this.reason, spoke: this.spoke, unread: this.unread, hasCut: this.hasCut }
   }
 }
 

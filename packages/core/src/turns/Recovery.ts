@@ -59,7 +59,9 @@ export const makeRecovery = (kernel: RecoveringKernel): Effect.Effect<Recovery, 
       Effect.uninterruptible(
         Effect.gen(function* () {
           const taken = yield* store.takeOver(runId, lease, { onlyExpired })
-          return Option.isSome(taken) && (yield* settleTaken(kernel, taken.value.lease, taken.value.run, how))
+          if (Option.isNone(taken)) return false
+          const { lease: ours, run } = taken.value
+          return yield* Effect.catchDefect(settleTaken(kernel, ours, run, how), (defect) => giveUp(store, ours, defect))
         })
       )
 
@@ -105,7 +107,10 @@ const settleTaken = Effect.fn("Recovery.settle")(function* (
   const { counter, settings, store } = kernel
   // A message that was only to be saved and never was: nobody was told that it was kept, so nothing of it stays.
   if (run.status === "QUEUED" && decodePlan(run.plan).saves === true) return yield* store.withdraw(lease)
-  const recorded = withIdentity(recordLeg(fromLog(yield* readAll(kernel, run)), counter), run)
+  const log = yield* Effect.catchDefect(readAll(kernel, run), (defect) =>
+    Effect.as(Effect.logError(`The log of abandoned run ${run.id} cannot be read; it ends without it`, defect), [])
+  )
+  const recorded = withIdentity(recordLeg(fromLog(log), counter), run)
   const terminal = terminalEvent(recorded, end, null, run.lastSequence + sequenceLeap)
   const parts = plannedParts(kernel.parts(), decodePlan(run.plan).parts ?? {})
   const followUps = yield* followUpsOf(parts, recorded, end.status, { lease, assistantId: run.assistantId })
@@ -119,11 +124,20 @@ const settleTaken = Effect.fn("Recovery.settle")(function* (
     counter,
     followUps
   })
-  const stored = yield* settle(store, lease, settlement, settings.settleTimeout)
+  const { status, stored } = yield* settle(store, lease, { settlement, terminal }, settings.settleTimeout)
   if (stored !== false && followUps.length > 0) kernel.followUps.wake()
-  if (stored !== false) yield* account(kernel, lease, recorded, run.leg, end.status)
+  if (stored !== false) yield* account(kernel, lease, recorded, run.leg, status)
   return stored !== false
 })
+
+/** How long a run that cannot be ended is left alone: until an operator has looked at it, and not tried again in a circle. */
+const untilLookedAt = Duration.days(1)
+
+const giveUp = (store: typeof RunStore.Service, lease: Lease, defect: unknown) =>
+  Effect.logError(
+    `Run ${lease.runId} cannot be ended, not even as FAILED: the store refuses it. It is left for a day; its thread ${lease.threadId} stays blocked`,
+    defect
+  ).pipe(Effect.andThen(Effect.ignoreCause(store.renew([lease], untilLookedAt))), Effect.as(false))
 
 /** A run that was still waiting in the queue has no log: the record knows who it is. */
 export const withIdentity = (leg: RecordedLeg, run: Run): RecordedLeg => ({

@@ -2,6 +2,7 @@
  * Step 8 of a turn: one leg's end, computed from its events and the way it ended, and brought to the store. Used for legs that this
  * process ran (`LegRunner`) and for those of others (`Recovery`): the same events give the same message, usage and terminal event.
  */
+import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -13,6 +14,8 @@ import type { MeteringPort } from "../metering/Metering.ts"
 import { withValues } from "../threads/Supplement.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { Deadlines } from "../primitives/Deadlines.ts"
+import { cutTo, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
+import { contentRefused } from "../primitives/ContentRefused.ts"
 import { labelled } from "../primitives/Labelled.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunFault } from "../runs/Run.ts"
@@ -29,12 +32,16 @@ export type LegEnd =
   | { readonly status: "CANCELLED" }
   | { readonly status: "FAILED"; readonly fault: RunFault }
 
+/** The last event of a leg in which a model was asked, or was to be. */
+export type LegEndEvent = Exclude<TerminalEvent, { readonly _tag: "MessageSaved" }>
+
 export const terminalEvent = (
-  leg: RecordedLeg,
+  recorded: RecordedLeg,
   end: LegEnd,
   explanation: Explanation | null,
   sequence: number
-): TerminalEvent => {
+): LegEndEvent => {
+  const leg = withinBounds(recorded)
   const common = {
     sequence,
     messageId: leg.messageId,
@@ -78,29 +85,115 @@ export const settlementOf = (input: {
   readonly rest: ReadonlyArray<TurnEvent>
   readonly counter: TokenCounterPort
   readonly followUps: Settlement["followUps"]
-}): Settlement => ({
-  status: input.end.status,
-  events: [...input.rest, input.terminal],
-  answer: answerOf(
-    input.leg,
-    { threadId: input.lease.threadId, runId: input.lease.runId, status: input.end.status },
-    input.counter
-  ),
-  usage: input.leg.usage,
-  charges: input.leg.charges,
-  followUps: input.followUps,
-  model: input.leg.model,
-  fault: input.end.status === "FAILED" ? input.end.fault : null,
-  explanation: input.explanation
+}): Settlement => {
+  const leg = withinBounds(input.leg)
+  return {
+    status: input.end.status,
+    events: [...input.rest, input.terminal],
+    answer: answerOf(
+      leg,
+      { threadId: input.lease.threadId, runId: input.lease.runId, status: input.end.status },
+      input.counter
+    ),
+    usage: leg.usage,
+    charges: leg.charges,
+    followUps: input.followUps,
+    model: leg.model,
+    fault: input.end.status === "FAILED" ? input.end.fault : null,
+    explanation: input.explanation
+  }
+}
+
+/** An older version's log may hold what a provider reported, whatever it was. */
+const withinBounds = (leg: RecordedLeg): RecordedLeg => ({
+  ...leg,
+  provider: cutTo(leg.provider, longestName),
+  model: cutTo(leg.model, longestName),
+  usage: usageWithinBounds(leg.usage),
+  charges: leg.charges.map((charge) => ({
+    provider: cutTo(charge.provider, longestName),
+    model: cutTo(charge.model, longestName),
+    purpose: cutTo(charge.purpose, longestName),
+    usage: usageWithinBounds(charge.usage)
+  }))
 })
 
-/** Brings a settlement to the store, again and again while the store is away. False: the run belongs to somebody else now. */
+/** What became of a settlement: false when the run belongs to another holder now. */
+export interface SettledLeg {
+  readonly stored: Settled
+  readonly status: Settlement["status"]
+  readonly terminal: LegEndEvent
+}
+
+/**
+ * Brings a settlement to the store, again and again while the store is away. One that the store refuses for what is in it is settled as
+ * FAILED with what can always be stored: a run that cannot end would block its thread for ever.
+ */
 export const settle = (
   store: typeof RunStore.Service,
   lease: Lease,
-  settlement: Settlement,
+  { settlement, terminal }: { readonly settlement: Settlement; readonly terminal: LegEndEvent },
   timeout: Duration.Input
-): Effect.Effect<Settled, StoreUnavailable, Principal> => repeatWhileAway(store.settle(lease, settlement), timeout)
+): Effect.Effect<SettledLeg, StoreUnavailable, Principal> => {
+  const write = (each: Settlement) => repeatWhileAway(store.settle(lease, each), timeout)
+  return write(settlement).pipe(
+    Effect.map((stored): SettledLeg => ({ stored, status: settlement.status, terminal })),
+    Effect.catchDefect((defect) => {
+      const least = storable(settlement, terminal)
+      return Effect.logError(
+        `Run ${lease.runId} could not be settled as it ended, and is settled as FAILED without its answer`,
+        contentRefused(Cause.die(defect)) ?? defect
+      ).pipe(
+        Effect.andThen(write(least.settlement)),
+        Effect.map((stored): SettledLeg => ({ stored, status: "FAILED", terminal: least.terminal }))
+      )
+    })
+  )
+}
+
+const notStorable: RunFault = {
+  code: "answer_not_stored",
+  message: "The answer could not be stored: the database refused what is in it. The operator has been told.",
+  retryable: false
+}
+
+/** The end of the leg and what it used, without anything that a model wrote. */
+const storable = (settlement: Settlement, terminal: LegEndEvent) => {
+  const { answer } = settlement
+  const { messageId, model, provider, sequence, usage } = terminal
+  const failed: LegEndEvent = {
+    _tag: "RunFailed",
+    sequence,
+    messageId,
+    content: "",
+    provider,
+    model,
+    usage,
+    contextUsage: null,
+    error: notStorable.message,
+    code: notStorable.code,
+    retryable: notStorable.retryable
+  }
+  const least: Settlement = {
+    ...settlement,
+    status: "FAILED",
+    events: [failed],
+    answer: {
+      ...answer,
+      content: null,
+      status: "FAILED",
+      toolCalls: [],
+      toolResults: [],
+      steps: [],
+      supplements: null,
+      tokens: 0
+    },
+    followUps: [],
+    fault: notStorable,
+    explanation: null
+  }
+  return { settlement: least, terminal: failed }
+}
 
 const turns = labelled(
   Metric.counter("colloquy.turns", { description: "Legs of runs that were settled", incremental: true })

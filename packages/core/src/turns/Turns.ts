@@ -23,6 +23,7 @@ import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import type { Catalog } from "../catalog/Catalog.ts"
 import { chatCredit, type InsufficientCredit } from "../metering/Metering.ts"
+import type { NameTooLong } from "../models/NameTooLong.ts"
 import type { ModelNotNamed, ProviderNotFound, Providers } from "../models/Provider.ts"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -62,6 +63,7 @@ export type StartError =
   | ThreadNotFound
   | ThreadBusy
   | EmptyMessage
+  | NameTooLong
   | ToolNameTaken
   | ContextTooLong
   | ProviderNotFound

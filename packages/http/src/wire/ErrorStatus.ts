@@ -90,6 +90,7 @@ const table = {
   ContextTooLong: (error) => invalid({ loc: ["body", "content"], msg: error.message, type: "context_too_long" }),
   ProviderNotFound: (error) =>
     invalid({ loc: ["body", "llm_provider"], msg: error.message, type: "provider_not_found" }),
+  NameTooLong: (error) => invalid({ loc: ["body", nameField[error.field]], msg: error.message, type: "too_long" }),
   ModelNotNamed: (error) => invalid({ loc: ["body", "model_name"], msg: error.message, type: "missing" }),
   ToolNameTaken: (error) =>
     invalid({ loc: ["body", "tools", error.index, "function", "name"], msg: error.message, type: "name_taken" }),
@@ -105,6 +106,14 @@ const table = {
   ShuttingDown: unavailable,
   StoreUnavailable: () => new ServiceUnavailable({ detail: "The store cannot be reached. Try again in a moment." })
 } satisfies { readonly [T in Tag]: (error: Tagged<T>) => unknown }
+
+const nameField = {
+  name: "name",
+  provider: "llm_provider",
+  model: "model_name",
+  embeddingProvider: "embedding_provider",
+  embeddingModel: "embedding_model_name"
+} as const
 
 const embeddingField = {
   provider: "embedding_provider",
