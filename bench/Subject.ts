@@ -6,7 +6,6 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import * as OpenAiCompatible from "@colloquy/adapters/openai-compatible"
 import { Kernel, Keys, Principal, Providers } from "@colloquy/core"
 import { webHandler } from "@colloquy/http"
-import { toNodeHandler } from "@colloquy/http/node"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -47,4 +46,4 @@ const kernel = key.pipe(
 
 const api = webHandler({ kernel, basePath: "/api" })
 await api.ready()
-await serve(createServer(toNodeHandler(api.handler)))
+await serve(createServer(api.node))

@@ -39,12 +39,11 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
   let draining = false
   const isReady = async () => !draining && (await Effect.runPromise(opened.isStoreUp))
   const own = toNodeHandler((request) => answer(request, settings.basePath, api, isReady))
-  const service = toNodeHandler(api.handler)
   const server = refuseInJson(
     createServer((message, response) => {
       const [path = "/"] = (message.url ?? "/").split("?", 1)
       if (ownPaths.has(path)) own(message, response)
-      else service(message, response)
+      else api.node(message, response)
     })
   )
   const url = await listen(server, settings, api)

@@ -1,6 +1,5 @@
 /** The API under `/ai` of an Express application, beside routes of its own. The session of `express-session` says who asks. */
 import { type HostCredentials, webHandler } from "@colloquy/http"
-import { toNodeHandler } from "@colloquy/http/node"
 import express from "express"
 import session from "express-session"
 import { kernel } from "../kernel.ts"
@@ -27,4 +26,4 @@ app.post("/login/:name", (request, response) => {
   request.session.userId = request.params.name
   response.end()
 })
-app.use("/ai", toNodeHandler(ai.handler))
+app.use("/ai", ai.node)

@@ -3,7 +3,6 @@
  * plugins put the session on a request of Fastify's, which `withSource` names.
  */
 import { type HostCredentials, webHandler, withSource } from "@colloquy/http"
-import { toNodeHandler } from "@colloquy/http/node"
 import fastify, { type FastifyRequest } from "fastify"
 import { kernel } from "../kernel.ts"
 import { cookieOf, userOf } from "../sessions.ts"
@@ -19,7 +18,6 @@ const ai = webHandler({
   basePath: "/ai",
   authenticate: ({ source }: HostCredentials<FastifyRequest>) => source.userId
 })
-const serve = toNodeHandler(ai.handler)
 
 export const app = fastify()
 app.decorateRequest("userId", null)
@@ -33,5 +31,5 @@ app.post<{ Params: { name: string } }>("/login/:name", async (request, reply) =>
 await app.register(async (scope) => {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser("*", (_request, _body, done) => done(null))
-  scope.all("/ai/*", (request, reply) => serve(withSource(request.raw, request), reply.hijack().raw))
+  scope.all("/ai/*", (request, reply) => ai.node(withSource(request.raw, request), reply.hijack().raw))
 })

@@ -1,6 +1,5 @@
 /** The API under `/ai` of a server of `node:http`, beside routes of its own. */
 import { type HostCredentials, webHandler } from "@colloquy/http"
-import { toNodeHandler } from "@colloquy/http/node"
 import { createServer, type IncomingMessage } from "node:http"
 import { kernel } from "../kernel.ts"
 import { cookieOf, userOf } from "../sessions.ts"
@@ -10,11 +9,10 @@ const ai = webHandler({
   basePath: "/ai",
   authenticate: ({ source }: HostCredentials<IncomingMessage>) => userOf(source.headers.cookie)
 })
-const mounted = toNodeHandler(ai.handler)
 
 export const server = createServer((request, response) => {
   const { url = "/" } = request
-  if (url.startsWith("/ai/")) mounted(request, response)
+  if (url.startsWith("/ai/")) ai.node(request, response)
   else if (url.startsWith("/login/")) response.setHeader("set-cookie", cookieOf(url.slice("/login/".length))).end()
   else response.end("Hello from node:http")
 })

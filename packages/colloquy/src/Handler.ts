@@ -21,14 +21,11 @@ export const withHandler = <Open extends OpenKernel<Kernel.Kernel>>(kernel: Open
   const mounted = new Set<() => Promise<void>>()
 
   const handler: WithHandler["handler"] = async (options) => {
-    const [{ webHandler }, { toNodeHandler }] = await Promise.all([
-      import("@colloquy/http"),
-      import("@colloquy/http/node")
-    ])
+    const { webHandler } = await import("@colloquy/http")
     const web = webHandler({ ...options, kernel: Layer.succeedContext(kernel.services) })
     mounted.add(web.dispose)
     await web.ready()
-    return { handler: web.handler, node: toNodeHandler(web.handler) }
+    return { handler: web.handler, node: web.node }
   }
 
   const close = async () => {

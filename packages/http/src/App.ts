@@ -1,6 +1,6 @@
 /**
- * What a web handler runs, kept beside it: the routes as one effect, and the kernel's services. The glue to a server that has requests of
- * its own finds it here by the handler and runs it without making web requests of them. A function that is not found here is called.
+ * What `webHandler` runs: the routes as one effect, and the kernel's services. Its two doors, for web requests and for Node's messages, are
+ * made from it, and what both of them say is here.
  */
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -24,14 +24,6 @@ export interface Apps {
   /** Milliseconds that a client has for the rest of a body. */
   readonly bodyTimeout: number
 }
-
-const known = new WeakMap<Handler, Apps>()
-
-export const remember = (handler: Handler, apps: Apps): void => {
-  known.set(handler, apps)
-}
-
-export const appsOf = (handler: Handler): Apps | undefined => known.get(handler)
 
 /** The answer to requests while the kernel cannot be built. */
 export const notStarted = { status: 503, detail: "The service could not be started" }

@@ -6,7 +6,7 @@ const named = new WeakMap<object, unknown>()
 
 /**
  * Says which request of the host a Node message or a web `Request` belongs to, and gives that message back. For frameworks that keep their
- * session on an object of their own: `toNodeHandler(ai.handler)(withSource(request.raw, request), reply.hijack().raw)` in Fastify,
+ * session on an object of their own: `ai.node(withSource(request.raw, request), reply.hijack().raw)` in Fastify,
  * `ai.handler(withSource(context.req.raw, context))` in Hono.
  */
 export const withSource = <Carrier extends object>(carrier: Carrier, source: unknown): Carrier => {

@@ -1,7 +1,7 @@
 /**
- * The service as one function from a web `Request` to a web `Response`: what Hono, Next, Bun, Deno and tests call as it is, and what
- * `@colloquy/http/node` serves to Express, Fastify and plain `node:http`. The kernel is built at the first request and lives as long as the
- * handler.
+ * The service, ready to be mounted: `handler` takes web requests (Hono, Next, Bun, Deno, tests), `node` takes the messages of `node:http`
+ * (Express, Fastify, plain servers) without making web requests of them. The kernel is built at the first request of either and lives as
+ * long as they do.
  */
 import { type Kernel, Turns } from "@colloquy/core"
 import * as Context from "effect/Context"
@@ -12,9 +12,10 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { type App, type Handler, noSniffing, notStarted, remember } from "./App.ts"
+import { type App, type Apps, type Handler, noSniffing, notStarted } from "./App.ts"
 import { withEnvelopeOutside } from "./guards/Envelope.ts"
 import { defaultHttpSettings } from "./HttpSettings.ts"
+import { type NodeHandler, nodeHandler } from "./node/NodeHandler.ts"
 import { routes, type RoutesOptions } from "./Routes.ts"
 import { Startup } from "./Startup.ts"
 
@@ -26,6 +27,8 @@ export interface WebHandlerOptions<E = never, Source = unknown> extends RoutesOp
 export interface WebHandler {
   /** The first request builds the kernel. */
   readonly handler: (request: Request) => Promise<Response>
+  /** The same for Node's messages: `createServer(ai.node)`, `app.use("/ai", ai.node)`. */
+  readonly node: NodeHandler
   /** Builds the kernel if that has not begun; resolves when it is built, and fails with what kept it from that. */
   readonly ready: () => Promise<void>
   /** From now on new turns are answered with 503; resolves when the running ones have settled. Reading goes on. */
@@ -65,9 +68,10 @@ export const webHandler = <E = never, Source = unknown>({
         )
       : open.web(request)
   const bodyTimeout = Duration.toMillis(options.bodyTimeout ?? defaultHttpSettings.bodyTimeout)
-  remember(handler, { whenNeeded, secondsToRetry: () => startup.secondsToRetry, bodyTimeout })
+  const apps: Apps = { whenNeeded, secondsToRetry: () => startup.secondsToRetry, bodyTimeout }
   return {
     handler,
+    node: nodeHandler(apps),
     ready: async () => {
       await startup.now()
     },

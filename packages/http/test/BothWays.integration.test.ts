@@ -12,9 +12,9 @@ import express from "express"
 import type { AddressInfo } from "node:net"
 import { createServer } from "node:http"
 import { webHandler } from "../src/index.ts"
-import { toNodeHandler } from "../src/node/index.ts"
-import { keys, named, open, openEndless, type Service } from "./Service.ts"
-import { listen, type Running, talk } from "./Sockets.ts"
+import { keys, named, open, openEndless } from "./Service.ts"
+import { straight, throughWeb } from "./BothWays.ts"
+import { listen, talk } from "./Sockets.ts"
 
 const key = `x-api-key: ${keys.ada}\r\n`
 const id = "00000000-0000-4000-8000-000000000000"
@@ -92,8 +92,6 @@ const plain = (answer: string): ReadonlyArray<string> => {
   return [...headers.sort(), named()(text).replaceAll(/"latency_ms":\d+/gu, "")]
 }
 
-const mounted = async (handler: Service["handler"], hosts = toNodeHandler(handler)): Promise<Running> => listen(hosts)
-
 /** Bodies are small here. */
 const limits = { body: 2000, upload: 2000 }
 
@@ -102,9 +100,9 @@ const script = (count: number) => Array.from({ length: count }, () => say("Hello
 describe("by both ways", () => {
   it.each(lines.map(([line, rest], index) => [index, line, rest] as const))("%i: %s", async (_index, line, rest) => {
     const answers: Array<ReadonlyArray<string>> = []
-    for (const wrap of [(handler: Service["handler"]) => handler, wrapped]) {
+    for (const way of [straight, throughWeb]) {
       await using service = await openEndless(InMemory.layer, { basePath: "/ai", limits })
-      await using server = await mounted(wrap(service.handler))
+      await using server = await listen(way(service))
       const port = Number(new URL(server.url).port)
       answers.push(plain(await talk(port, `${line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${rest}`, false)))
     }
@@ -113,8 +111,8 @@ describe("by both ways", () => {
 
   it("a kernel that cannot be built is told", async () => {
     const broken = webHandler({ kernel: Layer.effectContext(Effect.fail("no database")) })
-    for (const handler of [broken.handler, wrapped(broken.handler)]) {
-      await using server = await mounted(handler)
+    for (const way of [straight, throughWeb]) {
+      await using server = await listen(way(broken))
       const answer = await fetch(server.url)
       const told = [answer.status, await answer.json()]
       assert.deepStrictEqual(told, [503, { detail: "The service could not be started" }])
@@ -123,10 +121,10 @@ describe("by both ways", () => {
   })
 
   it("a client that goes away before his reply leaves a finished run", async () => {
-    for (const wrap of [(handler: Service["handler"]) => handler, wrapped]) {
+    for (const way of [straight, throughWeb]) {
       await using service = await open([[gate(), say("Done.")]])
       const closed = Promise.withResolvers<void>()
-      const serve = toNodeHandler(wrap(service.handler))
+      const serve = way(service)
       await using server = await listen((request, response) => {
         response.once("close", closed.resolve)
         serve(request, response)
@@ -150,11 +148,11 @@ describe("by both ways", () => {
   })
 
   it("what a parser of the host has read is taken, though it is not written as it was", async () => {
-    for (const wrap of [(handler: Service["handler"]) => handler, wrapped]) {
+    for (const way of [straight, throughWeb]) {
       await using service = await open(script(2))
       const app = express()
       app.use(express.json(), express.text({ type: "text/*" }), express.urlencoded({ extended: true }))
-      app.use(toNodeHandler(wrap(service.handler)))
+      app.use(way(service))
       await using server = await listen(createServer(app))
       const post = async (type: string, body: string) => {
         const headers = { "x-api-key": keys.ada, "content-type": type }
@@ -169,9 +167,9 @@ describe("by both ways", () => {
   })
 
   it("headers that the host has set go out with the answer", async () => {
-    for (const wrap of [(handler: Service["handler"]) => handler, wrapped]) {
+    for (const way of [straight, throughWeb]) {
       await using service = await open([])
-      const serve = toNodeHandler(wrap(service.handler))
+      const serve = way(service)
       await using server = await listen((request, response) => {
         response.setHeader("x-host", "mine")
         serve(request, response)
@@ -183,9 +181,9 @@ describe("by both ways", () => {
   })
 
   it("an answer that the host has begun himself is cut off", async () => {
-    for (const wrap of [(handler: Service["handler"]) => handler, wrapped]) {
+    for (const way of [straight, throughWeb]) {
       await using service = await open([])
-      const serve = toNodeHandler(wrap(service.handler))
+      const serve = way(service)
       await using server = await listen((request, response) => {
         response.writeHead(200)
         response.write("mine")
@@ -197,17 +195,12 @@ describe("by both ways", () => {
   })
 })
 
-const wrapped =
-  (handler: Service["handler"]): Service["handler"] =>
-  (request) =>
-    handler(request)
-
 describe("over HTTP/2", () => {
   it("the service answers, streams, and outlives a client that resets his stream", async () => {
     await using service = await open([say("Hello, ", "Ada."), [say("One, "), gate(), say("two.")]])
     const server = createHttp2((request, response) => {
       // Node gives the same events and methods to both kinds of messages.
-      toNodeHandler(service.handler)(request as never, response as never)
+      service.node(request as never, response as never)
     })
     await new Promise<void>((resolve) => {
       server.listen(0, "127.0.0.1", resolve)

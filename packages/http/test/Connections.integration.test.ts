@@ -39,7 +39,7 @@ describe("connections", () => {
     const count = 500
     const step: ScriptStep = [say("slowly"), gate(), say(" done")]
     await using service = await open(Array.from({ length: count }, () => step))
-    await using server = await listen(toNodeHandler(service.handler))
+    await using server = await listen(service.node)
     const streams = await Promise.all(
       Array.from({ length: count }, async () => {
         const events = readEvents(await stream(server))
@@ -58,7 +58,7 @@ describe("connections", () => {
   it("that nobody reads hold neither the run nor the memory", async () => {
     const piece = "x".repeat(1000)
     await using service = await open([say("begin", ...Array.from({ length: 30_000 }, () => piece))])
-    const mounted = toNodeHandler(service.handler)
+    const mounted = service.node
     let waiting = 0
     await using server = await listen((request, response) => {
       const write = response.write.bind(response)
@@ -81,7 +81,7 @@ describe("connections", () => {
   it("that are dropped in the middle change nothing", async () => {
     await using service = await open([[say("One, "), gate(), say("two.")]])
     const closed = Promise.withResolvers<void>()
-    const mounted = toNodeHandler(service.handler)
+    const mounted = service.node
     await using server = await listen((request, response) => {
       response.once("close", closed.resolve)
       mounted(request, response)
@@ -100,7 +100,7 @@ describe("connections", () => {
     "through a proxy %s bring events while the run goes on",
     async (kind) => {
       await using service = await open([[say("early"), gate(), say(" late")]])
-      await using server = await listen(toNodeHandler(service.handler))
+      await using server = await listen(service.node)
       await using front = await listen(
         createServer((request, response) => forward(server, request, response, kind.includes("all")))
       )
@@ -115,7 +115,7 @@ describe("connections", () => {
 
   it("with bodies over the limit are answered, and serve the next request", async () => {
     await using service = await open([], { http: { limits: { body: 1000, upload: 1000 } } })
-    await using server = await listen(toNodeHandler(service.handler))
+    await using server = await listen(service.node)
     const huge = "x".repeat(3 * 1024 * 1024)
     for (const type of ["application/json", "multipart/form-data; boundary=b", "text/plain"]) {
       const answer = await fetch(`${server.url}/threads/messages`, {
@@ -130,7 +130,7 @@ describe("connections", () => {
 
   it("stay usable after an answer that came before the body was read", async () => {
     await using service = await open([])
-    await using server = await listen(toNodeHandler(service.handler))
+    await using server = await listen(service.node)
     const port = Number(new URL(server.url).port)
     const body = "x".repeat(500_000)
     const refused = `POST /threads/messages HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`
@@ -144,7 +144,7 @@ describe("connections", () => {
 
   it("of peers that talk nonsense or hang up in a body do no harm", async () => {
     await using service = await open([])
-    await using server = await listen(toNodeHandler(service.handler))
+    await using server = await listen(service.node)
     const port = Number(new URL(server.url).port)
     const key = `x-api-key: ${keys.ada}\r\n`
     const lines = [

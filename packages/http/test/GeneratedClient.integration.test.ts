@@ -6,7 +6,6 @@ import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { callTool, say } from "@colloquy/adapters/scripted"
 import { generateApi } from "swagger-typescript-api"
-import { toNodeHandler } from "../src/node/index.ts"
 import { keys, open } from "./Service.ts"
 import { listen } from "./Sockets.ts"
 
@@ -70,7 +69,7 @@ describe("a generated client", () => {
 
   it("talks to the server", async () => {
     await using service = await open([callTool("weather", { city: "Paris" }), say("It is sunny.")])
-    await using server = await listen(toNodeHandler(service.handler))
+    await using server = await listen(service.node)
     const { converse } = await import(join(folder, "program.ts"))
     assert.deepStrictEqual(await converse(server.url, keys.ada), [
       "REQUIRES_ACTION",

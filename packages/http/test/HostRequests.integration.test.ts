@@ -12,8 +12,8 @@ import { createServer, type IncomingMessage } from "node:http"
 import { connect as connectHttp2, createServer as createHttp2, type IncomingHttpHeaders } from "node:http2"
 import type { AddressInfo } from "node:net"
 import { type HostCredentials, type RoutesOptions, withSource } from "../src/index.ts"
-import { toNodeHandler } from "../src/node/index.ts"
 import { keys, open, type Service } from "./Service.ts"
+import { straight, throughWeb, type Way } from "./BothWays.ts"
 import { listen, type Running, urlOf } from "./Sockets.ts"
 
 declare module "express-session" {
@@ -22,16 +22,9 @@ declare module "express-session" {
   }
 }
 
-type Handler = Service["handler"]
-
-const wrapped =
-  (handler: Handler): Handler =>
-  (request) =>
-    handler(request)
-
-const ways: ReadonlyArray<readonly [string, (handler: Handler) => Handler]> = [
-  ["straight from Node", (handler) => handler],
-  ["through a function of web requests", wrapped]
+const ways: ReadonlyArray<readonly [string, Way]> = [
+  ["straight from Node", straight],
+  ["through a function of web requests", throughWeb]
 ]
 
 const byHeader: RoutesOptions = { authenticate: ({ headers }) => headers["x-user"] ?? null }
@@ -60,7 +53,7 @@ describe.each(ways)("%s", (_way, way) => {
   it("headers count as the host's middleware has left them", async () => {
     await using service = await open([], { http: byHeader })
     await withAssistants(service)
-    const handle = toNodeHandler(way(service.handler))
+    const handle = way(service)
     const set: Readonly<Record<string, (message: IncomingMessage) => void>> = {
       "/set": ({ headers }) => void (headers["x-user"] = "ada"),
       "/set-in-capitals": ({ headers }) => void (headers["X-User"] = "ada"),
@@ -92,7 +85,7 @@ describe.each(ways)("%s", (_way, way) => {
       request.session.userId = request.params.name
       response.end()
     })
-    app.use(toNodeHandler(way(service.handler)))
+    app.use(way(service))
     await using server = await listen(createServer(app))
     assert.strictEqual(await list(server), 401)
     assert.strictEqual(await list(server, { "x-user": "ada", authorization: "ada", x_session_token: "ada" }), 401)
@@ -112,7 +105,7 @@ describe.each(ways)("%s", (_way, way) => {
     app.addHook("onRequest", async (request) => {
       Object.assign(request, { user: request.headers.cookie === "sid=of-ada" ? "ada" : null })
     })
-    const handle = toNodeHandler(way(service.handler))
+    const handle = way(service)
     app.all("/*", (request, reply) => handle(withSource(request.raw, request), reply.hijack().raw))
     await app.listen({ host: "127.0.0.1", port: 0 })
     const server = { url: urlOf(app.server) } as Running
@@ -124,7 +117,7 @@ describe.each(ways)("%s", (_way, way) => {
   it("over HTTP/2 headers count as the host has left them", async () => {
     await using service = await open([], { http: byHeader })
     await withAssistants(service)
-    const handle = toNodeHandler(way(service.handler))
+    const handle = way(service)
     const server = createHttp2((request, response) => {
       if (request.url === "/deleted") delete request.headers["x-user"]
       if (request.url === "/set") request.headers["x-user"] = "ada"
@@ -166,7 +159,7 @@ describe("wrong keys", () => {
   it("are counted by the address that the host tells, and then not looked up", async () => {
     const clientAddress = ({ source }: HostCredentials<IncomingMessage & { ip: string }>) => source.ip
     await using service = await open([], { http: { clientAddress, failedKeys: rate } })
-    const handle = toNodeHandler(service.handler)
+    const handle = service.node
     await using server = await listen((message, response) =>
       handle(Object.assign(message, { ip: message.headers["x-address"] }), response)
     )
@@ -183,7 +176,7 @@ describe("wrong keys", () => {
 
   it("are not counted where no address is told", async () => {
     await using service = await open([], { http: { failedKeys: rate } })
-    await using server = await listen(toNodeHandler(service.handler))
+    await using server = await listen(service.node)
     for (let count = 0; count < 8; count++)
       assert.deepStrictEqual(await status(server, `guess ${count}`, "1.1.1.1"), [401, false])
   })

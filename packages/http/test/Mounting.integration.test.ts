@@ -9,7 +9,6 @@ import express from "express"
 import Fastify from "fastify"
 import { Hono } from "hono"
 import { createServer } from "node:http"
-import { toNodeHandler } from "../src/node/index.ts"
 import { allEvents, keys, open, type Service } from "./Service.ts"
 import { listen, type Running, urlOf } from "./Sockets.ts"
 
@@ -17,12 +16,12 @@ type Mount = (ai: Service) => Promise<Running>
 
 const mounts: Readonly<Record<string, Mount>> = {
   "node:http": async (ai) => {
-    const server = createServer(toNodeHandler(ai.handler))
+    const server = createServer(ai.node)
     return listen(server)
   },
 
   "node:http beside other things": async (ai) => {
-    const mounted = toNodeHandler(ai.handler)
+    const mounted = ai.node
     return listen((request, response) =>
       request.url?.startsWith("/ai") ? mounted(request, response) : response.end("host")
     )
@@ -30,14 +29,14 @@ const mounts: Readonly<Record<string, Mount>> = {
 
   Express: async (ai) => {
     const app = express()
-    app.use("/ai", toNodeHandler(ai.handler))
+    app.use("/ai", ai.node)
     return listen(createServer(app))
   },
 
   "Express behind its body parsers": async (ai) => {
     const app = express()
     app.use(express.json(), express.urlencoded({ extended: true }))
-    app.use("/ai", toNodeHandler(ai.handler))
+    app.use("/ai", ai.node)
     return listen(createServer(app))
   },
 
@@ -46,7 +45,7 @@ const mounts: Readonly<Record<string, Mount>> = {
     await app.register(async (scope) => {
       scope.removeAllContentTypeParsers()
       scope.addContentTypeParser("*", (_request, _body, done) => done(null))
-      scope.all("/ai/*", (request, reply) => toNodeHandler(ai.handler)(request.raw, reply.hijack().raw))
+      scope.all("/ai/*", (request, reply) => ai.node(request.raw, reply.hijack().raw))
     })
     await app.listen({ host: "127.0.0.1", port: 0 })
     return { url: urlOf(app.server), [Symbol.asyncDispose]: () => closeFastify(app) }

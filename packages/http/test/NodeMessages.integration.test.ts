@@ -11,17 +11,14 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { request as send } from "node:http"
-import { type Handler, remember } from "../src/App.ts"
-import { toNodeHandler } from "../src/node/index.ts"
+import { nodeHandler } from "../src/node/NodeHandler.ts"
 import { listen, type Running, talk } from "./Sockets.ts"
 
 type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, HttpServerRequest | Scope.Scope>
 
 const serve = (answer: Answer): Promise<Running> => {
-  const handler: Handler = () => Promise.reject(new Error("called with a web request"))
   const app = { answer, services: Context.empty() }
-  remember(handler, { whenNeeded: async () => app, secondsToRetry: () => 1, bodyTimeout: 30_000 })
-  return listen(toNodeHandler(handler))
+  return listen(nodeHandler({ whenNeeded: async () => app, secondsToRetry: () => 1, bodyTimeout: 30_000 }))
 }
 
 const portOf = ({ url }: Running) => Number(new URL(url).port)

@@ -6,13 +6,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { createServer } from "node:http"
 import { connect } from "node:net"
 import { inChromium } from "../../../test/browser.ts"
-import { refuseInJson, toNodeHandler } from "../src/node/index.ts"
+import { refuseInJson } from "../src/node/index.ts"
 import { keys, open, type Service } from "./Service.ts"
+import { straight, throughWeb } from "./BothWays.ts"
 import { listen, type Running, talk } from "./Sockets.ts"
 
 const portOf = ({ url }: Running) => Number(new URL(url).port)
 
-const serve = (service: Service) => listen(refuseInJson(createServer(toNodeHandler(service.handler))))
+const serve = (service: Service) => listen(refuseInJson(createServer(service.node)))
 
 /** Status, content type and body of an answer as it came over the wire. */
 const read = (answer: string) => {
@@ -85,25 +86,20 @@ describe("a body that is sent by half", () => {
     ["application/x-www-form-urlencoded", "content=a"],
     ["multipart/form-data; boundary=b", '--b\r\nContent-Disposition: form-data; name="content"\r\n\r\nHel']
   ])("of %s is 408 after a while, and the connection is given back", async (type, half) => {
-    for (const wrap of [(handler: Service["handler"]) => handler, wrapped]) {
+    for (const way of [straight, throughWeb]) {
       await using service = await open([], { http: { bodyTimeout: "200 millis" } })
-      await using server = await listen(toNodeHandler(wrap(service.handler)))
+      await using server = await listen(way(service))
       assert.deepStrictEqual(read(await talk(portOf(server), start(type, half), false)), inJson(408))
     }
   })
 
   it("by somebody who was answered already loses its connection", async () => {
     await using service = await open([], { http: { bodyTimeout: "200 millis" } })
-    await using server = await listen(toNodeHandler(service.handler))
+    await using server = await listen(service.node)
     const half = "POST /threads/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nhalf"
     assert.deepStrictEqual(read(await talk(portOf(server), half, false)), inJson(401))
   })
 })
-
-const wrapped =
-  (handler: Service["handler"]): Service["handler"] =>
-  (request) =>
-    handler(request)
 
 describe("browsers", () => {
   it("are told by every answer to take it for what it says it is", async () => {
@@ -131,7 +127,7 @@ describe("browsers", () => {
   inChromium((launch) => {
     it("show the documents under that policy, and stay in the frame of nobody", async () => {
       await using service = await open([], { http: { basePath: "/ai" } })
-      const serveDocs = toNodeHandler(service.handler)
+      const serveDocs = service.node
       await using server = await listen((message, response) => {
         if (message.url?.startsWith("/ai")) serveDocs(message, response)
         else response.setHeader("content-type", "text/html").end('<iframe src="/ai/docs"></iframe>')

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 
 const requestTimeout = 408
 
-export const endHalfSent = (message: IncomingMessage, response: ServerResponse, patience: number): void => {
+export const endHalfSent = (message: IncomingMessage, response: ServerResponse, millis: number): void => {
   if (message.httpVersionMajor !== 1) return
   response.once("finish", () => {
     if (message.complete) return
@@ -16,7 +16,7 @@ export const endHalfSent = (message: IncomingMessage, response: ServerResponse, 
     }
     const timer = setTimeout(() => {
       if (!message.complete) message.socket.destroy()
-    }, patience)
+    }, millis)
     message.once("close", () => clearTimeout(timer))
   })
 }

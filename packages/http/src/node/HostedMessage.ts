@@ -9,6 +9,33 @@ export interface HostedMessage extends IncomingMessage {
   readonly body?: unknown
 }
 
+export interface RequestLine {
+  readonly method: string
+  /** Path and query, as the platform would write them. */
+  readonly url: string
+  readonly originalUrl: string
+}
+
+/** Null: the target cannot be made an address, or the method is one that a web request cannot have. */
+export const requestLine = (message: HostedMessage): RequestLine | null => {
+  const method = (message.method ?? "GET").toUpperCase()
+  const originalUrl = message.originalUrl ?? message.url ?? "/"
+  const url = addressOf(originalUrl)
+  return url === null || refusedMethods.has(method) ? null : { method, url, originalUrl }
+}
+
+const refusedMethods: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"])
+
+/** Addresses that the platform's own reading would leave as they are; almost all are. */
+const plain = /^\/[\w\-.~!$&()*+,;=:@%/?]*$/u
+const dots = /\/(?:\.|%2e)/iu
+
+const addressOf = (target: string): string | null => {
+  if (plain.test(target) && !dots.test(target)) return target
+  const url = URL.parse(target.startsWith("/") ? `http://localhost${target}` : target)
+  return url === null || url.username !== "" || url.password !== "" ? null : `${url.pathname}${url.search}`
+}
+
 export const mayHaveBody = ({ method = "GET" }: IncomingMessage): boolean => method !== "GET" && method !== "HEAD"
 
 /** The body in the form in which it was sent; null: nobody has read it. */

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
+import { listenToBody } from "./BodyPieces.ts"
 import { type HostedMessage, mayHaveBody, readByHost } from "./HostedMessage.ts"
 import { readable } from "./RequestStream.ts"
 
@@ -65,10 +66,11 @@ export class NodeBody {
     if (given !== null) return this.settle(given.byteLength > limit ? tooLarge : Exit.succeed(given.buffer))
     if (Number(message.headers["content-length"] ?? 0) > limit) return this.settle(tooLarge)
     if (message.destroyed) return this.settle(gone)
-    message.on("data", (piece: Uint8Array) => this.take(piece, limit))
-    message.once("end", () => this.settle(Exit.succeed(joined(this.pieces, this.size))))
-    message.once("close", () => this.settle(gone))
-    message.on("error", () => {})
+    listenToBody(message, {
+      onPiece: (piece) => this.take(piece, limit),
+      onEnd: () => this.settle(Exit.succeed(joined(this.pieces, this.size))),
+      onGone: () => this.settle(gone)
+    })
   }
 
   private take(piece: Uint8Array, limit: number): void {

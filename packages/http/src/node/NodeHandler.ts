@@ -1,33 +1,30 @@
 /**
- * The service behind `node:http`, and so behind Express and Fastify. A handler made by `webHandler` is run on Node's messages as they are;
- * any other function of web requests is called with one. A request is read as it is asked for, an answer is written as fast as the client
- * takes it; a client that goes away stops what runs for his request.
+ * The service behind `node:http`, and so behind Express and Fastify, run on Node's messages as they are. A request is read as it is asked
+ * for, an answer is written as fast as the client takes it; when a client goes away, what runs for its request is stopped.
  */
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as HttpEffect from "effect/http/HttpEffect"
 import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
-import type { ServerResponse } from "node:http"
-import { type App, type Apps, appsOf, type Handler, notStarted } from "../App.ts"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { type App, type Apps, notStarted } from "../App.ts"
 import type { HostedMessage } from "./HostedMessage.ts"
 import { NodeRequest, requestOf } from "./NodeRequest.ts"
-import { defaultHttpSettings } from "../HttpSettings.ts"
 import { endHalfSent } from "./HalfSent.ts"
 import { write } from "./NodeResponse.ts"
 import { badRequest, fault, refuse } from "./Refusals.ts"
-import { throughWeb } from "./ThroughWeb.ts"
+
+/** What `node:http` calls for each request; frameworks hand over the same two objects. */
+export type NodeHandler = (message: IncomingMessage, response: ServerResponse) => void
 
 type Serve = (message: HostedMessage, response: ServerResponse) => void
 
-export const toNodeHandler = (handler: Handler): Serve => {
-  const apps = appsOf(handler)
-  const serve = apps === undefined ? throughWeb(handler) : whenBuilt(apps)
-  const patience = apps?.bodyTimeout ?? Duration.toMillis(defaultHttpSettings.bodyTimeout)
+export const nodeHandler = (apps: Apps): NodeHandler => {
+  const serve = whenBuilt(apps)
   return (message, response) => {
-    endHalfSent(message, response, patience)
+    endHalfSent(message, response, apps.bodyTimeout)
     serve(message, response)
   }
 }

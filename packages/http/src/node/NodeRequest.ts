@@ -15,7 +15,7 @@ import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { ServerResponse } from "node:http"
-import type { HostedMessage } from "./HostedMessage.ts"
+import { type HostedMessage, requestLine } from "./HostedMessage.ts"
 import { hostHeaders } from "./HostHeaders.ts"
 import { type BodyFault, NodeBody } from "./NodeBody.ts"
 
@@ -146,27 +146,13 @@ export class NodeRequest extends Inspectable.Class implements HttpServerRequest 
   }
 }
 
-/** Null: the request line cannot be made an address, or has a method that no service answers. */
+/** Null: the request line is refused. */
 export const requestOf = (message: HostedMessage, response: ServerResponse): NodeRequest | null => {
-  const method = (message.method ?? "GET").toUpperCase()
-  const originalUrl = message.originalUrl ?? message.url ?? "/"
-  const url = addressOf(originalUrl)
-  if (url === null || refusedMethods.has(method)) return null
+  const line = requestLine(message)
+  if (line === null) return null
+  const { method, originalUrl } = line
   const exchange = { message, response, body: new NodeBody(message), method, originalUrl }
-  return new NodeRequest(exchange, url, Headers.fromRecordUnsafe(hostHeaders(message)), unchanged)
+  return new NodeRequest(exchange, line.url, Headers.fromRecordUnsafe(hostHeaders(message)), unchanged)
 }
 
 const unchanged: Changes = {}
-
-/** Those that a web request cannot have. */
-const refusedMethods: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"])
-
-/** Addresses that the platform's own reading would leave as they are; almost all are. */
-const plain = /^\/[\w\-.~!$&()*+,;=:@%/?]*$/u
-const dots = /\/(?:\.|%2e)/iu
-
-const addressOf = (target: string): string | null => {
-  if (plain.test(target) && !dots.test(target)) return target
-  const url = URL.parse(target.startsWith("/") ? `http://localhost${target}` : target)
-  return url === null || url.username !== "" || url.password !== "" ? null : `${url.pathname}${url.search}`
-}

@@ -3,26 +3,28 @@
  * discards it; letting go early discards the rest, so that the answer still reaches the client and the connection stays usable.
  */
 import type { IncomingMessage } from "node:http"
+import { listenToBody } from "./BodyPieces.ts"
 
 export const readable = (message: IncomingMessage): ReadableStream<Uint8Array> => {
   let state: "untouched" | "open" | "closed" = "untouched"
 
   const listen = (controller: ReadableStreamDefaultController<Uint8Array>) => {
     state = "open"
-    message.on("data", (piece: Uint8Array) => {
-      if (state !== "open") return
-      controller.enqueue(piece)
-      message.pause()
+    listenToBody(message, {
+      onPiece: (piece) => {
+        if (state !== "open") return
+        controller.enqueue(piece)
+        message.pause()
+      },
+      onEnd: () => {
+        if (state === "open") controller.close()
+        state = "closed"
+      },
+      onGone: () => {
+        if (state === "open") controller.error(new Error("The client went away"))
+        state = "closed"
+      }
     })
-    message.once("end", () => {
-      if (state === "open") controller.close()
-      state = "closed"
-    })
-    message.once("close", () => {
-      if (state === "open") controller.error(new Error("The client went away"))
-      state = "closed"
-    })
-    message.on("error", () => {})
   }
 
   return new ReadableStream<Uint8Array>(
