@@ -51,7 +51,7 @@ export interface RunRow {
   readonly thread: ThreadRow
   run: Run
   token: number
-  /** The token under which the current leg began: another one since then belongs to somebody who took the run over. */
+  /** The token under which the current leg began: a newer one belongs to a process that took the run over. */
   legToken: number
   expiresAt: number
   readonly log: Array<LogEvent>
@@ -161,7 +161,7 @@ export const step = <A>(operation: (now: number) => A): Effect.Effect<A> =>
 export const ownedStep = <A>(operation: (ownerId: OwnerId, now: number) => A): Effect.Effect<A, never, Principal> =>
   Principal.use(({ ownerId }) => step((now) => operation(ownerId, now)))
 
-/** New ids are fresh. An id that is taken means a broken caller, and a row of somebody else may stand behind it. */
+/** New ids are fresh. An id that is taken means a broken caller, and the row behind it may be another owner's. */
 export const insertNew = <Id, Row>(rows: Map<Id, Row>, id: Id, row: Row): Row => {
   if (rows.has(id)) throw new Error(`The id ${String(id)} is taken.`)
   rows.set(id, row)

@@ -10,7 +10,7 @@ import type * as Scope from "effect/Scope"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 
-/** Somebody else works on the folder. Nothing was touched. */
+/** Another process works on the folder. Nothing was touched. */
 export class FolderInUse extends Schema.TaggedError<FolderInUse>()("FolderInUse", { folder: Schema.String }) {
   override get message() {
     return (

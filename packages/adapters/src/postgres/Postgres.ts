@@ -104,8 +104,8 @@ export const layerFromClient = (
   )
 
 /**
- * Customers' own keys for providers, for the kernel (`ProviderKeys`) and for whoever manages them (`ProviderKeyVault`). They are
- * encrypted with the host's secret; whoever loses it loses them.
+ * Customers' own keys for providers, for the kernel (`ProviderKeys`) and for the host's page that manages them (`ProviderKeyVault`). They are
+ * encrypted with the host's secret; without that secret they are lost.
  */
 export const layerProviderKeys = (
   options: StoreOptions & { readonly secret: Redacted.Redacted<string> }

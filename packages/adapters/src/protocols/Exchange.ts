@@ -15,7 +15,7 @@ export interface HttpRequest {
 /** The next bytes, the end of the whole body, or that it broke before its end. */
 export type Read = Uint8Array | "end" | "broken"
 
-/** A request on its way, and then its answer. Whoever sent it must leave it, on every path. */
+/** A request on its way, and then its answer. Its sender must leave it, on every path. */
 export interface Exchange {
   /** 0 before the head is there. */
   readonly status: () => number

@@ -59,7 +59,7 @@ class NodeExchange implements Exchange {
   leave(): void {
     this.hear = null
     this.taker = null
-    // The agent takes the connection back when somebody has read the end.
+    // The agent takes the connection back when the end has been read.
     if (this.isOver()) this.body?.resume()
     else this.sent?.destroy()
     this.state = "end"
@@ -210,7 +210,7 @@ const closeKept = ({ protocol, host }: Http.ClientRequest): void => {
 const decoded = (answer: Http.IncomingMessage): Readable => {
   const decoder = decoderOf(headerOf(answer, "content-encoding")?.trim().toLowerCase())
   if (decoder === null) return answer
-  // Whoever hears of the error is the reader of the decoder.
+  // The reader of the decoder is told of the error.
   process.getBuiltinModule("node:stream").pipeline(answer, decoder, () => {})
   return decoder
 }

@@ -36,7 +36,7 @@ export interface TestKernelOptions {
 
 export type Services = Kernel.Kernel | Stores | ScriptedModel
 
-/** The kernel as a layer, over the clock of whoever builds it. Each is a kernel of its own, also where one is built inside another. */
+/** The kernel as a layer, over the clock of the test that builds it. Each is a kernel of its own, also where one is built inside another. */
 export const layer = (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptions = {}): Layer.Layer<Services> => {
   const settings = Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, options.settings))
   const metering = options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering)

@@ -1,8 +1,8 @@
 /**
- * API keys: made (shown once), listed and revoked by the host; turned into a `Principal` by whoever serves requests.
+ * API keys: made (shown once), listed and revoked by the host; turned into a `Principal` by what serves requests.
  *
  * A key is `cq_<key id>_<secret>`. Only a SHA-256 of it is stored; the id finds the row, and the hash is compared in constant time.
- * Keys that the host brings himself (any text) are looked up by the first half of their hash.
+ * Keys that the host brings (any text) are looked up by the first half of their hash.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -36,7 +36,7 @@ export class KeyStore extends Context.Service<
   {
     /** MUST keep the record; a second record with the same hash replaces the first and revives it. */
     readonly insert: (record: KeyRecord) => Effect.Effect<void, StoreUnavailable>
-    /** MUST find a record, revoked ones too, by the first `lookupLength` digits of its hash, whoever owns it. */
+    /** MUST find a record, revoked ones too, by the first `lookupLength` digits of its hash, of any owner. */
     readonly findByHashPrefix: (prefix: string) => Effect.Effect<Option.Option<KeyRecord>, StoreUnavailable>
     /** MUST list the principal's keys only, oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<KeyRecord>, StoreUnavailable, Principal>
@@ -71,7 +71,7 @@ export class Keys extends Context.Service<
       StoreUnavailable,
       Principal
     >
-    /** Registers a key that the host chose himself, for instance from his configuration. */
+    /** Registers a key that the host chose, for instance from its configuration. */
     readonly register: (
       name: string,
       key: Redacted.Redacted<string>

@@ -1,5 +1,5 @@
 /**
- * Pure: what is wrong with the questions of somebody whom we do not know. One problem for each fault, with the path down to the question
+ * Pure: what is wrong with questions that came from outside. One problem for each fault, with the path down to the question
  * and the field, so that a client can mend all of them at once; `http` makes one entry of a 422 of each. A value without faults comes
  * back as questions, without the fields that mean nothing here.
  */

@@ -1,4 +1,4 @@
-/** What a typed turn is told of the documents of its thread and its assistant. Whoever keeps documents replaces the reference. */
+/** What a typed turn is told of the documents of its thread and its assistant. The wing that keeps documents replaces the reference. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"

@@ -199,7 +199,7 @@ const sampleMessage = (role: NewMessage["role"], threadId: ThreadId, runId: RunI
     createdAt: moment(1)
   }))
 
-/** The leg of a run that somebody works on, or that waits for its client. */
+/** The leg of a run that is under way, or that waits for its client. */
 export interface Leg {
   readonly runId: RunId
   readonly threadId: ThreadId

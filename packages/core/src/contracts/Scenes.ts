@@ -91,7 +91,7 @@ export const queueTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields
   return turn
 })
 
-/** False when the lease is lost. A run that somebody else is just changing is tried again. */
+/** False when the lease is lost. A run whose row another caller holds is tried again. */
 export const appendTo: (
   lease: Lease,
   events: ReadonlyArray<LogEvent>

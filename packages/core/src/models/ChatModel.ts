@@ -19,7 +19,7 @@ import * as Metric from "effect/Metric"
 import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
 import { type Deadlines, makeDeadlines } from "../primitives/Deadlines.ts"
-import { labelled } from "../primitives/Labelled.ts"
+import { metricSeries } from "../primitives/MetricSeries.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
 import type { ChatEvent } from "./ChatEvent.ts"
@@ -76,7 +76,7 @@ export const converse = (
     Effect.flatMap(makeDeadlines, (deadlines) => converseWithin(deadlines, { chat, request, policy, listener }))
   )
 
-/** The same with the deadlines of somebody who has many steps under way. */
+/** The same with deadlines that many steps share. */
 export const converseWithin = (deadlines: Deadlines, step: ModelStep): Effect.Effect<void, ModelError> =>
   attempt(deadlines, step, 0).pipe(
     Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason)),
@@ -216,7 +216,7 @@ const pauseBeforeRetry = (error: ModelError, policy: ChatPolicy, failures: numbe
     return error.retryAfterMillis > Duration.toMillis(policy.longestRetryPause) ? null : error.retryAfterMillis
   })
 
-const firstEventSeconds = labelled(
+const firstEventSeconds = metricSeries(
   Metric.histogram("gen_ai.client.operation.time_to_first_chunk", {
     description: "Seconds from the request to the first streamed event",
     boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]

@@ -12,7 +12,7 @@ import { makeAlarm } from "./Alarm.ts"
 
 export interface Deadlines {
   /**
-   * The effect, while `due` lies ahead; then `late`, and the effect is interrupted behind everybody's back, as it is when the caller is. The
+   * The effect, while `due` lies ahead; then `late`, and the effect is interrupted in the background, as it is when the caller is. The
    * time may move while the effect goes on.
    */
   readonly limit: <A, E, R, B, E2>(

@@ -154,7 +154,7 @@ export const turnCalls = <Services>(calls: Calls<Services | Turns>, bound: CallO
   }
 }
 
-/** Not the end of the kernel, which ends the turns of this process, and with them whoever waits for one. */
+/** Not the end of the kernel, which ends the turns of this process, and with them the calls that wait for one. */
 const watching =
   ({ signal }: TurnOptions): Watch =>
   (leave) =>

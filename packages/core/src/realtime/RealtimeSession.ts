@@ -294,7 +294,7 @@ interface Opening {
   readonly plan: SessionPlan
   readonly prepared: PreparedSession
   readonly held: Held
-  /** The customer pays the vendor himself. */
+  /** The customer pays the vendor directly. */
   readonly ownKey: boolean
 }
 
@@ -413,7 +413,7 @@ const endedWith = (usage: Usage, ownKey: boolean): ServiceEvent =>
     ownKey
   )
 
-/** Native audio is charged at the vendor's price; with the customer's own key he pays the vendor himself. */
+/** Native audio is charged at the vendor's price; with a key of their own, customers pay the vendor directly. */
 const ended = (costUsd: number | null, reconciliationRequired: boolean, ownKey = false): ServiceEvent => ({
   _tag: "SessionEnded",
   providerCostUsd: costUsd,

@@ -67,7 +67,7 @@ export const makeLogWriter = <E extends LogEvent>(
 
     const writeDue = (now: number): Effect.Effect<number> =>
       Effect.suspend(() => {
-        // Whoever is due soon goes along: runs that began at different moments come to share their calls.
+        // Runs that are due soon go along: runs that began at different moments come to share their calls.
         const runs = [...due].filter(([run, time]) => time - run.tail.pause / 2 <= now).map(([run]) => run)
         return Effect.map(write(runs), () => {
           for (const run of runs) plan(run, clock.currentTimeMillisUnsafe())

@@ -28,7 +28,7 @@ export const transitions: { readonly [From in RunStatus]: ReadonlyArray<RunStatu
 
 export const canMove = (from: RunStatus, to: RunStatus): boolean => transitions[from].includes(to)
 
-/** No more events will come unless somebody submits tool outputs. */
+/** No more events will come unless tool outputs are submitted. */
 export const isAtRest = (status: RunStatus): boolean => status !== "QUEUED" && status !== "IN_PROGRESS"
 
 export const isEnded = (status: RunStatus): boolean => transitions[status].length === 0
@@ -54,7 +54,7 @@ export const Run = Schema.Struct({
   stream: Schema.Boolean,
   provider: Schema.String,
   model: Schema.String,
-  /** What the turn was asked to do, for whoever goes on with it. Written and read by the turn alone. */
+  /** What the turn was asked to do, for the process that goes on with it. Written and read by the turn alone. */
   plan: Schema.Json,
   /** All legs together. */
   usage: Usage,

@@ -32,7 +32,7 @@ export class RunLog<E extends LogEvent> {
   }
 
   wake(): void {
-    // Who registers while this goes on has just looked for himself; a second look does no harm.
+    // A reader that registers during this loop has just looked; a second look does no harm.
     for (const look of this.waiting) look()
   }
 

@@ -39,24 +39,24 @@ export const makeRunSignals = (
     )
     return {
       listen: Effect.fnUntraced(function* (id) {
-        const ear = new Ear()
+        const latch = new HintLatch()
         yield* Effect.acquireRelease(
           Effect.sync(() => {
-            listeners.set(id, (listeners.get(id) ?? new Set()).add(ear.notify))
+            listeners.set(id, (listeners.get(id) ?? new Set()).add(latch.notify))
           }),
           () =>
             Effect.sync(() => {
               const set = listeners.get(id)
-              if (set?.delete(ear.notify) === true && set.size === 0) listeners.delete(id)
+              if (set?.delete(latch.notify) === true && set.size === 0) listeners.delete(id)
             })
         )
-        return Effect.raceFirst(ear.heard, Effect.sleep(poll))
+        return Effect.raceFirst(latch.opened, Effect.sleep(poll))
       })
     }
   })
 
 /** Remembers a hint that nobody was waiting for. */
-class Ear {
+class HintLatch {
   private pending = false
   private resume: (() => void) | null = null
 
@@ -65,7 +65,7 @@ class Ear {
     this.resume?.()
   }
 
-  readonly heard: Effect.Effect<void> = Effect.callback<void>((resume) => {
+  readonly opened: Effect.Effect<void> = Effect.callback<void>((resume) => {
     const done = () => {
       this.pending = false
       this.resume = null

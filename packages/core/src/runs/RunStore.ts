@@ -48,7 +48,7 @@ export interface LogBatch {
 /** What was not written. */
 export interface Appended {
   readonly lost: ReadonlyArray<RunId>
-  /** Somebody else is just changing these: try again. */
+  /** Another caller is changing these at the moment: try again. */
   readonly later: ReadonlyArray<RunId>
 }
 
@@ -220,7 +220,7 @@ export class RunStore extends Context.Service<
 
     /**
      * Appends to the logs of many runs, of whatever owners: they prove their right by the token. Each run is a step of its own; one that
-     * is lost, or that somebody else is just changing, MUST NOT keep the others from being written. An event whose sequence is not above
+     * is lost, or that another caller is changing, MUST NOT keep the others from being written. An event whose sequence is not above
      * the last stored one is there already and MUST be skipped: a caller repeats an append of which it does not know the outcome.
      */
     readonly append: (batches: ReadonlyArray<LogBatch>) => Effect.Effect<Appended, StoreUnavailable>
@@ -245,7 +245,7 @@ export class RunStore extends Context.Service<
       StoreUnavailable
     >
 
-    /** Active runs whose lease has expired, of all owners: the work list of whoever cleans up. */
+    /** Active runs whose lease has expired, of all owners: the work list of the sweep. */
     readonly expired: (
       limit: number
     ) => Effect.Effect<ReadonlyArray<{ readonly runId: RunId; readonly ownerId: OwnerId }>, StoreUnavailable>

@@ -1,5 +1,5 @@
 /**
- * Ends a run because somebody asked for it. A run of this process is stopped and settled at once, with all that was said; one of another
+ * Ends a run on request. A run of this process is stopped and settled at once, with all that was said; one of another
  * process is asked to stop, and taken over when it does not within the grace. When this returns, the thread is free.
  */
 import * as Effect from "effect/Effect"

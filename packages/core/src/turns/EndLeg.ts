@@ -31,7 +31,7 @@ export interface LegRunner {
   readonly followUps: typeof FollowUps.Service
 }
 
-/** Another process has taken the run over, or it was deleted: whoever works on it must stop. */
+/** Another process has taken the run over, or it was deleted: the work on it must stop. */
 export class LeaseLost extends Data.TaggedError("LeaseLost") {}
 
 /** The run never began and nothing of it is left: there is no leg to settle. */

@@ -27,7 +27,7 @@ import { digestOf, makeLogPages } from "./LogPages.ts"
 import { isTerminal, type TurnEvent } from "./TurnEvent.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 
-/** The principal is an argument: whoever reads along may do so outside of the context in which he asked. */
+/** The principal is an argument: a stream may be read outside of the context in which it was asked for. */
 export type Follow = (
   principal: typeof Principal.Service,
   runId: RunId,
@@ -85,28 +85,28 @@ export const makeFollow = ({ counter, lease, live, recovery, signals, store }: F
     const seen = [...digestOf(before)]
     let known: Run | null = null
     let last = after
-    let told = false
+    let hasEnded = false
     let heardAt = Number.NEGATIVE_INFINITY
-    const goneEnd = () => {
-      told = true
+    const endOfDeletedRun = () => {
+      hasEnded = true
       const leg = recordLeg(seen, counter)
       return terminalEvent(known === null ? leg : withIdentity(leg, known), { status: "CANCELLED" }, null, last + 1)
     }
     return Effect.gen(function* () {
-      while (!told) {
+      while (!hasEnded) {
         const page = yield* readPage(runId, last)
         const events = upToTerminal(page.events)
         if (isReadonlyArrayNonEmpty(events)) {
           last = events.at(-1)?.sequence ?? last
           heardAt = yield* Clock.currentTimeMillis
-          told = events.some(isTerminal)
+          hasEnded = events.some(isTerminal)
           seen.push(...page.digest)
           return events
         }
         const run = yield* store.get(runId)
         if (Option.isNone(run)) {
           if (known === null && seen.length === 0) break
-          return [goneEnd()] as const
+          return [endOfDeletedRun()] as const
         }
         known = run.value
         if (isAtRest(known.status) && known.lastSequence <= last) break

@@ -132,17 +132,17 @@ const runStep = Effect.fnUntraced(function* (
   promptTokens: number,
   request: ChatRequest
 ): Effect.fn.Return<StepResult, ModelError> {
-  const ear = new StepEar(leg, request.provider)
+  const recorder = new StepRecorder(leg, request.provider)
   leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens }))
-  yield* converseWithin(leg.deadlines, { chat, request, policy: leg.settings.chat, listener: ear })
-  const step = ear.end()
+  yield* converseWithin(leg.deadlines, { chat, request, policy: leg.settings.chat, listener: recorder })
+  const step = recorder.end()
   if (step.hasCut)
     yield* Effect.logWarning(`${request.provider} reported names or figures beyond all bounds; they were cut`)
   return step
 })
 
 /** Turns what the model says into events of the log. */
-class StepEar implements Listener {
+class StepRecorder implements Listener {
   private readonly leg: Leg
   private readonly provider: string
   private readonly calls: Array<ToolCall> = []

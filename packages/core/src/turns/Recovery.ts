@@ -26,7 +26,7 @@ import { type RecordedLeg, recordLeg } from "./TurnRecorder.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
 
 export interface Recovery {
-  /** Ends a run whose lease has expired as FAILED; false when it has not, or somebody else was quicker. */
+  /** Ends a run whose lease has expired as FAILED; false when it has not, or another process was quicker. */
   readonly endExpired: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
   /** Ends an active run as CANCELLED over the head of its holder. */
   readonly endCancelled: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
@@ -38,7 +38,7 @@ export interface Recovery {
  */
 const sequenceLeap = 1_000_000
 
-/** What it takes to settle somebody else's run. */
+/** What it takes to settle the run of another process. */
 interface RecoveringKernel {
   readonly store: typeof RunStore.Service
   readonly metering: MeteringPort

@@ -16,7 +16,7 @@ import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { Deadlines } from "../primitives/Deadlines.ts"
 import { cutTo, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
 import { contentRefused } from "../primitives/ContentRefused.ts"
-import { labelled } from "../primitives/Labelled.ts"
+import { metricSeries } from "../primitives/MetricSeries.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunFault } from "../runs/Run.ts"
 import type { Lease, RunStore, Settled, Settlement } from "../runs/RunStore.ts"
@@ -195,10 +195,12 @@ const storable = (settlement: Settlement, terminal: LegEndEvent) => {
   return { settlement: least, terminal: failed }
 }
 
-const turns = labelled(
+const turns = metricSeries(
   Metric.counter("colloquy.turns", { description: "Legs of runs that were settled", incremental: true })
 )
-const tokens = labelled(Metric.counter("gen_ai.client.token.usage", { description: "Tokens used", incremental: true }))
+const tokens = metricSeries(
+  Metric.counter("gen_ai.client.token.usage", { description: "Tokens used", incremental: true })
+)
 
 /** Tells the host's metering and the metrics what a settled leg used. The answer stands whatever comes of it. */
 export const account = (

@@ -15,7 +15,7 @@ export interface Speaking {
 
 const silence: Speaking = { lastWord: Effect.void }
 
-/** Whoever still speaks when the scope closes is stopped. A fault in a part that speaks is its own affair. */
+/** Parts that still speak when the scope closes are stopped. A fault in a part that speaks is its own affair. */
 export const startSpeaking = (leg: Leg, history: History): Effect.Effect<Speaking, never, Principal | Scope.Scope> => {
   const speakers = leg.parts.filter((part) => part.speak !== undefined)
   if (speakers.length === 0) return Effect.succeed(silence)

@@ -166,7 +166,7 @@ const checkOutputs = (
   return checkRoom(preamble, turnTokens - tokensPerMessage, roomFor(info, settings.assumedContextLimit), model)
 }
 
-/** Somebody else's outputs won, or the run was cancelled in the same moment. */
+/** The outputs of another call won, or the run was cancelled in the same moment. */
 const tooLate = (request: ToolOutputsRequest) =>
   Effect.fail(
     new ToolOutputsRejected({

@@ -57,7 +57,7 @@ export class TurnRefused extends Schema.TaggedError<TurnRefused>()("TurnRefused"
     "invalid",
     /** This kernel has no such part. */
     "absent",
-    /** Something that the options name does not exist, or belongs to somebody else. */
+    /** Something that the options name does not exist, or belongs to another owner. */
     "not_found",
     /** Something is still at work: the same request will do later. */
     "not_ready",

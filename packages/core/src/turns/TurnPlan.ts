@@ -1,6 +1,6 @@
 /**
  * Step 3 of a turn, pure: assistant + request + what is known of the model -> a plan, or a refusal. The plan is stored with the run, so
- * that whoever goes on after tool outputs, in whatever process, needs nothing else.
+ * that the next leg, after tool outputs and in whatever process, needs nothing else.
  */
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"

@@ -60,7 +60,7 @@ export const writeTurn = Effect.fnUntraced(function* (
   const { log } = turn.draft
   const begin = yield* beginOf(workshop, turn)
   const policy = request.busy ?? workshop.settings.busy
-  const outcome = yield* insist(workshop, begin, policy, restore)
+  const outcome = yield* beginUnderPolicy(workshop, begin, policy, restore)
   const events = yield* workshop.eventsOf(begin.run.id, 0, log)
   const started = startedTurn(
     { threadId: place.thread.id, assistantId: place.assistant.id, runId: begin.run.id },
@@ -97,7 +97,7 @@ export const writeTurn = Effect.fnUntraced(function* (
 })
 
 /** Asks the store to begin, and deals with what is in the way: a dead run is ended, one to be interrupted is cancelled. */
-const insist = Effect.fnUntraced(function* (
+const beginUnderPolicy = Effect.fnUntraced(function* (
   workshop: Workshop,
   begin: Begin,
   policy: NonNullable<TurnRequest["busy"]>,
@@ -107,12 +107,12 @@ const insist = Effect.fnUntraced(function* (
   const outcome = yield* repeatWhileAway(workshop.store.begin({ ...begin, mode }), workshop.settings.startTimeout)
   if (outcome._tag !== "Busy") return outcome
   if (outcome.expired && (yield* workshop.recovery.endExpired(outcome.runId))) {
-    return yield* insist(workshop, begin, policy, restore)
+    return yield* beginUnderPolicy(workshop, begin, policy, restore)
   }
   if (policy !== "interrupt") return outcome
   yield* restore(cancelRun(workshop, outcome.runId))
   // From here on in the order of arrival: a second interrupter waits for the first one's successor to be cancelled.
-  return yield* insist(workshop, begin, "enqueue", restore)
+  return yield* beginUnderPolicy(workshop, begin, "enqueue", restore)
 })
 
 const beginOf = Effect.fnUntraced(function* (workshop: Workshop, turn: TurnToWrite) {
@@ -233,7 +233,7 @@ const queueSave = Effect.fnUntraced(function* (
   followUps: Begin["followUps"]
 ): Effect.fn.Return<Effect.Effect<void, ThreadBusy | StoreUnavailable>, never, Principal> {
   const saved = yield* Deferred.make<void, ThreadBusy | StoreUnavailable>()
-  // The log says already that the message was saved: whoever follows the run meanwhile reads the store.
+  // The log says already that the message was saved: followers of the run read the store meanwhile.
   const unsaved = new RunLog<TurnEvent>(1)
   const tail = new LogTail(unsaved, 0, workshop.settings.unwatchedLog, isKept)
   const run: LiveRun<TurnEvent> = { lease, log: unsaved, tail, stopped: null, fiber: null }
@@ -279,7 +279,7 @@ const awaitTurn = Effect.fnUntraced(function* (
   const deadline = since + Duration.toMillis(settings.queueTimeout)
   let inTheWay = lease.runId
   while (true) {
-    // Not to be interrupted: a run that became active must have somebody who knows.
+    // Not to be interrupted: a run that became active must be known to this process.
     const outcome = yield* Effect.uninterruptible(unlessAway(activate))
     const now = yield* Clock.currentTimeMillis
     if (outcome?._tag === "Started" || outcome?._tag === "Saved") {

@@ -4,7 +4,7 @@ import * as Metric from "effect/Metric"
 /** Names of models come from outside; beyond so many sets of labels the series are made anew. */
 const most = 1000
 
-export const labelled = <Input, State>(
+export const metricSeries = <Input, State>(
   metric: Metric.Metric<Input, State>
 ): ((labels: { readonly [name: string]: string }) => Metric.Metric<Input, State>) => {
   const made = new Map<string, Metric.Metric<Input, State>>()
