@@ -20,13 +20,17 @@ export { embeddingText, prepareDocument, type Prepared, prepareTurns } from "./I
 export { type Language, languageOf, languages } from "./Language.ts"
 export {
   candidates,
+  documentWeighting,
   type Impacts,
+  impactsOf,
   joinRanks,
   type Passage,
   type Ranks,
   rarityOf,
   scoreUnit,
-  semanticShare
+  semanticShare,
+  turnWeighting,
+  type Weighting
 } from "./Ranking.ts"
 export {
   Retrieval,

@@ -1,0 +1,233 @@
+/**
+ * Run (h): the index of chunks on Postgres against the same SQL by hand, with `pg`, in this process. Indexing: a text of 1 MB, cut, made into
+ * terms and put, against rows that were made before. Search: the whole of `ChunkIndex.search` against the bare ranking query.
+ */
+import { Postgres } from "@colloquy/adapters/postgres"
+import { DocumentId, estimateTokens, newId, Principal } from "@colloquy/core"
+import {
+  ChunkIndex,
+  type IndexedChunk,
+  type IndexedDocument,
+  nowhere,
+  prepareDocument,
+  SearchScope
+} from "@colloquy/core/retrieval"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Redacted from "effect/Redacted"
+import pg from "pg"
+import { median } from "../Load.ts"
+import type { Row } from "../Report.ts"
+
+const owner = "bench"
+const schema = "bench_search"
+
+/** Numbers that look random and are the same in every run. */
+const random = (seed: number) => () => {
+  seed = (seed + 0x6d2b79f5) | 0
+  const mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+}
+
+const vocabulary = 30_000
+/** Few words are frequent and many are rare, as in any language. */
+const word = (next: () => number): string => `w${Math.floor(vocabulary ** next())}`
+
+/** Sentences with stop words, so that its language is found; about a megabyte. */
+const megabyte = (seed: number): string => {
+  const next = random(seed)
+  const sentence = () =>
+    `The ${word(next)}ing ${word(next)} was in the ${word(next)} of ${word(next)}, and it ${word(next)}ed.`
+  const paragraph = () => Array.from({ length: 8 }, sentence).join(" ")
+  return Array.from({ length: 2200 }, paragraph).join("\n\n")
+}
+
+const size = { tokens: 400, overlap: 60, count: estimateTokens }
+
+interface Rows {
+  readonly bodies: ReadonlyArray<string>
+  readonly terms: ReadonlyArray<string>
+  readonly segments: ReadonlyArray<number>
+  readonly offsets: ReadonlyArray<string>
+  readonly impacts: ReadonlyArray<string>
+}
+
+/** The rows of a document, as a person would make them once. */
+const rowsOf = (chunks: ReadonlyArray<IndexedChunk>): Rows => {
+  const rows = new Map<string, { term: string; segment: number; offsets: Array<number>; impacts: Array<number> }>()
+  chunks.forEach(({ impacts }, at) => {
+    const segment = at >> 8
+    for (const [term, impact] of impacts) {
+      const key = `${term} ${segment}`
+      const row = rows.get(key) ?? { term, segment, offsets: [], impacts: [] }
+      row.offsets.push(at & 255)
+      row.impacts.push(impact)
+      rows.set(key, row)
+    }
+  })
+  const sorted = [...rows.values()].sort((a, b) => (a.term < b.term ? -1 : 1))
+  return {
+    bodies: chunks.map(({ chunk }) => chunk.text),
+    terms: sorted.map(({ term }) => term),
+    segments: sorted.map(({ segment }) => segment),
+    offsets: sorted.map(({ offsets }) => `{${offsets.join()}}`),
+    impacts: sorted.map(({ impacts }) => `{${impacts.join()}}`)
+  }
+}
+
+const byHand = async (client: pg.Client, scopeKey: number, { bodies, impacts, offsets, segments, terms }: Rows) => {
+  await client.query("begin")
+  const opened = await client.query<{ readonly id: string }>({
+    name: "open",
+    text: `insert into ${schema}.search_entries (owner, scope, document, language, chunks, state)
+      values ('hand', $1, gen_random_uuid(), 'en', $2, 'ready') returning id`,
+    values: [`hand:${scopeKey}`, bodies.length]
+  })
+  const entry = opened.rows[0]?.id
+  await client.query({
+    name: "chunks",
+    text: `insert into ${schema}.search_chunks select 'hand', $1, o - 1, b, '{}' from unnest($2::text[]) with ordinality c (b, o)`,
+    values: [entry, bodies]
+  })
+  await client.query({
+    name: "postings",
+    text: `insert into ${schema}.search_postings (owner, scope_key, term, entry, segment, offsets, impacts)
+      select 'hand', $1, t, $2, s, o::smallint[], i::smallint[] from unnest($3::text[], $4::int[], $5::text[], $6::text[]) u (t, s, o, i)`,
+    values: [scopeKey, entry, terms, segments, offsets, impacts]
+  })
+  await client.query("commit")
+}
+
+/** A document of fifty chunks with some seventy-five terms each. */
+const syntheticDocument = (scope: SearchScope, seed: number): Omit<IndexedDocument, "documentId"> => {
+  const next = random(seed)
+  const chunks = Array.from({ length: 50 }, (_, ordinal) => ({
+    chunk: { ...nowhere, ordinal, repeated: 0, text: `chunk ${ordinal} ${"lorem ipsum dolor ".repeat(60)}` },
+    impacts: new Map(Array.from({ length: 75 }, (): [string, number] => [word(next), 200 + Math.floor(next() * 1600)]))
+  }))
+  return { scope, language: "en", chunks, vectors: null }
+}
+
+const bareQuery = `
+with p as materialized (
+  select term, entry, segment, offsets, impacts from ${schema}.search_postings
+  where owner = $1 and scope_key = hashtextextended($2, 0) and term = any ($3::text[])
+), n as (select sum(chunks)::float8 as n from ${schema}.search_entries where owner = $1 and scope = $2),
+w as materialized (
+  select term, ln(1 + (n - df + 0.5) / (df + 0.5)) as idf
+  from (select term, sum(cardinality(offsets))::float8 as df from p group by term) c, n
+), best as (
+  select entry, segment * 256 + o as ordinal, sum(i * idf) as score
+  from p join w using (term), unnest(p.offsets, p.impacts) u (o, i) group by 1, 2 order by 3 desc limit 10
+)
+select b.entry, b.ordinal, b.score, c.body from best b join ${schema}.search_chunks c
+  on c.owner = $1 and c.entry = b.entry and c.ordinal = b.ordinal order by 3 desc`
+
+const timed = async (work: () => Promise<unknown>): Promise<{ readonly millis: number; readonly cpu: number }> => {
+  const [start, cpu] = [performance.now(), process.cpuUsage()]
+  await work()
+  const used = process.cpuUsage(cpu)
+  return { millis: performance.now() - start, cpu: (used.user + used.system) / 1000 }
+}
+
+/** The two in turns; the first round warms up. */
+const inTurns = async (rounds: number, ours: () => Promise<unknown>, theirs: () => Promise<unknown>) => {
+  const found: Array<{ ours: Awaited<ReturnType<typeof timed>>; theirs: Awaited<ReturnType<typeof timed>> }> = []
+  for (let round = 0; round <= rounds; round++) found.push({ ours: await timed(ours), theirs: await timed(theirs) })
+  const of = (side: "ours" | "theirs", key: "cpu" | "millis") => median(found.slice(1).map((each) => each[side][key]))
+  return {
+    ours: { millis: of("ours", "millis"), cpu: of("ours", "cpu") },
+    theirs: { millis: of("theirs", "millis"), cpu: of("theirs", "cpu") }
+  }
+}
+
+export const search = async (url: string, counts: ReadonlyArray<number>): Promise<ReadonlyArray<Row>> => {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(`drop schema if exists ${schema} cascade`)
+  const runtime = ManagedRuntime.make(
+    Layer.provide(
+      Postgres.layerChunkIndex({ schema, timeout: "5 minutes" }),
+      PgClient.layer({ url: Redacted.make(url), maxConnections: 4 })
+    )
+  )
+  const run = <A, E>(effect: Effect.Effect<A, E, ChunkIndex | Principal>): Promise<A> =>
+    runtime.runPromise(Principal.provide(owner)(effect))
+  const rows = [...(await indexing(client, run)), ...(await searching(client, run, counts))]
+  await runtime.dispose()
+  await client.query(`drop schema ${schema} cascade`)
+  await client.end()
+  return rows
+}
+
+type Run = <A, E>(effect: Effect.Effect<A, E, ChunkIndex | Principal>) => Promise<A>
+
+const indexing = async (client: pg.Client, run: Run): Promise<ReadonlyArray<Row>> => {
+  const text = megabyte(1)
+  const sections = [{ ...nowhere, form: "prose" as const, text }]
+  const scope = SearchScope.make("bench:put")
+  const prepared = prepareDocument("bench.txt", sections, size)
+  const rows = rowsOf(prepared.chunks)
+  let round = 0
+  const { ours, theirs } = await inTurns(
+    5,
+    () =>
+      run(
+        Effect.gen(function* () {
+          const documentId = yield* newId(DocumentId)
+          const { put } = yield* ChunkIndex
+          yield* put({ scope, documentId, vectors: null, ...prepareDocument("bench.txt", sections, size) })
+        })
+      ),
+    () => byHand(client, ++round, rows)
+  )
+  const count = prepared.chunks.length
+  const what = `indexing ${(text.length / 1e6).toFixed(1)} MB of text, ${count} chunks`
+  const base = { store: "postgres", what, target: null }
+  return [
+    {
+      ...base,
+      unit: "chunks/s",
+      kernel: (count * 1000) / ours.millis,
+      baseline: (count * 1000) / theirs.millis,
+      target: { ratio: "at least", bound: 0.75 }
+    },
+    { ...base, unit: "CPU ms/chunk", kernel: ours.cpu / count, baseline: theirs.cpu / count }
+  ]
+}
+
+const searching = async (client: pg.Client, run: Run, counts: ReadonlyArray<number>): Promise<ReadonlyArray<Row>> => {
+  const rows: Array<Row> = []
+  for (const count of counts) {
+    const scope = SearchScope.make(`bench:${count}`)
+    const seeds = Array.from({ length: count / 50 }, (_, at) => count + at)
+    const fill = (seed: number) =>
+      Effect.gen(function* () {
+        yield* (yield* ChunkIndex).put({ ...syntheticDocument(scope, seed), documentId: yield* newId(DocumentId) })
+      })
+    await run(Effect.forEach(seeds, fill, { concurrency: 4, discard: true }))
+    await client.query(`vacuum analyze ${schema}.search_postings`)
+    await client.query(`vacuum analyze ${schema}.search_chunks`)
+    const next = random(7)
+    const questions = Array.from({ length: 40 }, () => Array.from({ length: 6 }, () => word(next)))
+    const [ours, theirs]: [Array<number>, Array<number>] = [[], []]
+    for (const terms of [...questions.slice(0, 10), ...questions]) {
+      const asked = { scopes: [scope], terms: new Map([["en" as const, terms]]), vector: null, limit: 10 }
+      const found = ChunkIndex.use((index) => index.search(asked))
+      ours.push((await timed(() => run(found))).millis)
+      const values = [owner, scope, [...new Set(terms)]]
+      theirs.push((await timed(() => client.query({ name: "bare", text: bareQuery, values }))).millis)
+    }
+    rows.push({
+      store: "postgres",
+      what: `search among ${count} chunks, p50`,
+      unit: "ms",
+      kernel: median(ours.slice(10)),
+      baseline: median(theirs.slice(10)),
+      target: { ratio: "at most", bound: 1.3 }
+    })
+  }
+  return rows
+}
