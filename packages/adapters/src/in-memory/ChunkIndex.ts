@@ -15,6 +15,7 @@ import {
   joinRanks,
   type Language,
   type NewVectors,
+  type Ranks,
   rarityOf,
   scoreUnit,
   type SearchScope,
@@ -68,7 +69,7 @@ export const layerChunkIndex: Layer.Layer<ChunkIndex> = Layer.sync(ChunkIndex, (
     keepsVectors: true,
     put: (document) =>
       owned((entries) => {
-        entries.set(nameOf(document), entryOf(document, nextRevision()))
+        putLast(entries, nameOf(document), entryOf(document, nextRevision()))
       }),
     setVectors: (vectors) =>
       owned((entries) => {
@@ -98,7 +99,7 @@ export const layerChunkIndex: Layer.Layer<ChunkIndex> = Layer.sync(ChunkIndex, (
         if (entry === undefined) return false
         const { documentId, scope } = to
         const copied = { ...entry, documentId, scope, revision: nextRevision(), vectors: new Map(entry.vectors) }
-        entries.set(nameOf(to), copied)
+        putLast(entries, nameOf(to), copied)
         return true
       }),
     chunks: (key, { limit, skip }) =>
@@ -111,6 +112,11 @@ export const layerChunkIndex: Layer.Layer<ChunkIndex> = Layer.sync(ChunkIndex, (
 })
 
 const nameOf = ({ documentId, scope }: IndexKey): string => JSON.stringify([scope, documentId])
+
+const putLast = (entries: Map<string, Entry>, name: string, entry: Entry): void => {
+  entries.delete(name)
+  entries.set(name, entry)
+}
 
 const keyOf = ({ documentId, scope }: IndexKey): IndexKey => ({ scope, documentId })
 
@@ -159,13 +165,9 @@ const isOf = (vector: Vector | undefined, { dimensions, name }: VectorModel): ve
   vector?.model.name === name && vector.model.dimensions === dimensions
 
 const inScopes = (entries: ReadonlyMap<string, Entry>, scopes: ReadonlyArray<SearchScope>): ReadonlyArray<Entry> =>
-  [...entries.values()].filter(({ scope }) => scopes.includes(scope)).sort((a, b) => compare(a, b))
+  [...entries.values()].filter(({ scope }) => scopes.includes(scope))
 
-/** A document in two scopes is found in both, by the name of the scope. */
-const compare = (a: IndexKey, b: IndexKey): number => order(a.documentId, b.documentId) || order(a.scope, b.scope)
-
-const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
+/** `entries` stand in the order in which they were put: that decides between equal scores. */
 export const searchIn = (entries: ReadonlyArray<Entry>, search: ChunkSearch): ReadonlyArray<ChunkHit> => {
   const lexical = new Map(best(byTerms(entries, search)).map((found) => [placeOf(found), found]))
   const semantic = new Map(best(byVector(entries, search)).map((found) => [placeOf(found), found]))
@@ -176,23 +178,31 @@ export const searchIn = (entries: ReadonlyArray<Entry>, search: ChunkSearch): Re
   }))
   const scores = joinRanks(ranks)
   return places
-    .flatMap(([, { entry, ordinal }], index): ReadonlyArray<ChunkHit> => {
-      const [chunk, rank] = [entry.chunks[ordinal], ranks[index]]
-      return chunk === undefined || rank === undefined
-        ? []
-        : [{ ...keyOf(entry), chunk, score: scores[index] ?? 0, ...rank }]
-    })
-    .sort((a, b) => comparable(b.score) - comparable(a.score) || compare(a, b) || a.chunk.ordinal - b.chunk.ordinal)
+    .map(([, found], index) => ({ ...found, score: scores[index] ?? 0, rank: ranks[index] ?? noRank }))
+    .sort(
+      (a, b) =>
+        comparable(b.score) - comparable(a.score) ||
+        (b.rank.lexical ?? 0) - (a.rank.lexical ?? 0) ||
+        entries.indexOf(a.entry) - entries.indexOf(b.entry) ||
+        a.ordinal - b.ordinal
+    )
     .slice(0, search.limit)
+    .flatMap(({ entry, ordinal, rank, score }): ReadonlyArray<ChunkHit> => {
+      const chunk = entry.chunks[ordinal]
+      return chunk === undefined ? [] : [{ ...keyOf(entry), chunk, score, ...rank }]
+    })
 }
+
+const noRank: Ranks = { lexical: null, semantic: null }
 
 /** The last digits of a score depend on who adds it up. */
 const comparable = (score: number): number => Math.round(score * 1_000_000)
 
 const placeOf = ({ entry, ordinal }: Found): string => `${entry.revision} ${ordinal}`
 
+/** They come in the order of their entries and ordinals, which the sort keeps where scores are equal. */
 const best = (found: ReadonlyArray<Found>): ReadonlyArray<Found> =>
-  found.toSorted((a, b) => b.score - a.score || compare(a.entry, b.entry) || a.ordinal - b.ordinal).slice(0, candidates)
+  found.toSorted((a, b) => b.score - a.score).slice(0, candidates)
 
 const byTerms = (entries: ReadonlyArray<Entry>, { terms }: ChunkSearch): ReadonlyArray<Found> => {
   const all = entries.reduce((sum, { chunks }) => sum + chunks.length, 0)
@@ -208,7 +218,9 @@ const byTerms = (entries: ReadonlyArray<Entry>, { terms }: ChunkSearch): Readonl
     }
   }
   return [...scores].flatMap(([entry, sums]) =>
-    Array.from(sums, ([ordinal, score]) => ({ entry, ordinal, score: score / scoreUnit }))
+    Array.from(sums, ([ordinal, score]) => ({ entry, ordinal, score: score / scoreUnit })).sort(
+      (a, b) => a.ordinal - b.ordinal
+    )
   )
 }
 
@@ -217,11 +229,13 @@ const byVector = (entries: ReadonlyArray<Entry>, { vector }: ChunkSearch): Reado
   const asked = vectorOf(vector.model, vector.values)
   if (!hasDirection(asked.values)) return []
   return entries.flatMap((entry) =>
-    [...entry.vectors].flatMap(([ordinal, kept]) =>
-      isOf(kept, vector.model) && hasDirection(kept.values)
-        ? [{ entry, ordinal, score: cosine(asked.values, kept.values) }]
-        : []
-    )
+    [...entry.vectors]
+      .sort(([a], [b]) => a - b)
+      .flatMap(([ordinal, kept]) =>
+        isOf(kept, vector.model) && hasDirection(kept.values)
+          ? [{ entry, ordinal, score: cosine(asked.values, kept.values) }]
+          : []
+      )
   )
 }
 

@@ -79,11 +79,17 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
       const opened = { ...key, language, chunks: document.chunks.length }
       const entry = yield* ask<bigint>(operation, "open_search_entry", opened)
       const { owner, scope } = key
-      for (const [segment, chunks] of segmentsOf(document.chunks).entries()) {
-        yield* ask(operation, "add_search_segment", { owner, scope, entry, segment, ...encodeSegment(chunks) })
-        const vectors = encodeVectors(keepsVectors ? document.vectors : null, segment)
-        if (vectors.model !== null) yield* ask(operation, "set_search_vectors", { ...key, entry, ...vectors })
-      }
+      // While the database writes one segment, the next one is made ready.
+      yield* Effect.forEach(
+        segmentsOf(document.chunks),
+        (chunks, segment) =>
+          Effect.gen(function* () {
+            yield* ask(operation, "add_search_segment", { owner, scope, entry, segment, ...encodeSegment(chunks) })
+            const vectors = encodeVectors(keepsVectors ? document.vectors : null, segment)
+            if (vectors.model !== null) yield* ask(operation, "set_search_vectors", { ...key, entry, ...vectors })
+          }),
+        { concurrency: 2, discard: true }
+      )
       const isShown = yield* ask<boolean>(operation, "publish_search_entry", { ...key, entry })
       if (isShown !== true) return yield* new StoreUnavailable({ operation, cause: new Error("It took a day") })
       yield* cleanUp(operation, owner, scope)
@@ -131,7 +137,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
                  where e.owner = $1 and e.scope = any ($2::text[]) and e.state = 'ready' and not exists (
                    select from ${schema}.search_vectors v where v.owner = c.owner and v.entry = c.entry
                      and v.ordinal = c.ordinal and v.model = $3 and v.dimensions = $4)
-                 order by e.document, e.scope, c.ordinal limit $5`,
+                 order by e.id, c.ordinal limit $5`,
                 [toText(ownerId), scopes.map(toText), toText(model.name), model.dimensions, limit]
               ),
               (rows) =>

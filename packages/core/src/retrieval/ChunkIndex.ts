@@ -95,7 +95,7 @@ export class ChunkIndex extends Context.Service<
      * or was put anew since the revision was read.
      */
     readonly setVectors: (vectors: NewVectors) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** MUST give chunks of these scopes that have no vector of this model, by document and ordinal; none when vectors are not kept. */
+    /** MUST give chunks of these scopes that have no vector of this model, as their documents were put, by ordinal; none when vectors are not kept. */
     readonly withoutVectors: (
       scopes: ReadonlyArray<SearchScope>,
       model: VectorModel,
@@ -114,9 +114,9 @@ export class ChunkIndex extends Context.Service<
     ) => Effect.Effect<{ readonly chunks: ReadonlyArray<Chunk>; readonly total: number }, StoreUnavailable, Principal>
     /**
      * MUST rank the chunks of all the scopes together, best first, as `Ranking` defines it: the lexical score is the sum of impact times
-     * `rarityOf` over the chunks of these scopes; the best 100 by each rank are joined by `joinRanks`; equal ones are ordered by document id
-     * and ordinal. Scopes that are unknown or another owner's have no chunks. Nearest vectors may be approximate in scopes of more than
-     * 10,000 chunks. A chunk without a vector of the search's model is ranked by its terms.
+     * `rarityOf` over the chunks of these scopes; the best 100 by each rank are joined by `joinRanks`; equal ones are ordered by lexical
+     * score, then as their documents were put, then by ordinal. Scopes that are unknown or another owner's have no chunks. Nearest vectors
+     * may be approximate in scopes of more than 10,000 chunks. A chunk without a vector of the search's model is ranked by its terms.
      */
     readonly search: (search: ChunkSearch) => Effect.Effect<ReadonlyArray<ChunkHit>, StoreUnavailable, Principal>
   }

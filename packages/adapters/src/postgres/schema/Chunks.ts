@@ -4,7 +4,7 @@
  * all, and no statement takes long.
  *
  * A posting row holds one term in up to 256 chunks of an entry, a segment, because a row of an index has a limit. Postings are found by a
- * hash of their scope's name; that two names may have one hash does no harm, because they count only with their entries.
+ * hash of their scope's name and its owner: among all scopes that one owner may ever have, two with one hash are not to be expected.
  *
  * Vectors are in a table of their own, made when the extension pgvector is there (`keep_search_vectors`). Statements on it are dynamic.
  */
@@ -253,12 +253,11 @@ end $$`
 /** The chunks nearest to a vector, best first: exact, or by an index of vectors where the scopes are large and there is one. */
 const nearestChunks = sqlFunction(
   "nearest_chunks",
-  `(p_owner text, p_scopes text[], p_entries bigint[], p_model text, p_dimensions integer, p_vector text, p_limit integer,
+  `(p_owner text, p_keys bigint[], p_hidden bigint[], p_model text, p_dimensions integer, p_vector text, p_limit integer,
     p_is_large boolean)
 returns table (entry bigint, ordinal integer, cosine double precision) language plpgsql stable set jit = off as $$
 declare
   v_schema text;
-  v_keys bigint[] := array(select hashtextextended(s, 0) from unnest(p_scopes) s);
   v_query text;
   v_entries bigint[];
   v_ordinals integer[];
@@ -269,7 +268,7 @@ begin
   v_query := format('select f.entry, f.ordinal, 1 - f.distance from (
       select v.entry, v.ordinal, v.embedding::%1$s.halfvec(%2$s) operator(%1$s.<=>) $5::%1$s.halfvec(%2$s) as distance
       from {schema}.search_vectors v
-      where v.owner = $1 and v.scope_key = any ($2) and v.entry = any ($3) and v.model = $4 and v.dimensions = %2$s
+      where v.owner = $1 and v.scope_key = any ($2) and v.entry <> all ($3) and v.model = $4 and v.dimensions = %2$s
       order by (v.embedding::%1$s.halfvec(%2$s) operator(%1$s.<=>) $5::%1$s.halfvec(%2$s)) %%s limit $6
     ) f where f.distance <> ''NaN'' order by f.distance', v_schema, p_dimensions);
   if p_is_large and exists (
@@ -278,7 +277,7 @@ begin
     perform set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '100', true);
     execute format('select array_agg(n.entry), array_agg(n.ordinal), array_agg(n.cosine) from (%s) n (entry, ordinal, cosine)',
         format(v_query, ''))
-      into v_entries, v_ordinals, v_cosines using p_owner, v_keys, p_entries, p_model, p_vector, p_limit;
+      into v_entries, v_ordinals, v_cosines using p_owner, p_keys, p_hidden, p_model, p_vector, p_limit;
     -- With fewer, the index gave up before it had enough.
     if cardinality(v_entries) >= p_limit then
       return query select * from unnest(v_entries, v_ordinals, v_cosines);
@@ -286,78 +285,90 @@ begin
     end if;
   end if;
   -- An expression keeps an index of vectors out, whose answer would be approximate.
-  return query execute format(v_query, '+ 0') using p_owner, v_keys, p_entries, p_model, p_vector, p_limit;
+  return query execute format(v_query, '+ 0') using p_owner, p_keys, p_hidden, p_model, p_vector, p_limit;
 end $$`
 )
 
+/** The postings of the terms, and what they add up to: the best chunks by their words. */
+const byWords = (limit: string): string => `
+  found as materialized (
+    select p.term, p.entry, p.segment, p.offsets, p.impacts from {schema}.search_postings p
+    where p.owner = p_owner and p.scope_key = any (v_keys) and p.term = any (v_terms) and p.entry <> all (v_hidden)
+  ), weighed as materialized (
+    select c.term, round(1000 * ln(1 + (v_all - c.chunks + 0.5) / (c.chunks + 0.5)))::integer as rarity
+    from (select term, sum(cardinality(offsets))::double precision as chunks from found group by term) c
+  ), worded as materialized (
+    select f.entry, f.segment * ${segmentSize} + u.place as ordinal, sum(u.impact * w.rarity) as lexical
+    from found f join weighed w on w.term = f.term, unnest(f.offsets, f.impacts) u (place, impact)
+    group by 1, 2 order by 3 desc, 1, 2 limit ${limit}
+  )`
+
 /**
- * One search, as `Ranking` defines it. Terms come with the language they are of. Stable: every statement in it sees the same moment. The
- * planner's just-in-time compilation would take longer than the search.
+ * One search, as `Ranking` defines it. Terms come with the language they are of. Stable: every statement in it sees the same moment. Its plans
+ * are made once for a session, since they do not depend on the question; just-in-time compilation would take longer than the search.
  */
 const searchChunks = sqlFunction(
   "search_chunks",
   `(p_owner text, p_scopes text[], p_languages text[], p_terms text[], p_model text, p_dimensions integer, p_vector text,
     p_candidates integer, p_share double precision, p_limit integer)
 returns table (scope text, document uuid, ordinal integer, score double precision, lexical bigint, semantic double precision,
-  body text, place text) language plpgsql stable set jit = off as $$
+  body text, place text) language plpgsql stable set jit = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_all bigint;
-  v_entries bigint[];
   v_languages text[];
+  v_keys bigint[] := array(select distinct hashtextextended(n, 0) from unnest(p_scopes) n);
+  v_hidden bigint[];
   v_terms text[];
-  v_keys bigint[] := array(select hashtextextended(s, 0) from unnest(p_scopes) s);
-  v_near_entries bigint[] := '{}';
-  v_near_ordinals integer[] := '{}';
-  v_cosines double precision[] := '{}';
+  v_near_entries bigint[];
+  v_near_ordinals integer[];
+  v_cosines double precision[];
 begin
-  select sum(e.chunks), array_agg(e.id), array_agg(distinct e.language) into v_all, v_entries, v_languages
-    from {schema}.search_entries e where e.owner = p_owner and e.scope = any (p_scopes) and e.state = 'ready';
+  select sum(e.chunks), array_agg(distinct e.language) into v_all, v_languages
+    from (select distinct n as scope from unnest(p_scopes) n) s
+    join {schema}.search_entries e on e.owner = p_owner and e.scope = s.scope and e.state = 'ready';
   if v_all is null then return; end if;
+  -- Entries that are being written or deleted: seldom any.
+  v_hidden := array(select e.id from unnest(p_scopes) s (scope)
+    join {schema}.search_entries e on e.owner = p_owner and e.scope = s.scope and e.state <> 'ready');
   v_terms := array(select distinct t.term from unnest(p_languages, p_terms) t (language, term)
     where t.language = any (v_languages));
   if p_vector is not null and to_regclass('{schema}.search_vectors') is not null then
-    select coalesce(array_agg(n.entry), '{}'), coalesce(array_agg(n.ordinal), '{}'), coalesce(array_agg(n.cosine), '{}')
-      into v_near_entries, v_near_ordinals, v_cosines
-      from {schema}.nearest_chunks(p_owner, p_scopes, v_entries, p_model, p_dimensions, p_vector, p_candidates,
+    select array_agg(n.entry), array_agg(n.ordinal), array_agg(n.cosine) into v_near_entries, v_near_ordinals, v_cosines
+      from {schema}.nearest_chunks(p_owner, v_keys, v_hidden, p_model, p_dimensions, p_vector, p_candidates,
         v_all > ${exactLimit}) n;
   end if;
+  if v_near_entries is null then
+    return query
+    with ${byWords("least(p_limit, p_candidates)")}
+    select e.scope, e.document, w.ordinal, w.lexical / (max(w.lexical) over ())::double precision, w.lexical,
+      null::double precision, c.body, c.place
+    from worded w join {schema}.search_entries e on e.owner = p_owner and e.id = w.entry
+    join {schema}.search_chunks c on c.owner = p_owner and c.entry = w.entry and c.ordinal = w.ordinal
+    order by w.lexical desc, w.entry, w.ordinal;
+    return;
+  end if;
   return query
-  with found as materialized (
-    select p.term, p.entry, p.segment, p.offsets, p.impacts from {schema}.search_postings p
-    where p.owner = p_owner and p.scope_key = any (v_keys) and p.term = any (v_terms)
-  ), present as materialized (
-    select f.* from found f where f.entry = any (v_entries)
-  ), weighed as materialized (
-    select c.term, round(1000 * ln(1 + (v_all - c.chunks + 0.5) / (c.chunks + 0.5)))::integer as rarity
-    from (select term, sum(cardinality(offsets))::double precision as chunks from present group by term) c
-  ), scored as (
-    select p.entry, p.segment * ${segmentSize} + u.place as ordinal, sum(u.impact * w.rarity) as lexical
-    from present p join weighed w on w.term = p.term, unnest(p.offsets, p.impacts) u (place, impact)
-    group by 1, 2 order by 3 desc fetch first (p_candidates) rows with ties
-  ), worded as (
-    select s.* from scored s join {schema}.search_entries e on e.owner = p_owner and e.id = s.entry
-    order by s.lexical desc, e.document, e.scope, s.ordinal limit p_candidates
-  ), near as (
+  with ${byWords("p_candidates")}, near as (
     select * from unnest(v_near_entries, v_near_ordinals, v_cosines) n (entry, ordinal, semantic)
-  ), both_ranks as (
+  ), both_ranks as materialized (
     select coalesce(w.entry, n.entry) as entry, coalesce(w.ordinal, n.ordinal) as ordinal, w.lexical, n.semantic
     from worded w full join near n on n.entry = w.entry and n.ordinal = w.ordinal
-  ), spans as (
+  ), spans as materialized (
     select coalesce(max(lexical), 1)::double precision as most, min(semantic) as farthest,
-      greatest(max(semantic) - min(semantic), 1e-6) as range,
-      case when count(semantic) = 0 then 0 else p_share end as share
+      greatest(max(semantic) - min(semantic), 1e-6) as range
     from both_ranks
-  ), joined as (
-    select b.*, (1 - s.share) * (coalesce(b.lexical, 0) / s.most) + s.share * coalesce((b.semantic - s.farthest) / s.range, 0) as score
+  ), scored as (
+    select b.*, (1 - p_share) * (coalesce(b.lexical, 0) / s.most)
+      + p_share * coalesce((b.semantic - s.farthest) / s.range, 0) as score
     from both_ranks b, spans s
-  ), best as (
-    select j.*, e.scope, e.document from joined j join {schema}.search_entries e on e.owner = p_owner and e.id = j.entry
-    order by round(j.score * 1000000) desc, e.document, e.scope, j.ordinal limit p_limit
+  ), best as materialized (
+    select * from scored order by round(score * 1000000) desc, lexical desc nulls last, entry, ordinal limit p_limit
   )
-  select b.scope, b.document, b.ordinal, b.score, b.lexical, b.semantic, c.body, c.place
-  from best b join {schema}.search_chunks c on c.owner = p_owner and c.entry = b.entry and c.ordinal = b.ordinal
-  order by round(b.score * 1000000) desc, b.document, b.scope, b.ordinal;
+  select e.scope, e.document, b.ordinal, b.score, b.lexical, b.semantic, c.body, c.place
+  from best b join {schema}.search_entries e on e.owner = p_owner and e.id = b.entry
+  join {schema}.search_chunks c on c.owner = p_owner and c.entry = b.entry and c.ordinal = b.ordinal
+  order by round(b.score * 1000000) desc, b.lexical desc nulls last, b.entry, b.ordinal;
 end $$`
 )
 
