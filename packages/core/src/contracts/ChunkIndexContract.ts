@@ -94,7 +94,7 @@ export const chunkIndexContract = (test: ContractTest<ChunkIndex>, keepsVectors:
     "MUST order equal scores as their documents were put, and by ordinal, and give no more than the limit",
     Effect.gen(function* () {
       const scope = yield* newScope
-      const ids = (yield* Effect.all([newId(DocumentId), newId(DocumentId), newId(DocumentId)])).reverse()
+      const ids = (yield* Effect.all([newId(DocumentId), newId(DocumentId), newId(DocumentId)])).toReversed()
       yield* Effect.forEach(ids, (documentId) => put({ scope, documentId }, [["kettle", 500]], [["kettle", 500]]))
       const expected = ids.flatMap((id) => [
         [id, 0],
