@@ -43,6 +43,7 @@ import { threadStore } from "./PostgresThreadStore.ts"
 import { usageLedger } from "./PostgresUsageLedger.ts"
 import { type HintOptions, type Listen, makeRunHints } from "./RunHints.ts"
 import type { SchemaRefused } from "./SchemaHistory.ts"
+import { buildVectorIndexes } from "./VectorIndexes.ts"
 
 export { ProviderKeyVault } from "./PostgresProviderKeys.ts"
 export { SchemaRefused } from "./SchemaHistory.ts"
@@ -149,6 +150,15 @@ const overVectors = <A>(options: StoreOptions, make: (database: Database, keepsV
     const database = yield* openSchema(yield* PgClient.PgClient, options)
     return make(database, yield* openVectors(database, options.migrate !== false))
   })
+
+/**
+ * Builds indexes of vectors where scopes have more than 10,000 chunks, and answers for which lengths. It takes minutes and stops nobody; a
+ * host runs it now and then, beside the service. Without it such scopes are searched exactly, which is slower.
+ */
+export const indexVectors = (options: PostgresOptions): Effect.Effect<ReadonlyArray<number>, StoreUnavailable> =>
+  PgClient.PgClient.use((client) => buildVectorIndexes(client, nameOf(options))).pipe(
+    Effect.provide(migrationClient(options))
+  )
 
 /** Brings a schema up to date and ends: for a deployment that migrates before it starts. Needs no kernel. */
 export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>

@@ -14,6 +14,7 @@ import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -21,7 +22,7 @@ import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import { InMemory } from "../../src/in-memory/index.ts"
 import { Pglite } from "../../src/pglite/index.ts"
 import { Postgres } from "../../src/postgres/index.ts"
-import { hostClient, onScratchSchema } from "./Scratch.ts"
+import { hostClient, onScratchSchema, scratchSchema } from "./Scratch.ts"
 
 const scope = SearchScope.make("scope")
 const model = { name: "p/m", dimensions: 3 }
@@ -138,5 +139,60 @@ onEmbedded("PGlite", () => {
 onPostgres((url) => {
   suite(() =>
     onScratchSchema(url, (schema) => Layer.provideMerge(Postgres.layerChunkIndex({ schema }), hostClient(url)))
+  )
+
+  it.live("searches large scopes by an index of vectors, once there is one", () =>
+    Effect.gen(function* () {
+      const schema = yield* scratchSchema(url)
+      const options = { url: Redacted.make(url), schema }
+      yield* Effect.gen(function* () {
+        const chunkIndex = yield* ChunkIndex
+        const client = yield* PgClient
+        assert.deepStrictEqual(yield* Postgres.indexVectors(options), [])
+        const angles = Array.from({ length: 10_100 }, (_, at) => (Math.PI * at) / 10_100)
+        yield* chunkIndex.put({
+          scope,
+          documentId: yield* newId(DocumentId),
+          language: "en",
+          chunks: angles.map((_, ordinal) => ({
+            chunk: { ...nowhere, ordinal, text: `${ordinal}`, repeated: 0 },
+            impacts: new Map()
+          })),
+          vectors: { model, values: angles.map((angle) => Float32Array.from([Math.cos(angle), Math.sin(angle), 0])) }
+        })
+        const nearest = Effect.map(
+          chunkIndex.search({
+            scopes: [scope],
+            terms: new Map(),
+            vector: { model, values: Float32Array.from([Math.cos(1), Math.sin(1), 0]) },
+            limit: 10
+          }),
+          (hits) => hits.map(({ chunk }) => chunk.ordinal)
+        )
+        const exact = yield* nearest
+        assert.deepStrictEqual(yield* Postgres.indexVectors(options), [3])
+        assert.deepStrictEqual(yield* Postgres.indexVectors(options), [3])
+        // The only connection: its own count of scans is exact.
+        const scans = Effect.andThen(
+          client.unsafe("select pg_stat_force_next_flush()"),
+          Effect.map(
+            client.unsafe<{ readonly scans: bigint }>(
+              `select idx_scan as scans from pg_stat_user_indexes
+               where schemaname = '${schema}' and indexrelname = 'search_vectors_near_3'`
+            ),
+            ([row]) => Number(row?.scans)
+          )
+        )
+        yield* client.unsafe(`analyze ${schema}.search_vectors`)
+        const before = yield* scans
+        const found = yield* nearest
+        assert.isAbove(yield* scans, before)
+        assert.strictEqual(found.length, 10)
+        const place = (10_100 * 1) / Math.PI
+        for (const ordinal of [...exact, ...found]) assert.approximately(ordinal, place, 150)
+      }).pipe(
+        Effect.provide(Layer.provideMerge(Postgres.layerChunkIndex(options), hostClient(url, { maxConnections: 1 })))
+      )
+    }).pipe(asNewOwner)
   )
 })

@@ -62,7 +62,7 @@ export const chunkTables: Migration = {
 export const segmentSize = 256
 
 /** Beyond so many chunks in the scopes asked, an index of vectors may serve, when there is one. */
-const exactLimit = 10_000
+export const exactLimit = 10_000
 
 /** Whether vectors can be kept: makes the extension and the table when it may. Half precision came with pgvector 0.7. */
 const keepSearchVectors = sqlFunction(
