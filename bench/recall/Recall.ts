@@ -1,5 +1,6 @@
 /** Fills an index with a corpus and asks its questions through `Retrieval`, as a host would. */
-import { DocumentId, EmbeddingModel, estimateTokens, newId, Principal, Providers } from "@colloquy/core"
+import { Principal, Providers } from "@colloquy/core"
+import { DocumentId, EmbeddingModel, estimateTokens, newId } from "@colloquy/core/adapters"
 import {
   ChunkIndex,
   documentWeighting,

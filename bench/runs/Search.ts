@@ -3,7 +3,8 @@
  * their terms into rows, on both sides; and beside it what cutting a text of 1 MB and finding its terms adds. Search: the whole of `ChunkIndex.search` against the bare ranking query.
  */
 import { Postgres } from "@colloquy/adapters/postgres"
-import { DocumentId, estimateTokens, newId, Principal } from "@colloquy/core"
+import { Principal } from "@colloquy/core"
+import { DocumentId, estimateTokens, newId } from "@colloquy/core/adapters"
 import {
   ChunkIndex,
   type IndexedChunk,
