@@ -12,12 +12,13 @@ import {
   TurnSettings
 } from "@colloquy/core"
 import { type Ports, type Stores } from "@colloquy/core/adapters"
+import type { OutcomeStore } from "@colloquy/core/answers"
 import { openKernel, type OpenKernel, type OpenKernelOptions } from "@colloquy/core/promises"
 import * as Layer from "effect/Layer"
 import { type WithHandler, withHandler } from "./Handler.ts"
 
 /** What `postgres`, `pglite` and `inMemory` give: opened with the kernel and closed with it. */
-export type Store = Layer.Layer<Stores, unknown>
+export type Store = Layer.Layer<Stores | OutcomeStore, unknown>
 
 export interface ColloquyOptions extends OpenKernelOptions {
   readonly store: Store
@@ -27,8 +28,8 @@ export interface ColloquyOptions extends OpenKernelOptions {
   /** Tools that run on the server. */
   readonly tools?: ReadonlyArray<HostedTool>
   readonly settings?: Partial<TurnSettings>
-  /** What joins the turns: rooms such as `Memory.layer`, and parts of the host's own (`TurnParts.part(guard)`). */
-  readonly parts?: ReadonlyArray<Layer.Layer<never, unknown, Kernel.Kernel | Ports>>
+  /** What joins the turns: rooms such as `answersPart`, and parts of the host's own (`TurnParts.part(guard)`). */
+  readonly parts?: ReadonlyArray<Layer.Layer<never, unknown, Kernel.Kernel | OutcomeStore | Ports>>
   /** For hosts with Effect beside it: references of the kernel, such as `Metering` or `TokenCounter`. */
   readonly layers?: ReadonlyArray<Layer.Layer<never, unknown>>
 }

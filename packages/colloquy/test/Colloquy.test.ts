@@ -4,6 +4,7 @@ import { inMemory } from "colloquy/in-memory"
 import { openai } from "colloquy/openai"
 import { callTool, gate, pause, say, scripted, TestKernel } from "colloquy/testing"
 import { Metering } from "@colloquy/core"
+import { answersPart } from "@colloquy/core/answers"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -38,6 +39,29 @@ describe("a kernel in production", () => {
     assert.strictEqual(await textOf(turn.events), "Hello, Ada.")
     assert.strictEqual((await ada.send({ threadId: turn.threadId, content: "And now?" })).content, "Still here.")
     assert.lengthOf((await ada.threads.get(turn.threadId)).messages, 4)
+    await colloquy.close()
+  })
+
+  it("takes parts: typed answers in a turn, and over the HTTP API", async () => {
+    const colloquy = await open([say('{"Yes": 0.9, "No": 0.1}'), say('{"Yes": 0.2, "No": 0.8}')], {
+      parts: [answersPart]
+    })
+    const questions = { urgent: { type: "noul", instructions: "Is it urgent?" } }
+    const reply = await colloquy.as("ada").send({ content: "Fire!", options: { answers: { questions } } })
+    assert.deepStrictEqual(JSON.parse(reply.content), { urgent: { type: "noul", noul: 0.9 } })
+    const { handler } = await colloquy.handler({ authenticate: () => "ada" })
+    const post = (path: string, body: object) =>
+      handler(
+        new Request(`http://in.process${path}`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(body)
+        })
+      )
+    const answer = await post("/threads/messages", { content: "Tea?", system_one: { questions } })
+    assert.deepInclude(await answer.json(), { content: '{"urgent":{"type":"noul","noul":0.2}}', status: "COMPLETED" })
+    const path = `/threads/${reply.threadId}/messages/${reply.messageId}/outcomes`
+    assert.strictEqual((await post(path, { question: "urgent", outcome: true })).status, 200)
     await colloquy.close()
   })
 

@@ -4,6 +4,7 @@
  */
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
+import { AnswersApi } from "./endpoints/AnswersApi.ts"
 import { AssistantsApi } from "./endpoints/AssistantsApi.ts"
 import { BillingApi } from "./endpoints/BillingApi.ts"
 import { Authorization, RateLimit, Validation } from "./endpoints/Middleware.ts"
@@ -18,6 +19,7 @@ export class Api extends HttpApi.make("colloquy")
   .add(ThreadsApi)
   .add(MessagesApi)
   .add(RunsApi)
+  .add(AnswersApi)
   .add(ModelsApi)
   .add(BillingApi)
   // The last one is the outermost: who asks, how often, and only then what.

@@ -17,6 +17,7 @@ import { Api } from "./Api.ts"
 import * as Authorization from "./guards/Authorization.ts"
 import { docsRoutes } from "./docs-page/DocsRoutes.ts"
 import { errorResponse, notFound, withEnvelope } from "./guards/Envelope.ts"
+import * as AnswersHandlers from "./handlers/AnswersHandlers.ts"
 import * as AssistantsHandlers from "./handlers/AssistantsHandlers.ts"
 import * as BillingHandlers from "./handlers/BillingHandlers.ts"
 import * as MessagesHandlers from "./handlers/MessagesHandlers.ts"
@@ -62,6 +63,7 @@ const handlers = Layer.mergeAll(
   ThreadsHandlers.layer,
   MessagesHandlers.layer,
   RunsHandlers.layer,
+  AnswersHandlers.layer,
   ModelsHandlers.layer,
   BillingHandlers.layer
 ).pipe(Layer.provide([guards, Validation.layer]))

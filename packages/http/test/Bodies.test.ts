@@ -286,7 +286,11 @@ describe("a message body", () => {
     ],
     ["speech-to-text", { voice: { stt: {} } }, ["body.voice.stt not_available", "body.audio_file missing"]],
     ["text-to-speech", { voice: { tts: {} } }, ["body.voice.tts not_available"]],
-    ["typed answers", { system_one: { questions: {} }, content: null }, ["body.system_one not_available"]],
+    [
+      "typed answers",
+      { system_one: { questions: { q: { type: "noul", instructions: "?" } } }, content: null },
+      ["body.system_one not_available"]
+    ],
     ["empty text", { content: " \n " }, ["body.content missing"]],
     [
       "provider options of video",

@@ -5,14 +5,17 @@ import { onEmbedded, onPostgres } from "../../../test/databases.ts"
 import { onScratchSchema } from "../../adapters/test/postgres/Scratch.ts"
 import { everyStore } from "./EveryStore.ts"
 import { twoTenants } from "./TwoTenants.ts"
+import { typedAnswers } from "./TypedAnswers.ts"
 
 onEmbedded("PGlite", () => {
   everyStore(Pglite.layer())
+  typedAnswers(Pglite.layer())
   twoTenants(Pglite.layer())
 })
 
 onPostgres((url) => {
   const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
   everyStore(stores)
+  typedAnswers(stores)
   twoTenants(stores)
 })

@@ -2,8 +2,10 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { onEmbedded } from "../../../test/databases.ts"
 import { everyStore } from "./EveryStore.ts"
 import { twoTenants } from "./TwoTenants.ts"
+import { typedAnswers } from "./TypedAnswers.ts"
 
 onEmbedded("in-memory", () => {
   everyStore(InMemory.layer)
+  typedAnswers(InMemory.layer)
   twoTenants(InMemory.layer)
 })

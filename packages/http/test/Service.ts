@@ -4,8 +4,9 @@
  */
 import { ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
 import type { InMemory } from "@colloquy/adapters/in-memory"
-import { Kernel, Keys, Principal, type Provider, Providers } from "@colloquy/core"
-import { type ChatDriver, type ChatEvent } from "@colloquy/core/adapters"
+import { Kernel, Keys, Metering, type MeteringPort, Principal, type Provider, Providers } from "@colloquy/core"
+import { type ChatDriver, type ChatEvent, describeModel, ModelError, noUsage } from "@colloquy/core/adapters"
+import { answersPart } from "@colloquy/core/answers"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -82,6 +83,55 @@ export const openEndless = (
     ),
     http
   )
+
+/** The same with a provider of typed answers beside it: `typed-latest` answers, `typed-broken` sends nonsense, `typed-poor` has no credit. */
+export const openTyped = (
+  stores: Layer.Layer<InMemory.Stores, unknown>,
+  metering: MeteringPort = { ensureCredit: () => Effect.void, record: () => Effect.void }
+): Promise<Service> =>
+  serve(
+    answersPart.pipe(
+      Layer.provideMerge(Kernel.layer),
+      Layer.provide(Layer.succeed(Metering, metering)),
+      Layer.provideMerge(
+        Providers.layer({ providers: [endless, typed], defaults: { provider: "endless", model: "echo" } })
+      ),
+      Layer.provideMerge(stores),
+      Layer.merge(ScriptedModel.layer([])),
+      Layer.fresh
+    )
+  )
+
+/** Every option is as probable as the others, but for the last, which is four times as probable. */
+const distributionOf = (options: ReadonlyArray<string>) =>
+  Object.fromEntries(
+    options.map((option, index) => [option, (index === options.length - 1 ? 4 : 1) / (options.length + 3)])
+  )
+
+const typed: Provider = {
+  id: "typedprovider",
+  answers: ({ model, provider, questions }) =>
+    model === "typed-poor"
+      ? Effect.fail(new ModelError({ reason: "quota", provider, model, status: 402 }))
+      : Effect.succeed({
+          distributions: Object.fromEntries(
+            Object.entries(questions).map(([name, { criteria, type }]) => [
+              name,
+              model === "typed-broken"
+                ? { nonsense: 1 }
+                : distributionOf(type === "noul" ? ["false", "true"] : Object.keys(criteria))
+            ])
+          ),
+          method: "native" as const,
+          estimated: false,
+          model: model === "typed-latest" ? "typed-1.2" : model,
+          usage: { ...noUsage, inputTokens: 212, outputTokens: 3 }
+        }),
+  listModels: Effect.succeed([
+    describeModel({ name: "typed-1.2", provider: "typedprovider", modelType: "system_one" }),
+    describeModel({ name: "typed-latest", provider: "typedprovider", modelType: "system_one" })
+  ])
+}
 
 const echo: ChatDriver = ({ messages, toolChoice, tools }) => {
   const last = messages.at(-1)

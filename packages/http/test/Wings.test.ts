@@ -44,6 +44,8 @@ const problemsOf = ({
   readonly body: { readonly detail: ReadonlyArray<{ loc: Array<string>; type: string }> }
 }) => body.detail.map(({ loc, type }) => `${loc.join(".")} ${type}`)
 
+const typedQuestions = { questions: { q: { type: "noul", instructions: "?" } } }
+
 const asked: ReadonlyArray<readonly [part: string, fields: object, options: Schema.Json]> = [
   ["memory", { memory: "Auto" }, { mode: "Auto", pro: false, cite: false }],
   ["memory", { memory: "Readonly", memory_citation: true }, { mode: "Readonly", pro: false, cite: true }],
@@ -64,7 +66,7 @@ const asked: ReadonlyArray<readonly [part: string, fields: object, options: Sche
     { provider: "p", model: "m", config: { seed: 2 } }
   ],
   ["voice", { voice: { tts: { voice: "v" } } }, { tts: { voice: "v" } }],
-  ["answers", { system_one: { questions: {} } }, { questions: {} }]
+  ["answers", { system_one: typedQuestions }, typedQuestions]
 ]
 
 describe("the fields of a part", () => {
@@ -124,7 +126,8 @@ describe("the fields of a part", () => {
   })
 
   const refusals = [
-    ["answers", { system_one: {} }, ["questions", "q"], "body.system_one.questions.q"],
+    ["answers", { system_one: typedQuestions }, ["questions", "q"], "body.system_one.questions.q"],
+    ["answers", { system_one: typedQuestions }, ["model"], "body.model_name"],
     ["memory", { memory: "Auto" }, ["mode"], "body.memory"],
     [
       "image",

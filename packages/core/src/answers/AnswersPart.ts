@@ -9,11 +9,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type { Catalog } from "../catalog/Catalog.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { roomFor } from "../prompts/PromptAssembly.ts"
+import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { History } from "../threads/Message.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
@@ -26,6 +28,7 @@ import { textOfState } from "./AnswerContext.ts"
 import { Answers, type AskError } from "./Answers.ts"
 import { AnswerSettings } from "./AnswerSettings.ts"
 import { DocumentSummaries } from "./DocumentSummaries.ts"
+import type { OutcomeStore } from "./OutcomeStore.ts"
 import { Questions } from "./Question.ts"
 import { messagesWithin } from "./TypedContext.ts"
 import { checkTypedTurn, type TurnProblem } from "./TypedTurn.ts"
@@ -107,13 +110,14 @@ const makePart = Effect.gen(function* () {
   return part
 })
 
-/** Joins the turns of a kernel: a layer over `Kernel.layer` and `Answers.layer`. */
-export const answersPart: Layer.Layer<never, never, Answers | Providers | TurnParts> = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const parts = yield* TurnParts
-    yield* parts.register(yield* makePart)
-  })
-)
+/** Joins the turns of a kernel, and gives `Answers`: a layer over `Kernel.layer`. */
+export const answersPart: Layer.Layer<Answers, never, Catalog | OutcomeStore | Providers | ThreadStore | TurnParts> =
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const parts = yield* TurnParts
+      yield* parts.register(yield* makePart)
+    })
+  ).pipe(Layer.provideMerge(Answers.layer))
 
 const encode = Schema.encodeEffect(Schema.toCodecJson(TypedAnswers))
 

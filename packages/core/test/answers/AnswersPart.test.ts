@@ -82,7 +82,6 @@ const open = (answers: AnswerDriver = native, options: { readonly typed?: Partia
   ]
   const layer = answersPart.pipe(
     Layer.provide(summaries),
-    Layer.provideMerge(Answers.layer),
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(Providers.layer({ providers, defaults: { provider: "words", model: "m" } })),
     Layer.provideMerge(InMemory.layer),

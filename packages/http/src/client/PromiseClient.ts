@@ -10,6 +10,7 @@ import type {
   ThreadCreateForAssistant
 } from "../endpoints/AssistantsApi.ts"
 import type { MessageRequest, StatelessMessageRequest } from "../wire/MessageBody.ts"
+import type * as Answers from "../wire/Answers.ts"
 import type * as Models from "../wire/ModelRecords.ts"
 import type * as Records from "../wire/Records.ts"
 import type { SubmitToolOutputsRequest } from "../endpoints/RunsApi.ts"
@@ -104,6 +105,7 @@ export const connect = async (options: ClientOptions) => {
     threads: threadsOf(send),
     messages: messagesOf(send),
     runs: runsOf(send),
+    answers: answersOf(send),
     models: modelsOf(send),
     billing: billingOf(send)
   }
@@ -167,6 +169,14 @@ const runsOf = (send: Send) => {
       events(() => send("GET", at`/threads/${threadId}/runs/${runId}/events`, { query: { after } }))
   }
 }
+
+const answersOf = (send: Send) => ({
+  recordOutcome: (threadId: string, messageId: string, outcome: Answers.OutcomeRequest) =>
+    as<typeof Answers.OutcomeResponse.Type>(
+      send("POST", at`/threads/${threadId}/messages/${messageId}/outcomes`, { body: outcome })
+    ),
+  report: (assistantId: string) => as<Answers.AnswersReport>(send("GET", at`/assistants/${assistantId}/answers/report`))
+})
 
 const modelsOf = (send: Send) => ({
   list: (query: ModelQuery = {}) => as<typeof Models.ModelList.Type>(send("GET", "/models", { query })),

@@ -72,22 +72,23 @@ const messageToWire = (message: Message): Records.StoredMessage => ({
   model_provider: message.provider,
   model_name: message.model,
   ...tokensOf(message.usage),
-  ...mediaOf(message),
+  ...ownFields(message),
   reasoning: null,
   created_at: timestampOf(message.createdAt)
 })
 
 /** Of the fields that belong to parts, those that a stored message has. */
-const mediaOf = (message: Message): Pick<PartFields, "attachments" | "generated_media"> => {
-  if (message.supplements === null) return noMedia
+const ownFields = (message: Message): Pick<PartFields, "attachments" | "generated_media" | "system_one"> => {
+  if (message.supplements === null) return noOwnFields
   const kept = Object.fromEntries(
     Object.keys(message.supplements).map((part) => [part, supplementOf(message, part)?.value ?? null])
   )
   const own = message.role === "user" ? partFields({}, kept) : partFields(kept, {})
-  return { attachments: own.attachments ?? null, generated_media: own.generated_media ?? null }
+  const { attachments = null, generated_media = null, system_one = null } = own
+  return { attachments, generated_media, system_one }
 }
 
-const noMedia = { attachments: null, generated_media: null }
+const noOwnFields = { attachments: null, generated_media: null, system_one: null }
 
 /** What the client submitted for the calls of a message stands in the message's metadata. */
 const metadataOf = ({ metadata, toolResults }: Message) =>

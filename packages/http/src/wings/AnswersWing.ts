@@ -1,19 +1,79 @@
-/** Typed answers: `system_one` asks for them. The part checks the questions. */
-import { isGiven } from "./Fields.ts"
-import type { Wing } from "./Wing.ts"
+/**
+ * Typed answers: `system_one` asks for them. The whole message is checked here as well, so that a client is told every problem at once: the
+ * questions, and each field that this path does not take (specification part 4, "Typed-answer rules").
+ */
+import { checkTypedAsk, TypedAnswers } from "@colloquy/core/answers"
+import { totalTokens } from "@colloquy/core/adapters"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { isRecord } from "../bodies/Json.ts"
+import type { RawBody } from "../bodies/RequestBody.ts"
+import type { SystemOne } from "../wire/Answers.ts"
+import { isGiven, isOneOf, problem } from "./Fields.ts"
+import type { Path, RawFields, Wing } from "./Wing.ts"
+
+/** When each field of a message asks for something that typed answers do not give. */
+const unsupported: Readonly<Record<string, (value: unknown) => boolean>> = {
+  stream: (value) => value === true,
+  thinking: isGiven,
+  tools: (value) => Array.isArray(value) && value.length > 0,
+  temperature: isGiven,
+  max_tokens: isGiven,
+  response_format: isGiven,
+  memory: (value) => isOneOf(value, "Auto", "Readonly"),
+  memory_pro: (value) => isOneOf(value, "Auto", "Readonly"),
+  web_search: (value) => isOneOf(value, "Auto"),
+  image_generation: (value) => isOneOf(value, "auto"),
+  video_generation: (value) => isOneOf(value, "auto"),
+  voice: (value) => isRecord(value) && (isGiven(value["stt"]) || isGiven(value["tts"]))
+}
+
+const aboutFields = (fields: RawFields, { files }: RawBody) =>
+  [
+    ...Object.keys(unsupported).filter((name) => unsupported[name]?.(fields[name])),
+    ...new Set(files.map(({ field }) => field))
+  ].map((name) => problem([name], "not_supported", `Typed answers do not take "${name}". Leave it out.`))
+
+const aboutQuestions = (asked: unknown) =>
+  Result.match(checkTypedAsk(asked), {
+    onFailure: (problems) =>
+      problems.map(({ message, path, problem: type }) => problem(["system_one", ...path], type, message)),
+    onSuccess: () => []
+  })
+
+/** Fields of the message by the kernel's names. */
+const places: Readonly<Record<string, Path>> = { provider: ["llm_provider"], model: ["model_name"] }
+const ownPlaces = new Set(["questions", "state"])
+
+const placeOf = (path: Path): Path => {
+  const [first] = path
+  if (first === undefined || ownPlaces.has(String(first))) return ["system_one", ...path]
+  return places[first] ?? path
+}
+
+const decode = Schema.decodeUnknownOption(Schema.toCodecJson(TypedAnswers))
+
+const toWire = (kept: Schema.Json | null): SystemOne | null =>
+  Option.match(decode(kept), {
+    onNone: () => null,
+    onSome: ({ answers, estimated, method, model, usage }) => ({
+      answers,
+      model,
+      usage: { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens, total_tokens: totalTokens(usage) },
+      method,
+      estimated
+    })
+  })
 
 export const answersWing: Wing = {
   part: "answers",
   message: {
     asked: ({ system_one }) => (isGiven(system_one) ? [{ path: ["system_one"], title: "Typed answers" }] : []),
+    problems: (fields, raw) =>
+      isGiven(fields["system_one"]) ? [...aboutQuestions(fields["system_one"]), ...aboutFields(fields, raw)] : [],
     options: ({ system_one }) => system_one ?? null,
-    place: (path) => ["system_one", ...path]
+    place: placeOf
   },
-  absent: {
-    title: "Typed answers",
-    endpoints: [
-      ["POST", "/threads/:thread_id/messages/:message_id/outcomes"],
-      ["GET", "/assistants/:assistant_id/answers/report"]
-    ]
-  }
+  fields: ({ answer }) => ({ system_one: toWire(answer) })
 }

@@ -4,6 +4,7 @@
  */
 import type { Assistants, Billing, Catalog, Keys, Threads, TurnRefused, Turns } from "@colloquy/core"
 import type { ToolOutputProblem } from "@colloquy/core/adapters"
+import type { Answers, OutcomeRefused } from "@colloquy/core/answers"
 import type * as Effect from "effect/Effect"
 import {
   BadGateway,
@@ -37,6 +38,7 @@ export type KernelError =
   | ErrorsOf<typeof Keys.Service>
   | ErrorsOf<typeof Catalog.Service>
   | ErrorsOf<typeof Billing.Service>
+  | ErrorsOf<Pick<typeof Answers.Service, "recordOfTurn" | "report">>
 
 type Tag = KernelError["_tag"]
 type Tagged<T extends Tag> = Extract<KernelError, { readonly _tag: T }>
@@ -81,6 +83,9 @@ const table = {
   RunNotFound: notFound,
   KeyNotFound: notFound,
   ModelNotFound: notFound,
+  AnswersNotFound: notFound,
+  OutcomePlaceNotFound: notFound,
+  OutcomeRefused: (error) => invalid(outcomeProblem(error)),
   NothingPending: notFound,
   InvalidKey: (error) => new Unauthorized(detailOf(error)),
   InsufficientCredit: (error) => new PaymentRequired(detailOf(error)),
@@ -114,6 +119,12 @@ const nameField = {
   embeddingProvider: "embedding_provider",
   embeddingModel: "embedding_model_name"
 } as const
+
+const outcomeProblem = ({ message, problem }: OutcomeRefused): ValidationError => ({
+  loc: ["body", problem === "no_such_question" ? "question" : "outcome"],
+  msg: message,
+  type: problem
+})
 
 const embeddingField = {
   provider: "embedding_provider",

@@ -1,5 +1,6 @@
 /** The records that the service answers with, in snake_case, and how they are made from the kernel's. */
 import * as Schema from "effect/Schema"
+import { SystemOne } from "./Answers.ts"
 import { Timestamp } from "./Fields.ts"
 import { Tool, ToolCall } from "./Tools.ts"
 
@@ -80,6 +81,7 @@ export const StoredMessage = Schema.Struct({
   status: MessageStatus,
   run_id: text,
   tool_calls: Schema.NullOr(Schema.Array(ToolCall)),
+  system_one: Schema.NullOr(SystemOne),
   metadata_: object,
   model_provider: text,
   model_name: text,
@@ -119,7 +121,7 @@ const reply = {
   role: Schema.Literals(["user", "assistant"]),
   status: MessageStatus,
   content: Schema.String,
-  system_one: object,
+  system_one: Schema.NullOr(SystemOne),
   model_provider: text,
   model_name: text,
   input_tokens: integer,

@@ -1,0 +1,32 @@
+/** What became of typed answers: outcomes of single ones, and how good all of them were. */
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
+import { AnswersReport, OutcomeRequest, OutcomeResponse } from "../wire/Answers.ts"
+import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
+import { Uuid } from "../wire/Fields.ts"
+import { unreadable } from "./Unreadable.ts"
+
+export const answersBodies = { recordOutcome: bodyOf(OutcomeRequest) }
+
+const errors = [NotFound, NotImplemented, ServiceUnavailable] as const
+
+export const AnswersApi = HttpApiGroup.make("answers")
+  .add(
+    HttpApiEndpoint.post("recordOutcome", "/threads/:thread_id/messages/:message_id/outcomes", {
+      params: { thread_id: Uuid, message_id: Uuid },
+      payload: OutcomeRequest,
+      success: OutcomeResponse,
+      error: [...unreadable, ...errors]
+    })
+      .annotate(DeclaredBody, answersBodies.recordOutcome)
+      .annotate(OpenApi.Summary, "Tell what turned out to be true; a second outcome replaces the first"),
+    HttpApiEndpoint.get("report", "/assistants/:assistant_id/answers/report", {
+      params: { assistant_id: Uuid },
+      success: AnswersReport,
+      error: errors
+    }).annotate(OpenApi.Summary, "How good the typed answers of an assistant were, by set of questions")
+  )
+  .annotate(OpenApi.Title, "Typed answers")
+  .annotate(OpenApi.Description, "What became of typed answers: their outcomes, and how good the probabilities were.")

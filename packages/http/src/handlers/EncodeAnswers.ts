@@ -1,0 +1,27 @@
+/** Reports of typed answers as records of the wire. */
+import type { AnswersReport, QuestionReport } from "@colloquy/core/answers"
+import type * as Wire from "../wire/Answers.ts"
+
+export const reportToWire = ({ cases, isPartial, questionSets }: AnswersReport): Wire.AnswersReport => ({
+  question_sets: questionSets.map((set) => ({
+    question_set: set.questionSet,
+    cases: set.cases,
+    questions: set.questions.map(questionToWire)
+  })),
+  cases,
+  is_partial: isPartial
+})
+
+const questionToWire = ({
+  accuracyInterval,
+  brierScore,
+  calibrationError,
+  logLoss,
+  ...same
+}: QuestionReport): Wire.AnswersReport["question_sets"][number]["questions"][number] => ({
+  ...same,
+  accuracy_interval: accuracyInterval,
+  brier_score: brierScore,
+  log_loss: logLoss,
+  calibration_error: calibrationError
+})

@@ -1,0 +1,66 @@
+/** Typed answers as the wire shows them: with a message, and judged in a report. Specification part 2, "Typed answers". */
+import { Answer } from "@colloquy/core/answers"
+import * as Schema from "effect/Schema"
+
+const share = Schema.Finite
+
+export const SystemOne = Schema.Struct({
+  /** By the names of the questions. */
+  answers: Schema.Record(Schema.String, Answer),
+  /** The model that really answered. */
+  model: Schema.String,
+  usage: Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.Int, total_tokens: Schema.Int }),
+  /** Where the probabilities come from. */
+  method: Schema.Literals(["native", "logprobs", "stated", "sampled"]),
+  /** The probabilities are no measure of what the model believes: they are stated, sampled, or otherwise a stand-in. */
+  estimated: Schema.Boolean
+}).annotate({ identifier: "SystemOne" })
+export type SystemOne = typeof SystemOne.Type
+
+export const OutcomeRequest = Schema.Struct({
+  question: Schema.String,
+  /** A truth for `noul`, the name of an option for `choice`, the number of a level for `score`. */
+  outcome: Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])
+}).annotate({ identifier: "OutcomeRequest" })
+export type OutcomeRequest = typeof OutcomeRequest.Type
+
+export const OutcomeResponse = Schema.Struct({
+  message: Schema.String,
+  thread_id: Schema.String,
+  message_id: Schema.String,
+  question: Schema.String
+}).annotate({ identifier: "OutcomeResponse" })
+
+const Interval = Schema.Struct({ low: share, high: share }).annotate({ identifier: "Interval" })
+
+const ReliabilityBin = Schema.Struct({
+  from: share,
+  to: share,
+  cases: Schema.Int,
+  predicted: Schema.NullOr(share),
+  observed: Schema.NullOr(share),
+  interval: Schema.NullOr(Interval)
+}).annotate({ identifier: "ReliabilityBin" })
+
+const QuestionReport = Schema.Struct({
+  question: Schema.String,
+  type: Schema.Literals(["noul", "choice", "score"]),
+  cases: Schema.Int,
+  accuracy: share,
+  accuracy_interval: Interval,
+  brier_score: Schema.Finite,
+  log_loss: Schema.Finite,
+  calibration_error: share,
+  reliability: Schema.Array(ReliabilityBin)
+}).annotate({ identifier: "QuestionReport" })
+
+export const AnswersReport = Schema.Struct({
+  /** Same questions, same set, whatever the order of their names. */
+  question_sets: Schema.Array(
+    Schema.Struct({ question_set: Schema.String, cases: Schema.Int, questions: Schema.Array(QuestionReport) })
+  ),
+  cases: Schema.Int,
+  /** There are more outcomes than a report looks at; these are the newest. */
+  is_partial: Schema.Boolean
+}).annotate({ identifier: "AnswersReport" })
+export type AnswersReport = typeof AnswersReport.Type
