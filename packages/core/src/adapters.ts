@@ -14,6 +14,15 @@ export { ContentRefused, contentRefused } from "./primitives/ContentRefused.ts"
 
 /** access: who asks, and the keys that say so. */
 export { KeyRecord, KeyStore, type KeySummary, lookupLength } from "./access/Keys.ts"
+export {
+  type Authentication,
+  type AuthenticationSettings,
+  defaultAuthentication,
+  makeAuthentication,
+  rateLimiter,
+  TooManyFailedKeys
+} from "./access/Authentication.ts"
+export type { Authenticate, ClientAddress, HostCredentials } from "./access/HostCredentials.ts"
 export type { ProviderKeysPort } from "./access/ProviderKeys.ts"
 export type { Rate } from "./access/RateLimiter.ts"
 

@@ -3,6 +3,7 @@
  * everything else under the base path. Other routes of the host's router are not touched.
  */
 import type { Kernel } from "@colloquy/core"
+import type { Authenticate, ClientAddress } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import type * as Etag from "effect/http/Etag"
@@ -24,7 +25,7 @@ import * as MessagesHandlers from "./handlers/MessagesHandlers.ts"
 import * as ModelsHandlers from "./handlers/ModelsHandlers.ts"
 import * as RunsHandlers from "./handlers/RunsHandlers.ts"
 import * as ThreadsHandlers from "./handlers/ThreadsHandlers.ts"
-import { type Authenticate, type ClientAddress, defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
+import { defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
 import { methodsAt } from "./endpoints/Methods.ts"
 import * as RateLimit from "./guards/RateLimit.ts"
 import { inOneSegment, withSlashedNames } from "./endpoints/SlashedNames.ts"

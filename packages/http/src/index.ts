@@ -5,15 +5,8 @@ export type { NodeHandler } from "./node/NodeHandler.ts"
 export { webHandler, type WebHandler, type WebHandlerOptions } from "./WebHandler.ts"
 export { withSource } from "./Source.ts"
 export { routes, type RoutesOptions } from "./Routes.ts"
-export {
-  type Authenticate,
-  type ClientAddress,
-  type Cors,
-  defaultHttpSettings,
-  type HostCredentials,
-  HttpSettings,
-  type Limits
-} from "./HttpSettings.ts"
+export { type Cors, defaultHttpSettings, HttpSettings, type Limits } from "./HttpSettings.ts"
+export type { Authenticate, ClientAddress, HostCredentials } from "@colloquy/core/adapters"
 
 /** The definition of the surface: documents and clients are made from it. */
 export { Api } from "./Api.ts"

@@ -1,25 +1,18 @@
 /** Counts each principal's requests by the kernel's port; without an adapter of the host, in this process: 429, `Retry-After`. */
-import { Principal, RateLimiter } from "@colloquy/core"
-import * as Context from "effect/Context"
+import { Principal } from "@colloquy/core"
+import { rateLimiter } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import { RateLimit } from "../endpoints/Middleware.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { HttpSettings } from "../HttpSettings.ts"
-
-/** The host's, when the kernel's layer carries one. */
-export const requestLimiter = Effect.gen(function* () {
-  const hosts = yield* Effect.serviceOption(RateLimiter)
-  return Option.isSome(hosts) ? hosts.value : Context.get(yield* Layer.build(RateLimiter.layerInProcess), RateLimiter)
-})
 
 export const layer = Layer.effect(
   RateLimit,
   Effect.gen(function* () {
     const { rate } = yield* HttpSettings
-    const limiter = yield* requestLimiter
+    const limiter = yield* rateLimiter
     if (rate === null) return RateLimit.of((app) => app)
     return RateLimit.of((app) =>
       Effect.gen(function* () {

@@ -1,0 +1,153 @@
+/**
+ * Finds out for whom a request acts: first by the host's own function, where there is one, then by the API key. A key that was found valid
+ * is not looked up again for a few seconds; a revoked one works no longer than that. Wrong keys are counted by the client's address where
+ * the host tells it: an address over the rate is refused without a look-up, so that guessing is slow and costs the store nothing. `http`
+ * asks here for each request. Specification part 5.
+ */
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { addressOf, askHost, type Authenticate, type ClientAddress, type HostCredentials } from "./HostCredentials.ts"
+import { InvalidKey, Keys } from "./Keys.ts"
+import type { Principal } from "./Principal.ts"
+import { type Rate, RateLimiter } from "./RateLimiter.ts"
+
+export interface AuthenticationSettings {
+  readonly authenticate: Authenticate<never> | null
+  /** Null: keys that are not valid are not counted, because behind a proxy all clients may seem to have one address. */
+  readonly clientAddress: ClientAddress<never> | null
+  /** So many keys of one address may be wrong; then its requests are refused for a while, without a look-up of their keys. */
+  readonly failedKeys: Rate
+  /** For so long a key that was found valid is not looked up again: the longest that a revoked key still works. Zero: looked up every time. */
+  readonly keyCacheTime: Duration.Input
+  readonly keyCacheSize: number
+}
+
+export const defaultAuthentication: AuthenticationSettings = {
+  authenticate: null,
+  clientAddress: null,
+  failedKeys: { limit: 20, window: "1 minute" },
+  keyCacheTime: "5 seconds",
+  keyCacheSize: 10_000
+}
+
+export class TooManyFailedKeys extends Schema.TaggedError<TooManyFailedKeys>()("TooManyFailedKeys", {
+  waitMillis: Schema.Finite
+}) {
+  override get message() {
+    return "Too many keys from this address were wrong. Wait before the next one."
+  }
+}
+
+type Found = typeof Principal.Service
+type LookUp = Effect.Effect<Found, InvalidKey | StoreUnavailable>
+type Checked = Effect.Effect<Found, InvalidKey | TooManyFailedKeys | StoreUnavailable>
+
+/** An empty key is none. */
+export type Authentication = (key: Redacted.Redacted, credentials: HostCredentials) => Checked
+
+export const makeAuthentication = Effect.fnUntraced(function* (
+  settings: AuthenticationSettings
+): Effect.fn.Return<Authentication, never, Keys | Scope.Scope> {
+  const { authenticate } = settings
+  const keys = yield* Keys
+  const limiter = yield* rateLimiter
+  const known = new KnownKeys(settings)
+  const failed = new FailedKeys(limiter, settings.failedKeys)
+
+  const byKey: Authentication = (key, credentials) => {
+    const given = Redacted.value(key)
+    if (given === "") return Effect.fail(new InvalidKey())
+    return Effect.clockWith((clock): Checked => {
+      const now = clock.currentTimeMillisUnsafe()
+      const principal = known.find(given, now)
+      if (principal !== null) return Effect.succeed(principal)
+      const lookUp = Effect.tap(keys.authenticate(key), (found) => Effect.sync(() => known.keep(given, found, now)))
+      const address = addressOf(settings.clientAddress, credentials)
+      return address === null ? lookUp : failed.guard(address, lookUp, now)
+    })
+  }
+
+  if (authenticate === null) return byKey
+  return (key, credentials) =>
+    Effect.flatMap(askHost(authenticate, credentials), (principal) =>
+      principal === null ? byKey(key, credentials) : Effect.succeed(principal)
+    )
+})
+
+/** The host's, when the kernel's layer carries one; else one that counts in this process. */
+export const rateLimiter: Effect.Effect<typeof RateLimiter.Service, never, Scope.Scope> = Effect.gen(function* () {
+  const hosts = yield* Effect.serviceOption(RateLimiter)
+  return Option.isSome(hosts) ? hosts.value : Context.get(yield* Layer.build(RateLimiter.layerInProcess), RateLimiter)
+})
+
+/**
+ * By the key itself and not by its hash: the platform computes one on another thread, which costs more than a look-up saves. A Map finds
+ * its entries by a seeded hash of the whole text, so the time of a look-up tells nothing of how much of a guess is right.
+ */
+class KnownKeys {
+  private readonly known = new Map<string, { readonly principal: Found; readonly until: number }>()
+  private readonly millis: number
+  private readonly size: number
+
+  constructor({ keyCacheSize, keyCacheTime }: AuthenticationSettings) {
+    this.millis = Duration.toMillis(keyCacheTime)
+    this.size = keyCacheSize
+  }
+
+  find(key: string, now: number): Found | null {
+    const found = this.known.get(key)
+    if (found === undefined) return null
+    if (found.until > now) return found.principal
+    this.known.delete(key)
+    return null
+  }
+
+  keep(key: string, principal: Found, now: number): void {
+    if (this.millis <= 0 || this.size <= 0) return
+    const oldest = this.known.size >= this.size ? this.known.keys().next() : undefined
+    if (oldest !== undefined && !oldest.done) this.known.delete(oldest.value)
+    this.known.set(key, { principal, until: now + this.millis })
+  }
+}
+
+/** How many addresses are remembered before those that may come again are dropped. */
+const tidyAt = 10_000
+
+class FailedKeys {
+  private readonly refusedUntil = new Map<string, number>()
+  private readonly limiter: typeof RateLimiter.Service
+  private readonly rate: Rate
+
+  constructor(limiter: typeof RateLimiter.Service, rate: Rate) {
+    this.limiter = limiter
+    this.rate = rate
+  }
+
+  guard(address: string, lookUp: LookUp, now: number): Checked {
+    const until = this.refusedUntil.get(address)
+    if (until !== undefined && until > now) return Effect.fail(new TooManyFailedKeys({ waitMillis: until - now }))
+    this.refusedUntil.delete(address)
+    return Effect.catchTag(lookUp, "InvalidKey", (error) => this.count(address, error, now))
+  }
+
+  private count(address: string, error: InvalidKey, now: number): Checked {
+    return Effect.flatMap(this.limiter.take(`failed key from ${address}`, this.rate), (waitMillis): Checked => {
+      if (waitMillis === null) return Effect.fail(error)
+      this.refuse(address, now + waitMillis, now)
+      return Effect.fail(new TooManyFailedKeys({ waitMillis }))
+    })
+  }
+
+  private refuse(address: string, until: number, now: number): void {
+    if (this.refusedUntil.size >= tidyAt)
+      for (const [each, end] of this.refusedUntil) if (end <= now) this.refusedUntil.delete(each)
+    this.refusedUntil.set(address, until)
+  }
+}
