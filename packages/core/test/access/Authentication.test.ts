@@ -55,8 +55,8 @@ const setUp = Effect.fnUntraced(function* (settings: Partial<AuthenticationSetti
 const byHeader: AuthenticationSettings["clientAddress"] = ({ headers }) => headers["x-address"]
 
 describe("who asks", () => {
-  it.layer(InMemory.layer)((it) => {
-    it.effect("a key is looked up once while it is known, and a revoked one works no longer than that", () =>
+  it.layer(InMemory.layer)((test) => {
+    test.effect("a key is looked up once while it is known, and a revoked one works no longer than that", () =>
       Effect.gen(function* () {
         const { ask, key, lookUps, revoke } = yield* setUp()
         assert.deepStrictEqual([yield* ask(key), yield* ask(key)], ["ada", "ada"])
@@ -68,7 +68,7 @@ describe("who asks", () => {
       })
     )
 
-    it.effect("no more keys are kept than the host allows, and an empty one is never looked up", () =>
+    test.effect("no more keys are kept than the host allows, and an empty one is never looked up", () =>
       Effect.gen(function* () {
         const { ask, key, lookUps } = yield* setUp({ keyCacheSize: 0 })
         yield* ask(key)
@@ -80,7 +80,7 @@ describe("who asks", () => {
       })
     )
 
-    it.effect("an address over the rate is refused without a look-up; a known key works on from there", () =>
+    test.effect("an address over the rate is refused without a look-up; a known key works on from there", () =>
       Effect.gen(function* () {
         const failedKeys = { limit: 2, window: "1 minute" } as const
         const { ask, key, lookUps } = yield* setUp({ clientAddress: byHeader, failedKeys })
@@ -96,7 +96,7 @@ describe("who asks", () => {
       })
     )
 
-    it.effect(
+    test.effect(
       "the host's own answer wins, nothing of it leaves the key to decide, and what it throws is a defect",
       () =>
         Effect.gen(function* () {
