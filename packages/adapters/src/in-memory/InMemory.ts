@@ -41,7 +41,9 @@ export type Stores =
   | KeyStore
   | OutcomeStore
   | RunStore
+  | SessionStore
   | ThreadStore
+  | TicketStore
   | UsageLedger
 
 export const layerFrom = (state: State): Layer.Layer<Stores> =>
@@ -53,16 +55,14 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
     Layer.succeed(Ports.KeyStore, keyStore(state)),
     Layer.succeed(OutcomeStore, outcomeStore(state)),
     Layer.succeed(Ports.RunStore, runStore(state)),
+    Layer.succeed(SessionStore, sessionStore(state)),
     Layer.succeed(Ports.ThreadStore, threadStore(state)),
+    Layer.succeed(TicketStore, ticketStore(state)),
     Layer.succeed(Ports.UsageLedger, usageLedger(state))
   )
 
 /** For the wing `memory`, over the state that its assistants are in. */
 export const memoriesFrom = (state: State): Layer.Layer<MemoryStore> => Layer.succeed(MemoryStore, memoryStore(state))
-
-/** The stores of voice sessions. */
-export const realtimeFrom = (state: State): Layer.Layer<SessionStore | TicketStore> =>
-  Layer.merge(Layer.succeed(SessionStore, sessionStore(state)), Layer.succeed(TicketStore, ticketStore(state)))
 
 /** A fresh state each time it is built. */
 export const layer: Layer.Layer<Stores> = Layer.unwrap(Effect.sync(() => layerFrom(makeState())))

@@ -16,6 +16,7 @@ import type {
 import * as Ports from "@colloquy/core/adapters"
 import { ChunkIndex } from "@colloquy/core/retrieval"
 import { OutcomeStore } from "@colloquy/core/answers"
+import { SessionStore, TicketStore } from "@colloquy/core/realtime"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
 import { MemoryStore } from "@colloquy/core/memory"
 import * as Context from "effect/Context"
@@ -39,6 +40,8 @@ import { memoryStore } from "./PostgresMemoryStore.ts"
 import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
 import { rateLimiter } from "./PostgresRateLimiter.ts"
 import { runStore } from "./PostgresRunStore.ts"
+import { sessionStore } from "./PostgresSessionStore.ts"
+import { ticketStore } from "./PostgresTicketStore.ts"
 import { threadStore } from "./PostgresThreadStore.ts"
 import { usageLedger } from "./PostgresUsageLedger.ts"
 import { type HintOptions, type Listen, makeRunHints } from "./RunHints.ts"
@@ -56,7 +59,9 @@ export type Stores =
   | KeyStore
   | OutcomeStore
   | RunStore
+  | SessionStore
   | ThreadStore
+  | TicketStore
   | UsageLedger
 
 export interface StoreOptions {
@@ -178,7 +183,9 @@ const makeStores = (
       Context.add(Ports.KeyStore, keyStore(database)),
       Context.add(OutcomeStore, outcomeStore(database)),
       Context.add(Ports.RunStore, runStore(database, hints)),
+      Context.add(SessionStore, sessionStore(database)),
       Context.add(Ports.ThreadStore, threadStore(database)),
+      Context.add(TicketStore, ticketStore(database)),
       Context.add(Ports.UsageLedger, usageLedger(database))
     )
   )

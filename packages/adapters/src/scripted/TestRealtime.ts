@@ -16,8 +16,7 @@ import {
   type ServiceEvent,
   type SessionRequest,
   type SessionStore,
-  type Tickets,
-  type TicketStore
+  type Tickets
 } from "@colloquy/core/realtime"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -35,15 +34,7 @@ export class ScriptedVoice extends Context.Service<ScriptedVoice, ScriptedRealti
   "@colloquy/adapters/scripted/ScriptedVoice"
 ) {}
 
-export type Services =
-  | RealtimeSessions
-  | Tickets
-  | ScriptedVoice
-  | RealtimeModels
-  | Kernel.Kernel
-  | InMemory.Stores
-  | SessionStore
-  | TicketStore
+export type Services = RealtimeSessions | Tickets | ScriptedVoice | RealtimeModels | Kernel.Kernel | InMemory.Stores
 
 export interface TestRealtimeOptions extends ScriptedRealtimeOptions {
   /** Two services over one state are two processes over one database. Absent: a state of its own. */
@@ -72,14 +63,11 @@ export const layer = (
 
 const noProviders = Providers.layer({ providers: [], defaults: { provider: "none", model: "none" } })
 
-const stores = ({
-  sessionStore,
-  state
-}: TestRealtimeOptions): Layer.Layer<InMemory.Stores | SessionStore | TicketStore> =>
+const stores = ({ sessionStore, state }: TestRealtimeOptions): Layer.Layer<InMemory.Stores> =>
   Layer.unwrap(
     Effect.sync(() => {
       const own = state ?? InMemory.makeState()
-      return Layer.mergeAll(InMemory.layerFrom(own), InMemory.realtimeFrom(own), sessionStore ?? Layer.empty)
+      return Layer.merge(InMemory.layerFrom(own), sessionStore ?? Layer.empty)
     })
   )
 

@@ -29,8 +29,7 @@ storageSuite("in memory, real time", InMemory.layer, { testClock: false, signals
 const shared = InMemory.makeState()
 followUpStoreSuite("in memory", InMemory.layerFrom(shared), { testClock: true, signals: false })
 outcomeStoreSuite("in memory: OutcomeStore", InMemory.layer)
-const realtime = Layer.merge(InMemory.realtimeFrom(shared), InMemory.layerFrom(shared))
-realtimeSuite("in memory", realtime, { testClock: true, signals: false })
+realtimeSuite("in memory", InMemory.layer, { testClock: true, signals: false })
 
 describe("InMemory", () => {
   it.effect("has a fresh state each time it is built", () =>

@@ -148,7 +148,7 @@ onPostgres((url) => {
       const schema = yield* scratchSchema(url)
       yield* start(schema)
       /** Small, and asked before an owner is known or for no owner: a copy on every node. */
-      const withoutOwner = ["migrations", "function_versions", "keys", "rate_limits"]
+      const withoutOwner = ["migrations", "function_versions", "keys", "rate_limits", "realtime_tickets"]
       const offending = yield* sql(
         `select c.conrelid::regclass || ': ' || c.conname as name from pg_constraint c
            join pg_class t on t.oid = c.conrelid

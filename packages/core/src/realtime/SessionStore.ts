@@ -87,7 +87,7 @@ export class SessionStore extends Context.Service<
     readonly unreported: (before: Date, limit: number) => Effect.Effect<ReadonlyArray<SessionCharge>, StoreUnavailable>
     /** These charges have reached the meter. */
     readonly reported: (
-      charges: ReadonlyArray<Pick<SessionCharge, "sessionId" | "number">>
+      charges: ReadonlyArray<Pick<SessionCharge, "ownerId" | "sessionId" | "number">>
     ) => Effect.Effect<void, StoreUnavailable>
   }
 >()("@colloquy/core/realtime/SessionStore") {}

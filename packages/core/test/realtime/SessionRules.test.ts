@@ -498,7 +498,7 @@ describe("the end", () => {
             isAway ? Effect.fail(new StoreUnavailable({ operation: "SessionStore.write" })) : store.write(...given)
           )
       }))
-    ).pipe(Layer.provide(InMemory.realtimeFrom(state)))
+    ).pipe(Layer.provide(InMemory.layerFrom(state)))
     return Effect.gen(function* () {
       const client = yield* TestRealtime.connect()
       const { threadId } = yield* client.next("SessionBegin")

@@ -53,6 +53,7 @@ const beginRun = sqlFunction(
 declare
   v_thread {schema}.threads;
   v_begun uuid;
+  v_session uuid;
   v_ahead uuid;
   v_ahead_until timestamptz;
   v_waits boolean;
@@ -60,10 +61,12 @@ declare
   v_status text;
 begin
   select * into v_thread from {schema}.threads where id = p_thread and owner = p_owner for no key update;
-  select begun.id, ahead.id, ahead.lease_until, exists (
+  select begun.id, session.id, ahead.id, ahead.lease_until, exists (
       select from {schema}.runs where thread_id = p_thread and owner = p_owner and status = 'REQUIRES_ACTION'
-    ) into v_begun, v_ahead, v_ahead_until, v_waits
+    ) into v_begun, v_session, v_ahead, v_ahead_until, v_waits
     from (values (0)) one left join {schema}.runs begun on begun.id = p_run and begun.owner = p_owner
+    left join {schema}.realtime_sessions session
+      on session.owner = p_owner and session.thread_id = p_thread and session.lease_until > clock_timestamp()
     left join lateral (
       select run.id, run.lease_until from {schema}.runs run
         where run.thread_id = p_thread and run.owner = p_owner and run.status in ('IN_PROGRESS', 'QUEUED')
@@ -79,6 +82,7 @@ begin
     return v_outcome;
   end if;
 
+  if v_session is not null then return row('Busy', v_session, null, false, null, null)::{schema}.run_outcome; end if;
   if v_ahead is not null and (p_mode = 'reject' or p_max_queued <= (
     select count(*) from {schema}.runs where thread_id = p_thread and owner = p_owner and status = 'QUEUED'
   )) then

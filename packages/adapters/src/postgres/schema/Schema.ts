@@ -11,6 +11,7 @@ import { memoryFunctions, memoryTables } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
 import { rateLimitTables } from "./RateLimits.ts"
+import { realtimeFunctions, realtimeTables } from "./Realtime.ts"
 import { runEndFunctions } from "./RunEnds.ts"
 import { runTables } from "./Runs.ts"
 import { runStartFunctions } from "./RunStarts.ts"
@@ -36,7 +37,8 @@ export const schemaOfThisVersion: Schema = {
     outcomeTables,
     documentTables,
     chunkTables,
-    memoryTables
+    memoryTables,
+    realtimeTables
   ],
   /** In any order: PostgreSQL looks into a function when it is called. */
   functions: [
@@ -48,6 +50,7 @@ export const schemaOfThisVersion: Schema = {
     ...followUpFunctions,
     ...documentFunctions,
     ...chunkFunctions,
-    ...memoryFunctions
+    ...memoryFunctions,
+    ...realtimeFunctions
   ]
 }

@@ -1,0 +1,158 @@
+/** `SessionStore` on Postgres: leases and messages of voice sessions, in the tables that runs use too. */
+import { type OwnerId, Principal, type RunId } from "@colloquy/core"
+import type { NewMessage } from "@colloquy/core/adapters"
+import { type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/realtime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { call, type Database } from "./Database.ts"
+import { functionName } from "./schema/FunctionNames.ts"
+import { decodeMessages, messageArguments, type MessagesRow } from "./MessageRecord.ts"
+import { knownId, newRowId } from "./StoredId.ts"
+import { fromJson, toText } from "./StoredText.ts"
+import { chargesArgument } from "./UsageColumns.ts"
+
+type Outcome = "Opened" | "session" | "run" | "ThreadMissing"
+
+export const sessionStore = (database: Database): typeof SessionStore.Service => {
+  const { query, schema } = database
+  const sessions = `${schema}.realtime_sessions`
+  const charges = `${schema}.realtime_charges`
+
+  /** The lease keeps everybody else from writing, so this needs no lock. */
+  const historyOf = (ownerId: OwnerId, threadId: string, messages: number) =>
+    query<{ readonly total: number } & MessagesRow>(
+      "SessionStore.open",
+      `select t.message_count as total, coalesce((
+         select '[' || string_agg(${schema}.${functionName("message_text")}(m), ',' order by m.sequence) || ']'
+         from ${schema}.messages m
+         where m.thread_id = t.id and m.owner = t.owner and m.sequence > t.message_count - $3
+       ), '[]') as messages
+       from ${schema}.threads t where t.id = $1 and t.owner = $2`,
+      [knownId(threadId), toText(ownerId), messages]
+    )
+
+  return SessionStore.of({
+    open: (threadId, sessionId, { at, lease, messages }) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const args = {
+          owner: toText(ownerId),
+          thread: knownId(threadId),
+          session: newRowId(sessionId),
+          lease: Duration.toMillis(lease),
+          at
+        }
+        const [row] = yield* query<{ readonly outcome: Outcome }>(
+          "SessionStore.open",
+          `select ${call(database, "open_session", args)} as outcome`,
+          Object.values(args)
+        )
+        switch (row?.outcome) {
+          case "Opened": {
+            const read = yield* historyOf(ownerId, threadId, messages)
+            return {
+              _tag: "Opened",
+              lease: { sessionId, threadId, ownerId },
+              messages: decodeMessages(read),
+              total: read[0]?.total ?? 0
+            }
+          }
+          case "session":
+          case "run":
+            return { _tag: "Conflict", by: row.outcome }
+          default:
+            return { _tag: "ThreadMissing" }
+        }
+      }),
+
+    write: ({ sessionId, threadId }, write, at) =>
+      Principal.use(({ ownerId }) => {
+        const args = {
+          owner: toText(ownerId),
+          thread: knownId(threadId),
+          session: knownId(sessionId),
+          at,
+          messages: JSON.stringify(write.messages.map(messageOf)),
+          numbers: write.charges.map(({ number }) => number),
+          charges: write.charges.map((charge) => JSON.stringify(charge)),
+          sums: write.charges.map((charge) => chargesArgument([charge]) ?? "[]")
+        }
+        return Effect.map(
+          query<{ readonly written: boolean }>(
+            "SessionStore.write",
+            `select ${call(database, "write_session", args)} as written`,
+            Object.values(args)
+          ),
+          ([row]) => row?.written === true
+        )
+      }),
+
+    renew: (leases, duration) =>
+      Effect.map(
+        query<{ readonly id: RunId }>(
+          "SessionStore.renew",
+          `update ${sessions} s set lease_until = clock_timestamp() + $4 * interval '1 millisecond'
+           from unnest($1::text[], $2::uuid[], $3::uuid[]) held (owner, thread_id, id)
+           where s.owner = held.owner and s.thread_id = held.thread_id and s.id = held.id returning s.id`,
+          [
+            leases.map(({ ownerId }) => toText(ownerId)),
+            leases.map(({ threadId }) => threadId),
+            leases.map(({ sessionId }) => sessionId),
+            Duration.toMillis(duration)
+          ]
+        ),
+        (rows) => {
+          const kept = new Set(rows.map(({ id }) => id))
+          return leases.map(({ sessionId }: SessionLease) => sessionId).filter((id) => !kept.has(id))
+        }
+      ),
+
+    close: ({ sessionId, threadId }) =>
+      Principal.use(({ ownerId }) =>
+        Effect.asVoid(
+          query("SessionStore.close", `delete from ${sessions} where owner = $1 and thread_id = $2 and id = $3`, [
+            toText(ownerId),
+            knownId(threadId),
+            knownId(sessionId)
+          ])
+        )
+      ),
+
+    unreported: (before, limit) =>
+      Effect.map(
+        query<{ readonly charge: string }>(
+          "SessionStore.unreported",
+          `select charge from ${charges} where created_at < $1 order by created_at, session_id, number limit $2`,
+          [before, limit]
+        ),
+        (rows) => rows.map(({ charge }) => fromJson<SessionCharge>(charge))
+      ),
+
+    reported: (told) =>
+      Effect.asVoid(
+        query(
+          "SessionStore.reported",
+          `delete from ${charges} c using unnest($1::text[], $2::uuid[], $3::integer[]) told (owner, session_id, number)
+           where c.owner = told.owner and c.session_id = told.session_id and c.number = told.number`,
+          [
+            told.map(({ ownerId }) => toText(ownerId)),
+            told.map(({ sessionId }) => sessionId),
+            told.map(({ number }) => number)
+          ]
+        )
+      )
+  })
+}
+
+const messageOf = (message: NewMessage) => {
+  const columns = messageArguments(message)
+  return {
+    id: columns.message_id,
+    role: columns.message_role,
+    status: columns.message_status,
+    tokens: columns.message_tokens,
+    at: columns.message_at,
+    body: columns.message_body,
+    results: columns.message_results
+  }
+}

@@ -1,0 +1,66 @@
+/** `TicketStore` on Postgres. Redeeming is one deletion, so one of many at the same time gets the row. */
+import { AssistantId, OwnerId, Principal, ThreadId } from "@colloquy/core"
+import { TicketStore } from "@colloquy/core/realtime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Database } from "./Database.ts"
+import { knownId } from "./StoredId.ts"
+import { fromText, fromTextOrNull, toText, toTextOrNull } from "./StoredText.ts"
+
+interface TicketRow {
+  readonly hash: string
+  readonly owner: string
+  readonly thread_id: string
+  readonly assistant_id: string
+  readonly origin: string | null
+  readonly expires_at: Date
+}
+
+export const ticketStore = ({ query, schema }: Database): typeof TicketStore.Service => {
+  const table = `${schema}.realtime_tickets`
+  return TicketStore.of({
+    insert: (record) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query(
+            "TicketStore.insert",
+            `with old as (
+               delete from ${table} where expires_at < clock_timestamp() - interval '1 hour'
+             )
+             insert into ${table} (hash, owner, thread_id, assistant_id, origin, expires_at)
+             select $1, t.owner, t.id, t.assistant_id, $4, $5 from ${schema}.threads t where t.id = $2 and t.owner = $3
+             returning hash`,
+            [
+              toText(record.hash),
+              knownId(record.threadId),
+              toText(ownerId),
+              toTextOrNull(record.origin),
+              record.expiresAt
+            ]
+          ),
+          (rows) => rows.length > 0
+        )
+      ),
+
+    redeem: (hash, now) =>
+      Effect.map(
+        query<TicketRow>(
+          "TicketStore.redeem",
+          `delete from ${table} where hash = $1 returning hash, owner, thread_id, assistant_id, origin, expires_at`,
+          [toText(hash)]
+        ),
+        ([row]) =>
+          Option.filter(
+            Option.map(Option.fromNullishOr(row), (found) => ({
+              hash: fromText(found.hash),
+              ownerId: OwnerId.make(fromText(found.owner)),
+              threadId: ThreadId.make(found.thread_id),
+              assistantId: AssistantId.make(found.assistant_id),
+              origin: fromTextOrNull(found.origin),
+              expiresAt: found.expires_at
+            })),
+            ({ expiresAt }) => expiresAt > now
+          )
+      )
+  })
+}

@@ -1,0 +1,146 @@
+/**
+ * Voice sessions: which session writes a thread, what sessions used and nobody has reported yet, and tickets. Everything else that a
+ * session leaves are messages like others.
+ */
+import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+
+/** One row while a thread has a session, or had one whose process died. */
+const sessions = `
+create table {schema}.realtime_sessions (
+  owner text collate "C" not null,
+  thread_id uuid not null,
+  id uuid not null,
+  lease_until timestamptz not null,
+  last_charge integer not null default 0,
+  primary key (owner, thread_id),
+  foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
+) with (fillfactor = 80)`
+
+/** They outlive session and thread, until the meter has heard of them. */
+const charges = `
+create table {schema}.realtime_charges (
+  owner text collate "C" not null,
+  session_id uuid not null,
+  number integer not null,
+  charge text not null,
+  created_at timestamptz not null,
+  primary key (owner, session_id, number)
+)`
+
+/** Few, and looked up before an owner is known. A ticket of a thread that is gone opens nothing. */
+const tickets = `
+create table {schema}.realtime_tickets (
+  hash text collate "C" primary key,
+  owner text collate "C" not null,
+  thread_id uuid not null,
+  assistant_id uuid not null,
+  origin text,
+  expires_at timestamptz not null
+)`
+
+export const realtimeTables: Migration = {
+  name: "realtime",
+  tables: ["realtime_sessions", "realtime_charges", "realtime_tickets"],
+  statements: [
+    sessions,
+    charges,
+    `create index realtime_charges_by_age on {schema}.realtime_charges (created_at)`,
+    tickets,
+    `create index realtime_tickets_by_age on {schema}.realtime_tickets (expires_at)`
+  ]
+}
+
+/** Takes the thread, or says who has it: `session`, `run`, or nobody because there is none (`ThreadMissing`). */
+const openSession = sqlFunction(
+  "open_session",
+  `(p_owner text, p_thread uuid, p_session uuid, p_lease double precision, p_at timestamptz)
+returns text language plpgsql as $$
+begin
+  perform from {schema}.threads where id = p_thread and owner = p_owner for no key update;
+  if not found then return 'ThreadMissing'; end if;
+  if exists (
+    select from {schema}.realtime_sessions
+      where owner = p_owner and thread_id = p_thread and id <> p_session and lease_until > clock_timestamp()
+  ) then return 'session'; end if;
+  if exists (
+    select from {schema}.runs where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED')
+  ) then return 'run'; end if;
+  perform {schema}.supersede(p_owner, p_thread, p_at);
+  insert into {schema}.realtime_sessions as held (owner, thread_id, id, lease_until)
+    values (p_owner, p_thread, p_session, clock_timestamp() + p_lease * interval '1 millisecond')
+    on conflict (owner, thread_id) do update set
+      id = p_session, lease_until = excluded.lease_until,
+      last_charge = case when held.id = p_session then held.last_charge else 0 end;
+  return 'Opened';
+end $$`
+)
+
+/** A message that is there already takes the new form in its place; the others come behind everything stored. */
+const putMessage = sqlFunction(
+  "put_message",
+  `(p_owner text, p_thread uuid, p_id uuid, p_role text, p_status text, p_tokens integer, p_at timestamptz, p_body text, p_results text)
+returns void language plpgsql as $$
+declare
+  v_before {schema}.messages;
+begin
+  select * into v_before from {schema}.messages where id = p_id and owner = p_owner and thread_id = p_thread for no key update;
+  if found then
+    update {schema}.messages set status = p_status, tokens = p_tokens, body = p_body, tool_results = p_results
+      where id = p_id and owner = p_owner;
+    if p_tokens = v_before.tokens then return; end if;
+    update {schema}.threads set tokens = tokens + p_tokens - v_before.tokens where id = p_thread and owner = p_owner;
+    update {schema}.messages set tokens_before = tokens_before + p_tokens - v_before.tokens
+      where thread_id = p_thread and owner = p_owner and sequence > v_before.sequence;
+    return;
+  end if;
+  with placed as (
+    update {schema}.threads set message_count = message_count + 1, tokens = tokens + p_tokens,
+      updated_at = greatest(updated_at, p_at)
+      where id = p_thread and owner = p_owner
+      returning message_count as sequence, tokens - p_tokens as tokens_before
+  )
+  insert into {schema}.messages (
+    id, owner, thread_id, run_id, sequence, role, status, tokens, tokens_before, created_at, body, tool_results
+  ) select p_id, p_owner, p_thread, null, placed.sequence, p_role, p_status, p_tokens, placed.tokens_before, p_at, p_body, p_results
+    from placed;
+end $$`
+)
+
+/** False: the session does not have the thread any more. Charges up to the last stored number are there already. */
+const writeSession = sqlFunction(
+  "write_session",
+  `(
+  p_owner text, p_thread uuid, p_session uuid, p_at timestamptz, p_messages text,
+  p_numbers integer[], p_charges text[], p_sums text[]
+) returns boolean language plpgsql as $$
+declare
+  v_last integer;
+  v_message record;
+begin
+  perform from {schema}.threads where id = p_thread and owner = p_owner for no key update;
+  select last_charge into v_last from {schema}.realtime_sessions where owner = p_owner and thread_id = p_thread and id = p_session;
+  if not found then return false; end if;
+  for v_message in select * from rows from (
+      json_to_recordset(p_messages::json) as (
+        id uuid, role text, status text, tokens integer, at timestamptz, body text, results text
+      )
+    ) with ordinality order by ordinality
+  loop
+    perform {schema}.put_message(
+      p_owner, p_thread, v_message.id, v_message.role, v_message.status, v_message.tokens, v_message.at, v_message.body,
+      v_message.results);
+  end loop;
+  for v_place in 1 .. coalesce(cardinality(p_numbers), 0) loop
+    continue when p_numbers[v_place] <= v_last;
+    insert into {schema}.realtime_charges (owner, session_id, number, charge, created_at)
+      values (p_owner, p_session, p_numbers[v_place], p_charges[v_place], p_at);
+    perform {schema}.add_charges(p_owner, p_session, p_at, p_sums[v_place]);
+    v_last := p_numbers[v_place];
+  end loop;
+  update {schema}.realtime_sessions set last_charge = v_last
+    where owner = p_owner and thread_id = p_thread and last_charge < v_last;
+  return true;
+end $$`
+)
+
+export const realtimeFunctions: ReadonlyArray<SqlFunction> = [openSession, putMessage, writeSession]

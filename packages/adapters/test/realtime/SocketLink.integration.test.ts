@@ -1,0 +1,190 @@
+// Vendors over real sockets, against servers that speak their wire: dialling and its refusals, binary JSON, closes, a second connection.
+import type { PreparedSession, VendorEvent, VendorLink } from "@colloquy/core/realtime"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import { GeminiLive, OpenAiRealtime } from "../../src/realtime/index.ts"
+import { type FakeVendor, startVendor } from "./FakeVendor.ts"
+import { setup } from "./Mapped.ts"
+
+const vendor = Effect.acquireRelease(Effect.promise(startVendor), (started) => Effect.promise(started.close))
+
+/** A connected session that writes down what it hears. */
+const connect = Effect.fnUntraced(function* (prepared: PreparedSession) {
+  const events: Array<VendorEvent> = []
+  const audio: Array<Buffer> = []
+  const looks = new Set<() => void>()
+  const link: VendorLink = yield* prepared.connect({
+    event: (event) => {
+      events.push(event)
+      for (const look of looks) look()
+    },
+    audio: (_, base64) => audio.push(Buffer.from(Buffer.from(base64).toString("latin1"), "base64"))
+  })
+  const heard = (tag: VendorEvent["_tag"]): Effect.Effect<VendorEvent> =>
+    Effect.gen(function* () {
+      const found = Deferred.makeUnsafe<VendorEvent>()
+      const look = () => {
+        const event = events.find(({ _tag }) => _tag === tag)
+        if (event !== undefined) Deferred.doneUnsafe(found, Effect.succeed(event))
+      }
+      looks.add(look)
+      look()
+      return yield* Deferred.await(found)
+    })
+  return { link, events, audio, heard }
+})
+
+const openAi = ({ url }: FakeVendor) =>
+  Result.getOrThrow(
+    OpenAiRealtime.model({ url, apiKey: Redacted.make("sk-1"), models: { "voice-1": {} } }).prepare(setup())
+  )
+
+const gemini = ({ url }: FakeVendor) =>
+  Result.getOrThrow(
+    GeminiLive.model({ url, apiKey: Redacted.make("key-1"), models: { "voice-1": {} } }).prepare(setup())
+  )
+
+const live = (title: string, test: Effect.Effect<void, unknown, Scope.Scope>) =>
+  it.live(title, () => Effect.scoped(test))
+
+const audioOf = (data: Buffer) => ({
+  serverContent: {
+    modelTurn: { parts: [{ inlineData: { mimeType: "audio/pcm;rate=24000", data: data.toString("base64") } }] }
+  }
+})
+
+describe("a vendor over a socket", () => {
+  live(
+    "is dialled with key and model, set up, and heard byte by byte",
+    Effect.gen(function* () {
+      const server = yield* vendor
+      const session = yield* connect(openAi(server))
+      const there = yield* Effect.promise(server.connection)
+      assert.strictEqual(there.request.headers.authorization, "Bearer sk-1")
+      assert.strictEqual(there.request.url, "/realtime?model=voice-1")
+      there.say({ type: "session.created", session: {} })
+      yield* Effect.promise(() => there.message(({ type }) => type === "session.update"))
+      there.say({ type: "session.updated", session: {} })
+      yield* session.heard("Ready")
+      const microphone = Buffer.from(Array.from({ length: 960 }, (_, index) => index % 251))
+      session.link.sendAudio(microphone)
+      const append = yield* Effect.promise(() => there.message(({ type }) => type === "input_audio_buffer.append"))
+      assert.deepStrictEqual(Buffer.from(String(append["audio"]), "base64"), microphone)
+      there.say({ type: "response.created", response: { id: "r1" } })
+      there.say({
+        type: "response.output_audio.delta",
+        response_id: "r1",
+        item_id: "i1",
+        delta: microphone.toString("base64")
+      })
+      there.say({
+        type: "response.done",
+        response: { id: "r1", status: "completed", usage: { input_tokens: 1, output_tokens: 2 } }
+      })
+      yield* session.heard("ResponseDone")
+      assert.deepStrictEqual(session.audio, [microphone])
+    })
+  )
+
+  live(
+    "that refuses the handshake is told with its own words: a key, a limit, no JSON at all",
+    Effect.gen(function* () {
+      const server = yield* vendor
+      const refusals = [
+        [401, '{"error":{"message":"Incorrect API key"}}', "provider_error", "Incorrect API key (HTTP 401)"],
+        [429, '{"error":{"message":"Slow down"}}', "provider_unavailable", "Slow down (HTTP 429)"],
+        [502, "<html>", "provider_unavailable", "The provider refused the connection. (HTTP 502)"]
+      ] as const
+      for (const [status, body, code, reason] of refusals) {
+        server.refuse(status, body)
+        const failure = yield* Effect.flip(connect(openAi(server)))
+        assert.deepStrictEqual([failure.code, failure.reason], [code, reason])
+      }
+    })
+  )
+
+  live(
+    "that is not there is provider_unavailable",
+    Effect.gen(function* () {
+      const gone = yield* Effect.promise(startVendor)
+      yield* Effect.promise(gone.close)
+      const failure = yield* Effect.flip(connect(openAi(gone)))
+      assert.strictEqual(failure.code, "provider_unavailable")
+    })
+  )
+
+  live(
+    "that dies is told once, with the reason of its close frame",
+    Effect.gen(function* () {
+      const server = yield* vendor
+      const session = yield* connect(gemini(server))
+      const there = yield* Effect.promise(server.connection)
+      yield* Effect.promise(() => there.message((message) => "setup" in message))
+      there.socket.close(1007, "API key not valid. Please pass a valid API key.")
+      assert.deepStrictEqual(yield* session.heard("Closed"), {
+        _tag: "Closed",
+        reason: "API key not valid. Please pass a valid API key. (1007)"
+      })
+      assert.lengthOf(session.events, 1)
+    })
+  )
+
+  live(
+    "that vanishes without a word is told too",
+    Effect.gen(function* () {
+      const server = yield* vendor
+      const session = yield* connect(openAi(server))
+      const there = yield* Effect.promise(server.connection)
+      there.socket.terminate()
+      const closed = yield* session.heard("Closed")
+      assert.match(closed._tag === "Closed" ? closed.reason : "", /1006/)
+    })
+  )
+
+  live(
+    "that speaks JSON in binary frames is understood, and may send its client to another connection",
+    Effect.gen(function* () {
+      const server = yield* vendor
+      const session = yield* connect(gemini(server))
+      const first = yield* Effect.promise(server.connection)
+      yield* Effect.promise(() => first.message((message) => "setup" in message))
+      first.say({ setupComplete: {} }, { binary: true })
+      yield* session.heard("Ready")
+      first.say({ sessionResumptionUpdate: { newHandle: "h1", resumable: true } }, { binary: true })
+      first.say({ goAway: { timeLeft: "10s" } }, { binary: true })
+      const second = yield* Effect.promise(server.connection)
+      const opening = yield* Effect.promise(() => second.message((message) => "setup" in message))
+      assert.deepInclude(opening["setup"], { sessionResumption: { handle: "h1" } })
+      first.say(audioOf(Buffer.from("still the first")), { binary: true })
+      yield* session.heard("ResponseStarted")
+      second.say({ setupComplete: {} }, { binary: true })
+      second.say(audioOf(Buffer.from("the second")), { binary: true })
+      second.say({ serverContent: { turnComplete: true } }, { binary: true })
+      yield* session.heard("ResponseDone")
+      session.link.sendAudio(Buffer.from("microphone"))
+      yield* Effect.promise(() => second.message((message) => "realtimeInput" in message))
+      assert.deepStrictEqual(session.audio.map(String), ["still the first", "the second"])
+      assert.lengthOf(
+        session.events.filter(({ _tag }) => _tag === "Ready"),
+        1
+      )
+      assert.isFalse(session.events.some(({ _tag }) => _tag === "Closed"))
+    })
+  )
+
+  live(
+    "is closed with its session",
+    Effect.gen(function* () {
+      const server = yield* vendor
+      const exit = yield* Effect.exit(Effect.scoped(connect(openAi(server))))
+      assert.isTrue(Exit.isSuccess(exit))
+      const there = yield* Effect.promise(server.connection)
+      assert.strictEqual(yield* Effect.promise(() => there.closed), 1000)
+    })
+  )
+})
