@@ -4,6 +4,7 @@
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { StoreUnavailable } from "@colloquy/core"
+import { traced } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
@@ -50,12 +51,12 @@ export interface Database {
 
 /** On our own connections. */
 export const databaseOver = ({ run, shared }: Connections, schemaName: string): Database => {
-  const traced = (operation: string, answer: Effect.Effect<ReadonlyArray<object>, SqlError>) =>
-    guard(operation)<ReadonlyArray<object>, never, never>(Effect.useSpan(operation, spanOf(operation), () => answer))
+  const guarded = (operation: string, answer: Effect.Effect<ReadonlyArray<object>, SqlError>) =>
+    guard(operation)<ReadonlyArray<object>, never, never>(traced(operation, spanOf(operation))(answer))
   const ask =
     (alone: boolean): Query =>
     (operation, text, parameters) =>
-      decoded(traced(operation, run({ text, parameters, alone })))
+      decoded(guarded(operation, run({ text, parameters, alone })))
 
   return {
     schema: quote(schemaName),
@@ -63,11 +64,11 @@ export const databaseOver = ({ run, shared }: Connections, schemaName: string): 
     brief: ask(false),
     change: (operation, text, parameters) => {
       const unshared = run({ text, parameters: [...parameters, null], alone: true })
-      if (!shared) return decoded(traced(operation, unshared))
+      if (!shared) return decoded(guarded(operation, unshared))
       const sharing = run({ text, parameters: [...parameters, waitLimit], alone: false })
       // Nothing of an attempt is left that gave up at a lock.
       return decoded(
-        traced(
+        guarded(
           operation,
           Effect.catchIf(sharing, isLockTimeout, () => unshared)
         )

@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { tracedFn } from "../primitives/Traced.ts"
 import { KeyId, newId, OwnerId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { Principal } from "./Principal.ts"
@@ -98,20 +99,20 @@ export class Keys extends Context.Service<
       })
 
       return Keys.of({
-        make: Effect.fn("Keys.make")(function* (name: string) {
+        make: tracedFn("Keys.make")(function* (name: string) {
           const id = yield* newId(KeyId)
           const key = Redacted.make(`cq_${id.replaceAll("-", "")}_${randomSecret()}`)
           return { key, summary: yield* insert(id, name, key) }
         }),
-        register: Effect.fn("Keys.register")(function* (name: string, key: Redacted.Redacted<string>) {
+        register: tracedFn("Keys.register")(function* (name: string, key: Redacted.Redacted<string>) {
           return yield* insert(yield* newId(KeyId), name, key)
         }),
         list: Effect.map(store.list, (records) => records.map(summarize)),
-        revoke: Effect.fn("Keys.revoke")(function* (id: KeyId) {
+        revoke: tracedFn("Keys.revoke")(function* (id: KeyId) {
           const now = yield* Clock.currentTimeMillis
           if (!(yield* store.revoke(id, new Date(now)))) return yield* new KeyNotFound({ keyId: id })
         }),
-        authenticate: Effect.fn("Keys.authenticate")(function* (key: Redacted.Redacted<string>) {
+        authenticate: tracedFn("Keys.authenticate")(function* (key: Redacted.Redacted<string>) {
           const hash = yield* sha256(Redacted.value(key))
           const found = yield* store.findByHashPrefix(hash.slice(0, lookupLength))
           if (Option.isNone(found) || !sameText(found.value.hash, hash) || found.value.revokedAt !== null) {

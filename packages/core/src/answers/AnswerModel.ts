@@ -5,6 +5,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
+import { traced } from "../primitives/Traced.ts"
 import type { AnswerDriver, AnswerReply, AnswerRequest } from "../models/AnswerDriver.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { Provider } from "../models/Provider.ts"
@@ -37,19 +38,15 @@ export const ask = (driver: AnswerDriver, request: AnswerRequest): Effect.Effect
       })
     ),
     Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason)),
-    Effect.withSpan(
-      `answer ${request.model}`,
-      {
-        kind: "client",
-        attributes: {
-          "gen_ai.operation.name": "answer",
-          "gen_ai.provider.name": request.provider,
-          "gen_ai.request.model": request.model,
-          "colloquy.answers.questions": Object.keys(request.questions).length
-        }
-      },
-      { captureStackTrace: false }
-    )
+    traced(`answer ${request.model}`, {
+      kind: "client",
+      attributes: {
+        "gen_ai.operation.name": "answer",
+        "gen_ai.provider.name": request.provider,
+        "gen_ai.request.model": request.model,
+        "colloquy.answers.questions": Object.keys(request.questions).length
+      }
+    })
   )
 
 type Blamed = Pick<AnswerRequest, "provider" | "model">

@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { Catalog } from "../catalog/Catalog.ts"
@@ -158,7 +159,7 @@ export class Answers extends Context.Service<
         return listed === undefined ? named : mergeModelInfo(named, listed)
       })
 
-      const record = Effect.fn("Answers.record")(function* (request: OutcomeRequest) {
+      const record = tracedFn("Answers.record")(function* (request: OutcomeRequest) {
         const { answer, question } = request
         const matched = yield* Effect.fromResult(matchOutcome(answer, question, request.outcome))
         const isKept = yield* outcomes.record({
@@ -178,7 +179,7 @@ export class Answers extends Context.Service<
 
       return Answers.of({
         describe,
-        ask: Effect.fn("Answers.ask")(function* (request: AnswersRequest) {
+        ask: tracedFn("Answers.ask")(function* (request: AnswersRequest) {
           const settings = yield* AnswerSettings
           const checked = checkQuestions(request.questions)
           if (Result.isFailure(checked)) return yield* new QuestionsMalformed({ problems: checked.failure })
@@ -220,7 +221,7 @@ export class Answers extends Context.Service<
 
         record,
 
-        recordOfTurn: Effect.fn("Answers.recordOfTurn")(function* (request: TurnOutcomeRequest) {
+        recordOfTurn: tracedFn("Answers.recordOfTurn")(function* (request: TurnOutcomeRequest) {
           const { messageId, outcome, question, threadId } = request
           const thread = yield* threads.get(threadId)
           if (Option.isNone(thread)) return yield* new ThreadNotFound({ threadId })
@@ -231,7 +232,7 @@ export class Answers extends Context.Service<
           yield* record({ answer: answer.value, question, outcome, assistantId, threadId })
         }),
 
-        report: Effect.fn("Answers.report")(function* (assistantId: AssistantId | null) {
+        report: tracedFn("Answers.report")(function* (assistantId: AssistantId | null) {
           const newest = yield* outcomes.newest(assistantId, casesOfReport + 1)
           const cases = newest.slice(0, casesOfReport)
           return {

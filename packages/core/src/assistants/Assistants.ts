@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { traced, tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { AssistantId, newId } from "../primitives/Ids.ts"
 import { checkNames, type NameTooLong } from "../models/NameTooLong.ts"
@@ -79,14 +80,14 @@ export class Assistants extends Context.Service<
           : Effect.fail(providerNotFound(provider, providers))
       const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
-      const get = Effect.fn("Assistants.get")(function* (id: AssistantId) {
+      const get = tracedFn("Assistants.get")(function* (id: AssistantId) {
         const found = yield* store.get(id)
         return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId: id })
       })
 
       return Assistants.of({
         get,
-        create: Effect.fn("Assistants.create")(function* (request: NewAssistant) {
+        create: tracedFn("Assistants.create")(function* (request: NewAssistant) {
           yield* Effect.fromResult(checkNames(namesOf(request)))
           yield* refuseUnknownProvider(request.provider)
           const named = request.embedding?.provider ?? request.embedding?.model
@@ -95,8 +96,8 @@ export class Assistants extends Context.Service<
           yield* store.insert(assistant)
           return assistant
         }),
-        list: Effect.fn("Assistants.list")((page: Page, name?: string) => store.list(page, name)),
-        update: Effect.fn("Assistants.update")(function* (id: AssistantId, { embedding, ...patch }: AssistantUpdate) {
+        list: (page: Page, name?: string) => store.list(page, name).pipe(traced("Assistants.list")),
+        update: tracedFn("Assistants.update")(function* (id: AssistantId, { embedding, ...patch }: AssistantUpdate) {
           yield* Effect.fromResult(checkNames(namesOf(patch)))
           yield* refuseUnknownProvider(patch.provider)
           const before = embedding !== undefined || namesOne(patch) ? yield* get(id) : null
@@ -105,7 +106,7 @@ export class Assistants extends Context.Service<
           const updated = yield* store.update(id, changed, yield* now)
           return Option.isSome(updated) ? updated.value : yield* new AssistantNotFound({ assistantId: id })
         }),
-        clone: Effect.fn("Assistants.clone")(function* (id: AssistantId, request: CloneRequest) {
+        clone: tracedFn("Assistants.clone")(function* (id: AssistantId, request: CloneRequest) {
           const source = yield* get(id)
           const at = yield* now
           const copy: Assistant = {
@@ -121,10 +122,10 @@ export class Assistants extends Context.Service<
           yield* store.insert(copy)
           return copy
         }),
-        remove: Effect.fn("Assistants.remove")(function* (id: AssistantId) {
+        remove: tracedFn("Assistants.remove")(function* (id: AssistantId) {
           if (!(yield* store.remove(id))) return yield* new AssistantNotFound({ assistantId: id })
         }),
-        createThread: Effect.fn("Assistants.createThread")(function* (id: AssistantId, metadata: Metadata | null) {
+        createThread: tracedFn("Assistants.createThread")(function* (id: AssistantId, metadata: Metadata | null) {
           const created = yield* threads.create(id, metadata)
           return Option.isSome(created) ? created.value : yield* new AssistantNotFound({ assistantId: id })
         })

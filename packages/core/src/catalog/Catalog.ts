@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { traced, tracedFn } from "../primitives/Traced.ts"
 import { type ModelInfo, type ModelType, mergeModelInfo } from "../models/ModelInfo.ts"
 import { type Provider, Providers } from "../models/Provider.ts"
 import type { ModelError } from "../models/ModelError.ts"
@@ -89,23 +90,23 @@ export class Catalog extends Context.Service<
       )
       return Catalog.of({
         known,
-        list: Effect.fn("Catalog.list")(function* (filter, page) {
+        list: tracedFn("Catalog.list")(function* (filter, page) {
           const models = (yield* entries).filter((entry) => fits(entry, filter))
           return { models: models.slice(page.skip, page.skip + page.limit), total: models.length }
         }),
-        find: Effect.fn("Catalog.find")(function* (name, modelType) {
+        find: tracedFn("Catalog.find")(function* (name, modelType) {
           const found = (yield* entries).find(
             (entry) => entry.name === name && (modelType === undefined || entry.modelType === modelType)
           )
           return found ?? (yield* new ModelNotFound({ name }))
         }),
-        providers: Effect.fn("Catalog.providers")(function* (modelType) {
+        providers: tracedFn("Catalog.providers")(function* (modelType) {
           const of = (yield* entries).filter((entry) => modelType === undefined || entry.modelType === modelType)
           return [...new Set(of.map((entry) => entry.provider))]
         }),
         upstreams: Effect.forEach(all, (provider) => Cache.get(upstreams, provider), { concurrency: "unbounded" }).pipe(
           Effect.map((listed) => listed.flatMap(({ items }) => items).sort(byProviderAndName)),
-          Effect.withSpan("Catalog.upstreams")
+          traced("Catalog.upstreams")
         )
       })
     })

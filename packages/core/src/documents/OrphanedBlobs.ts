@@ -5,12 +5,13 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { tracedFn } from "../primitives/Traced.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { BlobStore } from "./BlobStore.ts"
 import { DocumentStore } from "./DocumentStore.ts"
 
 /** Deletes orphans that are older than `age` (a day, unless told otherwise), and answers how many. */
-export const sweepOrphanedBlobs = Effect.fn("OrphanedBlobs.sweep")(function* (
+export const sweepOrphanedBlobs = tracedFn("OrphanedBlobs.sweep")(function* (
   age: Duration.Input = Duration.days(1)
 ): Effect.fn.Return<number, StoreUnavailable, BlobStore | DocumentStore> {
   const blobs = yield* BlobStore

@@ -5,6 +5,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { traced } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -32,8 +33,8 @@ export class Billing extends Context.Service<
       const ledger = yield* UsageLedger
       const { balance = Effect.succeed(null) } = yield* Metering
       return Billing.of({
-        balance: Effect.withSpan(balance, "Billing.balance"),
-        recentUsage: Effect.fn("Billing.recentUsage")((page) => ledger.recent(page))
+        balance: balance.pipe(traced("Billing.balance")),
+        recentUsage: (page) => ledger.recent(page).pipe(traced("Billing.recentUsage"))
       })
     })
   )

@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
+import { traced } from "../primitives/Traced.ts"
 import { type Deadlines, makeDeadlines } from "../primitives/Deadlines.ts"
 import { metricSeries } from "../primitives/MetricSeries.ts"
 import type { Usage } from "../primitives/Usage.ts"
@@ -80,19 +81,15 @@ export const converse = (
 export const converseWithin = (deadlines: Deadlines, step: ModelStep): Effect.Effect<void, ModelError> =>
   attempt(deadlines, step, 0).pipe(
     Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason)),
-    Effect.withSpan(
-      `chat ${step.request.model}`,
-      {
-        kind: "client",
-        attributes: {
-          "gen_ai.operation.name": "chat",
-          "gen_ai.provider.name": step.request.provider,
-          "gen_ai.request.model": step.request.model,
-          "gen_ai.conversation.id": step.request.conversationId
-        }
-      },
-      { captureStackTrace: false }
-    )
+    traced(`chat ${step.request.model}`, {
+      kind: "client",
+      attributes: {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": step.request.provider,
+        "gen_ai.request.model": step.request.model,
+        "gen_ai.conversation.id": step.request.conversationId
+      }
+    })
   )
 
 const attempt = (deadlines: Deadlines, step: ModelStep, failures: number): Effect.Effect<void, ModelError> =>

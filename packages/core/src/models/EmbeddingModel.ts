@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./EmbeddingDriver.ts"
@@ -56,7 +57,7 @@ export class EmbeddingModel extends Context.Service<
       const drivers = new Map(providers.all.map((provider) => [provider.id, provider.embedding]))
 
       return EmbeddingModel.of({
-        embed: Effect.fn("EmbeddingModel.embed")(function* (
+        embed: tracedFn("EmbeddingModel.embed")(function* (
           target: EmbeddingTarget,
           texts: ReadonlyArray<string>,
           purpose: EmbeddingRequest["purpose"]

@@ -12,6 +12,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
+import { traced } from "../primitives/Traced.ts"
 import type { Keys } from "../access/Keys.ts"
 import { Principal } from "../access/Principal.ts"
 import type { ProviderKeysPort } from "../access/ProviderKeys.ts"
@@ -110,7 +111,7 @@ export const serveSession = (
       for (const event of events) door.socket.send(event)
       door.socket.close(close)
     }),
-    Effect.withSpan("RealtimeSession")
+    traced("RealtimeSession")
   )
 
 const farewellOf = (error: Ending["error"], words: ServiceEvent, close: CloseReason): Farewell => ({

@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { tracedFn } from "../primitives/Traced.ts"
 import { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import { Assistants } from "../assistants/Assistants.ts"
@@ -92,7 +93,7 @@ export class Tickets extends Context.Service<
       const places = makePlaces(yield* Assistants, yield* AssistantStore)
 
       return Tickets.of({
-        issue: Effect.fn("Tickets.issue")(function* (request: TicketRequest) {
+        issue: tracedFn("Tickets.issue")(function* (request: TicketRequest) {
           const { ownerId } = yield* Principal
           const { assistantId, threadId } = yield* places.make(yield* places.find(request))
           const ticket = `ct_${yield* randomText}`
@@ -102,7 +103,7 @@ export class Tickets extends Context.Service<
           if (!(yield* store.insert(record))) return yield* new ThreadNotFound({ threadId })
           return { ticket: Redacted.make(ticket), expiresIn: ticketLifetime, threadId, assistantId }
         }),
-        redeem: Effect.fn("Tickets.redeem")(function* (ticket: Redacted.Redacted<string>, origin: string | null) {
+        redeem: tracedFn("Tickets.redeem")(function* (ticket: Redacted.Redacted<string>, origin: string | null) {
           const now = new Date(yield* Clock.currentTimeMillis)
           const found = yield* store.redeem(yield* sha256(Redacted.value(ticket)), now)
           if (Option.isNone(found)) return yield* new TicketInvalid()

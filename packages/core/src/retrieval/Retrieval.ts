@@ -5,6 +5,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -57,7 +58,7 @@ export class Retrieval extends Context.Service<
         )
 
       return Retrieval.of({
-        search: Effect.fn("Retrieval.search")(function* ({ embedding, limit, query, scopes }: RetrievalRequest) {
+        search: tracedFn("Retrieval.search")(function* ({ embedding, limit, query, scopes }: RetrievalRequest) {
           const meaning =
             embedding === null
               ? lexical("no_embedding_model")

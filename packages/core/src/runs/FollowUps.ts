@@ -16,6 +16,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
+import { traced, tracedFn } from "../primitives/Traced.ts"
 import { Principal } from "../access/Principal.ts"
 import { makeAlarm } from "../primitives/Alarm.ts"
 import type { FollowUpId } from "../primitives/Ids.ts"
@@ -161,7 +162,7 @@ export class FollowUps extends Context.Service<
         wake,
         find: store.find,
         dead: store.dead,
-        revive: Effect.fn("FollowUps.revive")(function* (id: FollowUpId) {
+        revive: tracedFn("FollowUps.revive")(function* (id: FollowUpId) {
           if (!(yield* store.revive(id))) return yield* new FollowUpNotFound({ followUpId: id })
           wake()
         })
@@ -197,7 +198,7 @@ const attempt = (
     yield* persist(store.fail(claim, { error: failure.message, pause, isCounted: failure.isOutage !== true }))
   }).pipe(
     Effect.uninterruptible,
-    Effect.withSpan("FollowUps.attempt", { attributes: { kind: worker.kind } }),
+    traced("FollowUps.attempt", { attributes: { kind: worker.kind } }),
     Effect.catchCause((cause) =>
       Effect.logError(`Follow-up ${claim.followUp.id} (${worker.kind}) could not be ended`, cause)
     )

@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { type AssistantId, newId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
@@ -44,24 +45,24 @@ export class Threads extends Context.Service<
       const store = yield* ThreadStore
 
       return Threads.of({
-        create: Effect.fn("Threads.create")(function* (assistantId: AssistantId, metadata: Metadata | null) {
+        create: tracedFn("Threads.create")(function* (assistantId: AssistantId, metadata: Metadata | null) {
           const now = new Date(yield* Clock.currentTimeMillis)
           const thread: Thread = { id: yield* newId(ThreadId), assistantId, metadata, createdAt: now, updatedAt: now }
           return (yield* store.insert(thread)) ? Option.some(thread) : Option.none()
         }),
-        get: Effect.fn("Threads.get")(function* (id: ThreadId) {
+        get: tracedFn("Threads.get")(function* (id: ThreadId) {
           const [found, messages] = yield* Effect.all([store.get(id), store.messages([id])], { concurrency: 2 })
           if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId: id })
           return { thread: found.value, messages }
         }),
-        list: Effect.fn("Threads.list")(function* ({ page, assistantId, includeMessages }: ThreadListing) {
+        list: tracedFn("Threads.list")(function* ({ page, assistantId, includeMessages }: ThreadListing) {
           const threads = yield* store.list(page, assistantId)
           if (!includeMessages || threads.length === 0) return threads.map((thread) => ({ thread, messages: [] }))
           const messages = yield* store.messages(threads.map((thread) => thread.id))
           const byThread = Map.groupBy(messages, (message) => message.threadId)
           return threads.map((thread) => ({ thread, messages: byThread.get(thread.id) ?? [] }))
         }),
-        remove: Effect.fn("Threads.remove")(function* (id: ThreadId) {
+        remove: tracedFn("Threads.remove")(function* (id: ThreadId) {
           if (!(yield* store.remove(id))) return yield* new ThreadNotFound({ threadId: id })
         })
       })

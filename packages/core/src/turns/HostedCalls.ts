@@ -6,6 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { traced } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { cutTo } from "../models/ReportedFigures.ts"
 import type { Deadlines } from "../primitives/Deadlines.ts"
@@ -72,7 +73,7 @@ export const runHosted = (
         "Error: the tool failed. Its operator has been told."
       )
     ),
-    Effect.withSpan(`execute_tool ${tool.definition.name}`, {
+    traced(`execute_tool ${tool.definition.name}`, {
       attributes: {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": tool.definition.name,

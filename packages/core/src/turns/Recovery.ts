@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Duration from "effect/Duration"
+import { tracedFn } from "../primitives/Traced.ts"
 import { Principal } from "../access/Principal.ts"
 import type { MeteringPort } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
@@ -98,7 +99,7 @@ const abandoned: LegEnd = {
   }
 }
 
-const settleTaken = Effect.fn("Recovery.settle")(function* (
+const settleTaken = tracedFn("Recovery.settle")(function* (
   kernel: RecoveringKernel,
   lease: Lease,
   run: Run,

@@ -11,6 +11,7 @@
  * All of it runs in the kernel's scope: a client that goes away changes nothing. What follows up is done by `FollowUps`, in any process.
  */
 import * as Effect from "effect/Effect"
+import { traced } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import type { LiveRun } from "../runs/LiveRuns.ts"
 import type { History } from "../threads/Message.ts"
@@ -35,11 +36,7 @@ export const startLeg = (
     run.fiber = yield* Effect.interruptible(runLeg(leg, awaitTurn)).pipe(
       Effect.onExit((exit) => endLeg(runner, run, leg, exit)),
       Effect.ensuring(Effect.sync(() => runner.live.remove(run))),
-      Effect.withSpan(
-        "Turns.leg",
-        { attributes: { "gen_ai.conversation.id": leg.lease.threadId } },
-        { captureStackTrace: false }
-      ),
+      traced("Turns.leg", { attributes: { "gen_ai.conversation.id": leg.lease.threadId } }),
       // Only the work can be interrupted: a fiber that is stopped before its first step would end without settling anything.
       Effect.forkIn(runner.scope, { uninterruptible: true })
     )

@@ -18,6 +18,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Stream from "effect/Stream"
+import { traced, tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
@@ -142,7 +143,7 @@ export class Turns extends Context.Service<
         )
       })
 
-      const start = Effect.fn("Turns.start")((request: TurnRequest) => workshop.admit(begin(request)))
+      const start = (request: TurnRequest) => workshop.admit(begin(request)).pipe(traced("Turns.start"))
 
       const findRun = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
         const run = yield* workshop.store.get(runId)
@@ -153,19 +154,18 @@ export class Turns extends Context.Service<
       return Turns.of({
         start,
         send: (request) => Effect.flatMap(start({ ...request, stream: false }), (turn) => turn.reply),
-        submitToolOutputs: Effect.fn("Turns.submitToolOutputs")((request: ToolOutputsRequest) =>
-          workshop.admit(submitToolOutputs(workshop, request))
-        ),
-        cancel: Effect.fn("Turns.cancel")(function* (threadId: ThreadId, runId: RunId) {
+        submitToolOutputs: (request: ToolOutputsRequest) =>
+          workshop.admit(submitToolOutputs(workshop, request)).pipe(traced("Turns.submitToolOutputs")),
+        cancel: tracedFn("Turns.cancel")(function* (threadId: ThreadId, runId: RunId) {
           yield* findRun(threadId, runId)
           yield* cancelRun(workshop, runId)
           return yield* findRun(threadId, runId)
         }),
-        follow: Effect.fn("Turns.follow")(function* (threadId: ThreadId, runId: RunId, after: number) {
+        follow: tracedFn("Turns.follow")(function* (threadId: ThreadId, runId: RunId, after: number) {
           yield* findRun(threadId, runId)
           return yield* workshop.eventsOf(runId, after)
         }),
-        report: Effect.fn("Turns.report")(function* (threadId: ThreadId, runId: RunId) {
+        report: tracedFn("Turns.report")(function* (threadId: ThreadId, runId: RunId) {
           const run = yield* findRun(threadId, runId)
           return { run, ignored: decodePlan(run.plan).ignored, explanation: decodeExplanation(run.explanation) }
         }),

@@ -28,6 +28,36 @@ const hosted: HostedTool = {
   run: () => Effect.succeed(secret)
 }
 
+const spansInTool: Array<Tracer.AnySpan | undefined> = []
+
+describe("without a tracer", () => {
+  story(
+    "no span is made: neither for the use case nor for the leg, the model or the tool",
+    [callTool("look", {}, "c1"), say("Done.")],
+    Effect.gen(function* () {
+      const seen: Array<Tracer.AnySpan | undefined> = []
+      const here = Effect.withFiber((fiber) => Effect.sync(() => void seen.push(fiber.cache.span)))
+      yield* here
+      const turns = yield* Turns
+      const reply = yield* turns.send({ content: "Hi" })
+      assert.strictEqual(reply.status, "COMPLETED")
+      assert.deepStrictEqual([...seen, ...spansInTool], [undefined, undefined])
+    }),
+    {
+      hosted: [
+        {
+          ...hosted,
+          run: () =>
+            Effect.withFiber((fiber) => {
+              spansInTool.push(fiber.cache.span)
+              return Effect.succeed("seen")
+            })
+        }
+      ]
+    }
+  )
+})
+
 describe("spans", () => {
   const record = recorder()
   story(
