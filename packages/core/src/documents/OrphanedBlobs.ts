@@ -4,7 +4,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { BlobStore } from "./BlobStore.ts"

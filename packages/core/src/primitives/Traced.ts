@@ -27,6 +27,5 @@ export const tracedFn = (name: string): Effect.fn.Untraced => {
     const spanned = traced(name)
     return (...args: ReadonlyArray<unknown>) => spanned(body(...args))
   }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same function but for its span: it takes and gives what `fnUntraced` does
-  return define as Effect.fn.Untraced
+  return define
 }
