@@ -26,13 +26,10 @@ const bundle = async (source: string, isPart: (name: string) => boolean): Promis
     resolve: { conditionNames: ["colloquy-source", "import", "default"] },
     logLevel: "silent"
   })
-  const { output } = await build.generate({ format: "esm", minify: true })
+  // In one file, as a bundler without code splitting makes it: what is imported only when it is needed is paid as well.
+  const { output } = await build.generate({ format: "esm", minify: true, codeSplitting: false })
   await build.close()
-  // What is imported only when it is asked for (the documentation page of http) is not paid by everybody.
-  const chunks = new Map(output.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file] as const] : [])))
-  const needed = new Set([...chunks.values()].filter((chunk) => chunk.isEntry).map((chunk) => chunk.fileName))
-  for (const name of needed) for (const imported of chunks.get(name)?.imports ?? []) needed.add(imported)
-  return [...needed].map((name) => chunks.get(name)?.code ?? "").join("")
+  return output.map((file) => (file.type === "chunk" ? file.code : "")).join("")
 }
 
 const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`.padStart(9)

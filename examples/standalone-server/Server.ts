@@ -5,6 +5,7 @@
 import { HostedTools, Kernel, Keys, Principal, Providers, defaultTurnSettings, TurnSettings } from "@colloquy/core"
 import { type ProvidersOptions } from "@colloquy/core/adapters"
 import { webHandler, type WebHandler } from "@colloquy/http"
+import { docsPage } from "@colloquy/http/docs-page"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,7 +14,7 @@ import type * as Redacted from "effect/Redacted"
 import { createServer, type Server } from "node:http"
 import { clock } from "./Clock.ts"
 import { pagePaths, pageResponse } from "./Page.ts"
-import { authenticateBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
+import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
 import { type Settings, SettingsRefused } from "./Settings.ts"
 import { addressRefused, storeRefused } from "./StartRefused.ts"
 import { prepareFolder, storesOf } from "./Stores.ts"
@@ -84,8 +85,16 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns))
     ])
   )
-  const { apiKeys, basePath } = settings
-  const api = webHandler({ kernel, basePath, authenticate: authenticateBy(apiKeys) })
+  const { apiKeys, basePath, bodyTimeout } = settings
+  const api = webHandler({
+    kernel,
+    basePath,
+    bodyTimeout,
+    docs: docsPage,
+    authenticate: authenticateBy(apiKeys),
+    clientAddress: clientAddressBy(settings.clientAddress),
+    failedKeys: { limit: settings.failedKeys, window: "1 minute" }
+  })
   try {
     await api.ready()
   } catch (error) {

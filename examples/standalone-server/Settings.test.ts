@@ -86,6 +86,20 @@ describe("the environment of the standalone server", () => {
     })
   )
 
+  it.effect("takes what an operator may say of clients", () =>
+    Effect.gen(function* () {
+      const settings = yield* readSettings({
+        BODY_TIMEOUT_SECONDS: "5",
+        CLIENT_ADDRESS: "X-Forwarded-For",
+        FAILED_KEYS_PER_MINUTE: "3"
+      })
+      const { bodyTimeout, clientAddress, failedKeys } = settings
+      assert.deepStrictEqual([bodyTimeout, clientAddress, failedKeys], [Duration.seconds(5), "X-Forwarded-For", 3])
+      const wrong = { BODY_TIMEOUT_SECONDS: "0", CLIENT_ADDRESS: "a, b", FAILED_KEYS_PER_MINUTE: "0" }
+      assert.strictEqual((yield* Effect.flip(readSettings(wrong))).problems.length, 3)
+    })
+  )
+
   it.effect("wants a model beside a default provider", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(readSettings({ DEFAULT_LLM_PROVIDER: "openai" }))

@@ -25,6 +25,11 @@ export interface Settings {
   readonly defaultModel: string | null
   /** What the operator may say of turns. */
   readonly turns: Pick<TurnSettings, "lease" | "queueTimeout" | "sweep" | "maxQueued" | "drainTimeout">
+  readonly bodyTimeout: Duration.Duration
+  /** Wrong keys of one address in a minute before it is refused. */
+  readonly failedKeys: number
+  /** Where the address of a client is found: `connection`, or a header that a proxy sets; null: nowhere. */
+  readonly clientAddress: string | null
   /** Vendors of which a key or an address is set, by the prefix of their variables. */
   readonly vendors: ReadonlyMap<Vendor, VendorSettings>
 }
@@ -110,6 +115,9 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
         drainTimeout: yield* seconds("DRAIN_SECONDS", 0, 20),
         maxQueued: yield* read("MAX_QUEUED", "a number from 0 to 1000", numberBetween(0, 1000), 32)
       },
+      bodyTimeout: yield* seconds("BODY_TIMEOUT_SECONDS", 1, 30),
+      failedKeys: yield* read("FAILED_KEYS_PER_MINUTE", "a number from 1 to 10000", numberBetween(1, 10_000), 20),
+      clientAddress: yield* read("CLIENT_ADDRESS", '"connection", or the name of a header', HeaderName, null),
       vendors: given
     }
     if (settings.defaultProvider !== null && settings.defaultModel === null) {
@@ -120,6 +128,7 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
 
 const Word = Schema.String.check(Schema.isPattern(/^\S+$/u))
 const Secret = Word
+const HeaderName = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9-]+$/u))
 const HttpUrl = Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/]\S*$/u))
 const PostgresUrl = Schema.String.check(Schema.isPattern(/^postgres(ql)?:\/\/\S+$/u))
 const BasePath = Schema.String.check(Schema.isPattern(/^(\/|(\/[A-Za-z0-9._~-]+)*)$/u))

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { spawnServer } from "./ServerProcess.ts"
@@ -88,6 +89,40 @@ describe("a start that cannot work is refused with exit code 1", () => {
     assert.deepStrictEqual(sentences(text), [
       `The server cannot listen on 127.0.0.1:${port} (EADDRINUSE). Set HOST or PORT to a free address.`
     ])
+  })
+})
+
+describe("clients that misbehave", () => {
+  it.each(["connection", "X-Forwarded-For"])("wrong keys of one address (%s) are 429 after a few", async (place) => {
+    const environment = {
+      COLLOQUY_DATA_DIR: "memory://",
+      PORT: "0",
+      CLIENT_ADDRESS: place,
+      FAILED_KEYS_PER_MINUTE: "2"
+    }
+    await using server = spawnServer({ ...environment, COLLOQUY_API_KEYS: "right=ada" })
+    const { api } = addresses(await server.printed(/listens on/))
+    const guess = (key: string, address: string) =>
+      fetch(`${api}/threads`, { headers: { "x-api-key": key, "x-forwarded-for": `forged, ${address}` } })
+    const statuses: Array<number> = []
+    for (const key of ["a", "b", "c", "d"]) statuses.push((await guess(key, "10.0.0.1")).status)
+    assert.deepStrictEqual(statuses, [401, 401, 429, 429])
+    assert.strictEqual((await guess("right", "10.0.0.1")).status, 200)
+    assert.strictEqual((await guess("e", "10.0.0.2")).status, place === "connection" ? 429 : 401)
+  })
+
+  it("a body that stops coming is 408 after the time that the operator set", async () => {
+    const environment = { COLLOQUY_DATA_DIR: "memory://", PORT: "0", BODY_TIMEOUT_SECONDS: "1" }
+    await using server = spawnServer({ ...environment, COLLOQUY_API_KEYS: "right=ada" })
+    const { api } = addresses(await server.printed(/listens on/))
+    const { hostname, pathname, port } = new URL(api)
+    const socket = connect(Number(port), hostname)
+    socket.write(
+      `POST ${pathname}/threads/messages HTTP/1.1\r\nhost: x\r\nx-api-key: right\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{`
+    )
+    let answer = ""
+    for await (const piece of socket) answer += String(piece)
+    assert.match(answer, /^HTTP\/1.1 408 /u)
   })
 })
 

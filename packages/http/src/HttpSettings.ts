@@ -1,5 +1,6 @@
 /** What a host may set about the HTTP API. Everything has a default that suits a server behind a reverse proxy. */
 import { type AuthenticationSettings, defaultAuthentication, type Rate } from "@colloquy/core/adapters"
+import type { DocsPage } from "./docs-page/DocsRoutes.ts"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 
@@ -38,8 +39,8 @@ export interface HttpSettings extends Bounds, AuthenticationSettings {
   readonly rate: Rate | null
   /** Null: no other origin may read the answers. */
   readonly cors: Cors | null
-  /** Whether `/docs` and `/openapi.json` are served. */
-  readonly docs: boolean
+  /** `docsPage` of `@colloquy/http/docs-page`: `/docs` and `/openapi.json` are served. True: `/openapi.json` alone. False: neither. */
+  readonly docs: boolean | DocsPage
 }
 
 const mebibyte = 1024 * 1024

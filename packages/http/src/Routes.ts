@@ -112,8 +112,8 @@ export const routes = <Source = unknown>(
   const settings = settingsOf(options)
   const basePath = plainPath(options.basePath)
   const envelope = HttpRouter.middleware((app) => withEnvelope(settings.cors)(app))
-  const documents = settings.docs ? docsRoutes(basePath) : Layer.empty
-  return Layer.mergeAll(endpoints, documents, everythingElse).pipe(
+  const docs = settings.docs === false ? Layer.empty : docsRoutes(basePath, settings.docs)
+  return Layer.mergeAll(endpoints, docs, everythingElse).pipe(
     Layer.provide(envelope.layer),
     Layer.provide(Layer.succeed(HttpSettings, settings)),
     Layer.provide(under(basePath))

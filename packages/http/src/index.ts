@@ -5,6 +5,7 @@ export type { NodeHandler } from "./node/NodeHandler.ts"
 export { webHandler, type WebHandler, type WebHandlerOptions } from "./WebHandler.ts"
 export { withSource } from "./Source.ts"
 export { routes, type RoutesOptions } from "./Routes.ts"
+export type { DocsPage } from "./docs-page/DocsRoutes.ts"
 export { type Cors, defaultHttpSettings, HttpSettings, type Limits } from "./HttpSettings.ts"
 export type { Authenticate, ClientAddress, HostCredentials } from "@colloquy/core/adapters"
 

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { createConfig, lintFromString } from "@redocly/openapi-core"
 import { assert, describe, expect, it } from "@effect/vitest"
 import * as OpenApi from "effect/http-api/OpenApi"
+import { docsPage } from "../src/docs-page/index.ts"
 import { Api } from "../src/index.ts"
 import { open } from "./Service.ts"
 
@@ -47,7 +48,7 @@ describe("the document", () => {
   })
 
   it("is served where the service is mounted, with a page that needs no network", async () => {
-    await using service = await open([], { http: { basePath: "ai/" } })
+    await using service = await open([], { http: { basePath: "ai/", docs: docsPage } })
     const served = await service.call("GET", "/ai/openapi.json", undefined, { key: null })
     const { servers, ...rest } = served.body
     const { servers: _, ...written } = JSON.parse(readFileSync(file, "utf8"))
@@ -61,5 +62,13 @@ describe("the document", () => {
   it("is not served when the host does not want that", async () => {
     await using service = await open([], { http: { docs: false } })
     for (const path of ["/docs", "/openapi.json"]) assert.strictEqual((await service.call("GET", path)).status, 404)
+  })
+
+  it("is served without a page when the host gives none", async () => {
+    await using service = await open([])
+    const statuses = await Promise.all(
+      ["/docs", "/openapi.json"].map(async (path) => (await service.call("GET", path)).status)
+    )
+    assert.deepStrictEqual(statuses, [404, 200])
   })
 })

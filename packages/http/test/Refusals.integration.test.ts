@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { createServer } from "node:http"
 import { connect } from "node:net"
 import { inChromium } from "../../../test/browser.ts"
+import { docsPage } from "../src/docs-page/index.ts"
 import { refuseInJson } from "../src/node/index.ts"
 import { keys, open, type Service } from "./Service.ts"
 import { straight, throughWeb } from "./BothWays.ts"
@@ -103,7 +104,7 @@ describe("a body that is sent by half", () => {
 
 describe("browsers", () => {
   it("are told by every answer to take it for what it says it is", async () => {
-    await using service = await open([])
+    await using service = await open([], { http: { docs: docsPage } })
     for (const path of ["/threads", "/nothing", "/openapi.json", "/docs", "/threads/x"]) {
       const answer = await service.call("GET", path)
       assert.isBelow(answer.status, 500, path)
@@ -114,7 +115,7 @@ describe("browsers", () => {
   })
 
   it("may put the documents in no frame, and run no script but theirs", async () => {
-    await using service = await open([])
+    await using service = await open([], { http: { docs: docsPage } })
     const { headers, text } = await service.call("GET", "/docs", undefined, { key: null })
     const policy = headers.get("content-security-policy") ?? ""
     assert.include(policy, "frame-ancestors 'none'")
@@ -126,7 +127,7 @@ describe("browsers", () => {
 
   inChromium((launch) => {
     it("show the documents under that policy, and stay in the frame of nobody", async () => {
-      await using service = await open([], { http: { basePath: "/ai" } })
+      await using service = await open([], { http: { basePath: "/ai", docs: docsPage } })
       const serveDocs = service.node
       await using server = await listen((message, response) => {
         if (message.url?.startsWith("/ai")) serveDocs(message, response)

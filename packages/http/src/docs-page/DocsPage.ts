@@ -1,7 +1,6 @@
 /**
- * The page at `/docs` in one piece: the reader of API documents comes along, so it works without a network. Large, therefore a module of its
- * own that is loaded when somebody asks for the page. Its policy names what it may do: run its own scripts, call its own server, stand in no
- * frame.
+ * The page at `/docs` in one piece: the reader of API documents comes along, so it works without a network. Its
+ * policy names what it may do: run its own scripts, call its own server, stand in no frame.
  */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -9,12 +8,12 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as Layer from "effect/Layer"
-import type { Api } from "../Api.ts"
+import type { DocsPage } from "./DocsRoutes.ts"
 
 const scalar = { withDefaultFonts: false }
 
 /** Answers with the page, under the policy that fits it. */
-export const page = Effect.fnUntraced(function* (api: typeof Api) {
+export const docsPage: DocsPage = Effect.fnUntraced(function* (api) {
   // A router of its own: the host's knows this address already.
   const router = yield* HttpRouter.make
   const route = HttpApiScalar.layer(api, { path: "/", scalar })

@@ -1,4 +1,4 @@
-/** `/openapi.json` and `/docs`. The page is loaded when somebody asks for it. */
+/** `/openapi.json`, and `/docs` where the host gave a page for it. Both are made when they are first asked for. */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -6,23 +6,21 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Scope from "effect/Scope"
 import { Api } from "../Api.ts"
 
-/** The document of the service as it is mounted. */
+/** Makes the page that reads the description of this API. `docsPage` of `@colloquy/http/docs-page` is one. */
+export type DocsPage = (api: typeof Api) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, Scope.Scope>
+
+/** The API as it is mounted. */
 const mountedAt = (basePath: string) =>
   Api.annotate(OpenApi.Servers, [{ url: basePath === "" ? "/" : basePath, description: "This server" }])
 
-export const docsRoutes = (basePath: string) =>
+export const docsRoutes = (basePath: string, page: DocsPage | true) =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
       const api = mountedAt(basePath)
       const scope = yield* Scope.Scope
-      const page = yield* Effect.cached(
-        Effect.flatMap(
-          Effect.promise(() => import("./DocsPage.ts")),
-          ({ page: pageOf }) => Scope.provide(pageOf(api), scope)
-        )
-      )
-      const document = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(OpenApi.fromApi(api))))
-      yield* router.add("GET", "/openapi.json", document)
-      yield* router.add("GET", "/docs", page)
+      const description = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(OpenApi.fromApi(api))))
+      yield* router.add("GET", "/openapi.json", description)
+      if (page === true) return
+      yield* router.add("GET", "/docs", yield* Effect.cached(Effect.suspend(() => Scope.provide(page(api), scope))))
     })
   )
