@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
 import type { Stats } from "./Child.ts"
 
-export type Program = "Baseline" | "Subject" | "Upstream"
+export type Program = "Baseline" | "Subject" | "Upstream" | "VoiceRelay" | "VoiceSubject" | "VoiceVendor"
 
 /** Plain JavaScript, as a user's program is: to take the types out at the start costs a process some 27 MB. */
 const compile = (program: string): URL => {

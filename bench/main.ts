@@ -16,6 +16,7 @@ import { startUp } from "./runs/Start.ts"
 import { realTimeStreams, slowStreams } from "./runs/Streams.ts"
 import { toolRounds } from "./runs/ToolRounds.ts"
 import { plainTurns, streamedTurns, warmUp } from "./runs/Turns.ts"
+import { voice } from "./runs/Voice.ts"
 import { type Side, startBaseline, startKernel, stop, type Store } from "./Side.ts"
 
 const { values: options } = parseArgs({
@@ -76,6 +77,7 @@ for (const store of ["postgres", "pglite"] as const) {
   if (isStoreWanted(store))
     await measure("start", () => startUp(upstream, store, { DATABASE_URL: database }, quick ? 2 : 5))
 }
+await measure("voice", () => voice(quick ? 20 : 80, quick ? 3 : 5, quick ? 3 : 8))
 await measure("sizes", sizes)
 const prompts = await provider.ask<{ readonly messagesAPrompt: number }>("prompts")
 await stop([baseline])

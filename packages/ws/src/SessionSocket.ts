@@ -5,7 +5,7 @@
 import type { ClientInput, ClientSocket, CloseReason } from "@colloquy/core/realtime"
 import { WebSocket, type RawData } from "ws"
 import { makeOutbox } from "./Outbox.ts"
-import { audioEnding, readText, writeAudio, writeEvent } from "./Wire.ts"
+import { makeAudioWriter, readText, writeEvent } from "./Wire.ts"
 
 /** A frame of a client, of whatever kind. */
 export const maxFrame = 256 * 1024
@@ -37,7 +37,7 @@ export const sessionSocket = (socket: WebSocket, onBegin: () => void): ClientSoc
   let isFirst = true
   let isClosing = false
   let pieces: Array<Buffer> = []
-  let ending: string | null = null
+  let writeAudio: ReturnType<typeof makeAudioWriter> | null = null
   const outbox = makeOutbox(socket, (isBehind) => receive({ _tag: "Behind", isBehind }))
 
   /** Tiny frames come by the hundred in one tick: one piece goes on. */
@@ -94,8 +94,8 @@ export const sessionSocket = (socket: WebSocket, onBegin: () => void): ClientSoc
     },
     sendAudio: (itemId, base64, format) => {
       if (isClosing) return
-      ending ??= audioEnding(format)
-      outbox.send(writeAudio(itemId, base64, ending), true)
+      writeAudio ??= makeAudioWriter(format)
+      outbox.send(writeAudio(itemId, base64), true)
     },
     dropAudio: outbox.dropAudio,
     pause: () => socket.pause(),

@@ -161,16 +161,21 @@ const toWire = (event: Exclude<ServiceEvent, { readonly _tag: "ProviderEvent" }>
 const audioOpening = '{"type":"audio.delta","item_id":'
 const audioMiddle = ',"data":"'
 
-/** What stands behind the base64, the same for a whole session. */
-export const audioEnding = (format: AudioFormat): string => `",${JSON.stringify(wireFormat(format)).slice(1)}`
-
-/** One `audio.delta` as the bytes of its text. */
-export const writeAudio = (itemId: string, base64: Uint8Array, ending: string): Buffer => {
-  const head = audioOpening + JSON.stringify(itemId) + audioMiddle
-  const size = Buffer.byteLength(head)
-  const frame = Buffer.allocUnsafe(size + base64.byteLength + ending.length)
-  frame.write(head, 0)
-  frame.set(base64, size)
-  frame.write(ending, size + base64.byteLength, "latin1")
-  return frame
+/** Writes `audio.delta` frames as the bytes of their text. The pieces of one item come in a row, so their beginning is kept. */
+export const makeAudioWriter = (format: AudioFormat): ((itemId: string, base64: Uint8Array) => Buffer) => {
+  const ending = Buffer.from(`",${JSON.stringify(wireFormat(format)).slice(1)}`)
+  let item: string | null = null
+  let head = ending
+  return (itemId, base64) => {
+    if (item !== itemId) {
+      item = itemId
+      head = Buffer.from(audioOpening + JSON.stringify(itemId) + audioMiddle)
+    }
+    const end = head.byteLength + base64.byteLength
+    const frame = Buffer.allocUnsafe(end + ending.byteLength)
+    frame.set(head, 0)
+    frame.set(base64, head.byteLength)
+    frame.set(ending, end)
+    return frame
+  }
 }

@@ -114,7 +114,8 @@ const connect = (
       sendAudio: (audio, sent) => {
         const message = mapping.audio(audio, now())
         if (message === null || socket.readyState !== WebSocket.OPEN) return sent?.()
-        socket.send(message, () => sent?.())
+        if (sent === undefined) socket.send(message)
+        else socket.send(message, () => sent())
       },
       buffered: () => socket.bufferedAmount,
       pause: () => {
