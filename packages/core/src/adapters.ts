@@ -7,7 +7,7 @@
 export type { Ports, Stores } from "./Kernel.ts"
 
 /** primitives: ids, pages, usage, and the one infrastructure fault. */
-export { BlobId, DocumentId, FollowUpId, IdSource, newId } from "./primitives/Ids.ts"
+export { BlobId, ChargeId, DocumentId, FollowUpId, IdSource, newId } from "./primitives/Ids.ts"
 export { traced } from "./primitives/Traced.ts"
 export { firstPage, maximumLimit, maximumSkip } from "./primitives/Page.ts"
 export { addUsage, noUsage, totalTokens } from "./primitives/Usage.ts"
@@ -29,7 +29,7 @@ export type { Rate } from "./access/RateLimiter.ts"
 
 /** metering: what a turn may cost, and what it did cost. */
 export { chargeOfCost, costOf } from "./metering/Charge.ts"
-export type { CreditNeed, UsageReport } from "./metering/Metering.ts"
+export type { ChargeReport, CreditNeed, UsageReport } from "./metering/Metering.ts"
 export { UsageLedger, type UsageOfDay } from "./metering/UsageLedger.ts"
 
 /** tools: what a model may call, and who runs it. */

@@ -1,4 +1,4 @@
-/** `UsageLedger` in memory: one entry for each owner, day, model and purpose, added up as legs are settled. It outlives the threads. */
+/** `UsageLedger` in memory: one entry for each owner, day, model and purpose, added up as legs are settled and as other work is charged. It outlives the threads. */
 import type { Charge, OwnerId } from "@colloquy/core"
 import type { UsageOfDay } from "@colloquy/core/adapters"
 import { addUsage, noUsage, UsageLedger } from "@colloquy/core/adapters"
@@ -6,6 +6,13 @@ import { ownedStep, type State } from "./State.ts"
 
 export const usageLedger = (state: State): typeof UsageLedger.Service =>
   UsageLedger.of({
+    add: (id, charges) =>
+      ownedStep((ownerId, now) => {
+        const name = JSON.stringify([ownerId, id])
+        if (state.charges.has(name)) return
+        state.charges.add(name)
+        for (const charge of charges) addToLedger(state, ownerId, now, charge)
+      }),
     recent: ({ skip, limit }) =>
       ownedStep((ownerId) => {
         const rows = [...state.ledger.values()].filter((row) => row.ownerId === ownerId).sort(newestFirst)

@@ -1,10 +1,11 @@
-/** `UsageLedger` on Postgres: reads the sums that `settle_run` keeps. */
+/** `UsageLedger` on Postgres: the sums that `settle_run` keeps, and charges outside a turn. */
 import { Principal } from "@colloquy/core"
 import { UsageLedger } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
-import type { Database } from "./Database.ts"
+import { call, type Database } from "./Database.ts"
+import { newRowId } from "./StoredId.ts"
 import { fromText, toText } from "./StoredText.ts"
-import { decodeUsage, type UsageRow } from "./UsageColumns.ts"
+import { chargesArgument, decodeUsage, type UsageRow } from "./UsageColumns.ts"
 
 /** A page behind the last day is one row that holds the total alone. */
 type LedgerRow = { readonly total: bigint } & (
@@ -12,8 +13,17 @@ type LedgerRow = { readonly total: bigint } & (
   | { readonly date: null }
 )
 
-export const usageLedger = ({ query, schema }: Database): typeof UsageLedger.Service =>
-  UsageLedger.of({
+export const usageLedger = (database: Database): typeof UsageLedger.Service => {
+  const { query, schema } = database
+  return UsageLedger.of({
+    add: (id, charges) =>
+      Principal.use(({ ownerId }) => {
+        const args = { owner: toText(ownerId), id: newRowId(id), charges: chargesArgument(charges) }
+        if (args.charges === null) return Effect.void
+        return Effect.asVoid(
+          query("UsageLedger.add", `select ${call(database, "add_charges_once", args)}`, Object.values(args))
+        )
+      }),
     recent: ({ limit, skip }) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
@@ -49,3 +59,4 @@ export const usageLedger = ({ query, schema }: Database): typeof UsageLedger.Ser
         )
       )
   })
+}

@@ -152,6 +152,9 @@ const mortalStores = (read: Wrap, write: Wrap): Layer.Layer<Stores, never, Store
     ),
     Layer.effect(
       UsageLedger,
-      UsageLedger.useSync((store) => ({ recent: (...args) => read(store.recent(...args)) }))
+      UsageLedger.useSync((store) => ({
+        add: (...args) => write(store.add(...args)),
+        recent: (...args) => read(store.recent(...args))
+      }))
     )
   )

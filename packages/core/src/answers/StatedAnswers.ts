@@ -7,7 +7,7 @@ import type { AnswerDriver } from "../models/AnswerDriver.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import { noUsage, addUsage } from "../primitives/Usage.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
-import { complete } from "./Completion.ts"
+import { complete } from "../models/Completion.ts"
 import { byOption, fold, type Labelled, labelsOf, promptOf, rules, toSumOne } from "./Labels.ts"
 import { answerEach, unreadable } from "./QuestionByQuestion.ts"
 

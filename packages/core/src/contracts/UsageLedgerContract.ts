@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { UsageLedger, type UsageOfDay } from "../metering/UsageLedger.ts"
+import { ChargeId, newId } from "../primitives/Ids.ts"
 import { firstPage } from "../primitives/Page.ts"
 import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
 import { RunStore } from "../runs/RunStore.ts"
@@ -152,6 +153,31 @@ export const usageLedgerContract = (test: ContractTest): void => {
     Effect.gen(function* () {
       yield* settleTurn(yield* startTurn((yield* openThread).id), { usage: sampleUsage(5, 5), charges: [] })
       assert.deepStrictEqual(yield* (yield* UsageLedger).recent(firstPage), { days: [], total: 0 })
+    })
+  )
+
+  test(
+    "MUST add what was spent outside a turn, once for an id, also when it comes twice at once",
+    Effect.gen(function* () {
+      const ledger = yield* UsageLedger
+      const charge = { provider: "p", model: "model-a", purpose: "memory", usage: sampleUsage(3, 1, 0.25) }
+      const ids = [yield* newId(ChargeId), yield* newId(ChargeId)] as const
+      yield* Effect.all([ledger.add(ids[0], [charge, charge]), ledger.add(ids[0], [charge, charge])], {
+        concurrency: 2
+      })
+      yield* ledger.add(ids[0], [charge])
+      yield* ledger.add(ids[1], [charge, { ...charge, purpose: "embedding" }])
+      yield* ledger.add(yield* newId(ChargeId), [])
+      // The same id of another owner is another charge.
+      yield* asNewOwner(ledger.add(ids[0], [charge]))
+      const { days } = yield* ledger.recent(firstPage)
+      assert.deepStrictEqual(
+        days.map(({ model, purpose, usage }) => [model, purpose, usage]),
+        [
+          ["model-a", "embedding", sampleUsage(3, 1, 0.25)],
+          ["model-a", "memory", sampleUsage(9, 3, 0.75)]
+        ]
+      )
     })
   )
 

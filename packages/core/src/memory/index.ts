@@ -1,4 +1,12 @@
 /** The wing `memory`: what an assistant remembers across its threads. `ARCHITECTURE.md` tells how it joins a turn. */
+import * as Layer from "effect/Layer"
+import { layerLearning } from "./Learning.ts"
+import { Memories } from "./Memories.ts"
+import { layerMemoryPart } from "./MemoryPart.ts"
+
+export { type Imported, Memories, type MemoryOperation, type MemoryText } from "./Memories.ts"
+export { type MemoryLineProblem, MemoryLinesUnusable } from "./MemoryLines.ts"
+export { memoryPartName } from "./MemoryPart.ts"
 export {
   longestMemory,
   MemoryId,
@@ -9,6 +17,7 @@ export {
   MemoryUnusable,
   type MemoryVersion
 } from "./MemoryRecord.ts"
+export { defaultMemorySettings, MemorySettings, type MemorySettingsPort } from "./MemorySettings.ts"
 export {
   type AppliedRun,
   type IndexedMemory,
@@ -21,3 +30,8 @@ export {
   type MemorySearch,
   MemoryStore
 } from "./MemoryStore.ts"
+export { KeptMemories, readKept, RetrievedMemory } from "./Recollection.ts"
+export { noReranker, type Reranked, Reranker, type RerankerPort, type RerankRequest } from "./Reranker.ts"
+
+/** All of the wing over a kernel: the use cases, the part of turns, and the workers that learn. */
+export const layerMemory = Layer.mergeAll(Memories.layer, layerMemoryPart, layerLearning)

@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
-import type { RunId, ThreadId } from "../primitives/Ids.ts"
+import type { ChargeId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { Charge } from "./Charge.ts"
@@ -30,6 +30,14 @@ export interface UsageReport {
   readonly charges: ReadonlyArray<Charge>
 }
 
+/** What was spent outside a turn. A repeated report of the same id is the same fact. */
+export interface ChargeReport {
+  readonly id: ChargeId
+  /** The run that it was spent for, when there is one. */
+  readonly runId: RunId | null
+  readonly charges: ReadonlyArray<Charge>
+}
+
 /** What is about to be spent. */
 export interface CreditNeed {
   /** That of the charge to come. */
@@ -49,6 +57,8 @@ export interface MeteringPort {
   readonly ensureCredit: (need: CreditNeed) => Effect.Effect<void, InsufficientCredit | StoreUnavailable, Principal>
   /** Called after every leg that reached a model was settled, whatever its end. May be repeated after a crash: count a (run, leg) once. */
   readonly record: (report: UsageReport) => Effect.Effect<void, StoreUnavailable, Principal>
+  /** Called after something was spent outside a turn: what was learned from it, what was indexed. Absent: the host counts turns alone. */
+  readonly recordCharges?: (report: ChargeReport) => Effect.Effect<void, StoreUnavailable, Principal>
   /** What the principal has left, in US dollars; null when there is no such thing for him. Absent: the host keeps no balances. */
   readonly balance?: Effect.Effect<number | null, StoreUnavailable, Principal>
 }

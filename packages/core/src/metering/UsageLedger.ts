@@ -1,13 +1,15 @@
 /**
  * Port: what an owner used, by day, model and purpose. Entries are written by `RunStore.settle`, in the same step as the answer they paid for;
- * here they are only read.
+ * `add` is for what is spent outside a turn (learning from one, indexing a document).
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
+import type { ChargeId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
+import type { Charge } from "./Charge.ts"
 
 export interface UsageOfDay {
   /** A day in UTC, `2026-01-31`. */
@@ -21,6 +23,8 @@ export interface UsageOfDay {
 export class UsageLedger extends Context.Service<
   UsageLedger,
   {
+    /** MUST add the charges to the principal's sums of this day, once for an id, however often it is repeated. */
+    readonly add: (id: ChargeId, charges: ReadonlyArray<Charge>) => Effect.Effect<void, StoreUnavailable, Principal>
     /** MUST sum the principal's charges by UTC day of settling, model and purpose, newest day first, then by model name and purpose. `total` counts all rows. */
     readonly recent: (
       page: Page

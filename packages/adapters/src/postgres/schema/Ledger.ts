@@ -54,4 +54,28 @@ begin
 end $$`
 )
 
-export const ledgerFunctions: ReadonlyArray<SqlFunction> = [addCharges]
+/** Which charges outside a turn were counted. */
+export const receiptTables: Migration = {
+  name: "usage_receipts",
+  tables: ["usage_receipts"],
+  statements: [
+    `create table {schema}.usage_receipts (
+      owner text collate "C" not null,
+      id uuid not null,
+      recorded_at timestamptz not null default clock_timestamp(),
+      primary key (owner, id)
+    )`
+  ]
+}
+
+/** The same, once for an id. */
+const addChargesOnce = sqlFunction(
+  "add_charges_once",
+  `(p_owner text, p_id uuid, p_charges text) returns void language plpgsql as $$
+begin
+  insert into {schema}.usage_receipts (owner, id) values (p_owner, p_id) on conflict do nothing;
+  if found then perform {schema}.add_charges(p_owner, p_id, clock_timestamp(), p_charges); end if;
+end $$`
+)
+
+export const ledgerFunctions: ReadonlyArray<SqlFunction> = [addCharges, addChargesOnce]

@@ -6,7 +6,7 @@ import { chunkFunctions, chunkTables } from "./Chunks.ts"
 import { documentFunctions, documentTables } from "./Documents.ts"
 import { followUpFunctions, followUpTables } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
-import { ledgerFunctions, ledgerTables } from "./Ledger.ts"
+import { ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
 import { memoryFunctions, memoryTables } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
@@ -38,7 +38,8 @@ export const schemaOfThisVersion: Schema = {
     documentTables,
     chunkTables,
     memoryTables,
-    realtimeTables
+    realtimeTables,
+    receiptTables
   ],
   /** In any order: PostgreSQL looks into a function when it is called. */
   functions: [

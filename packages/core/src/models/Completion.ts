@@ -1,14 +1,22 @@
 /** One question to a chat model and its whole answer as text, with the retries and the time limits of every conversation. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { AnswerRequest } from "../models/AnswerDriver.ts"
-import type { ChatDriver } from "../models/ChatDriver.ts"
-import { converse, defaultChatPolicy } from "../models/ChatModel.ts"
-import type { ChatRequest } from "../models/ChatRequest.ts"
-import { ModelError } from "../models/ModelError.ts"
-import { estimateTokens } from "../models/TokenCounter.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
-import type { AnswerPolicy } from "./AnswerSettings.ts"
+import type { ChatDriver } from "./ChatDriver.ts"
+import { converse, defaultChatPolicy } from "./ChatModel.ts"
+import type { ChatRequest } from "./ChatRequest.ts"
+import { ModelError } from "./ModelError.ts"
+import { estimateTokens } from "./TokenCounter.ts"
+
+/** Who is asked, on whose key. */
+export type CompletionTarget = Pick<ChatRequest, "provider" | "model" | "info" | "apiKey" | "conversationId">
+
+export interface CompletionPolicy {
+  readonly retries: number
+  readonly longestRetryPause: Duration.Input
+  /** Until the first word; the whole answer may take five times as long. */
+  readonly timeout: Duration.Input
+}
 
 export interface Completion {
   readonly text: string
@@ -18,9 +26,9 @@ export interface Completion {
 
 export const complete = (
   chat: ChatDriver,
-  request: AnswerRequest,
+  request: CompletionTarget,
   { system, prompt, jsonOutput }: { readonly system: string; readonly prompt: string; readonly jsonOutput: boolean },
-  settings: AnswerPolicy
+  settings: CompletionPolicy
 ): Effect.Effect<Completion, ModelError> =>
   Effect.suspend(() => {
     const { provider, model, info, apiKey, conversationId } = request
@@ -62,7 +70,7 @@ export const complete = (
     )
   })
 
-const policyOf = ({ retries, longestRetryPause, timeout }: AnswerPolicy) => ({
+const policyOf = ({ retries, longestRetryPause, timeout }: CompletionPolicy) => ({
   ...defaultChatPolicy,
   retries,
   longestRetryPause,

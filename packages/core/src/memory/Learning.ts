@@ -1,0 +1,237 @@
+/**
+ * What happens after a turn whose memory is `Auto`: the story of one follow-up. Read the turn's own messages, find similar memories, ask a
+ * model once for operations, check them, and apply them in one step, once for the run. A model that writes something unreadable is asked
+ * once more; then the operation has failed, and the turn has not.
+ *
+ *     messages → candidates → one answer → checks → one transaction
+ *
+ * What is spent is charged when it is spent, apart from the turn.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import { ProviderKeys } from "../access/ProviderKeys.ts"
+import type { Assistant } from "../assistants/Assistant.ts"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { Metering } from "../metering/Metering.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
+import { complete } from "../models/Completion.ts"
+import { EmbeddingModel } from "../models/EmbeddingModel.ts"
+import { Providers } from "../models/Provider.ts"
+import { AssistantId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { FollowUp } from "../runs/FollowUp.ts"
+import { FollowUpFailed, FollowUps } from "../runs/FollowUps.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import type { Message } from "../threads/Message.ts"
+import {
+  type CheckedOperation,
+  checkOperations,
+  type ExtractionCase,
+  promptOf,
+  readOperations,
+  systemOf
+} from "./Extraction.ts"
+import { embedKind, embeddingOf, embedLater, findMemories, indexMemories, vectorsOf } from "./MemoryIndexing.ts"
+import { MemoryId, type MemoryRecord, type MemorySource } from "./MemoryRecord.ts"
+import { MemorySettings } from "./MemorySettings.ts"
+import { type MemoryChange, MemoryStore } from "./MemoryStore.ts"
+import { vectorModel } from "../retrieval/Retrieval.ts"
+
+export const learnKind = "memory.learn"
+
+const LearnOrder = Schema.Struct({ runId: RunId, threadId: ThreadId, assistantId: AssistantId })
+const decodeOrder = Schema.decodeUnknownOption(LearnOrder)
+const decodeEmbedOrder = Schema.decodeUnknownOption(Schema.Struct({ assistantId: AssistantId }))
+
+/** Registers the workers of the wing. */
+export const layerLearning: Layer.Layer<
+  never,
+  never,
+  AssistantStore | EmbeddingModel | FollowUps | MemoryStore | Providers | RunStore | UsageLedger
+> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const learner = yield* makeLearner
+    const followUps = yield* FollowUps
+    yield* followUps.register({ kind: learnKind, run: learner.learn })
+    yield* followUps.register({ kind: embedKind, run: learner.embed })
+  })
+)
+
+const makeLearner = Effect.gen(function* () {
+  const assistants = yield* AssistantStore
+  const embeddings = yield* EmbeddingModel
+  const followUps = yield* FollowUps
+  const keys = yield* ProviderKeys
+  const ledger = yield* UsageLedger
+  const metering = yield* Metering
+  const providers = yield* Providers
+  const runs = yield* RunStore
+  const settings = yield* MemorySettings
+  const store = yield* MemoryStore
+  const account = { ledger, metering }
+  const finder = { store, embeddings }
+
+  const extractor = Effect.fnUntraced(function* (assistant: Assistant, conversationId: string) {
+    const { model, provider } = settings.extraction ?? modelOf(assistant, providers)
+    const resolved = yield* Effect.mapError(
+      providers.resolve(provider, model),
+      ({ message }) => new FollowUpFailed({ message, isRetryable: false })
+    )
+    const { chat, info } = resolved
+    return { chat, target: { provider, model, info, apiKey: yield* keys.find(provider), conversationId } }
+  })
+
+  const extract = Effect.fnUntraced(function* (assistant: Assistant, runId: RunId, asked: ExtractionCase) {
+    yield* metering
+      .ensureCredit({ purpose: "memory", amountUsd: null })
+      .pipe(
+        Effect.catchTag("InsufficientCredit", () =>
+          Effect.fail(
+            new FollowUpFailed({ message: "There was not enough credit to learn from the turn.", isRetryable: false })
+          )
+        )
+      )
+    const { chat, target } = yield* extractor(assistant, runId)
+    const question = { system: systemOf(asked), prompt: promptOf(asked), jsonOutput: true }
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const answer = yield* complete(chat, target, question, settings).pipe(
+        Effect.catchTag("ModelError", ({ isRetryable, message, retryAfterMillis }) =>
+          Effect.fail(
+            new FollowUpFailed({
+              message,
+              isRetryable,
+              ...(retryAfterMillis === undefined ? {} : { pauseMillis: retryAfterMillis })
+            })
+          )
+        )
+      )
+      const { model, usage } = answer
+      yield* chargeOutside(account, runId, [
+        { provider: target.provider, model: model ?? target.model, purpose: "memory", usage }
+      ])
+      const operations = readOperations(answer.text)
+      if (Option.isSome(operations)) return checkOperations(asked, operations.value)
+    }
+    return yield* new FollowUpFailed({ message: "The model's answer could not be read, twice.", isRetryable: false })
+  })
+
+  const learn = Effect.fn("Memories.learn")(function* (
+    followUp: FollowUp
+  ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
+    const order = Option.getOrNull(decodeOrder(followUp.payload))
+    if (order === null)
+      return yield* new FollowUpFailed({ message: "The order is not one of this version.", isRetryable: false })
+    const { assistantId, runId, threadId } = order
+    if (Option.isSome(yield* store.applied(runId))) return
+    const assistant = Option.getOrNull(yield* assistants.get(assistantId))
+    if (assistant === null) return
+    const messages = (yield* runs.messages(runId)).filter(isSaid)
+    const target = embeddingOf(assistant)
+    const said = messages.map(({ content }) => content).join("\n\n")
+    const known = yield* findMemories(finder, {
+      assistantId,
+      text: said,
+      target,
+      limit: settings.compared,
+      trueAt: null
+    })
+    yield* chargeOutside(account, runId, known.charges)
+    const asked: ExtractionCase = {
+      messages: messages.map(({ content, createdAt, role }) => ({ role, text: content ?? "", saidAt: createdAt })),
+      known: known.hits.map(({ memory }) => memory),
+      factPrompt: assistant.factExtractionPrompt,
+      updatePrompt: assistant.memoryUpdatePrompt,
+      systemPrompt: assistant.systemPrompt
+    }
+    const { operations, refused } =
+      messages.length === 0 ? { operations: [], refused: [] } : yield* extract(assistant, runId, asked)
+    if (refused.length > 0)
+      yield* Effect.logDebug(`Memory operations of run ${runId} were refused: ${refused.join(", ")}`)
+    const writes = operations.filter((operation) => operation.op !== "DELETE")
+    const made = yield* indexMemories(
+      finder,
+      target,
+      writes.map(({ text }) => text)
+    )
+    yield* chargeOutside(account, runId, made.charges)
+    const now = new Date(yield* Clock.currentTimeMillis)
+    const changes = yield* Effect.forEach(operations, (operation) =>
+      Effect.gen(function* (): Effect.fn.Return<MemoryChange> {
+        if (operation.op === "DELETE") return { _tag: "Delete", id: operation.target.id }
+        const source = {
+          threadId,
+          runId,
+          messageIds: messages.slice(operation.message, operation.message + 1).map(({ id }) => id)
+        }
+        const memory = memoryOf(operation, { assistantId, id: yield* newId(MemoryId), now, source })
+        const indexed = made.indexed[writes.indexOf(operation)] ?? { language: "en", chunks: [], vectors: null }
+        return { _tag: operation.op === "ADD" ? "Add" : "Update", memory, indexed }
+      })
+    )
+    yield* store.apply({ assistantId, changes, learned: { runId, orderedAt: followUp.createdAt }, at: now })
+    if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId)])
+  })
+
+  /** Fills in the vectors that a model did not give, or that are those of an earlier model. */
+  const embed = Effect.fn("Memories.embed")(function* (
+    followUp: FollowUp
+  ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
+    const order = Option.getOrNull(decodeEmbedOrder(followUp.payload))
+    const assistant = order === null ? null : Option.getOrNull(yield* assistants.get(order.assistantId))
+    const target = assistant === null ? null : embeddingOf(assistant)
+    if (assistant === null || target === null) return
+    while (true) {
+      const missing = yield* store.withoutVectors(assistant.id, { name: `${target.provider}/${target.model}` }, 100)
+      if (missing.length === 0) return
+      const made = yield* vectorsOf(
+        embeddings,
+        target,
+        missing.map(({ content }) => content),
+        "document"
+      )
+      const [first] = made?.vectors ?? []
+      if (made === null || first === undefined) {
+        return yield* new FollowUpFailed({ message: "The embedding model failed.", isRetryable: true })
+      }
+      yield* chargeOutside(account, null, made.charges)
+      const vectors = missing.flatMap(({ content, id }, index) => {
+        const values = made.vectors[index]
+        return values === undefined ? [] : [{ id, content, values }]
+      })
+      // What changed meanwhile brings its own vector, or is asked for again.
+      if ((yield* store.setVectors(assistant.id, vectorModel(target, first), vectors)) === 0) return
+    }
+  })
+
+  return { learn, embed }
+})
+
+/** What a person or the model said in words; nothing that was recalled, found or thought is in a message's content. */
+const isSaid = ({ content, role, status }: Message): boolean =>
+  (content ?? "").trim() !== "" && (role === "user" || status === "COMPLETED")
+
+const modelOf = ({ model, provider }: Assistant, { all, defaults }: typeof Providers.Service) => {
+  if (provider === null) return { provider: defaults.provider, model: model ?? defaults.model }
+  const own = all.find(({ id }) => id === provider)?.defaultModel
+  return { provider, model: model ?? (provider === defaults.provider ? defaults.model : (own ?? "")) }
+}
+
+const memoryOf = (
+  operation: Exclude<CheckedOperation, { op: "DELETE" }>,
+  { assistantId, id, now, source }: { assistantId: AssistantId; id: MemoryId; now: Date; source: MemorySource }
+): MemoryRecord => ({
+  id: operation.op === "ADD" ? id : operation.target.id,
+  assistantId,
+  content: operation.text,
+  metadata: operation.op === "ADD" ? null : operation.target.metadata,
+  source,
+  validFrom: operation.from,
+  validUntil: operation.until,
+  createdAt: now,
+  updatedAt: now
+})

@@ -1,0 +1,299 @@
+/**
+ * Use cases of memories: look at them, write them by hand, search, forget, carry them over, and ask how the learning of a turn went. What is
+ * written by hand is stored verbatim, without a model. Specification: "Memory".
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { Metering } from "../metering/Metering.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
+import { EmbeddingModel } from "../models/EmbeddingModel.ts"
+import { type AssistantId, newId, type RunId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { FollowUp } from "../runs/FollowUp.ts"
+import { FollowUps } from "../runs/FollowUps.ts"
+import { learnKind } from "./Learning.ts"
+import { embeddingOf, embedLater, findMemories, indexMemories } from "./MemoryIndexing.ts"
+import { type MemoryLine, MemoryLinesUnusable, readLines, toLines } from "./MemoryLines.ts"
+import {
+  longestMemory,
+  MemoryId,
+  memoryKey,
+  MemoryNotFound,
+  type MemoryRecord,
+  MemoryUnusable,
+  type MemoryVersion
+} from "./MemoryRecord.ts"
+import { type AppliedRun, type MemoryChange, type MemoryHit, type MemoryListing, MemoryStore } from "./MemoryStore.ts"
+import { hasSecret } from "./Secrets.ts"
+
+export interface MemoryText {
+  readonly content: string
+  /** Absent in a change: it stays. */
+  readonly metadata?: Schema.JsonObject | null
+}
+
+/** The learning of one turn. Its id is the run's. */
+export interface MemoryOperation {
+  readonly id: RunId
+  readonly status: "PENDING" | "IN_PROGRESS" | "COMPLETED" | "FAILED"
+  /** What was changed; a memory that is gone since has no content. */
+  readonly changes: AppliedRun["outcomes"]
+  /** Why it failed. */
+  readonly error: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface Imported {
+  readonly imported: number
+  /** Copies of what is there already. */
+  readonly skipped: number
+}
+
+type Refused = AssistantNotFound | StoreUnavailable
+
+export class Memories extends Context.Service<
+  Memories,
+  {
+    readonly list: (
+      assistantId: AssistantId,
+      window: { readonly skip: number; readonly limit: number } | null
+    ) => Effect.Effect<MemoryListing, Refused, Principal>
+    readonly get: (
+      assistantId: AssistantId,
+      id: MemoryId
+    ) => Effect.Effect<MemoryRecord, MemoryNotFound | Refused, Principal>
+    /** What it said before, newest first. */
+    readonly history: (
+      assistantId: AssistantId,
+      id: MemoryId
+    ) => Effect.Effect<ReadonlyArray<MemoryVersion>, MemoryNotFound | Refused, Principal>
+    /** A copy of an existing memory answers with that one. */
+    readonly add: (
+      assistantId: AssistantId,
+      text: MemoryText
+    ) => Effect.Effect<MemoryRecord, MemoryUnusable | Refused, Principal>
+    readonly update: (
+      assistantId: AssistantId,
+      id: MemoryId,
+      text: MemoryText
+    ) => Effect.Effect<MemoryRecord, MemoryNotFound | MemoryUnusable | Refused, Principal>
+    /** With everything that it ever said. */
+    readonly remove: (
+      assistantId: AssistantId,
+      id: MemoryId
+    ) => Effect.Effect<void, MemoryNotFound | Refused, Principal>
+    /** All memories with everything that they ever said, and what turns until now would still bring. Answers how many there were. */
+    readonly forgetAll: (assistantId: AssistantId) => Effect.Effect<number, Refused, Principal>
+    /** Best first. Those that are no longer true are found as well. */
+    readonly search: (
+      assistantId: AssistantId,
+      query: string,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<MemoryHit>, Refused, Principal>
+    readonly stats: (
+      assistantId: AssistantId
+    ) => Effect.Effect<{ readonly total: number; readonly lastUpdated: Date | null }, Refused, Principal>
+    /** One JSON object a line. */
+    readonly export: (assistantId: AssistantId) => Effect.Effect<string, Refused, Principal>
+    /** All lines or none. */
+    readonly import: (
+      assistantId: AssistantId,
+      lines: string
+    ) => Effect.Effect<Imported, MemoryLinesUnusable | Refused, Principal>
+    /** None: no turn with this id was learned from, nor will be. */
+    readonly operation: (id: RunId) => Effect.Effect<Option.Option<MemoryOperation>, StoreUnavailable, Principal>
+    /** Copies the memories, vectors included, into another assistant. Answers how many. */
+    readonly clone: (from: AssistantId, to: AssistantId) => Effect.Effect<number, Refused, Principal>
+  }
+>()("@colloquy/core/memory/Memories") {
+  static readonly layer: Layer.Layer<
+    Memories,
+    never,
+    AssistantStore | EmbeddingModel | FollowUps | MemoryStore | UsageLedger
+  > = Layer.effect(
+    Memories,
+    Effect.gen(function* () {
+      const assistants = yield* AssistantStore
+      const embeddings = yield* EmbeddingModel
+      const followUps = yield* FollowUps
+      const ledger = yield* UsageLedger
+      const metering = yield* Metering
+      const store = yield* MemoryStore
+      const finder = { store, embeddings }
+      const account = { ledger, metering }
+
+      const assistantOf = Effect.fnUntraced(function* (assistantId: AssistantId) {
+        const found = yield* assistants.get(assistantId)
+        return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId })
+      })
+      const get = Effect.fnUntraced(function* (assistantId: AssistantId, id: MemoryId) {
+        const found = yield* store.get(assistantId, id)
+        if (Option.isSome(found)) return found.value
+        yield* assistantOf(assistantId)
+        return yield* new MemoryNotFound({ memoryId: id })
+      })
+      const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
+
+      /** Writes memories by hand; the outcomes stand in the order of the memories. */
+      const write = Effect.fnUntraced(function* (
+        assistant: Assistant,
+        tag: "Add" | "Update",
+        memories: ReadonlyArray<MemoryRecord>
+      ) {
+        const contents = memories.map(({ content }) => content)
+        const made = yield* indexMemories(finder, embeddingOf(assistant), contents)
+        yield* chargeOutside(account, null, made.charges)
+        const changes = memories.flatMap((memory, index): ReadonlyArray<MemoryChange> => {
+          const indexed = made.indexed[index]
+          return indexed === undefined ? [] : [{ _tag: tag, memory, indexed }]
+        })
+        const { id: assistantId } = assistant
+        const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now })
+        if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
+        if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId)])
+        return applied.value
+      })
+
+      return Memories.of({
+        get: Effect.fn("Memories.get")(get),
+        list: Effect.fn("Memories.list")(function* (assistantId, window) {
+          const found = yield* store.list(assistantId, window)
+          if (found.total === 0) yield* assistantOf(assistantId)
+          return found
+        }),
+        history: Effect.fn("Memories.history")(function* (assistantId, id) {
+          yield* get(assistantId, id)
+          return yield* store.history(assistantId, id)
+        }),
+        add: Effect.fn("Memories.add")(function* (assistantId, { content, metadata = null }) {
+          yield* refuseUnusable(content)
+          const assistant = yield* assistantOf(assistantId)
+          const memory = yield* newMemory(assistantId, { content, metadata }, yield* now)
+          const [outcome] = yield* write(assistant, "Add", [memory])
+          return outcome?.event === "Known"
+            ? yield* Effect.catchTag(get(assistantId, outcome.id), "MemoryNotFound", () => Effect.succeed(memory))
+            : memory
+        }),
+        update: Effect.fn("Memories.update")(function* (assistantId, id, { content, metadata }) {
+          yield* refuseUnusable(content)
+          const before = yield* get(assistantId, id)
+          const assistant = yield* assistantOf(assistantId)
+          const memory: MemoryRecord = {
+            ...before,
+            content,
+            metadata: metadata === undefined ? before.metadata : metadata,
+            source: null,
+            updatedAt: yield* now
+          }
+          const [outcome] = yield* write(assistant, "Update", [memory])
+          if (outcome?.event === "Known") return yield* new MemoryUnusable({ reason: "copy" })
+          return outcome?.event === "Updated" ? memory : yield* new MemoryNotFound({ memoryId: id })
+        }),
+        remove: Effect.fn("Memories.remove")(function* (assistantId, id) {
+          const changes = [{ _tag: "Delete", id } as const]
+          const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now })
+          if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
+          if (applied.value[0]?.event !== "Deleted") return yield* new MemoryNotFound({ memoryId: id })
+        }),
+        forgetAll: Effect.fn("Memories.forgetAll")(function* (assistantId) {
+          yield* assistantOf(assistantId)
+          return yield* store.removeAll(assistantId, yield* now)
+        }),
+        search: Effect.fn("Memories.search")(function* (assistantId, query, limit) {
+          const assistant = yield* assistantOf(assistantId)
+          const target = embeddingOf(assistant)
+          const found = yield* findMemories(finder, { assistantId, text: query, target, limit, trueAt: null })
+          yield* chargeOutside(account, null, found.charges)
+          return found.hits
+        }),
+        stats: Effect.fn("Memories.stats")(function* (assistantId) {
+          yield* assistantOf(assistantId)
+          return yield* store.survey(assistantId)
+        }),
+        export: Effect.fn("Memories.export")(function* (assistantId) {
+          yield* assistantOf(assistantId)
+          return toLines((yield* store.list(assistantId, null)).memories)
+        }),
+        import: Effect.fn("Memories.import")(function* (assistantId, text) {
+          const assistant = yield* assistantOf(assistantId)
+          const at = yield* now
+          const { lines, problems } = readLines(text, unusableReason)
+          if (problems.length > 0) return yield* new MemoryLinesUnusable({ problems })
+          const memories = yield* Effect.forEach(lines, (line) => newMemory(assistantId, line, at))
+          const outcomes = yield* write(assistant, "Add", memories)
+          const imported = outcomes.filter(({ event }) => event === "Added").length
+          return { imported, skipped: outcomes.length - imported }
+        }),
+        operation: Effect.fn("Memories.operation")(function* (id: RunId) {
+          const [followUp, applied] = yield* Effect.all([followUps.find(learnKind, id), store.applied(id)], {
+            concurrency: 2
+          })
+          return operationOf(id, Option.getOrNull(followUp), Option.getOrNull(applied))
+        }),
+        clone: Effect.fn("Memories.clone")(function* (from, to) {
+          yield* assistantOf(from)
+          yield* assistantOf(to)
+          return yield* store.copyAll(from, to)
+        })
+      })
+    })
+  )
+}
+
+const unusableReason = (content: string): MemoryUnusable["reason"] | null => {
+  if (memoryKey(content) === "") return "empty"
+  if (content.length > longestMemory) return "too_long"
+  return hasSecret(content) ? "secret" : null
+}
+
+const refuseUnusable = (content: string): Effect.Effect<void, MemoryUnusable> => {
+  const reason = unusableReason(content)
+  return reason === null ? Effect.void : Effect.fail(new MemoryUnusable({ reason }))
+}
+
+const newMemory = (
+  assistantId: AssistantId,
+  { content, from = null, learned, metadata, until = null }: Partial<MemoryLine> & MemoryText,
+  at: Date
+): Effect.Effect<MemoryRecord> =>
+  Effect.map(newId(MemoryId), (id) => ({
+    id,
+    assistantId,
+    content,
+    metadata: metadata ?? null,
+    source: null,
+    validFrom: from,
+    validUntil: until,
+    createdAt: learned ?? at,
+    updatedAt: at
+  }))
+
+const statuses = { pending: "PENDING", running: "IN_PROGRESS", done: "COMPLETED", dead: "FAILED" } as const
+
+/** What was applied stays known when the follow-up has been cleared away. */
+const operationOf = (
+  id: RunId,
+  followUp: FollowUp | null,
+  applied: AppliedRun | null
+): Option.Option<MemoryOperation> => {
+  const createdAt = followUp?.createdAt ?? applied?.appliedAt
+  if (createdAt === undefined) return Option.none()
+  const status = applied !== null ? "COMPLETED" : followUp === null ? "FAILED" : statuses[followUp.status]
+  return Option.some({
+    id,
+    status,
+    changes: applied?.outcomes.filter(({ event }) => event !== "Known" && event !== "Gone") ?? [],
+    error: status === "FAILED" ? (followUp?.lastError ?? null) : null,
+    createdAt,
+    updatedAt: applied?.appliedAt ?? followUp?.endedAt ?? createdAt
+  })
+}

@@ -1,0 +1,94 @@
+/**
+ * Pure: memories as JSON lines, for export and import. A line has `content`, and where there are any `metadata`, `learned`, `from` and `until`
+ * (moments, as ISO 8601).
+ */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { dateOf } from "./Extraction.ts"
+import type { MemoryRecord, MemoryUnusable } from "./MemoryRecord.ts"
+
+export interface MemoryLine {
+  readonly content: string
+  readonly metadata: Schema.JsonObject | null
+  readonly learned: Date | null
+  readonly from: Date | null
+  readonly until: Date | null
+}
+
+export interface MemoryLineProblem {
+  /** Counted from 1. */
+  readonly line: number
+  readonly message: string
+}
+
+export class MemoryLinesUnusable extends Schema.TaggedError<MemoryLinesUnusable>()("MemoryLinesUnusable", {
+  problems: Schema.Array(Schema.Struct({ line: Schema.Int, message: Schema.String }))
+}) {
+  override get message() {
+    return this.problems.map(({ line, message }) => `Line ${line}: ${message}`).join(" ")
+  }
+}
+
+const Line = Schema.Struct({
+  content: Schema.String,
+  metadata: Schema.optionalKey(Schema.NullOr(Schema.JsonObject)),
+  learned: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  from: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  until: Schema.optionalKey(Schema.NullOr(Schema.String))
+})
+const decodeLine = Schema.decodeUnknownOption(Line)
+
+export const toLines = (memories: ReadonlyArray<MemoryRecord>): string =>
+  memories
+    .map(({ content, createdAt, metadata, validFrom, validUntil }) =>
+      JSON.stringify({ content, metadata, learned: createdAt, from: validFrom, until: validUntil })
+    )
+    .map((line) => `${line}\n`)
+    .join("")
+
+const facts: { readonly [Reason in MemoryUnusable["reason"]]: string } = {
+  empty: "it has no words.",
+  too_long: "it is too long.",
+  secret: "it holds a password, a key or a card number.",
+  copy: "another memory says the same."
+}
+
+/** Empty lines count as lines and are no memories. */
+export const readLines = (
+  text: string,
+  reasonAgainst: (content: string) => MemoryUnusable["reason"] | null
+): { readonly lines: ReadonlyArray<MemoryLine>; readonly problems: ReadonlyArray<MemoryLineProblem> } => {
+  const lines: Array<MemoryLine> = []
+  const problems: Array<MemoryLineProblem> = []
+  text.split(/\r?\n/u).forEach((source, index) => {
+    if (source.trim() === "") return
+    const read = readLine(source, reasonAgainst)
+    if (typeof read === "string") problems.push({ line: index + 1, message: read })
+    else lines.push(read)
+  })
+  return { lines, problems }
+}
+
+const readLine = (
+  source: string,
+  reasonAgainst: (content: string) => MemoryUnusable["reason"] | null
+): MemoryLine | string => {
+  const line = Option.getOrNull(decodeLine(parsed(source)))
+  if (line === null) return "it is no JSON object with a text `content`."
+  const { content, from, learned, metadata = null, until } = line
+  for (const [name, moment] of Object.entries({ learned, from, until })) {
+    if (moment !== undefined && moment !== null && dateOf(moment) === null) return `\`${name}\` is no date of ISO 8601.`
+  }
+  const reason = reasonAgainst(content)
+  return reason === null
+    ? { content, metadata, learned: dateOf(learned), from: dateOf(from), until: dateOf(until) }
+    : facts[reason]
+}
+
+const parsed = (source: string): unknown => {
+  try {
+    return JSON.parse(source)
+  } catch {
+    return undefined
+  }
+}

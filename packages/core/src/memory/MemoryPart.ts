@@ -1,0 +1,195 @@
+/**
+ * How memory joins a turn, as the part "memory": it recalls before the first word, tells what it found, keeps that with the answer, and
+ * under `Auto` leaves the follow-up that learns from the turn. A turn without its options costs nothing.
+ *
+ * Options: `{ mode: "Readonly" | "Auto", pro: boolean, citation: boolean }`; `pro` is `memory_pro`, so that the two modes cannot be asked for
+ * together here.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { Principal } from "../access/Principal.ts"
+import { ProviderKeys } from "../access/ProviderKeys.ts"
+import { EmbeddingModel } from "../models/EmbeddingModel.ts"
+import { Providers } from "../models/Provider.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
+import type { RunId } from "../primitives/Ids.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import { supplementOf } from "../threads/Supplement.ts"
+import type { LiveTurn } from "../tools/LiveTurn.ts"
+import { TurnRefused } from "../turns/TurnErrors.ts"
+import type { FollowUpOrder, TurnPart } from "../turns/TurnPart.ts"
+import { TurnParts } from "../turns/TurnParts.ts"
+import { learnKind } from "./Learning.ts"
+import { embeddingOf, findMemories, sequenceOf } from "./MemoryIndexing.ts"
+import { MemorySettings } from "./MemorySettings.ts"
+import { type MemoryHit, MemoryStore } from "./MemoryStore.ts"
+import { chooseHits, type KeptMemories, promptOfHits, queryOf, readKept, withCitations } from "./Recollection.ts"
+import { inOrder, listwise, Reranker, type RerankerPort } from "./Reranker.ts"
+
+export const memoryPartName = "memory"
+
+const Options = Schema.Struct({
+  mode: Schema.Literals(["Readonly", "Auto"]),
+  pro: Schema.optionalKey(Schema.Boolean),
+  citation: Schema.optionalKey(Schema.Boolean)
+})
+const decodeOptions = Schema.decodeUnknownOption(Options, { onExcessProperty: "error" })
+
+const Plan = Schema.Struct({
+  mode: Schema.Literals(["Readonly", "Auto"]),
+  pro: Schema.Boolean,
+  citation: Schema.Boolean,
+  embedding: Schema.NullOr(
+    Schema.Struct({ provider: Schema.String, model: Schema.String, dimensions: Schema.NullOr(Schema.Int) })
+  )
+})
+type Plan = typeof Plan.Type
+
+/** Joins every turn of the kernel whose request has options for "memory". */
+export const layerMemoryPart: Layer.Layer<
+  never,
+  never,
+  EmbeddingModel | MemoryStore | Providers | RunStore | TurnParts
+> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const part = yield* makeMemoryPart
+    yield* (yield* TurnParts).register(part)
+  })
+)
+
+const refused = new TurnRefused({
+  part: memoryPartName,
+  reason: "invalid",
+  problems: [{ path: [], message: 'Memory takes `mode` "Readonly" or "Auto", and the booleans `pro` and `citation`.' }]
+})
+
+const makeMemoryPart = Effect.gen(function* () {
+  const counter = yield* TokenCounter
+  const embeddings = yield* EmbeddingModel
+  const keys = yield* ProviderKeys
+  const providers = yield* Providers
+  const reranker = yield* Reranker
+  const runs = yield* RunStore
+  const settings = yield* MemorySettings
+  const store = yield* MemoryStore
+  const recalledNow = makeShortMemory<KeptMemories>()
+
+  const rerankerFor = (turn: LiveTurn) =>
+    reranker !== null
+      ? Effect.succeed(reranker)
+      : Effect.gen(function* (): Effect.fn.Return<RerankerPort | null, never, Principal> {
+          const found = yield* Effect.option(providers.resolve(turn.provider, turn.model))
+          if (Option.isNone(found)) return null
+          const { chat, info, model, provider } = found.value
+          const apiKey = yield* Effect.orElseSucceed(keys.find(provider), () => null)
+          return listwise(chat, { provider, model, info, apiKey, conversationId: turn.runId }, settings)
+        })
+
+  /** What fails or is late leaves the order of the search. */
+  const rerank = (turn: LiveTurn, query: string, hits: ReadonlyArray<MemoryHit>) =>
+    Effect.gen(function* () {
+      const port = hits.length < 2 ? null : yield* rerankerFor(turn)
+      if (port === null) return hits
+      const { charge, order } = yield* port.rerank({ query, texts: hits.map(({ memory }) => memory.content) })
+      if (charge !== null) turn.spend(charge)
+      return inOrder(
+        hits,
+        order.map(({ index }) => index)
+      )
+    }).pipe(
+      Effect.timeoutOrElse({ duration: settings.rerankTimeout, orElse: () => Effect.succeed(hits) }),
+      Effect.catchCause((cause) =>
+        Effect.as(Effect.logWarning(`Memories of run ${turn.runId} were not reranked`, cause), hits)
+      )
+    )
+
+  /** What an earlier leg of the run recalled. */
+  const keptBefore = (runId: RunId) =>
+    Effect.map(
+      Effect.orElseSucceed(runs.messages(runId), () => []),
+      (messages) => {
+        const kept = messages.flatMap((message) => readKept(supplementOf(message, memoryPartName)?.value) ?? [])
+        return kept.at(-1) ?? null
+      }
+    )
+
+  const part: TurnPart<Plan> = {
+    name: memoryPartName,
+    plan: Plan,
+    decide: ({ assistant, options }) => {
+      if (options === undefined) return Effect.succeed(null)
+      const decoded = Option.getOrNull(decodeOptions(options))
+      if (decoded === null) return Effect.fail(refused)
+      const { citation = false, mode, pro = false } = decoded
+      return Effect.succeed({ plan: { mode, pro, citation, embedding: embeddingOf(assistant) } })
+    },
+    recall: ({ citation, embedding, mode, pro }, turn, history) =>
+      Effect.gen(function* () {
+        const query = queryOf(turn.content, history.messages)
+        const limit = pro ? settings.reranked : settings.recalled * 3
+        const trueAt = new Date(yield* Clock.currentTimeMillis)
+        const place = { assistantId: turn.assistantId, text: query, target: embedding, limit, trueAt }
+        const { charges, hits } = yield* findMemories({ store, embeddings }, place)
+        for (const charge of charges) turn.spend(charge)
+        const ranked = pro ? yield* rerank(turn, query, hits) : hits
+        // A reranker knows better than the score what is near.
+        const chosen = chooseHits(ranked, pro ? { ...settings, cut: 0 } : settings, counter)
+        const retrieved = chosen.map(({ memory, score }) => ({
+          id: memory.id,
+          memory: memory.content,
+          score,
+          cited: citation ? false : null
+        }))
+        const kept = { retrieved, learns: mode === "Auto" }
+        if (retrieved.length > 0) turn.tell({ type: "retrieved", data: { memories: retrieved } })
+        turn.keep(kept)
+        recalledNow.set(turn.runId, kept)
+        return chosen.length === 0 ? [] : [promptOfHits(chosen, citation)]
+      }),
+    speak: ({ citation, mode }, turn, words) =>
+      Effect.gen(function* () {
+        const now = recalledNow.take(turn.runId)
+        const before = now ?? (yield* keptBefore(turn.runId)) ?? { retrieved: [], learns: mode === "Auto" }
+        if (now === null) turn.keep(before)
+        const answer = yield* Stream.runFold(
+          words,
+          () => "",
+          (text, word) => text + word
+        )
+        if (citation) turn.keep({ ...before, retrieved: withCitations(before.retrieved, answer) })
+      }),
+    followUps: ({ mode }, { assistantId, runId, status, threadId }) =>
+      mode === "Auto" && status === "COMPLETED" ? [learnOrder({ assistantId, runId, threadId })] : [],
+    followUpsOfSaved: ({ mode }, { assistantId, message, runId }) =>
+      mode === "Auto" ? [learnOrder({ assistantId, runId, threadId: message.threadId })] : []
+  }
+  return part
+})
+
+const learnOrder = (order: Pick<LiveTurn, "assistantId" | "runId" | "threadId">): FollowUpOrder => ({
+  kind: learnKind,
+  key: order.runId,
+  payload: { ...order },
+  sequence: sequenceOf(order.assistantId)
+})
+
+/** From one step of a leg to the next. Entries of legs that were stopped between the two are pushed out. */
+const makeShortMemory = <A>() => {
+  const entries = new Map<RunId, A>()
+  return {
+    set: (id: RunId, value: A): void => {
+      entries.set(id, value)
+      const [oldest] = entries.keys()
+      if (entries.size > 1_000 && oldest !== undefined) entries.delete(oldest)
+    },
+    take: (id: RunId): A | null => {
+      const value = entries.get(id) ?? null
+      entries.delete(id)
+      return value
+    }
+  }
+}

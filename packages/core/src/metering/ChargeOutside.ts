@@ -1,0 +1,27 @@
+/**
+ * Charges of work that is no leg of a run: learning from a turn, indexing. They go into the ledger first, and then to the host's `Metering`;
+ * a meter that fails or does not answer changes nothing about the work.
+ */
+import * as Effect from "effect/Effect"
+import type { Principal } from "../access/Principal.ts"
+import { ChargeId, newId, type RunId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Charge } from "./Charge.ts"
+import type { MeteringPort } from "./Metering.ts"
+import type { UsageLedger } from "./UsageLedger.ts"
+
+export const chargeOutside = Effect.fnUntraced(function* (
+  to: { readonly ledger: typeof UsageLedger.Service; readonly metering: MeteringPort },
+  runId: RunId | null,
+  charges: ReadonlyArray<Charge>
+): Effect.fn.Return<void, StoreUnavailable, Principal> {
+  if (charges.length === 0) return
+  const id = yield* newId(ChargeId)
+  yield* to.ledger.add(id, charges)
+  const { recordCharges } = to.metering
+  if (recordCharges === undefined) return
+  yield* recordCharges({ id, runId, charges }).pipe(
+    Effect.timeout("30 seconds"),
+    Effect.catchCause((cause) => Effect.logWarning(`Charge ${id} was not reported to the host`, cause))
+  )
+})

@@ -1,0 +1,132 @@
+/** Memories written by hand: the use cases over the in-memory store. */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { Assistants, Principal } from "@colloquy/core"
+import { Memories, MemoryId } from "@colloquy/core/memory"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { quiet } from "../support/Story.ts"
+import { type Body, memoryKernel, remembered } from "./MemoryKernel.ts"
+
+const test = (title: string, body: Body) =>
+  it.effect(title, () =>
+    body.pipe(Principal.provide("ada"), Effect.provide([memoryKernel([], InMemory.makeState()), quiet]))
+  )
+
+const openAssistant = Effect.flatMap(Assistants, (assistants) => assistants.create({ name: "A" })).pipe(
+  Effect.map(({ id }) => id)
+)
+
+describe("Memories", () => {
+  test(
+    "keep a text verbatim, answer a copy with the one that is there, and change it with its metadata left",
+    Effect.gen(function* () {
+      const memories = yield* Memories
+      const a = yield* openAssistant
+      const first = yield* memories.add(a, { content: "  I like  TEA! ", metadata: { by: "hand" } })
+      assert.deepInclude(first, { content: "  I like  TEA! ", source: null, metadata: { by: "hand" } })
+      assert.deepStrictEqual(yield* memories.add(a, { content: "i like tea" }), first)
+      const other = yield* memories.add(a, { content: "I like coffee." })
+      const changed = yield* memories.update(a, first.id, { content: "I like mate." })
+      assert.deepInclude(changed, { content: "I like mate.", metadata: { by: "hand" } })
+      assert.deepInclude(yield* Effect.flip(memories.update(a, other.id, { content: "i like mate" })), {
+        reason: "copy"
+      })
+      assert.deepStrictEqual(
+        (yield* memories.update(a, first.id, { content: "I like mate.", metadata: null })).metadata,
+        null
+      )
+      assert.strictEqual((yield* memories.history(a, first.id)).length, 2)
+      const [hit] = yield* memories.search(a, "who likes mate", 5)
+      assert.deepInclude(hit, { score: 1 })
+      assert.strictEqual(hit?.memory.id, first.id)
+      yield* memories.remove(a, first.id)
+      for (const call of [memories.get, memories.history, memories.remove]) {
+        assert.strictEqual((yield* Effect.flip(Effect.asVoid(call(a, first.id))))._tag, "MemoryNotFound")
+      }
+      assert.strictEqual((yield* memories.stats(a)).total, 1)
+      assert.strictEqual(yield* memories.forgetAll(a), 1)
+      assert.deepStrictEqual(yield* memories.stats(a), { total: 0, lastUpdated: null })
+    })
+  )
+
+  for (const [content, reason] of [
+    ["", "empty"],
+    [" … ", "empty"],
+    ["word ".repeat(900), "too_long"],
+    ["My password is hunter22.", "secret"]
+  ] as const) {
+    test(
+      `refuse what is ${reason}: ${JSON.stringify(content.slice(0, 20))}`,
+      Effect.gen(function* () {
+        const memories = yield* Memories
+        const a = yield* openAssistant
+        assert.deepInclude(yield* Effect.flip(memories.add(a, { content })), { _tag: "MemoryUnusable", reason })
+        const { id } = yield* memories.add(a, { content: "fine" })
+        assert.deepInclude(yield* Effect.flip(memories.update(a, id, { content })), { _tag: "MemoryUnusable", reason })
+        assert.deepStrictEqual(yield* remembered(a), ["fine"])
+      })
+    )
+  }
+
+  test(
+    "go out and come in as JSON lines, all or none",
+    Effect.gen(function* () {
+      const memories = yield* Memories
+      const [a, b] = [yield* openAssistant, yield* openAssistant]
+      yield* memories.add(a, { content: 'Line\n"one" \u2028 🏳️‍🌈', metadata: { deep: [1, { a: null }] } })
+      yield* memories.add(a, { content: "Two." })
+      const lines = yield* memories.export(a)
+      assert.strictEqual(lines.trimEnd().split("\n").length, 2)
+      assert.deepStrictEqual(yield* memories.import(b, lines), { imported: 2, skipped: 0 })
+      assert.deepStrictEqual(yield* memories.import(b, `${lines}\r\n\n${lines}`), { imported: 0, skipped: 4 })
+      assert.strictEqual(yield* memories.export(b), lines)
+      assert.deepStrictEqual((yield* memories.list(b, { skip: 1, limit: 5 })).total, 2)
+      const wrong =
+        '{"content": "Three."}\n\n{"content": 3}\nnot json\n{"content": "x", "from": "soon"}\n{"content": "!"}'
+      const error = yield* Effect.flip(memories.import(b, wrong))
+      if (error._tag !== "MemoryLinesUnusable") throw error
+      assert.deepStrictEqual(
+        error.problems.map(({ line }) => line),
+        [3, 4, 5, 6]
+      )
+      assert.strictEqual((yield* memories.stats(b)).total, 2)
+      const c = yield* openAssistant
+      assert.strictEqual(yield* memories.clone(a, c), 2)
+      assert.deepStrictEqual(yield* remembered(c), yield* remembered(a))
+    })
+  )
+
+  test(
+    "of others look as if there were none",
+    Effect.gen(function* () {
+      const memories = yield* Memories
+      const a = yield* openAssistant
+      const { id } = yield* memories.add(a, { content: "mine" })
+      yield* Principal.provide("grace")(
+        Effect.gen(function* () {
+          const b = yield* openAssistant
+          const calls: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }, Principal>> = [
+            memories.list(a, null),
+            memories.get(a, id),
+            memories.add(a, { content: "x" }),
+            memories.update(a, id, { content: "x" }),
+            memories.remove(a, id),
+            memories.forgetAll(a),
+            memories.search(a, "mine", 5),
+            memories.stats(a),
+            memories.export(a),
+            memories.import(a, '{"content": "x"}'),
+            memories.clone(a, b),
+            memories.clone(b, a)
+          ]
+          for (const call of calls) {
+            assert.strictEqual((yield* Effect.flip(call))._tag, "AssistantNotFound")
+          }
+          assert.strictEqual((yield* Effect.flip(memories.get(b, id)))._tag, "MemoryNotFound")
+          assert.strictEqual((yield* Effect.flip(memories.remove(b, MemoryId.make("x"))))._tag, "MemoryNotFound")
+        })
+      )
+      assert.deepStrictEqual(yield* remembered(a), ["mine"])
+    })
+  )
+})
