@@ -24,6 +24,7 @@ import { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
 import { AssistantId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { tracedFn } from "../primitives/Traced.ts"
 import type { FollowUp } from "../runs/FollowUp.ts"
 import { FollowUpFailed, FollowUps } from "../runs/FollowUps.ts"
 import { RunStore } from "../runs/RunStore.ts"
@@ -120,7 +121,7 @@ const makeLearner = Effect.gen(function* () {
     return yield* new FollowUpFailed({ message: "The model's answer could not be read, twice.", isRetryable: false })
   })
 
-  const learn = Effect.fn("Memories.learn")(function* (
+  const learn = tracedFn("Memories.learn")(function* (
     followUp: FollowUp
   ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
     const order = Option.getOrNull(decodeOrder(followUp.payload))
@@ -178,7 +179,7 @@ const makeLearner = Effect.gen(function* () {
   })
 
   /** Fills in the vectors that a model did not give, or that are those of an earlier model. */
-  const embed = Effect.fn("Memories.embed")(function* (
+  const embed = tracedFn("Memories.embed")(function* (
     followUp: FollowUp
   ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
     const order = Option.getOrNull(decodeEmbedOrder(followUp.payload))

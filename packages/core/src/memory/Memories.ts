@@ -17,6 +17,7 @@ import { UsageLedger } from "../metering/UsageLedger.ts"
 import { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { type AssistantId, newId, type RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { tracedFn } from "../primitives/Traced.ts"
 import type { FollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { learnKind } from "./Learning.ts"
@@ -164,17 +165,17 @@ export class Memories extends Context.Service<
       })
 
       return Memories.of({
-        get: Effect.fn("Memories.get")(get),
-        list: Effect.fn("Memories.list")(function* (assistantId, window) {
+        get: get,
+        list: tracedFn("Memories.list")(function* (assistantId, window) {
           const found = yield* store.list(assistantId, window)
           if (found.total === 0) yield* assistantOf(assistantId)
           return found
         }),
-        history: Effect.fn("Memories.history")(function* (assistantId, id) {
+        history: tracedFn("Memories.history")(function* (assistantId, id) {
           yield* get(assistantId, id)
           return yield* store.history(assistantId, id)
         }),
-        add: Effect.fn("Memories.add")(function* (assistantId, { content, metadata = null }) {
+        add: tracedFn("Memories.add")(function* (assistantId, { content, metadata = null }) {
           yield* refuseUnusable(content)
           const assistant = yield* assistantOf(assistantId)
           const memory = yield* newMemory(assistantId, { content, metadata }, yield* now)
@@ -183,7 +184,7 @@ export class Memories extends Context.Service<
             ? yield* Effect.catchTag(get(assistantId, outcome.id), "MemoryNotFound", () => Effect.succeed(memory))
             : memory
         }),
-        update: Effect.fn("Memories.update")(function* (assistantId, id, { content, metadata }) {
+        update: tracedFn("Memories.update")(function* (assistantId, id, { content, metadata }) {
           yield* refuseUnusable(content)
           const before = yield* get(assistantId, id)
           const assistant = yield* assistantOf(assistantId)
@@ -198,32 +199,32 @@ export class Memories extends Context.Service<
           if (outcome?.event === "Known") return yield* new MemoryUnusable({ reason: "copy" })
           return outcome?.event === "Updated" ? memory : yield* new MemoryNotFound({ memoryId: id })
         }),
-        remove: Effect.fn("Memories.remove")(function* (assistantId, id) {
+        remove: tracedFn("Memories.remove")(function* (assistantId, id) {
           const changes = [{ _tag: "Delete", id } as const]
           const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now })
           if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
           if (applied.value[0]?.event !== "Deleted") return yield* new MemoryNotFound({ memoryId: id })
         }),
-        forgetAll: Effect.fn("Memories.forgetAll")(function* (assistantId) {
+        forgetAll: tracedFn("Memories.forgetAll")(function* (assistantId) {
           yield* assistantOf(assistantId)
           return yield* store.removeAll(assistantId, yield* now)
         }),
-        search: Effect.fn("Memories.search")(function* (assistantId, query, limit) {
+        search: tracedFn("Memories.search")(function* (assistantId, query, limit) {
           const assistant = yield* assistantOf(assistantId)
           const target = embeddingOf(assistant)
           const found = yield* findMemories(finder, { assistantId, text: query, target, limit, trueAt: null })
           yield* chargeOutside(account, null, found.charges)
           return found.hits
         }),
-        stats: Effect.fn("Memories.stats")(function* (assistantId) {
+        stats: tracedFn("Memories.stats")(function* (assistantId) {
           yield* assistantOf(assistantId)
           return yield* store.survey(assistantId)
         }),
-        export: Effect.fn("Memories.export")(function* (assistantId) {
+        export: tracedFn("Memories.export")(function* (assistantId) {
           yield* assistantOf(assistantId)
           return toLines((yield* store.list(assistantId, null)).memories)
         }),
-        import: Effect.fn("Memories.import")(function* (assistantId, text) {
+        import: tracedFn("Memories.import")(function* (assistantId, text) {
           const assistant = yield* assistantOf(assistantId)
           const at = yield* now
           const { lines, problems } = readLines(text, unusableReason)
@@ -233,13 +234,13 @@ export class Memories extends Context.Service<
           const imported = outcomes.filter(({ event }) => event === "Added").length
           return { imported, skipped: outcomes.length - imported }
         }),
-        operation: Effect.fn("Memories.operation")(function* (id: RunId) {
+        operation: tracedFn("Memories.operation")(function* (id: RunId) {
           const [followUp, applied] = yield* Effect.all([followUps.find(learnKind, id), store.applied(id)], {
             concurrency: 2
           })
           return operationOf(id, Option.getOrNull(followUp), Option.getOrNull(applied))
         }),
-        clone: Effect.fn("Memories.clone")(function* (from, to) {
+        clone: tracedFn("Memories.clone")(function* (from, to) {
           yield* assistantOf(from)
           yield* assistantOf(to)
           return yield* store.copyAll(from, to)
