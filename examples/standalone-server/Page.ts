@@ -11,6 +11,7 @@ const names = [
   "index.html",
   "page.css",
   "page.js",
+  "answers.js",
   "api.js",
   "dom.js",
   "forms.js",

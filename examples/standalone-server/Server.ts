@@ -4,6 +4,7 @@
  */
 import { HostedTools, Kernel, Keys, Principal, Providers, defaultTurnSettings, TurnSettings } from "@colloquy/core"
 import { type ProvidersOptions } from "@colloquy/core/adapters"
+import { answersPart } from "@colloquy/core/answers"
 import { webHandler, type WebHandler } from "@colloquy/http"
 import { docsPage } from "@colloquy/http/docs-page"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
@@ -77,7 +78,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       )
     })
   )
-  const kernel = Layer.mergeAll(atStart, HostedTools.tools([clock])).pipe(
+  const kernel = Layer.mergeAll(atStart, answersPart, HostedTools.tools([clock])).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       Providers.layer(providers),

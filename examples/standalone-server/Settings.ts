@@ -45,7 +45,8 @@ export const vendors = [
   "TOGETHER",
   "OLLAMA",
   "VLLM",
-  "LMSTUDIO"
+  "LMSTUDIO",
+  "TYPEDPROVIDER"
 ] as const
 export type Vendor = (typeof vendors)[number]
 

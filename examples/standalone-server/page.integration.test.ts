@@ -170,6 +170,42 @@ inChromium((launch) => {
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
+    it("asks typed questions, and shows the answers as bars, also after a reload", async () => {
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await page.locator("#new-thread:enabled").click()
+      await page.locator("#asking summary").click()
+      await page.locator("#questions").fill("no JSON")
+      await say(page, "I want my money back today")
+      await page.getByRole("status").getByText("no JSON object").waitFor()
+      const topic = {
+        type: "choice",
+        instructions: "Topic?",
+        criteria: { refund: "money back", delivery: "parcel late" }
+      }
+      const anger = { type: "score", instructions: "How angry?", criteria: ["calm", "furious"] }
+      const questions = { urgent: { type: "noul", instructions: "Is it urgent today?" }, topic, anger }
+      await page.locator("#questions").fill(JSON.stringify(questions))
+      await page.locator("#send").click()
+      await finished(page)
+      const values = () =>
+        page.evaluate<ReadonlyArray<number>>('[...document.querySelectorAll(".chart meter")].map(({ value }) => value)')
+      const shown = await values()
+      assert.lengthOf(shown, 5)
+      assert.isAbove(shown[1] ?? 0, shown[2] ?? 1)
+      assert.closeTo((shown[1] ?? 0) + (shown[2] ?? 0), 1, 1e-9)
+      await page.locator(".bar.chosen", { hasText: "refund" }).waitFor()
+      await page.locator(".chart h3", { hasText: "topic: refund, confidence" }).waitFor()
+      await page.locator("#events").getByText("run_ended").waitFor()
+      await page.reload()
+      await page.locator(".chart h3", { hasText: "urgent:" }).waitFor()
+      assert.deepStrictEqual(await values(), shown)
+      await say(page, "count to 3")
+      await finished(page, 2)
+      assert.strictEqual(await lastText(page).textContent(), "1 2 3")
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+
     it("tells what is wrong in words: a key, a tool list", async () => {
       await using visitor = await visit(browser, `${server.url}/#key=wrong`)
       const { page } = visitor

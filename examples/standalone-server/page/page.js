@@ -2,6 +2,7 @@
  * The page of the standalone server: a client of the public API and of nothing else, without a build. What it keeps between reloads is
  * the key and the thread; everything else it reads from the server, an answer that is being given included.
  */
+import { typedFields } from "./answers.js"
 import { all, base, call, follow, followWhole, getKey, json, setKey } from "./api.js"
 import { at, element } from "./dom.js"
 import { askForOutputs, assistantOf, outputsOf } from "./forms.js"
@@ -132,6 +133,7 @@ const resume = ({ message_id, run_id }) => {
 const send = async () => {
   const content = at("content").value.trim()
   if (content === "" || state.assistant === null || state.run !== null) return
+  const typed = typedFields()
   at("content").value = ""
   closeTools("Cancelled.")
   inside.clear()
@@ -142,6 +144,12 @@ const send = async () => {
     setRunning("")
     state.thread ??= await makeThread(content)
     const { thread_id } = state.thread
+    if (typed !== null) {
+      const reply = await json(`/threads/${thread_id}/messages`, { method: "POST", body: { content, ...typed } })
+      isAccepted = true
+      showTyped(reply)
+      return
+    }
     await listenTo(async (signal) => {
       const response = await call(`/threads/${thread_id}/messages`, { method: "POST", body, signal })
       isAccepted = true
@@ -155,6 +163,17 @@ const send = async () => {
     }
   }
 }
+
+/** Typed answers are not streamed: the reply is whole when it comes. */
+const showTyped = (reply) => {
+  transcript.showStored(reply, inspect)
+  if (reply.status === "FAILED") say(reply.content, true)
+  setRunning(null)
+  inspectQuietly(reply)
+}
+
+/** The panels tell of the run, and the view stays. */
+const inspectQuietly = doing(({ run_id, thread_id }) => inside.inspect(thread_id, run_id))
 
 const closeTools = (note) => {
   at("tool-form").hidden = true

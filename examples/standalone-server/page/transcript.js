@@ -1,4 +1,5 @@
 /** The messages of a thread: as they are stored, and the answer that is being given. */
+import { chartOf } from "./answers.js"
 import { at, element, keepingEnd } from "./dom.js"
 
 const list = at("messages")
@@ -40,6 +41,7 @@ export const openAnswer = (inspect) => {
 
   return {
     say: (delta) => grow(() => text.appendData(delta)),
+    chart: (systemOne) => grow(() => text.replaceWith(chartOf(systemOne))),
     think: (delta) =>
       grow(() => {
         thoughts ??= openThoughts()
@@ -70,7 +72,8 @@ export const showStored = (message, inspect) => {
   }
   const answer = openAnswer(inspect)
   if (message.reasoning) answer.think(message.reasoning)
-  answer.say(message.content ?? "")
+  if (message.system_one) answer.chart(message.system_one)
+  else answer.say(message.content ?? "")
   for (const tool of message.tool_calls ?? []) answer.callsTool(tool)
   for (const { output, tool_name } of message.metadata_?.tool_outputs ?? []) answer.note(`${tool_name} → ${output}`)
   if (message.status === "FAILED") answer.note("This answer failed.", "failed")

@@ -11,18 +11,23 @@ import { ModelError } from "../models/ModelError.ts"
 import type { Provider } from "../models/Provider.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { labelDriver } from "./LabelAnswers.ts"
+import { Refusals } from "./Refusals.ts"
 import { sampledDriver } from "./SampledAnswers.ts"
 import { statedDriver } from "./StatedAnswers.ts"
 
 /** The most exact way in which a provider can answer; undefined when it has neither answers nor conversations. */
-export const driverOf = (provider: Provider, settings: AnswerPolicy): AnswerDriver | undefined => {
+export const driverOf = (
+  provider: Provider,
+  settings: AnswerPolicy,
+  refusals = new Refusals()
+): AnswerDriver | undefined => {
   const { answers, chat, nextToken } = provider
   if (answers !== undefined) return (request) => dependable(answers(request), request, settings)
   const inWords =
     chat &&
     (settings.withoutLogProbabilities === "sampled" ? sampledDriver(chat, settings) : statedDriver(chat, settings))
   if (nextToken === undefined) return inWords
-  return labelDriver((request) => dependable(nextToken(request), request, settings), inWords, settings)
+  return labelDriver((request) => dependable(nextToken(request), request, settings), inWords, settings, refusals)
 }
 
 /** Asks once, with one client span. */

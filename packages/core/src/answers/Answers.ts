@@ -35,6 +35,7 @@ import { checkQuestions } from "./CheckQuestions.ts"
 import { judge, type QuestionSetReport } from "./Judgement.ts"
 import { matchOutcome, type OutcomeRefused, type OutcomeValue } from "./Outcome.ts"
 import { OutcomeStore } from "./OutcomeStore.ts"
+import { Refusals } from "./Refusals.ts"
 import { fingerprintOf, type Questions } from "./Question.ts"
 
 export interface AnswersRequest extends AnswerContext {
@@ -149,6 +150,7 @@ export class Answers extends Context.Service<
       const outcomes = yield* OutcomeStore
       const providers = yield* Providers
       const threads = yield* ThreadStore
+      const refusals = new Refusals()
 
       const describe = Effect.fnUntraced(function* (id: string, model: string) {
         const provider = providers.all.find((each) => each.id === id)
@@ -185,7 +187,7 @@ export class Answers extends Context.Service<
           if (Result.isFailure(checked)) return yield* new QuestionsMalformed({ problems: checked.failure })
           const { model, provider: id = providers.defaults.provider } = request
           const provider = providers.all.find((each) => each.id === id)
-          const driver = provider && driverOf(provider, settings)
+          const driver = provider && driverOf(provider, settings, refusals)
           if (provider === undefined || driver === undefined) {
             const able = providers.all.filter((each) => driverOf(each, settings) !== undefined)
             return yield* new NoAnswersFrom({ provider: id, registered: able.map((each) => each.id) })

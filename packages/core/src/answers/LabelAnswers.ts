@@ -5,6 +5,7 @@
  *
  * A model that has no log-probabilities, or refuses to give them, answers in words where it can; the reply says so.
  */
+import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type { AnswerDriver, AnswerReply, AnswerRequest } from "../models/AnswerDriver.ts"
@@ -25,25 +26,46 @@ import {
   toSumOne,
   weighLabels
 } from "./Labels.ts"
-import { answerEach, unreadable } from "./QuestionByQuestion.ts"
+import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
 import type { Question } from "./Question.ts"
+import type { Refusals } from "./Refusals.ts"
 
 /** `instead` answers where there are no log-probabilities. */
 export const labelDriver =
-  (nextToken: NextTokenDriver, instead: AnswerDriver | undefined, settings: AnswerPolicy): AnswerDriver =>
+  (
+    nextToken: NextTokenDriver,
+    instead: AnswerDriver | undefined,
+    settings: AnswerPolicy,
+    refusals: Refusals
+  ): AnswerDriver =>
   (request) =>
-    answerEach(request, { method: "logprobs", estimated: false, concurrency: settings.concurrency }, (question) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      if (instead !== undefined && refusals.has(request, now)) return instead(request)
+      const replace = (spent: Usage) =>
+        Effect.tap(answerInstead(instead, request, spent), () => Effect.sync(() => refusals.add(request, now)))
+      return answerByLabels(nextToken, request, settings).pipe(
+        Effect.catchTag("NoLogProbabilities", ({ usage }) => replace(usage)),
+        Effect.catchIf(
+          (error) => instead !== undefined && error.reason === "invalid_request",
+          ({ usage }) => replace(usage ?? noUsage)
+        )
+      )
+    })
+
+const answerByLabels = (nextToken: NextTokenDriver, request: AnswerRequest, settings: AnswerPolicy) =>
+  answerEach(
+    request,
+    { method: "logprobs", estimated: false, concurrency: settings.concurrency },
+    (question) =>
       Effect.map(weigh(nextToken, request, question, labelsOf(question), settings), ({ labels, weights, ...told }) => ({
         ...told,
         probabilities: byOption(labels, weights)
-      }))
-    ).pipe(
-      Effect.catchTag("NoLogProbabilities", ({ usage }) => answerInstead(instead, request, usage)),
-      Effect.catchIf(
-        (error) => instead !== undefined && error.reason === "invalid_request",
-        () => answerInstead(instead, request, noUsage)
-      )
-    )
+      })),
+    (error, spent) =>
+      error._tag === "ModelError"
+        ? withSpent(error, spent)
+        : new NoLogProbabilities({ usage: addUsage(error.usage, spent) })
+  )
 
 /** The answer came without log-probabilities; it has cost something nevertheless. */
 class NoLogProbabilities extends Data.TaggedError("NoLogProbabilities")<{ readonly usage: Usage }> {}
@@ -55,11 +77,13 @@ const answerInstead = (
 ): Effect.Effect<AnswerReply, ModelError> => {
   const { provider, model } = request
   return instead === undefined
-    ? Effect.fail(new ModelError({ reason: "malformed", code: "no_logprobs", shouldRetry: false, provider, model }))
-    : Effect.map(instead(request), (reply) => ({
-        ...reply,
-        usage: reply.usage === null ? null : addUsage(spent, reply.usage)
-      }))
+    ? Effect.fail(
+        new ModelError({ reason: "malformed", code: "no_logprobs", shouldRetry: false, usage: spent, provider, model })
+      )
+    : Effect.mapBoth(instead(request), {
+        onFailure: (error) => withSpent(error, spent),
+        onSuccess: (reply) => ({ ...reply, usage: reply.usage === null ? null : addUsage(spent, reply.usage) })
+      })
 }
 
 interface Weighed {
@@ -115,7 +139,7 @@ const weighOnce = (
       }
       const weights = weighLabels(reply.places, labels)
       return weights === undefined
-        ? Effect.fail(unreadable(request))
+        ? Effect.fail(unreadable(request, usage))
         : Effect.succeed({ labels, weights, usage, model: reply.model })
     }
   )

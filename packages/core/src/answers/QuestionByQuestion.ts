@@ -14,27 +14,37 @@ export interface OneAnswer {
   readonly usage: Usage
 }
 
+/** `addSpent`: an error that tells what the other questions have used besides. */
 export const answerEach = <E>(
   request: AnswerRequest,
   {
     concurrency,
     ...reply
   }: { readonly method: AnswerMethod; readonly estimated: boolean; readonly concurrency: number },
-  answer: (question: Question) => Effect.Effect<OneAnswer, E>
+  answer: (question: Question) => Effect.Effect<OneAnswer, E>,
+  addSpent: (error: E, spent: Usage) => E
 ): Effect.Effect<AnswerReply, E> =>
-  Effect.map(
-    Effect.forEach(
+  Effect.suspend(() => {
+    let spent = noUsage
+    const answered = Effect.forEach(
       Object.entries(request.questions),
-      ([name, question]) => Effect.map(answerOne(question, answer), (one) => [name, one] as const),
+      ([name, question]) =>
+        Effect.map(answerOne(question, answer), (one) => {
+          spent = addUsage(spent, one.usage)
+          return [name, one] as const
+        }),
       { concurrency }
-    ),
-    (answers) => ({
-      ...reply,
-      distributions: Object.fromEntries(answers.map(([name, { probabilities }]) => [name, probabilities])),
-      model: answers.find(([, { model }]) => model !== null)?.[1].model ?? null,
-      usage: answers.map(([, { usage }]) => usage).reduce(addUsage, noUsage)
+    )
+    return Effect.mapBoth(answered, {
+      onFailure: (error) => addSpent(error, spent),
+      onSuccess: (answers) => ({
+        ...reply,
+        distributions: Object.fromEntries(answers.map(([name, { probabilities }]) => [name, probabilities])),
+        model: answers.find(([, { model }]) => model !== null)?.[1].model ?? null,
+        usage: spent
+      })
     })
-  )
+  })
 
 const answerOne = <E>(
   question: Question,
@@ -46,6 +56,10 @@ const answerOne = <E>(
     : answer(question)
 }
 
-/** The model has answered something that is no answer to the question. */
-export const unreadable = ({ provider, model }: Pick<AnswerRequest, "provider" | "model">): ModelError =>
-  new ModelError({ reason: "malformed", code: "no_such_label", provider, model })
+/** The model has answered something that is no answer to the question, and that has cost something. */
+export const unreadable = ({ provider, model }: Pick<AnswerRequest, "provider" | "model">, usage: Usage): ModelError =>
+  new ModelError({ reason: "malformed", code: "no_such_label", provider, model, usage })
+
+/** The same error, with what was used besides. */
+export const withSpent = (error: ModelError, spent: Usage): ModelError =>
+  spent === noUsage ? error : new ModelError({ ...error, usage: addUsage(error.usage ?? noUsage, spent) })

@@ -9,33 +9,38 @@ import { addUsage, noUsage } from "../primitives/Usage.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { complete } from "../models/Completion.ts"
 import { byOption, demandLabel, labelIn, labelsOf, promptOf, rules, toSumOne } from "./Labels.ts"
-import { answerEach, unreadable } from "./QuestionByQuestion.ts"
+import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
 
 /** Answers that are no label do not count; when none is one, there is no distribution. */
 export const sampledDriver =
   (chat: ChatDriver, settings: AnswerPolicy): AnswerDriver =>
   (request) =>
     // The samples of one question are side by side, and the questions one after the other: together no more than the host allows.
-    answerEach(request, { method: "sampled", estimated: true, concurrency: 1 }, (question) =>
-      Effect.gen(function* () {
-        const labels = labelsOf(question)
-        const asked = {
-          system: rules,
-          prompt: promptOf(request.state, question, labels, demandLabel(labels)),
-          jsonOutput: false
-        }
-        const samples = yield* Effect.forEach(
-          Array.from({ length: Math.max(1, settings.samples) }),
-          () => complete(chat, request, asked, settings),
-          { concurrency: settings.concurrency }
-        )
-        const said = samples.map(({ text }) => labelIn(text, labels))
-        const counts = labels.map((label) => said.filter((each) => each === label).length)
-        if (counts.every((count) => count === 0)) return yield* unreadable(request)
-        return {
-          probabilities: byOption(labels, toSumOne(counts)),
-          model: samples.find(({ model }) => model !== null)?.model ?? null,
-          usage: samples.map(({ usage }) => usage).reduce(addUsage, noUsage)
-        }
-      })
+    answerEach(
+      request,
+      { method: "sampled", estimated: true, concurrency: 1 },
+      (question) =>
+        Effect.gen(function* () {
+          const labels = labelsOf(question)
+          const asked = {
+            system: rules,
+            prompt: promptOf(request.state, question, labels, demandLabel(labels)),
+            jsonOutput: false
+          }
+          const samples = yield* Effect.forEach(
+            Array.from({ length: Math.max(1, settings.samples) }),
+            () => complete(chat, request, asked, settings),
+            { concurrency: settings.concurrency }
+          )
+          const usage = samples.map((sample) => sample.usage).reduce(addUsage, noUsage)
+          const said = samples.map(({ text }) => labelIn(text, labels))
+          const counts = labels.map((label) => said.filter((each) => each === label).length)
+          if (counts.every((count) => count === 0)) return yield* unreadable(request, usage)
+          return {
+            probabilities: byOption(labels, toSumOne(counts)),
+            model: samples.find(({ model }) => model !== null)?.model ?? null,
+            usage
+          }
+        }),
+      withSpent
     )

@@ -9,28 +9,33 @@ import { noUsage, addUsage } from "../primitives/Usage.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { complete } from "../models/Completion.ts"
 import { byOption, fold, type Labelled, labelsOf, promptOf, rules, toSumOne } from "./Labels.ts"
-import { answerEach, unreadable } from "./QuestionByQuestion.ts"
+import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
 
 export const statedDriver =
   (chat: ChatDriver, settings: AnswerPolicy): AnswerDriver =>
   (request) =>
-    answerEach(request, { method: "stated", estimated: true, concurrency: settings.concurrency }, (question) =>
-      Effect.gen(function* () {
-        const labels = labelsOf(question)
-        const asked = {
-          system: rules,
-          prompt: promptOf(request.state, question, labels, demand(labels)),
-          jsonOutput: true
-        }
-        let spent = noUsage
-        for (let attempt = 0; attempt <= settings.retries; attempt++) {
-          const { model, text, usage } = yield* complete(chat, request, asked, settings)
-          spent = addUsage(spent, usage)
-          const weights = readStated(text, labels)
-          if (weights !== undefined) return { model, probabilities: byOption(labels, weights), usage: spent }
-        }
-        return yield* unreadable(request)
-      })
+    answerEach(
+      request,
+      { method: "stated", estimated: true, concurrency: settings.concurrency },
+      (question) =>
+        Effect.gen(function* () {
+          const labels = labelsOf(question)
+          const asked = {
+            system: rules,
+            prompt: promptOf(request.state, question, labels, demand(labels)),
+            jsonOutput: true
+          }
+          let spent = noUsage
+          for (let attempt = 0; attempt <= settings.retries; attempt++) {
+            const completion = complete(chat, request, asked, settings)
+            const { model, text, usage } = yield* Effect.mapError(completion, (error) => withSpent(error, spent))
+            spent = addUsage(spent, usage)
+            const weights = readStated(text, labels)
+            if (weights !== undefined) return { model, probabilities: byOption(labels, weights), usage: spent }
+          }
+          return yield* unreadable(request, spent)
+        }),
+      withSpent
     )
 
 const demand = (labels: ReadonlyArray<Labelled>): string =>

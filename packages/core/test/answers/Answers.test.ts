@@ -211,6 +211,30 @@ describe("Answers.ask", () => {
   })
 })
 
+describe("a provider without log-probabilities", () => {
+  it.effect("is asked for them once, and not at every ask", () => {
+    let asked = 0
+    const provider: Provider = {
+      id: "words",
+      nextToken: () =>
+        Effect.sync(() => {
+          asked += 1
+          return { places: [], model: null, usage: null }
+        }),
+      chat: () =>
+        Stream.make(
+          { _tag: "TextDelta" as const, text: '{"Yes": 1, "No": 0}' },
+          { _tag: "Finished" as const, reason: "stop" as const, model: null, providerData: null }
+        )
+    }
+    return Effect.gen(function* () {
+      const answers = yield* Answers
+      const ask = answers.ask({ questions: { urgent: { type: "noul", instructions: "x" } }, model: "m" })
+      assert.deepStrictEqual([(yield* ask).method, (yield* ask).method, asked], ["stated", "stated", 1])
+    }).pipe(asAda, Effect.provide(over([provider])))
+  })
+})
+
 describe("Answers.record and Answers.report", () => {
   it.effect("judges what was recorded, by set of questions, newest first", () => {
     const { provider } = typed()

@@ -206,6 +206,40 @@ describe("by the probabilities of tokens", () => {
       const { nextToken } = nextTokenOf(() => ({ Sorry: 0.9, I: 0.1 }))
       const error = yield* Effect.flip(askOf({ nextToken })(requestFor({ urgent: noul })))
       assert.deepInclude(error, { reason: "malformed", code: "no_such_label" })
+      assert.strictEqual(error.usage?.inputTokens, 10)
+    })
+  )
+
+  it.effect("a failure of one question tells what the others have used", () =>
+    Effect.gen(function* () {
+      const { nextToken } = nextTokenOf((prompt) =>
+        labelsIn(prompt)[0]?.[0] === "Yes" ? { Sorry: 1 } : { A: 0.6, B: 0.4, "0": 0.3, "1": 0.3, "2": 0.4 }
+      )
+      const questions = { topic: choice, anger: score, urgent: noul }
+      const error = yield* Effect.flip(askOf({ nextToken }, { concurrency: 1 })(requestFor(questions)))
+      assert.strictEqual(error.code, "no_such_label")
+      assert.strictEqual(error.usage?.inputTokens, 30)
+    })
+  )
+
+  it.effect("a model without log-probabilities is asked for them again only after ten minutes", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const nextToken: NextTokenDriver = ({ model }) =>
+        Effect.sync(() => {
+          asked.push(model)
+          return { places: [], model, usage }
+        })
+      const { chat } = says(() => '{"Yes": 0.9, "No": 0.1}')
+      const driver = askOf({ nextToken, chat })
+      const first = yield* driver(requestFor({ urgent: noul }))
+      const second = yield* driver(requestFor({ urgent: noul }))
+      assert.deepStrictEqual([first.usage?.inputTokens, second.usage?.inputTokens], [20, 10])
+      yield* driver({ ...requestFor({ urgent: noul }), model: "other" })
+      assert.deepStrictEqual(asked, ["m", "other"])
+      yield* TestClock.adjust("10 minutes")
+      yield* driver(requestFor({ urgent: noul }))
+      assert.deepStrictEqual(asked, ["m", "other", "m"])
     })
   )
 
@@ -297,6 +331,7 @@ describe("in the model's own words", () => {
       const { chat, requests } = says(() => "I would say yes.")
       const error = yield* Effect.flip(askOf({ chat })(requestFor({ urgent: noul })))
       assert.deepInclude(error, { reason: "malformed", code: "no_such_label" })
+      assert.strictEqual(error.usage?.inputTokens, 30)
       assert.strictEqual(requests.length, 3)
     })
   )
@@ -321,6 +356,7 @@ describe("by samples", () => {
       const { chat } = says(() => "Who knows?")
       const error = yield* Effect.flip(askOf({ chat }, settings)(requestFor({ urgent: noul })))
       assert.strictEqual(error.code, "no_such_label")
+      assert.strictEqual(error.usage?.inputTokens, 100)
     })
   )
 })
