@@ -62,4 +62,6 @@ export const unreadable = ({ provider, model }: Pick<AnswerRequest, "provider" |
 
 /** The same error, with what was used besides. */
 export const withSpent = (error: ModelError, spent: Usage): ModelError =>
-  spent === noUsage ? error : new ModelError({ ...error, usage: addUsage(error.usage ?? noUsage, spent) })
+  spent === noUsage
+    ? error
+    : new ModelError(Object.assign({}, error, { usage: addUsage(error.usage ?? noUsage, spent) }))
