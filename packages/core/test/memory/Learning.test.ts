@@ -28,8 +28,12 @@ const test = (
   body: Body,
   options: TestKernel.TestKernelOptions = {}
 ) =>
-  it.effect(title, () =>
-    body.pipe(Principal.provide("ada"), Effect.provide([memoryKernel(steps, InMemory.makeState(), options), quiet]))
+  it.effect(
+    title,
+    () =>
+      body.pipe(Principal.provide("ada"), Effect.provide([memoryKernel(steps, InMemory.makeState(), options), quiet])),
+    // A thousand turns are work.
+    60_000
   )
 
 const add = (text: string, quote: string, fields: Partial<Operation> = {}): Operation => ({
