@@ -10,7 +10,8 @@ const run = async (main: string): Promise<string> => {
   return stdout.trim()
 }
 
-describe("examples", () => {
+// Each is a process of its own, which takes its time to start on a busy machine.
+describe("examples", { timeout: 60_000 }, () => {
   it("hosted tool", async () => {
     assert.strictEqual(await run("hosted-tool/main.ts"), "COMPLETED It arrives on Friday.")
   })

@@ -11,14 +11,13 @@ export const houseModel = (url: string): Provider => ({
   id: "house",
   chat: ({ provider, model, system, messages }) => {
     const fail = (reason: ModelErrorReason) => new ModelError({ reason, provider, model })
-    const body = JSON.stringify({ system, messages })
     const open = Effect.tryPromise({
-      try: (signal) => fetch(url, { method: "POST", body, signal }),
+      try: (signal) => fetch(url, { method: "POST", body: JSON.stringify({ system, messages }), signal }),
       catch: () => fail("connection")
     })
-    const read = ({ ok, body: bytes }: Response) =>
-      ok && bytes !== null
-        ? Stream.fromReadableStream({ evaluate: () => bytes, onError: () => fail("cut_off") })
+    const read = ({ ok, body }: Response) =>
+      ok && body !== null
+        ? Stream.fromReadableStream({ evaluate: () => body, onError: () => fail("cut_off") })
         : Stream.fail(fail("overloaded"))
     const texts = Stream.unwrap(Effect.map(open, read)).pipe(Stream.decodeText)
     return Stream.concat(Stream.map(texts, say), Stream.make(end))

@@ -119,8 +119,10 @@ onPostgres((url) => {
         const client = yield* PgClient
         yield* Effect.forEach(versions, (version) => migrateTo(client, schema, version))
         const left = yield* sql(
-          `select proname::text as name from pg_proc where pronamespace = '${schema}'::regnamespace order by 1`
+          `select proname::text as name from pg_proc
+           where pronamespace = '${schema}'::regnamespace and prorettype <> 'trigger'::regtype order by 1`
         )
+        // What a trigger runs belongs to its table, and so to the migrations.
         const expected = versions.slice(1).flatMap((each) => [...nameFunctions(each.functions).names.values()])
         assert.sameMembers(
           left.map(({ name }) => name),
