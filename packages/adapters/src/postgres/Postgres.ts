@@ -1,6 +1,6 @@
 /**
  * Every storage port on PostgreSQL. `layer` opens a pool of its own; `layerFromClient` works with the client that the host has already,
- * inside the host's transactions too, and leaves it open. Both bring the schema up to date unless told not to.
+ * inside the host's transactions too, and leaves it open; `layerFromPool` does so with a `pg.Pool`. All bring the schema up to date unless told not to.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
@@ -26,6 +26,8 @@ import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { makeConnections } from "./Connections.ts"
+import { hasJoined, type HostPool, layerClientOfPool, poolDriver } from "./PoolClient.ts"
+import type { Pool } from "./PoolTypes.ts"
 import { type Database, databaseOfClient, databaseOver } from "./Database.ts"
 import { checkSchema, migrate as migrateSchema } from "./Migrations.ts"
 import { channelOf, checkSchemaName } from "./Names.ts"
@@ -48,6 +50,8 @@ import { type HintOptions, type Listen, makeRunHints } from "./RunHints.ts"
 import type { SchemaRefused } from "./SchemaHistory.ts"
 import { buildVectorIndexes } from "./VectorIndexes.ts"
 
+export { HostPool, joinTransaction, layerClientOfPool } from "./PoolClient.ts"
+export type { Pool, PoolConnection } from "./PoolTypes.ts"
 export { ProviderKeyVault } from "./PostgresProviderKeys.ts"
 export { SchemaRefused } from "./SchemaHistory.ts"
 
@@ -104,9 +108,24 @@ export const layerFromClient = (
       const client = yield* PgClient.PgClient
       return yield* makeStores(yield* openSchema(client, options), {
         listen: listenBeside(client, options),
-        whenWritten: client.afterCommit
+        // Of a transaction that only the host ends, the database tells when it is committed.
+        whenWritten: (effect) =>
+          Effect.flatMap(hasJoined(client), (joined) => (joined ? Effect.void : client.afterCommit(effect)))
       })
     })
+  )
+
+/**
+ * The stores, over the host's `pg.Pool`, and what else works on it: `joinTransaction`, and as a client the other layers of this module. One
+ * connection of the pool listens, unless the pool has no second one.
+ */
+export const layerFromPool = (
+  pool: Pool,
+  options: StoreOptions = {}
+): Layer.Layer<Stores | PgClient.PgClient | HostPool, SchemaRefused | StoreUnavailable> =>
+  Layer.provideMerge(
+    layerFromClient(pool.options.max === 1 ? { ...options, notifications: false } : options),
+    layerClientOfPool(pool)
   )
 
 /**
@@ -223,8 +242,8 @@ const listenOver = (options: StoreOptions & PgConnection.Config, schema: string)
         session.listen(channelOf(schema))
       )
 
-/** A client over a stream of its own knows better how to listen. */
+/** A client over a stream or a pool of its own knows better how to listen. */
 const listenBeside = (client: PgClient.PgClient, options: StoreOptions): Listen | null =>
-  options.notifications === false || client.config.stream === undefined
-    ? listenOver({ ...client.config, ...options }, nameOf(options))
-    : client.listen(channelOf(nameOf(options)))
+  options.notifications !== false && (client.config.stream !== undefined || client.driver === poolDriver)
+    ? client.listen(channelOf(nameOf(options)))
+    : listenOver({ ...client.config, ...options }, nameOf(options))

@@ -1,0 +1,93 @@
+/**
+ * Statements on one connection of a host's `pg.Pool`, in the form that Effect's client asks for. A statement that is given up (its time is
+ * over, its fiber is interrupted) is cancelled on the server, over another connection: it must not go on alone and be committed later.
+ */
+import * as Effect from "effect/Effect"
+import type { Connection } from "effect/sql/SqlConnection"
+import type { SqlError } from "effect/sql/SqlError"
+import * as Stream from "effect/Stream"
+import { poolFault } from "./PoolFault.ts"
+import type { Pool, PoolAnswer, PoolConnection } from "./PoolTypes.ts"
+import { rowTypes, toPoolValue } from "./PoolValues.ts"
+
+export class PoolStatements implements Connection {
+  /** Settles when the statement that was given up is over on the server. */
+  givenUp: Promise<void> | undefined
+  /** Whether the connection is the host's own, in a transaction that only the host ends. */
+  readonly joined: boolean
+  private ended = false
+  private readonly pool: Pool
+  private readonly connection: PoolConnection
+
+  constructor(pool: Pool, connection: PoolConnection, joined: boolean) {
+    this.pool = pool
+    this.connection = connection
+    this.joined = joined
+  }
+
+  /** No statement is taken any more: the effect that joined the host's transaction has ended. */
+  end(): void {
+    this.ended = true
+  }
+
+  executeRaw(text: string, parameters: ReadonlyArray<unknown>): Effect.Effect<PoolAnswer, SqlError> {
+    return Effect.callback((resume) => {
+      if (this.ended) {
+        resume(Effect.fail(poolFault(new Error("The effect that joined this transaction has ended"), "query")))
+        return
+      }
+      const answer = this.connection.query({ text, values: parameters.map(toPoolValue), types: rowTypes })
+      answer.then(
+        (given) => resume(Effect.succeed(given)),
+        (cause: unknown) => resume(Effect.fail(poolFault(cause, "query")))
+      )
+      return Effect.sync(() => {
+        this.givenUp = answer.then(ignored, ignored)
+        cancel(this.pool, this.connection, text)
+      })
+    })
+  }
+
+  execute(text: string, parameters: ReadonlyArray<unknown>, transform: Transform) {
+    return Effect.map(this.executeRaw(text, parameters), ({ rows }) => transform?.(rows) ?? rows)
+  }
+  executeWithoutTransform(text: string, parameters: ReadonlyArray<unknown>) {
+    return this.execute(text, parameters, undefined)
+  }
+  executeUnprepared(text: string, parameters: ReadonlyArray<unknown>, transform: Transform) {
+    return this.execute(text, parameters, transform)
+  }
+  executeValues(text: string, parameters: ReadonlyArray<unknown>) {
+    return Effect.map(this.execute(text, parameters, undefined), (rows) =>
+      rows.map((row): ReadonlyArray<unknown> => Object.values(row))
+    )
+  }
+  executeValuesUnprepared(text: string, parameters: ReadonlyArray<unknown>) {
+    return this.executeValues(text, parameters)
+  }
+  /** The stores stream nothing; the rows come when all are there. */
+  executeStream(text: string, parameters: ReadonlyArray<unknown>, transform: Transform) {
+    return Stream.unwrap(Effect.map(this.execute(text, parameters, transform), Stream.fromIterable))
+  }
+}
+
+type Transform = (<A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>) | undefined
+
+const ignored = (): void => undefined
+
+/** Only where the same statement still runs: a number of a process is used again. */
+const cancelStatement = `select pg_cancel_backend(pid) from pg_stat_activity
+  where pid = $1 and state = 'active' and left(query, 200) = left($2, 200)`
+
+const cancel = (pool: Pool, { processID }: PoolConnection, text: string): void => {
+  if (processID === undefined || processID === null) return
+  void pool
+    .connect()
+    .then((other) =>
+      other
+        .query({ text: cancelStatement, values: [processID, text], types: rowTypes })
+        .then(ignored, ignored)
+        .then(() => other.release())
+    )
+    .catch(ignored)
+}
