@@ -11,7 +11,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
-import * as Reactivity from "effect/reactivity/Reactivity"
 import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
@@ -31,11 +30,10 @@ export const poolDriver = "pg-pool"
 
 /** The pool stays the host's: it is not closed with the layer. */
 export const layerClientOfPool = (pool: Pool): Layer.Layer<PgClient.PgClient | HostPool> =>
-  Layer.effectContext(
-    Effect.map(makeClient(pool), (client) =>
-      Context.make(PgClient.PgClient, client).pipe(Context.add(HostPool, { pool, client }))
-    )
-  ).pipe(Layer.provide(Reactivity.layer))
+  Layer.effect(
+    HostPool,
+    Effect.map(PgClient.PgClient, (client) => ({ pool, client }))
+  ).pipe(Layer.provideMerge(PgClient.layerFrom(makeClient(pool))))
 
 /**
  * Runs an effect inside the transaction that the host has begun on a connection of its pool: the host alone commits what the stores write,
@@ -59,7 +57,7 @@ export const hasJoined = (client: SqlClient.SqlClient): Effect.Effect<boolean> =
     (found) => Option.isSome(found) && found.value[0] instanceof PoolStatements && found.value[0].joined
   )
 
-const makeClient = (pool: Pool): Effect.Effect<PgClient.PgClient, never, Reactivity.Reactivity> =>
+const makeClient = (pool: Pool) =>
   Effect.map(
     SqlClient.make({
       acquirer: Effect.map(take(pool), (connection) => connection.statements),
