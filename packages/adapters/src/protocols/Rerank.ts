@@ -1,0 +1,80 @@
+/**
+ * `POST …/rerank` as Cohere, Voyage and Jina answer it, and local servers in Jina's shape: places of the texts with scores. They differ in
+ * the path and in where the list and the units stand, which is data here. Used by `providers/Rerankers`.
+ */
+import type { Usage } from "@colloquy/core"
+import { ModelError, noUsage } from "@colloquy/core/adapters"
+import type { Reranked, RerankerPort, RerankRequest } from "@colloquy/core/memory"
+import * as Effect from "effect/Effect"
+import type { ApiKey } from "./ApiKey.ts"
+import { estimate } from "./Embeddings.ts"
+import { faultOf } from "./OpenAiErrors.ts"
+import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
+import { finite, list, record } from "./Wire.ts"
+
+export interface RerankSettings extends TransportSettings {
+  readonly model: string
+  /** Named in charges and errors. Default: the vendor's name. */
+  readonly id?: string
+  readonly apiKey?: ApiKey
+  readonly baseUrl?: string
+  readonly headers?: { readonly [name: string]: string }
+}
+
+export interface RerankDialect {
+  readonly id: string
+  readonly baseUrl: string
+  readonly path: string
+  /** The field that holds the list of places. */
+  readonly places: "results" | "data"
+  readonly requestIdHeader: string
+}
+
+export const reranker = (settings: RerankSettings, dialect: RerankDialect): RerankerPort => {
+  const { id: provider = dialect.id, model } = settings
+  const place = {
+    provider,
+    model,
+    url: `${settings.baseUrl ?? dialect.baseUrl}${dialect.path}`,
+    headers: { ...settings.headers },
+    secrets: bearer(settings.apiKey)
+  }
+  const errors = { requestIdHeader: dialect.requestIdHeader, fault: faultOf }
+  return {
+    rerank: (request) =>
+      Effect.suspend(() => {
+        const body = JSON.stringify({ model, query: request.query, documents: request.texts })
+        return Effect.flatMap(fetchJson({ ...place, body }, errors, settings), (answer) => {
+          const order = readOrder(record(answer)[dialect.places], request.texts.length)
+          if (order === null) {
+            return Effect.fail(new ModelError({ reason: "unknown", code: "malformed_answer", provider, model }))
+          }
+          return Effect.succeed({
+            order,
+            charge: { provider, model, purpose: "rerank", usage: usageOf(answer, request) }
+          })
+        })
+      })
+  }
+}
+
+/** Null unless every entry is a place with a score, each place at most once. */
+const readOrder = (written: unknown, count: number): Reranked["order"] | null => {
+  const entries = list(written)
+  const order = entries.map(record).flatMap(({ index, relevance_score }) => {
+    const [place, score] = [finite(index), finite(relevance_score)]
+    const isPlace = place !== undefined && Number.isInteger(place) && place >= 0 && place < count
+    return isPlace && score !== undefined ? [{ index: place, score }] : []
+  })
+  const isWhole = order.length === entries.length && new Set(order.map(({ index }) => index)).size === order.length
+  return isWhole && (order.length > 0 || count === 0) ? order.toSorted((a, b) => b.score - a.score) : null
+}
+
+/** Cohere bills searches and tells no tokens. */
+const usageOf = (answer: unknown, { query, texts }: RerankRequest): Usage => {
+  const { cost, total_tokens } = record(record(answer).usage)
+  const tokens = finite(total_tokens)
+  return tokens === undefined
+    ? estimate([query, ...texts])
+    : { ...noUsage, inputTokens: tokens, costUsd: finite(cost) ?? null }
+}

@@ -1,0 +1,35 @@
+/**
+ * Rerankers of Cohere, Voyage and Jina for Memory Pro. A host provides one: `Layer.succeed(Reranker, Rerankers.cohere({ apiKey, model }))`.
+ * Servers of one's own that speak Jina's shape are `jina` with a `baseUrl`.
+ */
+import type { RerankerPort } from "@colloquy/core/memory"
+import { reranker, type RerankSettings } from "../protocols/Rerank.ts"
+
+export type { RerankSettings } from "../protocols/Rerank.ts"
+
+export const cohere = (settings: RerankSettings): RerankerPort =>
+  reranker(settings, {
+    id: "cohere",
+    baseUrl: "https://api.cohere.com",
+    path: "/v2/rerank",
+    places: "results",
+    requestIdHeader: "x-debug-trace-id"
+  })
+
+export const voyage = (settings: RerankSettings): RerankerPort =>
+  reranker(settings, {
+    id: "voyage",
+    baseUrl: "https://api.voyageai.com/v1",
+    path: "/rerank",
+    places: "data",
+    requestIdHeader: "x-request-id"
+  })
+
+export const jina = (settings: RerankSettings): RerankerPort =>
+  reranker(settings, {
+    id: "jina",
+    baseUrl: "https://api.jina.ai/v1",
+    path: "/rerank",
+    places: "results",
+    requestIdHeader: "x-request-id"
+  })
