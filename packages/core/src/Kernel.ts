@@ -24,6 +24,7 @@ import { EmbeddingModel } from "./models/EmbeddingModel.ts"
 import { FollowUps } from "./runs/FollowUps.ts"
 import type { FollowUpStore } from "./runs/FollowUpStore.ts"
 import type { RunStore } from "./runs/RunStore.ts"
+import { Removals } from "./threads/Removals.ts"
 import { Threads } from "./threads/Threads.ts"
 import type { ThreadStore } from "./threads/ThreadStore.ts"
 import { HostedTools } from "./tools/HostedTool.ts"
@@ -36,7 +37,7 @@ export type Stores = AssistantStore | ThreadStore | RunStore | FollowUpStore | K
 /** What a host must provide. */
 export type Ports = Stores | Providers
 
-/** What a host gets. `TurnParts`, `HostedTools` and `FollowUps` are where rooms and hosts register what joins. */
+/** What a host gets. `TurnParts`, `HostedTools`, `FollowUps` and `Removals` are where rooms and hosts register what joins. */
 export type Kernel =
   | Assistants
   | Threads
@@ -44,13 +45,14 @@ export type Kernel =
   | TurnParts
   | HostedTools
   | FollowUps
+  | Removals
   | Keys
   | Catalog
   | Billing
   | EmbeddingModel
 
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
-  Assistants.layer.pipe(Layer.provideMerge(Threads.layer)),
+  Assistants.layer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge(Removals.layer)),
   Turns.layer.pipe(
     Layer.provide(Catalog.layer),
     Layer.provideMerge([TurnParts.layer, HostedTools.layer, FollowUps.layer])

@@ -82,6 +82,7 @@ export type { CatalogEntry, CatalogFilter, RoutedUpstream } from "./catalog/Cata
 export { Metadata } from "./threads/Thread.ts"
 export { type History, MessageStatus, NewMessage, Step, Supplements } from "./threads/Message.ts"
 export { type Supplement, supplementsOf } from "./threads/Supplement.ts"
+export { Removals, type RemovalWatcher, type RemovedPlace } from "./threads/Removals.ts"
 export { ThreadStore } from "./threads/ThreadStore.ts"
 export type { ThreadListing, ThreadWithMessages } from "./threads/Threads.ts"
 

@@ -44,8 +44,12 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
       }),
     get: (id) => ownedStep((ownerId) => Option.fromNullishOr(rowOf(ownerId, id)?.document)),
     getMany: (ids) => ownedStep((ownerId) => documentsOf(ownerId, ({ id }) => ids.includes(id))),
-    list: (filter, { limit, skip }) =>
-      ownedStep((ownerId) => documentsOf(ownerId, ({ scope }) => matches(filter, scope)).slice(skip, skip + limit)),
+    list: (listing, { limit, skip }) =>
+      ownedStep((ownerId) => {
+        const isMeant = ({ scope }: Document) =>
+          "within" in listing ? isWithin(state, { assistantId: listing.within }, scope) : matches(listing, scope)
+        return documentsOf(ownerId, isMeant).slice(skip, skip + limit)
+      }),
     survey: (filters) =>
       ownedStep((ownerId) => {
         const found = documentsOf(ownerId, ({ scope }) => filters.some((filter) => matches(filter, scope)))

@@ -66,12 +66,12 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
         [ids.filter(isStoredId)]
       ),
 
-    list: (filter, { limit, skip }) =>
+    list: (listing, { limit, skip }) =>
       found(
         "list",
-        `select ${documentColumns} from ${table} where d.owner = $1 and ${columnOf(filter)} = $2
+        `select ${documentColumns} from ${table} where d.owner = $1 and ${"within" in listing ? ofAssistant(schema) : `${columnOf(listing)} = $2`}
          order by d.created_at, d.ordinal offset $3 limit $4`,
-        [idOf(filter), skip, limit]
+        ["within" in listing ? knownId(listing.within) : idOf(listing), skip, limit]
       ),
 
     survey: (filters) =>

@@ -12,6 +12,7 @@ import { type Provider, type ProviderNotFound, providerNotFound, Providers } fro
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Metadata, Thread } from "../threads/Thread.ts"
+import { Removals } from "../threads/Removals.ts"
 import { Threads } from "../threads/Threads.ts"
 import { type Assistant, AssistantNotFound, type AssistantPatch, EmbeddingModelFixed } from "./Assistant.ts"
 import { AssistantStore } from "./AssistantStore.ts"
@@ -64,11 +65,12 @@ export class Assistants extends Context.Service<
     ) => Effect.Effect<Thread, AssistantNotFound | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/assistants/Assistants") {
-  static readonly layer: Layer.Layer<Assistants, never, AssistantStore | Threads | Providers> = Layer.effect(
+  static readonly layer: Layer.Layer<Assistants, never, AssistantStore | Threads | Providers | Removals> = Layer.effect(
     Assistants,
     Effect.gen(function* () {
       const store = yield* AssistantStore
       const threads = yield* Threads
+      const removals = yield* Removals
       const { all: providers } = yield* Providers
       const givenEmbedding = yield* DefaultEmbedding
       const defaultEmbedding = embeddingFor(givenEmbedding, providers)
@@ -123,7 +125,8 @@ export class Assistants extends Context.Service<
           return copy
         }),
         remove: tracedFn("Assistants.remove")(function* (id: AssistantId) {
-          if (!(yield* store.remove(id))) return yield* new AssistantNotFound({ assistantId: id })
+          const isRemoved = yield* removals.through({ assistantId: id }, store.remove(id))
+          if (!isRemoved) return yield* new AssistantNotFound({ assistantId: id })
         }),
         createThread: tracedFn("Assistants.createThread")(function* (id: AssistantId, metadata: Metadata | null) {
           const created = yield* threads.create(id, metadata)

@@ -261,6 +261,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
           yield* insert(ofAssistant, { createdAt: moment(2) }),
           yield* insert(sibling, { createdAt: moment(3) })
         ]
+        assert.deepStrictEqual(yield* store.list({ within: ofAssistant.assistantId }, firstPage), [a, b, c, d])
         assert.deepStrictEqual(yield* store.removeAll({ threadId: ofThread.threadId }), [a, b])
         assert.deepStrictEqual(yield* store.removeAll({ assistantId: ofAssistant.assistantId }), [c, d])
         assert.deepStrictEqual(yield* store.removeAll({ assistantId: ofAssistant.assistantId }), [])

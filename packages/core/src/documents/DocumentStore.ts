@@ -17,6 +17,9 @@ export type DocumentFilter =
   | { readonly threadId: ThreadId }
   | { readonly messageId: MessageId }
 
+/** The documents of an assistant and of all its threads: what goes with it. */
+export type DocumentListing = DocumentFilter | { readonly within: AssistantId }
+
 /** The right to write the outcome of an indexing, as long as no newer attempt has begun. */
 export interface Attempt {
   readonly documentId: DocumentId
@@ -67,9 +70,9 @@ export class DocumentStore extends Context.Service<
     readonly getMany: (
       ids: ReadonlyArray<DocumentId>
     ) => Effect.Effect<ReadonlyArray<Document>, StoreUnavailable, Principal>
-    /** MUST list the principal's documents that the filter names, oldest first, stable between pages. */
+    /** MUST list the principal's documents that are meant, oldest first, stable between pages. */
     readonly list: (
-      filter: DocumentFilter,
+      listing: DocumentListing,
       page: Page
     ) => Effect.Effect<ReadonlyArray<Document>, StoreUnavailable, Principal>
     /** MUST count the completed documents of all these filters together, each once, and name those in processing. */

@@ -2,9 +2,19 @@
 export { BlobNotFound, BlobStore, type ByteRange, type StoredBytes } from "./BlobStore.ts"
 export { copyDocument, Document, DocumentNotFound, DocumentScope, DocumentStatus } from "./Document.ts"
 export {
+  type DocumentPlace,
+  Documents,
+  type DocumentSearch,
+  type DocumentsFound,
+  type FoundExcerpt,
+  type Upload
+} from "./Documents.ts"
+export { defaultDocumentSettings, DocumentSettings } from "./DocumentSettings.ts"
+export {
   type Attempt,
   type AttemptStarted,
   type DocumentFilter,
+  type DocumentListing,
   DocumentStore,
   type DocumentSurvey,
   type IndexingOutcome,
@@ -24,3 +34,4 @@ export {
 } from "./FileType.ts"
 export { sweepOrphanedBlobs } from "./OrphanedBlobs.ts"
 export { ExtractionFailed, type FileToRead, ImageReader, type ImageReaderPort, TextExtractor } from "./TextExtractor.ts"
+export { type FileRefused, FileTooLarge } from "./Upload.ts"

@@ -15,6 +15,7 @@ export {
   SearchScope,
   type VectorModel
 } from "./ChunkIndex.ts"
+export { embeddingOf } from "./EmbeddingOf.ts"
 export { type Excerpt, excerptsOf } from "./Excerpts.ts"
 export { embeddingText, prepareDocument, type Prepared, prepareTurns } from "./Indexing.ts"
 export { type Language, languageOf, languages } from "./Language.ts"

@@ -11,6 +11,7 @@ import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Message } from "./Message.ts"
 import { type Metadata, type Thread, ThreadNotFound } from "./Thread.ts"
+import { Removals } from "./Removals.ts"
 import { ThreadStore } from "./ThreadStore.ts"
 
 export interface ThreadWithMessages {
@@ -39,10 +40,11 @@ export class Threads extends Context.Service<
     readonly remove: (id: ThreadId) => Effect.Effect<void, ThreadNotFound | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/threads/Threads") {
-  static readonly layer: Layer.Layer<Threads, never, ThreadStore> = Layer.effect(
+  static readonly layer: Layer.Layer<Threads, never, Removals | ThreadStore> = Layer.effect(
     Threads,
     Effect.gen(function* () {
       const store = yield* ThreadStore
+      const removals = yield* Removals
 
       return Threads.of({
         create: tracedFn("Threads.create")(function* (assistantId: AssistantId, metadata: Metadata | null) {
@@ -63,7 +65,8 @@ export class Threads extends Context.Service<
           return threads.map((thread) => ({ thread, messages: byThread.get(thread.id) ?? [] }))
         }),
         remove: tracedFn("Threads.remove")(function* (id: ThreadId) {
-          if (!(yield* store.remove(id))) return yield* new ThreadNotFound({ threadId: id })
+          const isRemoved = yield* removals.through({ threadId: id }, store.remove(id))
+          if (!isRemoved) return yield* new ThreadNotFound({ threadId: id })
         })
       })
     })

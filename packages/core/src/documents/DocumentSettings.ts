@@ -1,0 +1,30 @@
+/** What a host may set about documents. */
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+
+export interface DocumentSettings {
+  /** Bytes of one file. */
+  readonly maxFileSize: number
+  /** Tokens of a chunk at most, and how many of them may repeat the end of the chunk before. */
+  readonly chunkTokens: number
+  readonly chunkOverlap: number
+  /** Chunks that are embedded before the progress is written down. */
+  readonly embeddingBatch: number
+  /** How long an indexing waits for an embedding provider that is away, counted from the first attempt. */
+  readonly embeddingPatience: Duration.Input
+  /** Attempts that may fail for a reason inside the server. */
+  readonly attempts: number
+}
+
+export const defaultDocumentSettings: DocumentSettings = {
+  maxFileSize: 50 * 1024 * 1024,
+  chunkTokens: 400,
+  chunkOverlap: 50,
+  embeddingBatch: 256,
+  embeddingPatience: "15 minutes",
+  attempts: 3
+}
+
+export const DocumentSettings = Context.Reference<DocumentSettings>("@colloquy/core/documents/DocumentSettings", {
+  defaultValue: () => defaultDocumentSettings
+})

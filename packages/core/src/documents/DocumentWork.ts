@@ -1,0 +1,52 @@
+/**
+ * The follow-ups of documents. Each is stored before what it protects, so that no crash leaves a document without its indexing, or
+ * chunks and bytes without their document:
+ *
+ * | kind | stored before | does |
+ * |---|---|---|
+ * | `documents.index` | the record is inserted | indexes the document; without a record it takes the chunks away |
+ * | `documents.forget` | records are removed | removes the records, their chunks and their bytes |
+ * | `documents.clear` | a thread or an assistant is removed | removes chunks and bytes of the records that went with it |
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { BlobId, DocumentId, FollowUpId, newId } from "../primitives/Ids.ts"
+import { scopeOfAssistant, scopeOfThread, SearchScope } from "../retrieval/ChunkIndex.ts"
+import type { FollowUp, NewFollowUp } from "../runs/FollowUp.ts"
+import { FollowUpFailed } from "../runs/FollowUps.ts"
+import type { Document, DocumentScope } from "./Document.ts"
+
+export const indexKind = "documents.index"
+export const forgetKind = "documents.forget"
+export const clearKind = "documents.clear"
+
+/** Enough to find everything that belongs to a document when its record is gone. */
+export const DocumentTrace = Schema.Struct({ documentId: DocumentId, scope: SearchScope, blobId: BlobId })
+export type DocumentTrace = typeof DocumentTrace.Type
+
+/** Where the chunks of a document are: attachments of messages are found with their thread. */
+export const searchScopeOf = (scope: DocumentScope): SearchScope =>
+  scope._tag === "Assistant" ? scopeOfAssistant(scope.assistantId) : scopeOfThread(scope.threadId)
+
+export const traceOf = ({ blobId, id, scope }: Document): DocumentTrace => ({
+  documentId: id,
+  scope: searchScopeOf(scope),
+  blobId
+})
+
+export const newWork = (kind: string, key: string, payload: Schema.Json): Effect.Effect<NewFollowUp> =>
+  Effect.gen(function* () {
+    const createdAt = new Date(yield* Clock.currentTimeMillis)
+    return { id: yield* newId(FollowUpId), kind, key, payload, sequence: null, delayMillis: 0, createdAt }
+  })
+
+/** Payloads are written by this module; one that cannot be read comes from a version that nobody runs any more. */
+export const readWork = <A>(
+  schema: Schema.Codec<A, Schema.Json>,
+  { payload }: FollowUp
+): Effect.Effect<A, FollowUpFailed> =>
+  Effect.mapError(
+    Schema.decodeUnknownEffect(schema)(payload),
+    () => new FollowUpFailed({ message: "What is to be done cannot be read by this version.", isRetryable: false })
+  )

@@ -1,0 +1,89 @@
+/**
+ * The end of documents: their records, chunks and bytes go. The caller does it at once; the follow-up that was stored before does it again
+ * for what a crash has left. Every step may be repeated.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import type { DocumentId } from "../primitives/Ids.ts"
+import { maximumLimit } from "../primitives/Page.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { ChunkIndex } from "../retrieval/ChunkIndex.ts"
+import { FollowUps, type FollowUpWorker } from "../runs/FollowUps.ts"
+import type { RemovalWatcher } from "../threads/Removals.ts"
+import { BlobStore } from "./BlobStore.ts"
+import type { Document } from "./Document.ts"
+import { type DocumentListing, DocumentStore } from "./DocumentStore.ts"
+import { clearKind, DocumentTrace, forgetKind, newWork, readWork, traceOf } from "./DocumentWork.ts"
+
+const Traces = Schema.Array(DocumentTrace)
+
+/** A removal that has not happened after so long will not happen: the records are still there, and stay. */
+const removalMillis = 60_000
+
+export const makeForgetting = Effect.gen(function* () {
+  const documents = yield* DocumentStore
+  const blobs = yield* BlobStore
+  const index = yield* ChunkIndex
+  const followUps = yield* FollowUps
+
+  /** Chunks and bytes of records that are gone. */
+  const leftovers = (traces: ReadonlyArray<DocumentTrace>): Effect.Effect<void, StoreUnavailable, Principal> =>
+    Effect.forEach(
+      traces,
+      ({ blobId, documentId, scope }) =>
+        Effect.all([index.remove({ documentId, scope }), blobs.remove(blobId)], { discard: true }),
+      { concurrency: 4, discard: true }
+    )
+
+  /** False when another call has removed it already. */
+  const forget = Effect.fnUntraced(function* (document: Document) {
+    const trace = traceOf(document)
+    yield* followUps.add([yield* newWork(forgetKind, document.id, [trace])])
+    const removed = yield* documents.remove(document.id)
+    yield* leftovers([trace])
+    return removed
+  })
+
+  const forgetWorker: FollowUpWorker = {
+    kind: forgetKind,
+    run: Effect.fnUntraced(function* (followUp) {
+      const traces = yield* readWork(Traces, followUp)
+      yield* Effect.forEach(traces, ({ documentId }) => documents.remove(documentId), { concurrency: 4 })
+      yield* leftovers(traces)
+    })
+  }
+
+  const all = (
+    listing: DocumentListing,
+    skip = 0
+  ): Effect.Effect<ReadonlyArray<Document>, StoreUnavailable, Principal> =>
+    Effect.flatMap(documents.list(listing, { skip, limit: maximumLimit }), (page) =>
+      page.length < maximumLimit
+        ? Effect.succeed(page)
+        : Effect.map(all(listing, skip + maximumLimit), (rest) => [...page, ...rest])
+    )
+
+  const watcher: RemovalWatcher = (place) =>
+    Effect.gen(function* () {
+      const found = yield* all("threadId" in place ? place : { within: place.assistantId })
+      if (found.length === 0) return Effect.void
+      const traces = found.map(traceOf)
+      const work = yield* newWork(clearKind, "", traces)
+      yield* followUps.add([{ ...work, key: work.id, delayMillis: removalMillis }])
+      return leftovers(traces)
+    })
+
+  const clearWorker: FollowUpWorker = {
+    kind: clearKind,
+    run: Effect.fnUntraced(function* (followUp) {
+      const traces = yield* readWork(Traces, followUp)
+      const there = new Set<DocumentId>(
+        (yield* documents.getMany(traces.map(({ documentId }) => documentId))).map(({ id }) => id)
+      )
+      yield* leftovers(traces.filter(({ documentId }) => !there.has(documentId)))
+    })
+  }
+
+  return { forget, watcher, workers: [forgetWorker, clearWorker], all }
+})

@@ -1,0 +1,200 @@
+/**
+ * The story of an upload after its bytes are stored: text out of the file, text into chunks, chunks into vectors, all of it into the index,
+ * and the outcome into the record. It is a follow-up: any process may do it, and do it again after a crash, with the same result.
+ *
+ * What is wrong with the file or with the configuration ends as `error` with a sentence for the user. An embedding provider that is away
+ * is waited for. What fails inside the server is tried again some times.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
+import type { ModelError } from "../models/ModelError.ts"
+import { Providers } from "../models/Provider.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
+import { ownText } from "../retrieval/Chunking.ts"
+import { ChunkIndex, type IndexedDocument } from "../retrieval/ChunkIndex.ts"
+import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
+import { embeddingText, prepareDocument, type Prepared } from "../retrieval/Indexing.ts"
+import { vectorModel } from "../retrieval/Retrieval.ts"
+import { FollowUpFailed, type FollowUpWorker } from "../runs/FollowUps.ts"
+import { BlobStore } from "./BlobStore.ts"
+import type { Document, DocumentScope } from "./Document.ts"
+import { DocumentSettings } from "./DocumentSettings.ts"
+import { type Attempt, DocumentStore, type IndexingOutcome, type Progress } from "./DocumentStore.ts"
+import { DocumentTrace, indexKind, readWork, searchScopeOf } from "./DocumentWork.ts"
+import { fileTypeOf } from "./FileType.ts"
+import { TextExtractor } from "./TextExtractor.ts"
+
+/** The follow-up is stored before the record; after so long without one, the upload has died, or the document was deleted. */
+const recordGrace = Duration.minutes(2)
+
+const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
+
+const failed = (statusMessage: string): IndexingOutcome => ({ status: "error", statusMessage })
+
+/** Another attempt took over, or the document was deleted: whatever this one still did would be in vain. */
+class Superseded extends Schema.TaggedError<Superseded>()("Superseded", {}) {}
+
+export const makeIndexWorker = Effect.gen(function* () {
+  const documents = yield* DocumentStore
+  const blobs = yield* BlobStore
+  const index = yield* ChunkIndex
+  const extractor = yield* TextExtractor
+  const embeddings = yield* EmbeddingModel
+  const assistants = yield* AssistantStore
+  const { all: providers } = yield* Providers
+  const { count } = yield* TokenCounter
+  const settings = yield* DocumentSettings
+
+  const targetOf = Effect.fnUntraced(function* (scope: DocumentScope) {
+    if (!index.keepsVectors) return null
+    const assistant =
+      scope._tag === "Assistant"
+        ? yield* assistants.get(scope.assistantId)
+        : Option.map(yield* assistants.ofThread(scope.threadId), (found) => found.assistant)
+    return Option.match(assistant, { onNone: () => null, onSome: (found) => embeddingOf(found, providers) })
+  })
+
+  const sectionsOf = Effect.fnUntraced(function* ({ blobId, extension, filename, size }: Document) {
+    const type = fileTypeOf(extension)
+    if (type === undefined) return yield* Effect.die(new Error(`No file type has the extension "${extension}".`))
+    const sections = yield* extractor.extract({ type, size, bytes: blobs.get(blobId) })
+    const chunkSize = { tokens: settings.chunkTokens, overlap: settings.chunkOverlap, count }
+    return prepareDocument(filename, sections, chunkSize)
+  })
+
+  const report = Effect.fnUntraced(function* (attempt: Attempt, progress: Progress) {
+    if (!(yield* documents.report(attempt, progress, yield* now))) return yield* new Superseded()
+  })
+
+  /** Batch by batch, so that a long file shows how far it is, and a deleted one costs no more. */
+  const embed = Effect.fnUntraced(function* (
+    attempt: Attempt,
+    target: EmbeddingTarget,
+    chunks: Prepared["chunks"],
+    sums: Sums
+  ) {
+    const values: Array<Float32Array> = []
+    for (let from = 0; from < chunks.length; from += settings.embeddingBatch) {
+      if (from > 0) {
+        yield* report(attempt, { statusMessage: `Embedded ${from} of ${chunks.length} parts.`, ...sums })
+      }
+      const texts = chunks.slice(from, from + settings.embeddingBatch).map(({ chunk }) => embeddingText(chunk))
+      values.push(...(yield* embeddings.embed(target, texts, "document")).vectors)
+    }
+    const [first] = values
+    const vectors: IndexedDocument["vectors"] =
+      first === undefined ? null : { model: vectorModel(target, first), values }
+    return vectors
+  })
+
+  const indexed = Effect.fnUntraced(function* (attempt: Attempt, document: Document) {
+    const prepared = yield* sectionsOf(document)
+    const sums: Sums = {
+      chunkCount: prepared.chunks.length,
+      totalTokens: prepared.chunks.reduce((sum, { chunk }) => sum + count(ownText(chunk)), 0)
+    }
+    // A later attempt leaves the reason for which it is there.
+    if (attempt.number === 1) {
+      yield* report(attempt, { statusMessage: `The text was read: ${sums.chunkCount} parts.`, ...sums })
+    }
+    const target = yield* targetOf(document.scope)
+    const vectors = target === null ? null : yield* embed(attempt, target, prepared.chunks, sums)
+    yield* index.put({ documentId: document.id, scope: searchScopeOf(document.scope), ...prepared, vectors })
+    const isEmpty = prepared.chunks.length === 0
+    const outcome: IndexingOutcome = {
+      status: "completed",
+      ...sums,
+      summary: null,
+      statusMessage: isEmpty ? "No text was found in this file." : null
+    }
+    return outcome
+  })
+
+  /** A provider that is away is waited for, but not for ever: messages are refused meanwhile. */
+  const waitOrGiveUp = Effect.fnUntraced(function* (attempt: Attempt, document: Document, error: ModelError) {
+    const at = yield* now
+    const waited = at.getTime() - (document.processingStartedAt ?? at).getTime()
+    if (!error.isRetryable || waited >= Duration.toMillis(settings.embeddingPatience)) {
+      return failed(`The text could not be embedded. ${error.message}`)
+    }
+    const sentence = `Waiting for the embedding provider. ${error.message}`
+    yield* report(attempt, { statusMessage: sentence, totalTokens: null, chunkCount: null })
+    const pause = error.retryAfterMillis === undefined ? {} : { pauseMillis: error.retryAfterMillis }
+    return yield* new FollowUpFailed({ message: error.message, isRetryable: true, isOutage: true, ...pause })
+  })
+
+  const finish = Effect.fnUntraced(function* (attempt: Attempt, document: Document, outcome: IndexingOutcome) {
+    if (yield* documents.finish(attempt, outcome, yield* now)) {
+      return outcome.status === "error" ? yield* takeAway(document) : undefined
+    }
+    // Deleted or ended meanwhile: the chunks that this attempt has put must not stay without a completed record.
+    const found = yield* documents.get(document.id)
+    if (Option.isNone(found) || found.value.status === "error") yield* takeAway(document)
+  })
+
+  const takeAway = ({ id, scope }: Document) =>
+    Effect.asVoid(index.remove({ documentId: id, scope: searchScopeOf(scope) }))
+
+  const attempted = (attempt: Attempt, document: Document) =>
+    indexed(attempt, document).pipe(
+      Effect.catchTags({
+        ModelError: (error) => waitOrGiveUp(attempt, document, error),
+        ExtractionFailed: ({ sentence }) => Effect.succeed(failed(sentence)),
+        BlobNotFound: () => Effect.succeed(failed("The bytes of this file are gone. Upload it again.")),
+        EmbeddingFailed: ({ message }) => Effect.succeed(failed(`The text could not be embedded. ${message}`))
+      }),
+      Effect.flatMap((outcome) => finish(attempt, document, outcome)),
+      Effect.catchTag("Superseded", () => Effect.void)
+    )
+
+  /** There is nothing to index (any more). */
+  const notStarted = Effect.fnUntraced(function* ({ documentId, scope }: DocumentTrace, createdAt: Date) {
+    const found = yield* documents.get(documentId)
+    if (Option.isSome(found) && found.value.status === "completed") return
+    const isEarly = (yield* Clock.currentTimeMillis) - createdAt.getTime() < Duration.toMillis(recordGrace)
+    if (Option.isNone(found) && isEarly) {
+      return yield* new FollowUpFailed({ message: "The record is not stored yet.", isRetryable: true, isOutage: true })
+    }
+    yield* index.remove({ documentId, scope })
+  })
+
+  const worker: FollowUpWorker = {
+    kind: indexKind,
+    run: Effect.fnUntraced(function* (followUp) {
+      const trace = yield* readWork(DocumentTrace, followUp)
+      const started = yield* documents.beginAttempt(trace.documentId, yield* now)
+      if (Option.isNone(started)) return yield* notStarted(trace, followUp.createdAt)
+      const { attempt, document } = started.value
+      yield* Effect.catchDefect(attempted(attempt, document), (defect) =>
+        Effect.andThen(
+          Effect.logError(`Document ${document.id} could not be indexed`, defect),
+          new FollowUpFailed({
+            message: "The indexing failed inside the server; its log says why.",
+            isRetryable: followUp.attempts < settings.attempts
+          })
+        )
+      )
+    }),
+    giveUp: Effect.fnUntraced(function* ({ payload }) {
+      const trace = decodeTrace(payload)
+      if (Option.isNone(trace)) return
+      const started = yield* documents.beginAttempt(trace.value.documentId, yield* now)
+      if (Option.isNone(started)) return
+      const { attempt, document } = started.value
+      yield* finish(attempt, document, failed("This file could not be indexed: the server failed. Upload it again."))
+    })
+  }
+  return worker
+})
+
+interface Sums {
+  readonly chunkCount: number
+  readonly totalTokens: number
+}
+
+const decodeTrace = Schema.decodeUnknownOption(DocumentTrace)

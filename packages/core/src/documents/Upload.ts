@@ -1,0 +1,83 @@
+/**
+ * What is looked at while the bytes of an upload go by: their number, and the first of them, which decide the type together with the name.
+ * The stream fails as soon as the file is refused, so that nothing of it is stored.
+ */
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import {
+  decideFileType,
+  type FileEmpty,
+  type FileType,
+  type FileTypeUnsupported,
+  headLength,
+  type UploadPurpose
+} from "./FileType.ts"
+
+export class FileTooLarge extends Schema.TaggedError<FileTooLarge>()("FileTooLarge", {
+  filename: Schema.String,
+  limit: Schema.Int
+}) {
+  override get message() {
+    return `The file "${this.filename.slice(-100)}" has more than ${this.limit} bytes. Send a smaller one.`
+  }
+}
+
+export type FileRefused = FileEmpty | FileTooLarge | FileTypeUnsupported
+
+export interface InspectedUpload<E, R> {
+  readonly bytes: Stream.Stream<Uint8Array, E | FileRefused, R>
+  /** Known when the stream has ended well. */
+  readonly type: Effect.Effect<FileType>
+}
+
+export const inspectUpload = <E, R>(
+  file: { readonly filename: string; readonly bytes: Stream.Stream<Uint8Array, E, R> },
+  purpose: UploadPurpose,
+  limit: number
+): InspectedUpload<E, R> => {
+  const { filename } = file
+  const head: Array<Uint8Array> = []
+  let headSize = 0
+  let size = 0
+  let type: FileType | null = null
+
+  const decide = Effect.suspend((): Effect.Effect<void, FileRefused> => {
+    if (type !== null) return Effect.void
+    const decided = decideFileType(filename, joined(head, headSize), purpose)
+    if (Result.isFailure(decided)) return Effect.fail(decided.failure)
+    type = decided.success
+    head.length = 0
+    return Effect.void
+  })
+
+  const look = (bytes: Uint8Array): Effect.Effect<void, FileRefused> => {
+    size += bytes.length
+    if (size > limit) return Effect.fail(new FileTooLarge({ filename, limit }))
+    if (type !== null) return Effect.void
+    const wanted = bytes.slice(0, headLength - headSize)
+    head.push(wanted)
+    headSize += wanted.length
+    return headSize < headLength ? Effect.void : decide
+  }
+
+  return {
+    bytes: Stream.concat(Stream.tap(file.bytes, look), Stream.fromEffectDrain(decide)),
+    type: Effect.suspend(() =>
+      type === null
+        ? Effect.die(new Error("The type of a file is known when all of it was read."))
+        : Effect.succeed(type)
+    )
+  }
+}
+
+const joined = (pieces: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
+  const whole = new Uint8Array(size)
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}

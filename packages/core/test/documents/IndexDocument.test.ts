@@ -1,0 +1,302 @@
+/** What happens to an upload when something goes wrong: with the file, its embedding, the server, or the process at any of its writes. */
+import { Principal, Threads } from "@colloquy/core"
+import { firstPage } from "@colloquy/core/adapters"
+import {
+  type Document,
+  Documents,
+  type DocumentScope,
+  DocumentSettings,
+  defaultDocumentSettings,
+  DocumentStore,
+  ExtractionFailed,
+  sweepOrphanedBlobs
+} from "@colloquy/core/documents"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import {
+  away,
+  bytesOf,
+  doomedStorage,
+  embedLetters,
+  memoryStorage,
+  openRoom,
+  readText,
+  type RoomOptions
+} from "../support/DocumentRoom.ts"
+import { chunksIn, openPlace } from "./DocumentStories.ts"
+
+const test = <E>(title: string, body: Effect.Effect<void, E, Principal | Scope.Scope>) =>
+  it.effect(title, () => body.pipe(Principal.provide("ada")), 30_000)
+
+const tick = TestClock.adjust("1 millis")
+
+const upload = (scope: DocumentScope, text = "Badgers dig setts.", filename = "a.txt") =>
+  Documents.use((documents) => documents.upload({ scope, filename, bytes: bytesOf(text) }))
+
+const read = ({ id }: Pick<Document, "id">) => Documents.use((documents) => documents.get(id))
+
+/** One upload to a thread in a kernel of its own. */
+const uploaded = Effect.fnUntraced(function* (options: RoomOptions, text?: string) {
+  const { state, storage } = yield* memoryStorage
+  const room = yield* openRoom(storage, options)
+  const place = yield* room.run(openPlace)
+  const document = yield* room.run(upload({ _tag: "Thread", threadId: place.threadId }, text))
+  return { document, place, room, state, storage }
+})
+
+describe("an upload", () => {
+  const refusals = [
+    ["an empty file", "a.txt", bytesOf(""), "FileEmpty"],
+    ["a type that is not on the list", "a.exe", bytesOf("MZ"), "FileTypeUnsupported"],
+    [
+      "a program under the name of a text",
+      "a.txt",
+      Stream.make(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0, 0)),
+      "FileTypeUnsupported"
+    ],
+    [
+      "too many bytes",
+      "a.txt",
+      Stream.make(...Array.from({ length: 9 }, () => new Uint8Array(8).fill(65))),
+      "FileTooLarge"
+    ]
+  ] as const
+  for (const [what, filename, bytes, tag] of refusals) {
+    test(
+      `of ${what} is refused, and nothing of it is stored`,
+      Effect.gen(function* () {
+        const { state, storage } = yield* memoryStorage
+        const small = Layer.succeed(DocumentSettings, Object.assign({}, defaultDocumentSettings, { maxFileSize: 64 }))
+        const room = yield* openRoom(Layer.provideMerge(storage, small))
+        const { assistantId } = yield* room.run(openPlace)
+        const scope = { _tag: "Assistant", assistantId } as const
+        const error = yield* Effect.flip(
+          room.run(Documents.use((documents) => documents.upload({ scope, filename, bytes })))
+        )
+        assert.deepInclude(error, { _tag: tag })
+        assert.strictEqual(state.blobs.size, 0)
+        assert.strictEqual(state.documents.size, 0)
+      })
+    )
+  }
+
+  test(
+    "without an embedding model is found by its words",
+    Effect.gen(function* () {
+      const { document, place, room } = yield* uploaded({})
+      yield* tick
+      assert.deepInclude(yield* room.run(read(document)), { status: "completed", chunkCount: 1 })
+      const found = yield* room.run(Documents.use((documents) => documents.search({ place, query: "setts" })))
+      assert.strictEqual(found.lexicalOnly, "no_embedding_model")
+      assert.deepInclude(found.excerpts[0], { semantic: null })
+    })
+  )
+
+  test(
+    "without text is completed, and says so",
+    Effect.gen(function* () {
+      const { document, room } = yield* uploaded({}, " \n ")
+      yield* tick
+      assert.deepInclude(yield* room.run(read(document)), {
+        status: "completed",
+        chunkCount: 0,
+        statusMessage: "No text was found in this file."
+      })
+    })
+  )
+
+  test(
+    "that cannot be read ends as an error with the extractor's sentence",
+    Effect.gen(function* () {
+      const broken = new ExtractionFailed({ reason: "encrypted", sentence: "The file is protected." })
+      const { document, place, room } = yield* uploaded({ extract: () => Effect.fail(broken) })
+      yield* tick
+      assert.deepInclude(yield* room.run(read(document)), { status: "error", statusMessage: "The file is protected." })
+      assert.deepStrictEqual(yield* room.run(chunksIn(place, "badgers")), [])
+    })
+  )
+
+  test(
+    "waits for an embedding provider that is away for a minute, and says so meanwhile",
+    Effect.gen(function* () {
+      let isAway = true
+      const { document, room } = yield* uploaded({
+        embed: (request) => (isAway ? Effect.fail(away) : embedLetters(request))
+      })
+      for (let second = 0; second < 60; second++) yield* TestClock.adjust("1 second")
+      const waiting = yield* room.run(read(document))
+      assert.strictEqual(waiting.status, "processing")
+      assert.include(waiting.statusMessage, "Waiting for the embedding provider.")
+      isAway = false
+      for (let second = 0; second < 10; second++) yield* TestClock.adjust("1 second")
+      assert.deepInclude(yield* room.run(read(document)), { status: "completed", statusMessage: null })
+    })
+  )
+
+  test(
+    "gives up on an embedding provider that stays away",
+    Effect.gen(function* () {
+      const { document, room } = yield* uploaded({ embed: () => Effect.fail(away) })
+      for (let minute = 0; minute < 16; minute++) {
+        for (let step = 0; step < 12; step++) yield* TestClock.adjust("5 seconds")
+      }
+      const ended = yield* room.run(read(document))
+      assert.strictEqual(ended.status, "error")
+      assert.include(ended.statusMessage, "could not be embedded")
+    })
+  )
+
+  test(
+    "ends as an error when the vectors have another length than the assistant's",
+    Effect.gen(function* () {
+      const { document, place, room } = yield* uploaded({
+        embed: ({ provider, model }) =>
+          Effect.map(
+            embedLetters({ texts: ["x"], provider, model, dimensions: 26, purpose: "document", apiKey: null }),
+            (answer) => ({
+              ...answer,
+              vectors: answer.vectors.map((vector) => vector.slice(0, 25))
+            })
+          )
+      })
+      yield* tick
+      const ended = yield* room.run(read(document))
+      assert.strictEqual(ended.status, "error")
+      assert.include(ended.statusMessage, "wrong dimensions (expected 26, received 25)")
+      assert.deepStrictEqual(yield* room.run(chunksIn(place, "badgers")), [])
+    })
+  )
+
+  test(
+    "ends as an error after three attempts that failed inside the server",
+    Effect.gen(function* () {
+      let attempts = 0
+      const { document, room } = yield* uploaded({
+        extract: () => Effect.suspend(() => Effect.die(new Error(`attempt ${++attempts}`)))
+      })
+      for (let second = 0; second < 30; second++) yield* TestClock.adjust("1 second")
+      assert.strictEqual(attempts, 3)
+      const ended = yield* room.run(read(document))
+      assert.deepInclude(ended, {
+        status: "error",
+        statusMessage: "This file could not be indexed: the server failed. Upload it again."
+      })
+    })
+  )
+
+  for (const when of ["document", "thread"] as const) {
+    test(
+      `whose ${when} is deleted while it is processed leaves nothing`,
+      Effect.gen(function* () {
+        const [reached, released] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const { document, place, room, state } = yield* uploaded({
+          embed: (request) =>
+            Deferred.succeed(reached, undefined).pipe(
+              Effect.andThen(Deferred.await(released)),
+              Effect.andThen(embedLetters(request))
+            )
+        })
+        yield* tick
+        yield* Deferred.await(reached)
+        if (when === "document") yield* room.run(Documents.use((documents) => documents.remove(document.id)))
+        else yield* room.run(Threads.use((threads) => threads.remove(place.threadId)))
+        yield* Deferred.succeed(released, undefined)
+        yield* tick
+        assert.deepStrictEqual(yield* room.run(chunksIn(place, "badgers")), [])
+        assert.strictEqual(state.documents.size, 0)
+        assert.strictEqual(state.blobs.size, 0)
+      })
+    )
+  }
+
+  test(
+    "is indexed once by two processes",
+    Effect.gen(function* () {
+      let extracted = 0
+      const extract: RoomOptions["extract"] = (file) => Effect.suspend(() => (extracted++, readText(file)))
+      const { storage } = yield* memoryStorage
+      const [one, other] = [yield* openRoom(storage, { extract }), yield* openRoom(storage, { extract })]
+      const { threadId } = yield* one.run(openPlace)
+      const scope = { _tag: "Thread", threadId } as const
+      const uploads = yield* Effect.forEach([one, other, one, other], (room) => room.run(upload(scope)))
+      for (let second = 0; second < 10; second++) yield* TestClock.adjust("1 second")
+      for (const { id } of uploads) assert.deepInclude(yield* other.run(read({ id })), { status: "completed" })
+      assert.strictEqual(extracted, 4)
+    })
+  )
+})
+
+describe("a process that dies", () => {
+  test(
+    "at any write of an upload leaves a document that another one completes, or nothing",
+    Effect.gen(function* () {
+      const seen = new Set<string>()
+      for (let at = 1; at <= 12; at++) {
+        const { state, storage } = yield* memoryStorage
+        const doomed = doomedStorage(storage, at)
+        const living = yield* openRoom(storage, { embed: embedLetters })
+        const place = yield* living.run(openPlace)
+        yield* living.close
+        const room = yield* openRoom(doomed.stores, { embed: embedLetters })
+        const dying = yield* Effect.forkChild(room.run(upload({ _tag: "Thread", threadId: place.threadId })))
+        yield* tick
+        const heir = yield* openRoom(storage, { embed: embedLetters })
+        for (let second = 0; second < 50; second++) yield* TestClock.adjust("5 seconds")
+        const listed = yield* heir.run(
+          Documents.use((documents) => documents.list({ threadId: place.threadId }, firstPage))
+        )
+        const hits = yield* heir.run(chunksIn(place, "badgers"))
+        assert.deepStrictEqual(
+          hits.map(({ documentId }) => documentId),
+          listed.map(({ id }) => id),
+          `write ${at}`
+        )
+        assert.isTrue(
+          listed.every(({ status }) => status === "completed"),
+          `write ${at}`
+        )
+        yield* heir.run(sweepOrphanedBlobs("1 minute"))
+        assert.strictEqual(state.blobs.size, listed.length, `write ${at}`)
+        seen.add(`${doomed.isDead() ? "died" : "lived"} ${listed.length}`)
+        yield* doomed.bury
+        yield* Fiber.interrupt(dying)
+      }
+      assert.sameMembers([...seen], ["died 0", "died 1", "lived 1"])
+    })
+  )
+
+  test(
+    "at any write of a deletion leaves nothing once another one is there",
+    Effect.gen(function* () {
+      const seen = new Set<string>()
+      for (let at = 1; at <= 6; at++) {
+        const { document, place, room, state, storage } = yield* uploaded({ embed: embedLetters })
+        yield* tick
+        yield* room.close
+        const doomed = doomedStorage(storage, at)
+        const other = yield* openRoom(doomed.stores, { embed: embedLetters })
+        const dying = yield* Effect.forkChild(other.run(Documents.use((documents) => documents.remove(document.id))))
+        yield* tick
+        const heir = yield* openRoom(storage, { embed: embedLetters })
+        for (let second = 0; second < 30; second++) yield* TestClock.adjust("5 seconds")
+        assert.deepStrictEqual(yield* heir.run(chunksIn(place, "badgers")), [], `write ${at}`)
+        assert.isTrue(
+          Option.isNone(yield* heir.run(DocumentStore.use((store) => store.get(document.id)))),
+          `write ${at}`
+        )
+        assert.strictEqual(state.blobs.size, 0, `write ${at}`)
+        seen.add(doomed.isDead() ? "died" : "lived")
+        yield* doomed.bury
+        yield* Fiber.interrupt(dying)
+      }
+      assert.include([...seen], "died")
+    })
+  )
+})
