@@ -16,6 +16,7 @@ import { Providers } from "../models/Provider.ts"
 import { type AssistantId, BlobId, DocumentId, newId, type ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { tracedFn } from "../primitives/Traced.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { Chunk } from "../retrieval/Chunking.ts"
 import { type ChunkHit, ChunkIndex, scopeOfAssistant, scopeOfThread } from "../retrieval/ChunkIndex.ts"
@@ -167,12 +168,12 @@ export class Documents extends Context.Service<
           return isStored
         }).pipe(Effect.uninterruptible)
 
-      const get = Effect.fn("Documents.get")(function* (id: DocumentId) {
+      const get = tracedFn("Documents.get")(function* (id: DocumentId) {
         const found = yield* store.get(id)
         return Option.isSome(found) ? found.value : yield* new DocumentNotFound({ documentId: id })
       })
 
-      const upload = Effect.fn("Documents.upload")(function* <E, R>(file: Upload<E, R>) {
+      const upload = tracedFn("Documents.upload")(function* <E, R>(file: Upload<E, R>) {
         const { scope } = file
         const place = scope._tag === "Assistant" ? { assistantId: scope.assistantId } : { threadId: scope.threadId }
         yield* assistantOf(place)
@@ -219,19 +220,19 @@ export class Documents extends Context.Service<
       return Documents.of({
         upload,
         get,
-        list: Effect.fn("Documents.list")(function* (place: DocumentPlace, page: Page) {
+        list: tracedFn("Documents.list")(function* (place: DocumentPlace, page: Page) {
           yield* assistantOf(place)
           return yield* store.list(place, page)
         }),
-        content: Effect.fn("Documents.content")(function* (id: DocumentId, range?: ByteRange) {
+        content: tracedFn("Documents.content")(function* (id: DocumentId, range?: ByteRange) {
           const document = yield* get(id)
           return { document, bytes: blobs.get(document.blobId, range) }
         }),
-        chunks: Effect.fn("Documents.chunks")(function* (id: DocumentId, page: Page) {
+        chunks: tracedFn("Documents.chunks")(function* (id: DocumentId, page: Page) {
           const { scope } = yield* get(id)
           return yield* index.chunks({ documentId: id, scope: searchScopeOf(scope) }, page)
         }),
-        search: Effect.fn("Documents.search")(function* ({ limit, place, query }: DocumentSearch) {
+        search: tracedFn("Documents.search")(function* ({ limit, place, query }: DocumentSearch) {
           const assistant = yield* assistantOf(place)
           const { hits, lexicalOnly, usage } = yield* retrieval.search({
             scopes: [scopeOfAssistant(assistant.id), ...("threadId" in place ? [scopeOfThread(place.threadId)] : [])],
@@ -247,11 +248,11 @@ export class Documents extends Context.Service<
           })
           return { excerpts, lexicalOnly, usage }
         }),
-        remove: Effect.fn("Documents.remove")(function* (id: DocumentId) {
+        remove: tracedFn("Documents.remove")(function* (id: DocumentId) {
           const removed = yield* forgetting.forget(yield* get(id))
           return Option.isSome(removed) ? removed.value : yield* new DocumentNotFound({ documentId: id })
         }),
-        copyAll: Effect.fn("Documents.copyAll")(function* (from: AssistantId, to: AssistantId) {
+        copyAll: tracedFn("Documents.copyAll")(function* (from: AssistantId, to: AssistantId) {
           yield* assistantOf({ assistantId: from })
           const sources = yield* forgetting.all({ assistantId: from })
           const copied = yield* Effect.forEach(sources, (source) =>
