@@ -1,6 +1,6 @@
 /** The stores over a `pg.Pool` that belongs to the host: the whole contract, the host's transactions, and connections that are lost. */
 import { Principal, StoreUnavailable, Threads } from "@colloquy/core"
-import { AssistantStore, RunStore, ThreadStore } from "@colloquy/core/adapters"
+import { AssistantStore, Removals, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import {
   followUpStoreSuite,
   moment,
@@ -102,7 +102,10 @@ onPostgres((url) => {
         listed.map(({ thread }) => thread.id),
         [kept.id]
       )
-    }).pipe(Principal.provide("host"), Effect.provide(Layer.provideMerge(Threads.layer, overPool())))
+    }).pipe(
+      Principal.provide("host"),
+      Effect.provide(Layer.provideMerge(Layer.provide(Threads.layer, Removals.layer), overPool()))
+    )
   )
 
   it.live("what the stores wrote is there when the host commits, and only then is anybody told", () =>
