@@ -143,10 +143,10 @@ const lastAnswers = 5000
 const close = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     const sweep = setInterval(() => server.closeIdleConnections(), 50)
-    const patience = setTimeout(() => server.closeAllConnections(), lastAnswers)
+    const deadline = setTimeout(() => server.closeAllConnections(), lastAnswers)
     server.close(() => {
       clearInterval(sweep)
-      clearTimeout(patience)
+      clearTimeout(deadline)
       resolve()
     })
   })

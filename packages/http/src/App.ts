@@ -1,6 +1,6 @@
 /**
- * What `webHandler` runs: the routes as one effect, and the kernel's services. Its two doors, for web requests and for Node's messages, are
- * made from it, and what both of them say is here.
+ * What `webHandler` runs: the routes as one effect, and the kernel's services. Both handlers, for web requests and for Node's messages,
+ * are made from it; what both of them answer is here.
  */
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

@@ -92,7 +92,7 @@ const everythingElse = HttpRouter.use(
   })
 )
 
-/** A path that has the method and yet came here holds a value that no route takes. */
+/** A path that has this method but reached no route holds a value that no route takes: 404. */
 const refuse = Effect.map(HttpServerRequest, ({ method, url }) => {
   const allowed = methodsAt((inOneSegment(url) ?? url).split("?", 1)[0] ?? "")
   if (allowed.length === 0 || allowed.includes(method)) return notFound

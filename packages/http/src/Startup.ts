@@ -16,8 +16,8 @@ export class Startup<R, E> {
   private building: Promise<Runtime<R, E>> | null = null
   private current: Runtime<R, E> | null = null
   private failure: { readonly cause: unknown; readonly pause: number; readonly retryAt: number } | null = null
-  /** The cause that the log has already. */
-  private told: string | null = null
+  /** The cause that was logged last. */
+  private loggedCause: string | null = null
   private isClosed = false
 
   constructor(layer: Layer.Layer<R, E>) {
@@ -31,12 +31,12 @@ export class Startup<R, E> {
         throw this.failure.cause
       return await this.now()
     } catch (cause) {
-      this.tellOnce(cause)
+      this.logOnce(cause)
       throw cause
     }
   }
 
-  /** The same without a pause, for a host that asks for it, and gets the cause of a failure himself. */
+  /** The same without a pause, for a host that calls `ready()` and gets the cause of a failure itself. */
   readonly now = (): Promise<Runtime<R, E>> => {
     if (this.isClosed) return Promise.reject(new Error("The handler has been disposed"))
     this.building ??= this.attempt()
@@ -69,8 +69,8 @@ export class Startup<R, E> {
       this.building = null
       throw cause
     }
-    if (this.told !== null) Effect.runFork(Effect.logInfo("The kernel has been started"))
-    this.told = null
+    if (this.loggedCause !== null) Effect.runFork(Effect.logInfo("The kernel has been started"))
+    this.loggedCause = null
     this.failure = null
     return runtime
   }
@@ -81,9 +81,9 @@ export class Startup<R, E> {
   }
 
   /** Into the platform's log, since the kernel's own logger could not be built either. */
-  private tellOnce(cause: unknown): void {
-    if (this.isClosed || this.told === String(cause)) return
-    this.told = String(cause)
+  private logOnce(cause: unknown): void {
+    if (this.isClosed || this.loggedCause === String(cause)) return
+    this.loggedCause = String(cause)
     const words = "The kernel could not be started. Requests get 503, and later ones try again. The cause:"
     Effect.runFork(Effect.logError(words, cause))
   }

@@ -307,3 +307,29 @@ describe("billing", () => {
     assert.deepStrictEqual(await recent("", "key-of-bob"), nothing)
   })
 })
+
+describe("the record of an assistant that was given no embedding model", () => {
+  it("names the provider and the model that the server chose", async () => {
+    const vectors: Provider = {
+      id: "vectors",
+      embedding: { embed: () => Effect.die("not asked"), maxTexts: 1, maxCharacters: 1 },
+      defaultEmbedding: { model: "vectors-large", dimensions: 1024 }
+    }
+    const kernel = Kernel.layer.pipe(
+      Layer.provide(
+        Providers.layer({ providers: [router, vectors], defaults: { provider: "router", model: "plain" } })
+      ),
+      Layer.provide(InMemory.layer)
+    )
+    const web = webHandler({ kernel, authenticate: () => "ada" })
+    const headers = { "x-api-key": "any", "content-type": "application/json" }
+    const create = async (body: object) => {
+      const request = new Request("http://service/assistants", { method: "POST", headers, body: JSON.stringify(body) })
+      const answer = (await (await web.handler(request)).json()) as Record<string, unknown>
+      return [answer["embedding_provider"], answer["embedding_model_name"], answer["embedding_dims"]]
+    }
+    assert.deepStrictEqual(await create({ name: "a" }), ["vectors", "vectors-large", 1024])
+    assert.deepStrictEqual(await create({ name: "b", embedding_provider: "" }), ["vectors", "vectors-large", 1024])
+    await web.dispose()
+  })
+})

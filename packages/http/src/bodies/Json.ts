@@ -1,10 +1,10 @@
 /** JSON from outside: read without ever running out of stack, and written in one form for equal values. Used for bodies and form fields. */
 import * as Result from "effect/Result"
 
-/** Deeper than any honest body, and far from what a recursive reader can take. */
+/** Deeper than any real body, and far from what a recursive reader can take. */
 export const maximumDepth = 100
 
-/** More than any honest body holds, and little enough that a fault in each of them can be told. */
+/** More than any real body holds, and few enough that a problem of each of them can be listed. */
 export const maximumValues = 20_000
 
 export type JsonFault = "malformed" | "too_deep" | "too_many"

@@ -63,7 +63,7 @@ export const toProblems = (issue: SchemaIssue.Issue, at: Location): ReadonlyArra
   }
 }
 
-/** A union of null and one other schema is told as that schema; of literals, as a choice. */
+/** A union of null and one other schema is reported as that schema; of literals, as a choice. */
 const ofUnion = (issue: SchemaIssue.AnyOf, at: Location): ReadonlyArray<ValidationError> => {
   if (issue.issues.length > 0) {
     const problems = issue.issues.flatMap((each) => toProblems(each, at))

@@ -39,7 +39,7 @@ export interface RawBody {
   readonly problems: ReadonlyArray<ValidationError>
 }
 
-/** Rules between fields, held against the raw body, so that they are told beside all other problems. */
+/** Rules between fields, held against the raw body, so that they are reported beside all other problems. */
 export type BodyRules = (raw: RawBody, installed: Installed) => ReadonlyArray<ValidationError>
 
 /** The content types that an endpoint takes. */
@@ -64,7 +64,7 @@ export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
         return Result.fail([{ loc: ["body"], msg: "Field required", type: "missing" }])
       const exact = decodeExactly(raw.value ?? null)
       if (Result.isSuccess(exact)) return found.length === 0 ? Result.succeed(exact.success) : Result.fail(found)
-      const issues = toProblems(exact.failure.issue, ["body"]).filter(counts)
+      const issues = toProblems(exact.failure.issue, ["body"]).filter(isReported)
       const problems = [...issues.filter((issue) => !found.some((each) => isSamePlace(each, issue))), ...found]
       return problems.length > 0
         ? Result.fail(problems)
@@ -74,12 +74,12 @@ export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
 }
 
 /** Unknown fields are ignored, except inside the option objects. */
-const counts = ({ loc, type }: ValidationError): boolean =>
+const isReported = ({ loc, type }: ValidationError): boolean =>
   type !== "extra_forbidden" || (loc.length > 2 && exactFields.has(String(loc[1])))
 
 const isSamePlace = (a: ValidationError, b: ValidationError): boolean => a.loc.join("\0") === b.loc.join("\0")
 
-/** On an endpoint: its body, for whoever tells problems of the whole request. */
+/** On an endpoint: how its body is decoded, for the guard that reports problems of the whole request. */
 export const DeclaredBody = Context.Reference<Body<unknown> | null>("@colloquy/http/DeclaredBody", {
   defaultValue: () => null
 })
@@ -130,7 +130,7 @@ export const readBody = (
 
 const mediaType = (header: string | undefined): string => header?.split(";")[0]?.trim().toLowerCase() || json
 
-/** A client that sends nothing may say of it what it likes. */
+/** An empty body may have any content type. */
 const refuseType = (request: HttpServerRequest, type: string, bounds: Bounds) =>
   Effect.flatMap(readBytes(request, bounds), (bytes) =>
     bytes.byteLength === 0
@@ -172,7 +172,7 @@ const jsonFaults: { readonly [Fault in JsonFault]: string } = {
   too_many: `The JSON holds more than ${maximumValues} values`
 }
 
-/** Forms of people and programs have some dozens of fields. */
+/** Real forms have some dozens of fields. */
 const maximumFields = 1000
 
 const readUrlEncoded = (text: string): Effect.Effect<RawBody, BadRequest> => {

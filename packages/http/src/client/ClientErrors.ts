@@ -25,7 +25,7 @@ export const errorOf = async (answer: Response): Promise<Error> => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     if (make !== undefined) return make(JSON.parse(text) as never)
   } catch {
-    // It is told as what it is, below.
+    // Reported below, as it is.
   }
   return new Errors.UnexpectedAnswer({
     status: answer.status,

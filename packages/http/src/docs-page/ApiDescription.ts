@@ -1,5 +1,5 @@
 /**
- * The last touch on the OpenAPI document that `effect/http-api` makes from the endpoints: query values as the types that they stand for,
+ * Completes the OpenAPI document that `effect/http-api` makes from the endpoints: query values as the types that they stand for,
  * bodies that may be left out, records that ignore unknown fields, what a stream holds, headers that every endpoint takes or gives.
  */
 import { catalogShapes, queryShapes } from "../wire/Fields.ts"
@@ -25,7 +25,7 @@ const without = (record: JsonRecord, unwanted: (key: string, value: unknown) => 
   Object.fromEntries(Object.entries(record).filter(([key, value]) => !unwanted(key, value)))
 
 /** Bounds that every JSON integer has, and notes for one kind of client, tell a reader nothing. */
-const withoutNoise = (record: JsonRecord): JsonRecord =>
+const withoutTrivialBounds = (record: JsonRecord): JsonRecord =>
   without(
     record,
     (key, value) =>
@@ -119,7 +119,7 @@ const describeOperation = (operation: unknown, path: string): JsonRecord => {
 
 /** For `OpenApi.annotations({ transform })`. */
 export const describe = (document: JsonRecord): JsonRecord => {
-  const clean = recordOf(rewrite(document, (record) => withPublicName(withoutNesting(withoutNoise(record)))))
+  const clean = recordOf(rewrite(document, (record) => withPublicName(withoutNesting(withoutTrivialBounds(record)))))
   const components = recordOf(clean["components"])
   const schemas = Object.entries(recordOf(components["schemas"])).map(([name, schema]) => {
     const known = publicName(name)

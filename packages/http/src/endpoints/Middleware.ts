@@ -1,4 +1,4 @@
-/** What guards every endpoint: who asks, how often, and the form in which problems of a request are told. Specification part 5. */
+/** What guards every endpoint: who asks, how often, and the form in which problems of a request are listed. Specification part 5. */
 import type { Principal } from "@colloquy/core"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
@@ -10,7 +10,7 @@ import {
   Unauthorized
 } from "../wire/Errors.ts"
 
-/** Finds the principal by the API key, or by what the host makes of his own headers. */
+/** Finds the principal by the API key, or by the host's own function. */
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: Principal }>()(
   "@colloquy/http/Authorization",
   {
@@ -27,7 +27,7 @@ export class RateLimit extends HttpApiMiddleware.Service<RateLimit, { requires: 
   }
 ) {}
 
-/** Tells every problem of a request at once, and nothing of a fault of our own. */
+/** Lists every problem of a request at once, and says nothing about a fault of the server. */
 export class Validation extends HttpApiMiddleware.Service<Validation>()("@colloquy/http/Validation", {
   error: [HTTPValidationError, InternalServerError]
 }) {}

@@ -18,7 +18,7 @@ export const inOneSegment = (url: string): string | null => {
     : `${before}${name.replaceAll("/", "%2F")}${query}`
 }
 
-/** What comes back has no slash left, so it cannot come here twice. */
+/** The new address has no slash left in the name, so it is not rewritten twice. */
 export const withSlashedNames = (
   router: HttpRouter.HttpRouter,
   otherwise: Effect.Effect<HttpServerResponse, never, HttpServerRequest>

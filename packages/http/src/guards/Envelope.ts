@@ -1,5 +1,5 @@
 /**
- * What surrounds every request: an id for it, answers for other origins when the host wants them, and the last line of defence. A defect
+ * What surrounds every request: an id for it, answers for other origins when the host wants them, and the handling of defects. A defect
  * becomes a 500 that says nothing; what happened goes to the host's log with the request's id.
  */
 import * as Cause from "effect/Cause"

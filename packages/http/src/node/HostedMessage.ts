@@ -38,7 +38,7 @@ const addressOf = (target: string): string | null => {
 
 export const mayHaveBody = ({ method = "GET" }: IncomingMessage): boolean => method !== "GET" && method !== "HEAD"
 
-/** The body in the form in which it was sent; null: nobody has read it. */
+/** The body in the form in which it was sent; null: the host has not read it. */
 export const readByHost = (message: HostedMessage): string | Uint8Array<ArrayBuffer> | null => {
   const { body } = message
   if (!message.readableEnded) return null

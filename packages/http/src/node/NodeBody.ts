@@ -1,5 +1,5 @@
 /**
- * The body of a Node request, whole or in pieces. Nothing is read before somebody asks, so a body that nobody wants is left to Node, which
+ * The body of a Node request, whole or in pieces. Nothing is read before it is asked for: a body that is not wanted is left to Node, which
  * discards it. What is over the limit is discarded too, so that the answer still reaches the client and the connection stays usable.
  */
 import * as Effect from "effect/Effect"
@@ -27,7 +27,7 @@ export class NodeBody {
     this.message = message
   }
 
-  /** Read once, under the limit of who asks first; whoever asks again gets the same. */
+  /** Read once, under the limit of the first call; later calls get the same result. */
   whole(limit: number): Effect.Effect<ArrayBuffer, BodyFault> {
     return Effect.callback((resume) => {
       if (!this.isRead) this.read(limit)

@@ -125,7 +125,7 @@ export class NodeRequest extends Inspectable.Class implements HttpServerRequest 
     return this.upgradeWith()
   }
 
-  /** An upgrade comes to a Node server by another door, which the host holds. */
+  /** Node gives upgrades to the `upgrade` event of the server, not to request handlers. */
   upgradeWith(): Effect.Effect<never, HttpServerError> {
     const reason = new RequestParseError({ request: this, description: "The connection cannot be upgraded here" })
     return Effect.fail(new HttpServerError({ reason }))

@@ -46,7 +46,7 @@ const withBody = (answer: Answer, to: ServerResponse): Effect.Effect<void> => {
       return Effect.void
     case "Stream":
       writeHead(answer, to, headersOf(answer))
-      return pour(body.stream, to)
+      return writeStream(body.stream, to)
     default:
       // What only the platform can turn to bytes.
       return Effect.promise(() => writeWeb(HttpServerResponse.toWeb(answer), to).catch(() => fault(to)))
@@ -62,11 +62,11 @@ const writeHead = ({ status, statusText }: Answer, to: ServerResponse, headers: 
 }
 
 /** A stream that breaks off cuts the connection, so that the client does not take it for whole. */
-const pour = <E>(from: Stream.Stream<Uint8Array, E>, to: ServerResponse): Effect.Effect<void> => {
+const writeStream = <E>(from: Stream.Stream<Uint8Array, E>, to: ServerResponse): Effect.Effect<void> => {
   let isBegun = false
   const run = Stream.runForEachArray(from, (pieces) => {
     isBegun = true
-    return writeAll(pieces, to) ? Effect.void : roomIn(to)
+    return writeAll(pieces, to) ? Effect.void : drained(to)
   })
   // The head goes out with the first piece, or by itself when there is none yet.
   process.nextTick(() => {
@@ -90,8 +90,8 @@ const writeAll = (pieces: ReadonlyArray<Uint8Array>, to: ServerResponse): boolea
   return hasRoom
 }
 
-/** A connection that closes has no more use for room: whoever runs the stream is stopped then. */
-const roomIn = (to: ServerResponse): Effect.Effect<void> =>
+/** Does not end when the connection closes: the fiber that runs the stream is interrupted then. */
+const drained = (to: ServerResponse): Effect.Effect<void> =>
   Effect.callback((resume) => {
     const go = () => resume(Effect.void)
     to.once("drain", go)

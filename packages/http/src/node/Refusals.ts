@@ -26,8 +26,8 @@ export const refuse = (
 export const badRequest = (response: ServerResponse): void => refuse(response, 400, "Bad Request")
 
 /**
- * Nothing true can be said behind a head that said something else, or where Node has been told that no body follows: then the connection is
- * cut, so that the client does not take what he has for the answer.
+ * Once a head has been sent, or where Node expects no body, no error can be written any more: the connection is closed, so that the client
+ * does not take what it has for the answer.
  */
 export const fault = (response: ServerResponse): void => {
   if (response.headersSent || response.statusCode === 204 || response.statusCode === 304) response.destroy()

@@ -1,6 +1,6 @@
 /**
  * Brings batches of events to bytes as fast as they are asked for and no faster, and writes a comment line at the start and whenever
- * nothing came for a while, so that proxies keep the connection. There is no queue: a reader that does not read holds only himself back.
+ * nothing came for a while, so that proxies keep the connection. There is no queue: a reader that does not read delays only itself.
  * One timer runs for a stream, not one for an event: it looks at the time of the last bytes when it fires.
  */
 import type { StoreUnavailable } from "@colloquy/core"
@@ -18,7 +18,7 @@ import * as Stream from "effect/Stream"
 const encoder = new TextEncoder()
 const ping = encoder.encode(": ping\n\n")
 
-/** So many events become one piece of bytes at the most: a reader who is far behind costs one piece, not all that he missed. */
+/** So many events become one piece of bytes at the most: a reader that is far behind costs one piece, not all that it missed. */
 const atOnce = 256
 
 type Pieces = NonEmptyReadonlyArray<Uint8Array>
@@ -37,9 +37,9 @@ export const withHeartbeat = <A>(heartbeat: Heartbeat<A>): Stream.Stream<Uint8Ar
       const { clock, encode, events, interval } = heartbeat
       const upstream = yield* Stream.toPull(events)
       const context = yield* Effect.context()
-      const beating = new Beating({ upstream, encode, interval: Duration.toMillis(interval), clock, context })
-      yield* Effect.addFinalizer(() => beating.close)
-      return Stream.fromPull(Effect.succeed(beating.pull))
+      const pieces = new EventPieces({ upstream, encode, interval: Duration.toMillis(interval), clock, context })
+      yield* Effect.addFinalizer(() => pieces.close)
+      return Stream.fromPull(Effect.succeed(pieces.pull))
     })
   )
 
@@ -53,7 +53,7 @@ interface Parts<A> {
 
 type Answer<A> = Exit.Exit<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done>
 
-class Beating<A> {
+class EventPieces<A> {
   private readonly parts: Parts<A>
   /** The pull that was begun and has not been answered yet. It goes on while comments are written. */
   private pending: Fiber.Fiber<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done> | null = null

@@ -12,7 +12,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import { toolCallToWire } from "../wire/Tools.ts"
-import { partFields, toldToWire } from "../wings/Wings.ts"
+import { partFields, partEventToWire } from "../wings/Wings.ts"
 import { withHeartbeat } from "./Heartbeat.ts"
 import { contextUsageToWire } from "../handlers/Encode.ts"
 
@@ -96,7 +96,7 @@ const fieldsOf = (event: Rare) => {
     case "Charged":
       return null
     case "PartTold":
-      return toldToWire(event)
+      return partEventToWire(event)
   }
 }
 

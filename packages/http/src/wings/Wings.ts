@@ -65,7 +65,7 @@ export const placeOf = (part: string, path: Path): Path => {
 }
 
 /** An event of a part as it goes out, without the fields that all events have. */
-export const toldToWire = (told: PartTold): Schema.JsonObject => {
+export const partEventToWire = (told: PartTold): Schema.JsonObject => {
   const event = byPart.get(told.part)?.event
   if (event !== undefined) return event(told)
   return Object.assign({}, isJsonObject(told.data) ? told.data : { data: told.data }, { type: told.type })

@@ -48,7 +48,7 @@ const notFound = (error: { readonly message: string }) => new NotFound(detailOf(
 const unavailable = (error: { readonly message: string }) => new ServiceUnavailable(detailOf(error))
 const invalid = (...detail: ReadonlyArray<ValidationError>) => new HTTPValidationError({ detail })
 
-/** A part says what is wrong with its options; the client is told the fields that became them. */
+/** A part says what is wrong with its options; the client gets the names of the fields that became them. */
 const refused = ({ message, part, problems, reason }: TurnRefused) => {
   const detail = { detail: message }
   switch (reason) {

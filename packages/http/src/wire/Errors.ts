@@ -42,7 +42,7 @@ export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequi
 
 export class NotFound extends Schema.Error<NotFound>("NotFound")(detail, {
   httpApiStatus: 404,
-  description: "There is no such thing, or it belongs to somebody else"
+  description: "There is no such thing, or it belongs to another user"
 }) {
   readonly _tag = "NotFound"
   readonly status = 404

@@ -117,7 +117,7 @@ export const Balance = Schema.Struct({ balance_usd: price }).annotate({ identifi
 const UsageRow = Schema.Struct({
   date: Schema.String.annotate({ format: "date" }),
   model: Schema.String,
-  /** Null where no provider told a price. */
+  /** Null where no provider gives a price. */
   amount_deducted_usd: price
 }).annotate({ identifier: "UsageRow" })
 export type UsageRow = typeof UsageRow.Type
