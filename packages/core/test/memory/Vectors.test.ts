@@ -1,0 +1,75 @@
+/** Memories of an assistant with an embedding model: found by meaning, and not lost when the model fails. */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
+import { Assistants, Billing, Principal, Providers } from "@colloquy/core"
+import { type EmbeddingDriver, EmbeddingModel, firstPage, ModelError, noUsage } from "@colloquy/core/adapters"
+import { layerMemory, Memories, MemoryStore } from "@colloquy/core/memory"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/testing/TestClock"
+import { quiet } from "../support/Story.ts"
+
+/** Knows one synonym: a text about a kettle or about boiling points the same way. Fails as long as it is told to. */
+const makeMeaning = () => {
+  const state = { isBroken: false }
+  const driver: EmbeddingDriver = {
+    maxTexts: 10,
+    maxCharacters: 1000,
+    embed: ({ model, provider, texts }) =>
+      state.isBroken
+        ? Effect.fail(new ModelError({ reason: "auth", provider, model }))
+        : Effect.succeed({
+            vectors: texts.map((text) => Float32Array.from(/kettle|boil/u.test(text) ? [1, 0] : [0, 1])),
+            usage: { ...noUsage, inputTokens: texts.length }
+          })
+  }
+  return { state, driver }
+}
+
+const kernelWith = (driver: EmbeddingDriver) => {
+  const state = InMemory.makeState()
+  const providers = Layer.unwrap(
+    Effect.map(ScriptedModel, ({ provider }) =>
+      Providers.layer({
+        providers: [provider, { id: "e", embedding: driver }],
+        defaults: { provider: provider.id, model: "m" }
+      })
+    )
+  )
+  return layerMemory.pipe(
+    Layer.provideMerge(Layer.provideMerge(Layer.fresh(EmbeddingModel.layer), providers)),
+    Layer.provideMerge(TestKernel.layer([], { stores: InMemory.layerFrom(state) })),
+    Layer.provideMerge(InMemory.memoriesFrom(state)),
+    Layer.fresh
+  )
+}
+
+describe("memories with an embedding model", () => {
+  it.effect("are found by meaning, also those that were written while the model failed", () => {
+    const { driver, state } = makeMeaning()
+    return Effect.gen(function* () {
+      const memories = yield* Memories
+      const embedding = { provider: "e", model: "m", dimensions: 2 }
+      const { id } = yield* (yield* Assistants).create({ name: "A", embedding })
+      yield* memories.add(id, { content: "The cat sleeps." })
+      state.isBroken = true
+      yield* memories.add(id, { content: "The kettle is new." })
+      assert.deepStrictEqual(yield* memories.search(id, "boiling water", 5), [])
+      assert.strictEqual((yield* memories.search(id, "kettle", 5)).length, 1)
+      state.isBroken = false
+      const [before] = yield* memories.search(id, "boiling water", 5)
+      assert.strictEqual(before?.memory.content, "The cat sleeps.")
+      yield* TestClock.adjust("2 minutes")
+      const [after] = yield* memories.search(id, "boiling water", 5)
+      assert.strictEqual(after?.memory.content, "The kettle is new.")
+      assert.deepStrictEqual(yield* (yield* MemoryStore).withoutVectors(id, { name: "e/m" }, 10), [])
+      const { days } = yield* (yield* Billing).recentUsage(firstPage)
+      // Two memories, and three questions that were answered with a vector.
+      assert.deepStrictEqual(
+        days.map(({ purpose, usage }) => [purpose, usage.inputTokens]),
+        [["embedding", 4]]
+      )
+    }).pipe(Principal.provide("ada"), Effect.provide([kernelWith(driver), quiet]))
+  })
+})
