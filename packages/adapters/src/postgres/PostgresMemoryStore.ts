@@ -1,6 +1,6 @@
 /** `MemoryStore` on Postgres. Each method is one statement; a search is that of the index of chunks, joined with the memories. */
 import { type AssistantId, Principal, type StoreUnavailable } from "@colloquy/core"
-import { type MemoryChange, MemoryId, type MemoryOutcome, MemoryStore } from "@colloquy/core/memory"
+import { type MemoryChange, type MemoryHit, MemoryId, type MemoryOutcome, MemoryStore } from "@colloquy/core/memory"
 import { candidates, scopeOfMemories, scoreUnit } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -153,31 +153,32 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
         (copied) => copied ?? 0
       ),
 
-    search: ({ assistantId, limit, terms, trueAt, vector }) =>
-      Principal.use(({ ownerId }) => {
-        const scopes = [scopeOfMemories(assistantId)]
-        const args = searchArguments(toText(ownerId), { scopes, terms, vector, limit: candidates * 2 }, keepsVectors)
-        const next = Object.keys(args).length + 1
-        return Effect.map(
-          query<HitRow>(
+    search: ({ assistantId, limit, terms, trueAt, vector }) => {
+      const scopes = [scopeOfMemories(assistantId)]
+      /** The best so many, of which some may no longer be true. */
+      const best = (wanted: number) =>
+        Principal.use(({ ownerId }) => {
+          const args = searchArguments(toText(ownerId), { scopes, terms, vector, limit: wanted }, keepsVectors)
+          // The planner takes the search for a thousand rows; laterally each memory is looked up by its key all the same.
+          return query<HitRow>(
             "MemoryStore.search",
             `select ${memoryColumns}, s.score, s.lexical, s.semantic
              from ${call(database, "search_chunks", args)} with ordinality
                s (scope, document, ordinal, score, lexical, semantic, body, place, rank)
-             join ${table} on m.owner = $1 and m.id = s.document
-             where $${next}::timestamptz is null or m.valid_until is null or m.valid_until > $${next}
-             order by s.rank limit $${next + 1}`,
-            [...Object.values(args), trueAt, limit]
-          ),
-          (rows) =>
-            rows.map((row) => ({
-              memory: decodeMemory(row),
-              score: row.score,
-              lexical: row.lexical === null ? null : Number(row.lexical) / scoreUnit,
-              semantic: row.semantic
-            }))
-        )
-      }),
+             cross join lateral (select * from ${table} where m.owner = $1 and m.id = s.document limit 1) m order by s.rank`,
+            Object.values(args)
+          )
+        })
+      const hitsOf = (rows: ReadonlyArray<HitRow>) =>
+        rows.filter(({ valid_until: until }) => trueAt === null || until === null || until > trueAt).slice(0, limit)
+      // Few are past, so a few more than are wanted mostly do; the whole answer of the index costs half as much again.
+      const few = limit + (trueAt === null ? 0 : 8)
+      return Effect.gen(function* () {
+        const first = yield* best(Math.min(few, candidates * 2))
+        const isEnough = hitsOf(first).length === limit || first.length < few
+        return hitsOf(isEnough ? first : yield* best(candidates * 2)).map(decodeHit)
+      })
+    },
 
     withoutVectors: (assistantId, model, limit) =>
       !keepsVectors
@@ -211,6 +212,13 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
           )
   })
 }
+
+const decodeHit = (row: HitRow): MemoryHit => ({
+  memory: decodeMemory(row),
+  score: row.score,
+  lexical: row.lexical === null ? null : Number(row.lexical) / scoreUnit,
+  semantic: row.semantic
+})
 
 /** An id that no row can have is stored as null; the change beside it has it. */
 const decodeOutcomes = (stored: string, changes: ReadonlyArray<MemoryChange> = []): ReadonlyArray<MemoryOutcome> =>

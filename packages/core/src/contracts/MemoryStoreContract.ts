@@ -353,6 +353,30 @@ export const memoryStoreSuite = (
       })
     )
 
+    test(
+      "MUST find what is true behind many that are past and rank higher",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const past = yield* Effect.forEach(Array.from({ length: 40 }).keys(), (index) =>
+          sampleMemory(assistantId, { content: `Athens trip ${index}.`, validUntil: moment(1) })
+        )
+        const now = yield* sampleMemory(assistantId, {
+          content: "The user will see his mother and his sister in Athens."
+        })
+        yield* apply(
+          assistantId,
+          [...past, now].map((memory) => toAdd(memory))
+        )
+        const terms = termsByLanguage("trip to Athens")
+        const hits = yield* store.search({ assistantId, terms, vector: null, limit: 3, trueAt: moment(2) })
+        assert.deepStrictEqual(
+          hits.map(({ memory }) => memory),
+          [now]
+        )
+      })
+    )
+
     if (keepsVectors) {
       test(
         "MUST find memories by their vectors, and fill in those that have none of the model",
