@@ -12,6 +12,8 @@ export interface DocumentSettings {
   readonly embeddingBatch: number
   /** How long an indexing waits for an embedding provider that is away, counted from the first attempt. */
   readonly embeddingPatience: Duration.Input
+  /** How long a message waits for the indexing of the files that came with it. */
+  readonly attachmentWait: Duration.Input
   /** Attempts that may fail for a reason inside the server. */
   readonly attempts: number
 }
@@ -22,6 +24,7 @@ export const defaultDocumentSettings: DocumentSettings = {
   chunkOverlap: 50,
   embeddingBatch: 256,
   embeddingPatience: "15 minutes",
+  attachmentWait: "30 seconds",
   attempts: 3
 }
 

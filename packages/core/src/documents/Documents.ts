@@ -11,6 +11,9 @@ import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { Metering } from "../metering/Metering.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
 import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
 import { type AssistantId, BlobId, DocumentId, newId, type ThreadId } from "../primitives/Ids.ts"
@@ -127,6 +130,7 @@ export class Documents extends Context.Service<
     | Removals
     | Retrieval
     | TextExtractor
+    | UsageLedger
   > = Layer.effect(
     Documents,
     Effect.gen(function* () {
@@ -139,6 +143,7 @@ export class Documents extends Context.Service<
       const followUpStore = yield* FollowUpStore
       const { all: providers } = yield* Providers
       const settings = yield* DocumentSettings
+      const account = { ledger: yield* UsageLedger, metering: yield* Metering }
       const forgetting = yield* makeForgetting
       yield* (yield* Removals).watch(forgetting.watcher)
       for (const worker of [yield* makeIndexWorker, ...forgetting.workers]) yield* followUps.register(worker)
@@ -234,12 +239,17 @@ export class Documents extends Context.Service<
         }),
         search: tracedFn("Documents.search")(function* ({ limit, place, query }: DocumentSearch) {
           const assistant = yield* assistantOf(place)
+          const embedding = embeddingOf(assistant, providers)
           const { hits, lexicalOnly, usage } = yield* retrieval.search({
             scopes: [scopeOfAssistant(assistant.id), ...("threadId" in place ? [scopeOfThread(place.threadId)] : [])],
             query,
             limit: limit ?? assistant.searchLimit,
-            embedding: embeddingOf(assistant, providers)
+            embedding
           })
+          if (embedding !== null && lexicalOnly === null) {
+            const { model, provider } = embedding
+            yield* chargeOutside(account, null, [{ provider, model, purpose: "embedding", usage }])
+          }
           const named = yield* store.getMany([...new Set(hits.map(({ documentId }) => documentId))])
           const byId = new Map(named.map((document) => [document.id, document]))
           const excerpts = hits.flatMap(({ chunk, documentId, lexical, score, semantic }) => {

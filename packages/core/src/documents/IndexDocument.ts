@@ -11,6 +11,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { Metering } from "../metering/Metering.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
 import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import type { ModelError } from "../models/ModelError.ts"
 import { Providers } from "../models/Provider.ts"
@@ -49,6 +52,7 @@ export const makeIndexWorker = Effect.gen(function* () {
   const { all: providers } = yield* Providers
   const { count } = yield* TokenCounter
   const settings = yield* DocumentSettings
+  const account = { ledger: yield* UsageLedger, metering: yield* Metering }
 
   const targetOf = Effect.fnUntraced(function* (scope: DocumentScope) {
     if (!index.keepsVectors) return null
@@ -84,7 +88,10 @@ export const makeIndexWorker = Effect.gen(function* () {
         yield* report(attempt, { statusMessage: `Embedded ${from} of ${chunks.length} parts.`, ...sums })
       }
       const texts = chunks.slice(from, from + settings.embeddingBatch).map(({ chunk }) => embeddingText(chunk))
-      values.push(...(yield* embeddings.embed(target, texts, "document")).vectors)
+      const { usage, vectors: some } = yield* embeddings.embed(target, texts, "document")
+      const { model, provider } = target
+      yield* chargeOutside(account, null, [{ provider, model, purpose: "embedding", usage }])
+      values.push(...some)
     }
     const [first] = values
     const vectors: IndexedDocument["vectors"] =

@@ -1,6 +1,6 @@
 /** What happens to an upload when something goes wrong: with the file, its embedding, the server, or the process at any of its writes. */
 import { Principal, Threads } from "@colloquy/core"
-import { firstPage } from "@colloquy/core/adapters"
+import { firstPage, noUsage, UsageLedger } from "@colloquy/core/adapters"
 import {
   type Document,
   Documents,
@@ -94,8 +94,26 @@ describe("an upload", () => {
       yield* tick
       assert.deepInclude(yield* room.run(read(document)), { status: "completed", chunkCount: 1 })
       const found = yield* room.run(Documents.use((documents) => documents.search({ place, query: "setts" })))
+      assert.deepStrictEqual((yield* room.run(UsageLedger.use((ledger) => ledger.recent(firstPage)))).days, [])
       assert.strictEqual(found.lexicalOnly, "no_embedding_model")
       assert.deepInclude(found.excerpts[0], { semantic: null })
+    })
+  )
+
+  test(
+    "has its vectors, and those of questions, in the ledger",
+    Effect.gen(function* () {
+      const { place, room } = yield* uploaded({
+        embed: (request) =>
+          Effect.map(embedLetters(request), (answer) => ({ ...answer, usage: { ...noUsage, inputTokens: 7 } }))
+      })
+      yield* tick
+      yield* room.run(Documents.use((documents) => documents.search({ place, query: "setts" })))
+      const { days } = yield* room.run(UsageLedger.use((ledger) => ledger.recent(firstPage)))
+      assert.deepStrictEqual(
+        days.map(({ model, purpose, usage }) => [model, purpose, usage.inputTokens]),
+        [["letters", "embedding", 14]]
+      )
     })
   )
 

@@ -5,8 +5,8 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { scripted, type ScriptStep } from "@colloquy/adapters/scripted"
 import { Kernel, type Provider, Providers } from "@colloquy/core"
-import { FollowUpStore, ModelError, noUsage } from "@colloquy/core/adapters"
-import { BlobStore, Documents, DocumentStore, TextExtractor } from "@colloquy/core/documents"
+import { type ChatRequest, FollowUpStore, ModelError, noUsage } from "@colloquy/core/adapters"
+import { BlobStore, Documents, documentsPart, DocumentStore, TextExtractor } from "@colloquy/core/documents"
 import { ChunkIndex, nowhere, Retrieval } from "@colloquy/core/retrieval"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -23,6 +23,8 @@ export interface RoomOptions {
   readonly extract?: typeof TextExtractor.Service.extract
   readonly embed?: NonNullable<Provider["embedding"]>["embed"]
   readonly steps?: ReadonlyArray<ScriptStep>
+  /** Receives what the conversation model is asked. */
+  readonly asked?: Array<ChatRequest>
 }
 
 export const bytesOf = (text: string): Stream.Stream<Uint8Array> => Stream.make(new TextEncoder().encode(text))
@@ -48,8 +50,10 @@ export const embedLetters: NonNullable<RoomOptions["embed"]> = ({ texts }) =>
 
 export const away = new ModelError({ reason: "overloaded", provider: "scripted", model: "letters" })
 
-const providersOf = ({ embed, steps = [] }: RoomOptions) => {
-  const model = scripted(steps)
+const providersOf = ({ asked, embed, steps = [] }: RoomOptions) => {
+  const { chat, ...rest } = scripted(steps)
+  const model: Provider =
+    chat === undefined ? rest : { ...rest, chat: (request) => (asked?.push(request), chat(request)) }
   const embedding = { maxTexts: 16, maxCharacters: 100_000 }
   const provider: Provider =
     embed === undefined
@@ -64,7 +68,7 @@ const providersOf = ({ embed, steps = [] }: RoomOptions) => {
 
 export const roomOver = <E>(storage: Layer.Layer<Storage, E>, options: RoomOptions = {}): Layer.Layer<Services, E> => {
   const extractor = Layer.succeed(TextExtractor, { readable: ["txt"], extract: options.extract ?? readText })
-  return Documents.layer.pipe(
+  return Layer.provideMerge(documentsPart, Documents.layer).pipe(
     Layer.provideMerge(Retrieval.layer),
     Layer.provideMerge(Kernel.layer),
     Layer.provide([providersOf(options), extractor, Logger.layer([])]),
