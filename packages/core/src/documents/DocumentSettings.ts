@@ -12,6 +12,8 @@ export interface DocumentSettings {
   readonly embeddingBatch: number
   /** How long an indexing waits for an embedding provider that is away, counted from the first attempt. */
   readonly embeddingPatience: Duration.Input
+  /** Excerpts stand before every message (`recall`), or the model asks for them with the tool `search_documents` (`tool`). */
+  readonly excerpts: "recall" | "tool"
   /** How long a message waits for the indexing of the files that came with it. */
   readonly attachmentWait: Duration.Input
   /** Attempts that may fail for a reason inside the server. */
@@ -24,6 +26,7 @@ export const defaultDocumentSettings: DocumentSettings = {
   chunkOverlap: 50,
   embeddingBatch: 256,
   embeddingPatience: "15 minutes",
+  excerpts: "recall",
   attachmentWait: "30 seconds",
   attempts: 3
 }

@@ -20,6 +20,7 @@ import { type ChunkHit, ChunkIndex, scopeOfAssistant, scopeOfThread } from "../r
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { type Excerpt, excerptsOf } from "../retrieval/Excerpts.ts"
 import { Retrieval } from "../retrieval/Retrieval.ts"
+import { type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { PartDecision, TurnCase, TurnPart } from "../turns/TurnPart.ts"
@@ -44,8 +45,8 @@ const DocumentsPlan = Schema.Struct({
   limit: Schema.Int,
   embedding: Schema.NullOr(Embedding),
   attachments: Schema.Array(DocumentId),
-  /** False: there is nothing to search. */
-  searches: Schema.Boolean
+  /** `none`: there is nothing to search. */
+  excerpts: Schema.Literals(["none", "recall", "tool"])
 })
 type DocumentsPlan = typeof DocumentsPlan.Type
 
@@ -57,7 +58,7 @@ const makePart = Effect.gen(function* () {
   const index = yield* ChunkIndex
   const retrieval = yield* Retrieval
   const { all: providers } = yield* Providers
-  const { attachmentWait } = yield* DocumentSettings
+  const { attachmentWait, excerpts: mode } = yield* DocumentSettings
 
   /** Looks again while only attachments of this message are in processing, and there is time. */
   const surveyed = (
@@ -100,10 +101,10 @@ const makePart = Effect.gen(function* () {
         limit: turn.assistant.searchLimit,
         embedding: embeddingOf(turn.assistant, providers),
         attachments: ids,
-        searches: completed > 0
+        excerpts: completed > 0 ? mode : "none"
       },
       ...(ids.length === 0 ? {} : { supplement: { attachments: attachments.map(kept) }, allowsEmptyContent: true }),
-      ...(completed > 0 && turn.request.jsonOutput === true
+      ...(completed > 0 && mode === "recall" && turn.request.jsonOutput === true
         ? { ignored: [{ option: "json_output", because: "excerpts of documents are in the prompt" }] }
         : {})
     }
@@ -121,11 +122,10 @@ const makePart = Effect.gen(function* () {
     return hits.slice(0, plan.limit)
   })
 
-  const recall = Effect.fnUntraced(function* (plan: DocumentsPlan, turn: LiveTurn) {
-    if (!plan.searches) return []
+  const search = Effect.fnUntraced(function* (plan: DocumentsPlan, turn: LiveTurn, query: string) {
     const { embedding, limit } = plan
     const scopes = [scopeOfAssistant(turn.assistantId), scopeOfThread(turn.threadId)]
-    const searched = yield* retrieval.search({ scopes, query: turn.content, limit, embedding })
+    const searched = yield* retrieval.search({ scopes, query, limit, embedding })
     if (embedding !== null && searched.lexicalOnly === null) {
       turn.spend({ provider: embedding.provider, model: embedding.model, purpose: "embedding", usage: searched.usage })
     }
@@ -138,16 +138,40 @@ const makePart = Effect.gen(function* () {
       Number.POSITIVE_INFINITY,
       () => 0
     )
-    if (excerpts.length === 0) return []
-    turn.keep({
-      files: [...new Set(excerpts.map(({ documentId }) => names.get(documentId) ?? ""))],
-      lexicalOnly: searched.lexicalOnly,
-      excerpts: excerpts.map((excerpt) => ({ ...shown(excerpt), filename: names.get(excerpt.documentId) ?? "" }))
-    })
-    return [promptOf(excerpts, names)]
+    return excerpts.map((excerpt): Named => ({ ...excerpt, filename: names.get(excerpt.documentId) ?? "" }))
   })
 
-  const part: TurnPart<DocumentsPlan> = { name: documentsPartName, plan: DocumentsPlan, decide, recall }
+  const recall = Effect.fnUntraced(function* (plan: DocumentsPlan, turn: LiveTurn) {
+    if (plan.excerpts !== "recall") return []
+    const excerpts = yield* search(plan, turn, turn.content)
+    if (excerpts.length === 0) return []
+    turn.keep(keptOf(excerpts))
+    return [promptOf(excerpts)]
+  })
+
+  const tools = (plan: DocumentsPlan): ReadonlyArray<HostedTool> => {
+    if (plan.excerpts !== "tool") return []
+    // What all calls of a leg have found: only the last value that is kept counts.
+    const found: Array<Named> = []
+    return [
+      {
+        definition: searchTool,
+        run: Effect.fnUntraced(function* ({ query }, call) {
+          if (typeof query !== "string") return yield* new HostedToolFailed({ message: "Give a query, as text." })
+          const excerpts = yield* Effect.mapError(
+            search(plan, call, query),
+            () => new HostedToolFailed({ message: "The documents could not be searched. Answer without them." })
+          )
+          found.push(...excerpts)
+          if (found.length > 0) call.keep(keptOf(found))
+          const texts = excerpts.map(textOf)
+          return texts.length === 0 ? "Nothing was found." : [intro, ...texts].join("\n\n")
+        })
+      }
+    ]
+  }
+
+  const part: TurnPart<DocumentsPlan> = { name: documentsPartName, plan: DocumentsPlan, decide, recall, tools }
   return part
 })
 
@@ -188,9 +212,29 @@ const kept = ({ filename, id, mimeType, size, status, summary }: Document) => ({
   summary
 })
 
+interface Named extends Excerpt {
+  readonly filename: string
+}
+
+const keptOf = (excerpts: ReadonlyArray<Named>) => ({
+  files: [...new Set(excerpts.map(({ filename }) => filename))],
+  excerpts: excerpts.map(shown)
+})
+
+const searchTool = {
+  name: "search_documents",
+  description: "Finds excerpts in the documents of this conversation by words and meaning.",
+  parameters: {
+    type: "object",
+    properties: { query: { type: "string", description: "What to look for" } },
+    required: ["query"]
+  }
+}
+
 /** Where an excerpt stands and why it was chosen; its text is in the prompt. */
-const shown = ({ documentId, firstOrdinal, lastOrdinal, lexical, place, score, semantic }: Excerpt) => ({
+const shown = ({ documentId, filename, firstOrdinal, lastOrdinal, lexical, place, score, semantic }: Named) => ({
   documentId,
+  filename,
   firstOrdinal,
   lastOrdinal,
   place: { ...place },
@@ -199,7 +243,7 @@ const shown = ({ documentId, firstOrdinal, lastOrdinal, lexical, place, score, s
   semantic
 })
 
-const promptOf = (excerpts: ReadonlyArray<Excerpt>, names: ReadonlyMap<DocumentId, string>): PromptPart => {
+const promptOf = (excerpts: ReadonlyArray<Named>): PromptPart => {
   const byScore = excerpts.toSorted((a, b) => b.score - a.score)
   return {
     name: "excerpts",
@@ -207,13 +251,15 @@ const promptOf = (excerpts: ReadonlyArray<Excerpt>, names: ReadonlyMap<DocumentI
     place: "turn",
     weight: 3,
     items: excerpts.map((excerpt) => ({
-      text: `[${sourceOf(excerpt, names.get(excerpt.documentId) ?? "")}]\n${excerpt.text}`,
+      text: textOf(excerpt),
       rank: byScore.indexOf(excerpt)
     }))
   }
 }
 
-const sourceOf = ({ place }: Excerpt, filename: string): string =>
+const textOf = (excerpt: Named): string => `[${sourceOf(excerpt)}]\n${excerpt.text}`
+
+const sourceOf = ({ filename, place }: Named): string =>
   [
     filename,
     place.page === null ? null : `page ${place.page}`,

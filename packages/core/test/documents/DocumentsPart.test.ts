@@ -1,9 +1,16 @@
 /** How documents join a turn: what the model reads, what is kept, and when a message has to wait. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { say } from "@colloquy/adapters/scripted"
+import { callTool, say } from "@colloquy/adapters/scripted"
 import { Principal, supplementOf, Threads, TurnRefused, Turns } from "@colloquy/core"
 import type { ChatRequest } from "@colloquy/core/adapters"
-import { type Document, Documents, type DocumentScope, DocumentStore } from "@colloquy/core/documents"
+import {
+  defaultDocumentSettings,
+  type Document,
+  Documents,
+  DocumentSettings,
+  type DocumentScope,
+  DocumentStore
+} from "@colloquy/core/documents"
 import { ChunkIndex } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -175,6 +182,25 @@ describe("documents in a turn", () => {
         turns.send({ content: "x", threadId, options: { documents: { attachments: 1 } } })
       )
       assert.deepInclude(yield* room.run(refusalOf(wrong)), { reason: "invalid" })
+    })
+  )
+
+  test(
+    "are searched by the model itself where the host prefers that",
+    Effect.gen(function* () {
+      const settings = Layer.succeed(DocumentSettings, Object.assign({}, defaultDocumentSettings, { excerpts: "tool" }))
+      const { storage } = yield* memoryStorage
+      const asked: Array<ChatRequest> = []
+      const steps = [callTool("search_documents", { query: "setts" }), say("Badgers.")]
+      const room = yield* openRoom(Layer.provideMerge(storage, settings), { asked, steps })
+      const { threadId } = yield* room.run(openPlace)
+      yield* room.run(upload({ _tag: "Thread", threadId }, "badgers.txt", "Badgers dig setts."))
+      yield* tick
+      const reply = yield* room.run(Turns.use((turns) => turns.send({ content: "Who digs setts?", threadId })))
+      assert.deepStrictEqual(textsOf(asked[0]), ["Who digs setts?"])
+      const answer = asked[1]?.messages.at(-1)
+      assert.include(answer?.role === "tool" ? answer.output : "", "[badgers.txt]\nBadgers dig setts.")
+      assert.include(JSON.stringify(reply.supplements), '"files":["badgers.txt"]')
     })
   )
 
