@@ -29,7 +29,8 @@ import { Threads } from "./threads/Threads.ts"
 import type { ThreadStore } from "./threads/ThreadStore.ts"
 import { HostedTools } from "./tools/HostedTool.ts"
 import { TurnParts } from "./turns/TurnParts.ts"
-import { Turns } from "./turns/Turns.ts"
+import { turnsLayer } from "./turns/Turns.ts"
+import type { Turns } from "./turns/TurnUseCases.ts"
 
 /** Everything that a storage adapter provides. */
 export type Stores = AssistantStore | ThreadStore | RunStore | FollowUpStore | KeyStore | UsageLedger
@@ -53,7 +54,7 @@ export type Kernel =
 
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   Assistants.layer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge(Removals.layer)),
-  Turns.layer.pipe(
+  turnsLayer.pipe(
     Layer.provide(Catalog.layer),
     Layer.provideMerge([TurnParts.layer, HostedTools.layer, FollowUps.layer])
   ),

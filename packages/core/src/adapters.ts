@@ -128,7 +128,7 @@ export type {
   SettledLeg,
   TurnCase
 } from "./turns/TurnPart.ts"
-export type { StartError } from "./turns/Turns.ts"
+export type { StartError } from "./turns/TurnUseCases.ts"
 export type { SubmitError } from "./turns/ToolOutputs.ts"
 export type { BusyPolicy } from "./turns/TurnRequest.ts"
 export type { ContextUsage } from "./prompts/Explanation.ts"

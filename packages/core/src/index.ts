@@ -57,7 +57,7 @@ export { Assistants, DefaultEmbedding } from "./assistants/Assistants.ts"
 /** turns: how a message becomes an answer. */
 export type { TurnPart } from "./turns/TurnPart.ts"
 export { TurnParts } from "./turns/TurnParts.ts"
-export { type RunReport, Turns } from "./turns/Turns.ts"
+export { type RunReport, Turns } from "./turns/TurnUseCases.ts"
 export type { StartedTurn } from "./turns/StartedTurn.ts"
 export type { ToolOutputsRequest, TurnRequest } from "./turns/TurnRequest.ts"
 export { isTerminal, type TurnEvent } from "./turns/TurnEvent.ts"

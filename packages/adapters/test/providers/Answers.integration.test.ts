@@ -1,7 +1,13 @@
 /** Every way to typed answers against a server that speaks its wire: the same questions, the same answers, the same failures. */
 import { Catalog, Principal, type Provider, ProviderKeys, Providers } from "@colloquy/core"
 import { ModelError, noUsage } from "@colloquy/core/adapters"
-import { AnswerSettings, Answers, type AnswersRequest, defaultAnswerSettings } from "@colloquy/core/answers"
+import {
+  AnswerSettings,
+  Answers,
+  answersLayer,
+  type AnswersRequest,
+  defaultAnswerSettings
+} from "@colloquy/core/answers"
 import { assert, describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -47,7 +53,7 @@ const ask = (provider: Provider, { customerKey, request, settings }: Asked = {})
     Principal.provide("ada"),
     Effect.provideService(AnswerSettings, { ...defaultAnswerSettings, concurrency: 1, retries: 0, ...settings }),
     Effect.provide(
-      Answers.layer.pipe(
+      answersLayer.pipe(
         Layer.provide(Catalog.layer),
         Layer.provide([
           Providers.layer({

@@ -26,6 +26,7 @@ import { TurnSettings } from "../turns/TurnSettings.ts"
 import { AnswerSetId, answersPartName, TypedAnswers } from "./Answer.ts"
 import { textOfState } from "./AnswerContext.ts"
 import { Answers, type AskError } from "./Answers.ts"
+import { answersLayer } from "./AnswersLayer.ts"
 import { AnswerSettings } from "./AnswerSettings.ts"
 import { DocumentSummaries } from "./DocumentSummaries.ts"
 import type { OutcomeStore } from "./OutcomeStore.ts"
@@ -117,7 +118,7 @@ export const answersPart: Layer.Layer<Answers, never, Catalog | OutcomeStore | P
       const parts = yield* TurnParts
       yield* parts.register(yield* makePart)
     })
-  ).pipe(Layer.provideMerge(Answers.layer))
+  ).pipe(Layer.provideMerge(answersLayer))
 
 const encode = Schema.encodeEffect(Schema.toCodecJson(TypedAnswers))
 

@@ -14,6 +14,7 @@ export {
   QuestionsMalformed,
   type TurnOutcomeRequest
 } from "./Answers.ts"
+export { answersLayer } from "./AnswersLayer.ts"
 export { type AnswerPolicy, AnswerSettings, defaultAnswerSettings } from "./AnswerSettings.ts"
 export { type Checked, checkQuestions, checkTypedAsk, type QuestionProblem, type TypedAsk } from "./CheckQuestions.ts"
 export { type DocumentPlace, DocumentSummaries, type ReadSummaries } from "./DocumentSummaries.ts"

@@ -10,170 +10,104 @@
  * Nothing is stored before step 4, and nothing is refused after it. Tool outputs enter at step 5 with the stored plan (`ToolOutputs`).
  */
 import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Stream from "effect/Stream"
 import { traced, tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
-import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import type { Catalog } from "../catalog/Catalog.ts"
-import { chatCredit, type InsufficientCredit } from "../metering/Metering.ts"
-import type { NameTooLong } from "../models/NameTooLong.ts"
-import type { ModelNotNamed, ProviderNotFound, Providers } from "../models/Provider.ts"
+import { chatCredit } from "../metering/Metering.ts"
+import type { Providers } from "../models/Provider.ts"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
-import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { type Run, RunNotFound } from "../runs/Run.ts"
+import { RunNotFound } from "../runs/Run.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import type { RunStore } from "../runs/RunStore.ts"
-import type { ThreadNotFound } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedTools } from "../tools/HostedTool.ts"
 import { cancelRun } from "./Cancellation.ts"
-import type { Explanation } from "../prompts/Explanation.ts"
-import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import { decide } from "./Decide.ts"
 import { type Draft, endDraft, newDraft } from "./Draft.ts"
 import { decodeExplanation } from "./Settlement.ts"
 import { type Place, findPlace, removeNewPlace, storeNewPlace } from "./Place.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
-import { type SubmitError, submitToolOutputs } from "./ToolOutputs.ts"
-import type {
-  EmptyMessage,
-  IdempotencyConflict,
-  ShuttingDown,
-  ThreadBusy,
-  ToolNameTaken,
-  TurnRefused
-} from "./TurnErrors.ts"
-import type { TurnEvent } from "./TurnEvent.ts"
-import { decodePlan, type IgnoredOption } from "./TurnPlan.ts"
-import type { TurnReply } from "./TurnReply.ts"
+import { submitToolOutputs } from "./ToolOutputs.ts"
+import type { ShuttingDown } from "./TurnErrors.ts"
+import { decodePlan } from "./TurnPlan.ts"
 import type { ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
 import type { TurnParts } from "./TurnParts.ts"
+import { type StartError, Turns } from "./TurnUseCases.ts"
 import { makeWorkshop, type Workshop } from "./Workshop.ts"
 import { writeTurn } from "./WriteTurn.ts"
 
-export type StartError =
-  | AssistantNotFound
-  | ThreadNotFound
-  | ThreadBusy
-  | EmptyMessage
-  | NameTooLong
-  | ToolNameTaken
-  | ContextTooLong
-  | ProviderNotFound
-  | ModelNotNamed
-  | InsufficientCredit
-  | IdempotencyConflict
-  | TurnRefused
-  | ShuttingDown
-  | StoreUnavailable
-
-/** What a host may want to know of a run beside its record. */
-export interface RunReport {
-  readonly run: Run
-  readonly ignored: ReadonlyArray<IgnoredOption>
-  /** Null until the leg that made it is settled. */
-  readonly explanation: Explanation | null
-}
-
-export class Turns extends Context.Service<
+export const turnsLayer: Layer.Layer<
   Turns,
-  {
-    /** Begins a turn. When this succeeds, the user's message and the run are stored; when it fails, nothing is. */
-    readonly start: (request: TurnRequest) => Effect.Effect<StartedTurn, StartError, Principal>
-    /** Begins a turn and waits for its reply. */
-    readonly send: (request: TurnRequest) => Effect.Effect<TurnReply, StartError, Principal>
-    /** Goes on with a run that waits for the client's tool outputs. */
-    readonly submitToolOutputs: (request: ToolOutputsRequest) => Effect.Effect<StartedTurn, SubmitError, Principal>
-    /** Ends a run; what was said is kept. Idempotent: an ended run stays as it is. */
-    readonly cancel: (threadId: ThreadId, runId: RunId) => Effect.Effect<Run, RunNotFound | StoreUnavailable, Principal>
-    /** The events of a run after a sequence number, to the next terminal one. From any process. */
-    readonly follow: (
-      threadId: ThreadId,
-      runId: RunId,
-      after: number
-    ) => Effect.Effect<Stream.Stream<TurnEvent, StoreUnavailable>, RunNotFound | StoreUnavailable, Principal>
-    readonly report: (
-      threadId: ThreadId,
-      runId: RunId
-    ) => Effect.Effect<RunReport, RunNotFound | StoreUnavailable, Principal>
-    /** Refuses new turns from now on and waits for the running ones, for as long as `drainTimeout` allows. */
-    readonly drain: Effect.Effect<void>
-  }
->()("@colloquy/core/turns/Turns") {
-  static readonly layer: Layer.Layer<
-    Turns,
-    never,
-    AssistantStore | ThreadStore | RunStore | Providers | Catalog | TurnParts | HostedTools | FollowUps
-  > = Layer.effect(
-    Turns,
-    Effect.gen(function* () {
-      const assistants = yield* AssistantStore
-      const threads = yield* ThreadStore
-      const workshop = yield* makeWorkshop
+  never,
+  AssistantStore | ThreadStore | RunStore | Providers | Catalog | TurnParts | HostedTools | FollowUps
+> = Layer.effect(
+  Turns,
+  Effect.gen(function* () {
+    const assistants = yield* AssistantStore
+    const threads = yield* ThreadStore
+    const workshop = yield* makeWorkshop
 
-      const begin = Effect.fnUntraced(function* (request: TurnRequest) {
-        const repeated = yield* workshop.findRepeated(request.idempotency)
-        if (Option.isSome(repeated)) return repeated.value
-        const place = yield* findPlace(assistants, workshop.embedding, request)
-        const draft = yield* newDraft
-        const rest = decideAndWrite(request, place, draft)
-        const mayTell = request.stream === true && workshop.parts().some((part) => part.listen !== undefined)
-        return yield* mayTell ? streamWhatIsHeard(workshop, place, draft, rest) : rest
-      })
-
-      const decideAndWrite = Effect.fnUntraced(function* (request: TurnRequest, place: Place, draft: Draft) {
-        const decided = yield* decide(workshop, request, place, draft)
-        if (request.sendToModel !== false) yield* workshop.metering.ensureCredit(chatCredit)
-        return yield* Effect.uninterruptibleMask((restore) =>
-          storeNewPlace(assistants, threads, place).pipe(
-            Effect.andThen(writeTurn(workshop, { request, place, draft, ...decided }, restore)),
-            Effect.tap((turn) =>
-              turn.threadId === place.thread.id ? Effect.void : removeNewPlace(assistants, threads, place)
-            ),
-            Effect.onError(() => removeNewPlace(assistants, threads, place))
-          )
-        )
-      })
-
-      const start = (request: TurnRequest) => workshop.admit(begin(request)).pipe(traced("Turns.start"))
-
-      const findRun = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
-        const run = yield* workshop.store.get(runId)
-        if (Option.isNone(run) || run.value.threadId !== threadId) return yield* new RunNotFound({ runId })
-        return run.value
-      })
-
-      return Turns.of({
-        start,
-        send: (request) => Effect.flatMap(start({ ...request, stream: false }), (turn) => turn.reply),
-        submitToolOutputs: (request: ToolOutputsRequest) =>
-          workshop.admit(submitToolOutputs(workshop, request)).pipe(traced("Turns.submitToolOutputs")),
-        cancel: tracedFn("Turns.cancel")(function* (threadId: ThreadId, runId: RunId) {
-          yield* findRun(threadId, runId)
-          yield* cancelRun(workshop, runId)
-          return yield* findRun(threadId, runId)
-        }),
-        follow: tracedFn("Turns.follow")(function* (threadId: ThreadId, runId: RunId, after: number) {
-          yield* findRun(threadId, runId)
-          return yield* workshop.eventsOf(runId, after)
-        }),
-        report: tracedFn("Turns.report")(function* (threadId: ThreadId, runId: RunId) {
-          const run = yield* findRun(threadId, runId)
-          return { run, ignored: decodePlan(run.plan).ignored, explanation: decodeExplanation(run.explanation) }
-        }),
-        drain: workshop.drain
-      })
+    const begin = Effect.fnUntraced(function* (request: TurnRequest) {
+      const repeated = yield* workshop.findRepeated(request.idempotency)
+      if (Option.isSome(repeated)) return repeated.value
+      const place = yield* findPlace(assistants, workshop.embedding, request)
+      const draft = yield* newDraft
+      const rest = decideAndWrite(request, place, draft)
+      const mayTell = request.stream === true && workshop.parts().some((part) => part.listen !== undefined)
+      return yield* mayTell ? streamWhatIsHeard(workshop, place, draft, rest) : rest
     })
-  )
-}
+
+    const decideAndWrite = Effect.fnUntraced(function* (request: TurnRequest, place: Place, draft: Draft) {
+      const decided = yield* decide(workshop, request, place, draft)
+      if (request.sendToModel !== false) yield* workshop.metering.ensureCredit(chatCredit)
+      return yield* Effect.uninterruptibleMask((restore) =>
+        storeNewPlace(assistants, threads, place).pipe(
+          Effect.andThen(writeTurn(workshop, { request, place, draft, ...decided }, restore)),
+          Effect.tap((turn) =>
+            turn.threadId === place.thread.id ? Effect.void : removeNewPlace(assistants, threads, place)
+          ),
+          Effect.onError(() => removeNewPlace(assistants, threads, place))
+        )
+      )
+    })
+
+    const start = (request: TurnRequest) => workshop.admit(begin(request)).pipe(traced("Turns.start"))
+
+    const findRun = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
+      const run = yield* workshop.store.get(runId)
+      if (Option.isNone(run) || run.value.threadId !== threadId) return yield* new RunNotFound({ runId })
+      return run.value
+    })
+
+    return Turns.of({
+      start,
+      send: (request) => Effect.flatMap(start({ ...request, stream: false }), (turn) => turn.reply),
+      submitToolOutputs: (request: ToolOutputsRequest) =>
+        workshop.admit(submitToolOutputs(workshop, request)).pipe(traced("Turns.submitToolOutputs")),
+      cancel: tracedFn("Turns.cancel")(function* (threadId: ThreadId, runId: RunId) {
+        yield* findRun(threadId, runId)
+        yield* cancelRun(workshop, runId)
+        return yield* findRun(threadId, runId)
+      }),
+      follow: tracedFn("Turns.follow")(function* (threadId: ThreadId, runId: RunId, after: number) {
+        yield* findRun(threadId, runId)
+        return yield* workshop.eventsOf(runId, after)
+      }),
+      report: tracedFn("Turns.report")(function* (threadId: ThreadId, runId: RunId) {
+        const run = yield* findRun(threadId, runId)
+        return { run, ignored: decodePlan(run.plan).ignored, explanation: decodeExplanation(run.explanation) }
+      }),
+      drain: workshop.drain
+    })
+  })
+)
 
 /**
  * The stream begins with what a part hears, before the message is written. The rest then goes on in the kernel, and a refusal is the

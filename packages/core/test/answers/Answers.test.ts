@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import {
+  answersLayer,
   AnswerSettings,
   Answers,
   defaultAnswerSettings,
@@ -54,7 +55,7 @@ const typed = (reply: Partial<AnswerReply> = {}) => {
 /** The use case over a state, with these providers. */
 const over = (providers: ReadonlyArray<Provider>, state = InMemory.makeState()) => {
   const registered = Providers.layer({ providers, defaults: { provider: providers[0]?.id ?? "", model: "m" } })
-  return Answers.layer.pipe(
+  return answersLayer.pipe(
     Layer.provideMerge(Catalog.layer),
     Layer.provideMerge(registered),
     Layer.provideMerge(InMemory.layerFrom(state))

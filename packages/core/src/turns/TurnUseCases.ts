@@ -1,0 +1,82 @@
+/**
+ * What a host can ask of turns, as a service. How it is done is told in `Turns`; those who only name the service (the HTTP API) do not carry
+ * that.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
+import type { Principal } from "../access/Principal.ts"
+import type { AssistantNotFound } from "../assistants/Assistant.ts"
+import type { InsufficientCredit } from "../metering/Metering.ts"
+import type { NameTooLong } from "../models/NameTooLong.ts"
+import type { ModelNotNamed, ProviderNotFound } from "../models/Provider.ts"
+import type { RunId, ThreadId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
+import type { Explanation } from "../prompts/Explanation.ts"
+import type { Run, RunNotFound } from "../runs/Run.ts"
+import type { ThreadNotFound } from "../threads/Thread.ts"
+import type { StartedTurn } from "./StartedTurn.ts"
+import type { SubmitError } from "./ToolOutputs.ts"
+import type {
+  EmptyMessage,
+  IdempotencyConflict,
+  ShuttingDown,
+  ThreadBusy,
+  ToolNameTaken,
+  TurnRefused
+} from "./TurnErrors.ts"
+import type { TurnEvent } from "./TurnEvent.ts"
+import type { IgnoredOption } from "./TurnPlan.ts"
+import type { TurnReply } from "./TurnReply.ts"
+import type { ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
+
+export type StartError =
+  | AssistantNotFound
+  | ThreadNotFound
+  | ThreadBusy
+  | EmptyMessage
+  | NameTooLong
+  | ToolNameTaken
+  | ContextTooLong
+  | ProviderNotFound
+  | ModelNotNamed
+  | InsufficientCredit
+  | IdempotencyConflict
+  | TurnRefused
+  | ShuttingDown
+  | StoreUnavailable
+
+/** What a host may want to know of a run beside its record. */
+export interface RunReport {
+  readonly run: Run
+  readonly ignored: ReadonlyArray<IgnoredOption>
+  /** Null until the leg that made it is settled. */
+  readonly explanation: Explanation | null
+}
+
+export class Turns extends Context.Service<
+  Turns,
+  {
+    /** Begins a turn. When this succeeds, the user's message and the run are stored; when it fails, nothing is. */
+    readonly start: (request: TurnRequest) => Effect.Effect<StartedTurn, StartError, Principal>
+    /** Begins a turn and waits for its reply. */
+    readonly send: (request: TurnRequest) => Effect.Effect<TurnReply, StartError, Principal>
+    /** Goes on with a run that waits for the client's tool outputs. */
+    readonly submitToolOutputs: (request: ToolOutputsRequest) => Effect.Effect<StartedTurn, SubmitError, Principal>
+    /** Ends a run; what was said is kept. Idempotent: an ended run stays as it is. */
+    readonly cancel: (threadId: ThreadId, runId: RunId) => Effect.Effect<Run, RunNotFound | StoreUnavailable, Principal>
+    /** The events of a run after a sequence number, to the next terminal one. From any process. */
+    readonly follow: (
+      threadId: ThreadId,
+      runId: RunId,
+      after: number
+    ) => Effect.Effect<Stream.Stream<TurnEvent, StoreUnavailable>, RunNotFound | StoreUnavailable, Principal>
+    readonly report: (
+      threadId: ThreadId,
+      runId: RunId
+    ) => Effect.Effect<RunReport, RunNotFound | StoreUnavailable, Principal>
+    /** Refuses new turns from now on and waits for the running ones, for as long as `drainTimeout` allows. */
+    readonly drain: Effect.Effect<void>
+  }
+>()("@colloquy/core/turns/Turns") {}
