@@ -9,7 +9,8 @@ interface PackageRule {
 }
 
 const effectRoot = /^effect\/[A-Z]\w*$/
-const core = /^@colloquy\/core(\/(adapters|promises|retrieval|documents|memory|answers|media|voice|realtime))?$/
+const core =
+  /^@colloquy\/core(\/(adapters|promises|retrieval|documents|memory|summaries|answers|media|voice|realtime))?$/
 const node = /^node:/
 
 export const packageRules: Readonly<Record<string, PackageRule>> = {
@@ -65,6 +66,7 @@ export const wings: Readonly<Record<string, ReadonlyArray<string>>> = {
   retrieval: [],
   documents: ["retrieval"],
   memory: ["retrieval"],
+  summaries: [],
   answers: [],
   media: ["documents", "retrieval"],
   voice: ["documents"],

@@ -84,6 +84,7 @@ export { type History, MessageStatus, NewMessage, Step, Supplements } from "./th
 export { type Supplement, supplementsOf } from "./threads/Supplement.ts"
 export { Removals, type RemovalWatcher, type RemovedPlace } from "./threads/Removals.ts"
 export { ThreadStore } from "./threads/ThreadStore.ts"
+export { ThreadSummary } from "./threads/ThreadSummary.ts"
 export type { ThreadListing, ThreadWithMessages } from "./threads/Threads.ts"
 
 /** runs: the work on one message, its states, and the port that protects them. */

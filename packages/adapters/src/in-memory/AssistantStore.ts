@@ -13,9 +13,9 @@ export const assistantStore = (state: State): typeof AssistantStore.Service =>
     get: (id) => ownedStep((ownerId) => Option.fromNullishOr(assistantOf(state, ownerId, id)?.assistant)),
     ofThread: (threadId) =>
       ownedStep((ownerId) => {
-        const thread = threadOf(state, ownerId, threadId)?.thread
-        const assistant = thread && assistantOf(state, ownerId, thread.assistantId)?.assistant
-        return thread && assistant ? Option.some({ assistant, thread }) : Option.none()
+        const row = threadOf(state, ownerId, threadId)
+        const assistant = row && assistantOf(state, ownerId, row.thread.assistantId)?.assistant
+        return row && assistant ? Option.some({ assistant, thread: row.thread, summary: row.summary }) : Option.none()
       }),
     list: ({ skip, limit }, name) =>
       ownedStep((ownerId) =>

@@ -18,7 +18,7 @@ import type {
   UsageOfDay
 } from "@colloquy/core/adapters"
 import { Principal } from "@colloquy/core"
-import { isAtRest } from "@colloquy/core/adapters"
+import { isAtRest, type ThreadSummary } from "@colloquy/core/adapters"
 import type { Outcome } from "@colloquy/core/answers"
 import type { Document } from "@colloquy/core/documents"
 import type { MemoryId, MemoryOutcome, MemoryRecord, MemoryVersion } from "@colloquy/core/memory"
@@ -35,6 +35,7 @@ export interface AssistantRow {
 export interface ThreadRow {
   readonly ownerId: OwnerId
   thread: Thread
+  summary: ThreadSummary | null
   /** A message of sequence n stands at n - 1. */
   readonly messages: Array<Message>
   /** Of all messages together. */

@@ -37,6 +37,13 @@ export const threadStore = (state: State): typeof ThreadStore.Service =>
         row.thread = { ...row.thread, metadata: { ...row.thread.metadata, ...fields } }
         return true
       }),
+    setSummary: (id, summary) =>
+      ownedStep((ownerId) => {
+        const row = threadOf(state, ownerId, id)
+        if (row === undefined || (row.summary?.throughSequence ?? 0) >= summary.throughSequence) return false
+        row.summary = summary
+        return true
+      }),
     remove: (id) =>
       ownedStep((ownerId) => {
         const row = threadOf(state, ownerId, id)
@@ -48,6 +55,7 @@ export const threadStore = (state: State): typeof ThreadStore.Service =>
 const emptyThread = (ownerId: ThreadRow["ownerId"], thread: ThreadRow["thread"]): ThreadRow => ({
   ownerId,
   thread,
+  summary: null,
   messages: [],
   tokens: 0,
   runs: new Set(),

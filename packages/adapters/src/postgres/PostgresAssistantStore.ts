@@ -1,12 +1,12 @@
 /** `AssistantStore` on Postgres. Each method is one statement. */
 import { type AssistantId, Principal } from "@colloquy/core"
-import { AssistantStore } from "@colloquy/core/adapters"
+import { AssistantStore, type ThreadSummary } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { assignmentsOf, assistantColumns, type AssistantRow, decodeAssistant, insertionOf } from "./AssistantRecord.ts"
 import { call, type Database, type Parameter } from "./Database.ts"
 import { knownId, newRowId } from "./StoredId.ts"
-import { toText } from "./StoredText.ts"
+import { fromJsonOrNull, toText } from "./StoredText.ts"
 import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
 
 export const assistantStore = (database: Database): typeof AssistantStore.Service => {
@@ -42,9 +42,9 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
     ofThread: (threadId) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          brief<AssistantRow & ThreadRow>(
+          brief<AssistantRow & ThreadRow & { readonly summary: string | null }>(
             "AssistantStore.ofThread",
-            `select ${assistantColumns}, ${threadColumns} from ${schema}.threads t
+            `select ${assistantColumns}, ${threadColumns}, t.summary from ${schema}.threads t
              join ${schema}.assistants a on a.id = t.assistant_id and a.owner = t.owner
              where t.id = $1 and t.owner = $2`,
             [knownId(threadId), toText(ownerId)]
@@ -52,7 +52,11 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
           ([row]) =>
             row === undefined
               ? Option.none()
-              : Option.some({ assistant: decodeAssistant(row), thread: decodeThread(row) })
+              : Option.some({
+                  assistant: decodeAssistant(row),
+                  thread: decodeThread(row),
+                  summary: fromJsonOrNull<ThreadSummary>(row.summary)
+                })
         )
       ),
 

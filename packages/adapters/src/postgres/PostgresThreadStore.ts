@@ -75,6 +75,19 @@ export const threadStore = (database: Database): typeof ThreadStore.Service => {
 
     mergeMetadata: (id, fields) => Principal.use(({ ownerId }) => mergeMetadata(database, ownerId, id, fields)),
 
+    setSummary: (id, summary) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query(
+            "ThreadStore.setSummary",
+            `update ${schema}.threads set summary = $3, summarized_through = $4
+             where id = $1 and owner = $2 and summarized_through < $4 returning id`,
+            [knownId(id), toText(ownerId), toJson(summary), summary.throughSequence]
+          ),
+          (rows) => rows.length > 0
+        )
+      ),
+
     remove: (id) =>
       Principal.use(({ ownerId }) => {
         const args = { owner: toText(ownerId), thread: knownId(id) }

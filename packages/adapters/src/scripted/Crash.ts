@@ -103,6 +103,7 @@ const mortalStores = (read: Wrap, write: Wrap): Layer.Layer<Stores, never, Store
         list: (...args) => read(store.list(...args)),
         messages: (...args) => read(store.messages(...args)),
         mergeMetadata: (...args) => write(store.mergeMetadata(...args)),
+        setSummary: (...args) => write(store.setSummary(...args)),
         remove: (...args) => write(store.remove(...args))
       }))
     ),

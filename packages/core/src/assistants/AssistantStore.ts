@@ -7,6 +7,7 @@ import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Thread } from "../threads/Thread.ts"
+import type { ThreadSummary } from "../threads/ThreadSummary.ts"
 import type { Assistant, AssistantPatch } from "./Assistant.ts"
 
 export class AssistantStore extends Context.Service<
@@ -15,11 +16,11 @@ export class AssistantStore extends Context.Service<
     readonly insert: (assistant: Assistant) => Effect.Effect<void, StoreUnavailable, Principal>
     /** MUST answer none for an id that is unknown or another owner's, without a difference. */
     readonly get: (id: AssistantId) => Effect.Effect<Option.Option<Assistant>, StoreUnavailable, Principal>
-    /** A thread and its assistant in one look-up: the first step of every turn. */
+    /** A thread, its summary (null: none) and its assistant in one look-up: the first step of every turn. */
     readonly ofThread: (
       threadId: ThreadId
     ) => Effect.Effect<
-      Option.Option<{ readonly assistant: Assistant; readonly thread: Thread }>,
+      Option.Option<{ readonly assistant: Assistant; readonly thread: Thread; readonly summary: ThreadSummary | null }>,
       StoreUnavailable,
       Principal
     >

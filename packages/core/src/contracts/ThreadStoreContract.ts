@@ -7,6 +7,7 @@ import { firstPage } from "../primitives/Page.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import type { NewMessage } from "../threads/Message.ts"
 import type { Thread } from "../threads/Thread.ts"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { ContractTest } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, longText, moment, sampleEvent, sampleThread } from "./Samples.ts"
@@ -379,7 +380,46 @@ export const threadStoreContract = (test: ContractTest): void => {
       assert.isFalse(yield* store.mergeMetadata(yield* newId(ThreadId), { lost: true }))
     })
   )
+
+  test(
+    "MUST keep the summary that reaches furthest, in whatever order they come, and change nothing else of the thread",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const thread = yield* openThread
+      const reaching = (throughSequence: number) => ({
+        text: `through ${throughSequence} \0\ud800`,
+        throughSequence,
+        tokens: 5
+      })
+      assert.isTrue(yield* store.setSummary(thread.id, reaching(4)))
+      assert.isFalse(yield* store.setSummary(thread.id, { ...reaching(4), text: "another" }))
+      assert.isFalse(yield* store.setSummary(thread.id, reaching(2)))
+      assert.deepStrictEqual(yield* summaryOf(thread.id), reaching(4))
+      const some = [9, 12, 7, 10]
+      yield* Effect.forEach(some, (sequence) => store.setSummary(thread.id, reaching(sequence)), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(yield* summaryOf(thread.id), reaching(12))
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(thread.id)), thread)
+    })
+  )
+
+  test(
+    "MUST NOT keep a summary for another owner's thread, or for none",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const { id } = yield* openThread
+      const summary = { text: "stolen", throughSequence: 3, tokens: 1 }
+      assert.isFalse(yield* asNewOwner(store.setSummary(id, summary)))
+      assert.isNull(yield* summaryOf(id))
+      assert.isFalse(yield* store.setSummary(yield* newId(ThreadId), summary))
+    })
+  )
 }
+
+const summaryOf = Effect.fnUntraced(function* (id: ThreadId) {
+  return Option.getOrThrow(yield* (yield* AssistantStore).ofThread(id)).summary
+})
 
 const metadataOf = Effect.fnUntraced(function* (id: ThreadId) {
   return Option.getOrThrow(yield* (yield* ThreadStore).get(id)).metadata

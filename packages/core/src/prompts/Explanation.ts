@@ -10,8 +10,8 @@ export interface ContextUsage {
   readonly summaryTokens: number
 }
 
-/** The parts of every prompt; what joins a turn brings names of its own. */
-const summaryName = "summary"
+/** The part whose tokens are counted as the summary's. */
+export const summaryName = "summary"
 
 export const Explanation = Schema.Struct({
   model: Schema.String,
@@ -26,6 +26,10 @@ export const Explanation = Schema.Struct({
   )
 })
 export type Explanation = typeof Explanation.Type
+
+/** How many of the oldest messages a prompt did not hold. */
+export const historyLeftOut = (explanation: Explanation | null): number =>
+  explanation?.leftOut.find(({ part }) => part === "history")?.messages ?? 0
 
 export const contextUsageOf = (explanation: Explanation): ContextUsage => ({
   model: explanation.model,

@@ -11,6 +11,7 @@ import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Message } from "./Message.ts"
 import type { Metadata, Thread } from "./Thread.ts"
+import type { ThreadSummary } from "./ThreadSummary.ts"
 
 export class ThreadStore extends Context.Service<
   ThreadStore,
@@ -40,6 +41,11 @@ export class ThreadStore extends Context.Service<
      * when there is no such thread. `updatedAt` stays.
      */
     readonly mergeMetadata: (id: ThreadId, fields: Metadata) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /**
+     * MUST keep the summary unless there is one that reaches as far or further, in one step with regard to other changes; answers false when
+     * nothing was kept, for a thread that is unknown or another owner's too. `updatedAt` and the metadata stay. `AssistantStore.ofThread` gives it.
+     */
+    readonly setSummary: (id: ThreadId, summary: ThreadSummary) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /** MUST delete the thread with its messages, runs and logs at once; answers false when there is none. A run that goes on loses its lease. */
     readonly remove: (id: ThreadId) => Effect.Effect<boolean, StoreUnavailable, Principal>
   }

@@ -2,6 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { type AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
+import { type Explanation, historyLeftOut } from "../prompts/Explanation.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { Lease } from "../runs/RunStore.ts"
 import { supplementOf } from "../threads/Supplement.ts"
@@ -14,11 +15,18 @@ export const followUpsOf = (
   parts: ReadonlyArray<PlannedPart>,
   leg: RecordedLeg,
   status: SettledLeg["status"],
-  place: { readonly lease: Lease; readonly assistantId: AssistantId }
+  place: { readonly lease: Lease; readonly assistantId: AssistantId; readonly explanation: Explanation | null }
 ): Effect.Effect<ReadonlyArray<NewFollowUp>> => {
   if (parts.length === 0) return Effect.succeed(none)
   const { runId, threadId } = place.lease
-  const settled = { leg, status, threadId, assistantId: place.assistantId, runId }
+  const settled = {
+    leg,
+    status,
+    threadId,
+    assistantId: place.assistantId,
+    runId,
+    historyLeftOut: historyLeftOut(place.explanation)
+  }
   return ordered(
     parts.flatMap((part) => part.followUps({ ...settled, kept: supplementOf(leg, part.name)?.value ?? null }))
   )

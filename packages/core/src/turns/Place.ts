@@ -7,12 +7,14 @@ import type { AssistantStore } from "../assistants/AssistantStore.ts"
 import { newAssistant } from "../assistants/Assistants.ts"
 import { AssistantId, newId, ThreadId } from "../primitives/Ids.ts"
 import { type Thread, ThreadNotFound } from "../threads/Thread.ts"
+import type { ThreadSummary } from "../threads/ThreadSummary.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 
 export interface Place {
   readonly assistant: Assistant
   readonly thread: Thread
+  readonly summary: ThreadSummary | null
   readonly isNewAssistant: boolean
   readonly isNewThread: boolean
 }
@@ -35,7 +37,7 @@ export const findPlace = Effect.fnUntraced(function* (
       : yield* findAssistant(assistants, request.assistantId)
   const threadId = yield* newId(ThreadId)
   const thread: Thread = { id: threadId, assistantId: assistant.id, metadata: null, createdAt: at, updatedAt: at }
-  return { assistant, thread, isNewAssistant: request.assistantId === undefined, isNewThread: true }
+  return { assistant, thread, summary: null, isNewAssistant: request.assistantId === undefined, isNewThread: true }
 })
 
 const findAssistant = Effect.fnUntraced(function* (store: typeof AssistantStore.Service, id: AssistantId) {

@@ -114,7 +114,11 @@ const settleTaken = tracedFn("Recovery.settle")(function* (
   const recorded = withIdentity(recordLeg(fromLog(log), counter), run)
   const terminal = terminalEvent(recorded, end, null, run.lastSequence + sequenceLeap)
   const parts = plannedParts(kernel.parts(), decodePlan(run.plan).parts ?? {})
-  const followUps = yield* followUpsOf(parts, recorded, end.status, { lease, assistantId: run.assistantId })
+  const followUps = yield* followUpsOf(parts, recorded, end.status, {
+    lease,
+    assistantId: run.assistantId,
+    explanation: null
+  })
   const settlement = settlementOf({
     lease,
     leg: recorded,

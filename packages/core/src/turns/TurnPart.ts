@@ -21,6 +21,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
 import type { Thread } from "../threads/Thread.ts"
+import type { ThreadSummary } from "../threads/ThreadSummary.ts"
 import type { History, Message } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import type { LiveTurn, PartEvent } from "../tools/LiveTurn.ts"
@@ -36,6 +37,8 @@ export interface TurnCase {
   readonly options: Schema.Json | undefined
   readonly assistant: Assistant
   readonly thread: Thread
+  /** Of the thread's oldest messages; null: there is none. */
+  readonly summary: ThreadSummary | null
   readonly isNewThread: boolean
   /** What the user says, heard words included. */
   readonly content: string
@@ -102,6 +105,8 @@ export interface SettledLeg {
   readonly threadId: LiveTurn["threadId"]
   readonly assistantId: LiveTurn["assistantId"]
   readonly runId: LiveTurn["runId"]
+  /** How many of the thread's oldest messages the last prompt did not hold. */
+  readonly historyLeftOut: number
   /** What this part kept with the answer. */
   readonly kept: Schema.Json | null
 }

@@ -17,7 +17,7 @@ import { runTables } from "./Runs.ts"
 import { runStartFunctions } from "./RunStarts.ts"
 import { runStepFunctions } from "./RunSteps.ts"
 import type { Migration, SqlFunction } from "./SchemaPart.ts"
-import { threadFunctions, threadTables } from "./Threads.ts"
+import { summaryColumns, threadFunctions, threadTables } from "./Threads.ts"
 
 export interface Schema {
   readonly migrations: ReadonlyArray<Migration>
@@ -39,7 +39,8 @@ export const schemaOfThisVersion: Schema = {
     chunkTables,
     memoryTables,
     realtimeTables,
-    receiptTables
+    receiptTables,
+    summaryColumns
   ],
   /** In any order: PostgreSQL looks into a function when it is called. */
   functions: [

@@ -62,6 +62,15 @@ create table {schema}.messages (
   foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
 )`
 
+/** What is kept of the oldest messages, for models that do not read them any more. */
+export const summaryColumns: Migration = {
+  name: "thread_summaries",
+  tables: [],
+  statements: [
+    `alter table {schema}.threads add column summary text, add column summarized_through integer not null default 0`
+  ]
+}
+
 /** A faster compression of long texts, where the server has it. */
 const compression = `
 do $do$ begin

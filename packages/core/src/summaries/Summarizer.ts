@@ -1,0 +1,113 @@
+/**
+ * The worker that brings the summary of a thread up to date: read the messages that it does not cover yet, ask a model for a summary with
+ * them, charge that, and store it. A thread's follow-ups come one after the other; an answer that comes too late is not stored over a newer one.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import { ProviderKeys } from "../access/ProviderKeys.ts"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { Metering } from "../metering/Metering.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
+import { complete } from "../models/Completion.ts"
+import { Providers } from "../models/Provider.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
+import { RunId, ThreadId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { tracedFn } from "../primitives/Traced.ts"
+import type { FollowUp } from "../runs/FollowUp.ts"
+import { FollowUpFailed, FollowUps } from "../runs/FollowUps.ts"
+import type { Message } from "../threads/Message.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
+import type { ThreadSummary } from "../threads/ThreadSummary.ts"
+import { cut, nextMessages, promptOf, systemOf } from "./SummaryPrompt.ts"
+import { SummarySettings } from "./SummarySettings.ts"
+
+export const summarizeKind = "summarize"
+
+const Order = Schema.Struct({
+  threadId: ThreadId,
+  runId: RunId,
+  provider: Schema.String,
+  model: Schema.String,
+  throughSequence: Schema.Int
+})
+type Order = typeof Order.Type
+const decodeOrder = Schema.decodeUnknownOption(Order)
+
+export const layerSummarizer: Layer.Layer<
+  never,
+  never,
+  AssistantStore | FollowUps | Providers | ThreadStore | UsageLedger
+> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const run = yield* makeSummarizer
+    yield* (yield* FollowUps).register({ kind: summarizeKind, run })
+  })
+)
+
+const makeSummarizer = Effect.gen(function* () {
+  const assistants = yield* AssistantStore
+  const counter = yield* TokenCounter
+  const keys = yield* ProviderKeys
+  const account = { ledger: yield* UsageLedger, metering: yield* Metering }
+  const providers = yield* Providers
+  const settings = yield* SummarySettings
+  const threads = yield* ThreadStore
+
+  const ask = Effect.fnUntraced(function* (
+    order: Order,
+    before: ThreadSummary | null,
+    messages: ReadonlyArray<Message>
+  ): Effect.fn.Return<string, FollowUpFailed | StoreUnavailable, Principal> {
+    yield* Effect.catchTag(
+      account.metering.ensureCredit({ purpose: "summary", amountUsd: null }),
+      "InsufficientCredit",
+      () => giveUp("There was not enough credit for a summary.")
+    )
+    const { model, provider } = settings.writer ?? order
+    const { chat, info } = yield* Effect.catch(providers.resolve(provider, model), ({ message }) => giveUp(message))
+    const target = { provider, model, info, apiKey: yield* keys.find(provider), conversationId: order.threadId }
+    const prompt = promptOf(before, messages, settings.messageTokens, counter)
+    const answer = yield* Effect.catch(
+      complete(chat, target, { system: systemOf(settings.summaryTokens), prompt, jsonOutput: false }, settings),
+      ({ isRetryable, message, retryAfterMillis: pauseMillis }) =>
+        Effect.fail(new FollowUpFailed({ message, isRetryable, ...(pauseMillis === undefined ? {} : { pauseMillis }) }))
+    )
+    yield* chargeOutside(account, order.runId, [
+      { provider, model: answer.model ?? model, purpose: "summary", usage: answer.usage }
+    ])
+    return answer.text.trim()
+  })
+
+  return tracedFn("Summaries.write")(function* (
+    followUp: FollowUp
+  ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
+    const order = Option.getOrNull(decodeOrder(followUp.payload))
+    if (order === null) return yield* giveUp("The order is not one of this version.")
+    const found = Option.getOrNull(yield* assistants.ofThread(order.threadId))
+    let summary = found?.summary ?? null
+    const from = summary?.throughSequence ?? 0
+    if (found === null || from >= order.throughSequence) return
+    let missing = (yield* threads.messages([order.threadId])).filter(
+      ({ sequence }) => sequence > from && sequence <= order.throughSequence
+    )
+    while (missing.length > 0) {
+      const messages = nextMessages(missing, settings.messageTokens)
+      const last = messages.at(-1)
+      if (last === undefined) return
+      const written = yield* ask(order, summary, messages)
+      if (written === "") return yield* giveUp("The model wrote no summary.")
+      const text = cut(written, settings.summaryTokens, counter)
+      summary = { text, throughSequence: last.sequence, tokens: counter.count(text) }
+      // Deleted, or another process was quicker.
+      if (!(yield* threads.setSummary(order.threadId, summary))) return
+      missing = missing.slice(messages.length)
+    }
+  })
+})
+
+const giveUp = (message: string) => Effect.fail(new FollowUpFailed({ message, isRetryable: false }))

@@ -1,0 +1,165 @@
+/** A running summary of what falls out of the window, in virtual time. */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { type Beat, ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
+import { Billing, FollowUps, Principal, Providers, type ThreadId, Turns } from "@colloquy/core"
+import { AssistantStore, type ChatRequest } from "@colloquy/core/adapters"
+import { layerSummaries, SummarySettings, type SummarySettingsPort } from "@colloquy/core/summaries"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/testing/TestClock"
+
+/** Of a hundred tokens. */
+const long = (about: string) => `${about} ${"word ".repeat(80)}`
+
+const isQuestion = ({ system }: ChatRequest): boolean => system?.startsWith("You keep the running summary") === true
+
+const textsOf = ({ messages }: ChatRequest): string => JSON.stringify(messages)
+
+/** Another kernel over the same state is another process over one database. */
+const kernel = (
+  state: InMemory.State,
+  otherwise: Beat,
+  settings: Partial<SummarySettingsPort> = {},
+  contextLimit = 1_000
+) =>
+  layerSummaries.pipe(
+    Layer.provide(
+      Layer.effect(
+        SummarySettings,
+        Effect.map(SummarySettings, (defaults) => ({ ...defaults, ...settings }))
+      )
+    ),
+    Layer.provideMerge(
+      Layer.unwrap(
+        Effect.map(ScriptedModel, ({ provider }) =>
+          Providers.layer({
+            providers: [provider],
+            defaults: { provider: provider.id, model: `${provider.id}-model` }
+          })
+        )
+      )
+    ),
+    Layer.provideMerge(
+      TestKernel.layer([], {
+        stores: InMemory.layerFrom(state),
+        model: { otherwise, info: { contextLimit, maxOutputTokens: 100 } }
+      })
+    ),
+    Layer.fresh
+  )
+
+const answer = (text: string): Beat => ({ _tag: "Text", deltas: [text] })
+
+/** Turns until the prompts have lost sight of the first ones; the summaries are written between them. */
+const talk = Effect.fnUntraced(function* (count: number, threadId?: ThreadId) {
+  const turns = yield* Turns
+  let thread = threadId
+  for (let n = 0; n < count; n++) {
+    const place = thread === undefined ? {} : { threadId: thread }
+    const reply = yield* turns.send({
+      content: long(n === 0 && threadId === undefined ? "My dog is Rex." : `${n}`),
+      ...place
+    })
+    thread = reply.threadId
+    yield* TestClock.adjust("1 second")
+  }
+  return thread
+})
+
+const summaryOf = Effect.fnUntraced(function* (threadId: ThreadId | undefined) {
+  if (threadId === undefined) return yield* Effect.die("There is no thread.")
+  return Option.getOrThrow(yield* (yield* AssistantStore).ofThread(threadId)).summary
+})
+
+const requests = Effect.map(ScriptedModel, (model) => model.requests)
+
+describe("a running summary", () => {
+  const asOwner = Principal.provide("owner")
+
+  it.effect("keeps a fact that fell out of the window, is counted, and is charged", () =>
+    Effect.gen(function* () {
+      const threadId = yield* talk(14)
+      const asked = yield* requests
+      const first = asked.filter(isQuestion)[0]
+      assert.include(first === undefined ? "" : textsOf(first), "My dog is Rex.")
+      const last = asked.filter((request) => !isQuestion(request)).at(-1)
+      const read = last === undefined ? "" : textsOf(last)
+      assert.notInclude(read, "My dog is Rex.")
+      assert.include(read, "The dog is called Rex.")
+      const reply = yield* (yield* Turns).send({ content: "And now?", ...(threadId && { threadId }) })
+      assert.isAbove(reply.contextUsage?.summaryTokens ?? 0, 0)
+      const { days } = yield* (yield* Billing).recentUsage({ limit: 10, skip: 0 })
+      assert.includeMembers(
+        days.map(({ purpose }) => purpose),
+        ["summary"]
+      )
+    }).pipe(asOwner, Effect.provide(kernel(InMemory.makeState(), answer("The dog is called Rex."))))
+  )
+
+  it.effect("leaves the beginning of the prompt as it is, byte for byte, while the window stays where it is", () =>
+    Effect.gen(function* () {
+      yield* talk(60)
+      const asked = yield* requests
+      const turns = asked.flatMap((request, index) => (isQuestion(request) ? [] : [{ request, index }]))
+      const wasSummedUpAfter = (index: number) => asked.slice(index + 1, index + 2).some(isQuestion)
+      let compared = 0
+      turns.slice(1).forEach(({ index, request }, before) => {
+        const earlier = turns[before]
+        if (earlier === undefined || wasSummedUpAfter(earlier.index) || wasSummedUpAfter(index)) return
+        if (!textsOf(request).includes("The dog is called Rex.")) return
+        const { messages } = earlier.request
+        assert.strictEqual(JSON.stringify(request.messages.slice(0, messages.length)), JSON.stringify(messages))
+        compared++
+      })
+      assert.isAbove(compared, 10)
+      const questions = asked.filter(isQuestion)
+      assert.isAbove(questions.length, 1)
+      const second = questions[1]
+      assert.include(second === undefined ? "" : textsOf(second), "The summary so far:\\nThe dog is called Rex.")
+    }).pipe(asOwner, Effect.provide(kernel(InMemory.makeState(), answer("The dog is called Rex."), {}, 4_000)))
+  )
+
+  it.effect("is written by one process and read by the other", () => {
+    const state = InMemory.makeState()
+    return Effect.gen(function* () {
+      const threadId = yield* Effect.provide(talk(14), kernel(state, answer("The dog is called Rex.")))
+      yield* Effect.gen(function* () {
+        assert.strictEqual((yield* summaryOf(threadId))?.text, "The dog is called Rex.")
+        yield* talk(1, threadId)
+        const [request] = yield* requests
+        assert.include(request === undefined ? "" : textsOf(request), "The dog is called Rex.")
+      }).pipe(Effect.provide(kernel(state, answer("Another."))))
+    }).pipe(asOwner)
+  })
+
+  it.effect("that no model writes harms no turn, and waits as a dead follow-up", () =>
+    Effect.gen(function* () {
+      const threadId = yield* talk(14)
+      assert.isNull(yield* summaryOf(threadId))
+      yield* TestClock.adjust("1 hour")
+      assert.isAbove((yield* (yield* FollowUps).dead({ limit: 10, skip: 0 })).length, 0)
+    }).pipe(
+      asOwner,
+      Effect.provide(
+        kernel(InMemory.makeState(), answer("An answer."), { writer: { provider: "nobody", model: "none" } })
+      )
+    )
+  )
+
+  it.effect("is off without its layer", () =>
+    Effect.gen(function* () {
+      const threadId = yield* talk(14)
+      assert.isNull(yield* summaryOf(threadId))
+      assert.isFalse((yield* requests).some(isQuestion))
+    }).pipe(
+      asOwner,
+      Effect.provide(
+        TestKernel.layer([], {
+          model: { otherwise: answer("An answer."), info: { contextLimit: 1_000, maxOutputTokens: 100 } }
+        })
+      )
+    )
+  )
+})
