@@ -4,7 +4,7 @@
  * of them begin with the same bytes.
  */
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { summaryName } from "../prompts/Explanation.ts"
 import { ThreadSummary } from "../threads/ThreadSummary.ts"
