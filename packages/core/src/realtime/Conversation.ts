@@ -174,10 +174,14 @@ const finishUser = (conversation: Conversation, key: string, text: string): Conv
     (entry) => ({ ...entry, isDone: true })
   )
 
-const begin = (conversation: Conversation, key: string, now: number): Conversation =>
-  conversation.entries.some((entry) => entry.key === key)
-    ? { ...conversation, speaking: key }
-    : { entries: [...conversation.entries, entryOf(key, "assistant", now)], speaking: key }
+const begin = (conversation: Conversation, key: string, now: number): Conversation => {
+  const known = conversation.entries.find((entry) => entry.key === key)
+  // One that ended without a word has no place yet: what is said under its id from now on is said now.
+  const isEmpty = known !== undefined && known.isDone && known.stored === 0 && !isSpoken(known)
+  if (known !== undefined && !isEmpty) return { ...conversation, speaking: key }
+  const others = conversation.entries.filter((entry) => entry !== known)
+  return { entries: [...others, entryOf(key, "assistant", now)], speaking: key }
+}
 
 /** Some vendors never end a response that was interrupted; the next one shows that it is over. */
 const closeResponses = (conversation: Conversation): Conversation => ({

@@ -271,6 +271,19 @@ describe("Conversation", () => {
     }
   )
 
+  it("gives a response that ended without a word and begins again the place of its words", () => {
+    const events: ReadonlyArray<VendorEvent> = [
+      { _tag: "ResponseStarted", responseId: "r" },
+      { _tag: "ResponseDone", responseId: "r" },
+      { _tag: "TranscriptFinal", role: "assistant", itemId: "i", text: "First." },
+      { _tag: "ResponseStarted", responseId: "r" },
+      { _tag: "TranscriptFinal", role: "assistant", itemId: "j", text: "Second." },
+      { _tag: "ResponseDone", responseId: "r" }
+    ]
+    const whole = events.reduce((known, event) => hear(known, event, 0), emptyConversation)
+    assert.deepStrictEqual(whole.entries.map(textOf), ["First.", "Second."])
+  })
+
   it("puts a transcript that comes late before the answer to it", () => {
     const events: ReadonlyArray<VendorEvent> = [
       { _tag: "UserItem", itemId: "u", before: null, transcribed: true },
