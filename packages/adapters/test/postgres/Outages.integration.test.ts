@@ -80,9 +80,12 @@ const hearsAgain = (schema: string) =>
     yield* Fiber.interrupt(asking)
   })
 
+/** A read may meet a connection that has just been ended: it says so, and is asked again. */
+const whenAnswered = Effect.retry({ while: (error: unknown) => error instanceof StoreUnavailable, times: 20 })
+
 const noGaps = (threads: ReadonlyArray<{ readonly id: ThreadId }>) =>
   Effect.forEach(threads, ({ id }) =>
-    Effect.map(storedMessages(id), (messages) => {
+    Effect.map(whenAnswered(storedMessages(id)), (messages) => {
       const sequences = messages.map(({ sequence }) => sequence)
       assert.deepStrictEqual(
         sequences,
