@@ -17,6 +17,7 @@ const open = async (environment: Environment = {}) => {
       headers: { "x-api-key": key, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) })
     })
+    // A test of the wire: what comes is read field by field, and a missing one fails the assertion.
     // oxlint-disable-next-line typescript/no-explicit-any, typescript/no-unsafe-type-assertion
     return (await response.json()) as any
   }

@@ -1,6 +1,6 @@
 /**
  * A callback with a deadline. `Effect.timeout` races two effects: two fibers, and a third that waits for both. Here the fiber that waits
- * for the callback is the only one beside that of the timer, which keeps the time of whoever waits, and so of a test.
+ * for the callback is the only one beside that of the timer, which runs by the clock of the fiber that waits, and so of a test.
  *
  * Used by Transport, once for each answer.
  */

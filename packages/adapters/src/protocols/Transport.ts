@@ -143,8 +143,8 @@ const open = (
   })
 
 /**
- * Only a connection whose answer was read to its end can be used again, so one that has seen the end mark is read on, behind the back of
- * whoever leaves.
+ * Only a connection whose answer was read to its end can be used again, so one that has seen the end mark is read on in the background
+ * after its reader has left.
  */
 const leave = ({ exchange, rest }: Answer): Effect.Effect<unknown> => {
   const leaving = Effect.sync(() => exchange.leave())

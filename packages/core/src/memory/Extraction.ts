@@ -168,7 +168,7 @@ const checkOne = (
   return target === undefined ? { op: "ADD", ...fact } : { op: "UPDATE", target, ...fact }
 }
 
-/** Models give their instructions back as facts. Examples of facts, ours or the assistant's, are left out: they may be true of somebody. */
+/** Models give their instructions back as facts. Examples of facts, ours or the assistant's, are left out: they may be true of a user. */
 const ownWords = memoryKey([...always, whatToKeep].join(" "))
 
 const refusalOf = (text: string, { systemPrompt }: ExtractionCase): Refusal | null => {

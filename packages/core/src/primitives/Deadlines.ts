@@ -1,6 +1,6 @@
 /**
- * Limits in time for many waits at once, over one alarm. A wait costs an entry in a set, and its work one fiber; whoever is too late is
- * left behind: nobody waits for the cleanup of code that is not ours (a provider's driver, a host's meter), and some of that never ends.
+ * Limits in time for many waits at once, over one alarm. A wait costs an entry in a set, and its work one fiber. Work that is too late is
+ * left behind: its cleanup is not waited for, because it is not our code (a provider's driver, a host's meter), and some of that never ends.
  */
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"

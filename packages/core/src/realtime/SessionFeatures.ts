@@ -1,7 +1,7 @@
 /**
  * What the service itself adds to a session: the hosted tools and the instructions that come with a selection (memory, web search, image
- * and video generation). The default offers the host's own `HostedTools` and refuses every selection; whoever puts the kernel together
- * provides the rooms that are installed.
+ * and video generation). The default offers the host's own `HostedTools` and refuses every selection; the code that puts the
+ * kernel together provides the rooms that are installed.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

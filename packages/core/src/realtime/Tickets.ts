@@ -41,7 +41,7 @@ export class TicketStore extends Context.Service<
   {
     /** MUST answer false, and store nothing, when the principal has no such thread. Tickets that have expired may be forgotten. */
     readonly insert: (record: TicketRecord) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** MUST give each ticket at most once, whoever asks, however many ask at the same time; and none that has expired at `now`. */
+    /** MUST give each ticket at most once, however many ask at the same time and in however many processes; and none that has expired at `now`. */
     readonly redeem: (hash: string, now: Date) => Effect.Effect<Option.Option<TicketRecord>, StoreUnavailable>
   }
 >()("@colloquy/core/realtime/TicketStore") {}
