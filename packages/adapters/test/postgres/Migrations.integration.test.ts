@@ -175,6 +175,40 @@ onPostgres((url) => {
     }).pipe(Effect.provide(hostClient(url)))
   )
 
+  it.live("a row is found by its key alone also before a table was ever analyzed", () =>
+    Effect.gen(function* () {
+      const schema = yield* scratchSchema(url)
+      yield* start(schema)
+      type Key = { readonly name: string; readonly condition: string; readonly types: string; readonly nulls: string }
+      const client = yield* PgClient
+      const keys = yield* client.unsafe<Key>(
+        `select c.relname::text as name, string_agg(format('%I = $%s', a.attname, k.ord), ' and ' order by k.ord) as condition,
+           string_agg(format_type(a.atttypid, null), ', ' order by k.ord) as types, string_agg('null', ', ') as nulls
+         from pg_class c join pg_index i on i.indrelid = c.oid and i.indisprimary
+           cross join unnest(i.indkey) with ordinality k(number, ord)
+           join pg_attribute a on a.attrelid = c.oid and a.attnum = k.number
+         where c.relnamespace = '${schema}'::regnamespace and k.ord <= i.indnkeyatts group by c.relname`
+      )
+      assert.isAbove(keys.length, 20)
+      const filtering = yield* Effect.forEach(keys, ({ condition, name, nulls, types }) =>
+        client.withTransaction(
+          Effect.gen(function* () {
+            yield* client.unsafe("set local plan_cache_mode = force_generic_plan")
+            yield* client.unsafe(
+              `prepare by_key (${types}) as select 1 from ${schema}.${name} where ${condition} for key share`
+            )
+            const plan = yield* client.unsafe<{ readonly "QUERY PLAN": string }>(
+              `explain (costs off) execute by_key (${nulls})`
+            )
+            yield* client.unsafe("deallocate by_key")
+            return plan.some((line) => line["QUERY PLAN"].includes("Filter:")) ? [name] : []
+          })
+        )
+      )
+      assert.deepStrictEqual(filtering.flat(), [])
+    }).pipe(Effect.provide(hostClient(url)))
+  )
+
   it.live("every foreign key has an index, so that a deletion reads no table from end to end", () =>
     Effect.gen(function* () {
       const schema = yield* scratchSchema(url)

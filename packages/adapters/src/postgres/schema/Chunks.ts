@@ -8,7 +8,7 @@
  *
  * Vectors are in a table of their own, made when the extension pgvector is there (`keep_search_vectors`). Statements on it are dynamic.
  */
-import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+import { type Migration, primaryKey, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 const entries = `
 create table {schema}.search_entries (
@@ -41,8 +41,7 @@ create table {schema}.search_postings (
   entry bigint not null,
   segment smallint not null,
   offsets smallint[] not null,
-  impacts smallint[] not null,
-  primary key (owner, scope_key, term, entry, segment) include (offsets, impacts)
+  impacts smallint[] not null
 )`
 
 export const chunkTables: Migration = {
@@ -54,7 +53,8 @@ export const chunkTables: Migration = {
     `create index search_entries_gone on {schema}.search_entries (owner, scope, id) where state <> 'ready'`,
     chunks,
     postings,
-    `create index search_postings_of_entry on {schema}.search_postings (owner, entry)`
+    `create index search_postings_of_entry on {schema}.search_postings (owner, entry)`,
+    primaryKey("search_postings", "(owner, scope_key, term, entry, segment) include (offsets, impacts)")
   ]
 }
 

@@ -2,7 +2,7 @@
  * Work that outlives what caused it (extract memories, index, summarize): written in the settlement's transaction or by itself, done later
  * under a claim, tried again after a pause, and kept as `dead` when it failed too often.
  */
-import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+import { type Migration, primaryKey, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 /**
  * `due_at`: from when on it may be claimed: a pending one when its pause is over, a running one when its claim has expired. `token` is the
@@ -23,8 +23,7 @@ create table {schema}.follow_ups (
   token bigint not null default 0,
   last_error text,
   created_at timestamptz not null,
-  ended_at timestamptz,
-  primary key (owner, id)
+  ended_at timestamptz
 ) with (fillfactor = 80)`
 
 const isOpen = "status in ('pending', 'running')"
@@ -39,6 +38,7 @@ export const followUpTables: Migration = {
     `create index follow_ups_in_sequence on {schema}.follow_ups (owner, hashtextextended(sequence, 0), ordinal)
        where ${isOpen} and sequence is not null`,
     `create index follow_ups_by_key on {schema}.follow_ups (owner, kind, hashtextextended(key, 0), ordinal)`,
+    primaryKey("follow_ups", "(owner, id)"),
     `create index follow_ups_dead on {schema}.follow_ups (id) where status = 'dead'`,
     `create index follow_ups_done on {schema}.follow_ups (ended_at) where status = 'done'`
   ]

@@ -2,7 +2,7 @@
  * Runs, their logs, and idempotency keys. The partial unique indexes repeat what the functions guarantee: a thread has one run in
  * progress, and one that waits for its client.
  */
-import type { Migration } from "./SchemaPart.ts"
+import { type Migration, primaryKey } from "./SchemaPart.ts"
 
 /** `token` is the fencing token of the newest lease, `leg_token` the one under which the current leg began; a run at rest has no `lease_until`. `watched`: the log was read while it grew. */
 const runs = `
@@ -39,7 +39,6 @@ create table {schema}.runs (
   leg_token bigint not null,
   lease_until timestamptz,
   watched boolean not null default false,
-  primary key (owner, id),
   foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
 ) with (fillfactor = 70)`
 
@@ -96,6 +95,7 @@ export const runTables: Migration = {
     )`,
     runs,
     `create index runs_of_thread on {schema}.runs (owner, thread_id)`,
+    primaryKey("runs", "(owner, id)"),
     `create index runs_active on {schema}.runs (owner, thread_id, status, ordinal) where status in ('IN_PROGRESS', 'QUEUED')`,
     `create unique index runs_in_progress on {schema}.runs (owner, thread_id) where status = 'IN_PROGRESS'`,
     `create unique index runs_waiting on {schema}.runs (owner, thread_id) where status = 'REQUIRES_ACTION'`,

@@ -2,7 +2,7 @@
  * Assistants, threads and messages. JSON that is never searched is kept as text: exactly what was given comes back, and the server spends
  * nothing on it. `ordinal` orders records of one moment as they came.
  */
-import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+import { type Migration, primaryKey, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 const assistants = `
 create table {schema}.assistants (
@@ -21,8 +21,7 @@ create table {schema}.assistants (
   memory_update_prompt text,
   metadata text,
   created_at timestamptz not null,
-  updated_at timestamptz not null,
-  primary key (owner, id)
+  updated_at timestamptz not null
 )`
 
 const threads = `
@@ -86,6 +85,7 @@ export const threadTables: Migration = {
     assistants,
     `create index assistants_of_owner on {schema}.assistants (owner, created_at, ordinal)`,
     `create index assistants_by_name on {schema}.assistants (owner, hashtextextended(name, 0), created_at, ordinal)`,
+    primaryKey("assistants", "(owner, id)"),
     threads,
     `create index threads_of_owner on {schema}.threads (owner, created_at, ordinal)`,
     `create index threads_of_assistant on {schema}.threads (owner, assistant_id, created_at, ordinal)`,
