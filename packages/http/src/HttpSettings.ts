@@ -3,6 +3,7 @@ import { type AuthenticationSettings, defaultAuthentication, type Rate } from "@
 import type { DocsPage } from "./docs-page/DocsRoutes.ts"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
+import type * as Redacted from "effect/Redacted"
 
 /** Bytes, except `parts`. */
 export interface Limits {
@@ -39,6 +40,15 @@ export interface HttpSettings extends Bounds, AuthenticationSettings {
   readonly rate: Rate | null
   /** Null: no other origin may read the answers. */
   readonly cors: Cors | null
+  /**
+   * Where others reach this server: an origin such as `https://ai.example`, without the base path. Null: addresses of documents begin with
+   * the path, and vendors that fetch files themselves cannot be given any.
+   */
+  readonly publicUrl: string | null
+  /** Signs addresses of documents. Null: a random one, so that they are good in this process only. */
+  readonly signingKey: Redacted.Redacted | null
+  /** How long an address of a document in an answer is good, at least; at most twice as long. */
+  readonly linkPeriod: Duration.Input
   /** `docsPage` of `@colloquy/http/docs-page`: `/docs` and `/openapi.json` are served. True: `/openapi.json` alone. False: neither. */
   readonly docs: boolean | DocsPage
 }
@@ -52,6 +62,9 @@ export const defaultHttpSettings: HttpSettings = {
   ...defaultAuthentication,
   rate: null,
   cors: null,
+  publicUrl: null,
+  signingKey: null,
+  linkPeriod: "1 day",
   docs: true
 }
 

@@ -27,6 +27,7 @@ import * as RunsHandlers from "./handlers/RunsHandlers.ts"
 import * as ThreadsHandlers from "./handlers/ThreadsHandlers.ts"
 import { defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
 import { methodsAt } from "./endpoints/Methods.ts"
+import * as Links from "./links/Links.ts"
 import * as RateLimit from "./guards/RateLimit.ts"
 import { inOneSegment, withSlashedNames } from "./endpoints/SlashedNames.ts"
 import * as Validation from "./guards/Validation.ts"
@@ -115,6 +116,7 @@ export const routes = <Source = unknown>(
   const docs = settings.docs === false ? Layer.empty : docsRoutes(basePath, settings.docs)
   return Layer.mergeAll(endpoints, docs, everythingElse).pipe(
     Layer.provide(envelope.layer),
+    Layer.provide(Links.layer(basePath)),
     Layer.provide(Layer.succeed(HttpSettings, settings)),
     Layer.provide(under(basePath))
   )

@@ -178,7 +178,7 @@ describe("what a part tells and keeps", () => {
       part,
       fields: () => ({ generated_media: [media(part)], retrieved_files_count: part.length })
     })
-    const fields = partFields({ a: true, bb: true }, {}, [wing("a"), wing("bb"), wing("absent")])
+    const fields = partFields({ a: true, bb: true }, {}, (id) => id, [wing("a"), wing("bb"), wing("absent")])
     assert.deepStrictEqual(fields, { generated_media: [media("a"), media("bb")], retrieved_files_count: 2 })
   })
 })

@@ -42,6 +42,7 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
         insertNew(state.documents, document.id, { ownerId, document, attempts: 0 })
         return true
       }),
+    ownerOf: (id) => step(() => Option.fromNullishOr(state.documents.get(id)?.ownerId)),
     get: (id) => ownedStep((ownerId) => Option.fromNullishOr(rowOf(ownerId, id)?.document)),
     getMany: (ids) => ownedStep((ownerId) => documentsOf(ownerId, ({ id }) => ids.includes(id))),
     list: (listing, { limit, skip }) =>

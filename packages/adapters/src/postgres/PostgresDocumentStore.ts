@@ -1,5 +1,5 @@
 /** `DocumentStore` on Postgres. Each method is one statement. */
-import { Principal } from "@colloquy/core"
+import { OwnerId, Principal } from "@colloquy/core"
 import { type BlobId, type DocumentId } from "@colloquy/core/adapters"
 import { type Attempt, type DocumentFilter, DocumentStore } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
@@ -51,6 +51,14 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
             ([row]) => row?.inserted === true
           )
         })
+      ),
+
+    ownerOf: (id) =>
+      Effect.map(
+        query<{ readonly owner: string }>("DocumentStore.ownerOf", `select d.owner from ${table} where d.id = $1`, [
+          knownId(id)
+        ]),
+        ([row]) => Option.fromNullishOr(row === undefined ? undefined : OwnerId.make(fromText(row.owner)))
       ),
 
     get: (id) =>

@@ -6,7 +6,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { Principal } from "../access/Principal.ts"
+import { Principal } from "../access/Principal.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import type { Document, DocumentScope } from "../documents/Document.ts"
 import { DocumentStore, type IndexingOutcome } from "../documents/DocumentStore.ts"
@@ -62,6 +62,28 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
           const document = yield* sampleDocument(scope)
           assert.isFalse(yield* store.insert(document))
           assert.isTrue(Option.isNone(yield* store.get(document.id)))
+        }
+      })
+    )
+
+    test(
+      "MUST tell whose a document is, and nothing of an unknown one",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const { ownerId } = yield* Principal
+        const { ofThread } = yield* openScopes
+        const { id } = yield* insert(ofThread)
+        const theirs = yield* asNewOwner(
+          Effect.gen(function* () {
+            const scopes = yield* openScopes
+            return { ownerId: (yield* Principal).ownerId, id: (yield* insert(scopes.ofAssistant)).id }
+          })
+        )
+        assert.deepStrictEqual(yield* store.ownerOf(id), Option.some(ownerId))
+        assert.deepStrictEqual(yield* store.ownerOf(theirs.id), Option.some(theirs.ownerId))
+        yield* store.remove(id)
+        for (const unknown of [id, yield* newId(DocumentId), DocumentId.make("no document")]) {
+          assert.isTrue(Option.isNone(yield* store.ownerOf(unknown)))
         }
       })
     )

@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
-import type { AssistantId, BlobId, DocumentId, MessageId, ThreadId } from "../primitives/Ids.ts"
+import type { AssistantId, BlobId, DocumentId, MessageId, OwnerId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Document } from "./Document.ts"
@@ -64,6 +64,8 @@ export class DocumentStore extends Context.Service<
      * completed document is inserted completed. A message need not exist yet.
      */
     readonly insert: (document: Document) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /** Whose it is; none for an unknown id. For a reader whose right is a signature, and whom no owner has asked for. */
+    readonly ownerOf: (id: DocumentId) => Effect.Effect<Option.Option<OwnerId>, StoreUnavailable>
     /** MUST answer none for an id that is unknown or another owner's, without a difference. */
     readonly get: (id: DocumentId) => Effect.Effect<Option.Option<Document>, StoreUnavailable, Principal>
     /** MUST give the principal's documents with these ids, oldest first; those that are not there are left out. */

@@ -16,7 +16,7 @@ import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
-import { type AssistantId, BlobId, DocumentId, newId, type ThreadId } from "../primitives/Ids.ts"
+import { type AssistantId, BlobId, DocumentId, newId, type OwnerId, type ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
@@ -31,6 +31,7 @@ import { Removals } from "../threads/Removals.ts"
 import { type Metadata, ThreadNotFound } from "../threads/Thread.ts"
 import { type BlobNotFound, BlobStore, type ByteRange } from "./BlobStore.ts"
 import { copyDocument, type Document, DocumentNotFound, type DocumentScope } from "./Document.ts"
+import { DocumentLinks } from "./DocumentLinks.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { DocumentStore } from "./DocumentStore.ts"
 import { indexKind, newWork, searchScopeOf, traceOf } from "./DocumentWork.ts"
@@ -80,6 +81,8 @@ export class Documents extends Context.Service<
       upload: Upload<E, R>
     ) => Effect.Effect<Document, E | FileRefused | NoPlace | StoreUnavailable, R | Principal>
     readonly get: (id: DocumentId) => Effect.Effect<Document, DocumentNotFound | StoreUnavailable, Principal>
+    /** For whom a signed address of this document was made. */
+    readonly ownerOf: (id: DocumentId) => Effect.Effect<OwnerId, DocumentNotFound | StoreUnavailable>
     /** Oldest first. Those of a thread include the attachments of its messages, but not its assistant's. */
     readonly list: (
       place: DocumentPlace,
@@ -117,7 +120,7 @@ export class Documents extends Context.Service<
 >()("@colloquy/core/documents/Documents") {
   /** Over `Kernel.layer` and `Retrieval.layer`. Does the follow-ups of documents as long as it is open. */
   static readonly layer: Layer.Layer<
-    Documents,
+    Documents | DocumentLinks,
     never,
     | AssistantStore
     | BlobStore
@@ -225,6 +228,10 @@ export class Documents extends Context.Service<
       return Documents.of({
         upload,
         get,
+        ownerOf: tracedFn("Documents.ownerOf")(function* (id: DocumentId) {
+          const found = yield* store.ownerOf(id)
+          return Option.isSome(found) ? found.value : yield* new DocumentNotFound({ documentId: id })
+        }),
         list: tracedFn("Documents.list")(function* (place: DocumentPlace, page: Page) {
           yield* assistantOf(place)
           return yield* store.list(place, page)
@@ -273,7 +280,7 @@ export class Documents extends Context.Service<
         })
       })
     })
-  )
+  ).pipe(Layer.merge(DocumentLinks.layer))
 }
 
 const noPlace = (place: DocumentPlace) =>

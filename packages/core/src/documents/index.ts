@@ -9,6 +9,7 @@ export {
   type FoundExcerpt,
   type Upload
 } from "./Documents.ts"
+export { type DocumentAddresses, DocumentLinks, NoPublicAddress } from "./DocumentLinks.ts"
 export { documentsPart, documentsPartName } from "./DocumentsPart.ts"
 export { defaultDocumentSettings, DocumentSettings } from "./DocumentSettings.ts"
 export {

@@ -10,6 +10,7 @@ import { compact, given, givenName, pageOf, timestampOf } from "../wire/Fields.t
 import { toolFromWire } from "../wire/Tools.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { bodyReader } from "../bodies/BodyReader.ts"
+import { Links } from "../links/Links.ts"
 import { assistantToWire, threadToWire } from "./Encode.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -18,6 +19,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const assistants = yield* Assistants
     const threads = yield* Threads
+    const { url: urlOf } = yield* Links
     const read = yield* bodyReader
     return handlers
       .handleRaw("create", (raw) =>
@@ -67,7 +69,7 @@ export const layer = HttpApiBuilder.group(
           const thread = yield* assistants
             .createThread(AssistantId.make(raw.params.assistant_id), value?.metadata ?? null)
             .pipe(Effect.mapError(toWireError))
-          return threadToWire({ thread, messages: [] })
+          return threadToWire({ thread, messages: [] }, urlOf)
         })
       )
       .handle("listThreads", ({ params, query }) =>
@@ -75,7 +77,7 @@ export const layer = HttpApiBuilder.group(
           const assistantId = AssistantId.make(params.assistant_id)
           yield* assistants.get(assistantId)
           const found = yield* threads.list({ page: pageOf(query), assistantId, includeMessages: true })
-          return found.map(threadToWire)
+          return found.map((thread) => threadToWire(thread, urlOf))
         }).pipe(Effect.mapError(toWireError))
       )
   })

@@ -3,17 +3,18 @@ import type { Principal, StartedTurn } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
 import { HttpSettings } from "../HttpSettings.ts"
+import { Links } from "../links/Links.ts"
 import { streamResponse } from "../streams/Sse.ts"
 import { replyToWire, writeRecord } from "./Encode.ts"
 
 /** The kernel begins a turn whole or not at all, and goes on with it whatever becomes of the reader. */
 export const delivery = Effect.map(
-  HttpSettings,
-  ({ heartbeat }) =>
+  Effect.all([HttpSettings, Links]),
+  ([{ heartbeat }, { url: urlOf }]) =>
     <E extends KernelError>(start: Effect.Effect<StartedTurn, E, Principal>, stream: boolean) =>
       Effect.gen(function* () {
         const turn = yield* Effect.mapError(start, toWireError)
-        if (stream) return yield* streamResponse(turn, turn.events, heartbeat)
-        return writeRecord(replyToWire(yield* Effect.mapError(turn.reply, toWireError)))
+        if (stream) return yield* streamResponse(turn, turn.events, { heartbeat, urlOf })
+        return writeRecord(replyToWire(yield* Effect.mapError(turn.reply, toWireError), urlOf))
       })
 )

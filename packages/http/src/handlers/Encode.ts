@@ -10,6 +10,7 @@ import {
 } from "@colloquy/core"
 import { type ContextUsage, type MessageStatus, type ThreadWithMessages, totalTokens } from "@colloquy/core/adapters"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type { UrlOf } from "../links/Links.ts"
 import { timestampOf } from "../wire/Fields.ts"
 import type * as Records from "../wire/Records.ts"
 import type { PartFields } from "../wings/Wing.ts"
@@ -42,13 +43,13 @@ export const assistantToWire = (assistant: Assistant): Records.Assistant => ({
 export const writeRecord = (record: Records.MessageResponse | Records.Thread | ReadonlyArray<Records.Thread>) =>
   HttpServerResponse.jsonUnsafe(record)
 
-export const threadToWire = ({ messages, thread }: ThreadWithMessages): Records.Thread => ({
+export const threadToWire = ({ messages, thread }: ThreadWithMessages, urlOf: UrlOf): Records.Thread => ({
   thread_id: thread.id,
   assistant_id: thread.assistantId,
   created_at: timestampOf(thread.createdAt),
   updated_at: timestampOf(thread.updatedAt),
   metadata_: thread.metadata,
-  messages: messages.map(messageToWire)
+  messages: messages.map((message) => messageToWire(message, urlOf))
 })
 
 const listOrNull = <A, B>(list: ReadonlyArray<A>, encode: (each: A) => B): ReadonlyArray<B> | null =>
@@ -61,7 +62,7 @@ const tokensOf = (usage: Usage | null) => ({
   total_tokens: usage === null ? null : totalTokens(usage)
 })
 
-const messageToWire = (message: Message): Records.StoredMessage => ({
+const messageToWire = (message: Message, urlOf: UrlOf): Records.StoredMessage => ({
   message_id: message.id,
   role: message.role,
   content: message.content,
@@ -72,18 +73,21 @@ const messageToWire = (message: Message): Records.StoredMessage => ({
   model_provider: message.provider,
   model_name: message.model,
   ...tokensOf(message.usage),
-  ...ownFields(message),
+  ...ownFields(message, urlOf),
   reasoning: null,
   created_at: timestampOf(message.createdAt)
 })
 
 /** Of the fields that belong to parts, those that a stored message has. */
-const ownFields = (message: Message): Pick<PartFields, "attachments" | "generated_media" | "system_one"> => {
+const ownFields = (
+  message: Message,
+  urlOf: UrlOf
+): Pick<PartFields, "attachments" | "generated_media" | "system_one"> => {
   if (message.supplements === null) return noOwnFields
   const kept = Object.fromEntries(
     Object.keys(message.supplements).map((part) => [part, supplementOf(message, part)?.value ?? null])
   )
-  const own = message.role === "user" ? partFields({}, kept) : partFields(kept, {})
+  const own = message.role === "user" ? partFields({}, kept, urlOf) : partFields(kept, {}, urlOf)
   const { attachments = null, generated_media = null, system_one = null } = own
   return { attachments, generated_media, system_one }
 }
@@ -122,7 +126,7 @@ const noFields: PartFields = {
   voice_records: null
 }
 
-export const replyToWire = (reply: TurnReply): Records.MessageResponse => ({
+export const replyToWire = (reply: TurnReply, urlOf: UrlOf): Records.MessageResponse => ({
   message: reply.role === "user" ? "The message was saved." : acknowledgements[reply.status],
   thread_id: reply.threadId,
   assistant_id: reply.assistantId,
@@ -141,7 +145,7 @@ export const replyToWire = (reply: TurnReply): Records.MessageResponse => ({
   reasoning: reply.reasoning,
   context_usage: contextUsageToWire(reply.contextUsage),
   ...noFields,
-  ...partFields(reply.supplements, reply.userSupplements)
+  ...partFields(reply.supplements, reply.userSupplements, urlOf)
 })
 
 export const contextUsageToWire = (usage: ContextUsage | null): Records.ContextUsage | null =>

@@ -10,6 +10,7 @@ import { compact } from "../wire/Fields.ts"
 import { runBodies, type SubmitToolOutputsRequest } from "../endpoints/RunsApi.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { HttpSettings } from "../HttpSettings.ts"
+import { Links } from "../links/Links.ts"
 import { idempotencyOf } from "./Idempotency.ts"
 import { streamResponse } from "../streams/Sse.ts"
 import { bodyReader } from "../bodies/BodyReader.ts"
@@ -25,6 +26,7 @@ export const layer = HttpApiBuilder.group(
     const read = yield* bodyReader
     const deliver = yield* delivery
     const { heartbeat } = yield* HttpSettings
+    const { url: urlOf } = yield* Links
 
     return handlers
       .handleRaw("submitToolOutputs", (raw) =>
@@ -60,7 +62,7 @@ export const layer = HttpApiBuilder.group(
           const { run } = yield* Effect.mapError(turns.report(threadId, runId), toWireError)
           if (isOver(run, after)) return HttpServerResponse.empty({ status: 204 })
           const events = yield* Effect.mapError(turns.follow(threadId, runId, after), toWireError)
-          return yield* streamResponse({ threadId, runId, assistantId: run.assistantId }, events, heartbeat)
+          return yield* streamResponse({ threadId, runId, assistantId: run.assistantId }, events, { heartbeat, urlOf })
         })
       )
   })

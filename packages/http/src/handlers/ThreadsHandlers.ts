@@ -6,6 +6,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
 import { pageOf, timestampOf } from "../wire/Fields.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
+import { Links } from "../links/Links.ts"
 import { threadToWire, writeRecord } from "./Encode.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -13,16 +14,17 @@ export const layer = HttpApiBuilder.group(
   "threads",
   Effect.fnUntraced(function* (handlers) {
     const threads = yield* Threads
+    const { url: urlOf } = yield* Links
     return handlers
       .handle("list", ({ query: { include_messages = true, ...page } }) =>
         threads.list({ page: pageOf(page), includeMessages: include_messages }).pipe(
-          Effect.map((found) => writeRecord(found.map(threadToWire))),
+          Effect.map((found) => writeRecord(found.map((thread) => threadToWire(thread, urlOf)))),
           Effect.mapError(toWireError)
         )
       )
       .handle("get", ({ params }) =>
         threads.get(ThreadId.make(params.thread_id)).pipe(
-          Effect.map((found) => writeRecord(threadToWire(found))),
+          Effect.map((found) => writeRecord(threadToWire(found, urlOf))),
           Effect.mapError(toWireError)
         )
       )

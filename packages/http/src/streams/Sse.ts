@@ -11,20 +11,21 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
+import type { UrlOf } from "../links/Links.ts"
 import { toolCallToWire } from "../wire/Tools.ts"
 import { partFields, partEventToWire } from "../wings/Wings.ts"
 import { withHeartbeat } from "./Heartbeat.ts"
 import { contextUsageToWire } from "../handlers/Encode.ts"
 
 /** Events in, text out. Events without a form on the wire give nothing. */
-const makeEncoder = (place: ReplyPlace): ((events: ReadonlyArray<TurnEvent>) => string) => {
+const makeEncoder = (place: ReplyPlace, urlOf: UrlOf): ((events: ReadonlyArray<TurnEvent>) => string) => {
   const head = `id: ${place.runId}:`
   const { assistantId: assistant_id, runId: run_id, threadId: thread_id } = place
   const tail = `,${JSON.stringify({ thread_id, assistant_id, run_id }).slice(1, -1)},"sequence":`
   return (events) => {
     let text = ""
     for (const event of events) {
-      const fields = encodeFields(event)
+      const fields = encodeFields(event, urlOf)
       if (fields !== null) text += `${head}${event.sequence}\ndata: ${fields}${tail}${event.sequence}}\n\n`
     }
     return lineEnds.test(text) ? text.replaceAll(everyLineEnd, escapeOf) : text
@@ -37,14 +38,14 @@ const everyLineEnd = /[\u0085\u2028\u2029]/gu
 const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
 
 /** The event as JSON text without its closing brace, so that the common fields can follow. */
-const encodeFields = (event: TurnEvent): string | null => {
+const encodeFields = (event: TurnEvent, urlOf: UrlOf): string | null => {
   switch (event._tag) {
     case "TextDelta":
       return `{"type":"content_streaming","content":${JSON.stringify(event.text)}`
     case "ReasoningDelta":
       return `{"type":"reasoning_streaming","content":${JSON.stringify(event.text)}`
     default: {
-      const fields = fieldsOf(event)
+      const fields = fieldsOf(event, urlOf)
       return fields === null ? null : JSON.stringify(fields).slice(0, -1)
     }
   }
@@ -52,7 +53,7 @@ const encodeFields = (event: TurnEvent): string | null => {
 
 type Rare = Exclude<TurnEvent, { readonly _tag: "TextDelta" | "ReasoningDelta" }>
 
-const fieldsOf = (event: Rare) => {
+const fieldsOf = (event: Rare, urlOf: UrlOf) => {
   switch (event._tag) {
     case "UserMessage":
       return { type: "user_message", message_id: event.messageId, content: event.content, role: "user" }
@@ -74,7 +75,7 @@ const fieldsOf = (event: Rare) => {
         ...tokensOf(event.usage)
       }
     case "RunEnded":
-      return runEnded(event)
+      return runEnded(event, urlOf)
     case "RunFailed":
       return {
         type: "run_failed",
@@ -96,7 +97,7 @@ const fieldsOf = (event: Rare) => {
     case "Charged":
       return null
     case "PartTold":
-      return partEventToWire(event)
+      return partEventToWire(event, urlOf)
   }
 }
 
@@ -112,7 +113,7 @@ const tokensOf = (usage: Usage) => ({
   total_tokens: totalTokens(usage)
 })
 
-const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>) => ({
+const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>, urlOf: UrlOf) => ({
   type: "run_ended",
   status: "completed",
   message_id: event.messageId,
@@ -122,12 +123,16 @@ const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>) => (
   ...tokensOf(event.usage),
   cost_usd: event.usage.costUsd,
   context_usage: contextUsageToWire(event.contextUsage),
-  ...fieldsOfEnd(event.supplements ?? {})
+  ...fieldsOfEnd(event.supplements ?? {}, urlOf)
 })
 
 /** Of the fields that belong to parts, those that the end of a stream carries. */
-const fieldsOfEnd = (supplements: Schema.JsonObject) => {
-  const { memory_operation_id = null, retrieved_files = null, retrieved_memories = null } = partFields(supplements, {})
+const fieldsOfEnd = (supplements: Schema.JsonObject, urlOf: UrlOf) => {
+  const {
+    memory_operation_id = null,
+    retrieved_files = null,
+    retrieved_memories = null
+  } = partFields(supplements, {}, urlOf)
   return { memory_operation_id, retrieved_memories, retrieved_files }
 }
 
@@ -137,12 +142,15 @@ const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering"
 export const streamResponse = (
   place: ReplyPlace,
   events: Stream.Stream<TurnEvent, StoreUnavailable>,
-  heartbeat: Duration.Input
+  { heartbeat, urlOf }: { readonly heartbeat: Duration.Input; readonly urlOf: UrlOf }
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
   // The stream is read by a fiber of its own: it takes the kernel's clock along.
   Effect.map(Clock.Clock, (clock) =>
-    HttpServerResponse.stream(withHeartbeat({ events, encode: makeEncoder(place), interval: heartbeat, clock }), {
-      contentType: "text/event-stream",
-      headers
-    })
+    HttpServerResponse.stream(
+      withHeartbeat({ events, encode: makeEncoder(place, urlOf), interval: heartbeat, clock }),
+      {
+        contentType: "text/event-stream",
+        headers
+      }
+    )
   )

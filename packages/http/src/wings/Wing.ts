@@ -6,6 +6,7 @@
 import type { TurnEvent } from "@colloquy/core"
 import type * as Schema from "effect/Schema"
 import type { RawBody } from "../bodies/RequestBody.ts"
+import type { UrlOf } from "../links/Links.ts"
 import type { ValidationError } from "../wire/Errors.ts"
 import type { MessageRequest, StatelessMessageRequest } from "../wire/MessageBody.ts"
 import type { MessageResponse } from "../wire/Records.ts"
@@ -61,10 +62,10 @@ export interface Wing {
   /** The name of the part, and the key of its options and supplements. */
   readonly part: string
   readonly message?: MessageWords
-  /** What the part keeps, as fields of the wire. */
-  readonly fields?: (kept: Kept) => Partial<PartFields>
+  /** What the part keeps, as fields of the wire. Addresses of documents are written now, because they are good for a while only. */
+  readonly fields?: (kept: Kept, urlOf: UrlOf) => Partial<PartFields>
   /** Absent: an event of the part goes out under its own type, with the fields of its data. */
-  readonly event?: (told: PartTold) => Schema.JsonObject
+  readonly event?: (told: PartTold, urlOf: UrlOf) => Schema.JsonObject
   /** Endpoints of the room that no group of `Api.ts` has. They answer 501. */
   readonly absent?: {
     /** The room in the plural, as the subject of a sentence: `Documents`. */

@@ -1,6 +1,7 @@
 /** All wings that the wire has words for. What concerns more than one of them is done here, once. */
 import * as Schema from "effect/Schema"
 import type { BodyRules } from "../bodies/RequestBody.ts"
+import type { UrlOf } from "../links/Links.ts"
 import { answersWing } from "./AnswersWing.ts"
 import { documentsWing } from "./DocumentsWing.ts"
 import { notAvailable } from "./Fields.ts"
@@ -65,9 +66,9 @@ export const placeOf = (part: string, path: Path): Path => {
 }
 
 /** An event of a part as it goes out, without the fields that all events have. */
-export const partEventToWire = (told: PartTold): Schema.JsonObject => {
+export const partEventToWire = (told: PartTold, urlOf: UrlOf): Schema.JsonObject => {
   const event = byPart.get(told.part)?.event
-  if (event !== undefined) return event(told)
+  if (event !== undefined) return event(told, urlOf)
   return Object.assign({}, isJsonObject(told.data) ? told.data : { data: told.data }, { type: told.type })
 }
 
@@ -79,6 +80,7 @@ type Supplements = Schema.JsonObject
 export const partFields = (
   answer: Supplements,
   userMessage: Supplements,
+  urlOf: UrlOf,
   among: ReadonlyArray<Wing> = wings
 ): Partial<PartFields> => {
   if (!hasFields(answer) && !hasFields(userMessage)) return nothing
@@ -86,7 +88,7 @@ export const partFields = (
   for (const { fields, part } of among) {
     const kept = { answer: answer[part] ?? null, userMessage: userMessage[part] ?? null }
     if (fields === undefined || (kept.answer === null && kept.userMessage === null)) continue
-    const found = fields(kept)
+    const found = fields(kept, urlOf)
     const media = [...(all.generated_media ?? []), ...(found.generated_media ?? [])]
     all = { ...all, ...found, ...(media.length === 0 ? {} : { generated_media: media }) }
   }

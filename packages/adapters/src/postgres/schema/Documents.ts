@@ -73,6 +73,13 @@ export const documentTables: Migration = {
   ]
 }
 
+/** A signed address names a document and no owner. */
+export const documentIds: Migration = {
+  name: "documents by id",
+  tables: [],
+  statements: [`create index documents_by_id on {schema}.documents (id)`]
+}
+
 /** The assistant or thread is held, so that it cannot be removed before the document is seen. */
 const insertDocument = sqlFunction(
   "insert_document",

@@ -3,7 +3,7 @@
  * migrations here, and add its functions.
  */
 import { chunkFunctions, chunkTables } from "./Chunks.ts"
-import { documentFunctions, documentTables } from "./Documents.ts"
+import { documentFunctions, documentIds, documentTables } from "./Documents.ts"
 import { followUpFunctions, followUpTables } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
 import { ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
@@ -40,7 +40,8 @@ export const schemaOfThisVersion: Schema = {
     memoryTables,
     realtimeTables,
     receiptTables,
-    summaryColumns
+    summaryColumns,
+    documentIds
   ],
   /** In any order: PostgreSQL looks into a function when it is called. */
   functions: [

@@ -1,0 +1,71 @@
+/**
+ * Addresses under which the bytes of documents are read from outside, for answers of the service and for vendors that fetch a file
+ * themselves. Core has no addresses: what serves documents over HTTP says how to write them (`serve`). An address is never stored, because
+ * its signature ends.
+ */
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import { DocumentId } from "../primitives/Ids.ts"
+
+/** The documents are not served, or it is not known under which address others reach the server. */
+export class NoPublicAddress extends Schema.TaggedError<NoPublicAddress>()("NoPublicAddress", {
+  documentId: DocumentId
+}) {
+  override get message() {
+    return (
+      `There is no address from which others can read document ${this.documentId}. ` +
+      "Set the public address of the server (`publicUrl` of the HTTP handler)."
+    )
+  }
+}
+
+/** How a server writes the addresses of the documents that it serves. */
+export interface DocumentAddresses {
+  /** For clients of this server. Signed; equal for a while, so that two reads of one record agree. */
+  readonly url: (id: DocumentId) => string
+  /** With scheme and host, for others. None: the server does not know its own address. */
+  readonly signed: (id: DocumentId, lifetime: Duration.Input) => string | null
+}
+
+export class DocumentLinks extends Context.Service<
+  DocumentLinks,
+  {
+    /** Until something serves documents, it is their path under the base address; that needs a key. */
+    readonly url: (id: DocumentId) => string
+    /** An address with scheme and host that needs no key and ends after the time that is given. */
+    readonly signed: (
+      id: DocumentId,
+      options: { readonly expiresIn: Duration.Input }
+    ) => Effect.Effect<string, NoPublicAddress>
+    /** From now on addresses are written by this server, until the scope closes. Of several servers the last one counts. */
+    readonly serve: (addresses: DocumentAddresses) => Effect.Effect<void, never, Scope.Scope>
+  }
+>()("@colloquy/core/documents/DocumentLinks") {
+  static readonly layer: Layer.Layer<DocumentLinks> = Layer.sync(DocumentLinks, () => {
+    let servers: ReadonlyArray<DocumentAddresses> = []
+    return {
+      url: (id) => servers.at(-1)?.url(id) ?? contentPath(id),
+      signed: (documentId, { expiresIn }) =>
+        Effect.suspend(() => {
+          const found = servers.at(-1)?.signed(documentId, expiresIn) ?? null
+          return found === null ? Effect.fail(new NoPublicAddress({ documentId })) : Effect.succeed(found)
+        }),
+      serve: (addresses) =>
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            servers = [...servers, addresses]
+          }),
+          () =>
+            Effect.sync(() => {
+              servers = servers.filter((each) => each !== addresses)
+            })
+        )
+    }
+  })
+}
+
+const contentPath = (id: DocumentId): string => `/documents/${encodeURIComponent(id)}/content`

@@ -1,0 +1,79 @@
+/**
+ * The addresses under which this service gives out the bytes of documents: written into answers when they are read, and checked by the
+ * content endpoint. They are signed, so that a browser or a vendor needs no key.
+ */
+import type { DocumentId } from "@colloquy/core/adapters"
+import { DocumentLinks } from "@colloquy/core/documents"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { HttpSettings } from "../HttpSettings.ts"
+import { type Expiry, expiryWithin, isSignature, sign } from "./Signature.ts"
+
+/** The address of a document, as a record of the wire shows it. */
+export type UrlOf = (documentId: string) => string
+
+export interface Link {
+  readonly url: string
+  readonly expiresAt: Date
+}
+
+export class Links extends Context.Service<
+  Links,
+  {
+    /** Good for a whole `linkPeriod` at least. Equal for all that is read within one. */
+    readonly url: UrlOf
+    /** Absent lifetime: as `url`. */
+    readonly link: (documentId: string, lifetime?: Duration.Input) => Link
+    /** Whether a signature was made here for this document, and has not ended. */
+    readonly isGood: (documentId: string, expires: Expiry, signature: string) => boolean
+  }
+>()("@colloquy/http/Links") {}
+
+/** Over the settings. Where the kernel has documents, others can ask `DocumentLinks` for addresses from now on. */
+export const layer = (basePath: string): Layer.Layer<Links> =>
+  Layer.effect(
+    Links,
+    Effect.gen(function* () {
+      const { linkPeriod, publicUrl, signingKey } = yield* HttpSettings
+      const clock = yield* Clock.Clock
+      const secret = secretOf(signingKey)
+      const period = Math.max(1, Math.ceil(Duration.toSeconds(linkPeriod)))
+      const origin = publicUrl === null ? "" : publicUrl.replace(/\/+$/u, "")
+
+      const urlUntil = (documentId: string, expires: Expiry): string => {
+        const query = `expires=${expires}&signature=${sign(secret, documentId, expires)}`
+        return `${origin}${basePath}/documents/${encodeURIComponent(documentId)}/content?${query}`
+      }
+      const now = () => clock.currentTimeMillisUnsafe()
+      const expiryAfter = (lifetime: Duration.Input) => Math.ceil(now() / 1000 + Duration.toSeconds(lifetime))
+
+      const links = Links.of({
+        url: (documentId) => urlUntil(documentId, expiryWithin(now(), period)),
+        link: (documentId, lifetime) => {
+          const expires = lifetime === undefined ? expiryWithin(now(), period) : expiryAfter(lifetime)
+          return { url: urlUntil(documentId, expires), expiresAt: new Date(expires * 1000) }
+        },
+        isGood: (documentId, expires, signature) =>
+          expires * 1000 > now() && isSignature(secret, documentId, expires, signature)
+      })
+      const installed = yield* Effect.serviceOption(DocumentLinks)
+      if (Option.isSome(installed)) {
+        yield* installed.value.serve({
+          url: (id: DocumentId) => links.url(id),
+          signed: (id, lifetime) => (publicUrl === null ? null : links.link(id, lifetime).url)
+        })
+      }
+      return links
+    })
+  )
+
+const encoder = new TextEncoder()
+
+/** Without a secret of the host, addresses are good in this process only. */
+const secretOf = (key: Redacted.Redacted | null): Uint8Array =>
+  key === null ? globalThis.crypto.getRandomValues(new Uint8Array(32)) : encoder.encode(Redacted.value(key))
