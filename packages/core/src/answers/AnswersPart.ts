@@ -104,7 +104,7 @@ const makePart = Effect.gen(function* () {
   const part: TurnPart<AnswersPlan> = {
     name: answersPartName,
     plan: AnswersPlan,
-    listen: (turn) => Effect.as(planOf(turn), null),
+    refuse: (turn) => Effect.asVoid(planOf(turn)),
     decide,
     answer
   }

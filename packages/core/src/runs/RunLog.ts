@@ -31,6 +31,12 @@ export class RunLog<E extends LogEvent> {
     return event
   }
 
+  /** Puts an event in the place of the one with its sequence. Readers that have seen that one see nothing of it. */
+  replace(event: E): void {
+    const place = event.sequence - this.first
+    if (this.events[place] !== undefined) this.events[place] = event
+  }
+
   wake(): void {
     // A reader that registers during this loop has just looked; a second look does no harm.
     for (const look of this.waiting) look()

@@ -13,6 +13,7 @@ import type { RunLog } from "../runs/RunLog.ts"
 import type { Lease } from "../runs/RunStore.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
+import { LiveWindow } from "./LiveWindow.ts"
 import { plannedParts } from "./PartDecisions.ts"
 import type { PlannedPart, RegisteredPart } from "./TurnPart.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
@@ -66,6 +67,7 @@ export interface Leg extends NewLeg, Omit<LegKernel, "hosted" | "parts"> {
   readonly registered: ReadonlyArray<RegisteredPart>
   readonly hosted: ReadonlyMap<string, OfferedTool>
   readonly tail: LogTail<TurnEvent>
+  readonly liveNews: LiveWindow
   /** The last prompt's explanation, for the settlement. */
   explanation: Explanation | null
   /** Nothing more comes into the log but the terminal event. */
@@ -99,6 +101,7 @@ export const makeLeg = (kernel: LegKernel, leg: NewLeg, stored: number): Leg => 
         .map((offered) => [offered.tool.definition.name, offered])
     ),
     tail: new LogTail(leg.log, stored, leg.stream ? settings.streamedLog : settings.unwatchedLog, isKept),
+    liveNews: new LiveWindow(leg.log),
     explanation: null,
     hasEnded: false
   }

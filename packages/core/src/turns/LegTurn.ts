@@ -9,10 +9,11 @@ import type { TurnEvent } from "./TurnEvent.ts"
 export const liveTurn = (leg: Leg, part: string, history: History): LiveTurn => {
   const { assistantId, lease, log, metering, model, tail, threads } = leg
   const asked = history.messages.find((message) => message.runId === lease.runId && message.role === "user")
-  const push = (make: (sequence: number) => TurnEvent): void => {
-    if (leg.hasEnded) return
-    log.push(make)
+  const push = (make: (sequence: number) => TurnEvent): TurnEvent | null => {
+    if (leg.hasEnded) return null
+    const event = log.push(make)
     log.wake()
+    return event
   }
   return {
     threadId: lease.threadId,
@@ -23,9 +24,11 @@ export const liveTurn = (leg: Leg, part: string, history: History): LiveTurn => 
     metadata: asked?.metadata ?? null,
     provider: model.provider,
     model: model.model,
-    tell: ({ data, isLive = false, type }) =>
-      push((sequence) => ({ _tag: "PartTold", sequence, part, type, data, isLive })),
-    keep: (value) => push((sequence) => ({ _tag: "PartKept", sequence, part, value })),
+    tell: ({ data, isLive = false, type }) => {
+      const event = push((sequence) => ({ _tag: "PartTold", sequence, part, type, data, isLive }))
+      if (isLive && event !== null) leg.liveNews.add(event, data)
+    },
+    keep: (value) => void push((sequence) => ({ _tag: "PartKept", sequence, part, value })),
     spend: (charge) => {
       push((sequence) => ({ _tag: "Charged", sequence, charge }))
       // Written at once: a process that dies must not forget what was spent.

@@ -13,6 +13,7 @@ import type { HostedTool } from "../tools/HostedTool.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { Listening, PartAnswerer, PartDecision, PlannedPart, RegisteredPart, TurnCase } from "./TurnPart.ts"
 import type { IgnoredOption } from "./TurnPlan.ts"
+import type { TurnRequest } from "./TurnRequest.ts"
 
 export type PartError = TurnRefused | InsufficientCredit | StoreUnavailable
 
@@ -63,7 +64,11 @@ export interface HeardWords {
   readonly supplements: ReadonlyArray<readonly [part: string, supplement: Supplement]>
 }
 
-/** Step 2. What was written comes first, then what each part heard. */
+/** Whether a part will hear something in this message: then its stream may begin before the message is stored. */
+export const isHeard = (parts: ReadonlyArray<RegisteredPart>, { options }: TurnRequest): boolean =>
+  parts.some(({ listen, name }) => listen !== undefined && options?.[name] !== undefined)
+
+/** Step 2. No part hears anything before all have had the chance to refuse. What was written comes first, then what each part heard. */
 export const listen = Effect.fnUntraced(function* (
   parts: ReadonlyArray<RegisteredPart>,
   turn: TurnCase,
@@ -71,9 +76,13 @@ export const listen = Effect.fnUntraced(function* (
 ): Effect.fn.Return<HeardWords, PartError, Principal> {
   const texts = [turn.content]
   const supplements: Array<readonly [string, Supplement]> = []
+  for (const { name, refuse } of parts) {
+    if (refuse !== undefined) yield* refuse(withOptions(turn, name))
+  }
   for (const part of parts) {
-    if (part.listen === undefined) continue
-    const heard = yield* part.listen(withOptions(turn, part.name), listening(part.name))
+    const told = withOptions(turn, part.name)
+    if (part.listen === undefined || told.options === undefined) continue
+    const heard = yield* part.listen(told, listening(part.name))
     if (heard === null) continue
     texts.push(heard.content)
     if (heard.supplement !== undefined) supplements.push([part.name, { value: heard.supplement }])

@@ -68,7 +68,9 @@ export class TurnRefused extends Schema.TaggedError<TurnRefused>()("TurnRefused"
   ]),
   problems: Schema.Array(
     Schema.Struct({ path: Schema.Array(Schema.Union([Schema.String, Schema.Int])), message: Schema.String })
-  )
+  ),
+  /** For a stream that has begun already, and ends with this refusal: the code of its failed run. Absent: the reason. */
+  code: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
     return this.problems.map(({ message }) => message).join(" ")

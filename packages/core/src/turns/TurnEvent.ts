@@ -103,6 +103,11 @@ export interface PartTold extends Event {
   readonly isLive: boolean
 }
 
+/** In the place of something live that is too long ago: a reader that comes now has missed it (`LiveWindow`). */
+export interface LiveMissed extends Event {
+  readonly _tag: "LiveMissed"
+}
+
 /** A part keeps a value with the answer. The last one of a leg counts. */
 export interface PartKept extends Event {
   readonly _tag: "PartKept"
@@ -178,6 +183,7 @@ export type TurnEvent =
   | StepEnded
   | HostedResult
   | PartTold
+  | LiveMissed
   | PartKept
   | PartRecalled
   | Charged
@@ -192,7 +198,10 @@ export const isTerminal = (event: TurnEvent): event is TerminalEvent =>
 
 /** Whether an event goes into the store. */
 export const isKept = (event: TurnEvent): boolean =>
-  event._tag !== "ReasoningDelta" && event._tag !== "ReasoningEnded" && !(event._tag === "PartTold" && event.isLive)
+  event._tag !== "ReasoningDelta" &&
+  event._tag !== "ReasoningEnded" &&
+  event._tag !== "LiveMissed" &&
+  !(event._tag === "PartTold" && event.isLive)
 
 /** Decoder: a run's log is written by this room alone, and the store gives back equal JSON (contract of `RunStore.read`). */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion

@@ -131,7 +131,11 @@ export interface TurnPart<Plan> {
   /** Names its slice of the plan, of the explanation and of a message's supplements. */
   readonly name: string
   readonly plan: Schema.Codec<Plan, Schema.Json>
-  /** 2 listen. Before anything is stored. */
+  /** Before any part listens: what can be refused at a look. Hearing costs money and begins the stream. */
+  readonly refuse?: (
+    turn: TurnCase
+  ) => Effect.Effect<void, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
+  /** 2 listen, where the request says something to this part (`options`). Before anything is stored. */
   readonly listen?: (
     turn: TurnCase,
     listening: Listening
@@ -177,6 +181,7 @@ export interface PlannedPart {
 /** A part as turns see it: what it plans is JSON for everybody else. */
 export interface RegisteredPart {
   readonly name: string
+  readonly refuse?: TurnPart<never>["refuse"]
   readonly listen?: TurnPart<never>["listen"]
   readonly decide: (
     turn: TurnCase
@@ -190,9 +195,10 @@ export interface RegisteredPart {
 export const registeredPart = <Plan>(part: TurnPart<Plan>): RegisteredPart => {
   const decode = Schema.decodeUnknownOption(part.plan)
   const encode = Schema.encodeEffect(part.plan)
-  const { answer, decide, listen, name, recall, render, speak } = part
+  const { answer, decide, listen, name, recall, refuse, render, speak } = part
   return {
     name,
+    ...(refuse === undefined ? {} : { refuse }),
     ...(listen === undefined ? {} : { listen }),
     ...(render === undefined ? {} : { render }),
     decide: Effect.fnUntraced(function* (turn) {

@@ -20,7 +20,9 @@ import { traced, tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import type { Catalog } from "../catalog/Catalog.ts"
+import { chargeOutside } from "../metering/ChargeOutside.ts"
 import { chatCredit } from "../metering/Metering.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
 import type { Providers } from "../models/Provider.ts"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
 import { RunNotFound } from "../runs/Run.ts"
@@ -32,6 +34,7 @@ import { cancelRun } from "./Cancellation.ts"
 import { decide } from "./Decide.ts"
 import { type Draft, endDraft, newDraft } from "./Draft.ts"
 import { decodeExplanation } from "./Settlement.ts"
+import { isHeard } from "./PartDecisions.ts"
 import { type Place, findPlace, removeNewPlace, storeNewPlace } from "./Place.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { submitToolOutputs } from "./ToolOutputs.ts"
@@ -46,12 +49,13 @@ import { writeTurn } from "./WriteTurn.ts"
 export const turnsLayer: Layer.Layer<
   Turns,
   never,
-  AssistantStore | ThreadStore | RunStore | Providers | Catalog | TurnParts | HostedTools | FollowUps
+  AssistantStore | ThreadStore | RunStore | Providers | Catalog | TurnParts | HostedTools | FollowUps | UsageLedger
 > = Layer.effect(
   Turns,
   Effect.gen(function* () {
     const assistants = yield* AssistantStore
     const threads = yield* ThreadStore
+    const ledger = yield* UsageLedger
     const workshop = yield* makeWorkshop
 
     const begin = Effect.fnUntraced(function* (request: TurnRequest) {
@@ -59,10 +63,18 @@ export const turnsLayer: Layer.Layer<
       if (Option.isSome(repeated)) return repeated.value
       const place = yield* findPlace(assistants, workshop.embedding, request)
       const draft = yield* newDraft
-      const rest = decideAndWrite(request, place, draft)
-      const mayTell = request.stream === true && workshop.parts().some((part) => part.listen !== undefined)
+      const rest = Effect.onError(decideAndWrite(request, place, draft), () => chargeUnstored(draft))
+      const mayTell = request.stream === true && isHeard(workshop.parts(), request)
       return yield* mayTell ? streamWhatIsHeard(workshop, place, draft, rest) : rest
     })
+
+    /** What hearing has cost is owed though the message was refused after it, and nothing of the turn is stored. */
+    const chargeUnstored = ({ log }: Draft) =>
+      chargeOutside(
+        { ledger, metering: workshop.metering },
+        null,
+        log.events.flatMap((event) => (event._tag === "Charged" ? [event.charge] : []))
+      ).pipe(Effect.catchCause((cause) => Effect.logError("What a refused message has cost was not recorded", cause)))
 
     const decideAndWrite = Effect.fnUntraced(function* (request: TurnRequest, place: Place, draft: Draft) {
       const decided = yield* decide(workshop, request, place, draft)
@@ -134,7 +146,8 @@ const streamWhatIsHeard = Effect.fnUntraced(function* <E extends StartError>(
 
 const refusalOf = (cause: Cause.Cause<StartError>) => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
-  if (error?._tag === "TurnRefused") return { code: error.reason, message: error.message, retryable: false }
+  if (error?._tag === "TurnRefused")
+    return { code: error.code ?? error.reason, message: error.message, retryable: false }
   if (error !== undefined) return { code: "not_stored", message: error.message, retryable: false }
   return { code: "interrupted", message: "The server was stopped. Nothing was stored; send it again.", retryable: true }
 }

@@ -16,7 +16,14 @@ import {
   TurnRefused,
   Turns
 } from "@colloquy/core"
-import { chargeOfCost, noUsage, UsageLedger, firstPage, type UsageReport } from "@colloquy/core/adapters"
+import {
+  chargeOfCost,
+  type ChargeReport,
+  noUsage,
+  UsageLedger,
+  firstPage,
+  type UsageReport
+} from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -401,6 +408,39 @@ describe("parts of a turn", () => {
     })
   )
 
+  const loud = "x".repeat(1024 * 1024)
+  const spokenUp = Deferred.makeUnsafe<void>()
+  withParts(
+    "keep what is live only for as long as it is news: who reads late has missed the oldest of it",
+    [
+      TurnParts.part({
+        ...speaker([]),
+        speak: (_, turn) =>
+          Effect.gen(function* () {
+            for (let second = 0; second < 10; second++) {
+              turn.tell({ type: "sound", data: { second, bytes: loud }, isLive: true })
+            }
+            yield* Deferred.await(spokenUp)
+          })
+      })
+    ],
+    [say("Hi.")],
+    Effect.gen(function* () {
+      const turn = yield* (yield* Turns).start({ content: "x", stream: true, options: { speaker: {} } })
+      yield* TestClock.adjust("1 millis")
+      const reading = yield* Effect.forkChild(Stream.runCollect(turn.events))
+      yield* TestClock.adjust("1 millis")
+      yield* Deferred.succeed(spokenUp, undefined)
+      const events = yield* Fiber.join(reading)
+      const seconds = events.flatMap((event) =>
+        event._tag === "PartTold" && event.type === "sound" ? [Object(event.data).second] : []
+      )
+      assert.deepStrictEqual(seconds, [6, 7, 8, 9])
+      assert.strictEqual(tags(events).filter((tag) => tag === "LiveMissed").length, 6)
+      assert.strictEqual(events.at(-1)?._tag, "RunEnded")
+    })
+  )
+
   withParts(
     "that break while they speak do not fail the run",
     [TurnParts.part({ ...speaker([]), speak: () => Effect.die(new Error("no voice")) })],
@@ -498,6 +538,111 @@ describe("a part that listens", () => {
       assert.deepInclude(events.at(-1), { code: "provider_failed", error: "The ear is deaf." })
       assert.deepStrictEqual(yield* (yield* Threads).list({ page: firstPage, includeMessages: true }), [])
     })
+  )
+
+  const coded = Effect.fail(
+    new TurnRefused({
+      part: "ear",
+      reason: "provider_failed",
+      code: "hearing_failed",
+      problems: [{ path: [], message: "The ear is deaf." }]
+    })
+  )
+  withParts(
+    "names the code with which a stream ends that has begun",
+    [TurnParts.part(hears(["hello"], coded))],
+    [],
+    Effect.gen(function* () {
+      const starting = yield* Effect.forkChild((yield* Turns).start(request))
+      yield* TestClock.adjust("1 second")
+      const events = yield* Stream.runCollect((yield* Fiber.join(starting)).events)
+      assert.deepInclude(events.at(-1), { _tag: "RunFailed", code: "hearing_failed" })
+    })
+  )
+
+  const called: Array<string> = []
+  withParts(
+    "is not asked when the request says nothing to it, and the turn begins like any other",
+    [
+      TurnParts.part({
+        ...hears([]),
+        listen: () =>
+          Effect.sync(() => {
+            called.push("listen")
+            return null
+          })
+      })
+    ],
+    [say("Hi.")],
+    Effect.gen(function* () {
+      const turn = yield* (yield* Turns).start({ content: "x", stream: true })
+      assert.strictEqual((yield* turn.reply).content, "Hi.")
+      assert.deepStrictEqual(called, [])
+    })
+  )
+
+  const overheard: Array<string> = []
+  withParts(
+    "hears nothing of a message that another part refuses, whatever their names",
+    [
+      TurnParts.part({
+        ...hears([]),
+        listen: () =>
+          Effect.sync(() => {
+            overheard.push("listen")
+            return null
+          })
+      }),
+      TurnParts.part({
+        ...learner,
+        name: "zealot",
+        refuse: () =>
+          Effect.fail(
+            new TurnRefused({ part: "zealot", reason: "invalid", problems: [{ path: [], message: "Not here." }] })
+          )
+      })
+    ],
+    [],
+    Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* Turns).start(request))
+      assert.deepInclude(error, { _tag: "TurnRefused", part: "zealot" })
+      assert.deepStrictEqual(overheard, [])
+    })
+  )
+
+  const paid: Array<ChargeReport> = []
+  withParts(
+    "is paid for what it heard, though the message is refused afterwards",
+    [
+      TurnParts.part({
+        ...hears([]),
+        listen: (_, { spend }) =>
+          Effect.suspend(() => {
+            spend(chargeOfCost({ provider: "ears", model: "e", purpose: "listen" }, 1))
+            return broken
+          })
+      })
+    ],
+    [],
+    Effect.gen(function* () {
+      yield* Effect.flip((yield* Turns).start(request))
+      const { days } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.deepStrictEqual(
+        days.map(({ purpose, usage }) => [purpose, usage.costUsd]),
+        [["listen", 1]]
+      )
+      assert.deepStrictEqual(
+        paid.map(({ charges, runId }) => [charges.length, runId]),
+        [[1, null]]
+      )
+    }),
+    {
+      metering: {
+        ensureCredit: () => Effect.void,
+        record: () => Effect.void,
+        recordCharges: (report) => Effect.sync(() => void paid.push(report))
+      }
+    }
   )
 
   withParts(

@@ -95,6 +95,7 @@ const fieldsOf = (event: Rare, urlOf: UrlOf) => {
     case "PartKept":
     case "PartRecalled":
     case "Charged":
+    case "LiveMissed":
       return null
     case "PartTold":
       return partEventToWire(event, urlOf)
