@@ -7,7 +7,7 @@ import type { RunLog } from "../runs/RunLog.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
 /** Characters of live news of one leg. Three minutes of speech at 128 kbit/s, as base64. */
-export const liveCharacters = 4 * 1024 * 1024
+const liveCharacters = 4 * 1024 * 1024
 
 export class LiveWindow {
   private readonly log: RunLog<TurnEvent>
