@@ -10,7 +10,7 @@ interface PackageRule {
 
 const effectRoot = /^effect\/[A-Z]\w*$/
 const core =
-  /^@colloquy\/core(\/(adapters|promises|retrieval|documents|memory|summaries|answers|media|voice|realtime))?$/
+  /^@colloquy\/core(\/(adapters|promises|retrieval|documents|memory|summaries|answers|media|web-search|voice|realtime))?$/
 const node = /^node:/
 
 export const packageRules: Readonly<Record<string, PackageRule>> = {
@@ -69,6 +69,7 @@ export const wings: Readonly<Record<string, ReadonlyArray<string>>> = {
   summaries: [],
   answers: [],
   media: ["documents", "retrieval"],
+  "web-search": [],
   voice: ["documents"],
   realtime: []
 }

@@ -55,7 +55,7 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
       ownedStep((ownerId) => {
         const found = documentsOf(ownerId, ({ scope }) => filters.some((filter) => matches(filter, scope)))
         return {
-          completed: found.filter(({ status }) => status === "completed").length,
+          completed: found.filter(({ chunkCount, status }) => status === "completed" && chunkCount !== null).length,
           processing: found
             .filter(({ status }) => status === "processing")
             .map(({ filename, id }) => ({ id, filename }))

@@ -88,11 +88,11 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
           "survey",
           // One statement for what is counted and what is named: the two are of one moment.
           `with meant as (
-             select d.id, d.filename, d.status, d.created_at, d.ordinal from ${table}
+             select d.id, d.filename, d.status, d.chunk_count, d.created_at, d.ordinal from ${table}
              where d.owner = $1 and (d.assistant_id = any($2::uuid[]) or d.thread_id = any($3::uuid[]) or d.message_id = any($4::uuid[]))
            )
            select count.completed, p.id, p.filename
-           from (select count(*) filter (where status = 'completed') as completed from meant) count
+           from (select count(*) filter (where status = 'completed' and chunk_count is not null) as completed from meant) count
            left join meant p on p.status = 'processing' order by p.created_at, p.ordinal`,
           [
             filters.flatMap((filter) => ("assistantId" in filter ? filter.assistantId : [])).filter(isStoredId),

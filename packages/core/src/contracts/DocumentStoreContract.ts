@@ -149,8 +149,10 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
       Effect.gen(function* () {
         const store = yield* DocumentStore
         const { ofAssistant, ofMessage, ofThread } = yield* openScopes
-        yield* insert(ofThread, { status: "completed" })
-        yield* insert(ofAssistant, { status: "completed" })
+        yield* insert(ofThread, { status: "completed", chunkCount: 3 })
+        yield* insert(ofAssistant, { status: "completed", chunkCount: 0 })
+        // Never indexed: there is nothing to search.
+        yield* insert(ofThread, { status: "completed", chunkCount: null })
         yield* insert(ofThread, { status: "error" })
         const late = yield* insert(ofMessage, { createdAt: moment(2), filename: "late 🏳️‍🌈.csv" })
         const early = yield* insert(ofAssistant, { createdAt: moment(1) })

@@ -446,6 +446,7 @@ const hostedRuns = Effect.fnUntraced(function* (
       model: request.model,
       tell: () => {},
       keep: () => {},
+      kept: () => null,
       spend,
       journal: (fields) => Effect.asVoid(services.threads.mergeMetadata(place.threadId, fields)),
       ensureCredit: (need) => services.metering.ensureCredit(need)

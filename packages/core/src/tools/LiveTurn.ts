@@ -32,6 +32,8 @@ export interface LiveTurn {
   readonly tell: (event: PartEvent) => void
   /** Keeps a value with the answer, as the entry of this part among its supplements. The last one counts. */
   readonly keep: (supplement: Schema.Json) => void
+  /** What this part has kept with this answer so far; null: nothing. */
+  readonly kept: () => Schema.Json | null
   /** To be told as soon as the cost has arisen: what is told is billed, however the turn ends. */
   readonly spend: (charge: Charge) => void
   /** Sets top-level fields of the thread's metadata at once, before the turn ends. */

@@ -29,6 +29,10 @@ export const liveTurn = (leg: Leg, part: string, history: History): LiveTurn => 
       if (isLive && event !== null) leg.liveNews.add(event, data)
     },
     keep: (value) => void push((sequence) => ({ _tag: "PartKept", sequence, part, value })),
+    kept: () => {
+      const last = log.events.findLast((event) => event._tag === "PartKept" && event.part === part)
+      return last?._tag === "PartKept" ? last.value : null
+    },
     spend: (charge) => {
       push((sequence) => ({ _tag: "Charged", sequence, charge }))
       // Written at once: a process that dies must not forget what was spent.

@@ -1,0 +1,5 @@
+/** The wing `media`: pictures and clips that a model makes in a turn. `ARCHITECTURE.md` tells how it joins a turn. */
+export { GeneratedMedia, mediaGenerated, mediaIn, MediaType, mediumOf, shareMedia } from "./GeneratedMedia.ts"
+export { defaultMediaSettings, MediaSettings } from "./MediaSettings.ts"
+export { MediaRefused } from "./InspectMedia.ts"
+export { MediaStorage, type NewMedia } from "./MediaStorage.ts"
