@@ -13,12 +13,18 @@ import {
 } from "@colloquy/core"
 import { type Ports, type Stores } from "@colloquy/core/adapters"
 import type { OutcomeStore } from "@colloquy/core/answers"
+import type { BlobStore, DocumentStore } from "@colloquy/core/documents"
+import type { MemoryStore } from "@colloquy/core/memory"
 import { openKernel, type OpenKernel, type OpenKernelOptions } from "@colloquy/core/promises"
+import type { ChunkIndex } from "@colloquy/core/retrieval"
 import * as Layer from "effect/Layer"
 import { type WithHandler, withHandler } from "./Handler.ts"
 
 /** What `postgres`, `pglite` and `inMemory` give: opened with the kernel and closed with it. */
-export type Store = Layer.Layer<Stores | OutcomeStore, unknown>
+export type Store = Layer.Layer<Stores | WingStores, unknown>
+
+/** What rooms keep: typed answers, documents, memories. */
+type WingStores = BlobStore | ChunkIndex | DocumentStore | MemoryStore | OutcomeStore
 
 export interface ColloquyOptions extends OpenKernelOptions {
   readonly store: Store
@@ -29,7 +35,7 @@ export interface ColloquyOptions extends OpenKernelOptions {
   readonly tools?: ReadonlyArray<HostedTool>
   readonly settings?: Partial<TurnSettings>
   /** What joins the turns: rooms such as `answersPart`, and parts of the host's own (`TurnParts.part(guard)`). */
-  readonly parts?: ReadonlyArray<Layer.Layer<never, unknown, Kernel.Kernel | OutcomeStore | Ports>>
+  readonly parts?: ReadonlyArray<Layer.Layer<never, unknown, Kernel.Kernel | Ports | WingStores>>
   /** For hosts with Effect beside it: references of the kernel, such as `Metering` or `TokenCounter`. */
   readonly layers?: ReadonlyArray<Layer.Layer<never, unknown>>
 }

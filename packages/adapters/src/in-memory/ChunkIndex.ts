@@ -1,6 +1,6 @@
 /**
  * `ChunkIndex` in memory: the reference. It ranks with the functions of core, and rounds vectors as Postgres does when it keeps them in
- * half precision. A state of its own, apart from that of the other stores: nothing there refers to it.
+ * half precision.
  */
 import type { OwnerId } from "@colloquy/core"
 import { Principal } from "@colloquy/core"
@@ -51,19 +51,19 @@ interface Found {
   readonly score: number
 }
 
-export const layerChunkIndex: Layer.Layer<ChunkIndex> = Layer.sync(ChunkIndex, () => {
-  const owners = new Map<OwnerId, Map<string, Entry>>()
-  let revision = 0
+/** Entries by the place of their document. */
+export type EntriesOfOwner = Map<string, Entry>
 
-  const owned = <A>(operation: (entries: Map<string, Entry>) => A): Effect.Effect<A, never, Principal> =>
+export const chunkIndex = (owners: Map<OwnerId, EntriesOfOwner>): typeof ChunkIndex.Service => {
+  const owned = <A>(operation: (entries: EntriesOfOwner) => A): Effect.Effect<A, never, Principal> =>
     Principal.use(({ ownerId }) =>
       Effect.sync(() => {
-        const entries = owners.get(ownerId) ?? new Map<string, Entry>()
+        const entries = owners.get(ownerId) ?? new Map()
         owners.set(ownerId, entries)
         return operation(entries)
       })
     )
-  const nextRevision = () => String(++revision)
+  const nextRevision = () => globalThis.crypto.randomUUID()
 
   return ChunkIndex.of({
     keepsVectors: true,
@@ -109,11 +109,14 @@ export const layerChunkIndex: Layer.Layer<ChunkIndex> = Layer.sync(ChunkIndex, (
       }),
     search: (search) => owned((entries) => searchIn(inScopes(entries, search.scopes), search))
   })
-})
+}
+
+/** An index alone, with a state of its own. */
+export const layerChunkIndex: Layer.Layer<ChunkIndex> = Layer.sync(ChunkIndex, () => chunkIndex(new Map()))
 
 const nameOf = ({ documentId, scope }: IndexKey): string => JSON.stringify([scope, documentId])
 
-const putLast = (entries: Map<string, Entry>, name: string, entry: Entry): void => {
+const putLast = (entries: EntriesOfOwner, name: string, entry: Entry): void => {
   entries.delete(name)
   entries.set(name, entry)
 }

@@ -15,9 +15,11 @@ import { OutcomeStore } from "@colloquy/core/answers"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
 import { MemoryStore } from "@colloquy/core/memory"
 import { SessionStore, TicketStore } from "@colloquy/core/realtime"
+import { ChunkIndex } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { assistantStore } from "./AssistantStore.ts"
+import { chunkIndex } from "./ChunkIndex.ts"
 import { followUpStore } from "./FollowUpStore.ts"
 import { blobStore } from "./BlobStore.ts"
 import { documentStore } from "./DocumentStore.ts"
@@ -36,9 +38,11 @@ export { makeState, type State }
 export type Stores =
   | AssistantStore
   | BlobStore
+  | ChunkIndex
   | DocumentStore
   | FollowUpStore
   | KeyStore
+  | MemoryStore
   | OutcomeStore
   | RunStore
   | SessionStore
@@ -50,9 +54,11 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
   Layer.mergeAll(
     Layer.succeed(Ports.AssistantStore, assistantStore(state)),
     Layer.succeed(BlobStore, blobStore(state)),
+    Layer.succeed(ChunkIndex, chunkIndex(state.chunks)),
     Layer.succeed(DocumentStore, documentStore(state)),
     Layer.succeed(Ports.FollowUpStore, followUpStore(state)),
     Layer.succeed(Ports.KeyStore, keyStore(state)),
+    Layer.succeed(MemoryStore, memoryStore(state)),
     Layer.succeed(OutcomeStore, outcomeStore(state)),
     Layer.succeed(Ports.RunStore, runStore(state)),
     Layer.succeed(SessionStore, sessionStore(state)),
@@ -61,11 +67,8 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
     Layer.succeed(Ports.UsageLedger, usageLedger(state))
   )
 
-/** For the wing `memory`, over the state that its assistants are in. */
-export const memoriesFrom = (state: State): Layer.Layer<MemoryStore> => Layer.succeed(MemoryStore, memoryStore(state))
-
 /** A fresh state each time it is built. */
 export const layer: Layer.Layer<Stores> = Layer.unwrap(Effect.sync(() => layerFrom(makeState())))
 
-/** The index of chunks, with a state of its own. */
+/** The index of chunks alone. */
 export { layerChunkIndex } from "./ChunkIndex.ts"

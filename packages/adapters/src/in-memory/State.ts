@@ -23,7 +23,7 @@ import type { Outcome } from "@colloquy/core/answers"
 import type { Document } from "@colloquy/core/documents"
 import type { MemoryId, MemoryOutcome, MemoryRecord, MemoryVersion } from "@colloquy/core/memory"
 import type { SessionCharge, TicketRecord } from "@colloquy/core/realtime"
-import type { Entry } from "./ChunkIndex.ts"
+import type { EntriesOfOwner, Entry } from "./ChunkIndex.ts"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
@@ -125,6 +125,8 @@ export interface State {
   /** An entry stays when its assistant is gone, and counts for nothing. */
   readonly memories: Map<AssistantId, MemoriesOfAssistant>
   readonly appliedRuns: Map<RunId, AppliedRow>
+  /** The index of chunks. */
+  readonly chunks: Map<OwnerId, EntriesOfOwner>
   /** Charges that no settlement brought, by owner and id. */
   readonly charges: Set<string>
   /** By their hash. */
@@ -150,6 +152,7 @@ export const makeState = (): State => ({
   outcomes: new Map(),
   memories: new Map(),
   appliedRuns: new Map(),
+  chunks: new Map(),
   charges: new Set(),
   listeners: new Set()
 })

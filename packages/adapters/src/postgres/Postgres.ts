@@ -37,7 +37,7 @@ import { blobStore } from "./PostgresBlobStore.ts"
 import { documentStore } from "./PostgresDocumentStore.ts"
 import { keyStore } from "./PostgresKeyStore.ts"
 import { outcomeStore } from "./PostgresOutcomeStore.ts"
-import { chunkIndex, openVectors } from "./PostgresChunkIndex.ts"
+import { chunkIndex, openVectors, withoutExtension } from "./PostgresChunkIndex.ts"
 import { memoryStore } from "./PostgresMemoryStore.ts"
 import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
 import { rateLimiter } from "./PostgresRateLimiter.ts"
@@ -58,9 +58,11 @@ export { SchemaRefused } from "./SchemaHistory.ts"
 export type Stores =
   | AssistantStore
   | BlobStore
+  | ChunkIndex
   | DocumentStore
   | FollowUpStore
   | KeyStore
+  | MemoryStore
   | OutcomeStore
   | RunStore
   | SessionStore
@@ -87,12 +89,12 @@ export const layer = (options: PostgresOptions): Layer.Layer<Stores, SchemaRefus
   Layer.effectContext(
     Effect.gen(function* () {
       const schema = nameOf(options)
-      yield* Effect.provide(
-        PgClient.PgClient.use((client) => prepareSchema(client, options)),
+      const keepsVectors = yield* Effect.provide(
+        PgClient.PgClient.use((client) => Effect.flatMap(openSchema(client, options), keepVectors(options))),
         migrationClient(options)
       )
       const connections = yield* makeConnections(options, timeoutOf(options))
-      return yield* makeStores(databaseOver(connections, schema), {
+      return yield* makeStores(databaseOver(connections, schema), keepsVectors, {
         listen: listenOver(options, schema),
         whenWritten: (effect) => effect
       })
@@ -106,7 +108,8 @@ export const layerFromClient = (
   Layer.effectContext(
     Effect.gen(function* () {
       const client = yield* PgClient.PgClient
-      return yield* makeStores(yield* openSchema(client, options), {
+      const database = yield* openSchema(client, options)
+      return yield* makeStores(database, yield* keepVectors(options)(database), {
         listen: listenBeside(client, options),
         // Of a transaction that only the host ends, the database tells when it is committed.
         whenWritten: (effect) =>
@@ -154,26 +157,22 @@ export const layerRateLimiter = (
     )
   )
 
-/**
- * The index of chunks. Vectors need the extension pgvector: it is made at the start when that is allowed. Without it the search is lexical,
- * which one warning tells.
- */
+/** The index of chunks alone, for a host without the other stores. A database that keeps no vectors is told of in a warning. */
 export const layerChunkIndex = (
   options: StoreOptions = {}
 ): Layer.Layer<ChunkIndex, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
-  Layer.effect(ChunkIndex, overVectors(options, chunkIndex))
+  Layer.effect(
+    ChunkIndex,
+    Effect.gen(function* () {
+      const database = yield* openSchema(yield* PgClient.PgClient, options)
+      const keepsVectors = yield* keepVectors(options)(database)
+      if (!keepsVectors) yield* Effect.logWarning(withoutExtension)
+      return chunkIndex(database, keepsVectors)
+    })
+  )
 
-/** `MemoryStore` of the wing `memory`, beside the stores of assistants on the same schema. Vectors as in the index of chunks. */
-export const layerMemories = (
-  options: StoreOptions = {}
-): Layer.Layer<MemoryStore, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
-  Layer.effect(MemoryStore, overVectors(options, memoryStore))
-
-const overVectors = <A>(options: StoreOptions, make: (database: Database, keepsVectors: boolean) => A) =>
-  Effect.gen(function* () {
-    const database = yield* openSchema(yield* PgClient.PgClient, options)
-    return make(database, yield* openVectors(database, options.migrate !== false))
-  })
+/** Vectors need the extension pgvector: it is made at the start when that is allowed. Without it a search is lexical. */
+const keepVectors = (options: StoreOptions) => (database: Database) => openVectors(database, options.migrate !== false)
 
 /**
  * Builds indexes of vectors where scopes have more than 10,000 chunks, and answers for which lengths. It takes minutes and stops nobody; a
@@ -192,14 +191,17 @@ export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRef
 
 const makeStores = (
   database: Database,
+  keepsVectors: boolean,
   hintOptions: HintOptions
 ): Effect.Effect<Context.Context<Stores>, never, Scope.Scope> =>
   Effect.map(makeRunHints(hintOptions), (hints) =>
     Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
       Context.add(Ports.FollowUpStore, followUpStore(database)),
       Context.add(BlobStore, blobStore(database)),
+      Context.add(ChunkIndex, chunkIndex(database, keepsVectors)),
       Context.add(DocumentStore, documentStore(database)),
       Context.add(Ports.KeyStore, keyStore(database)),
+      Context.add(MemoryStore, memoryStore(database, keepsVectors)),
       Context.add(OutcomeStore, outcomeStore(database)),
       Context.add(Ports.RunStore, runStore(database, hints)),
       Context.add(SessionStore, sessionStore(database)),

@@ -30,18 +30,16 @@ interface KeyRow extends ChunkRow {
 
 /** Looks whether vectors can be kept, and makes room for them when it may. */
 export const openVectors = (database: Database, mayMake: boolean): Effect.Effect<boolean, StoreUnavailable> =>
-  Effect.gen(function* () {
-    const [row] = yield* database.query<{ readonly kept: boolean }>(
+  Effect.map(
+    database.query<{ readonly kept: boolean }>(
       "ChunkIndex.open",
       `select ${call(database, "keep_search_vectors", { make: mayMake })} as kept`,
       [mayMake]
-    )
-    const keepsVectors = row?.kept === true
-    if (!keepsVectors) yield* Effect.logWarning(withoutExtension)
-    return keepsVectors
-  })
+    ),
+    ([row]) => row?.kept === true
+  )
 
-const withoutExtension =
+export const withoutExtension =
   "Search is by words alone, because this database keeps no vectors: install pgvector 0.7 or newer, let an administrator run " +
   "CREATE EXTENSION vector, and start again; vectors are filled in then."
 

@@ -2,24 +2,20 @@
 import { memoryStoreSuite } from "@colloquy/core/contracts"
 import { vector } from "@electric-sql/pglite-pgvector"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 import { hostClient, onScratchSchema } from "./Scratch.ts"
 
 onEmbedded("PGlite", () => {
-  const over = (options: Pglite.DatabaseSettings) =>
-    Layer.provide(Layer.merge(Postgres.layerFromClient(), Postgres.layerMemories()), Pglite.layerClient(options))
-  memoryStoreSuite("PGlite: MemoryStore", over({ extensions: { vector } }), { keepsVectors: true })
-  memoryStoreSuite("PGlite without pgvector: MemoryStore", over({}), { keepsVectors: false })
+  memoryStoreSuite("PGlite: MemoryStore", Pglite.layer({ extensions: { vector } }), { keepsVectors: true })
+  memoryStoreSuite("PGlite without pgvector: MemoryStore", Pglite.layer(), { keepsVectors: false })
 })
 
 onPostgres((url) => {
-  const stores = onScratchSchema(url, (schema) =>
-    Layer.provide(
-      Layer.merge(Postgres.layerFromClient({ schema }), Postgres.layerMemories({ schema })),
-      hostClient(url)
-    )
-  )
-  memoryStoreSuite("Postgres: MemoryStore", stores, { keepsVectors: true })
+  const own = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
+  memoryStoreSuite("Postgres: MemoryStore", own, { keepsVectors: true })
+  const hosts = onScratchSchema(url, (schema) => Layer.provide(Postgres.layerFromClient({ schema }), hostClient(url)))
+  memoryStoreSuite("Postgres, on the host's client: MemoryStore", hosts, { keepsVectors: true })
 })

@@ -38,7 +38,7 @@ const contentsIn = (state: InMemory.State) =>
 const livesAndDies = Effect.fnUntraced(function* (
   state: InMemory.State,
   point: Crash.CrashPoint,
-  memories: Layer.Layer<MemoryStore> = InMemory.memoriesFrom(state)
+  memories: Layer.Layer<MemoryStore> = InMemory.layerFrom(state)
 ) {
   const doom = yield* Crash.make(point)
   const scope = yield* Scope.make()
@@ -91,7 +91,7 @@ describe("learning, when the process dies", () => {
             apply: (changes) => Effect.andThen(store.apply(changes), Effect.never)
           })
         )
-      ).pipe(Layer.provide(InMemory.memoriesFrom(state)))
+      ).pipe(Layer.provide(InMemory.layerFrom(state)))
       yield* livesAndDies(state, {}, dying)
       assert.strictEqual(contentsIn(state).length, 1)
       for (const { followUp } of state.followUps.values()) assert.strictEqual(followUp.status, "done")

@@ -17,7 +17,7 @@ export const memoryKernel = (
   steps: ReadonlyArray<ScriptStep>,
   state: InMemory.State,
   options: TestKernel.TestKernelOptions = {},
-  memories: Layer.Layer<MemoryStore> = InMemory.memoriesFrom(state)
+  memories: Layer.Layer<MemoryStore> = InMemory.layerFrom(state)
 ): Layer.Layer<Services> => {
   const providers = Layer.unwrap(
     Effect.map(ScriptedModel, ({ provider }) =>

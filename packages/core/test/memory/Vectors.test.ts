@@ -40,7 +40,7 @@ const kernelWith = (driver: EmbeddingDriver) => {
   return layerMemory.pipe(
     Layer.provideMerge(Layer.provideMerge(Layer.fresh(EmbeddingModel.layer), providers)),
     Layer.provideMerge(TestKernel.layer([], { stores: InMemory.layerFrom(state) })),
-    Layer.provideMerge(InMemory.memoriesFrom(state)),
+    Layer.provideMerge(InMemory.layerFrom(state)),
     Layer.fresh
   )
 }
