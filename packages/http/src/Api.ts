@@ -12,6 +12,7 @@ import { describe } from "./docs-page/ApiDescription.ts"
 import { MessagesApi } from "./endpoints/MessagesApi.ts"
 import { ModelsApi } from "./endpoints/ModelsApi.ts"
 import { RunsApi } from "./endpoints/RunsApi.ts"
+import { ServiceApi } from "./endpoints/ServiceApi.ts"
 import { ThreadsApi } from "./endpoints/ThreadsApi.ts"
 
 export class Api extends HttpApi.make("colloquy")
@@ -22,6 +23,7 @@ export class Api extends HttpApi.make("colloquy")
   .add(AnswersApi)
   .add(ModelsApi)
   .add(BillingApi)
+  .add(ServiceApi)
   // The last one is the outermost: who asks, how often, and only then what.
   .middleware(Validation)
   .middleware(RateLimit)

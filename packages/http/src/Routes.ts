@@ -24,6 +24,7 @@ import * as BillingHandlers from "./handlers/BillingHandlers.ts"
 import * as MessagesHandlers from "./handlers/MessagesHandlers.ts"
 import * as ModelsHandlers from "./handlers/ModelsHandlers.ts"
 import * as RunsHandlers from "./handlers/RunsHandlers.ts"
+import * as ServiceHandlers from "./handlers/ServiceHandlers.ts"
 import * as ThreadsHandlers from "./handlers/ThreadsHandlers.ts"
 import { defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
 import { methodsAt } from "./endpoints/Methods.ts"
@@ -67,7 +68,8 @@ const handlers = Layer.mergeAll(
   RunsHandlers.layer,
   AnswersHandlers.layer,
   ModelsHandlers.layer,
-  BillingHandlers.layer
+  BillingHandlers.layer,
+  ServiceHandlers.layer
 ).pipe(Layer.provide([guards, Validation.layer]))
 
 type FileServices = Etag.Generator | FileSystem.FileSystem | HttpPlatform.HttpPlatform | Path.Path

@@ -1,4 +1,4 @@
-/** Use cases of threads: create, look at, list, delete. Messages come into a thread through turns. Specification part 4. */
+/** Use cases of threads: create, look at, list, change, delete. Messages come into a thread through turns. Specification part 4. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -37,6 +37,11 @@ export class Threads extends Context.Service<
     readonly list: (
       listing: ThreadListing
     ) => Effect.Effect<ReadonlyArray<ThreadWithMessages>, StoreUnavailable, Principal>
+    /** Sets these top-level fields of the thread's metadata and leaves the others. */
+    readonly update: (
+      id: ThreadId,
+      metadata: Metadata
+    ) => Effect.Effect<Thread, ThreadNotFound | StoreUnavailable, Principal>
     readonly remove: (id: ThreadId) => Effect.Effect<void, ThreadNotFound | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/threads/Threads") {
@@ -63,6 +68,11 @@ export class Threads extends Context.Service<
           const messages = yield* store.messages(threads.map((thread) => thread.id))
           const byThread = Map.groupBy(messages, (message) => message.threadId)
           return threads.map((thread) => ({ thread, messages: byThread.get(thread.id) ?? [] }))
+        }),
+        update: tracedFn("Threads.update")(function* (id: ThreadId, metadata: Metadata) {
+          yield* store.mergeMetadata(id, metadata)
+          const found = yield* store.get(id)
+          return Option.isSome(found) ? found.value : yield* new ThreadNotFound({ threadId: id })
         }),
         remove: tracedFn("Threads.remove")(function* (id: ThreadId) {
           const isRemoved = yield* removals.through({ threadId: id }, store.remove(id))

@@ -1,4 +1,5 @@
 /** Steps 6 and 7 where a part of the turn answers instead of a conversation model: its answer is one step of the log, as a model's would be. */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import { ModelError } from "../models/ModelError.ts"
@@ -19,22 +20,25 @@ export const answerByPart = Effect.fnUntraced(function* (
     return yield* new ModelError({ reason: "invalid_request", provider: model.provider, model: model.model })
   }
   const promptTokens = history.messages.reduce((sum, message) => sum + message.tokens, 0)
-  log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens }))
+  const startedAt = yield* Clock.currentTimeMillis
+  log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens, at: startedAt }))
   const answer = yield* part.answer(liveTurn(leg, part.name, history), history).pipe(
     // What a failed answer used is what its error tells, and nothing otherwise: a refused request is not estimated.
     Effect.tapError(({ usage = noUsage }) =>
-      Effect.sync(() => {
-        log.push((sequence) => ({ _tag: "StepEnded", sequence, usage, model: null, providerData: null }))
+      Effect.map(Clock.currentTimeMillis, (at) => {
+        log.push((sequence) => ({ _tag: "StepEnded", sequence, usage, model: null, providerData: null, at }))
       })
     )
   )
+  const at = yield* Clock.currentTimeMillis
   if (answer.content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: answer.content }))
   log.push((sequence) => ({
     _tag: "StepEnded",
     sequence,
     usage: answer.usage,
     model: answer.model,
-    providerData: null
+    providerData: null,
+    at
   }))
   log.wake()
   return LegOutcome.Answered()

@@ -2,6 +2,7 @@
  * A turn that has ids and a log, and is not stored yet. Parts that listen speak into its log; when they do, the stream begins before the
  * message is written, and a refusal after that is the stream's end.
  */
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { MessageId, newId, RunId } from "../primitives/Ids.ts"
@@ -22,6 +23,7 @@ export interface Draft {
 }
 
 export const newDraft: Effect.Effect<Draft> = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
   const runId = yield* newId(RunId)
   const messageId = yield* newId(MessageId)
   const answerId = yield* newId(MessageId)
@@ -35,7 +37,8 @@ export const newDraft: Effect.Effect<Draft> = Effect.gen(function* () {
     told,
     listening: (part): Listening => ({
       tell: ({ data, isLive = false, type }) => {
-        log.push((sequence) => ({ _tag: "PartTold", sequence, part, type, data, isLive }))
+        const at = clock.currentTimeMillisUnsafe()
+        log.push((sequence) => ({ _tag: "PartTold", sequence, part, type, data, isLive, at }))
         log.wake()
         Deferred.doneUnsafe(told, Effect.void)
       },

@@ -2,6 +2,7 @@
  * Step 7 of a turn: the model speaks, hosted tools run, the model speaks again, until it is done or needs the client. Everything that
  * happens is pushed to the leg's log; nothing here writes to a store. Interruption (a cancel) takes effect at every wait.
  */
+import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
@@ -133,9 +134,10 @@ const runStep = Effect.fnUntraced(function* (
   request: ChatRequest
 ): Effect.fn.Return<StepResult, ModelError> {
   const recorder = new StepRecorder(leg, request.provider)
-  leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens }))
+  const at = yield* Clock.currentTimeMillis
+  leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens, at }))
   yield* converseWithin(leg.deadlines, { chat, request, policy: leg.settings.chat, listener: recorder })
-  const step = recorder.end()
+  const step = recorder.end(yield* Clock.currentTimeMillis)
   if (step.hasCut)
     yield* Effect.logWarning(`${request.provider} reported names or figures beyond all bounds; they were cut`)
   return step
@@ -258,13 +260,14 @@ class StepRecorder implements Listener {
     this.leg.log.push((sequence) => ({ _tag: "ReasoningEnded", sequence }))
   }
 
-  end(): StepResult {
+  end(at: number): StepResult {
     this.leg.log.push((sequence) => ({
       _tag: "StepEnded",
       sequence,
       usage: this.usage,
       model: this.model,
-      providerData: this.providerData
+      providerData: this.providerData,
+      at
     }))
     if (this.calls.length > 0) this.leg.tail.urge()
     this.leg.log.wake()
@@ -289,13 +292,18 @@ const answerCalls = Effect.fnUntraced(function* (
         by._tag === "Refused"
           ? Effect.succeed(by.output)
           : runHosted(by.tool, by.args, { toolCallId: call.id, ...liveTurn(leg, by.part, history) }, leg)
-      return Effect.map(output, (text) => {
+      return Effect.gen(function* () {
+        const startedAt = yield* Clock.currentTimeMillis
+        const text = yield* output
+        const at = yield* Clock.currentTimeMillis
         leg.log.push((sequence) => ({
           _tag: "HostedResult",
           sequence,
           toolCallId: call.id,
           toolName: call.name,
-          output: text
+          output: text,
+          startedAt,
+          at
         }))
         leg.tail.urge()
         leg.log.wake()

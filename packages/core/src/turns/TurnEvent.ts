@@ -49,6 +49,8 @@ export interface RunContinuing extends Event {
 export interface StepStarted extends Event {
   readonly _tag: "StepStarted"
   readonly promptTokens: number
+  /** Milliseconds since 1970, as everywhere in the log; absent in logs of older versions. */
+  readonly at?: number
 }
 
 export interface ReasoningDelta extends Event {
@@ -83,6 +85,7 @@ export interface StepEnded extends Event {
   /** The model that answered, where it differs from the one asked. */
   readonly model: string | null
   readonly providerData: ProviderData | null
+  readonly at?: number
 }
 
 /** The kernel answered a call itself: a hosted tool ran, or the call could not be run at all. */
@@ -91,6 +94,8 @@ export interface HostedResult extends Event {
   readonly toolCallId: string
   readonly toolName: string
   readonly output: string
+  readonly startedAt?: number
+  readonly at?: number
 }
 
 /** A part of the turn, or a hosted tool, tells the reader something. `data` and `type` are its own. */
@@ -101,6 +106,8 @@ export interface PartTold extends Event {
   readonly data: Schema.Json
   /** For those who listen at the moment: never stored. */
   readonly isLive: boolean
+  /** Of what is told while a part listens. */
+  readonly at?: number
 }
 
 /** In the place of something live that is too long ago: a reader that comes now has missed it (`LiveWindow`). */

@@ -16,6 +16,7 @@ import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
 import type { Run, RunNotFound } from "../runs/Run.ts"
 import type { ThreadNotFound } from "../threads/Thread.ts"
+import type { Inspection } from "./Inspection.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import type { SubmitError } from "./ToolOutputs.ts"
 import type {
@@ -76,6 +77,11 @@ export class Turns extends Context.Service<
       threadId: ThreadId,
       runId: RunId
     ) => Effect.Effect<RunReport, RunNotFound | StoreUnavailable, Principal>
+    /** What happened inside a run, and what its model read. Read from the store and computed: for people who look, not for every turn. */
+    readonly inspect: (
+      threadId: ThreadId,
+      runId: RunId
+    ) => Effect.Effect<Inspection, RunNotFound | StoreUnavailable, Principal>
     /** Refuses new turns from now on and waits for the running ones, for as long as `drainTimeout` allows. */
     readonly drain: Effect.Effect<void>
   }

@@ -33,6 +33,7 @@ import type { HostedTools } from "../tools/HostedTool.ts"
 import { cancelRun } from "./Cancellation.ts"
 import { decide } from "./Decide.ts"
 import { type Draft, endDraft, newDraft } from "./Draft.ts"
+import { inspectRun } from "./InspectRun.ts"
 import { decodeExplanation } from "./Settlement.ts"
 import { isHeard } from "./PartDecisions.ts"
 import { type Place, findPlace, removeNewPlace, storeNewPlace } from "./Place.ts"
@@ -115,6 +116,9 @@ export const turnsLayer: Layer.Layer<
       report: tracedFn("Turns.report")(function* (threadId: ThreadId, runId: RunId) {
         const run = yield* findRun(threadId, runId)
         return { run, ignored: decodePlan(run.plan).ignored, explanation: decodeExplanation(run.explanation) }
+      }),
+      inspect: tracedFn("Turns.inspect")(function* (threadId: ThreadId, runId: RunId) {
+        return yield* inspectRun(workshop, yield* findRun(threadId, runId))
       }),
       drain: workshop.drain
     })

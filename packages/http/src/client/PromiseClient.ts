@@ -14,6 +14,9 @@ import type * as Answers from "../wire/Answers.ts"
 import type * as Models from "../wire/ModelRecords.ts"
 import type * as Records from "../wire/Records.ts"
 import type { SubmitToolOutputsRequest } from "../endpoints/RunsApi.ts"
+import type { ThreadUpdate } from "../endpoints/ThreadsApi.ts"
+import type { Capabilities } from "../endpoints/ServiceApi.ts"
+import type { RunInspection } from "../wire/InspectionRecords.ts"
 import { errorOf } from "./ClientErrors.ts"
 import { readEvents } from "./ClientEvents.ts"
 
@@ -107,7 +110,8 @@ export const connect = async (options: ClientOptions) => {
     runs: runsOf(send),
     answers: answersOf(send),
     models: modelsOf(send),
-    billing: billingOf(send)
+    billing: billingOf(send),
+    capabilities: () => as<Capabilities>(send("GET", "/capabilities"))
   }
 }
 
@@ -134,6 +138,7 @@ const threadsOf = (send: Send) => ({
   list: (query: PageQuery & { readonly include_messages?: boolean } = {}) =>
     as<ReadonlyArray<Records.Thread>>(send("GET", "/threads", { query })),
   get: (threadId: string) => as<Records.Thread>(send("GET", at`/threads/${threadId}`)),
+  update: (threadId: string, body: ThreadUpdate) => as<Records.Thread>(send("PUT", at`/threads/${threadId}`, { body })),
   remove: (threadId: string) => as<typeof Records.ThreadDeleteResponse.Type>(send("DELETE", at`/threads/${threadId}`))
 })
 
@@ -158,6 +163,8 @@ const runsOf = (send: Send) => {
     send("POST", at`/threads/${threadId}/runs/${runId}/submit-tool-outputs`, { query: { stream }, body, options })
   return {
     get: (threadId: string, runId: string) => as<Records.Run>(send("GET", at`/threads/${threadId}/runs/${runId}`)),
+    inspect: (threadId: string, runId: string) =>
+      as<RunInspection>(send("GET", at`/threads/${threadId}/runs/${runId}/inspection`)),
     cancel: (threadId: string, runId: string) =>
       as<typeof Records.CancelResponse.Type>(send("POST", at`/threads/${threadId}/runs/${runId}/cancel`)),
     submitToolOutputs: (threadId: string, runId: string, outputs: Outputs, options: TurnOptions = {}) =>

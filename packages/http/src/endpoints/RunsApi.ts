@@ -10,6 +10,7 @@ import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { BooleanWord, IntegerWord, maybe, Uuid } from "../wire/Fields.ts"
 import { Thinking } from "../wire/MessageBody.ts"
 import { EventStream, IdempotencyHeader, turnErrors } from "./MessagesApi.ts"
+import { RunInspection } from "../wire/InspectionRecords.ts"
 import { CancelResponse, Run, ToolOutputsResponse } from "../wire/Records.ts"
 import { repeatedToolNames, Tool } from "../wire/Tools.ts"
 
@@ -72,6 +73,14 @@ export const RunsApi = HttpApiGroup.make("runs")
       success: Run,
       error: [NotFound, ServiceUnavailable]
     }).annotate(OpenApi.Summary, "Look at a run"),
+    HttpApiEndpoint.get("inspect", "/threads/:thread_id/runs/:run_id/inspection", {
+      params,
+      success: RunInspection,
+      error: [NotFound, ServiceUnavailable]
+    }).annotate(
+      OpenApi.Summary,
+      "What happened inside a run, step by step with times, and the prompt as the model read it"
+    ),
     HttpApiEndpoint.get("events", "/threads/:thread_id/runs/:run_id/events", {
       params,
       query: { after: Schema.optionalKey(IntegerWord.check(Schema.isGreaterThanOrEqualTo(0))) },

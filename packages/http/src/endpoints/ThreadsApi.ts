@@ -3,11 +3,18 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { BooleanWord, page, Uuid } from "../wire/Fields.ts"
 import { Thread, ThreadDeleteResponse } from "../wire/Records.ts"
+import { unreadable } from "./Unreadable.ts"
 
 const params = { thread_id: Uuid }
+
+export const ThreadUpdate = Schema.Struct({ metadata: Schema.JsonObject }).annotate({ identifier: "ThreadUpdate" })
+export type ThreadUpdate = typeof ThreadUpdate.Type
+
+export const threadBodies = { update: bodyOf(ThreadUpdate) }
 
 export const ThreadsApi = HttpApiGroup.make("threads")
   .add(
@@ -21,6 +28,17 @@ export const ThreadsApi = HttpApiGroup.make("threads")
       success: Thread,
       error: [NotFound, ServiceUnavailable]
     }).annotate(OpenApi.Summary, "Look at a thread with all its messages"),
+    HttpApiEndpoint.put("update", "/threads/:thread_id", {
+      params,
+      payload: ThreadUpdate,
+      success: Thread,
+      error: [...unreadable, NotFound, ServiceUnavailable]
+    })
+      .annotate(DeclaredBody, threadBodies.update)
+      .annotate(
+        OpenApi.Summary,
+        "Set top-level fields of a thread's metadata; the others stay. The answer has no messages"
+      ),
     HttpApiEndpoint.delete("remove", "/threads/:thread_id", {
       params,
       success: ThreadDeleteResponse,

@@ -16,6 +16,7 @@ import { streamResponse } from "../streams/Sse.ts"
 import { bodyReader } from "../bodies/BodyReader.ts"
 import { delivery } from "./Delivery.ts"
 import { cancelToWire, runToWire } from "./Encode.ts"
+import { inspectionToWire } from "./EncodeInspection.ts"
 import { thinkingFromWire, toolsFromWire } from "./TurnOptions.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -54,6 +55,13 @@ export const layer = HttpApiBuilder.group(
       .handle("get", ({ params }) => {
         const { runId, threadId } = placeOf(params)
         return turns.report(threadId, runId).pipe(Effect.map(runToWire), Effect.mapError(toWireError))
+      })
+      .handle("inspect", ({ params }) => {
+        const { runId, threadId } = placeOf(params)
+        return turns.inspect(threadId, runId).pipe(
+          Effect.map((found) => inspectionToWire(runId, found)),
+          Effect.mapError(toWireError)
+        )
       })
       .handle("events", ({ headers, params, query }) =>
         Effect.gen(function* () {

@@ -4,6 +4,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
+import { bodyReader } from "../bodies/BodyReader.ts"
+import { threadBodies } from "../endpoints/ThreadsApi.ts"
 import { pageOf, timestampOf } from "../wire/Fields.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { Links } from "../links/Links.ts"
@@ -15,6 +17,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const threads = yield* Threads
     const { url: urlOf } = yield* Links
+    const read = yield* bodyReader
     return handlers
       .handle("list", ({ query: { include_messages = true, ...page } }) =>
         threads.list({ page: pageOf(page), includeMessages: include_messages }).pipe(
@@ -27,6 +30,13 @@ export const layer = HttpApiBuilder.group(
           Effect.map((found) => writeRecord(threadToWire(found, urlOf))),
           Effect.mapError(toWireError)
         )
+      )
+      .handleRaw("update", (raw) =>
+        Effect.gen(function* () {
+          const { value } = yield* read(threadBodies.update, raw)
+          const updated = threads.update(ThreadId.make(raw.params.thread_id), value.metadata)
+          return threadToWire({ thread: yield* Effect.mapError(updated, toWireError), messages: [] })
+        })
       )
       .handle("remove", ({ params }) =>
         Effect.gen(function* () {

@@ -1,0 +1,191 @@
+/**
+ * What happened inside a run, for those who look at it afterwards: its steps with their times, and its last prompt part by part as the model
+ * read it. Both are folds of what is stored (the log, the messages), so nothing is kept for this, and any process can answer. Pure.
+ */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Charge } from "../metering/Charge.ts"
+import type { ChatMessage } from "../models/ChatRequest.ts"
+import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import { type Explanation, historyLeftOut } from "../prompts/Explanation.ts"
+import { addMessage, textOf } from "../prompts/PromptMessages.ts"
+import { fitPart, PromptPart } from "../prompts/PromptPart.ts"
+import type { Usage } from "../primitives/Usage.ts"
+import type { Run } from "../runs/Run.ts"
+import type { Message } from "../threads/Message.ts"
+import { supplementOf } from "../threads/Supplement.ts"
+import type { ToolDefinition } from "../tools/ToolDefinition.ts"
+import type { TurnEvent } from "./TurnEvent.ts"
+
+/** A stretch of a run. Times are milliseconds since 1970; null: an older version wrote the log, or the step is under way. */
+export interface RunStep {
+  /**
+   * `queue`: until the thread was free; `listen`: speech became text; `recall`: parts searched, the prompt was assembled; `model`: one model
+   * call; `tool`: a hosted tool; `client`: until the client's tool outputs came; `settle`: the answer was spoken to its end and stored.
+   */
+  readonly kind: "queue" | "listen" | "recall" | "model" | "tool" | "client" | "settle"
+  /** The model, or the tool. */
+  readonly name: string | null
+  readonly toolCallId: string | null
+  readonly startedAt: number | null
+  readonly endedAt: number | null
+  /** Of a model call; null where the provider reported none. */
+  readonly usage: Usage | null
+}
+
+export interface ReadMessage {
+  readonly role: "system" | ChatMessage["role"]
+  readonly text: string
+}
+
+/** One part of the prompt, by the name that the explanation gives it. */
+export interface ReadPart {
+  readonly part: string
+  readonly tokens: number
+  readonly messages: ReadonlyArray<ReadMessage>
+}
+
+export interface Inspection {
+  readonly steps: ReadonlyArray<RunStep>
+  /** What was paid for beside the conversation's model. */
+  readonly charges: ReadonlyArray<Charge>
+  /** Null until the leg that made it is settled, and where no model was asked. */
+  readonly prompt: ReadonlyArray<ReadPart> | null
+}
+
+const step = (kind: RunStep["kind"], startedAt: number | null, rest: Partial<RunStep> = {}): RunStep => ({
+  kind,
+  name: null,
+  toolCallId: null,
+  startedAt,
+  endedAt: null,
+  usage: null,
+  ...rest
+})
+
+const millisOf = (date: Date | null): number | null => date?.getTime() ?? null
+
+export const stepsOf = (run: Run, events: ReadonlyArray<TurnEvent>): ReadonlyArray<RunStep> => {
+  const steps: Array<RunStep> = [...heardIn(events), ...queuedBefore(run)]
+  /** When what came last was over. */
+  let since = millisOf(run.startedAt)
+  let model = run.model
+  let isFirst = true
+  const close = (at: number | undefined, rest: Partial<RunStep> = {}) => {
+    const open = steps.findLastIndex(({ kind }) => kind === "model")
+    const found = steps[open]
+    if (found !== undefined) steps[open] = { ...found, endedAt: at ?? null, ...rest }
+  }
+  for (const event of events) {
+    switch (event._tag) {
+      case "RunStarted":
+        model = event.model
+        break
+      case "RunContinuing": {
+        const at = Date.parse(event.at)
+        model = event.model
+        steps.push(step("client", since, { endedAt: at }))
+        since = at
+        break
+      }
+      case "StepStarted":
+        if (isFirst) steps.push(step("recall", since, { endedAt: event.at ?? null }))
+        isFirst = false
+        steps.push(step("model", event.at ?? null, { name: model }))
+        break
+      case "StepEnded":
+        close(event.at, { usage: event.usage, name: event.model ?? model })
+        since = event.at ?? since
+        break
+      case "HostedResult":
+        steps.push(
+          step("tool", event.startedAt ?? null, {
+            name: event.toolName,
+            toolCallId: event.toolCallId,
+            endedAt: event.at ?? null
+          })
+        )
+        since = Math.max(since ?? 0, event.at ?? 0) || null
+        break
+    }
+  }
+  if (run.endedAt === null) return steps
+  // A model that failed or was cancelled in the middle of a call ended with the run.
+  const last = steps.at(-1)
+  if (last?.kind === "model" && last.endedAt === null && last.usage === null) {
+    close(run.endedAt.getTime())
+    return steps
+  }
+  return [...steps, step("settle", since, { endedAt: run.endedAt.getTime() })]
+}
+
+const heardIn = (events: ReadonlyArray<TurnEvent>): ReadonlyArray<RunStep> => {
+  const times = events.flatMap((event) => (event._tag === "PartTold" && event.at !== undefined ? [event.at] : []))
+  const [first] = times
+  return first === undefined ? [] : [step("listen", first, { endedAt: times.at(-1) ?? null })]
+}
+
+/** A run that found its thread free begins in the same moment, give or take a write to the store. */
+const leastWait = 100
+
+const queuedBefore = ({ createdAt, startedAt }: Run): ReadonlyArray<RunStep> =>
+  startedAt === null || startedAt.getTime() - createdAt.getTime() > leastWait
+    ? [step("queue", createdAt.getTime(), { endedAt: millisOf(startedAt) })]
+    : []
+
+export const chargesIn = (events: ReadonlyArray<TurnEvent>): ReadonlyArray<Charge> =>
+  events.flatMap((event) => (event._tag === "Charged" ? [event.charge] : []))
+
+export interface PromptSources {
+  readonly run: Run
+  readonly explanation: Explanation
+  readonly system: string | null
+  readonly tools: ReadonlyArray<ToolDefinition>
+  /** All messages of the thread, in its order. */
+  readonly messages: ReadonlyArray<Message>
+  readonly counter: TokenCounterPort
+}
+
+/** The same texts from the same records that the turn's own assembly had, each under the part that it belongs to. */
+export const promptOf = (sources: PromptSources): ReadonlyArray<ReadPart> => {
+  const { explanation, messages, run } = sources
+  const own = messages.filter(({ runId }) => runId === run.id)
+  const first = own[0]?.sequence ?? 0
+  const earlier = messages.filter(({ runId, sequence }) => runId !== run.id && sequence < first)
+  const recalled = new Map(own.flatMap(recalledWith).map((part) => [part.name, part]))
+  const textsOf = (part: string, tokens: number): ReadonlyArray<ReadMessage> => {
+    switch (part) {
+      case "system":
+        return sources.system === null ? [] : [{ role: "system", text: sources.system }]
+      case "tools":
+        return sources.tools.map((tool) => ({ role: "system", text: JSON.stringify(tool) }))
+      case "history":
+        return read(earlier.slice(historyLeftOut(explanation)), run.provider)
+      case "turn":
+        return read(own, run.provider)
+      default: {
+        const found = recalled.get(part)
+        const text = found === undefined ? "" : fitPart(found, tokens, sources.counter).text
+        return text === "" ? [] : [{ role: "user", text }]
+      }
+    }
+  }
+  return explanation.parts.map(({ part, tokens }) => ({ part, tokens, messages: textsOf(part, tokens) }))
+}
+
+const decodeParts = Schema.decodeUnknownOption(Schema.Array(PromptPart))
+
+/** What the parts of the turn recalled stands with its answers. */
+const recalledWith = (message: Message): ReadonlyArray<PromptPart> =>
+  message.role === "user"
+    ? []
+    : Object.keys(message.supplements ?? {}).flatMap((name) =>
+        Option.getOrElse(decodeParts(supplementOf(message, name)?.prompt), () => [])
+      )
+
+/** Pictures and other files of a message stand in it by their names only: they are shown with the message itself. */
+const read = (messages: ReadonlyArray<Message>, provider: string): ReadonlyArray<ReadMessage> => {
+  const into: Array<ChatMessage> = []
+  for (const message of messages) addMessage(into, message, provider, () => [], [])
+  return into.map((message) => ({ role: message.role, text: textOf(message) }))
+}

@@ -1,0 +1,41 @@
+/** The inside of a run in the words of the wire. */
+import type { Charge, RunId } from "@colloquy/core"
+import type { Inspection, RunStep } from "@colloquy/core/adapters"
+import { timestampOf } from "../wire/Fields.ts"
+import type { RunInspection } from "../wire/InspectionRecords.ts"
+
+const timeOf = (millis: number | null): string | null => (millis === null ? null : timestampOf(new Date(millis)))
+
+const stepToWire = ({
+  endedAt,
+  kind,
+  name,
+  startedAt,
+  toolCallId,
+  usage
+}: RunStep): RunInspection["steps"][number] => ({
+  kind,
+  name,
+  tool_call_id: toolCallId,
+  started_at: timeOf(startedAt),
+  ended_at: timeOf(endedAt),
+  input_tokens: usage?.inputTokens ?? null,
+  output_tokens: usage?.outputTokens ?? null,
+  cost_usd: usage?.costUsd ?? null
+})
+
+const chargeToWire = ({ model, provider, purpose, usage }: Charge): RunInspection["charges"][number] => ({
+  purpose,
+  model_provider: provider,
+  model_name: model,
+  input_tokens: usage.inputTokens,
+  output_tokens: usage.outputTokens,
+  cost_usd: usage.costUsd
+})
+
+export const inspectionToWire = (runId: RunId, { charges, prompt, steps }: Inspection): RunInspection => ({
+  run_id: runId,
+  steps: steps.map(stepToWire),
+  charges: charges.map(chargeToWire),
+  prompt
+})

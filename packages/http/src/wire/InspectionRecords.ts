@@ -1,0 +1,46 @@
+/** What happened inside a run, as `GET /threads/{t}/runs/{r}/inspection` answers. Beyond the specification. */
+import * as Schema from "effect/Schema"
+import { Timestamp } from "./Fields.ts"
+
+const integer = Schema.NullOr(Schema.Int)
+const price = Schema.NullOr(Schema.Finite)
+const time = Schema.NullOr(Timestamp)
+
+const RunStep = Schema.Struct({
+  kind: Schema.Literals(["queue", "listen", "recall", "model", "tool", "client", "settle"]),
+  /** The model, or the tool. */
+  name: Schema.NullOr(Schema.String),
+  tool_call_id: Schema.NullOr(Schema.String),
+  started_at: time,
+  ended_at: time,
+  /** Of a model call. */
+  input_tokens: integer,
+  output_tokens: integer,
+  cost_usd: price
+}).annotate({ identifier: "RunStep" })
+
+const RunCharge = Schema.Struct({
+  purpose: Schema.String,
+  model_provider: Schema.String,
+  model_name: Schema.String,
+  input_tokens: Schema.Int,
+  output_tokens: Schema.Int,
+  cost_usd: price
+}).annotate({ identifier: "RunCharge" })
+
+const ReadPart = Schema.Struct({
+  /** By the name that the `prompt` of the run's record has for it. */
+  part: Schema.String,
+  tokens: Schema.Int,
+  messages: Schema.Array(Schema.Struct({ role: Schema.String, text: Schema.String }))
+}).annotate({ identifier: "ReadPart" })
+
+export const RunInspection = Schema.Struct({
+  run_id: Schema.String,
+  steps: Schema.Array(RunStep),
+  /** What was paid for beside the conversation's model. */
+  charges: Schema.Array(RunCharge),
+  /** Null until the leg that made it is settled, and where no model was asked. */
+  prompt: Schema.NullOr(Schema.Array(ReadPart))
+}).annotate({ identifier: "RunInspection" })
+export type RunInspection = typeof RunInspection.Type

@@ -1,0 +1,90 @@
+/** What the API tells beyond the specification for those who look at it: the inside of a run, a thread's own title, what is installed. */
+import { callTool, say, uses } from "@colloquy/adapters/scripted"
+import { assert, describe, it } from "@effect/vitest"
+import { connect } from "../src/client/Client.ts"
+import { keys, open } from "./Service.ts"
+
+const tool = { type: "function", function: { name: "get_weather", parameters: { type: "object", properties: {} } } }
+
+describe("GET /threads/{t}/runs/{r}/inspection", () => {
+  it("tells steps with times and tokens, and the prompt part by part; to the owner alone", async () => {
+    await using service = await open([[say("Hello."), uses({ inputTokens: 5, outputTokens: 2 })]])
+    const { body: sent } = await service.call("POST", "/threads/messages", { content: "Hi", system_prompt: "Be kind." })
+    const path = `/threads/${sent.thread_id}/runs/${sent.run_id}/inspection`
+    const { body, status } = await service.call("GET", path)
+    assert.strictEqual(status, 200)
+    const steps = body.steps.filter(({ kind }: { readonly kind: string }) => kind !== "queue")
+    assert.deepStrictEqual(
+      steps.map(({ kind }: { readonly kind: string }) => kind),
+      ["recall", "model", "settle"]
+    )
+    const [, model] = steps
+    assert.deepInclude(model, { input_tokens: 5, output_tokens: 2, cost_usd: null, tool_call_id: null })
+    assert.isAtLeast(Date.parse(model.ended_at), Date.parse(model.started_at))
+    assert.deepStrictEqual(
+      body.prompt.map(({ messages, part }: { readonly messages: unknown; readonly part: string }) => [part, messages]),
+      [
+        ["system", [{ role: "system", text: "Be kind." }]],
+        ["tools", []],
+        ["history", []],
+        [
+          "turn",
+          [
+            { role: "user", text: "Hi" },
+            { role: "assistant", text: "Hello." }
+          ]
+        ]
+      ]
+    )
+    assert.strictEqual((await service.call("GET", path, undefined, { key: keys.bob })).status, 404)
+    const client = await connect({ baseUrl: "http://in.process", apiKey: keys.ada, handler: service.handler })
+    assert.deepStrictEqual<unknown>(await client.runs.inspect(sent.thread_id, sent.run_id), body)
+  })
+
+  it("tells a run that waits for its client", async () => {
+    await using service = await open([callTool("get_weather", {})])
+    const { body: sent } = await service.call("POST", "/threads/messages", { content: "Hi", tools: [tool] })
+    const { body } = await service.call("GET", `/threads/${sent.thread_id}/runs/${sent.run_id}/inspection`)
+    assert.deepStrictEqual(
+      body.steps.map(({ kind }: { readonly kind: string }) => kind).filter((kind: string) => kind !== "queue"),
+      ["recall", "model"]
+    )
+  })
+})
+
+describe("PUT /threads/{t}", () => {
+  it("sets fields of the metadata and leaves the others", async () => {
+    await using service = await open([])
+    const { body: assistant } = await service.call("POST", "/assistants", { name: "a" })
+    const made = await service.call("POST", `/assistants/${assistant.assistant_id}/threads`, {
+      metadata: { title: "old", kept: 1 }
+    })
+    const path = `/threads/${made.body.thread_id}`
+    const { body, status } = await service.call("PUT", path, { metadata: { title: "new" } })
+    assert.strictEqual(status, 200)
+    assert.deepStrictEqual(body, { ...made.body, metadata_: { title: "new", kept: 1 } })
+    assert.deepStrictEqual((await service.call("GET", path)).body.metadata_, { title: "new", kept: 1 })
+    assert.strictEqual((await service.call("PUT", path, { metadata: "x" })).status, 422)
+    assert.strictEqual((await service.call("PUT", path, { metadata: {} }, { key: keys.bob })).status, 404)
+    const unknown = `/threads/${crypto.randomUUID()}`
+    assert.strictEqual((await service.call("PUT", unknown, { metadata: {} })).status, 404)
+  })
+})
+
+describe("GET /capabilities", () => {
+  it("tells what the host has installed", async () => {
+    await using service = await open([])
+    const { body, status } = await service.call("GET", "/capabilities")
+    assert.strictEqual(status, 200)
+    assert.deepStrictEqual(body, {
+      typed_answers: false,
+      documents: false,
+      memory: false,
+      web_search: false,
+      image_generation: false,
+      video_generation: false,
+      voice: false
+    })
+    assert.strictEqual((await service.call("GET", "/capabilities", undefined, { key: null })).status, 401)
+  })
+})
