@@ -35,7 +35,7 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { value } = yield* read(threadBodies.update, raw)
           const updated = threads.update(ThreadId.make(raw.params.thread_id), value.metadata)
-          return threadToWire({ thread: yield* Effect.mapError(updated, toWireError), messages: [] })
+          return threadToWire({ thread: yield* Effect.mapError(updated, toWireError), messages: [] }, urlOf)
         })
       )
       .handle("remove", ({ params }) =>
