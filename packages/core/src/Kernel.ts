@@ -16,6 +16,7 @@ import * as Layer from "effect/Layer"
 import { Keys, type KeyStore } from "./access/Keys.ts"
 import { Assistants } from "./assistants/Assistants.ts"
 import type { AssistantStore } from "./assistants/AssistantStore.ts"
+import { Copies } from "./assistants/Copies.ts"
 import { Catalog } from "./catalog/Catalog.ts"
 import { Billing } from "./metering/Billing.ts"
 import type { UsageLedger } from "./metering/UsageLedger.ts"
@@ -38,7 +39,7 @@ export type Stores = AssistantStore | ThreadStore | RunStore | FollowUpStore | K
 /** What a host must provide. */
 export type Ports = Stores | Providers
 
-/** What a host gets. `TurnParts`, `HostedTools`, `FollowUps` and `Removals` are where rooms and hosts register what joins. */
+/** What a host gets. `TurnParts`, `HostedTools`, `FollowUps`, `Removals` and `Copies` are where rooms and hosts register what joins. */
 export type Kernel =
   | Assistants
   | Threads
@@ -47,19 +48,17 @@ export type Kernel =
   | HostedTools
   | FollowUps
   | Removals
+  | Copies
   | Keys
   | Catalog
   | Billing
   | EmbeddingModel
 
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
-  Assistants.layer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge(Removals.layer)),
-  turnsLayer.pipe(
-    Layer.provide(Catalog.layer),
-    Layer.provideMerge([TurnParts.layer, HostedTools.layer, FollowUps.layer])
-  ),
+  Assistants.layer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge([Removals.layer, Copies.layer])),
+  turnsLayer.pipe(Layer.provide(Catalog.layer), Layer.provideMerge([TurnParts.layer, HostedTools.layer])),
   Keys.layer,
   Catalog.layer,
   Billing.layer,
   EmbeddingModel.layer
-)
+).pipe(Layer.provideMerge(FollowUps.layer))

@@ -82,6 +82,7 @@ export type { CatalogEntry, CatalogFilter, RoutedUpstream } from "./catalog/Cata
 export { Metadata } from "./threads/Thread.ts"
 export { type History, MessageStatus, NewMessage, Step, Supplements } from "./threads/Message.ts"
 export { type Supplement, supplementsOf } from "./threads/Supplement.ts"
+export { type Copier, Copies } from "./assistants/Copies.ts"
 export { Removals, type RemovalWatcher, type RemovedPlace } from "./threads/Removals.ts"
 export { ThreadStore } from "./threads/ThreadStore.ts"
 export { ThreadSummary } from "./threads/ThreadSummary.ts"
@@ -116,7 +117,7 @@ export type { FollowUpWorker } from "./runs/FollowUps.ts"
 /** assistants: agents configured once. */
 export { AssistantName, AssistantNameFilter, type AssistantPatch } from "./assistants/Assistant.ts"
 export { AssistantStore } from "./assistants/AssistantStore.ts"
-export type { AssistantUpdate, CloneRequest, NewAssistant } from "./assistants/Assistants.ts"
+export type { AssistantUpdate, ClonedAssistant, CloneRequest, NewAssistant } from "./assistants/Assistants.ts"
 
 /** turns: how a message becomes an answer. */
 export type {

@@ -1,16 +1,39 @@
 /** `AssistantStore` in memory. */
-import type { OwnerId } from "@colloquy/core"
+import type { Assistant, AssistantId, OwnerId } from "@colloquy/core"
 import { AssistantStore } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
 import { assistantOf, forgetAssistant, insertNew, ownedStep, threadOf, type State } from "./State.ts"
 
-export const assistantStore = (state: State): typeof AssistantStore.Service =>
-  AssistantStore.of({
-    insert: (assistant) =>
+export const assistantStore = (state: State): typeof AssistantStore.Service => {
+  const draftOf = (ownerId: OwnerId, id: AssistantId) => {
+    const row = assistantOf(state, ownerId, id)
+    return row?.isDraft === true ? row : undefined
+  }
+  const shownOf = (ownerId: OwnerId, id: AssistantId) => {
+    const row = assistantOf(state, ownerId, id)
+    return row?.isDraft === true ? undefined : row
+  }
+  const insert = (assistant: Assistant, isDraft: boolean) =>
+    ownedStep((ownerId) => {
+      insertNew(state.assistants, assistant.id, { ownerId, assistant, isDraft })
+    })
+
+  return AssistantStore.of({
+    insert: (assistant) => insert(assistant, false),
+    insertDraft: (assistant) => insert(assistant, true),
+    publish: (id) =>
       ownedStep((ownerId) => {
-        insertNew(state.assistants, assistant.id, { ownerId, assistant })
+        const row = draftOf(ownerId, id)
+        if (row !== undefined) row.isDraft = false
+        return row !== undefined
       }),
-    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(assistantOf(state, ownerId, id)?.assistant)),
+    discard: (id) =>
+      ownedStep((ownerId) => {
+        const row = draftOf(ownerId, id)
+        if (row !== undefined) forgetAssistant(state, id)
+        return row !== undefined
+      }),
+    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(shownOf(ownerId, id)?.assistant)),
     ofThread: (threadId) =>
       ownedStep((ownerId) => {
         const row = threadOf(state, ownerId, threadId)
@@ -25,22 +48,23 @@ export const assistantStore = (state: State): typeof AssistantStore.Service =>
       ),
     update: (id, patch, at) =>
       ownedStep((ownerId) => {
-        const row = assistantOf(state, ownerId, id)
+        const row = shownOf(ownerId, id)
         if (row === undefined) return Option.none()
         row.assistant = { ...row.assistant, ...patch, updatedAt: at }
         return Option.some(row.assistant)
       }),
     remove: (id) =>
       ownedStep((ownerId) => {
-        const row = assistantOf(state, ownerId, id)
+        const row = shownOf(ownerId, id)
         if (row !== undefined) forgetAssistant(state, id)
         return row !== undefined
       })
   })
+}
 
 const assistantsOf = (state: State, ownerId: OwnerId) =>
   [...state.assistants.values()]
-    .filter((row) => row.ownerId === ownerId)
+    .filter((row) => row.ownerId === ownerId && !row.isDraft)
     .map((row) => row.assistant)
     .sort(oldestFirst)
 

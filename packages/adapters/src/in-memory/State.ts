@@ -29,6 +29,8 @@ import * as Effect from "effect/Effect"
 
 export interface AssistantRow {
   readonly ownerId: OwnerId
+  /** A clone in the making, which nobody sees. */
+  isDraft: boolean
   assistant: Assistant
 }
 

@@ -1,9 +1,9 @@
 /** `AssistantStore` on Postgres. Each method is one statement. */
-import { type AssistantId, Principal } from "@colloquy/core"
+import { type Assistant, type AssistantId, Principal } from "@colloquy/core"
 import { AssistantStore, type ThreadSummary } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { assignmentsOf, assistantColumns, type AssistantRow, decodeAssistant, insertionOf } from "./AssistantRecord.ts"
+import { type Assignment, assignmentsOf, assistantColumns, type AssistantRow, decodeAssistant, insertionOf } from "./AssistantRecord.ts"
 import { call, type Database, type Parameter } from "./Database.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJsonOrNull, toText } from "./StoredText.ts"
@@ -15,24 +15,49 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
   const find = (id: AssistantId, owner: string) =>
     brief<AssistantRow>(
       "AssistantStore.get",
-      `select ${assistantColumns} from ${schema}.assistants a where a.id = $1 and a.owner = $2`,
+      `select ${assistantColumns} from ${schema}.assistants a where a.id = $1 and a.owner = $2 and not a.draft`,
       [knownId(id), owner]
     )
 
-  return AssistantStore.of({
-    insert: (assistant) =>
-      Principal.use(({ ownerId }) => {
-        const fields = [["id", newRowId(assistant.id)], ["owner", toText(ownerId)], ...insertionOf(assistant)] as const
-        const names = fields.map(([column]) => column).join(", ")
-        const places = fields.map((_, index) => `$${index + 1}`).join(", ")
-        return Effect.asVoid(
-          query(
-            "AssistantStore.insert",
-            `insert into ${schema}.assistants (${names}) values (${places})`,
-            fields.map(([, value]) => value)
-          )
+  const insert = (operation: string, assistant: Assistant, further: ReadonlyArray<Assignment> = []) =>
+    Principal.use(({ ownerId }) => {
+      const fields: ReadonlyArray<Assignment> = [
+        ["id", newRowId(assistant.id)],
+        ["owner", toText(ownerId)],
+        ...insertionOf(assistant),
+        ...further
+      ]
+      const names = fields.map(([column]) => column).join(", ")
+      const places = fields.map((_, index) => `$${index + 1}`).join(", ")
+      return Effect.asVoid(
+        query(
+          operation,
+          `insert into ${schema}.assistants (${names}) values (${places})`,
+          fields.map(([, value]) => value)
         )
-      }),
+      )
+    })
+
+  /** A statement about a draft: whether there was one. */
+  const ofDraft = (operation: string, statement: string, id: AssistantId) =>
+    Principal.use(({ ownerId }) =>
+      Effect.map(
+        query(operation, `${statement} where id = $1 and owner = $2 and draft returning 1 as found`, [
+          knownId(id),
+          toText(ownerId)
+        ]),
+        (rows) => rows.length > 0
+      )
+    )
+
+  return AssistantStore.of({
+    insert: (assistant) => insert("AssistantStore.insert", assistant),
+
+    insertDraft: (assistant) => insert("AssistantStore.insertDraft", assistant, [["draft", true]]),
+
+    publish: (id) => ofDraft("AssistantStore.publish", `update ${schema}.assistants set draft = false`, id),
+
+    discard: (id) => ofDraft("AssistantStore.discard", `delete from ${schema}.assistants`, id),
 
     get: (id) =>
       Principal.use(({ ownerId }) =>
@@ -68,7 +93,7 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
         return Effect.map(
           query<AssistantRow>(
             "AssistantStore.list",
-            `select ${assistantColumns} from ${schema}.assistants a where a.owner = $1 ${named}
+            `select ${assistantColumns} from ${schema}.assistants a where a.owner = $1 and not a.draft ${named}
              order by a.created_at, a.ordinal offset $2 limit $3`,
             name === undefined ? parameters : [...parameters, toText(name)]
           ),
@@ -83,7 +108,7 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
         return Effect.map(
           query<AssistantRow>(
             "AssistantStore.update",
-            `update ${schema}.assistants a set ${assignments} where a.id = $1 and a.owner = $2 returning ${assistantColumns}`,
+            `update ${schema}.assistants a set ${assignments} where a.id = $1 and a.owner = $2 and not a.draft returning ${assistantColumns}`,
             [knownId(id), toText(ownerId), ...fields.map(([, value]) => value)]
           ),
           ([row]) => Option.map(Option.fromNullishOr(row), decodeAssistant)

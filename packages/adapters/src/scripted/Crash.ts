@@ -88,6 +88,9 @@ const mortalStores = (read: Wrap, write: Wrap): Layer.Layer<Stores, never, Store
       AssistantStore,
       AssistantStore.useSync((store) => ({
         insert: (...args) => write(store.insert(...args)),
+        insertDraft: (...args) => write(store.insertDraft(...args)),
+        publish: (...args) => write(store.publish(...args)),
+        discard: (...args) => write(store.discard(...args)),
         get: (...args) => read(store.get(...args)),
         ofThread: (...args) => read(store.ofThread(...args)),
         list: (...args) => read(store.list(...args)),

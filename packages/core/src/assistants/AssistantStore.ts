@@ -14,6 +14,15 @@ export class AssistantStore extends Context.Service<
   AssistantStore,
   {
     readonly insert: (assistant: Assistant) => Effect.Effect<void, StoreUnavailable, Principal>
+    /**
+     * Inserts an assistant that is not complete yet: a clone before its documents and memories are copied. What belongs to it can be stored,
+     * and goes with it; until `publish` MUST `get`, `list`, `update` and `remove` behave as if it were not there.
+     */
+    readonly insertDraft: (assistant: Assistant) => Effect.Effect<void, StoreUnavailable, Principal>
+    /** MUST make a draft an assistant like any other; answers false when there is no such draft (any more). */
+    readonly publish: (id: AssistantId) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /** MUST delete a draft with all that belongs to it; answers false, and deletes nothing, when there is no such draft. */
+    readonly discard: (id: AssistantId) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /** MUST answer none for an id that is unknown or another owner's, without a difference. */
     readonly get: (id: AssistantId) => Effect.Effect<Option.Option<Assistant>, StoreUnavailable, Principal>
     /** A thread, its summary (null: none) and its assistant in one look-up: the first step of every turn. */

@@ -12,10 +12,13 @@ import { type Provider, type ProviderNotFound, providerNotFound, Providers } fro
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Metadata, Thread } from "../threads/Thread.ts"
+import type { FollowUps } from "../runs/FollowUps.ts"
 import { Removals } from "../threads/Removals.ts"
 import { Threads } from "../threads/Threads.ts"
 import { type Assistant, AssistantNotFound, type AssistantPatch, EmbeddingModelFixed } from "./Assistant.ts"
 import { AssistantStore } from "./AssistantStore.ts"
+import { makeCloning } from "./Cloning.ts"
+import type { Copies } from "./Copies.ts"
 
 export type NewAssistant = Pick<Assistant, "name"> &
   Partial<Omit<Assistant, "id" | "embedding" | "createdAt" | "updatedAt">> & {
@@ -28,6 +31,14 @@ export interface CloneRequest {
   /** Default: the source's name with " Copy" behind it. */
   readonly name?: string
   readonly systemPrompt?: string | null
+  /** Names of copiers (`documents`, `memories`) whose part stays behind. Default: everything is copied. */
+  readonly without?: ReadonlyArray<string>
+}
+
+export interface ClonedAssistant {
+  readonly assistant: Assistant
+  /** How many of each kind were copied, by the names of the copiers: `{ documents: 3 }`. */
+  readonly copied: Readonly<Record<string, number>>
 }
 
 /** What a new assistant embeds with when it does not say. Without names: the first provider that has a default. */
@@ -52,11 +63,14 @@ export class Assistants extends Context.Service<
       AssistantNotFound | EmbeddingModelFixed | ProviderNotFound | NameTooLong | StoreUnavailable,
       Principal
     >
-    /** Copies the configuration under a new id. Threads stay with the source. */
+    /**
+     * Copies the configuration under a new id, and what the registered copiers copy. Threads stay with the source. The clone is seen when
+     * all of it is there; one that fails half way is never seen, and what is there of it is removed.
+     */
     readonly clone: (
       id: AssistantId,
       request: CloneRequest
-    ) => Effect.Effect<Assistant, AssistantNotFound | StoreUnavailable, Principal>
+    ) => Effect.Effect<ClonedAssistant, AssistantNotFound | StoreUnavailable, Principal>
     /** Deletes the assistant with all its threads. */
     readonly remove: (id: AssistantId) => Effect.Effect<void, AssistantNotFound | StoreUnavailable, Principal>
     readonly createThread: (
@@ -65,12 +79,17 @@ export class Assistants extends Context.Service<
     ) => Effect.Effect<Thread, AssistantNotFound | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/assistants/Assistants") {
-  static readonly layer: Layer.Layer<Assistants, never, AssistantStore | Threads | Providers | Removals> = Layer.effect(
+  static readonly layer: Layer.Layer<
+    Assistants,
+    never,
+    AssistantStore | Copies | FollowUps | Threads | Providers | Removals
+  > = Layer.effect(
     Assistants,
     Effect.gen(function* () {
       const store = yield* AssistantStore
       const threads = yield* Threads
       const removals = yield* Removals
+      const cloning = yield* makeCloning
       const { all: providers } = yield* Providers
       const givenEmbedding = yield* DefaultEmbedding
       const defaultEmbedding = embeddingFor(givenEmbedding, providers)
@@ -121,8 +140,8 @@ export class Assistants extends Context.Service<
             createdAt: at,
             updatedAt: at
           }
-          yield* store.insert(copy)
-          return copy
+          const copied = yield* cloning.insert(source, copy, request.without ?? [])
+          return { assistant: copy, copied }
         }),
         remove: tracedFn("Assistants.remove")(function* (id: AssistantId) {
           const isRemoved = yield* removals.through({ assistantId: id }, store.remove(id))

@@ -183,6 +183,41 @@ export const assistantStoreContract = (test: ContractTest): void => {
   )
 
   test(
+    "MUST NOT find, list, change or delete a draft before it is published",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const draft = yield* sampleAssistant(everyField)
+      yield* store.insertDraft(draft)
+      assert.isTrue(Option.isNone(yield* store.get(draft.id)))
+      assert.deepStrictEqual(yield* store.list(firstPage), [])
+      assert.isTrue(Option.isNone(yield* store.update(draft.id, { name: "Early" }, moment(9))))
+      assert.isFalse(yield* store.remove(draft.id))
+      assert.isFalse(yield* asNewOwner(store.publish(draft.id)))
+      assert.isTrue(yield* store.publish(draft.id))
+      assert.isFalse(yield* store.publish(draft.id))
+      assert.deepStrictEqual(yield* store.list(firstPage), [draft])
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(draft.id)), draft)
+      assert.isTrue(yield* store.remove(draft.id))
+    })
+  )
+
+  test(
+    "MUST discard drafts, and nothing but drafts of the same owner",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const draft = yield* sampleAssistant()
+      yield* store.insertDraft(draft)
+      assert.isFalse(yield* asNewOwner(store.discard(draft.id)))
+      assert.isTrue(yield* store.discard(draft.id))
+      assert.isFalse(yield* store.discard(draft.id))
+      assert.isFalse(yield* store.publish(draft.id))
+      const whole = yield* insertAssistant()
+      assert.isFalse(yield* store.discard(whole.id))
+      assert.deepStrictEqual(yield* store.list(firstPage), [whole])
+    })
+  )
+
+  test(
     "MUST delete an assistant with all its threads, messages, runs and logs, and nothing else",
     Effect.gen(function* () {
       const [assistants, threads, runs] = [yield* AssistantStore, yield* ThreadStore, yield* RunStore]

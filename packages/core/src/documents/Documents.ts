@@ -1,5 +1,5 @@
 /**
- * Use cases of documents: upload, list, look at, read, search, copy, delete. An upload is stored and answered at once; its indexing is a
+ * Use cases of documents: upload, list, look at, read, search, delete; the copies of a clone. An upload is stored and answered at once; its indexing is a
  * follow-up (`IndexDocument`). Turns use documents through `documentsPart`. Specification part 2, "Document"; part 4.
  */
 import * as Clock from "effect/Clock"
@@ -11,6 +11,7 @@ import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { Copies } from "../assistants/Copies.ts"
 import { chargeOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
@@ -111,11 +112,6 @@ export class Documents extends Context.Service<
     readonly search: (search: DocumentSearch) => Effect.Effect<DocumentsFound, NoPlace | StoreUnavailable, Principal>
     /** Its record, chunks and bytes go; answers what it was. */
     readonly remove: (id: DocumentId) => Effect.Effect<Document, DocumentNotFound | StoreUnavailable, Principal>
-    /** Copies the documents of one assistant to another, vectors included; answers how many. Nothing is computed again. */
-    readonly copyAll: (
-      from: AssistantId,
-      to: AssistantId
-    ) => Effect.Effect<number, NoPlace | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/documents/Documents") {
   /** Over `Kernel.layer` and `Retrieval.layer`. Does the follow-ups of documents as long as it is open. */
@@ -125,6 +121,7 @@ export class Documents extends Context.Service<
     | AssistantStore
     | BlobStore
     | ChunkIndex
+    | Copies
     | DocumentStore
     | EmbeddingModel
     | FollowUps
@@ -220,10 +217,19 @@ export class Documents extends Context.Service<
         const document = copyDocument(source, { id, blobId, scope, at: new Date(millis) })
         yield* blobs.put(blobId, blobs.get(source.blobId))
         const from = { documentId: source.id, scope: searchScopeOf(source.scope) }
-        const isStored = yield* insert(document, index.copy(from, { documentId: id, scope: searchScopeOf(scope) }))
-        if (!isStored) return yield* new AssistantNotFound({ assistantId: to })
-        return true
+        return yield* insert(document, index.copy(from, { documentId: id, scope: searchScopeOf(scope) }))
       })
+
+      /** The documents of an assistant with their chunks and vectors: nothing is computed again. */
+      const copyAll = tracedFn("Documents.copyAll")(function* (from: AssistantId, to: AssistantId) {
+        const sources = yield* forgetting.all({ assistantId: from })
+        const copied = yield* Effect.forEach(sources, (source) =>
+          // Deleted while the others were copied: there is nothing to copy any more.
+          Effect.catchTag(copy(source, to), "BlobNotFound", () => Effect.succeed(false))
+        )
+        return copied.filter(Boolean).length
+      })
+      yield* (yield* Copies).register({ name: "documents", copy: copyAll })
 
       return Documents.of({
         upload,
@@ -268,15 +274,6 @@ export class Documents extends Context.Service<
         remove: tracedFn("Documents.remove")(function* (id: DocumentId) {
           const removed = yield* forgetting.forget(yield* get(id))
           return Option.isSome(removed) ? removed.value : yield* new DocumentNotFound({ documentId: id })
-        }),
-        copyAll: tracedFn("Documents.copyAll")(function* (from: AssistantId, to: AssistantId) {
-          yield* assistantOf({ assistantId: from })
-          const sources = yield* forgetting.all({ assistantId: from })
-          const copied = yield* Effect.forEach(sources, (source) =>
-            // Deleted while the others were copied: there is nothing to copy any more.
-            Effect.catchTag(copy(source, to), "BlobNotFound", () => Effect.succeed(false))
-          )
-          return copied.filter(Boolean).length
         })
       })
     })

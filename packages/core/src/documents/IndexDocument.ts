@@ -60,7 +60,9 @@ export const makeIndexWorker = Effect.gen(function* () {
       scope._tag === "Assistant"
         ? yield* assistants.get(scope.assistantId)
         : Option.map(yield* assistants.ofThread(scope.threadId), (found) => found.assistant)
-    return Option.match(assistant, { onNone: () => null, onSome: (found) => embeddingOf(found, providers) })
+    if (Option.isSome(assistant)) return embeddingOf(assistant.value, providers)
+    // A clone whose documents are being copied; or it was removed, and the record is gone at the next attempt.
+    return yield* new FollowUpFailed({ message: "Its assistant is not there yet.", isRetryable: true, isOutage: true })
   })
 
   const sectionsOf = Effect.fnUntraced(function* ({ blobId, extension, filename, size }: Document) {

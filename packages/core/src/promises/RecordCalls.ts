@@ -2,7 +2,13 @@
 import * as Redacted from "effect/Redacted"
 import { Keys, type KeySummary } from "../access/Keys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
-import { Assistants, type AssistantUpdate, type CloneRequest, type NewAssistant } from "../assistants/Assistants.ts"
+import {
+  Assistants,
+  type AssistantUpdate,
+  type ClonedAssistant,
+  type CloneRequest,
+  type NewAssistant
+} from "../assistants/Assistants.ts"
 import { Catalog, type CatalogEntry, type CatalogFilter } from "../catalog/Catalog.ts"
 import { Billing } from "../metering/Billing.ts"
 import type { UsageOfDay } from "../metering/UsageLedger.ts"
@@ -21,8 +27,8 @@ export interface AssistantCalls {
     options?: CallOptions
   ) => Promise<ReadonlyArray<Assistant>>
   readonly update: (id: string, update: AssistantUpdate, options?: CallOptions) => Promise<Assistant>
-  /** Copies the configuration under a new id. Threads stay with the source. */
-  readonly clone: (id: string, request?: CloneRequest, options?: CallOptions) => Promise<Assistant>
+  /** Copies the configuration under a new id, with documents and memories where there are any. Threads stay with the source. */
+  readonly clone: (id: string, request?: CloneRequest, options?: CallOptions) => Promise<ClonedAssistant>
   /** Deletes the assistant with all its threads. */
   readonly remove: (id: string, options?: CallOptions) => Promise<void>
 }

@@ -44,8 +44,8 @@ describe("an assistant", () => {
       assert.deepStrictEqual(texts(yield* assistants.update(byPrompt.id, { systemPrompt: "Q" })), ["Q", "Q"])
       assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { description: "E" })), ["E", "P"])
       assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { systemPrompt: "R" })), ["E", "R"])
-      assert.deepStrictEqual(texts(yield* assistants.clone(byBoth.id, { systemPrompt: "S" })), ["E", "S"])
-      assert.deepStrictEqual(texts(yield* assistants.clone(byPrompt.id, { systemPrompt: "S" })), ["S", "S"])
+      assert.deepStrictEqual(texts((yield* assistants.clone(byBoth.id, { systemPrompt: "S" })).assistant), ["E", "S"])
+      assert.deepStrictEqual(texts((yield* assistants.clone(byPrompt.id, { systemPrompt: "S" })).assistant), ["S", "S"])
       assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { systemPrompt: null })), ["E", null])
       assert.deepStrictEqual(texts(yield* assistants.update(byBoth.id, { description: "D", systemPrompt: "P" })), [
         "D",
@@ -127,7 +127,9 @@ describe("an assistant", () => {
       const embedding = { provider: "p", model: "m", dimensions: 8 }
       const source = yield* assistants.create({ name: "x".repeat(255), systemPrompt: "P", tools: [weather], embedding })
       yield* assistants.createThread(source.id, null)
-      const { id, name, createdAt, updatedAt, ...rest } = yield* assistants.clone(source.id, {})
+      const { assistant: clone, copied } = yield* assistants.clone(source.id, {})
+      const { id, name, createdAt, updatedAt, ...rest } = clone
+      assert.deepStrictEqual(copied, {})
       const { id: sourceId, name: _n, createdAt: _c, updatedAt: _u, ...sourceRest } = source
       assert.notStrictEqual(id, sourceId)
       assert.strictEqual(name, `${"x".repeat(250)} Copy`)
@@ -136,7 +138,7 @@ describe("an assistant", () => {
       const listing = { page: firstPage, assistantId: id, includeMessages: false }
       assert.deepStrictEqual(yield* threads.list(listing), [])
       const other = yield* assistants.clone(source.id, { name: "Other", systemPrompt: "Q" })
-      assert.deepInclude(other, { name: "Other", systemPrompt: "Q", description: "Q" })
+      assert.deepInclude(other.assistant, { name: "Other", systemPrompt: "Q", description: "Q" })
     })
   )
 

@@ -1,6 +1,6 @@
 /** What documents promise over every storage: an upload is found, and what is deleted leaves nothing. */
-import { Assistants, type Principal, Threads } from "@colloquy/core"
-import { firstPage } from "@colloquy/core/adapters"
+import { type AssistantId, Assistants, type Principal, StoreUnavailable, type ThreadId, Threads } from "@colloquy/core"
+import { type Copier, Copies, firstPage } from "@colloquy/core/adapters"
 import { asNewOwner } from "@colloquy/core/contracts"
 import { BlobStore, type Document, Documents, DocumentStore } from "@colloquy/core/documents"
 import { ChunkIndex, scopeOfAssistant, scopeOfThread, termsByLanguage } from "@colloquy/core/retrieval"
@@ -35,6 +35,16 @@ export const chunksIn = Effect.fnUntraced(function* (place: Effect.Success<typeo
 
 const blobOf = (document: Document) =>
   Effect.flatMap(BlobStore, (blobs) => Effect.map(blobs.head(document.blobId), Option.isSome))
+
+const uploadTo = (assistantId: AssistantId, text: string) =>
+  Documents.use((documents) =>
+    documents.upload({ scope: { _tag: "Assistant", assistantId }, filename: "a.txt", bytes: bytesOf(text) })
+  )
+
+const uploadToThread = (threadId: ThreadId, text: string) =>
+  Documents.use((documents) =>
+    documents.upload({ scope: { _tag: "Thread", threadId }, filename: "b.txt", bytes: bytesOf(text) })
+  )
 
 export const documentStories = (name: string, storage: Layer.Layer<Storage, unknown>): void =>
   layer(roomOver(storage, { embed: embedLetters }), { excludeTestServices: true, timeout: "2 minutes" })(name, (it) => {
@@ -126,28 +136,66 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
     }
 
     test(
-      "copies of documents are found with the vectors of the originals, and outlive them",
+      "a clone has the documents of its source with their vectors, and outlives them",
       Effect.gen(function* () {
         const documents = yield* Documents
-        const [from, to] = [yield* openPlace, yield* openPlace]
-        const { id } = yield* documents.upload({
-          scope: { _tag: "Assistant", assistantId: from.assistantId },
-          filename: "a.txt",
-          bytes: bytesOf("Badgers dig setts.")
-        })
-        const original = yield* ended(id)
-        assert.strictEqual(yield* documents.copyAll(from.assistantId, to.assistantId), 1)
-        const before = yield* documents.search({ place: from, query: "badgers" })
-        yield* documents.remove(id)
-        const [copy] = yield* documents.list({ assistantId: to.assistantId }, firstPage)
+        const assistants = yield* Assistants
+        const from = yield* openPlace
+        const original = yield* ended((yield* uploadTo(from.assistantId, "Badgers dig setts.")).id)
+        yield* uploadToThread(from.threadId, "Foxes.")
+        const bare = yield* assistants.clone(from.assistantId, { without: ["documents"] })
+        assert.deepStrictEqual(bare.copied, {})
+        assert.deepStrictEqual(yield* documents.list({ assistantId: bare.assistant.id }, firstPage), [])
+        const { assistant, copied } = yield* assistants.clone(from.assistantId, {})
+        assert.deepStrictEqual(copied, { documents: 1 })
+        const before = yield* documents.search({ place: { assistantId: from.assistantId }, query: "badgers" })
+        yield* assistants.remove(from.assistantId)
+        const [copy] = yield* documents.list({ assistantId: assistant.id }, firstPage)
         assert.deepInclude(copy, { status: "completed", filename: "a.txt", chunkCount: 1, sha256: original.sha256 })
-        const after = yield* documents.search({ place: { assistantId: to.assistantId }, query: "badgers" })
+        const after = yield* documents.search({ place: { assistantId: assistant.id }, query: "badgers" })
         assert.deepStrictEqual(
           after.excerpts.map(({ semantic }) => semantic),
           before.excerpts.map(({ semantic }) => semantic)
         )
-        const { bytes } = yield* documents.content(copy?.id ?? id)
+        const { bytes } = yield* documents.content(copy?.id ?? original.id)
         assert.strictEqual(new TextDecoder().decode(yield* Stream.mkUint8Array(bytes)), "Badgers dig setts.")
+      })
+    )
+
+    test(
+      "a clone that fails when its documents are copied is never seen, and leaves no record, no chunk and no byte",
+      Effect.gen(function* () {
+        const [assistants, documents, index] = [yield* Assistants, yield* Documents, yield* ChunkIndex]
+        const { assistantId } = yield* openPlace
+        const original = yield* ended((yield* uploadTo(assistantId, "Badgers dig setts.")).id)
+        const attempt = Effect.gen(function* () {
+          const seen: Array<{ readonly clone: AssistantId; readonly copy: Document }> = []
+          const spoiler: Copier = {
+            name: "spoiler",
+            copy: Effect.fnUntraced(function* (_, clone) {
+              const [copy = original] = yield* (yield* DocumentStore).list({ assistantId: clone }, firstPage)
+              seen.push({ clone, copy })
+              return yield* new StoreUnavailable({ operation: "spoiler" })
+            }, Effect.provideContext(yield* Effect.context<DocumentStore>()))
+          }
+          yield* (yield* Copies).register(spoiler)
+          yield* Effect.flip(assistants.clone(assistantId, {}))
+          return seen
+        })
+        const [half, ...more] = yield* Effect.scoped(attempt)
+        if (half === undefined) return assert.fail("The documents were not copied before.")
+        assert.deepStrictEqual(more, [])
+        assert.notStrictEqual(half.copy.id, original.id)
+        assert.deepStrictEqual(
+          (yield* assistants.list(firstPage)).map(({ id }) => id),
+          [assistantId]
+        )
+        assert.strictEqual((yield* Effect.flip(assistants.get(half.clone)))._tag, "AssistantNotFound")
+        assert.strictEqual((yield* Effect.flip(documents.get(half.copy.id)))._tag, "DocumentNotFound")
+        assert.isFalse(yield* blobOf(half.copy))
+        const key = { scope: scopeOfAssistant(half.clone), documentId: half.copy.id }
+        assert.strictEqual((yield* index.chunks(key, firstPage)).total, 0)
+        assert.isTrue(yield* blobOf(original))
       })
     )
 
@@ -173,8 +221,7 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
           ["ThreadNotFound", documents.list({ threadId }, firstPage)],
           ["ThreadNotFound", documents.search({ place: { threadId }, query: "badgers" })],
           ["AssistantNotFound", documents.search({ place: { assistantId }, query: "badgers" })],
-          ["ThreadNotFound", documents.upload({ scope, ...file })],
-          ["AssistantNotFound", documents.copyAll(assistantId, assistantId)]
+          ["ThreadNotFound", documents.upload({ scope, ...file })]
         ]
         for (const [tag, call] of refusals) {
           const result = yield* Effect.result(call)

@@ -1,5 +1,5 @@
 /** What happens to an upload when something goes wrong: with the file, its embedding, the server, or the process at any of its writes. */
-import { Principal, Threads } from "@colloquy/core"
+import { Assistants, Principal, Threads } from "@colloquy/core"
 import { firstPage, noUsage, UsageLedger } from "@colloquy/core/adapters"
 import {
   type Document,
@@ -315,6 +315,58 @@ describe("a process that dies", () => {
         yield* Fiber.interrupt(dying)
       }
       assert.include([...seen], "died")
+    })
+  )
+
+  test(
+    "at any write of a clone leaves all of it or nothing, and no byte without a document",
+    Effect.gen(function* () {
+      const seen = new Set<string>()
+      const never = 100
+      for (const at of [...Array.from({ length: 14 }, (_, index) => index + 1), never]) {
+        const { state, storage } = yield* memoryStorage
+        const living = yield* openRoom(storage, { embed: embedLetters })
+        const { assistantId } = yield* living.run(openPlace)
+        yield* living.run(upload({ _tag: "Assistant", assistantId }))
+        yield* living.run(upload({ _tag: "Assistant", assistantId }, "Foxes borrow setts.", "b.txt"))
+        yield* tick
+        yield* living.close
+        const doomed = doomedStorage(storage, at)
+        const room = yield* openRoom(doomed.stores, { embed: embedLetters })
+        const dying = yield* Effect.forkChild(room.run(Assistants.use((assistants) => assistants.clone(assistantId, {}))))
+        yield* tick
+        const shown = Effect.gen(function* () {
+          const clones = (yield* (yield* Assistants).list(firstPage)).filter(({ id }) => id !== assistantId)
+          const documents = yield* Documents
+          return yield* Effect.forEach(clones, ({ id }) =>
+            Effect.gen(function* () {
+              const listed = yield* documents.list({ assistantId: id }, firstPage)
+              const found = yield* documents.search({ place: { assistantId: id }, query: "setts" })
+              return [listed.length, found.excerpts.length, found.excerpts.every(({ semantic }) => semantic !== null)]
+            })
+          )
+        })
+        const isDead = doomed.isDead()
+        yield* doomed.bury
+        yield* Fiber.interrupt(dying)
+        yield* room.close
+        const witness = yield* openRoom(storage, { embed: embedLetters })
+        const atOnce = yield* witness.run(shown)
+        yield* witness.close
+        yield* TestClock.adjust("61 minutes")
+        const heir = yield* openRoom(storage, { embed: embedLetters })
+        yield* TestClock.adjust("10 seconds")
+        const later = yield* heir.run(shown)
+        assert.deepStrictEqual(later, atOnce, `write ${at}`)
+        if (later.length > 0) assert.deepStrictEqual(later, [[2, 2, true]], `write ${at}`)
+        yield* heir.run(sweepOrphanedBlobs("1 minute"))
+        assert.strictEqual(state.blobs.size, state.documents.size, `write ${at}`)
+        assert.strictEqual(state.documents.size, 2 + 2 * later.length, `write ${at}`)
+        assert.strictEqual(state.assistants.size, 1 + later.length, `write ${at}`)
+        yield* heir.close
+        seen.add(`${isDead ? "died" : "lived"} ${later.length}`)
+      }
+      assert.sameMembers([...seen], ["died 0", "died 1", "lived 1"])
     })
   )
 })

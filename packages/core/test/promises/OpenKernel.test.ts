@@ -100,7 +100,7 @@ describe("records", () => {
     const { assistants, threads } = kernel
     const helper = await assistants.create({ name: "Helper", systemPrompt: "Be kind." })
     assert.strictEqual((await assistants.update(helper.id, { name: "Friend" })).name, "Friend")
-    const copy = await assistants.clone(helper.id)
+    const { assistant: copy } = await assistants.clone(helper.id)
     assert.strictEqual(copy.name, "Friend Copy")
     assert.lengthOf(await assistants.list({ limit: 1 }), 1)
     assert.deepStrictEqual(

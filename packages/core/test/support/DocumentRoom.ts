@@ -5,7 +5,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { scripted, type ScriptStep } from "@colloquy/adapters/scripted"
 import { Kernel, type Provider, Providers } from "@colloquy/core"
-import { type ChatRequest, FollowUpStore, ModelError, noUsage } from "@colloquy/core/adapters"
+import { AssistantStore, type ChatRequest, FollowUpStore, ModelError, noUsage } from "@colloquy/core/adapters"
 import { BlobStore, Documents, documentsPart, DocumentStore, TextExtractor } from "@colloquy/core/documents"
 import { ChunkIndex, nowhere, Retrieval } from "@colloquy/core/retrieval"
 import * as Deferred from "effect/Deferred"
@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 
@@ -84,10 +85,11 @@ export const memoryStorage = Effect.gen(function* () {
   return { state, storage: Layer.merge(InMemory.layerFrom(state), Layer.succeedContext(index)) }
 })
 
-/** A kernel as a process of its own. */
+/** A kernel as a process of its own, on the test's clock, which has looked for old work already. */
 export const openRoom = Effect.fnUntraced(function* (storage: Layer.Layer<Storage>, options: RoomOptions = {}) {
   const scope = yield* Scope.fork(yield* Scope.Scope)
   const services = yield* Layer.buildWithScope(roomOver(storage, options), scope)
+  yield* TestClock.adjust("1 millis")
   return {
     run: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provideContext(effect, services),
     close: Scope.close(scope, Exit.void)
@@ -96,6 +98,8 @@ export const openRoom = Effect.fnUntraced(function* (storage: Layer.Layer<Storag
 
 const writes = new Set([
   "insert",
+  "insertDraft",
+  "publish",
   "put",
   "add",
   "beginAttempt",
@@ -136,6 +140,7 @@ export const doomedStorage = (storage: Layer.Layer<Storage>, at: number) => {
       }
     })
   const stores = Layer.mergeAll(
+    Layer.effect(AssistantStore, AssistantStore.useSync(mortal)),
     Layer.effect(BlobStore, BlobStore.useSync(mortal)),
     Layer.effect(ChunkIndex, ChunkIndex.useSync(mortal)),
     Layer.effect(DocumentStore, DocumentStore.useSync(mortal)),

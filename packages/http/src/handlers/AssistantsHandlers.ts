@@ -57,10 +57,18 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { value } = yield* read(assistantBodies.clone, raw)
           const request = compact({ name: given(value?.name), systemPrompt: given(value?.system_prompt) })
-          const copy = yield* assistants
-            .clone(AssistantId.make(raw.params.assistant_id), request)
+          const without = [
+            ...(value?.copy_documents === false ? ["documents"] : []),
+            ...(value?.copy_memories === false ? ["memories"] : [])
+          ]
+          const { assistant, copied } = yield* assistants
+            .clone(AssistantId.make(raw.params.assistant_id), { ...request, without })
             .pipe(Effect.mapError(toWireError))
-          return { assistant: assistantToWire(copy), documents_cloned: 0, memories_cloned: 0 }
+          return {
+            assistant: assistantToWire(assistant),
+            documents_cloned: copied["documents"] ?? 0,
+            memories_cloned: copied["memories"] ?? 0
+          }
         })
       )
       .handleRaw("createThread", (raw) =>

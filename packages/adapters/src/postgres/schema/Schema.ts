@@ -17,7 +17,7 @@ import { runTables } from "./Runs.ts"
 import { runStartFunctions } from "./RunStarts.ts"
 import { runStepFunctions } from "./RunSteps.ts"
 import type { Migration, SqlFunction } from "./SchemaPart.ts"
-import { summaryColumns, threadFunctions, threadTables } from "./Threads.ts"
+import { assistantDrafts, summaryColumns, threadFunctions, threadTables } from "./Threads.ts"
 
 export interface Schema {
   readonly migrations: ReadonlyArray<Migration>
@@ -41,7 +41,8 @@ export const schemaOfThisVersion: Schema = {
     realtimeTables,
     receiptTables,
     summaryColumns,
-    documentIds
+    documentIds,
+    assistantDrafts
   ],
   /** In any order: PostgreSQL looks into a function when it is called. */
   functions: [

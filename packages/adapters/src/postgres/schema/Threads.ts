@@ -70,6 +70,13 @@ export const summaryColumns: Migration = {
   ]
 }
 
+/** Clones in the making. */
+export const assistantDrafts: Migration = {
+  name: "assistant_drafts",
+  tables: [],
+  statements: [`alter table {schema}.assistants add column draft boolean not null default false`]
+}
+
 /** A faster compression of long texts, where the server has it. */
 const compression = `
 do $do$ begin
@@ -182,7 +189,7 @@ const removeAssistant = sqlFunction(
   "remove_assistant",
   `(p_owner text, p_assistant uuid) returns boolean language plpgsql as $$
 begin
-  perform from {schema}.assistants where id = p_assistant and owner = p_owner for update;
+  perform from {schema}.assistants where id = p_assistant and owner = p_owner and not draft for update;
   if not found then return false; end if;
   perform {schema}.note_deleted_runs(p_owner, thread.id) from (
     select id from {schema}.threads where assistant_id = p_assistant and owner = p_owner order by id for update

@@ -1,0 +1,69 @@
+/**
+ * How a clone gets what belongs to its source: the clone is inserted as a draft, the copiers fill it, then it is published in one write. A
+ * follow-up that is stored before the draft removes it when it was never published, because the process died.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
+import { FollowUpFailed, FollowUps } from "../runs/FollowUps.ts"
+import { Removals } from "../threads/Removals.ts"
+import { type Assistant, AssistantNotFound } from "./Assistant.ts"
+import { AssistantStore } from "./AssistantStore.ts"
+import { Copies } from "./Copies.ts"
+
+const discardKind = "assistants.discard_draft"
+
+/** Longer than any copying takes: a draft is in nobody's way. */
+const patienceMillis = 60 * 60_000
+
+const Payload = Schema.Struct({ assistantId: AssistantId })
+
+export const makeCloning = Effect.gen(function* () {
+  const store = yield* AssistantStore
+  const copies = yield* Copies
+  const followUps = yield* FollowUps
+  const removals = yield* Removals
+
+  const discard = (assistantId: AssistantId) => removals.through({ assistantId }, store.discard(assistantId))
+
+  yield* followUps.register({
+    kind: discardKind,
+    run: Effect.fnUntraced(function* ({ payload }) {
+      const read = Schema.decodeUnknownOption(Payload)(payload)
+      if (Option.isNone(read)) {
+        return yield* new FollowUpFailed({ message: "It does not name an assistant.", isRetryable: false })
+      }
+      const { assistantId } = read.value
+      if (Option.isNone(yield* store.get(assistantId))) yield* discard(assistantId)
+    })
+  })
+
+  const discardLater = Effect.fnUntraced(function* (assistantId: AssistantId) {
+    const createdAt = new Date(yield* Clock.currentTimeMillis)
+    const id = yield* newId(FollowUpId)
+    const work = { id, kind: discardKind, key: assistantId, payload: { assistantId }, sequence: null, createdAt }
+    yield* followUps.add([{ ...work, delayMillis: patienceMillis }])
+  })
+
+  /** Inserts the clone with all that is copied, and answers how many there are of each kind. */
+  const insert = Effect.fnUntraced(function* (source: Assistant, clone: Assistant, without: ReadonlyArray<string>) {
+    const copiers = copies.all().filter(({ name }) => !without.includes(name))
+    if (copiers.length === 0) {
+      yield* store.insert(clone)
+      return {}
+    }
+    yield* discardLater(clone.id)
+    const filled = Effect.gen(function* () {
+      yield* store.insertDraft(clone)
+      const counts = yield* Effect.forEach(copiers, ({ copy }) => copy(source.id, clone.id))
+      if (!(yield* store.publish(clone.id))) return yield* new AssistantNotFound({ assistantId: clone.id })
+      return Object.fromEntries(copiers.map(({ name }, index) => [name, counts[index] ?? 0]))
+    })
+    // What cannot be removed now is removed by the follow-up.
+    return yield* Effect.onError(filled, () => Effect.ignore(discard(clone.id)))
+  })
+
+  return { insert }
+})

@@ -1,0 +1,48 @@
+/**
+ * What belongs to an assistant outside of its record (documents, memories) is copied when the assistant is cloned. Rooms register their
+ * copiers here; `Assistants.clone` goes through them before anybody sees the clone.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import type { Principal } from "../access/Principal.ts"
+import type { AssistantId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+
+export interface Copier {
+  /** What it copies: `documents`, `memories`. */
+  readonly name: string
+  /**
+   * Copies everything of one assistant to another, and answers how many. The other one is a draft (`AssistantStore.insertDraft`): what
+   * belongs to it may be stored, and nothing finds it by its id. When the clone fails, all of it is removed as with any assistant.
+   */
+  readonly copy: (from: AssistantId, to: AssistantId) => Effect.Effect<number, StoreUnavailable, Principal>
+}
+
+export class Copies extends Context.Service<
+  Copies,
+  {
+    /** Dies when a copier of that name is there already. */
+    readonly register: (copier: Copier) => Effect.Effect<void, never, Scope.Scope>
+    /** In the order of their names. */
+    readonly all: () => ReadonlyArray<Copier>
+  }
+>()("@colloquy/core/assistants/Copies") {
+  static readonly layer: Layer.Layer<Copies> = Layer.sync(Copies, () => {
+    const copiers = new Map<string, Copier>()
+    return {
+      register: (copier) =>
+        Effect.acquireRelease(
+          Effect.suspend(() => {
+            if (copiers.has(copier.name)) {
+              return Effect.die(new Error(`Two copiers have the name "${copier.name}". Register it once.`))
+            }
+            return Effect.sync(() => copiers.set(copier.name, copier))
+          }),
+          () => Effect.sync(() => copiers.delete(copier.name))
+        ).pipe(Effect.asVoid),
+      all: () => [...copiers.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    }
+  })
+}
