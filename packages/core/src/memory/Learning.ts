@@ -37,10 +37,11 @@ import {
   readOperations,
   systemOf
 } from "./Extraction.ts"
-import { embedKind, embeddingOf, embedLater, findMemories, indexMemories, vectorsOf } from "./MemoryIndexing.ts"
+import { embedKind, embedLater, findMemories, indexMemories, vectorsOf } from "./MemoryIndexing.ts"
 import { MemoryId, type MemoryRecord, type MemorySource } from "./MemoryRecord.ts"
 import { MemorySettings } from "./MemorySettings.ts"
 import { type MemoryChange, MemoryStore } from "./MemoryStore.ts"
+import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { vectorModel } from "../retrieval/Retrieval.ts"
 
 export const learnKind = "memory.learn"
@@ -132,7 +133,7 @@ const makeLearner = Effect.gen(function* () {
     const assistant = Option.getOrNull(yield* assistants.get(assistantId))
     if (assistant === null) return
     const messages = (yield* runs.messages(runId)).filter(isSaid)
-    const target = embeddingOf(assistant)
+    const target = embeddingOf(assistant, providers.all)
     const said = messages.map(({ content }) => content).join("\n\n")
     const known = yield* findMemories(finder, {
       assistantId,
@@ -184,7 +185,7 @@ const makeLearner = Effect.gen(function* () {
   ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
     const order = Option.getOrNull(decodeEmbedOrder(followUp.payload))
     const assistant = order === null ? null : Option.getOrNull(yield* assistants.get(order.assistantId))
-    const target = assistant === null ? null : embeddingOf(assistant)
+    const target = assistant === null ? null : embeddingOf(assistant, providers.all)
     if (assistant === null || target === null) return
     while (true) {
       const missing = yield* store.withoutVectors(assistant.id, { name: `${target.provider}/${target.model}` }, 100)

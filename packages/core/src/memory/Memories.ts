@@ -15,13 +15,15 @@ import { chargeOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { EmbeddingModel } from "../models/EmbeddingModel.ts"
+import { Providers } from "../models/Provider.ts"
 import { type AssistantId, newId, type RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
+import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import type { FollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { learnKind } from "./Learning.ts"
-import { embeddingOf, embedLater, findMemories, indexMemories } from "./MemoryIndexing.ts"
+import { embedLater, findMemories, indexMemories } from "./MemoryIndexing.ts"
 import { type MemoryLine, MemoryLinesUnusable, readLines, toLines } from "./MemoryLines.ts"
 import {
   longestMemory,
@@ -119,7 +121,7 @@ export class Memories extends Context.Service<
   static readonly layer: Layer.Layer<
     Memories,
     never,
-    AssistantStore | EmbeddingModel | FollowUps | MemoryStore | UsageLedger
+    AssistantStore | EmbeddingModel | FollowUps | MemoryStore | Providers | UsageLedger
   > = Layer.effect(
     Memories,
     Effect.gen(function* () {
@@ -128,6 +130,7 @@ export class Memories extends Context.Service<
       const followUps = yield* FollowUps
       const ledger = yield* UsageLedger
       const metering = yield* Metering
+      const { all: providers } = yield* Providers
       const store = yield* MemoryStore
       const finder = { store, embeddings }
       const account = { ledger, metering }
@@ -151,7 +154,7 @@ export class Memories extends Context.Service<
         memories: ReadonlyArray<MemoryRecord>
       ) {
         const contents = memories.map(({ content }) => content)
-        const made = yield* indexMemories(finder, embeddingOf(assistant), contents)
+        const made = yield* indexMemories(finder, embeddingOf(assistant, providers), contents)
         yield* chargeOutside(account, null, made.charges)
         const changes = memories.flatMap((memory, index): ReadonlyArray<MemoryChange> => {
           const indexed = made.indexed[index]
@@ -211,7 +214,7 @@ export class Memories extends Context.Service<
         }),
         search: tracedFn("Memories.search")(function* (assistantId, query, limit) {
           const assistant = yield* assistantOf(assistantId)
-          const target = embeddingOf(assistant)
+          const target = embeddingOf(assistant, providers)
           const found = yield* findMemories(finder, { assistantId, text: query, target, limit, trueAt: null })
           yield* chargeOutside(account, null, found.charges)
           return found.hits

@@ -5,7 +5,6 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
-import type { Assistant } from "../assistants/Assistant.ts"
 import type { Charge } from "../metering/Charge.ts"
 import type { EmbeddingModel, EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import { type AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
@@ -17,12 +16,6 @@ import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { IndexedMemory, MemoryHit, MemoryStore } from "./MemoryStore.ts"
 
 export const embedKind = "memory.embed"
-
-/** Of the assistant; null: it has none, and its memories are found by their words. */
-export const embeddingOf = ({ embedding }: Assistant): EmbeddingTarget | null =>
-  embedding.provider === null || embedding.model === null
-    ? null
-    : { provider: embedding.provider, model: embedding.model, dimensions: embedding.dimensions }
 
 export interface Finder {
   readonly store: typeof MemoryStore.Service

@@ -24,7 +24,8 @@ import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { FollowUpOrder, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { learnKind } from "./Learning.ts"
-import { embeddingOf, findMemories, sequenceOf } from "./MemoryIndexing.ts"
+import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
+import { findMemories, sequenceOf } from "./MemoryIndexing.ts"
 import { MemorySettings } from "./MemorySettings.ts"
 import { type MemoryHit, MemoryStore } from "./MemoryStore.ts"
 import { chooseHits, type KeptMemories, promptOfHits, queryOf, readKept, withCitations } from "./Recollection.ts"
@@ -125,7 +126,7 @@ const makeMemoryPart = Effect.gen(function* () {
       const decoded = Option.getOrNull(decodeOptions(options))
       if (decoded === null) return Effect.fail(refused)
       const { citation = false, mode, pro = false } = decoded
-      return Effect.succeed({ plan: { mode, pro, citation, embedding: embeddingOf(assistant) } })
+      return Effect.succeed({ plan: { mode, pro, citation, embedding: embeddingOf(assistant, providers.all) } })
     },
     recall: ({ citation, embedding, mode, pro }, turn, history) =>
       Effect.gen(function* () {
