@@ -3,7 +3,14 @@ import { type Assistant, type AssistantId, Principal } from "@colloquy/core"
 import { AssistantStore, type ThreadSummary } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Assignment, assignmentsOf, assistantColumns, type AssistantRow, decodeAssistant, insertionOf } from "./AssistantRecord.ts"
+import {
+  type Assignment,
+  assignmentsOf,
+  assistantColumns,
+  type AssistantRow,
+  decodeAssistant,
+  insertionOf
+} from "./AssistantRecord.ts"
 import { call, type Database, type Parameter } from "./Database.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJsonOrNull, toText } from "./StoredText.ts"

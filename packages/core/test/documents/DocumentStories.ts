@@ -172,11 +172,14 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
           const seen: Array<{ readonly clone: AssistantId; readonly copy: Document }> = []
           const spoiler: Copier = {
             name: "spoiler",
-            copy: Effect.fnUntraced(function* (_, clone) {
-              const [copy = original] = yield* (yield* DocumentStore).list({ assistantId: clone }, firstPage)
-              seen.push({ clone, copy })
-              return yield* new StoreUnavailable({ operation: "spoiler" })
-            }, Effect.provideContext(yield* Effect.context<DocumentStore>()))
+            copy: Effect.fnUntraced(
+              function* (_, clone) {
+                const [copy = original] = yield* (yield* DocumentStore).list({ assistantId: clone }, firstPage)
+                seen.push({ clone, copy })
+                return yield* new StoreUnavailable({ operation: "spoiler" })
+              },
+              Effect.provideContext(yield* Effect.context<DocumentStore>())
+            )
           }
           yield* (yield* Copies).register(spoiler)
           yield* Effect.flip(assistants.clone(assistantId, {}))

@@ -333,7 +333,9 @@ describe("a process that dies", () => {
         yield* living.close
         const doomed = doomedStorage(storage, at)
         const room = yield* openRoom(doomed.stores, { embed: embedLetters })
-        const dying = yield* Effect.forkChild(room.run(Assistants.use((assistants) => assistants.clone(assistantId, {}))))
+        const dying = yield* Effect.forkChild(
+          room.run(Assistants.use((assistants) => assistants.clone(assistantId, {})))
+        )
         yield* tick
         const shown = Effect.gen(function* () {
           const clones = (yield* (yield* Assistants).list(firstPage)).filter(({ id }) => id !== assistantId)
