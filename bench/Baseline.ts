@@ -1,9 +1,10 @@
 /**
- * What the kernel is measured against: the same conversation with `node:http`, `fetch` and plain SQL, and nothing else. It makes as many
+ * What the kernel is measured against: the same conversation with `node:http` and plain SQL, and nothing else. It asks its provider through
+ * `node:http`, or with `fetch` where `BENCH_FETCH` says so. It makes as many
  * statements as the kernel does (load, write, settle; one append for each 50 ms of a stream), and promises none of what the kernel promises.
  */
 import { randomUUID } from "node:crypto"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { Agent, createServer, type IncomingMessage, request as ask, type ServerResponse } from "node:http"
 import pg from "pg"
 import { serve } from "./Child.ts"
 
@@ -13,45 +14,50 @@ const pool = new pg.Pool({
   max: Number(process.env["BENCH_POOL"] ?? 10)
 })
 
+const asksWithFetch = process.env["BENCH_FETCH"] !== undefined
+
+/** Two baselines may run beside each other. */
+const schema = asksWithFetch ? "baseline_fetch" : "baseline"
+
 await pool.query(`
-  drop schema if exists baseline cascade;
-  create schema baseline;
-  create table baseline.assistants (id uuid primary key, owner text not null, system_prompt text, model text not null);
-  create table baseline.threads (id uuid primary key, owner text not null, assistant_id uuid not null, last_sequence int not null default 0);
-  create table baseline.messages (thread_id uuid not null, sequence int not null, id uuid not null, run_id uuid, role text not null,
+  drop schema if exists ${schema} cascade;
+  create schema ${schema};
+  create table ${schema}.assistants (id uuid primary key, owner text not null, system_prompt text, model text not null);
+  create table ${schema}.threads (id uuid primary key, owner text not null, assistant_id uuid not null, last_sequence int not null default 0);
+  create table ${schema}.messages (thread_id uuid not null, sequence int not null, id uuid not null, run_id uuid, role text not null,
     content text, created_at timestamptz not null default now(), primary key (thread_id, sequence));
-  create table baseline.runs (id uuid primary key, thread_id uuid not null, status text not null, usage json);
-  create table baseline.events (run_id uuid not null, first int not null, events json not null, primary key (run_id, first));
+  create table ${schema}.runs (id uuid primary key, thread_id uuid not null, status text not null, usage json);
+  create table ${schema}.events (run_id uuid not null, first int not null, events json not null, primary key (run_id, first));
 `)
 
 const load = {
   name: "load",
-  text: `select t.id, a.system_prompt, a.model from baseline.threads t join baseline.assistants a on a.id = t.assistant_id
+  text: `select t.id, a.system_prompt, a.model from ${schema}.threads t join ${schema}.assistants a on a.id = t.assistant_id
     where t.id = $1 and t.owner = $2`
 }
 
 const write = {
   name: "write",
-  text: `with t as (update baseline.threads set last_sequence = last_sequence + 1 where id = $1 and owner = $2 returning last_sequence),
-    m as (insert into baseline.messages (thread_id, sequence, id, run_id, role, content)
+  text: `with t as (update ${schema}.threads set last_sequence = last_sequence + 1 where id = $1 and owner = $2 returning last_sequence),
+    m as (insert into ${schema}.messages (thread_id, sequence, id, run_id, role, content)
       select $1, last_sequence, $3, $4, 'user', $5 from t),
-    r as (insert into baseline.runs (id, thread_id, status) values ($4, $1, 'IN_PROGRESS'))
-    select role, content from (select role, content, sequence from baseline.messages where thread_id = $1 order by sequence desc limit $6) h
+    r as (insert into ${schema}.runs (id, thread_id, status) values ($4, $1, 'IN_PROGRESS'))
+    select role, content from (select role, content, sequence from ${schema}.messages where thread_id = $1 order by sequence desc limit $6) h
     order by sequence`
 }
 
 const settle = {
   name: "settle",
-  text: `with t as (update baseline.threads set last_sequence = last_sequence + 1 where id = $1 returning last_sequence),
-    m as (insert into baseline.messages (thread_id, sequence, id, run_id, role, content)
+  text: `with t as (update ${schema}.threads set last_sequence = last_sequence + 1 where id = $1 returning last_sequence),
+    m as (insert into ${schema}.messages (thread_id, sequence, id, run_id, role, content)
       select $1, last_sequence, $2, $3, 'assistant', $4 from t),
-    e as (insert into baseline.events (run_id, first, events) values ($3, $5, $6))
-    update baseline.runs set status = 'COMPLETED', usage = $7 where id = $3`
+    e as (insert into ${schema}.events (run_id, first, events) values ($3, $5, $6))
+    update ${schema}.runs set status = 'COMPLETED', usage = $7 where id = $3`
 }
 
-const append = { name: "append", text: `insert into baseline.events (run_id, first, events) values ($1, $2, $3)` }
+const append = { name: "append", text: `insert into ${schema}.events (run_id, first, events) values ($1, $2, $3)` }
 
-const list = { name: "list", text: `select * from baseline.messages where thread_id = $1 order by sequence` }
+const list = { name: "list", text: `select * from ${schema}.messages where thread_id = $1 order by sequence` }
 
 const owner = "bench"
 
@@ -60,6 +66,23 @@ const readBody = async (request: IncomingMessage): Promise<string> => {
   request.setEncoding("utf8")
   for await (const piece of request) body += piece
   return body
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 2000 })
+/** The body of the provider's answer. */
+const answerOf = async (question: object): Promise<AsyncIterable<Uint8Array>> => {
+  const headers = { "content-type": "application/json" }
+  const body = JSON.stringify(question)
+  if (asksWithFetch) {
+    const answer = await fetch(`${upstream}/chat/completions`, { method: "POST", headers, body })
+    if (answer.body === null) throw new Error("The provider answered without a body")
+    return answer.body
+  }
+  return new Promise((resolve, reject) => {
+    const asked = ask(`${upstream}/chat/completions`, { method: "POST", agent, headers }, resolve)
+    asked.on("error", reject)
+    asked.end(body)
+  })
 }
 
 interface Delta {
@@ -86,14 +109,9 @@ const turn = async (threadId: string, request: IncomingMessage, response: Server
   let flushed = performance.now()
   let pending: Promise<unknown> = Promise.resolve()
   const events: Array<Delta> = []
-  const answer = await fetch(`${upstream}/chat/completions`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ model: model ?? loaded.rows[0].model, messages, stream: true })
-  })
   const decoder = new TextDecoder()
   let rest = ""
-  for await (const bytes of answer.body ?? []) {
+  for await (const bytes of await answerOf({ model: model ?? loaded.rows[0].model, messages, stream: true })) {
     const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n")
     rest = lines.pop() ?? ""
     let out = ""
@@ -133,15 +151,15 @@ const seed = async (request: IncomingMessage, response: ServerResponse): Promise
   const { messages, model } = JSON.parse(await readBody(request))
   const assistantId = randomUUID()
   const threadId = randomUUID()
-  await pool.query(`insert into baseline.assistants values ($1, $2, 'You are helpful.', $3)`, [
+  await pool.query(`insert into ${schema}.assistants values ($1, $2, 'You are helpful.', $3)`, [
     assistantId,
     owner,
     model
   ])
-  await pool.query(`insert into baseline.threads values ($1, $2, $3, $4)`, [threadId, owner, assistantId, messages])
+  await pool.query(`insert into ${schema}.threads values ($1, $2, $3, $4)`, [threadId, owner, assistantId, messages])
   await pool.query(
-    `insert into baseline.messages (thread_id, sequence, id, run_id, role, content)
-     select $1, n, gen_random_uuid(), gen_random_uuid(), case when n % 2 = 1 then 'user' else 'assistant' end, repeat('lorem ipsum ', 8)
+    `insert into ${schema}.messages (thread_id, sequence, id, run_id, role, content)
+     select $1, n, gen_random_uuid(), gen_random_uuid(), case when n % 2 = 1 then 'user' else 'assistant' end, repeat('lorem ipsum ', 20)
      from generate_series(1, $2::int) n`,
     [threadId, messages]
   )

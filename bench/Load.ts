@@ -60,6 +60,21 @@ export const hammer = async (
   return { count, seconds: (performance.now() - start) / 1000 }
 }
 
+/** The same for a number of pieces of work. */
+export const hammerTimes = async (
+  concurrency: number,
+  times: number,
+  work: (worker: number) => Promise<unknown>
+): Promise<{ readonly count: number; readonly seconds: number }> => {
+  const start = performance.now()
+  let left = times
+  const worker = async (index: number) => {
+    while (left-- > 0) await work(index)
+  }
+  await Promise.all(Array.from({ length: concurrency }, (_, index) => worker(index)))
+  return { count: times, seconds: (performance.now() - start) / 1000 }
+}
+
 export const closeConnections = (): void => agent.destroy()
 
 export const median = (values: ReadonlyArray<number>): number =>

@@ -6,6 +6,8 @@ export interface Measured {
   readonly perSecond: number
   /** CPU time of the side's process for each piece of work. */
   readonly cpuMillis: number
+  /** The same of the database. */
+  readonly databaseMillis: number
   readonly millis: number
 }
 
@@ -17,33 +19,46 @@ export interface Job {
 export interface Effort {
   readonly rounds: number
   readonly millis: number
+  /** CPU time of the database so far. */
+  readonly databaseCpu: () => Promise<number>
 }
 
 /** The jobs of one comparison, in the order in which they were given. */
 export const compare = async (
   jobs: ReadonlyArray<Job>,
   concurrency: number,
-  { millis, rounds }: Effort
+  { databaseCpu, millis, rounds }: Effort
 ): Promise<ReadonlyArray<Measured>> => {
   for (const job of jobs) await hammer(concurrency, millis / 4, job.work)
   const found: Array<Array<Measured>> = jobs.map(() => [])
   for (let round = 0; round < rounds; round++) {
-    for (const [index, job] of jobs.entries()) found[index]?.push(await once(job, concurrency, millis))
+    for (const [index, job] of jobs.entries()) {
+      found[index]?.push(await once(job, concurrency, databaseCpu, (work) => hammer(concurrency, millis, work)))
+    }
   }
-  return found.map((rows) => ({
-    perSecond: median(rows.map((row) => row.perSecond)),
-    cpuMillis: median(rows.map((row) => row.cpuMillis)),
-    millis: median(rows.map((row) => row.millis))
-  }))
+  return found.map(medians)
 }
 
-const once = async ({ side, work }: Job, concurrency: number, millis: number): Promise<Measured> => {
-  const before = await side.process.stats()
-  const { count, seconds } = await hammer(concurrency, millis, work)
-  const after = await side.process.stats()
+export const medians = (rows: ReadonlyArray<Measured>): Measured => ({
+  perSecond: median(rows.map((row) => row.perSecond)),
+  cpuMillis: median(rows.map((row) => row.cpuMillis)),
+  databaseMillis: median(rows.map((row) => row.databaseMillis)),
+  millis: median(rows.map((row) => row.millis))
+})
+
+export const once = async (
+  { side, work }: Job,
+  concurrency: number,
+  databaseCpu: Effort["databaseCpu"],
+  load: (work: Job["work"]) => Promise<{ readonly count: number; readonly seconds: number }>
+): Promise<Measured> => {
+  const [before, database] = [await side.process.stats(), await databaseCpu()]
+  const { count, seconds } = await load(work)
+  const [after, databaseAfter] = [await side.process.stats(), await databaseCpu()]
   return {
     perSecond: count / seconds,
     cpuMillis: (after.cpuMicros - before.cpuMicros) / 1000 / count,
+    databaseMillis: (databaseAfter - database) / count,
     millis: (seconds * 1000 * concurrency) / count
   }
 }

@@ -7,6 +7,8 @@ export interface Row {
   readonly kernel: number
   /** Null where there is nothing to compare with. */
   readonly baseline: number | null
+  /** The same baseline, asking its provider with `fetch`; only where that was measured. */
+  readonly onFetch?: number
   /** A bound of `kernel / baseline`, or of `kernel` where there is no baseline. */
   readonly target: Target | null
 }
@@ -43,10 +45,11 @@ export const table = (rows: ReadonlyArray<Row>): string => {
     plain(row.kernel),
     plain(row.baseline),
     plain(ratioOf(row)),
+    plain(row.onFetch ?? null),
     targetText(row),
     verdict(row)
   ])
-  const all = [["store", "what", "unit", "kernel", "baseline", "ratio", "target", ""], ...lines]
+  const all = [["store", "what", "unit", "kernel", "baseline", "ratio", "on fetch", "target", ""], ...lines]
   const widths = all[0]?.map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0))) ?? []
   const show = (line: ReadonlyArray<string>) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")
   const [head = [], ...rest] = all

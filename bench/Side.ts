@@ -21,7 +21,8 @@ export interface Side {
 /** Messages of the history that the baseline puts into a prompt; the kernel packs its window to about the same. */
 export const historySize = 20
 
-export const text = "lorem ipsum ".repeat(8)
+/** With a history of twenty such messages a prompt has some 5 KB. */
+export const text = "lorem ipsum ".repeat(20)
 
 const drop = () => {}
 
@@ -30,8 +31,12 @@ const succeed = async (work: Promise<number>): Promise<void> => {
   if (status !== 200) throw new Error(`A request was answered with ${status}`)
 }
 
-export const startBaseline = async (upstream: string, database: string): Promise<Side> => {
-  const process = await Process.start("Baseline", { BENCH_UPSTREAM: upstream, DATABASE_URL: database })
+export const startBaseline = async (
+  upstream: string,
+  database: string,
+  env: Readonly<Record<string, string>> = {}
+): Promise<Side> => {
+  const process = await Process.start("Baseline", { BENCH_UPSTREAM: upstream, DATABASE_URL: database, ...env })
   const target = { port: process.port, headers: {} }
   return {
     process,

@@ -11,7 +11,8 @@ const chunk = (delta: object, finish: string | null = null): string =>
 
 const usage = `data: ${JSON.stringify({ id: "c", choices: [], usage: { prompt_tokens: 20, completion_tokens: 20, total_tokens: 40 } })}\n\n`
 
-const word = chunk({ content: " lorem" })
+/** Twenty of them are as long as a message of the load. */
+const word = chunk({ content: " lorem ipsum" })
 
 const end = (response: ServerResponse, finish: string): void => {
   response.end(`${chunk({}, finish)}${usage}data: [DONE]\n\n`)
@@ -41,13 +42,15 @@ const callTool = (response: ServerResponse): void => {
 
 let asked = 0
 let shown = 0
+let bytes = 0
 
-/** How many messages the prompts had on average since the last time somebody asked. */
+/** How many messages and bytes the prompts had on average since the last question. */
 process.on("message", (question) => {
   if (question !== "prompts") return
-  process.send?.({ messagesAPrompt: shown / Math.max(1, asked) })
+  process.send?.({ messagesAPrompt: shown / Math.max(1, asked), bytesAPrompt: bytes / Math.max(1, asked) })
   asked = 0
   shown = 0
+  bytes = 0
 })
 
 const server = createServer((request, response) => {
@@ -64,6 +67,7 @@ const server = createServer((request, response) => {
     const { model, messages } = JSON.parse(body)
     asked++
     shown += messages.length
+    bytes += body.length
     const [kind, count, millis] = String(model).split("-")
     response.writeHead(200, { "content-type": "text/event-stream" })
     if (kind === "paced") paced(response, Number(count), Number(millis))

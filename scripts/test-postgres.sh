@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# scripts/test-postgres.sh COMMAND…: runs the command with TEST_DATABASE_URL set to a PostgreSQL server that lives as long as it does.
+# scripts/test-postgres.sh [--durable] COMMAND…: runs the command with TEST_DATABASE_URL set to a PostgreSQL server that lives as long as it does.
+# With --durable the server keeps its data as PostgreSQL does by default: every commit waits for the disk.
 # The server is private: a temporary folder, a free port of 127.0.0.1, a random password. A TEST_DATABASE_URL that is already set is used as it is.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 
-[ $# -gt 0 ] || { echo "usage: $0 COMMAND…" >&2; exit 2; }
+# Test data need not survive a power cut.
+durability="-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+if [ "${1:-}" = --durable ]; then durability=""; shift; fi
+[ $# -gt 0 ] || { echo "usage: $0 [--durable] COMMAND…" >&2; exit 2; }
 [ -z "${TEST_DATABASE_URL:-}" ] || exec "$@"
 
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1 || true)
@@ -33,8 +37,7 @@ chmod 700 "$folder"
 as_server "$bin/initdb" --pgdata "$folder/data" --username postgres --auth scram-sha-256 --pwfile "$folder/password" \
   --encoding UTF8 --locale C --no-sync >/dev/null
 
-# Test data need not survive a power cut.
-settings="-c listen_addresses=127.0.0.1 -c unix_socket_directories=$folder -c max_connections=200 -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+settings="-c listen_addresses=127.0.0.1 -c unix_socket_directories=$folder -c max_connections=200 $durability"
 start_on() { as_server "$bin/pg_ctl" --pgdata "$folder/data" --log "$folder/log" --silent --wait --options "-p $1 $settings" start >/dev/null 2>&1; }
 port=""
 for _ in 1 2 3 4 5 6 7 8; do

@@ -25,13 +25,13 @@ export const startUp = async (
         ...row,
         unit: "ms",
         kernel: median(found.map(({ millis }) => millis)),
-        target: isTarget ? { value: "at most", bound: 1000 } : null
+        target: isTarget ? { value: "at most", bound: 500 } : null
       },
       {
         ...row,
         unit: "MB after it",
         kernel: median(found.map(({ megabytes }) => megabytes)),
-        target: isTarget ? { value: "at most", bound: 160 } : null
+        target: isTarget ? { value: "at most", bound: 110 } : null
       }
     ]
   } finally {
