@@ -1,6 +1,6 @@
 /**
- * What owners used, summed by day, provider, model and purpose. The sums of one day are spread over slots, so that runs that end together
- * do not wait for each other's commit. A provider may report a model's name of any length, so the key holds a hash of the names.
+ * What owners used, summed by day, provider, model and purpose. The sums of one day are spread over slots, one for each connection, so that
+ * runs that end together do not wait for each other's commit. A provider may report a model's name of any length, so the key holds a hash of the names.
  */
 import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
@@ -31,13 +31,13 @@ export const ledgerTables: Migration = {
 /** A JSON list, in which every provider, model and purpose comes once. */
 const addCharges = sqlFunction(
   "add_charges",
-  `(p_owner text, p_run uuid, p_at timestamptz, p_charges text) returns void language plpgsql as $$
+  `(p_owner text, p_at timestamptz, p_charges text) returns void language plpgsql as $$
 begin
   insert into {schema}.usage_days as known (
     owner, day, names_hash, slot, provider, model, purpose, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
     reasoning_tokens, cost_usd, estimated
   ) select p_owner, (p_at at time zone 'UTC')::date, hashtextextended(concat_ws(chr(31), provider, model, purpose), 0),
-      get_byte(uuid_send(p_run), 15) % 16, provider, model, purpose, input, output, cached, cache_write, reasoning, cost, estimated
+      pg_backend_pid() % 64, provider, model, purpose, input, output, cached, cache_write, reasoning, cost, estimated
     from json_to_recordset(p_charges::json) as charge (
       provider text, model text, purpose text, input bigint, output bigint, cached bigint, cache_write bigint, reasoning bigint,
       cost double precision, estimated boolean
@@ -74,7 +74,7 @@ const addChargesOnce = sqlFunction(
   `(p_owner text, p_id uuid, p_charges text) returns void language plpgsql as $$
 begin
   insert into {schema}.usage_receipts (owner, id) values (p_owner, p_id) on conflict do nothing;
-  if found then perform {schema}.add_charges(p_owner, p_id, clock_timestamp(), p_charges); end if;
+  if found then perform {schema}.add_charges(p_owner, clock_timestamp(), p_charges); end if;
 end $$`
 )
 

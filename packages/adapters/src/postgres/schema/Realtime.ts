@@ -134,7 +134,7 @@ begin
     continue when p_numbers[v_place] <= v_last;
     insert into {schema}.realtime_charges (owner, session_id, number, charge, created_at)
       values (p_owner, p_session, p_numbers[v_place], p_charges[v_place], p_at);
-    perform {schema}.add_charges(p_owner, p_session, p_at, p_sums[v_place]);
+    perform {schema}.add_charges(p_owner, p_at, p_sums[v_place]);
     v_last := p_numbers[v_place];
   end loop;
   update {schema}.realtime_sessions set last_charge = v_last

@@ -71,7 +71,7 @@ begin
     where owner = p_owner and id = p_run and token = p_token for update;
   if not found then return 'lost'; end if;
   if p_charges is not null and not v_deleted.is_charged then
-    perform {schema}.add_charges(p_owner, p_run, p_at, p_charges);
+    perform {schema}.add_charges(p_owner, p_at, p_charges);
   end if;
   update {schema}.deleted_runs set is_charged = true where owner = p_owner and id = p_run;
   return 'deleted';
@@ -92,8 +92,10 @@ const settleRun = sqlFunction(
 declare
   v_run {schema}.runs;
 begin
-  perform {schema}.lock_thread_of(p_owner, p_run);
-  select * into v_run from {schema}.runs where id = p_run and owner = p_owner and token = p_token for no key update;
+  -- One statement locks the thread first and then the run, and gives the newest version of the run.
+  select run.* into v_run from {schema}.runs run
+    join {schema}.threads thread on thread.id = run.thread_id and thread.owner = run.owner
+    where run.id = p_run and run.owner = p_owner and run.token = p_token for no key update of thread, run;
   if not found then return {schema}.charge_deleted(p_owner, p_run, p_token, p_at, p_charges); end if;
   if v_run.status = 'QUEUED' and p_status not in ('FAILED', 'CANCELLED') then return 'lost'; end if;
   if v_run.status not in ('QUEUED', 'IN_PROGRESS') then
@@ -137,7 +139,7 @@ begin
     ended_at = case when p_status <> 'REQUIRES_ACTION' then p_at end,
     lease_until = null
     where id = p_run and owner = p_owner;
-  if p_charges is not null then perform {schema}.add_charges(p_owner, p_run, p_at, p_charges); end if;
+  if p_charges is not null then perform {schema}.add_charges(p_owner, p_at, p_charges); end if;
   if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   perform {schema}.notify_waiting(v_run);
   return 'settled';
