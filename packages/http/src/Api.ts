@@ -11,6 +11,7 @@ import { Authorization, RateLimit, Validation } from "./endpoints/Middleware.ts"
 import { describe } from "./docs-page/ApiDescription.ts"
 import { MessagesApi } from "./endpoints/MessagesApi.ts"
 import { ModelsApi } from "./endpoints/ModelsApi.ts"
+import { RealtimeApi } from "./endpoints/RealtimeApi.ts"
 import { RunsApi } from "./endpoints/RunsApi.ts"
 import { ServiceApi } from "./endpoints/ServiceApi.ts"
 import { ThreadsApi } from "./endpoints/ThreadsApi.ts"
@@ -21,6 +22,7 @@ export class Api extends HttpApi.make("colloquy")
   .add(MessagesApi)
   .add(RunsApi)
   .add(AnswersApi)
+  .add(RealtimeApi)
   .add(ModelsApi)
   .add(BillingApi)
   .add(ServiceApi)

@@ -23,9 +23,11 @@ import * as AssistantsHandlers from "./handlers/AssistantsHandlers.ts"
 import * as BillingHandlers from "./handlers/BillingHandlers.ts"
 import * as MessagesHandlers from "./handlers/MessagesHandlers.ts"
 import * as ModelsHandlers from "./handlers/ModelsHandlers.ts"
+import * as RealtimeHandlers from "./handlers/RealtimeHandlers.ts"
 import * as RunsHandlers from "./handlers/RunsHandlers.ts"
 import * as ServiceHandlers from "./handlers/ServiceHandlers.ts"
 import * as ThreadsHandlers from "./handlers/ThreadsHandlers.ts"
+import { socketPath } from "./handlers/SocketPath.ts"
 import { defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
 import { methodsAt } from "./endpoints/Methods.ts"
 import * as Links from "./links/Links.ts"
@@ -67,6 +69,7 @@ const handlers = Layer.mergeAll(
   MessagesHandlers.layer,
   RunsHandlers.layer,
   AnswersHandlers.layer,
+  RealtimeHandlers.layer,
   ModelsHandlers.layer,
   BillingHandlers.layer,
   ServiceHandlers.layer
@@ -116,7 +119,7 @@ export const routes = <Source = unknown>(
   const basePath = plainPath(options.basePath)
   const envelope = HttpRouter.middleware((app) => withEnvelope(settings.cors)(app))
   const docs = settings.docs === false ? Layer.empty : docsRoutes(basePath, settings.docs)
-  return Layer.mergeAll(endpoints, docs, everythingElse).pipe(
+  return Layer.mergeAll(endpoints, socketPath, docs, everythingElse).pipe(
     Layer.provide(envelope.layer),
     Layer.provide(Links.layer(basePath)),
     Layer.provide(Layer.succeed(HttpSettings, settings)),

@@ -4,12 +4,14 @@ import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../test/databases.ts"
 import { onScratchSchema } from "../../adapters/test/postgres/Scratch.ts"
 import { everyStore } from "./EveryStore.ts"
+import { realtimeTickets } from "./Realtime.ts"
 import { twoTenants } from "./TwoTenants.ts"
 import { typedAnswers } from "./TypedAnswers.ts"
 
 onEmbedded("PGlite", () => {
   everyStore(Pglite.layer())
   typedAnswers(Pglite.layer())
+  realtimeTickets(Pglite.layer())
   twoTenants(Pglite.layer())
 })
 
@@ -17,5 +19,6 @@ onPostgres((url) => {
   const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
   everyStore(stores)
   typedAnswers(stores)
+  realtimeTickets(stores)
   twoTenants(stores)
 })

@@ -1,11 +1,13 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { onEmbedded } from "../../../test/databases.ts"
 import { everyStore } from "./EveryStore.ts"
+import { realtimeTickets } from "./Realtime.ts"
 import { twoTenants } from "./TwoTenants.ts"
 import { typedAnswers } from "./TypedAnswers.ts"
 
 onEmbedded("in-memory", () => {
   everyStore(InMemory.layer)
   typedAnswers(InMemory.layer)
+  realtimeTickets(InMemory.layer)
   twoTenants(InMemory.layer)
 })

@@ -7,6 +7,7 @@ import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Keys, Metering, type MeteringPort, Principal, type Provider, Providers } from "@colloquy/core"
 import { type ChatDriver, type ChatEvent, describeModel, ModelError, noUsage } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
+import { layer as realtimeLayer, RealtimeModels, Tickets } from "@colloquy/core/realtime"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -83,6 +84,29 @@ export const openEndless = (
     ),
     http
   )
+
+/** The same with voice sessions, whose tickets the test may redeem. */
+export const openVoice = async (
+  stores: Layer.Layer<InMemory.Stores, unknown>
+): Promise<Service & { readonly tickets: typeof Tickets.Service }> => {
+  const found: Array<typeof Tickets.Service> = []
+  const wing = realtimeLayer.pipe(
+    Layer.provide(RealtimeModels.layer([])),
+    Layer.tap((context) => Effect.sync(() => found.push(Context.get(context, Tickets))))
+  )
+  const service = await serve(
+    wing.pipe(
+      Layer.provideMerge(Kernel.layer),
+      Layer.provideMerge(Providers.layer({ providers: [endless], defaults: { provider: "endless", model: "echo" } })),
+      Layer.provideMerge(stores),
+      Layer.merge(ScriptedModel.layer([])),
+      Layer.fresh
+    )
+  )
+  const [tickets] = found
+  if (tickets === undefined) throw new Error("The wing was not built")
+  return { ...service, tickets }
+}
 
 /** The same with a provider of typed answers beside it: `typed-latest` answers, `typed-broken` sends nonsense, `typed-poor` has no credit. */
 export const openTyped = (

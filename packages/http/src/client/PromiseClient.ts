@@ -11,6 +11,7 @@ import type {
 } from "../endpoints/AssistantsApi.ts"
 import type { MessageRequest, StatelessMessageRequest } from "../wire/MessageBody.ts"
 import type * as Answers from "../wire/Answers.ts"
+import type * as Realtime from "../wire/Realtime.ts"
 import type * as Models from "../wire/ModelRecords.ts"
 import type * as Records from "../wire/Records.ts"
 import type { SubmitToolOutputsRequest } from "../endpoints/RunsApi.ts"
@@ -109,6 +110,7 @@ export const connect = async (options: ClientOptions) => {
     messages: messagesOf(send),
     runs: runsOf(send),
     answers: answersOf(send),
+    realtime: realtimeOf(send),
     models: modelsOf(send),
     billing: billingOf(send),
     capabilities: () => as<Capabilities>(send("GET", "/capabilities"))
@@ -183,6 +185,11 @@ const answersOf = (send: Send) => ({
       send("POST", at`/threads/${threadId}/messages/${messageId}/outcomes`, { body: outcome })
     ),
   report: (assistantId: string) => as<Answers.AnswersReport>(send("GET", at`/assistants/${assistantId}/answers/report`))
+})
+
+const realtimeOf = (send: Send) => ({
+  issueTicket: (body: Realtime.RealtimeTicketRequest = null) =>
+    as<Realtime.RealtimeTicket>(send("POST", "/threads/realtime/tickets", { body }))
 })
 
 const modelsOf = (send: Send) => ({

@@ -7,21 +7,11 @@ import { documentsWing } from "./DocumentsWing.ts"
 import { notAvailable } from "./Fields.ts"
 import { imageWing, videoWing } from "./MediaWings.ts"
 import { memoryWing } from "./MemoryWing.ts"
-import { realtimeWing } from "./RealtimeWing.ts"
 import { searchWing } from "./SearchWing.ts"
 import { voiceWing } from "./VoiceWing.ts"
 import type { AbsentMethod, MessageFields, PartFields, PartTold, Path, RawFields, Wing } from "./Wing.ts"
 
-const wings: ReadonlyArray<Wing> = [
-  documentsWing,
-  memoryWing,
-  answersWing,
-  searchWing,
-  imageWing,
-  videoWing,
-  voiceWing,
-  realtimeWing
-]
+const wings: ReadonlyArray<Wing> = [documentsWing, memoryWing, answersWing, searchWing, imageWing, videoWing, voiceWing]
 
 const byPart = new Map(wings.map((wing) => [wing.part, wing]))
 

@@ -5,6 +5,7 @@
 import type { Assistants, Billing, Catalog, Keys, Threads, TurnRefused, Turns } from "@colloquy/core"
 import type { ToolOutputProblem } from "@colloquy/core/adapters"
 import type { Answers, OutcomeRefused } from "@colloquy/core/answers"
+import type { Tickets } from "@colloquy/core/realtime"
 import type * as Effect from "effect/Effect"
 import {
   BadGateway,
@@ -39,6 +40,7 @@ export type KernelError =
   | ErrorsOf<typeof Catalog.Service>
   | ErrorsOf<typeof Billing.Service>
   | ErrorsOf<Pick<typeof Answers.Service, "recordOfTurn" | "report">>
+  | ErrorsOf<Pick<typeof Tickets.Service, "issue">>
 
 type Tag = KernelError["_tag"]
 type Tagged<T extends Tag> = Extract<KernelError, { readonly _tag: T }>
