@@ -67,7 +67,7 @@ const reply = (request: ChatRequest): Reply => {
   const last = request.messages.at(-1)
   if (last?.role === "tool") return afterTool(request)
   const asked = lastQuestion(request)
-  const tool = request.toolChoice === "auto" ? wantedTool(request, asked) : undefined
+  const tool = request.toolChoice === "auto" ? wantedTool(request.tools, asked) : undefined
   if (tool !== undefined) {
     return { reasoning: `The question names the tool ${tool.name}, so I call it.`, text: "One moment.", call: tool }
   }
@@ -109,10 +109,11 @@ const lastQuestion = (request: ChatRequest): string => {
   return message?.content.map((part) => (part.type === "text" ? part.text : "")).join(" ") ?? ""
 }
 
-const wantedTool = (request: ChatRequest, asked: string): ToolDefinition | undefined =>
+/** The tool that the question asks for, by a few simple rules. */
+export const wantedTool = (tools: ReadonlyArray<ToolDefinition>, asked: string): ToolDefinition | undefined =>
   /\bwhat time is it\b|\bwhat's the time\b/i.test(asked)
-    ? request.tools.find((tool) => tool.name === "server_clock")
-    : request.tools.find((tool) => asked.toLowerCase().includes(tool.name.toLowerCase()))
+    ? tools.find((tool) => tool.name === "server_clock")
+    : tools.find((tool) => asked.toLowerCase().includes(tool.name.toLowerCase()))
 
 const callEvents = (request: ChatRequest, tool: ToolDefinition): ReadonlyArray<ChatEvent> => {
   const id = `call_${crypto.randomUUID()}`
@@ -125,7 +126,7 @@ const callEvents = (request: ChatRequest, tool: ToolDefinition): ReadonlyArray<C
 }
 
 /** The question for every required text, 1 for every required number: enough to see arguments arrive. */
-const sampleArguments = (tool: ToolDefinition, asked: string): Record<string, string | number | boolean> => {
+export const sampleArguments = (tool: ToolDefinition, asked: string): Record<string, string | number | boolean> => {
   const required = Array.isArray(tool.parameters?.["required"]) ? tool.parameters["required"] : []
   const properties = Object(tool.parameters?.["properties"])
   const sample = (name: string) => {

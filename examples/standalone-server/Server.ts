@@ -5,16 +5,20 @@
 import { HostedTools, Kernel, Keys, Principal, Providers, defaultTurnSettings, TurnSettings } from "@colloquy/core"
 import { type ProvidersOptions } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
+import { layer as realtime } from "@colloquy/core/realtime"
 import { webHandler, type WebHandler } from "@colloquy/http"
 import { docsPage } from "@colloquy/http/docs-page"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
+import { realtimeSocket } from "@colloquy/ws"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import { createServer, type Server } from "node:http"
+import { clientPath, clientResponse } from "./ClientFile.ts"
 import { clock } from "./Clock.ts"
 import { pagePaths, pageResponse } from "./Page.ts"
+import { realtimeModels } from "./RealtimeVendors.ts"
 import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
 import { type Settings, SettingsRefused } from "./Settings.ts"
 import { addressRefused, storeRefused } from "./StartRefused.ts"
@@ -37,7 +41,7 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
   await prepareFolder(settings)
 
   const opened = await openService(settings, providers)
-  const { api, newKey } = opened
+  const { api, newKey, voice } = opened
   let draining = false
   const isReady = async () => !draining && (await Effect.runPromise(opened.isStoreUp))
   const own = toNodeHandler((request) => answer(request, settings.basePath, api, isReady))
@@ -48,6 +52,7 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
       else api.node(message, response)
     })
   )
+  voice.attach(server)
   const url = await listen(server, settings, api)
   return {
     url,
@@ -55,7 +60,7 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
     defaultModel: `${providers.defaults.provider}/${providers.defaults.model}`,
     stop: async () => {
       draining = true
-      await api.drain()
+      await Promise.all([api.drain(), voice.drain()])
       await close(server)
       await api.dispose()
     }
@@ -78,7 +83,17 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       )
     })
   )
-  const kernel = Layer.mergeAll(atStart, answersPart, HostedTools.tools([clock])).pipe(
+  const { apiKeys, basePath, bodyTimeout } = settings
+  const access = {
+    basePath,
+    authenticate: authenticateBy(apiKeys),
+    clientAddress: clientAddressBy(settings.clientAddress),
+    failedKeys: { limit: settings.failedKeys, window: "1 minute" }
+  } as const
+  const voice = realtimeSocket(access)
+  const kernel = Layer.mergeAll(atStart, answersPart, HostedTools.tools([clock]), voice.layer).pipe(
+    Layer.provideMerge(realtime),
+    Layer.provide(realtimeModels(settings)),
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       Providers.layer(providers),
@@ -86,25 +101,16 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns))
     ])
   )
-  const { apiKeys, basePath, bodyTimeout } = settings
-  const api = webHandler({
-    kernel,
-    basePath,
-    bodyTimeout,
-    docs: docsPage,
-    authenticate: authenticateBy(apiKeys),
-    clientAddress: clientAddressBy(settings.clientAddress),
-    failedKeys: { limit: settings.failedKeys, window: "1 minute" }
-  })
+  const api = webHandler({ ...access, kernel, bodyTimeout, docs: docsPage })
   try {
     await api.ready()
   } catch (error) {
     throw storeRefused(settings, error)
   }
-  return { api, isStoreUp, newKey }
+  return { api, isStoreUp, newKey, voice }
 }
 
-const ownPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", ...pagePaths])
+const ownPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", clientPath, ...pagePaths])
 
 const answer = async (
   request: Request,
@@ -118,7 +124,8 @@ const answer = async (
     const ready = await isReady()
     return Response.json({ status: ready ? "ready" : "not ready" }, { status: ready ? 200 : 503 })
   }
-  return (await pageResponse(pathname, request.method, basePath)) ?? api.handler(request)
+  const client = await clientResponse(pathname, request.method)
+  return client ?? (await pageResponse(pathname, request.method, basePath)) ?? api.handler(request)
 }
 
 const listen = async (server: Server, { host, port }: Settings, api: WebHandler): Promise<string> => {

@@ -32,6 +32,8 @@ export interface Settings {
   readonly clientAddress: string | null
   /** Vendors of which a key or an address is set, by the prefix of their variables. */
   readonly vendors: ReadonlyMap<Vendor, VendorSettings>
+  /** Of the vendors with voices. */
+  readonly realtime: { readonly [Name in RealtimeVendor]: RealtimeSettings }
 }
 
 export const vendors = [
@@ -53,6 +55,15 @@ export type Vendor = (typeof vendors)[number]
 export interface VendorSettings {
   readonly apiKey?: Redacted.Redacted<string>
   readonly baseUrl?: string
+}
+
+export type RealtimeVendor = "OPENAI" | "GEMINI" | "XAI"
+
+export interface RealtimeSettings {
+  /** The whole address; null: the vendor's own. */
+  readonly url: string | null
+  /** Empty: the usual ones. */
+  readonly models: ReadonlyArray<string>
 }
 
 export class SettingsRefused extends Data.TaggedError("SettingsRefused")<{ readonly problems: ReadonlyArray<string> }> {
@@ -96,6 +107,12 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
         ...(baseUrl && { baseUrl: trimmed(baseUrl) })
       })
     }
+    const voicesOf = Effect.fnUntraced(function* (vendor: RealtimeVendor) {
+      const address = "an address that begins with ws:// or wss://"
+      const url = yield* read(`${vendor}_REALTIME_URL`, address, SocketUrl, null)
+      const names = yield* read(`${vendor}_REALTIME_MODELS`, "names of models, with commas between them", NameList, "")
+      return { url, models: names.split(",").flatMap((name) => name.trim() || []) }
+    })
     const databaseUrl = yield* read("DATABASE_URL", "an address that begins with postgres://", PostgresUrl, null)
     const pairs = yield* read("COLLOQUY_API_KEYS", "pairs key=user, with commas between them", KeyPairs, "")
     const settings: Settings = {
@@ -119,7 +136,8 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       bodyTimeout: yield* seconds("BODY_TIMEOUT_SECONDS", 1, 30),
       failedKeys: yield* read("FAILED_KEYS_PER_MINUTE", "a number from 1 to 10000", numberBetween(1, 10_000), 20),
       clientAddress: yield* read("CLIENT_ADDRESS", '"connection", or the name of a header', HeaderName, null),
-      vendors: given
+      vendors: given,
+      realtime: { OPENAI: yield* voicesOf("OPENAI"), GEMINI: yield* voicesOf("GEMINI"), XAI: yield* voicesOf("XAI") }
     }
     if (settings.defaultProvider !== null && settings.defaultModel === null) {
       problems.push("DEFAULT_MODEL_NAME must be set when DEFAULT_LLM_PROVIDER is")
@@ -131,6 +149,8 @@ const Word = Schema.String.check(Schema.isPattern(/^\S+$/u))
 const Secret = Word
 const HeaderName = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9-]+$/u))
 const HttpUrl = Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/]\S*$/u))
+const SocketUrl = Schema.String.check(Schema.isPattern(/^wss?:\/\/[^\s/]\S*$/u))
+const NameList = Schema.String.check(Schema.isPattern(/^\s*[^,\s]+(\s*,\s*[^,\s]+)*\s*$/u))
 const PostgresUrl = Schema.String.check(Schema.isPattern(/^postgres(ql)?:\/\/\S+$/u))
 const BasePath = Schema.String.check(Schema.isPattern(/^(\/|(\/[A-Za-z0-9._~-]+)*)$/u))
 const DataDir = Schema.String.check(Schema.isPattern(/^(memory:\/\/|(?!\w+:\/\/).+)$/u))

@@ -7,7 +7,7 @@ import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Keys, Metering, type MeteringPort, Principal, type Provider, Providers } from "@colloquy/core"
 import { type ChatDriver, type ChatEvent, describeModel, ModelError, noUsage } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
-import { layer as realtimeLayer, RealtimeModels, Tickets } from "@colloquy/core/realtime"
+import { layer as realtimeLayer, type RealtimeModel, RealtimeModels, Tickets } from "@colloquy/core/realtime"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -87,11 +87,12 @@ export const openEndless = (
 
 /** The same with voice sessions, whose tickets the test may redeem. */
 export const openVoice = async (
-  stores: Layer.Layer<InMemory.Stores, unknown>
+  stores: Layer.Layer<InMemory.Stores, unknown>,
+  models: ReadonlyArray<RealtimeModel> = []
 ): Promise<Service & { readonly tickets: typeof Tickets.Service }> => {
   const found: Array<typeof Tickets.Service> = []
   const wing = realtimeLayer.pipe(
-    Layer.provide(RealtimeModels.layer([])),
+    Layer.provide(RealtimeModels.layer(models)),
     Layer.tap((context) => Effect.sync(() => found.push(Context.get(context, Tickets))))
   )
   const service = await serve(

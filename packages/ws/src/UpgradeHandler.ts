@@ -3,6 +3,15 @@
  * Hono, Next's custom server. What is wrong with the request itself is refused over HTTP; who asks is found out after the handshake,
  * because browsers cannot read a refused one, and because other users of the same server destroy upgrades that wait.
  */
+import type { Keys } from "@colloquy/core"
+import {
+  type Authenticate,
+  type AuthenticationSettings,
+  type ClientAddress,
+  defaultAuthentication,
+  type HostCredentials,
+  makeAuthentication
+} from "@colloquy/core/adapters"
 import { type ClientSocket, type Credentials, RealtimeSessions } from "@colloquy/core/realtime"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -15,7 +24,10 @@ import { GuardedSocket, maxFrame, sessionSocket } from "./SessionSocket.ts"
 /** True: the upgrade was for us and is answered. */
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
 
-export interface UpgradeOptions {
+/** Who asks is told as on the HTTP API (`authenticate`, `clientAddress`, `failedKeys`, …): give both the same. */
+export interface UpgradeOptions extends Partial<Omit<AuthenticationSettings, "authenticate" | "clientAddress">> {
+  readonly authenticate?: Authenticate<IncomingMessage> | null
+  readonly clientAddress?: ClientAddress<IncomingMessage> | null
   /** That of the HTTP API: `/ai` for `/ai/threads/realtime`. Default: none. */
   readonly basePath?: string
   /** Origins of browsers that may connect. Absent: all; tickets are bound to theirs anyway. */
@@ -33,21 +45,38 @@ const keyParameters = ["api_key", "apikey", "api-key", "key", "x-api-key", "x_ap
  */
 export const makeUpgradeHandler = (
   options: UpgradeOptions = {}
-): Effect.Effect<UpgradeHandler, never, RealtimeSessions | Scope.Scope> =>
+): Effect.Effect<UpgradeHandler, never, RealtimeSessions | Keys | Scope.Scope> =>
   Effect.gen(function* () {
+    const principalOf = yield* makeAuthentication({ ...defaultAuthentication, ...options })
     const sessions = yield* RealtimeSessions
     const fork = Effect.runForkWith(yield* Effect.context<never>())
     yield* Effect.addFinalizer(() => sessions.drain)
-    return upgradeHandler((socket, credentials) => {
+    return upgradeHandler((socket, request, ticket) => {
+      const credentials: Credentials = {
+        principal: Effect.suspend(() => principalOf(keyOf(request), hostCredentialsOf(request))),
+        ticket: ticket === null ? null : Redacted.make(ticket),
+        origin: request.headers.origin ?? null
+      }
       fork(sessions.serve(socket, credentials))
     }, options)
   })
 
+export const socketPathOf = ({ basePath = "" }: UpgradeOptions): string =>
+  `/${basePath}/threads/realtime`.replaceAll(/\/{2,}/gu, "/")
+
+/** The answer while there is no kernel. */
+export const notReady = (path: string, { url }: IncomingMessage, socket: Duplex): boolean => {
+  if (url?.split("?", 1)[0] !== path) return false
+  answer(socket, "503 Service Unavailable", "The service is starting. Try again in a moment.")
+  return true
+}
+
 const upgradeHandler = (
-  serve: (socket: ClientSocket, credentials: Credentials) => void,
-  { basePath = "", maxPending = 1000, origins }: UpgradeOptions
+  serve: (socket: ClientSocket, request: IncomingMessage, ticket: string | null) => void,
+  options: UpgradeOptions
 ): UpgradeHandler => {
-  const path = `${basePath.replace(/\/+$/u, "")}/threads/realtime`
+  const { maxPending = 1000, origins } = options
+  const path = socketPathOf(options)
   const settings = {
     noServer: true,
     clientTracking: false,
@@ -86,22 +115,27 @@ const upgradeHandler = (
           if (isPending) pending--
           isPending = false
         }
-        serve(sessionSocket(client, begun), credentialsOf(request, parameters))
+        serve(sessionSocket(client, begun), request, parameters.get("ticket"))
       })
     }
     return true
   }
 }
 
-const credentialsOf = ({ headers }: IncomingMessage, parameters: URLSearchParams): Credentials => {
-  const key = headers["x-api-key"]
-  const ticket = parameters.get("ticket")
+const keyOf = ({ headers }: IncomingMessage): Redacted.Redacted => Redacted.make(textOf(headers["x-api-key"]) ?? "")
+
+const hostCredentialsOf = (request: IncomingMessage): HostCredentials => {
+  const { headers } = request
   return {
-    key: typeof key === "string" && key !== "" ? Redacted.make(key) : null,
-    ticket: ticket === null ? null : Redacted.make(ticket),
-    origin: headers.origin ?? null
+    authorization: headers.authorization ?? null,
+    sessionToken: textOf(headers["x_session_token"] ?? headers["x-session-token"]) ?? null,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, textOf(value)])),
+    source: request
   }
 }
+
+const textOf = (header: string | ReadonlyArray<string> | undefined): string | undefined =>
+  typeof header === "string" || header === undefined ? header : header.join(", ")
 
 const answer = (socket: Duplex, status: string, detail: string): void => {
   const body = JSON.stringify({ detail })

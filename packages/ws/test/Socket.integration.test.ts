@@ -154,6 +154,32 @@ describe("handshakes", () => {
       assert.strictEqual((await foreign.heard("error"))["code"], "origin_mismatch")
     }))
 
+  it("knows callers as the HTTP API does: the host's session first, then the key, and wrong keys by address", () =>
+    withService(
+      [[hang], [hang]],
+      async ({ key, url }) => {
+        const bySession = rawClient(url, { headers: { cookie: "session=ada" } })
+        await bySession.heard("session.begin")
+        const byKey = rawClient(url, { key, headers: { cookie: "session=nobody" } })
+        await byKey.heard("session.begin")
+        const messages: Array<unknown> = []
+        for (let attempt = 0; attempt < 3; attempt++) {
+          const wrong = rawClient(url, { key: `cq_wrong_${attempt}` })
+          const error = await wrong.heard("error")
+          assert.strictEqual(error["code"], "unauthorized")
+          assert.strictEqual(await wrong.closed, 1008)
+          messages.push(error["message"])
+        }
+        assert.notStrictEqual(messages[0], messages[2])
+        assert.match(String(messages[2]), /^Too many/)
+      },
+      {
+        authenticate: ({ source }) => (source.headers.cookie === "session=ada" ? "ada" : null),
+        clientAddress: ({ source }) => source.socket.remoteAddress,
+        failedKeys: { limit: 2, window: "1 minute" }
+      }
+    ))
+
   it("connections that never speak are counted, and one too many is 503", () =>
     withService(
       [],

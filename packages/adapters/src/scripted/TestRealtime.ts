@@ -2,7 +2,7 @@
  * A voice session for a test, without a socket: a kernel over in-memory stores, a scripted voice model, and clients that are two arrays.
  * Time is the test's. `layer` makes the service; `connect` is a client with the key of an owner.
  */
-import { type HostedTool, HostedTools, Kernel, Keys, type Principal, Providers } from "@colloquy/core"
+import { type HostedTool, HostedTools, InvalidKey, Kernel, Keys, type Principal, Providers } from "@colloquy/core"
 import {
   type ClientFrame,
   type ClientInput,
@@ -106,13 +106,17 @@ export const request = (fields: Partial<SessionRequest> = {}): SessionRequest =>
 
 /** A connection that is served, on which the client has sent nothing yet. */
 export const dial = (
-  credentials: Partial<Credentials>
-): Effect.Effect<TestClient & { readonly served: Fiber.Fiber<void> }, never, RealtimeSessions | Scope.Scope> =>
+  credentials: Partial<Omit<Credentials, "principal">> & { readonly key?: Redacted.Redacted | null }
+): Effect.Effect<TestClient & { readonly served: Fiber.Fiber<void> }, never, RealtimeSessions | Keys | Scope.Scope> =>
   Effect.gen(function* () {
     const client = makeClient()
     const sessions = yield* RealtimeSessions
-    const full = { key: null, ticket: null, origin: null, ...credentials }
-    const served = yield* Effect.forkScoped(sessions.serve(client.socket, full), { startImmediately: true })
+    const keys = yield* Keys
+    const { key = null, origin = null, ticket = null } = credentials
+    const principal = key === null ? Effect.fail(new InvalidKey()) : keys.authenticate(key)
+    const served = yield* Effect.forkScoped(sessions.serve(client.socket, { principal, ticket, origin }), {
+      startImmediately: true
+    })
     return { ...client, served }
   })
 

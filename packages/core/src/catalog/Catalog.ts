@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import { traced, tracedFn } from "../primitives/Traced.ts"
 import { type ModelInfo, type ModelType, mergeModelInfo } from "../models/ModelInfo.ts"
 import { type Provider, Providers } from "../models/Provider.ts"
@@ -63,6 +64,8 @@ export class Catalog extends Context.Service<
     readonly known: (provider: string, name: string, modelType?: ModelType) => Effect.Effect<ModelInfo | undefined>
     /** Ids of providers that have entries of the type, or any entries. */
     readonly providers: (modelType?: ModelType) => Effect.Effect<ReadonlyArray<string>>
+    /** Entries of a wing, as long as the scope is open: of its voice models, which are no `Provider`. The host's own entries beat them. */
+    readonly add: (models: ReadonlyArray<ModelInfo>) => Effect.Effect<void, never, Scope.Scope>
     /** Who answers behind the providers that route, and at what prices; ordered by provider and name. */
     readonly upstreams: Effect.Effect<ReadonlyArray<RoutedUpstream>>
   }
@@ -75,6 +78,7 @@ export class Catalog extends Context.Service<
       const lists = yield* cacheOf(all.length, listModels, "10 minutes")
       const upstreams = yield* cacheOf(all.length, listUpstreams, "1 hour")
       const scope = yield* Effect.scope
+      const added = new Set<Listed<ModelInfo>>()
       const known = Effect.fnUntraced(function* (providerId: string, name: string, modelType: ModelType = "llm") {
         const provider = all.find((each) => each.id === providerId)
         const list = provider === undefined ? Option.none() : yield* Cache.getSuccess(lists, provider)
@@ -86,10 +90,17 @@ export class Catalog extends Context.Service<
       })
       const entries = Effect.map(
         Effect.forEach(all, (provider) => Cache.get(lists, provider), { concurrency: "unbounded" }),
-        (listed) => merge(listed.flatMap(entriesOf), host.map(ownEntry))
+        (listed) => merge([...listed, ...added].flatMap(entriesOf), host.map(ownEntry))
       )
       return Catalog.of({
         known,
+        add: Effect.fnUntraced(function* (items) {
+          const given = { items, at: new Date(yield* Clock.currentTimeMillis) }
+          yield* Effect.acquireRelease(
+            Effect.sync(() => added.add(given)),
+            () => Effect.sync(() => added.delete(given))
+          )
+        }),
         list: tracedFn("Catalog.list")(function* (filter, page) {
           const models = (yield* entries).filter((entry) => fits(entry, filter))
           return { models: models.slice(page.skip, page.skip + page.limit), total: models.length }

@@ -2,7 +2,12 @@
  * The seam between a session and the connection of its client: `@colloquy/ws` puts a WebSocket behind it, the test kit two arrays. All of
  * it is synchronous, because audio goes through here.
  */
+import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
+import type { TooManyFailedKeys } from "../access/Authentication.ts"
+import type { InvalidKey } from "../access/Keys.ts"
+import type { Principal } from "../access/Principal.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { AudioFormat, ClientFrame, CloseReason, ErrorCode, ServiceEvent, SessionRequest } from "./Frames.ts"
 
 export interface ClientSocket {
@@ -33,7 +38,8 @@ export type ClientInput =
 
 /** How the client says who it is. */
 export interface Credentials {
-  readonly key: Redacted.Redacted<string> | null
+  /** By key, or by the host's own session (`makeAuthentication`). Not asked where there is a ticket. */
+  readonly principal: Effect.Effect<typeof Principal.Service, InvalidKey | TooManyFailedKeys | StoreUnavailable>
   readonly ticket: Redacted.Redacted<string> | null
   /** The Origin header of the connection. */
   readonly origin: string | null

@@ -1,18 +1,26 @@
 /** All of the wing as one layer. It is a module of its own, so that those who only name a use case (the HTTP API) do not carry sessions. */
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Keys } from "../access/Keys.ts"
 import type { Assistants } from "../assistants/Assistants.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
+import { Catalog } from "../catalog/Catalog.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedTools } from "../tools/HostedTool.ts"
-import type { RealtimeModels } from "./RealtimeModel.ts"
+import { RealtimeModels } from "./RealtimeModel.ts"
 import { RealtimeSessions } from "./RealtimeSessions.ts"
 import type { SessionStore } from "./SessionStore.ts"
 import { Tickets, type TicketStore } from "./Tickets.ts"
 
-/** Both use cases of the wing, over the kernel's own and the ports. */
+const catalogued = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { all } = yield* RealtimeModels
+    yield* (yield* Catalog).add(all.flatMap(({ models }) => models))
+  })
+)
+
+/** Both use cases of the wing, over the kernel's own and the ports; its models stand in the catalogue. */
 export const layer: Layer.Layer<
   RealtimeSessions | Tickets,
   never,
-  RealtimeModels | SessionStore | TicketStore | Keys | Assistants | AssistantStore | ThreadStore | HostedTools
-> = RealtimeSessions.layer.pipe(Layer.provideMerge(Tickets.layer))
+  RealtimeModels | SessionStore | TicketStore | Catalog | Assistants | AssistantStore | ThreadStore | HostedTools
+> = Layer.merge(RealtimeSessions.layer, catalogued).pipe(Layer.provideMerge(Tickets.layer))

@@ -13,7 +13,6 @@ import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import { traced } from "../primitives/Traced.ts"
-import type { Keys } from "../access/Keys.ts"
 import { Principal } from "../access/Principal.ts"
 import type { ProviderKeysPort } from "../access/ProviderKeys.ts"
 import type { Charge } from "../metering/Charge.ts"
@@ -54,7 +53,6 @@ import type { Tickets } from "./Tickets.ts"
 
 /** What every session of a kernel works with. */
 export interface SessionServices {
-  readonly keys: typeof Keys.Service
   readonly tickets: typeof Tickets.Service
   readonly models: typeof RealtimeModels.Service
   readonly places: Places
@@ -142,7 +140,7 @@ interface Caller {
   readonly threadId: string | null
 }
 
-const authorize = ({ keys, tickets }: SessionServices, { key, origin, ticket }: Credentials) => {
+const authorize = ({ tickets }: SessionServices, { origin, principal, ticket }: Credentials) => {
   if (ticket !== null) {
     return tickets.redeem(ticket, origin).pipe(
       Effect.map(({ ownerId, threadId }): Caller => ({ ownerId, threadId })),
@@ -150,10 +148,9 @@ const authorize = ({ keys, tickets }: SessionServices, { key, origin, ticket }: 
       Effect.catchTag("OriginMismatch", ({ message }) => Effect.fail(refuse("origin_mismatch", message)))
     )
   }
-  if (key === null) return Effect.fail(refuse("unauthorized", "Invalid or missing API key"))
-  return keys.authenticate(key).pipe(
+  return principal.pipe(
     Effect.map(({ ownerId }): Caller => ({ ownerId, threadId: null })),
-    Effect.catchTag("InvalidKey", ({ message }) => Effect.fail(refuse("unauthorized", message)))
+    Effect.catchTag(["InvalidKey", "TooManyFailedKeys"], ({ message }) => Effect.fail(refuse("unauthorized", message)))
   )
 }
 

@@ -9,7 +9,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
-import { Keys } from "../access/Keys.ts"
 import { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { Assistants } from "../assistants/Assistants.ts"
@@ -51,7 +50,7 @@ export class RealtimeSessions extends Context.Service<
   static readonly layer: Layer.Layer<
     RealtimeSessions,
     never,
-    RealtimeModels | SessionStore | Tickets | Keys | Assistants | AssistantStore | ThreadStore | HostedTools
+    RealtimeModels | SessionStore | Tickets | Assistants | AssistantStore | ThreadStore | HostedTools
   > = Layer.effect(
     RealtimeSessions,
     Effect.gen(function* () {
@@ -64,7 +63,6 @@ export class RealtimeSessions extends Context.Service<
       yield* Effect.forkScoped(keepLeases(store, open, Duration.fromInputUnsafe(limits.lease)))
       yield* Effect.forkScoped(reportCharges(store, metering))
       const services: SessionServices = {
-        keys: yield* Keys,
         tickets: yield* Tickets,
         models: yield* RealtimeModels,
         places: makePlaces(yield* Assistants, yield* AssistantStore),

@@ -7,7 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
-import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
+import { AssistantId, newId, type ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import type { ServiceSelection } from "./Frames.ts"
@@ -47,12 +47,14 @@ export const hostTools = (tools: () => ReadonlyArray<HostedTool>): SessionFeatur
     if (missing !== null) {
       return Effect.fail(new FeatureRefused({ reason: `${missing} is not installed on this service.` }))
     }
-    const offered = tools().filter(
-      (tool) =>
-        tool.offered === undefined ||
-        (assistantId !== null && tool.offered({ assistantId, metadata: null, jsonOutput: false }))
-    )
-    return Effect.succeed({ tools: offered, instructions: null })
+    return Effect.gen(function* () {
+      // An assistant that is still to be made has what every new one has: nothing under its id.
+      const id = assistantId ?? (yield* newId(AssistantId))
+      const offered = tools().filter(
+        (tool) => tool.offered?.({ assistantId: id, metadata: null, jsonOutput: false }) ?? true
+      )
+      return { tools: offered, instructions: null }
+    })
   }
 })
 

@@ -1,6 +1,8 @@
 /** From entries of the catalogue to records of the wire. What a host or a provider wrote into `details` is only taken where it fits. */
 import type { CatalogEntry, RoutedUpstream, UsageOfDay } from "@colloquy/core/adapters"
-import type * as Schema from "effect/Schema"
+import { type AudioFormat, RealtimeCapabilities } from "@colloquy/core/realtime"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { timestampOf } from "../wire/Fields.ts"
 import type { ImageModel, Model, PlainModel, UpstreamProvider, UsageRow, VideoModel } from "../wire/ModelRecords.ts"
 
@@ -10,14 +12,33 @@ export const modelToWire = (entry: CatalogEntry): Model => {
       return videoToWire(entry)
     case "image":
       return imageToWire(entry)
-    case "realtime": {
-      const realtime_capabilities = objectOr(null, detailsOf(entry)["realtime_capabilities"])
-      return { ...plainToWire(entry), model_type: "realtime", realtime_capabilities }
-    }
+    case "realtime":
+      return { ...plainToWire(entry), model_type: "realtime", realtime_capabilities: capabilitiesOf(entry) }
     default:
       return plainToWire(entry)
   }
 }
+
+const readCapabilities = Schema.decodeUnknownOption(RealtimeCapabilities)
+
+/** What the kernel's models say of themselves; else what a host wrote down for the client. */
+const capabilitiesOf = (entry: CatalogEntry): Schema.JsonObject | null =>
+  Option.match(readCapabilities(entry.details), {
+    onNone: () => objectOr(null, detailsOf(entry)["realtime_capabilities"]),
+    onSome: ({ canCancel, inputFormats, outputFormats, providerSettings, turnDetection }) => ({
+      input_formats: inputFormats.map(formatToWire),
+      output_formats: outputFormats.map(formatToWire),
+      provider_settings: providerSettings,
+      turn_detection: turnDetection,
+      can_cancel: canCancel
+    })
+  })
+
+const formatToWire = ({ channels, encoding, sampleRate }: AudioFormat): Schema.JsonObject => ({
+  encoding,
+  sample_rate: sampleRate,
+  channels
+})
 
 const plainToWire = (entry: CatalogEntry): PlainModel => ({
   name: entry.name,
