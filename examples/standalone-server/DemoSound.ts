@@ -26,7 +26,7 @@ const scale = [262, 294, 330, 392, 440, 523]
 
 /** A word as a note: the same word has the same note. */
 export const noteOf = (word: string): Uint8Array => {
-  const sum = [...word].reduce((total, letter) => total + (letter.codePointAt(0) ?? 0), 0)
+  const sum = Array.from(word).reduce((total, letter) => total + (letter.codePointAt(0) ?? 0), 0)
   return join([tone(scale[sum % scale.length] ?? 262, 160), silence(60)])
 }
 

@@ -32,7 +32,7 @@ const connect = (fields: Wanted = {}) =>
 const messagesOf = (threadId: string) =>
   Effect.map(
     Threads.use((threads) => threads.get(ThreadId.make(threadId))),
-    ({ messages }) => messages.map(({ content, metadata, role }) => [role, content, metadata])
+    ({ messages }) => messages.map(({ content, metadata, role }) => ({ role, content, metadata }))
   )
 
 /** In pieces of 20 ms, as a microphone sends it. */
@@ -54,8 +54,8 @@ describe("the demo voice", () => {
       client.send({ _tag: "Stop" })
       assert.strictEqual(yield* client.end, "ended")
       assert.deepStrictEqual(yield* messagesOf(begin.threadId), [
-        ["user", "(0.4 seconds of sound)", null],
-        ["assistant", "I heard 0.4 seconds of sound. Here it is again.", null]
+        { role: "user", content: "(0.4 seconds of sound)", metadata: null },
+        { role: "assistant", content: "I heard 0.4 seconds of sound. Here it is again.", metadata: null }
       ])
     }).pipe(Effect.scoped, Principal.provide("ada"), Effect.provide(service))
   )
@@ -72,10 +72,11 @@ describe("the demo voice", () => {
       yield* TestClock.adjust("1 minute")
       yield* client.end
       const [typed, answer] = yield* messagesOf(begin.threadId)
-      assert.deepStrictEqual(typed, ["user", "Sing a song", null])
-      assert.deepStrictEqual(answer?.[2], { interrupted: true })
-      assert.match(String(answer?.[1]), /^You wrote: "Sing/)
-      assert.notInclude(String(answer?.[1]), "melody for it.")
+      assert.deepInclude(typed, { role: "user", content: "Sing a song" })
+      assert.deepStrictEqual(answer?.metadata, { interrupted: true })
+      const said = String(answer?.content)
+      assert.match(said, /^You wrote: "Sing/)
+      assert.notInclude(said, "melody for it.")
     }).pipe(Effect.scoped, Principal.provide("ada"), Effect.provide(service))
   )
 

@@ -70,7 +70,7 @@ describe("voice on the standalone server", () => {
       url: socket,
       ticket: ticket.ticket,
       first,
-      open: (url) => new WebSocket(url, { headers: { origin: "http://page.example" } }) as never
+      open: (url) => new WebSocket(url, { headers: { origin: "http://page.example" } })
     })
     const begin = await session.heard("session.begin")
     assert.deepInclude(begin, { thread_id: ticket.thread_id, assistant_id: ticket.assistant_id, provider: "demo" })
@@ -135,4 +135,4 @@ describe("voice on the standalone server", () => {
   })
 })
 
-const withKey = (key: string) => (url: string) => new WebSocket(url, { headers: { "x-api-key": key } }) as never
+const withKey = (key: string) => (url: string) => new WebSocket(url, { headers: { "x-api-key": key } })

@@ -74,6 +74,20 @@ export interface FirstFrame {
   readonly video_config?: { readonly [field: string]: unknown }
 }
 
+/** What the client needs of a WebSocket: the platform's has it, and so has that of `ws`. */
+export interface ClientConnection {
+  binaryType: string
+  readonly readyState: number
+  send(data: string | ArrayBuffer | Uint8Array<ArrayBuffer>): void
+  close(): void
+  addEventListener(type: "open", listener: () => void): void
+  addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void
+  addEventListener(type: "close", listener: (event: { readonly code: number; readonly reason: string }) => void): void
+}
+
+/** The ready state of an open connection. */
+const isOpen = 1
+
 export interface RealtimeClientOptions {
   /** `wss://…/threads/realtime`, without a query. */
   readonly url: string
@@ -81,14 +95,14 @@ export interface RealtimeClientOptions {
   readonly ticket?: string
   readonly first: FirstFrame
   /** Opens another WebSocket than the platform's: with the `X-API-Key` header, on Node. */
-  readonly open?: (url: string) => WebSocket
+  readonly open?: (url: string) => ClientConnection
   readonly onEvent: (event: RealtimeEvent) => void
   /** The connection is over. */
   readonly onClose?: (code: number, reason: string) => void
 }
 
 export class RealtimeClient {
-  private readonly socket: WebSocket
+  private readonly socket: ClientConnection
   private readonly ended: Promise<void>
   private hasBegun = false
 
@@ -111,7 +125,7 @@ export class RealtimeClient {
 
   /** Audio in the session's input format. What comes before `session.begin` is left out, because the service would refuse it. */
   sendAudio(audio: ArrayBuffer | Uint8Array<ArrayBuffer>): void {
-    if (this.hasBegun && this.socket.readyState === WebSocket.OPEN) this.socket.send(audio)
+    if (this.hasBegun && this.socket.readyState === isOpen) this.socket.send(audio)
   }
 
   sendText(text: string): void {
@@ -150,6 +164,6 @@ export class RealtimeClient {
   }
 
   private send(frame: object): void {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(frame))
+    if (this.socket.readyState === isOpen) this.socket.send(JSON.stringify(frame))
   }
 }
