@@ -61,6 +61,13 @@ export {
   Thinking
 } from "./models/ChatRequest.ts"
 export { EmbeddingFailed, EmbeddingModel, type EmbeddingTarget } from "./models/EmbeddingModel.ts"
+export {
+  type ImageAnswer,
+  type ImageModel,
+  ImageOptions,
+  type ImageRequest,
+  type InputImage
+} from "./models/ImageModel.ts"
 export type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
 export { ModelError, ModelErrorReason } from "./models/ModelError.ts"
 export { describeModel, mergeModelInfo, ModelType } from "./models/ModelInfo.ts"

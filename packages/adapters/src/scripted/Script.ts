@@ -11,6 +11,8 @@ export type Beat =
   | { readonly _tag: "Text"; readonly deltas: ReadonlyArray<string> }
   | { readonly _tag: "Reasoning"; readonly deltas: ReadonlyArray<string> }
   | { readonly _tag: "ToolCall"; readonly id: string | null; readonly name: string; readonly arguments: string }
+  | { readonly _tag: "Media"; readonly mediaType: string; readonly bytes: Uint8Array }
+  | { readonly _tag: "Source"; readonly url: string; readonly title: string | null }
   | { readonly _tag: "Usage"; readonly usage: Partial<Usage> }
   | { readonly _tag: "ProviderData"; readonly data: Schema.Json }
   | { readonly _tag: "Finish"; readonly reason: FinishReason; readonly model: string | null }
@@ -50,6 +52,12 @@ export const callTool = (name: string, args: Schema.JsonObject | string = {}, id
 /** Calls several tools in one step: `callTools(["weather", { city: "Paris" }], ["time"])`. */
 export const callTools = (...calls: ReadonlyArray<Parameters<typeof callTool>>): ReadonlyArray<Beat> =>
   calls.map((call) => callTool(...call))
+
+/** Gives a picture, sound or clip that it made by itself. */
+export const draw = (mediaType: string, bytes: Uint8Array): Beat => ({ _tag: "Media", mediaType, bytes })
+
+/** Cites a page that its vendor's own search has found. */
+export const cite = (url: string, title: string | null = null): Beat => ({ _tag: "Source", url, title })
 
 /** Reports usage; what is not given is zero. A step without it reports ten tokens in and one out for each delta. */
 export const uses = (usage: Partial<Usage>): Beat => ({ _tag: "Usage", usage })

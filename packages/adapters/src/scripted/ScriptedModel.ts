@@ -162,6 +162,9 @@ class Play {
       case "Reasoning":
         this.deltas += beat.deltas.length
         return Stream.fromIterable(beat.deltas.map((text) => ({ _tag: `${beat._tag}Delta` as const, text })))
+      case "Media":
+      case "Source":
+        return Stream.make(beat)
       case "ToolCall":
         return Stream.fromIterable(this.callEvents(beat))
       case "Usage":

@@ -1,7 +1,9 @@
 export {
   callTool,
   callTools,
+  cite,
   cut,
+  draw,
   expect,
   fail,
   finish,

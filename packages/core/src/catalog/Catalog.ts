@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { traced, tracedFn } from "../primitives/Traced.ts"
-import { type ModelInfo, type ModelType, mergeModelInfo } from "../models/ModelInfo.ts"
+import { describeModel, type ModelInfo, type ModelType, mergeModelInfo } from "../models/ModelInfo.ts"
 import { type Provider, Providers } from "../models/Provider.ts"
 import type { ModelError } from "../models/ModelError.ts"
 import type { Upstream } from "../models/Upstream.ts"
@@ -62,6 +62,11 @@ export class Catalog extends Context.Service<
      * next time. This is what a turn asks. Default: a conversation model.
      */
     readonly known: (provider: string, name: string, modelType?: ModelType) => Effect.Effect<ModelInfo | undefined>
+    /**
+     * The same, but waits for the provider's list where it is not there yet; a name that nobody lists is described by its name alone. For
+     * what a request is checked against.
+     */
+    readonly describe: (provider: string, name: string, modelType: ModelType) => Effect.Effect<ModelInfo>
     /** Ids of providers that have entries of the type, or any entries. */
     readonly providers: (modelType?: ModelType) => Effect.Effect<ReadonlyArray<string>>
     /** Entries of a wing, as long as the scope is open: of its voice models, which are no `Provider`. The host's own entries beat them. */
@@ -79,14 +84,23 @@ export class Catalog extends Context.Service<
       const upstreams = yield* cacheOf(all.length, listUpstreams, "1 hour")
       const scope = yield* Effect.scope
       const added = new Set<Listed<ModelInfo>>()
+      const entryIn = (listed: ReadonlyArray<ModelInfo>, providerId: string, name: string, modelType: ModelType) => {
+        const isIt = (entry: ModelInfo) =>
+          entry.name === name && entry.provider === providerId && entry.modelType === modelType
+        return merge(listed.filter(isIt), host.filter(isIt))[0]
+      }
       const known = Effect.fnUntraced(function* (providerId: string, name: string, modelType: ModelType = "llm") {
         const provider = all.find((each) => each.id === providerId)
         const list = provider === undefined ? Option.none() : yield* Cache.getSuccess(lists, provider)
         if (provider !== undefined && Option.isNone(list)) yield* Effect.forkIn(Cache.get(lists, provider), scope)
-        const isIt = (entry: ModelInfo) =>
-          entry.name === name && entry.provider === providerId && entry.modelType === modelType
-        const listed = Option.isSome(list) ? list.value.items.filter(isIt) : []
-        return merge(listed, host.filter(isIt))[0]
+        return entryIn(Option.isSome(list) ? list.value.items : [], providerId, name, modelType)
+      })
+      const describe = Effect.fnUntraced(function* (providerId: string, name: string, modelType: ModelType) {
+        const provider = all.find((each) => each.id === providerId)
+        const listed = provider === undefined ? [] : (yield* Cache.get(lists, provider)).items
+        const byName = describeModel({ ...provider?.describe?.(name), name, provider: providerId, modelType })
+        const entry = entryIn(listed, providerId, name, modelType)
+        return entry === undefined ? byName : mergeModelInfo(byName, entry)
       })
       const entries = Effect.map(
         Effect.forEach(all, (provider) => Cache.get(lists, provider), { concurrency: "unbounded" }),
@@ -101,6 +115,7 @@ export class Catalog extends Context.Service<
             () => Effect.sync(() => added.delete(given))
           )
         }),
+        describe,
         list: tracedFn("Catalog.list")(function* (filter, page) {
           const models = (yield* entries).filter((entry) => fits(entry, filter))
           return { models: models.slice(page.skip, page.skip + page.limit), total: models.length }

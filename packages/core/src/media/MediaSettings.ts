@@ -1,16 +1,25 @@
-/** How large a medium may be that a provider sends. What is larger is refused while it comes, and nothing of it is stored. */
+/**
+ * What a host may set about generated media. A medium that is larger than allowed is refused while it comes, and nothing of it is stored.
+ */
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import type { MediaType } from "./GeneratedMedia.ts"
 
 export interface MediaSettings {
   /** Bytes. */
   readonly maxSize: Readonly<Record<MediaType, number>>
+  /** Bytes of a picture that an image model is given. */
+  readonly maxInputSize: number
+  /** How long one call of `generate_image` may take. */
+  readonly imageTimeout: Duration.Input
 }
 
 const mebibyte = 1024 * 1024
 
 export const defaultMediaSettings: MediaSettings = {
-  maxSize: { image: 30 * mebibyte, audio: 50 * mebibyte, video: 500 * mebibyte }
+  maxSize: { image: 30 * mebibyte, audio: 50 * mebibyte, video: 500 * mebibyte },
+  maxInputSize: 20 * mebibyte,
+  imageTimeout: "5 minutes"
 }
 
 export const MediaSettings = Context.Reference<MediaSettings>("@colloquy/core/media/MediaSettings", {

@@ -1,5 +1,6 @@
 /** The wing `media`: pictures and clips that a model makes in a turn. `ARCHITECTURE.md` tells how it joins a turn. */
 export { GeneratedMedia, mediaGenerated, mediaIn, MediaType, mediumOf, shareMedia } from "./GeneratedMedia.ts"
+export { imagePart, imagePartName } from "./ImagePart.ts"
 export { defaultMediaSettings, MediaSettings } from "./MediaSettings.ts"
 export { MediaRefused } from "./InspectMedia.ts"
 export { MediaStorage, type NewMedia } from "./MediaStorage.ts"

@@ -10,6 +10,7 @@ import type { AnswerDriver } from "./AnswerDriver.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
 import type { EmbeddingDriver } from "./EmbeddingDriver.ts"
+import type { ImageModel } from "./ImageModel.ts"
 import { describeModel, type ModelInfo } from "./ModelInfo.ts"
 import type { ModelError } from "./ModelError.ts"
 import type { NextTokenDriver } from "./NextTokenDriver.ts"
@@ -24,6 +25,8 @@ export interface Provider {
   readonly answers?: AnswerDriver
   /** For models that tell how probable their tokens are. */
   readonly nextToken?: NextTokenDriver
+  /** Makes pictures. Used by the wing `media`. */
+  readonly image?: ImageModel
   /** What new assistants embed with, where neither they nor the host say. */
   readonly defaultEmbedding?: { readonly model: string; readonly dimensions: number }
   /** Used where a message or an assistant names this provider without a model. The host's defaults come first. */

@@ -22,6 +22,7 @@ import { assemble, preambleOf, roomFor } from "../prompts/PromptAssembly.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import type { Leg } from "./Leg.ts"
 import { liveTurn } from "./LegTurn.ts"
+import type { ModelMedia, ModelSource } from "./TurnPart.ts"
 import type { Recalled } from "./Recall.ts"
 import { recordLeg, stepSeparator } from "./TurnRecorder.ts"
 
@@ -40,12 +41,20 @@ export class TooManyRounds extends Data.TaggedError("TooManyRounds")<{ readonly 
 }
 
 /** The model answered with nothing but what this kernel cannot keep. */
-export class OutputNotSupported extends Data.TaggedError("OutputNotSupported")<{ readonly kind: "media" | "sources" }> {
+export class OutputNotSupported extends Data.TaggedError("OutputNotSupported")<{
+  readonly kind: "media" | "broken media" | "sources"
+}> {
   override get message() {
-    return this.kind === "media"
-      ? "The model answered with media (an image, audio or video) and without words. This server keeps answers in words only; choose a model that writes."
-      : "The model answered with sources alone and without words. Ask again, or choose another model."
+    return outputProblems[this.kind]
   }
+}
+
+const outputProblems: { readonly [kind in OutputNotSupported["kind"]]: string } = {
+  media:
+    "The model answered with media (an image, audio or video) and without words. This server keeps answers in words only; choose a model that writes.",
+  "broken media":
+    "The model answered with media (an image, audio or video) that could not be kept: too large, or of no known type. Ask again, or choose another model.",
+  sources: "The model answered with sources alone and without words. Ask again, or choose another model."
 }
 
 export type LegError = ModelError | ContextTooLong | TooManyRounds | OutputNotSupported
@@ -96,8 +105,9 @@ export const runLoop = Effect.fnUntraced(function* (
       apiKey: leg.apiKey,
       conversationId: leg.lease.threadId
     })
-    if (step.calls.length === 0 && !step.spoke && step.unread !== null) {
-      return yield* new OutputNotSupported({ kind: step.unread })
+    const notKept = yield* receive(leg, history, step)
+    if (step.calls.length === 0 && !step.spoke && notKept !== null) {
+      return yield* new OutputNotSupported({ kind: notKept })
     }
     if (step.calls.length === 0 && step.reason === "filtered" && !step.spoke) return yield* refusal(leg)
     if (step.calls.length === 0 && step.reason !== "continue") return LegOutcome.Answered()
@@ -120,11 +130,31 @@ interface StepResult {
   readonly calls: ReadonlyArray<ToolCall>
   readonly reason: FinishReason
   readonly spoke: boolean
-  /** What came and was not kept. */
-  readonly unread: OutputNotSupported["kind"] | null
+  readonly media: ReadonlyArray<ModelMedia>
+  readonly sources: ReadonlyArray<ModelSource>
   /** The provider reported names or figures beyond all bounds. */
   readonly hasCut: boolean
 }
+
+/** What a model gives besides words goes to the parts that take it. Null: all is well; otherwise what of it nobody has kept. */
+const receive = Effect.fnUntraced(function* (
+  leg: Leg,
+  history: History,
+  { media, sources }: StepResult
+): Effect.fn.Return<OutputNotSupported["kind"] | null, never, Principal> {
+  for (const { name, receiveSources } of sources.length === 0 ? [] : leg.registered) {
+    receiveSources?.(sources, liveTurn(leg, name, history))
+  }
+  if (media.length === 0) return sources.length === 0 ? null : "sources"
+  const keeper = leg.registered.find(({ receiveMedia }) => receiveMedia !== undefined)
+  if (keeper?.receiveMedia === undefined) return "media"
+  const hasKept = yield* keeper.receiveMedia(media, liveTurn(leg, keeper.name, history))
+  leg.tail.urge()
+  return hasKept ? null : "broken media"
+})
+
+/** Of one step: what comes after them is more than anybody reads. */
+const maximumSources = 200
 
 /** One model call. A delta costs one push; followers are woken once for each array of events that the provider gave. */
 const runStep = Effect.fnUntraced(function* (
@@ -153,7 +183,8 @@ class StepRecorder implements Listener {
   private model: string | null = null
   private providerData: ProviderData | null = null
   private spoke = false
-  private unread: OutputNotSupported["kind"] | null = null
+  private readonly media: Array<ModelMedia> = []
+  private readonly sources: Array<ModelSource> = []
   private reasoning = false
   private separator: string
   /** The ids of this leg's calls, and what each of the driver's ids stands for at the moment. */
@@ -219,10 +250,10 @@ class StepRecorder implements Listener {
         this.providerData = event.providerData === null ? null : { provider: this.provider, data: event.providerData }
         return
       case "Media":
-        this.unread = "media"
+        this.media.push(event)
         return
       case "Source":
-        this.unread ??= "sources"
+        if (this.sources.length < maximumSources) this.sources.push(event)
         return
       case "KeepAlive":
       case "ToolCallDelta":
@@ -271,7 +302,8 @@ class StepRecorder implements Listener {
     }))
     if (this.calls.length > 0) this.leg.tail.urge()
     this.leg.log.wake()
-    return { calls: this.calls, reason: this.reason, spoke: this.spoke, unread: this.unread, hasCut: this.hasCut }
+    const { calls, hasCut, media, reason, sources, spoke } = this
+    return { calls, reason, spoke, media, sources, hasCut }
   }
 }
 

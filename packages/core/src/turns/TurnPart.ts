@@ -98,6 +98,19 @@ export interface PartAnswer {
   readonly model: string
 }
 
+/** A picture, sound or clip that the conversation's model made by itself. */
+export interface ModelMedia {
+  /** As the provider names it: a word, and no proof. */
+  readonly mediaType: string
+  readonly bytes: Uint8Array
+}
+
+/** A page that the conversation's model cites, found by its vendor's own search. */
+export interface ModelSource {
+  readonly url: string
+  readonly title: string | null
+}
+
 /** A leg that is about to be settled. */
 export interface SettledLeg {
   readonly leg: RecordedLeg
@@ -157,6 +170,13 @@ export interface TurnPart<Plan> {
   ) => Effect.Effect<ReadonlyArray<ContentPart>, never, Principal>
   /** 7 converse. Also asked in step 3, for the names. */
   readonly tools?: (plan: Plan) => ReadonlyArray<HostedTool>
+  /**
+   * 7 converse: what the conversation's model made by itself in one step, in every turn, planned or not. Answers whether any of it was
+   * kept. At most one part of a kernel takes media.
+   */
+  readonly receiveMedia?: (media: ReadonlyArray<ModelMedia>, turn: LiveTurn) => Effect.Effect<boolean, never, Principal>
+  /** 7 converse: what it cited, in the same way. */
+  readonly receiveSources?: (sources: ReadonlyArray<ModelSource>, turn: LiveTurn) => void
   /** 5 to 7 instead of the model, when `decide` said so. An error's `usage` is charged. */
   readonly answer?: (plan: Plan, turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
   /** Hears the text of the answer while it is written; the leg waits for it between the last word and the terminal event. */
@@ -187,6 +207,8 @@ export interface RegisteredPart {
     turn: TurnCase
   ) => Effect.Effect<PartDecision<Schema.Json> | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
   readonly render?: TurnPart<never>["render"]
+  readonly receiveMedia?: TurnPart<never>["receiveMedia"]
+  readonly receiveSources?: TurnPart<never>["receiveSources"]
   /** Null when this version cannot read the plan. */
   readonly planned: (plan: Schema.Json) => PlannedPart | null
 }
@@ -195,12 +217,14 @@ export interface RegisteredPart {
 export const registeredPart = <Plan>(part: TurnPart<Plan>): RegisteredPart => {
   const decode = Schema.decodeUnknownOption(part.plan)
   const encode = Schema.encodeEffect(part.plan)
-  const { answer, decide, listen, name, recall, refuse, render, speak } = part
+  const { answer, decide, listen, name, recall, refuse, receiveMedia, receiveSources, render, speak } = part
   return {
     name,
     ...(refuse === undefined ? {} : { refuse }),
     ...(listen === undefined ? {} : { listen }),
     ...(render === undefined ? {} : { render }),
+    ...(receiveMedia === undefined ? {} : { receiveMedia }),
+    ...(receiveSources === undefined ? {} : { receiveSources }),
     decide: Effect.fnUntraced(function* (turn) {
       const decision = yield* decide(turn)
       if (decision === null) return null

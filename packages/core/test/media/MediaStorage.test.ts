@@ -22,7 +22,12 @@ const test = (title: string, body: Effect.Effect<void, unknown, Services | Princ
     body.pipe(
       Effect.provide(
         MediaStorage.layer.pipe(
-          Layer.provide(Layer.succeed(MediaSettings, { maxSize: { ...defaultMediaSettings.maxSize, image: 100 } })),
+          Layer.provide(
+            Layer.succeed(MediaSettings, {
+              ...defaultMediaSettings,
+              maxSize: { ...defaultMediaSettings.maxSize, image: 100 }
+            })
+          ),
           Layer.provideMerge(InMemory.layer)
         )
       ),

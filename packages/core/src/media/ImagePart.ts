@@ -1,0 +1,206 @@
+/**
+ * How pictures join a turn, as the part "image". With `image_generation: "auto"` the conversation's model gets the tool `generate_image`;
+ * nothing forces it to use it. Pictures that a conversation's model makes by itself take the same way, in every turn: stored as documents
+ * of the thread, told as they come, kept with the answer.
+ *
+ * Options: `{ provider, model, config? }`, the message's `image_model_provider`, `image_model_name` and `image_config`.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { Principal } from "../access/Principal.ts"
+import { ProviderKeys } from "../access/ProviderKeys.ts"
+import { Catalog } from "../catalog/Catalog.ts"
+import type { BlobStore } from "../documents/BlobStore.ts"
+import type { DocumentStore } from "../documents/DocumentStore.ts"
+import { type ImageModel, ImageOptions, type InputImage } from "../models/ImageModel.ts"
+import { Providers } from "../models/Provider.ts"
+import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
+import type { LiveTurn } from "../tools/LiveTurn.ts"
+import { TurnRefused } from "../turns/TurnErrors.ts"
+import type { ModelMedia, TurnCase, TurnPart } from "../turns/TurnPart.ts"
+import { TurnParts } from "../turns/TurnParts.ts"
+import { type GeneratedMedia, type MediaType, shareMedia } from "./GeneratedMedia.ts"
+import {
+  abilitiesOf,
+  checkImageOptions,
+  ImageAbilities,
+  type ImageOrder,
+  type ImageProblem,
+  imageTool,
+  readImageCall
+} from "./ImageConfig.ts"
+import { MediaSettings } from "./MediaSettings.ts"
+import { MediaStorage } from "./MediaStorage.ts"
+
+export const imagePartName = "image"
+
+const ImagePlan = Schema.Struct({
+  provider: Schema.String,
+  model: Schema.String,
+  config: ImageOptions,
+  abilities: ImageAbilities
+})
+type ImagePlan = typeof ImagePlan.Type
+
+const makePart = Effect.gen(function* () {
+  const catalog = yield* Catalog
+  const keys = yield* ProviderKeys
+  const { all: providers } = yield* Providers
+  const { imageTimeout, maxInputSize } = yield* MediaSettings
+  const storage = yield* MediaStorage
+
+  const modelOf = (provider: string): ImageModel | undefined => providers.find(({ id }) => id === provider)?.image
+
+  const planOf = Effect.fnUntraced(function* ({ options }: TurnCase) {
+    if (options === undefined) return null
+    const { config = {}, model, provider } = isObject(options) ? options : {}
+    const problems: Array<ImageProblem> = []
+    if (!isText(provider)) problems.push({ path: ["provider"], message: "Name the provider of the image model." })
+    else if (modelOf(provider) === undefined) problems.push(noSuchProvider(provider))
+    if (!isText(model)) problems.push({ path: ["model"], message: "Name the image model." })
+    if (!isObject(config)) problems.push({ path: ["config"], message: "The options of the picture are an object." })
+    if (problems.length > 0 || !isText(provider) || !isText(model) || !isObject(config)) return yield* refuse(problems)
+    const abilities = abilitiesOf(yield* catalog.describe(provider, model, "image"))
+    const checked = checkImageOptions(config, abilities)
+    if (Result.isFailure(checked)) return yield* refuse(checked.failure.map(inConfig))
+    const plan: ImagePlan = { provider, model, config: checked.success, abilities }
+    return plan
+  })
+
+  const decide = (turn: TurnCase) =>
+    Effect.map(planOf(turn), (plan) => (plan === null || turn.request.sendToModel === false ? null : { plan }))
+
+  const noSuchProvider = (provider: string): ImageProblem => {
+    const known = providers.flatMap(({ id, image }) => (image === undefined ? [] : [id]))
+    const message = `There is no provider "${provider.slice(0, 100)}" for images. Registered: ${known.join(", ") || "none"}.`
+    return { path: ["provider"], message }
+  }
+
+  const readInput = (id: string, call: HostedCall) =>
+    Effect.gen(function* () {
+      const document = yield* storage.find(id, call)
+      if (!document.mimeType.startsWith("image/")) return yield* failed(`The document ${id} is no picture.`)
+      if (document.size > maxInputSize) return yield* failed(`The picture ${id} is too large to begin with.`)
+      const bytes = yield* Stream.mkUint8Array(storage.bytes(document))
+      const input: InputImage = { mediaType: document.mimeType, bytes }
+      return input
+    }).pipe(
+      Effect.catchTags({
+        BlobNotFound: () => failed(`The document ${id} is gone.`),
+        DocumentNotFound: () => failed(`This conversation has no document ${id.slice(0, 100)}.`),
+        StoreUnavailable: () => failed("The documents cannot be read at the moment.")
+      })
+    )
+
+  /** What was made, however many of the pictures could be kept. */
+  const generate = Effect.fnUntraced(function* (plan: ImagePlan, order: ImageOrder, call: HostedCall) {
+    const image = modelOf(plan.provider)
+    if (image === undefined) return yield* failed("The image model is not there any more.")
+    yield* Effect.mapError(call.ensureCredit({ purpose: imagePartName, amountUsd: null }), creditFailure)
+    const inputs = yield* Effect.forEach(order.inputs, (id) => readInput(id, call))
+    const apiKey = yield* Effect.mapError(keys.find(plan.provider), storeFailure)
+    const { model, provider } = plan
+    const { options, prompt } = order
+    const answer = yield* Effect.mapError(
+      image.generate({ provider, model, prompt, inputs, options, apiKey }),
+      (error) => new HostedToolFailed({ message: `No picture was made. ${error.message}` })
+    )
+    call.spend({ provider, model: answer.model ?? model, purpose: imagePartName, usage: answer.usage })
+    const made = yield* Effect.forEach(answer.images, (bytes) =>
+      Effect.result(keep(call, "image", Stream.make(bytes), { model }))
+    )
+    const kept = made.flatMap((each) => (Result.isSuccess(each) ? [each.success] : []))
+    const [fault] = made.flatMap((each) => (Result.isFailure(each) ? [each.failure] : []))
+    return kept.length === 0 && fault !== undefined ? yield* failed(fault.message) : kept
+  })
+
+  const keep = (turn: LiveTurn, mediaType: MediaType, bytes: Stream.Stream<Uint8Array>, metadata: Schema.JsonObject) =>
+    Effect.tap(storage.store({ threadId: turn.threadId, mediaType, bytes, metadata }), (made) =>
+      Effect.sync(() => shareMedia(turn, made))
+    )
+
+  const tools = (plan: ImagePlan): ReadonlyArray<HostedTool> => [
+    {
+      definition: imageTool(plan.abilities, plan.config),
+      timeout: imageTimeout,
+      run: Effect.fnUntraced(function* (args, call) {
+        const order = yield* Effect.mapError(
+          Effect.fromResult(readImageCall(args, plan.abilities, plan.config)),
+          (message) => new HostedToolFailed({ message })
+        )
+        return resultOf(yield* generate(plan, order, call), order.dropped)
+      })
+    }
+  ]
+
+  /** One after the other: pictures stand in the order in which the model made them. */
+  const receiveMedia = (media: ReadonlyArray<ModelMedia>, turn: LiveTurn): Effect.Effect<boolean, never, Principal> =>
+    Effect.gen(function* () {
+      let hasKept = false
+      for (const { bytes, mediaType } of media) {
+        const metadata = { model: turn.model }
+        const isKept = yield* keep(turn, familyOf(mediaType), Stream.make(bytes), metadata).pipe(
+          Effect.as(true),
+          Effect.catch((error) =>
+            Effect.as(Effect.logWarning(`A medium of ${turn.provider} was not kept: ${error.message}`), false)
+          )
+        )
+        hasKept ||= isKept
+      }
+      return hasKept
+    })
+
+  const part: TurnPart<ImagePlan> = {
+    name: imagePartName,
+    plan: ImagePlan,
+    refuse: planOf,
+    decide,
+    tools,
+    receiveMedia
+  }
+  return part
+})
+
+/** Joins the turns of a kernel: a layer over `Kernel.layer` and the stores of documents. */
+export const imagePart: Layer.Layer<never, never, BlobStore | Catalog | DocumentStore | Providers | TurnParts> =
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const parts = yield* TurnParts
+      yield* parts.register(yield* makePart)
+    })
+  ).pipe(Layer.provide(MediaStorage.layer))
+
+const isObject = Schema.is(Schema.JsonObject)
+const isText = (value: unknown): value is string => typeof value === "string" && value !== ""
+
+const inConfig = ({ message, path }: ImageProblem): ImageProblem => ({ path: ["config", ...path], message })
+
+const refuse = (problems: ReadonlyArray<ImageProblem>): Effect.Effect<never, TurnRefused> =>
+  Effect.fail(new TurnRefused({ part: imagePartName, reason: "invalid", problems }))
+
+const failed = (message: string): Effect.Effect<never, HostedToolFailed> =>
+  Effect.fail(new HostedToolFailed({ message }))
+
+const storeFailure = () => new HostedToolFailed({ message: "No picture was made: the database is away." })
+
+const creditFailure = (error: { readonly _tag: string }): HostedToolFailed =>
+  error._tag === "InsufficientCredit"
+    ? new HostedToolFailed({ message: "No picture was made: the user has not enough credit. Tell the user so." })
+    : storeFailure()
+
+/** What the model reads: ids, so that it can change a picture later. */
+const resultOf = (made: ReadonlyArray<GeneratedMedia>, dropped: ReadonlyArray<string>): Schema.JsonObject => ({
+  images: made.map(({ documentId, mimeType }) => ({ document_id: documentId, mime_type: mimeType })),
+  shown_to_user: true,
+  ...(dropped.length === 0
+    ? {}
+    : { ignored: `Fixed by the user, so your values had no effect: ${dropped.join(", ")}.` })
+})
+
+const familyOf = (mediaType: string): MediaType => {
+  const [family] = mediaType.split("/", 1)
+  return family === "audio" || family === "video" ? family : "image"
+}

@@ -1,0 +1,68 @@
+/** A kernel with the part "image", a conversation model that follows a script, and an image model that keeps what it is asked. */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { ScriptedModel, type ScriptedOptions, type ScriptStep } from "@colloquy/adapters/scripted"
+import { Kernel, Metering, type MeteringPort, type Provider, Providers } from "@colloquy/core"
+import { type ImageAnswer, type ImageRequest, type ModelError, noUsage } from "@colloquy/core/adapters"
+import { defaultMediaSettings, imagePart, MediaSettings } from "@colloquy/core/media"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+
+/** The mark of a PNG, and a byte that tells one picture from another. */
+export const png = (number: number) => Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, number)
+
+export const cost = 0.04
+
+export const painted = (...images: ReadonlyArray<Uint8Array>): ImageAnswer => ({
+  images,
+  usage: { ...noUsage, outputTokens: 1_000, costUsd: cost },
+  model: null
+})
+
+export interface PainterOptions {
+  readonly steps: ReadonlyArray<ScriptStep>
+  readonly model?: ScriptedOptions
+  readonly state?: InMemory.State
+  readonly stores?: Layer.Layer<InMemory.Stores>
+  readonly paint?: (request: ImageRequest) => Effect.Effect<ImageAnswer, ModelError>
+  /** What is known of the image model. */
+  readonly describe?: Provider["describe"]
+  readonly settings?: Partial<typeof defaultMediaSettings>
+  readonly metering?: MeteringPort
+}
+
+export const painterKernel = (options: PainterOptions, asked: Array<ImageRequest> = []) => {
+  const { describe, paint = () => Effect.succeed(painted(png(asked.length))) } = options
+  const painter: Provider = {
+    id: "painter",
+    image: { generate: (request) => Effect.suspend(() => (asked.push(request), paint(request))) },
+    ...(describe === undefined ? {} : { describe })
+  }
+  const providers = Layer.unwrap(
+    Effect.map(ScriptedModel, ({ provider }) =>
+      Providers.layer({
+        providers: [provider, painter],
+        defaults: { provider: provider.id, model: `${provider.id}-model` }
+      })
+    )
+  )
+  return imagePart.pipe(
+    Layer.provideMerge(Kernel.layer),
+    Layer.provide([
+      Layer.succeed(MediaSettings, { ...defaultMediaSettings, ...options.settings }),
+      options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering),
+      Logger.layer([])
+    ]),
+    Layer.provideMerge(providers),
+    Layer.provideMerge(ScriptedModel.layer(options.steps, options.model)),
+    Layer.provideMerge(options.stores ?? InMemory.layerFrom(options.state ?? InMemory.makeState())),
+    Layer.fresh
+  )
+}
+
+export type Services = Layer.Success<ReturnType<typeof painterKernel>>
+
+/** `image_generation: "auto"` with the painter's model. */
+export const withImages = (config?: Record<string, string | number>) => ({
+  image: { provider: "painter", model: "oil", ...(config === undefined ? {} : { config }) }
+})
