@@ -97,7 +97,10 @@ const expected: Readonly<Record<OptionName, string>> = {
 }
 
 const fits = (value: Schema.Json, descriptor: Descriptor): boolean => {
-  if ("values" in descriptor) return descriptor.values.some((each) => String(each) === String(value))
+  if ("values" in descriptor) {
+    const word = typeof value === "number" || typeof value === "string" ? `${value}` : null
+    return descriptor.values.some((each) => `${each}` === word)
+  }
   return !("max" in descriptor) || (typeof value === "number" && value >= descriptor.min && value <= descriptor.max)
 }
 
@@ -108,7 +111,7 @@ const wordsOf = (descriptor: Descriptor): string => {
 
 // ------ the tool
 
-export const imageToolName = "generate_image"
+const imageToolName = "generate_image"
 
 /** What is fixed by the message is not offered. */
 export const imageTool = (abilities: ImageAbilities, fixed: ImageOptions): ToolDefinition => ({
@@ -118,26 +121,25 @@ export const imageTool = (abilities: ImageAbilities, fixed: ImageOptions): ToolD
     "Do not write a link to it or an image tag: the user sees the picture already.",
   parameters: {
     type: "object",
-    properties: {
-      prompt: { type: "string", description: "What the picture shows, in full: the image model sees nothing else." },
-      ...(abilities.inputs === 0 ? {} : inputParameter(abilities)),
-      ...Object.fromEntries(
-        Object.entries(abilities.options ?? {}).flatMap(([name, descriptor]) =>
-          name in fixed || !isOptionName(name) ? [] : [[name, parameterOf(name, descriptor)]]
-        )
+    properties: Object.fromEntries([
+      [
+        "prompt",
+        { type: "string", description: "What the picture shows, in full: the image model sees nothing else." }
+      ],
+      ...(abilities.inputs === 0 ? [] : [["input_document_ids", inputParameter(abilities)]]),
+      ...Object.entries(abilities.options ?? {}).flatMap(([name, descriptor]) =>
+        name in fixed || !isOptionName(name) ? [] : [[name, parameterOf(name, descriptor)]]
       )
-    },
+    ]),
     required: ["prompt"]
   }
 })
 
 const inputParameter = ({ inputs }: ImageAbilities): Schema.JsonObject => ({
-  input_document_ids: {
-    type: "array",
-    items: { type: "string" },
-    maxItems: inputs ?? maxInputs,
-    description: "Document ids of pictures of this conversation to change or to begin with."
-  }
+  type: "array",
+  items: { type: "string" },
+  maxItems: inputs ?? maxInputs,
+  description: "Document ids of pictures of this conversation to change or to begin with."
 })
 
 const numbers: ReadonlySet<OptionName> = new Set(["n", "output_compression", "seed"])

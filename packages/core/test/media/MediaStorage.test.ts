@@ -23,10 +23,10 @@ const test = (title: string, body: Effect.Effect<void, unknown, Services | Princ
       Effect.provide(
         MediaStorage.layer.pipe(
           Layer.provide(
-            Layer.succeed(MediaSettings, {
-              ...defaultMediaSettings,
-              maxSize: { ...defaultMediaSettings.maxSize, image: 100 }
-            })
+            Layer.succeed(
+              MediaSettings,
+              Object.assign({}, defaultMediaSettings, { maxSize: { image: 100, audio: 100, video: 100 } })
+            )
           ),
           Layer.provideMerge(InMemory.layer)
         )

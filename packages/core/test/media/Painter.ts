@@ -49,7 +49,7 @@ export const painterKernel = (options: PainterOptions, asked: Array<ImageRequest
   return imagePart.pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
-      Layer.succeed(MediaSettings, { ...defaultMediaSettings, ...options.settings }),
+      Layer.succeed(MediaSettings, Object.assign({}, defaultMediaSettings, options.settings)),
       options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering),
       Logger.layer([])
     ]),
