@@ -9,6 +9,7 @@ import { AssistantsApi } from "./endpoints/AssistantsApi.ts"
 import { BillingApi } from "./endpoints/BillingApi.ts"
 import { Authorization, RateLimit, Validation } from "./endpoints/Middleware.ts"
 import { describe } from "./docs-page/ApiDescription.ts"
+import { MemoriesApi } from "./endpoints/MemoriesApi.ts"
 import { MessagesApi } from "./endpoints/MessagesApi.ts"
 import { ModelsApi } from "./endpoints/ModelsApi.ts"
 import { RealtimeApi } from "./endpoints/RealtimeApi.ts"
@@ -23,6 +24,7 @@ export class Api extends HttpApi.make("colloquy")
   .add(RunsApi)
   .add(AnswersApi)
   .add(RealtimeApi)
+  .add(MemoriesApi)
   .add(ModelsApi)
   .add(BillingApi)
   .add(ServiceApi)

@@ -21,6 +21,7 @@ import { errorResponse, notFound, withEnvelope } from "./guards/Envelope.ts"
 import * as AnswersHandlers from "./handlers/AnswersHandlers.ts"
 import * as AssistantsHandlers from "./handlers/AssistantsHandlers.ts"
 import * as BillingHandlers from "./handlers/BillingHandlers.ts"
+import * as MemoriesHandlers from "./handlers/MemoriesHandlers.ts"
 import * as MessagesHandlers from "./handlers/MessagesHandlers.ts"
 import * as ModelsHandlers from "./handlers/ModelsHandlers.ts"
 import * as RealtimeHandlers from "./handlers/RealtimeHandlers.ts"
@@ -70,6 +71,7 @@ const handlers = Layer.mergeAll(
   RunsHandlers.layer,
   AnswersHandlers.layer,
   RealtimeHandlers.layer,
+  MemoriesHandlers.layer,
   ModelsHandlers.layer,
   BillingHandlers.layer,
   ServiceHandlers.layer

@@ -5,6 +5,7 @@ import { onEmbedded, onPostgres } from "../../../test/databases.ts"
 import { onScratchSchema } from "../../adapters/test/postgres/Scratch.ts"
 import { everyStore } from "./EveryStore.ts"
 import { realtimeTickets } from "./Realtime.ts"
+import { memories } from "./Memories.ts"
 import { twoTenants } from "./TwoTenants.ts"
 import { typedAnswers } from "./TypedAnswers.ts"
 
@@ -12,6 +13,7 @@ onEmbedded("PGlite", () => {
   everyStore(Pglite.layer())
   typedAnswers(Pglite.layer())
   realtimeTickets(Pglite.layer())
+  memories(Pglite.layer())
   twoTenants(Pglite.layer())
 })
 
@@ -20,5 +22,6 @@ onPostgres((url) => {
   everyStore(stores)
   typedAnswers(stores)
   realtimeTickets(stores)
+  memories(stores)
   twoTenants(stores)
 })

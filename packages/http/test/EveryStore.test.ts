@@ -2,6 +2,7 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { onEmbedded } from "../../../test/databases.ts"
 import { everyStore } from "./EveryStore.ts"
 import { realtimeTickets } from "./Realtime.ts"
+import { memories } from "./Memories.ts"
 import { twoTenants } from "./TwoTenants.ts"
 import { typedAnswers } from "./TypedAnswers.ts"
 
@@ -9,5 +10,6 @@ onEmbedded("in-memory", () => {
   everyStore(InMemory.layer)
   typedAnswers(InMemory.layer)
   realtimeTickets(InMemory.layer)
+  memories(InMemory.layer)
   twoTenants(InMemory.layer)
 })

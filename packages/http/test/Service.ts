@@ -8,6 +8,7 @@ import { Kernel, Keys, Metering, type MeteringPort, Principal, type Provider, Pr
 import { type ChatDriver, type ChatEvent, describeModel, ModelError, noUsage } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
 import { layer as realtimeLayer, type RealtimeModel, RealtimeModels, Tickets } from "@colloquy/core/realtime"
+import { layerMemory } from "@colloquy/core/memory"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -126,6 +127,51 @@ export const openTyped = (
       Layer.fresh
     )
   )
+
+/** The same with memory. After a turn the model remembers what stands behind "Remember:", and forgets what stands behind "Forget:". */
+export const openRemembering = (
+  stores: Layer.Layer<InMemory.Stores, unknown>,
+  http?: RoutesOptions<never>
+): Promise<Service> =>
+  serve(
+    layerMemory.pipe(
+      Layer.provideMerge(Kernel.layer),
+      Layer.provideMerge(
+        Providers.layer({
+          providers: [{ id: "endless", chat: learning }],
+          defaults: { provider: "endless", model: "echo" }
+        })
+      ),
+      Layer.provideMerge(stores),
+      Layer.merge(ScriptedModel.layer([])),
+      Layer.fresh
+    ),
+    http
+  )
+
+const learning: ChatDriver = (request) => {
+  const [first] = request.messages
+  const asked =
+    first?.role === "user" ? first.content.map((part) => (part.type === "text" ? part.text : "")).join("") : ""
+  return request.jsonOutput && asked.startsWith('{"known_memories"') ? saying(operationsFor(asked)) : echo(request)
+}
+
+const operationsFor = (asked: string): string => {
+  const { known_memories: known, messages } = JSON.parse(asked)
+  const operations = messages.flatMap(({ number, role, text }: { number: number; role: string; text: string }) => {
+    const [, kind, fact = ""] = /^(Remember|Forget): (.+)$/u.exec(text) ?? []
+    if (role !== "user" || kind === undefined) return []
+    const target = known.find((memory: { text: string }) => memory.text === fact)?.number
+    return [{ op: kind === "Remember" ? "ADD" : "DELETE", text: fact, message: number, quote: fact, target }]
+  })
+  return JSON.stringify({ operations })
+}
+
+const saying = (text: string) =>
+  Stream.fromIterable<ChatEvent>([
+    { _tag: "TextDelta", text },
+    { _tag: "Finished", reason: "stop", model: null, providerData: null }
+  ])
 
 /** Every option is as probable as the others, but for the last, which is four times as probable. */
 const distributionOf = (options: ReadonlyArray<string>) =>

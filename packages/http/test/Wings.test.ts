@@ -47,12 +47,12 @@ const problemsOf = ({
 const typedQuestions = { questions: { q: { type: "noul", instructions: "?" } } }
 
 const asked: ReadonlyArray<readonly [part: string, fields: object, options: Schema.Json]> = [
-  ["memory", { memory: "Auto" }, { mode: "Auto", pro: false, cite: false }],
-  ["memory", { memory: "Readonly", memory_citation: true }, { mode: "Readonly", pro: false, cite: true }],
+  ["memory", { memory: "Auto" }, { mode: "Auto", pro: false, citation: false }],
+  ["memory", { memory: "Readonly", memory_citation: true }, { mode: "Readonly", pro: false, citation: true }],
   [
     "memory",
     { memory: "off", memory_pro: "Auto", memory_response_citation: true },
-    { mode: "Auto", pro: true, cite: true }
+    { mode: "Auto", pro: true, citation: true }
   ],
   ["search", { web_search: "Auto" }, { mode: "Auto" }],
   [
@@ -153,11 +153,11 @@ describe("the fields of a part", () => {
 })
 
 describe("what a part tells and keeps", () => {
-  it("is an event under its own type", async () => {
+  it("is an event of the wire", async () => {
     await using service = await open([say("a")])
     const recall: TurnPart<string>["recall"] = (_plan, turn) =>
       Effect.sync(() => {
-        turn.tell({ type: "memory_retrieved", data: { memories: [] } })
+        turn.tell({ type: "retrieved", data: { memories: [] } })
         return []
       })
     await install(service, toy("memory", { decide: () => Effect.succeed({ plan: "" }), recall }))
@@ -178,7 +178,7 @@ describe("what a part tells and keeps", () => {
       part,
       fields: () => ({ generated_media: [media(part)], retrieved_files_count: part.length })
     })
-    const fields = partFields({ a: true, bb: true }, {}, (id) => id, [wing("a"), wing("bb"), wing("absent")])
+    const fields = partFields({ a: true, bb: true }, {}, (id) => id, null, [wing("a"), wing("bb"), wing("absent")])
     assert.deepStrictEqual(fields, { generated_media: [media("a"), media("bb")], retrieved_files_count: 2 })
   })
 })
@@ -190,7 +190,7 @@ describe("an endpoint of a room that is not there", () => {
     ["DELETE", "/documents/any", "Documents"],
     ["GET", `/assistants/${id}/memories/stats`, "Memories"],
     ["PUT", `/assistants/${id}/memories/any`, "Memories"],
-    ["GET", "/assistants/memories/operations/any", "Memories"],
+    ["GET", `/assistants/memories/operations/${id}`, "Memories"],
     ["POST", `/threads/${id}/messages/${id}/outcomes`, "Typed answers"],
     ["GET", `/assistants/${id}/answers/report`, "Typed answers"],
     ["POST", "/threads/realtime/tickets", "Realtime sessions"]

@@ -73,8 +73,9 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
     removeAll: (assistantId, at) =>
       ownedStep((ownerId) => {
         const memories = memoriesOf(ownerId, assistantId)
-        if (memories === undefined) return 0
-        const removed = memories.rows.size
+        if (memories === undefined) return { memories: 0, versions: 0 }
+        const rows = [...memories.rows.values()]
+        const removed = { memories: rows.length, versions: rows.reduce((sum, row) => sum + row.versions.length, 0) }
         memories.rows.clear()
         memories.forgottenAt = Math.max(memories.forgottenAt, at.getTime())
         return removed

@@ -1,6 +1,13 @@
 /** `MemoryStore` on Postgres. Each method is one statement; a search is that of the index of chunks, joined with the memories. */
 import { type AssistantId, Principal, type StoreUnavailable } from "@colloquy/core"
-import { type MemoryChange, type MemoryHit, MemoryId, type MemoryOutcome, MemoryStore } from "@colloquy/core/memory"
+import {
+  type MemoryChange,
+  type MemoryHit,
+  MemoryId,
+  type MemoryOutcome,
+  MemoryStore,
+  type RemovedMemories
+} from "@colloquy/core/memory"
 import { candidates, scopeOfMemories, scoreUnit } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -142,9 +149,8 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
       ),
 
     removeAll: (assistantId, at) =>
-      Effect.map(
-        answer<number>("removeAll", "forget_memories", { assistant: knownId(assistantId), at }),
-        (removed) => removed ?? 0
+      Effect.map(answer<string>("removeAll", "forget_memories", { assistant: knownId(assistantId), at }), (removed) =>
+        removed === null ? { memories: 0, versions: 0 } : fromJson<RemovedMemories>(removed)
       ),
 
     copyAll: (from, to) =>

@@ -230,8 +230,14 @@ export const memoryStoreSuite = (
           assistantId,
           memories.map((memory) => toAdd(memory))
         )
-        assert.strictEqual(yield* store.removeAll(assistantId, moment(10)), 2)
-        assert.strictEqual(yield* store.removeAll(assistantId, moment(9)), 0)
+        const [changed = kept] = memories
+        yield* apply(assistantId, [
+          toUpdate({ ...changed, content: "cats" }),
+          toUpdate({ ...changed, content: "one cat" })
+        ])
+        assert.deepStrictEqual(yield* store.removeAll(assistantId, moment(10)), { memories: 2, versions: 2 })
+        assert.deepStrictEqual(yield* store.history(assistantId, changed.id), [])
+        assert.deepStrictEqual(yield* store.removeAll(assistantId, moment(9)), { memories: 0, versions: 0 })
         assert.deepStrictEqual(yield* store.list(assistantId, null), { memories: [], total: 0 })
         assert.deepStrictEqual(yield* store.survey(assistantId), { total: 0, lastUpdated: null })
         assert.deepStrictEqual(yield* find(assistantId, "cat dog"), [])
@@ -282,7 +288,7 @@ export const memoryStoreSuite = (
         assert.deepStrictEqual(yield* store.list(assistantId, null), { memories: [], total: 0 })
         assert.deepStrictEqual(yield* store.history(assistantId, id), [])
         assert.deepStrictEqual(yield* find(assistantId, "cat"), [])
-        assert.strictEqual(yield* store.removeAll(assistantId, moment(1)), 0)
+        assert.deepStrictEqual(yield* store.removeAll(assistantId, moment(1)), { memories: 0, versions: 0 })
         assert.strictEqual(yield* store.copyAll(assistantId, mine), 0)
         for (const changes of [[toAdd(theirs)], [{ _tag: "Delete", id } as const], [toUpdate(theirs)]]) {
           const change = { assistantId, changes, learned: null, at: moment(1) }

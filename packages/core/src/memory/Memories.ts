@@ -34,7 +34,15 @@ import {
   MemoryUnusable,
   type MemoryVersion
 } from "./MemoryRecord.ts"
-import { type AppliedRun, type MemoryChange, type MemoryHit, type MemoryListing, MemoryStore } from "./MemoryStore.ts"
+import {
+  type AppliedRun,
+  type MemoryChange,
+  type MemoryHit,
+  type MemoryListing,
+  type MemoryOutcome,
+  MemoryStore,
+  type RemovedMemories
+} from "./MemoryStore.ts"
 import { hasSecret } from "./Secrets.ts"
 
 export interface MemoryText {
@@ -93,9 +101,9 @@ export class Memories extends Context.Service<
     readonly remove: (
       assistantId: AssistantId,
       id: MemoryId
-    ) => Effect.Effect<void, MemoryNotFound | Refused, Principal>
-    /** All memories with everything that they ever said, and what turns until now would still bring. Answers how many there were. */
-    readonly forgetAll: (assistantId: AssistantId) => Effect.Effect<number, Refused, Principal>
+    ) => Effect.Effect<RemovedMemories, MemoryNotFound | Refused, Principal>
+    /** All memories with everything that they ever said, and what turns until now would still bring. */
+    readonly forgetAll: (assistantId: AssistantId) => Effect.Effect<RemovedMemories, Refused, Principal>
     /** Best first. Those that are no longer true are found as well. */
     readonly search: (
       assistantId: AssistantId,
@@ -107,7 +115,7 @@ export class Memories extends Context.Service<
     ) => Effect.Effect<{ readonly total: number; readonly lastUpdated: Date | null }, Refused, Principal>
     /** One JSON object a line. */
     readonly export: (assistantId: AssistantId) => Effect.Effect<string, Refused, Principal>
-    /** All lines or none. */
+    /** All lines when each is a memory, else none. When the store fails half way, a repeat adds what is missing. */
     readonly import: (
       assistantId: AssistantId,
       lines: string
@@ -204,9 +212,11 @@ export class Memories extends Context.Service<
         }),
         remove: tracedFn("Memories.remove")(function* (assistantId, id) {
           const changes = [{ _tag: "Delete", id } as const]
+          const versions = yield* store.history(assistantId, id)
           const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now })
           if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
           if (applied.value[0]?.event !== "Deleted") return yield* new MemoryNotFound({ memoryId: id })
+          return { memories: 1, versions: versions.length }
         }),
         forgetAll: tracedFn("Memories.forgetAll")(function* (assistantId) {
           yield* assistantOf(assistantId)
@@ -233,7 +243,10 @@ export class Memories extends Context.Service<
           const { lines, problems } = readLines(text, unusableReason)
           if (problems.length > 0) return yield* new MemoryLinesUnusable({ problems })
           const memories = yield* Effect.forEach(lines, (line) => newMemory(assistantId, line, at))
-          const outcomes = yield* write(assistant, "Add", memories)
+          const outcomes: Array<MemoryOutcome> = []
+          for (let from = 0; from < memories.length; from += mostAtOnce) {
+            outcomes.push(...(yield* write(assistant, "Add", memories.slice(from, from + mostAtOnce))))
+          }
           const imported = outcomes.filter(({ event }) => event === "Added").length
           return { imported, skipped: outcomes.length - imported }
         }),
@@ -252,6 +265,9 @@ export class Memories extends Context.Service<
     })
   )
 }
+
+/** Memories that an import hands to the store in one step: it may take a second. */
+const mostAtOnce = 200
 
 const unusableReason = (content: string): MemoryUnusable["reason"] | null => {
   if (memoryKey(content) === "") return "empty"

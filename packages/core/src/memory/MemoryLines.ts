@@ -74,7 +74,7 @@ const readLine = (
   reasonAgainst: (content: string) => MemoryUnusable["reason"] | null
 ): MemoryLine | string => {
   const line = Option.getOrNull(decodeLine(parsed(source)))
-  if (line === null) return "it is no JSON object with a text `content`."
+  if (line === null) return "it is no JSON object with a text `content`, nested at most 100 levels deep."
   const { content, from, learned, metadata = null, until } = line
   for (const [name, moment] of Object.entries({ learned, from, until })) {
     if (moment !== undefined && moment !== null && dateOf(moment) === null) return `\`${name}\` is no date of ISO 8601.`
@@ -85,10 +85,24 @@ const readLine = (
     : facts[reason]
 }
 
+/** Deeper than any real line, and far from what a recursive reader can take. */
+const maximumDepth = 100
+
 const parsed = (source: string): unknown => {
   try {
-    return JSON.parse(source)
+    const value: unknown = JSON.parse(source)
+    return isDeeper(value, maximumDepth) ? undefined : value
   } catch {
     return undefined
   }
+}
+
+/** Level by level, because a value may be nested deeper than the stack reaches. */
+const isDeeper = (value: unknown, depth: number): boolean => {
+  let level: ReadonlyArray<unknown> = [value]
+  for (let at = 0; at <= depth; at++) {
+    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []))
+    if (level.length === 0) return false
+  }
+  return true
 }

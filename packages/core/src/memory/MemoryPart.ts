@@ -17,6 +17,7 @@ import { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import type { RunId } from "../primitives/Ids.ts"
+import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { supplementOf } from "../threads/Supplement.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
@@ -24,7 +25,6 @@ import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { FollowUpOrder, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { learnKind } from "./Learning.ts"
-import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { findMemories, sequenceOf } from "./MemoryIndexing.ts"
 import { MemorySettings } from "./MemorySettings.ts"
 import { type MemoryHit, MemoryStore } from "./MemoryStore.ts"
@@ -121,12 +121,16 @@ const makeMemoryPart = Effect.gen(function* () {
   const part: TurnPart<Plan> = {
     name: memoryPartName,
     plan: Plan,
-    decide: ({ assistant, options }) => {
+    decide: ({ assistant, options, request }) => {
       if (options === undefined) return Effect.succeed(null)
       const decoded = Option.getOrNull(decodeOptions(options))
       if (decoded === null) return Effect.fail(refused)
       const { citation = false, mode, pro = false } = decoded
-      return Effect.succeed({ plan: { mode, pro, citation, embedding: embeddingOf(assistant, providers.all) } })
+      const plan = { mode, pro, citation, embedding: embeddingOf(assistant, providers.all) }
+      // There will be no answer that could keep it.
+      const isSaved = request.sendToModel === false && mode === "Auto"
+      const supplement: KeptMemories = { retrieved: [], learns: true }
+      return Effect.succeed({ plan, ...(isSaved ? { supplement } : {}) })
     },
     recall: ({ citation, embedding, mode, pro }, turn, history) =>
       Effect.gen(function* () {

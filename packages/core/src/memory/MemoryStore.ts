@@ -54,6 +54,13 @@ export interface AppliedRun {
   readonly appliedAt: Date
 }
 
+/** How much was removed. */
+export interface RemovedMemories {
+  readonly memories: number
+  /** What they said before. */
+  readonly versions: number
+}
+
 export interface MemoryListing {
   readonly memories: ReadonlyArray<MemoryRecord>
   readonly total: number
@@ -112,8 +119,11 @@ export class MemoryStore extends Context.Service<
     readonly survey: (
       assistantId: AssistantId
     ) => Effect.Effect<{ readonly total: number; readonly lastUpdated: Date | null }, StoreUnavailable, Principal>
-    /** MUST remove all memories with their versions, terms and vectors, and what runs from before `at` are still going to bring. Answers how many. */
-    readonly removeAll: (assistantId: AssistantId, at: Date) => Effect.Effect<number, StoreUnavailable, Principal>
+    /** MUST remove all memories with their versions, terms and vectors, and what runs from before `at` are still going to bring. */
+    readonly removeAll: (
+      assistantId: AssistantId,
+      at: Date
+    ) => Effect.Effect<RemovedMemories, StoreUnavailable, Principal>
     /** MUST copy all memories, vectors included and versions not, under new ids; copies of what is there already are left out. Answers how many. */
     readonly copyAll: (from: AssistantId, to: AssistantId) => Effect.Effect<number, StoreUnavailable, Principal>
     /** MUST rank the assistant's memories as `ChunkIndex.search` ranks a scope. */

@@ -28,7 +28,8 @@ export {
   type MemoryListing,
   type MemoryOutcome,
   type MemorySearch,
-  MemoryStore
+  MemoryStore,
+  type RemovedMemories
 } from "./MemoryStore.ts"
 export { KeptMemories, readKept, RetrievedMemory } from "./Recollection.ts"
 export { noReranker, type Reranked, Reranker, type RerankerPort, type RerankRequest } from "./Reranker.ts"

@@ -173,6 +173,8 @@ export interface MessageSaved extends Event {
   readonly _tag: "MessageSaved"
   readonly messageId: MessageId
   readonly at: string
+  /** What parts keep with the message, by their names; absent when there is nothing. */
+  readonly supplements?: Schema.JsonObject
 }
 
 export type TerminalEvent = ToolSubmitRequired | RunEnded | RunFailed | RunCancelled | MessageSaved

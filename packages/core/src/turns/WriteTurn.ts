@@ -79,6 +79,7 @@ export const writeTurn = Effect.fnUntraced(function* (
         ...(policy === "reject" ? {} : { full: begin.maxQueued })
       })
     case "Saved":
+      if (begin.followUps.length > 0) workshop.followUps.wake()
       log.close("ended")
       return started
     case "Started": {
@@ -121,10 +122,11 @@ const beginOf = Effect.fnUntraced(function* (workshop: Workshop, turn: TurnToWri
   const createdAt = new Date(yield* Clock.currentTimeMillis)
   const at = createdAt.toISOString()
   const isSaved = request.sendToModel === false
-  log.push((sequence) => ({ _tag: "UserMessage", sequence, messageId, content, ...withValues(parts.supplements) }))
+  const kept = withValues(parts.supplements)
+  log.push((sequence) => ({ _tag: "UserMessage", sequence, messageId, content, ...kept }))
   log.push((sequence) =>
     isSaved
-      ? { _tag: "MessageSaved", sequence, messageId, at }
+      ? { _tag: "MessageSaved", sequence, messageId, at, ...kept }
       : { _tag: "RunStarted", sequence, messageId: answerId, provider: plan.provider, model: plan.model, at }
   )
   const message: NewMessage = {
@@ -243,7 +245,7 @@ const queueSave = Effect.fnUntraced(function* (
   const wait = awaitTurn(workshop, lease, workshop.store.activate(lease, duration, 0, { followUps }))
   run.fiber = yield* Effect.interruptible(wait).pipe(
     Effect.onExit((exit) => {
-      if (Exit.isSuccess(exit)) return Effect.void
+      if (Exit.isSuccess(exit)) return Effect.sync(() => followUps.length > 0 && workshop.followUps.wake())
       return Effect.gen(function* () {
         const error = Option.getOrElse(Cause.findErrorOption(exit.cause), () => busy)
         if (error._tag === "ThreadBusy") yield* unlessAway(workshop.store.withdraw(lease))

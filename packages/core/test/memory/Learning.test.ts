@@ -1,11 +1,12 @@
 /** What an assistant learns from its turns, in virtual time: stories with a scripted model. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { expect, fail, say, type ScriptStep, ScriptedModel, type TestKernel } from "@colloquy/adapters/scripted"
+import { expect, fail, gate, say, type ScriptStep, ScriptedModel, type TestKernel } from "@colloquy/adapters/scripted"
 import { Assistants, Billing, Principal, Turns } from "@colloquy/core"
 import { type ChatRequest, firstPage } from "@colloquy/core/adapters"
 import { Memories, MemoryStore } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/testing/TestClock"
 import { quiet } from "../support/Story.ts"
@@ -240,6 +241,30 @@ describe("learning", () => {
       for (const { runId } of [failed, read]) {
         assert.isTrue(Option.isNone(yield* (yield* Memories).operation(runId)))
       }
+    })
+  )
+
+  test(
+    "of a message that is only saved begins at once, also when it waited for its thread",
+    [],
+    Effect.gen(function* () {
+      const { append, release } = yield* ScriptedModel
+      const turns = yield* Turns
+      const memory = { mode: "Auto" }
+      const save = { sendToModel: false, options: { memory } } as const
+      append(say(operations()), [gate(), say("Ok.")], say(operations(oslo)), say(operations()))
+      const { assistantId, threadId } = yield* turns.send({ content: "Hello.", ...save })
+      yield* settle
+      yield* turns.start({ content: "Wait.", threadId })
+      const waiting = yield* Effect.forkChild(turns.send({ content: "I live in Oslo.", threadId, ...save }))
+      yield* settle
+      yield* release()
+      yield* Fiber.join(waiting)
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* remembered(assistantId), ["The user lives in Oslo."])
+      const last = yield* turns.send({ content: "Goodbye.", threadId, ...save })
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* operationOf(last)).status, "COMPLETED")
     })
   )
 

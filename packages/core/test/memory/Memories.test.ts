@@ -39,12 +39,15 @@ describe("Memories", () => {
       const [hit] = yield* memories.search(a, "who likes mate", 5)
       assert.deepInclude(hit, { score: 1 })
       assert.strictEqual(hit?.memory.id, first.id)
-      yield* memories.remove(a, first.id)
+      assert.deepStrictEqual(yield* memories.remove(a, first.id), { memories: 1, versions: 2 })
       for (const call of [memories.get, memories.history, memories.remove]) {
-        assert.strictEqual((yield* Effect.flip(Effect.asVoid(call(a, first.id))))._tag, "MemoryNotFound")
+        assert.strictEqual(
+          (yield* Effect.flip(Effect.asVoid<unknown, { readonly _tag: string }, Principal>(call(a, first.id))))._tag,
+          "MemoryNotFound"
+        )
       }
       assert.strictEqual((yield* memories.stats(a)).total, 1)
-      assert.strictEqual(yield* memories.forgetAll(a), 1)
+      assert.deepStrictEqual(yield* memories.forgetAll(a), { memories: 1, versions: 0 })
       assert.deepStrictEqual(yield* memories.stats(a), { total: 0, lastUpdated: null })
     })
   )

@@ -107,6 +107,7 @@ export const decodeBody = <A>(
 const json = "application/json"
 const urlEncoded = "application/x-www-form-urlencoded"
 const multipart = "multipart/form-data"
+const lines = "application/x-ndjson"
 
 export const readBody = (
   request: HttpServerRequest,
@@ -123,6 +124,9 @@ export const readBody = (
       )
     case urlEncoded:
       return Effect.flatMap(readText(request, bounds), readUrlEncoded)
+    case lines:
+      // As large as a file, because it is one.
+      return Effect.map(readText(request, bounds, bounds.limits.file), (value) => ({ ...nothing, value }))
     default:
       return Effect.flatMap(readText(request, bounds), readJson)
   }
@@ -132,7 +136,7 @@ const mediaType = (header: string | undefined): string => header?.split(";")[0]?
 
 /** An empty body may have any content type. */
 const refuseType = (request: HttpServerRequest, type: string, bounds: Bounds) =>
-  Effect.flatMap(readBytes(request, bounds), (bytes) =>
+  Effect.flatMap(readBytes(request, bounds, bounds.limits.body), (bytes) =>
     bytes.byteLength === 0
       ? Effect.succeed(nothing)
       : Effect.fail(
@@ -142,9 +146,9 @@ const refuseType = (request: HttpServerRequest, type: string, bounds: Bounds) =>
 
 const nothing: RawBody = { value: undefined, files: [], problems: [] }
 
-const readBytes = (request: HttpServerRequest, bounds: Bounds) =>
+const readBytes = (request: HttpServerRequest, bounds: Bounds, limit: number) =>
   request.arrayBuffer.pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(bounds.limits.body)),
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)),
     Effect.mapError(unreadable),
     Effect.timeoutOrElse({ duration: bounds.bodyTimeout, orElse: () => Effect.fail(tooSlow()) })
   )
@@ -154,8 +158,8 @@ const unreadable = ({ reason }: HttpServerError): BadRequest | PayloadTooLarge =
     ? new PayloadTooLarge({ detail: "The body is over the limit of this server" })
     : new BadRequest({ detail: "The body could not be read" })
 
-const readText = (request: HttpServerRequest, bounds: Bounds) =>
-  Effect.flatMap(readBytes(request, bounds), (bytes) =>
+const readText = (request: HttpServerRequest, bounds: Bounds, limit = bounds.limits.body) =>
+  Effect.flatMap(readBytes(request, bounds, limit), (bytes) =>
     Effect.mapError(Effect.fromResult(decodeText(bytes)), () => new BadRequest({ detail: "The body is not UTF-8" }))
   )
 

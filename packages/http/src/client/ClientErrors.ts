@@ -13,6 +13,7 @@ const classes: Readonly<Record<number, (body: never) => Error>> = {
   422: (body) => new Errors.HTTPValidationError(body),
   429: (body) => new Errors.TooManyRequests(body),
   500: (body) => new Errors.InternalServerError(body),
+  501: (body) => new Errors.NotImplemented(body),
   503: (body) => new Errors.ServiceUnavailable(body)
 }
 

@@ -12,6 +12,7 @@ import type {
 import type { MessageRequest, StatelessMessageRequest } from "../wire/MessageBody.ts"
 import type * as Answers from "../wire/Answers.ts"
 import type * as Realtime from "../wire/Realtime.ts"
+import type * as Memories from "../wire/Memories.ts"
 import type * as Models from "../wire/ModelRecords.ts"
 import type * as Records from "../wire/Records.ts"
 import type { SubmitToolOutputsRequest } from "../endpoints/RunsApi.ts"
@@ -55,6 +56,8 @@ interface Call {
   readonly query?: object
   /** Absent or null: no body is sent. */
   readonly body?: object | null
+  /** Sent as it is, in the place of a body. */
+  readonly lines?: string
   readonly options?: TurnOptions
 }
 
@@ -64,16 +67,18 @@ type Send = (method: string, path: string, call?: Call) => Promise<Response>
 const sender = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Send => {
   const base = baseUrl.replace(/\/+$/u, "")
   const common = { ...headers, ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) }
-  return async (method, path, { body, options, query } = {}) => {
+  return async (method, path, { body, lines, options, query } = {}) => {
     const hasBody = body !== undefined && body !== null
     const request = new Request(base + path + textOf(query), {
       method,
       headers: {
         ...common,
         ...(hasBody ? { "content-type": "application/json" } : {}),
+        ...(lines === undefined ? {} : { "content-type": "application/x-ndjson" }),
         ...(options?.idempotencyKey === undefined ? {} : { "idempotency-key": options.idempotencyKey })
       },
-      ...(hasBody ? { body: JSON.stringify(body) } : {})
+      ...(hasBody ? { body: JSON.stringify(body) } : {}),
+      ...(lines === undefined ? {} : { body: lines })
     })
     const answer = await (handler === undefined ? globalThis.fetch(request) : handler(request))
     if (answer.ok) return answer
@@ -111,6 +116,7 @@ export const connect = async (options: ClientOptions) => {
     runs: runsOf(send),
     answers: answersOf(send),
     realtime: realtimeOf(send),
+    memories: memoriesOf(send),
     models: modelsOf(send),
     billing: billingOf(send),
     capabilities: () => as<Capabilities>(send("GET", "/capabilities"))
@@ -191,6 +197,39 @@ const realtimeOf = (send: Send) => ({
   issueTicket: (body: Realtime.RealtimeTicketRequest = null) =>
     as<Realtime.RealtimeTicket>(send("POST", "/threads/realtime/tickets", { body }))
 })
+const memoriesOf = (send: Send) => {
+  type Page = { readonly page?: number; readonly page_size?: number }
+  return {
+    /** Without a page all of them. */
+    list: (assistantId: string, query: Page = {}) =>
+      as<Memories.MemoryList>(send("GET", at`/assistants/${assistantId}/memories`, { query })),
+    add: (assistantId: string, body: Memories.MemoryRequest) =>
+      as<typeof Memories.MemoryCreated.Type>(send("POST", at`/assistants/${assistantId}/memories`, { body })),
+    get: (assistantId: string, memoryId: string) =>
+      as<Memories.Memory>(send("GET", at`/assistants/${assistantId}/memories/${memoryId}`)),
+    update: (assistantId: string, memoryId: string, body: Memories.MemoryRequest) =>
+      as<Memories.Memory>(send("PUT", at`/assistants/${assistantId}/memories/${memoryId}`, { body })),
+    remove: (assistantId: string, memoryId: string) =>
+      as<typeof Memories.MemoryDone.Type>(send("DELETE", at`/assistants/${assistantId}/memories/${memoryId}`)),
+    forgetAll: (assistantId: string) =>
+      as<typeof Memories.MemoryDone.Type>(send("DELETE", at`/assistants/${assistantId}/memories`)),
+    history: (assistantId: string, memoryId: string) =>
+      as<Memories.MemoryHistory>(send("GET", at`/assistants/${assistantId}/memories/${memoryId}/history`)),
+    search: (assistantId: string, body: Memories.MemorySearchRequest) =>
+      as<typeof Memories.MemorySearchResponse.Type>(
+        send("POST", at`/assistants/${assistantId}/memories/search`, { body })
+      ),
+    stats: (assistantId: string) =>
+      as<typeof Memories.MemoryStats.Type>(send("GET", at`/assistants/${assistantId}/memories/stats`)),
+    /** JSON lines, as `import` takes them. */
+    export: async (assistantId: string) => (await send("GET", at`/assistants/${assistantId}/memories/export`)).text(),
+    import: (assistantId: string, lines: string) =>
+      as<typeof Memories.MemoryImported.Type>(send("POST", at`/assistants/${assistantId}/memories/import`, { lines })),
+    /** `memory_operation_id` of a reply. */
+    operation: (operationId: string) =>
+      as<Memories.MemoryOperation>(send("GET", at`/assistants/memories/operations/${operationId}`))
+  }
+}
 
 const modelsOf = (send: Send) => ({
   list: (query: ModelQuery = {}) => as<typeof Models.ModelList.Type>(send("GET", "/models", { query })),

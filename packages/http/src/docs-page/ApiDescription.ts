@@ -2,7 +2,7 @@
  * Completes the OpenAPI document that `effect/http-api` makes from the endpoints: query values as the types that they stand for,
  * bodies that may be left out, records that ignore unknown fields, what a stream holds, headers that every endpoint takes or gives.
  */
-import { catalogShapes, queryShapes } from "../wire/Fields.ts"
+import { catalogShapes, memoryShapes, queryShapes } from "../wire/Fields.ts"
 import { exactRecords } from "../wire/MessageBody.ts"
 
 type JsonRecord = Record<string, unknown>
@@ -85,7 +85,10 @@ const describeParameter = (parameter: unknown, shapes: typeof queryShapes): unkn
   return shape === undefined ? record : { ...record, schema: shape }
 }
 
-const shapesAt = (path: string): typeof queryShapes => (path.startsWith("/models") ? catalogShapes : queryShapes)
+const shapesAt = (path: string): typeof queryShapes => {
+  if (path.startsWith("/models")) return catalogShapes
+  return path.endsWith("/memories") ? memoryShapes : queryShapes
+}
 
 const hostHeaders = ["authorization", "x_session_token"].map((name) => ({
   name,

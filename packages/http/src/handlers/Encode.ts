@@ -79,20 +79,31 @@ const messageToWire = (message: Message, urlOf: UrlOf): Records.StoredMessage =>
 })
 
 /** Of the fields that belong to parts, those that a stored message has. */
-const ownFields = (
-  message: Message,
-  urlOf: UrlOf
-): Pick<PartFields, "attachments" | "generated_media" | "system_one"> => {
+const ownFields = (message: Message, urlOf: UrlOf): Pick<PartFields, OwnField> => {
   if (message.supplements === null) return noOwnFields
   const kept = Object.fromEntries(
     Object.keys(message.supplements).map((part) => [part, supplementOf(message, part)?.value ?? null])
   )
-  const own = message.role === "user" ? partFields({}, kept, urlOf) : partFields(kept, {}, urlOf)
-  const { attachments = null, generated_media = null, system_one = null } = own
-  return { attachments, generated_media, system_one }
+  // A message with calls is not the last one of its run.
+  const completedRun = message.status === "COMPLETED" && message.toolCalls.length === 0 ? message.runId : null
+  const own =
+    message.role === "user" ? partFields({}, kept, urlOf, completedRun) : partFields(kept, {}, urlOf, completedRun)
+  const { attachments, generated_media, memory_operation_id, retrieved_memories, system_one } = {
+    ...noOwnFields,
+    ...own
+  }
+  return { attachments, generated_media, memory_operation_id, retrieved_memories, system_one }
 }
 
-const noOwnFields = { attachments: null, generated_media: null, system_one: null }
+type OwnField = "attachments" | "generated_media" | "memory_operation_id" | "retrieved_memories" | "system_one"
+
+const noOwnFields: Pick<PartFields, OwnField> = {
+  attachments: null,
+  generated_media: null,
+  memory_operation_id: null,
+  retrieved_memories: null,
+  system_one: null
+}
 
 /** What the client submitted for the calls of a message stands in the message's metadata. */
 const metadataOf = ({ metadata, toolResults }: Message) =>
@@ -145,7 +156,7 @@ export const replyToWire = (reply: TurnReply, urlOf: UrlOf): Records.MessageResp
   reasoning: reply.reasoning,
   context_usage: contextUsageToWire(reply.contextUsage),
   ...noFields,
-  ...partFields(reply.supplements, reply.userSupplements, urlOf)
+  ...partFields(reply.supplements, reply.userSupplements, urlOf, reply.status === "COMPLETED" ? reply.runId : null)
 })
 
 export const contextUsageToWire = (usage: ContextUsage | null): Records.ContextUsage | null =>

@@ -25,7 +25,7 @@ const makeEncoder = (place: ReplyPlace, urlOf: UrlOf): ((events: ReadonlyArray<T
   return (events) => {
     let text = ""
     for (const event of events) {
-      const fields = encodeFields(event, urlOf)
+      const fields = encodeFields(event, urlOf, run_id)
       if (fields !== null) text += `${head}${event.sequence}\ndata: ${fields}${tail}${event.sequence}}\n\n`
     }
     return lineEnds.test(text) ? text.replaceAll(everyLineEnd, escapeOf) : text
@@ -38,14 +38,14 @@ const everyLineEnd = /[\u0085\u2028\u2029]/gu
 const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
 
 /** The event as JSON text without its closing brace, so that the common fields can follow. */
-const encodeFields = (event: TurnEvent, urlOf: UrlOf): string | null => {
+const encodeFields = (event: TurnEvent, urlOf: UrlOf, runId: string): string | null => {
   switch (event._tag) {
     case "TextDelta":
       return `{"type":"content_streaming","content":${JSON.stringify(event.text)}`
     case "ReasoningDelta":
       return `{"type":"reasoning_streaming","content":${JSON.stringify(event.text)}`
     default: {
-      const fields = fieldsOf(event, urlOf)
+      const fields = fieldsOf(event, urlOf, runId)
       return fields === null ? null : JSON.stringify(fields).slice(0, -1)
     }
   }
@@ -53,7 +53,7 @@ const encodeFields = (event: TurnEvent, urlOf: UrlOf): string | null => {
 
 type Rare = Exclude<TurnEvent, { readonly _tag: "TextDelta" | "ReasoningDelta" }>
 
-const fieldsOf = (event: Rare, urlOf: UrlOf) => {
+const fieldsOf = (event: Rare, urlOf: UrlOf, runId: string) => {
   switch (event._tag) {
     case "UserMessage":
       return { type: "user_message", message_id: event.messageId, content: event.content, role: "user" }
@@ -75,7 +75,7 @@ const fieldsOf = (event: Rare, urlOf: UrlOf) => {
         ...tokensOf(event.usage)
       }
     case "RunEnded":
-      return runEnded(event, urlOf)
+      return runEnded(event, urlOf, runId)
     case "RunFailed":
       return {
         type: "run_failed",
@@ -88,7 +88,7 @@ const fieldsOf = (event: Rare, urlOf: UrlOf) => {
     case "RunCancelled":
       return { type: "run_cancelled", message_id: event.messageId, content: event.content }
     case "MessageSaved":
-      return { type: "message_saved", message_id: event.messageId, memory_operation_id: null }
+      return messageSaved(event, urlOf, runId)
     case "StepStarted":
     case "StepEnded":
     case "HostedResult":
@@ -114,7 +114,13 @@ const tokensOf = (usage: Usage) => ({
   total_tokens: totalTokens(usage)
 })
 
-const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>, urlOf: UrlOf) => ({
+const messageSaved = (event: Extract<TurnEvent, { readonly _tag: "MessageSaved" }>, urlOf: UrlOf, runId: string) => ({
+  type: "message_saved",
+  message_id: event.messageId,
+  memory_operation_id: partFields({}, event.supplements ?? {}, urlOf, runId).memory_operation_id ?? null
+})
+
+const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>, urlOf: UrlOf, runId: string) => ({
   type: "run_ended",
   status: "completed",
   message_id: event.messageId,
@@ -124,16 +130,16 @@ const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>, urlO
   ...tokensOf(event.usage),
   cost_usd: event.usage.costUsd,
   context_usage: contextUsageToWire(event.contextUsage),
-  ...fieldsOfEnd(event.supplements ?? {}, urlOf)
+  ...fieldsOfEnd(event.supplements ?? {}, urlOf, runId)
 })
 
 /** Of the fields that belong to parts, those that the end of a stream carries. */
-const fieldsOfEnd = (supplements: Schema.JsonObject, urlOf: UrlOf) => {
+const fieldsOfEnd = (supplements: Schema.JsonObject, urlOf: UrlOf, runId: string) => {
   const {
     memory_operation_id = null,
     retrieved_files = null,
     retrieved_memories = null
-  } = partFields(supplements, {}, urlOf)
+  } = partFields(supplements, {}, urlOf, runId)
   return { memory_operation_id, retrieved_memories, retrieved_files }
 }
 

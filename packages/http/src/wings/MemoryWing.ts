@@ -1,8 +1,24 @@
 /** Memory: what an assistant remembers across its threads. `memory_pro` is the same part with more effort. */
+import { readKept } from "@colloquy/core/memory"
+import * as Schema from "effect/Schema"
 import { isGiven, isOneOf, problem } from "./Fields.ts"
-import type { Wing } from "./Wing.ts"
+import type { Kept, PartTold, Wing } from "./Wing.ts"
 
 const modes = ["Auto", "Readonly"]
+
+/** What was recalled stands with the answer; that a message which is only saved is learned from, with the message. */
+const fieldsOf = ({ answer, completedRun, userMessage }: Kept) => {
+  const [kept, saved] = [readKept(answer), readKept(userMessage)]
+  return {
+    retrieved_memories: kept?.retrieved ?? null,
+    memory_operation_id: kept?.learns === true || saved?.learns === true ? completedRun : null
+  }
+}
+
+const eventOf = ({ data, type }: PartTold) =>
+  Object.assign({}, isJsonObject(data) ? data : {}, { type: `memory_${type}` })
+
+const isJsonObject = Schema.is(Schema.JsonObject)
 
 export const memoryWing: Wing = {
   part: "memory",
@@ -20,25 +36,11 @@ export const memoryWing: Wing = {
       return {
         mode: (pro ? memory_pro : memory) ?? "off",
         pro,
-        cite: (memory_response_citation ?? memory_citation) === true
+        citation: (memory_response_citation ?? memory_citation) === true
       }
     },
     place: () => ["memory"]
   },
-  absent: {
-    title: "Memories",
-    endpoints: [
-      ["GET", "/assistants/:assistant_id/memories"],
-      ["POST", "/assistants/:assistant_id/memories"],
-      ["DELETE", "/assistants/:assistant_id/memories"],
-      ["GET", "/assistants/:assistant_id/memories/export"],
-      ["POST", "/assistants/:assistant_id/memories/import"],
-      ["GET", "/assistants/:assistant_id/memories/stats"],
-      ["POST", "/assistants/:assistant_id/memories/search"],
-      ["GET", "/assistants/:assistant_id/memories/:memory_id"],
-      ["PUT", "/assistants/:assistant_id/memories/:memory_id"],
-      ["DELETE", "/assistants/:assistant_id/memories/:memory_id"],
-      ["GET", "/assistants/memories/operations/:operation_id"]
-    ]
-  }
+  fields: fieldsOf,
+  event: eventOf
 }

@@ -39,6 +39,8 @@ export interface MessageWords {
 export interface Kept {
   readonly answer: Schema.Json | null
   readonly userMessage: Schema.Json | null
+  /** The run of the message when it has completed, null otherwise. */
+  readonly completedRun: string | null
 }
 
 /** The fields of replies and messages that belong to parts. */

@@ -71,12 +71,13 @@ export const partFields = (
   answer: Supplements,
   userMessage: Supplements,
   urlOf: UrlOf,
+  completedRun: string | null,
   among: ReadonlyArray<Wing> = wings
 ): Partial<PartFields> => {
   if (!hasFields(answer) && !hasFields(userMessage)) return nothing
   let all: Partial<PartFields> = {}
   for (const { fields, part } of among) {
-    const kept = { answer: answer[part] ?? null, userMessage: userMessage[part] ?? null }
+    const kept = { answer: answer[part] ?? null, userMessage: userMessage[part] ?? null, completedRun }
     if (fields === undefined || (kept.answer === null && kept.userMessage === null)) continue
     const found = fields(kept, urlOf)
     const media = [...(all.generated_media ?? []), ...(found.generated_media ?? [])]

@@ -6,6 +6,7 @@ import type { Assistants, Billing, Catalog, Keys, Threads, TurnRefused, Turns } 
 import type { ToolOutputProblem } from "@colloquy/core/adapters"
 import type { Answers, OutcomeRefused } from "@colloquy/core/answers"
 import type { Tickets } from "@colloquy/core/realtime"
+import type { Memories, MemoryLinesUnusable, MemoryUnusable } from "@colloquy/core/memory"
 import type * as Effect from "effect/Effect"
 import {
   BadGateway,
@@ -41,6 +42,7 @@ export type KernelError =
   | ErrorsOf<typeof Billing.Service>
   | ErrorsOf<Pick<typeof Answers.Service, "recordOfTurn" | "report">>
   | ErrorsOf<Pick<typeof Tickets.Service, "issue">>
+  | ErrorsOf<typeof Memories.Service>
 
 type Tag = KernelError["_tag"]
 type Tagged<T extends Tag> = Extract<KernelError, { readonly _tag: T }>
@@ -87,6 +89,9 @@ const table = {
   ModelNotFound: notFound,
   AnswersNotFound: notFound,
   OutcomePlaceNotFound: notFound,
+  MemoryNotFound: notFound,
+  MemoryUnusable: (error) => invalid(contentProblem(error)),
+  MemoryLinesUnusable: (error) => invalid(...lineProblems(error)),
   OutcomeRefused: (error) => invalid(outcomeProblem(error)),
   NothingPending: notFound,
   InvalidKey: (error) => new Unauthorized(detailOf(error)),
@@ -127,6 +132,16 @@ const outcomeProblem = ({ message, problem }: OutcomeRefused): ValidationError =
   msg: message,
   type: problem
 })
+
+const contentProblem = ({ message, reason }: MemoryUnusable): ValidationError => ({
+  loc: ["body", "content"],
+  msg: message,
+  type: reason
+})
+
+/** Lines are counted from 1, as editors do. */
+const lineProblems = ({ problems }: MemoryLinesUnusable): ReadonlyArray<ValidationError> =>
+  problems.map(({ line, message }) => ({ loc: ["body", line], msg: `Line ${line}: ${message}`, type: "value_error" }))
 
 const embeddingField = {
   provider: "embedding_provider",

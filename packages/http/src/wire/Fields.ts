@@ -95,6 +95,13 @@ export const queryShapes: Readonly<Record<string, Readonly<Record<string, unknow
   page_size: { type: "integer", minimum: 1, maximum: 100, default: 25 }
 }
 
+/** Where memories differ: without a page all of them come. */
+export const memoryShapes: typeof queryShapes = {
+  ...queryShapes,
+  page: { type: "integer", minimum: 1 },
+  page_size: { type: "integer", minimum: 1, maximum: 100 }
+}
+
 /** Where the catalogue differs: its pages may be far larger. */
 export const catalogShapes: typeof queryShapes = {
   ...queryShapes,

@@ -62,7 +62,9 @@ export const GeneratedMedia = Schema.Struct({
 export const RetrievedMemory = Schema.Struct({
   id: Schema.String,
   memory: Schema.String,
-  score: Schema.NullOr(Schema.Finite)
+  score: Schema.NullOr(Schema.Finite),
+  /** Null unless citations were asked for. */
+  cited: Schema.NullOr(Schema.Boolean)
 }).annotate({ identifier: "RetrievedMemory" })
 
 export const ContextUsage = Schema.Struct({
@@ -90,6 +92,8 @@ export const StoredMessage = Schema.Struct({
   total_tokens: integer,
   attachments: Schema.NullOr(Schema.Array(Attachment)),
   generated_media: Schema.NullOr(Schema.Array(GeneratedMedia)),
+  memory_operation_id: text,
+  retrieved_memories: Schema.NullOr(Schema.Array(RetrievedMemory)),
   reasoning: text,
   created_at: Timestamp
 }).annotate({ identifier: "StoredMessage" })

@@ -193,19 +193,22 @@ begin
 end $$`
 )
 
-/** Answers how many memories were removed. */
+/** Answers how many memories and versions were removed; null when there is no such assistant. */
 const forgetMemories = sqlFunction(
   "forget_memories",
-  `(p_owner text, p_assistant uuid, p_at timestamptz) returns integer language plpgsql as $$
+  `(p_owner text, p_assistant uuid, p_at timestamptz) returns text language plpgsql as $$
 declare
   v_removed integer;
+  v_versions integer;
 begin
-  if not {schema}.lock_memories(p_owner, p_assistant) then return 0; end if;
+  if not {schema}.lock_memories(p_owner, p_assistant) then return null; end if;
+  select count(*) into v_versions from {schema}.memories m join {schema}.memory_versions v on v.owner = m.owner and v.memory_id = m.id
+    where m.owner = p_owner and m.assistant_id = p_assistant;
   insert into {schema}.memory_forgotten as known (owner, assistant_id, at) values (p_owner, p_assistant, p_at)
     on conflict (owner, assistant_id) do update set at = greatest(known.at, excluded.at);
   delete from {schema}.memories where owner = p_owner and assistant_id = p_assistant;
   get diagnostics v_removed = row_count;
-  return v_removed;
+  return json_build_object('memories', v_removed, 'versions', v_versions)::text;
 end $$`
 )
 

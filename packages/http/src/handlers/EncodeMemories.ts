@@ -1,0 +1,57 @@
+/** From memories of the kernel to those of the wire. Total functions: nothing is decided here. */
+import type { MemoryOperation, MemoryOutcome, MemoryRecord, MemorySource, MemoryVersion } from "@colloquy/core/memory"
+import { timestampOf } from "../wire/Fields.ts"
+import type * as Wire from "../wire/Memories.ts"
+
+const timestampOrNull = (date: Date | null): string | null => (date === null ? null : timestampOf(date))
+
+const sourceToWire = (source: MemorySource | null): Wire.Memory["source"] =>
+  source === null ? null : { thread_id: source.threadId, run_id: source.runId, message_ids: source.messageIds }
+
+export const memoryToWire = (memory: MemoryRecord, score: number | null = null): Wire.Memory => ({
+  id: memory.id,
+  content: memory.content,
+  metadata: memory.metadata,
+  score,
+  source: sourceToWire(memory.source),
+  valid_from: timestampOrNull(memory.validFrom),
+  valid_until: timestampOrNull(memory.validUntil),
+  created_at: timestampOf(memory.createdAt),
+  updated_at: timestampOf(memory.updatedAt)
+})
+
+export const versionToWire = (version: MemoryVersion): Wire.MemoryHistory["versions"][number] => ({
+  content: version.content,
+  metadata: version.metadata,
+  source: sourceToWire(version.source),
+  valid_from: timestampOrNull(version.validFrom),
+  valid_until: timestampOrNull(version.validUntil),
+  written_at: timestampOf(version.writtenAt),
+  replaced_at: timestampOf(version.replacedAt)
+})
+
+type Changed = Wire.MemoryOperation["memory_ids"][number]["event"]
+
+const events: { readonly [Event in MemoryOutcome["event"]]: Changed | null } = {
+  Added: "ADD",
+  Updated: "UPDATE",
+  Deleted: "DELETE",
+  Known: null,
+  Gone: null
+}
+
+export const operationToWire = (operation: MemoryOperation): Wire.MemoryOperation => {
+  const memory_ids = operation.changes.flatMap(({ content, event, id }) => {
+    const changed = events[event]
+    return changed === null ? [] : [{ id, event: changed, memory: content }]
+  })
+  return {
+    operation_id: operation.id,
+    status: operation.status,
+    memory_ids,
+    result_count: memory_ids.length,
+    error: operation.error,
+    created_at: timestampOf(operation.createdAt),
+    updated_at: timestampOf(operation.updatedAt)
+  }
+}

@@ -1,0 +1,147 @@
+/** Memories over HTTP: decode, call the use case, encode. A host that has not installed `layerMemory` answers 501. */
+import { AssistantId, RunId } from "@colloquy/core"
+import { longestMemory, Memories, MemoryId } from "@colloquy/core/memory"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Option from "effect/Option"
+import { Api } from "../Api.ts"
+import { bodyReader } from "../bodies/BodyReader.ts"
+import { memoryBodies } from "../endpoints/MemoriesApi.ts"
+import { NotFound, NotImplemented } from "../wire/Errors.ts"
+import { toWireError } from "../wire/ErrorStatus.ts"
+import { compact, given, timestampOf } from "../wire/Fields.ts"
+import { type MemoryRequest, mostFound } from "../wire/Memories.ts"
+import { memoryToWire, operationToWire, versionToWire } from "./EncodeMemories.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "memories",
+  Effect.fnUntraced(function* (handlers) {
+    const installed = yield* Effect.serviceOption(Memories)
+    const read = yield* bodyReader
+    const memories = Option.match(installed, {
+      onNone: () => Effect.fail(new NotImplemented({ detail })),
+      onSome: (service) => Effect.succeed(service)
+    })
+
+    return handlers
+      .handle("list", ({ params, query }) =>
+        Effect.gen(function* () {
+          const { list } = yield* memories
+          const paged = pageOf(query)
+          const found = yield* Effect.mapError(list(assistantOf(params), paged?.window ?? null), toWireError)
+          const all = { memories: found.memories.map((memory) => memoryToWire(memory)), total_count: found.total }
+          if (paged === null) return all
+          const { page, page_size } = paged
+          return { ...all, page, page_size, total_pages: Math.ceil(found.total / page_size) }
+        })
+      )
+      .handleRaw("add", (raw) =>
+        Effect.gen(function* () {
+          const { add } = yield* memories
+          const { value } = yield* read(memoryBodies.add, raw)
+          const { content, id } = yield* Effect.mapError(add(assistantOf(raw.params), textOf(value)), toWireError)
+          return { success: true as const, memory_id: id, content }
+        })
+      )
+      .handle("forgetAll", ({ params }) =>
+        Effect.gen(function* () {
+          const { forgetAll } = yield* memories
+          const gone = yield* Effect.mapError(forgetAll(assistantOf(params)), toWireError)
+          return {
+            success: true as const,
+            message: `${counted(gone.memories, "memory", "memories")} and ${counted(gone.versions, "earlier version", "earlier versions")} were deleted.`
+          }
+        })
+      )
+      .handle("export", ({ params }) =>
+        Effect.flatMap(memories, ({ export: write }) => Effect.mapError(write(assistantOf(params)), toWireError))
+      )
+      .handleRaw("import", (raw) =>
+        Effect.gen(function* () {
+          const { import: take } = yield* memories
+          const { value } = yield* read(memoryBodies.import, raw)
+          return yield* Effect.mapError(take(assistantOf(raw.params), value ?? ""), toWireError)
+        })
+      )
+      .handle("stats", ({ params }) =>
+        Effect.gen(function* () {
+          const { stats } = yield* memories
+          const { lastUpdated, total } = yield* Effect.mapError(stats(assistantOf(params)), toWireError)
+          return {
+            total_memories: total,
+            last_updated: lastUpdated === null ? null : timestampOf(lastUpdated),
+            limits: { content_characters: longestMemory, search_results: mostFound }
+          }
+        })
+      )
+      .handleRaw("search", (raw) =>
+        Effect.gen(function* () {
+          const { search } = yield* memories
+          const { limit, query } = (yield* read(memoryBodies.search, raw)).value
+          const hits = yield* Effect.mapError(search(assistantOf(raw.params), query, limit ?? 5), toWireError)
+          return { memories: hits.map(({ memory, score }) => memoryToWire(memory, score)), total_count: hits.length }
+        })
+      )
+      .handle("get", ({ params }) =>
+        Effect.flatMap(memories, ({ get }) =>
+          get(assistantOf(params), memoryOf(params)).pipe(
+            Effect.map((memory) => memoryToWire(memory)),
+            Effect.mapError(toWireError)
+          )
+        )
+      )
+      .handleRaw("update", (raw) =>
+        Effect.gen(function* () {
+          const { update } = yield* memories
+          const { value } = yield* read(memoryBodies.update, raw)
+          const changed = update(assistantOf(raw.params), memoryOf(raw.params), textOf(value))
+          return memoryToWire(yield* Effect.mapError(changed, toWireError))
+        })
+      )
+      .handle("remove", ({ params }) =>
+        Effect.gen(function* () {
+          const { remove } = yield* memories
+          const gone = yield* Effect.mapError(remove(assistantOf(params), memoryOf(params)), toWireError)
+          return {
+            success: true as const,
+            message: `The memory and ${counted(gone.versions, "earlier version", "earlier versions")} were deleted.`
+          }
+        })
+      )
+      .handle("history", ({ params }) =>
+        Effect.gen(function* () {
+          const { history } = yield* memories
+          const versions = yield* Effect.mapError(history(assistantOf(params), memoryOf(params)), toWireError)
+          return { versions: versions.map(versionToWire), total_count: versions.length }
+        })
+      )
+      .handle("operation", ({ params }) =>
+        Effect.gen(function* () {
+          const { operation } = yield* memories
+          const found = yield* Effect.mapError(operation(RunId.make(params.operation_id)), toWireError)
+          return Option.isSome(found)
+            ? operationToWire(found.value)
+            : yield* new NotFound({ detail: `There is no memory operation ${params.operation_id}.` })
+        })
+      )
+  })
+)
+
+const detail = "Memories are not available on this server: its host has not installed them."
+
+const assistantOf = ({ assistant_id }: { readonly assistant_id: string }) => AssistantId.make(assistant_id)
+
+/** An empty id is what the router makes of a missing one; no memory has it. */
+const memoryOf = ({ memory_id }: { readonly memory_id: string }) => MemoryId.make(memory_id === "" ? "none" : memory_id)
+
+const textOf = ({ content, metadata }: MemoryRequest) => ({ content, ...compact({ metadata: given(metadata) }) })
+
+/** Null: all of them. */
+const pageOf = ({ page, page_size }: { readonly page?: number; readonly page_size?: number }) => {
+  if (page === undefined && page_size === undefined) return null
+  const [number, size] = [page ?? 1, page_size ?? 25]
+  return { page: number, page_size: size, window: { skip: (number - 1) * size, limit: size } }
+}
+
+const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
