@@ -124,8 +124,11 @@ export const memories = (stores: Layer.Layer<InMemory.Stores, unknown>): void =>
     assert.strictEqual((await client.list(assistant_id, { page: 1 })).total_pages, 1)
     assert.strictEqual((await client.search(assistant_id, { query: "dog", limit: 1 })).memories[0]?.id, memory_id)
     assert.strictEqual((await client.stats(assistant_id)).total_memories, 1)
-    const lines = await client.export(assistant_id)
-    assert.deepStrictEqual(await client.import(assistant_id, `${lines}{"content":"new"}`), { imported: 1, skipped: 1 })
+    const exported = await client.export(assistant_id)
+    assert.deepStrictEqual(await client.import(assistant_id, `${exported}{"content":"new"}`), {
+      imported: 1,
+      skipped: 1
+    })
     assert.isTrue((await client.remove(assistant_id, memory_id)).success)
     assert.isTrue((await client.forgetAll(assistant_id)).success)
     const reply = await rest.messages.sendStateless({
