@@ -204,7 +204,7 @@ const lowerPart = (part: ContentPart, request: ChatRequest): ReadonlyArray<WireP
 const lowerFile = (part: FilePart, { info }: ChatRequest): WirePart | undefined => {
   const { mediaType, source } = part
   const isTaken = {
-    image: info.supportsVision !== false,
+    image: info.supportsVision !== false && !unreadPictures.includes(mediaType),
     audio: info.supportsAudioInput !== false,
     video: info.supportsVideoInput !== false,
     file: mediaType === "application/pdf" && info.supportsPdfInput !== false
@@ -214,6 +214,9 @@ const lowerFile = (part: FilePart, { info }: ChatRequest): WirePart | undefined 
     ? { fileData: { mimeType: mediaType, fileUri: source.url } }
     : { inlineData: { mimeType: mediaType, data: base64(source.bytes) } }
 }
+
+/** They would refuse the whole request. */
+const unreadPictures = ["image/gif", "image/bmp", "image/tiff"]
 
 /** A call that is not among the kept parts comes after them. */
 const lowerAnswer = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<WirePart> => {

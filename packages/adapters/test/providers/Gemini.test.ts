@@ -51,6 +51,19 @@ const answerOf = (events: ReadonlyArray<ChatEvent>, provider = "p"): ChatMessage
   }
 }
 
+describe("a picture", () => {
+  const sent = (mediaType: string) => {
+    const content = [{ type: "image", mediaType, filename: "a", source: { bytes: Uint8Array.of(1) } } as const]
+    return lower({ messages: [{ role: "user", content }] })
+  }
+  it("goes inline, and one of a type that the vendor refuses is named in words", () => {
+    const inline = { inlineData: { mimeType: "image/webp", data: "AQ==" } }
+    assert.deepInclude(sent("image/webp"), { contents: [{ role: "user", parts: [inline] }] })
+    const words = { text: '["a" (image/gif) is attached, but this model cannot read it.]' }
+    assert.deepInclude(sent("image/gif"), { contents: [{ role: "user", parts: [words] }] })
+  })
+})
+
 describe("signatures in a tool loop of two rounds", () => {
   const first = read([
     parts({ text: "Two zones.", thought: true }),

@@ -16,6 +16,10 @@ export interface DocumentSettings {
   readonly excerpts: "recall" | "tool"
   /** How long a message waits for the indexing of the files that came with it. */
   readonly attachmentWait: Duration.Input
+  /** Bytes of one picture as models get it; a larger one is converted, or refused. */
+  readonly pictureBytes: number
+  /** Pixels of the longer side of a picture that is converted. */
+  readonly pictureSide: number
   /** Attempts that may fail for a reason inside the server. */
   readonly attempts: number
 }
@@ -28,6 +32,8 @@ export const defaultDocumentSettings: DocumentSettings = {
   embeddingPatience: "15 minutes",
   excerpts: "recall",
   attachmentWait: "30 seconds",
+  pictureBytes: 3_700_000,
+  pictureSide: 2048,
   attempts: 3
 }
 

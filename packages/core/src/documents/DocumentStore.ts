@@ -41,8 +41,9 @@ export interface Progress {
 export type IndexingOutcome =
   | {
       readonly status: "completed"
-      readonly totalTokens: number
-      readonly chunkCount: number
+      /** Null, both: it is a file without words, and nothing of it is in the index. */
+      readonly totalTokens: number | null
+      readonly chunkCount: number | null
       readonly summary: string | null
       /** What was left out, if anything. */
       readonly statusMessage: string | null

@@ -1,7 +1,8 @@
 /**
  * How documents join a turn: a message is refused while a document of its scope is processed, and the best excerpts stand before it as
  * material. The scope is the thread's documents and its assistant's. `TurnRequest.options.documents` names the files that came with the
- * message: `{ attachments: [documentId] }`, documents of that scope, which are waited for.
+ * message: `{ attachments: [documentId] }`, documents of that scope, which are waited for; pictures, sound and video among them go to the
+ * model as they are (`MediaPart`).
  *
  * A scope without documents costs one look at the store and nothing else.
  */
@@ -25,10 +26,12 @@ import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { PartDecision, TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
+import type { BlobStore } from "./BlobStore.ts"
 import type { Document } from "./Document.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { type DocumentFilter, DocumentStore, type DocumentSurvey } from "./DocumentStore.ts"
 import { searchScopeOf } from "./DocumentWork.ts"
+import { makeMedia } from "./MediaPart.ts"
 
 /** How documents are called among the parts of a turn: in its options, and in what is kept with a message. */
 export const documentsPartName = "documents"
@@ -58,6 +61,7 @@ const makePart = Effect.gen(function* () {
   const index = yield* ChunkIndex
   const retrieval = yield* Retrieval
   const { all: providers } = yield* Providers
+  const media = yield* makeMedia
   const { attachmentWait, excerpts: mode } = yield* DocumentSettings
 
   /** Looks again while only attachments of this message are in processing, and there is time. */
@@ -96,6 +100,8 @@ const makePart = Effect.gen(function* () {
     if (processing.length > 0) return yield* refuse("not_ready", processing.map(notReady))
     if (completed === 0 && ids.length === 0) return null
     const attachments = yield* attachedTo(turn, ids)
+    const { problems, tokens } = media.decide(turn, attachments)
+    if (problems.length > 0) return yield* refuse("invalid", problems)
     const decision: PartDecision<DocumentsPlan> = {
       plan: {
         limit: turn.assistant.searchLimit,
@@ -103,7 +109,9 @@ const makePart = Effect.gen(function* () {
         attachments: ids,
         excerpts: completed > 0 ? mode : "none"
       },
-      ...(ids.length === 0 ? {} : { supplement: { attachments: attachments.map(kept) }, allowsEmptyContent: true }),
+      ...(ids.length === 0
+        ? {}
+        : { supplement: { attachments: attachments.map(kept) }, tokens, allowsEmptyContent: true }),
       ...(completed > 0 && mode === "recall" && turn.request.jsonOutput === true
         ? { ignored: [{ option: "json_output", because: "excerpts of documents are in the prompt" }] }
         : {})
@@ -149,6 +157,8 @@ const makePart = Effect.gen(function* () {
     return [promptOf(excerpts)]
   })
 
+  const render: TurnPart<DocumentsPlan>["render"] = (supplement, _, reading) => media.render(supplement, reading)
+
   const tools = (plan: DocumentsPlan): ReadonlyArray<HostedTool> => {
     if (plan.excerpts !== "tool") return []
     // What all calls of a leg have found: only the last value that is kept counts.
@@ -171,18 +181,21 @@ const makePart = Effect.gen(function* () {
     ]
   }
 
-  const part: TurnPart<DocumentsPlan> = { name: documentsPartName, plan: DocumentsPlan, decide, recall, tools }
+  const part: TurnPart<DocumentsPlan> = { name: documentsPartName, plan: DocumentsPlan, decide, recall, render, tools }
   return part
 })
 
 /** Joins the turns of a kernel: a layer over `Kernel.layer` and `Retrieval.layer`. */
-export const documentsPart: Layer.Layer<never, never, ChunkIndex | DocumentStore | Providers | Retrieval | TurnParts> =
-  Layer.effectDiscard(
-    Effect.gen(function* () {
-      const parts = yield* TurnParts
-      yield* parts.register(yield* makePart)
-    })
-  )
+export const documentsPart: Layer.Layer<
+  never,
+  never,
+  BlobStore | ChunkIndex | DocumentStore | Providers | Retrieval | TurnParts
+> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const parts = yield* TurnParts
+    yield* parts.register(yield* makePart)
+  })
+)
 
 type Problems = TurnRefused["problems"]
 

@@ -30,6 +30,7 @@ import { DocumentSettings } from "./DocumentSettings.ts"
 import { type Attempt, DocumentStore, type IndexingOutcome, type Progress } from "./DocumentStore.ts"
 import { DocumentTrace, indexKind, readWork, searchScopeOf } from "./DocumentWork.ts"
 import { fileTypeOf } from "./FileType.ts"
+import { mediaKindOf } from "./Media.ts"
 import { TextExtractor } from "./TextExtractor.ts"
 
 /** The follow-up is stored before the record; after so long without one, the upload has died, or the document was deleted. */
@@ -38,6 +39,15 @@ const recordGrace = Duration.minutes(2)
 const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
 const failed = (statusMessage: string): IndexingOutcome => ({ status: "error", statusMessage })
+
+/** Sound, video, and pictures whose words nobody reads here: they are complete without being in the index. */
+const withoutWords = (statusMessage: string): IndexingOutcome => ({
+  status: "completed",
+  totalTokens: null,
+  chunkCount: null,
+  summary: null,
+  statusMessage
+})
 
 /** Another attempt took over, or the document was deleted: whatever this one still did would be in vain. */
 class Superseded extends Schema.TaggedError<Superseded>()("Superseded", {}) {}
@@ -102,6 +112,7 @@ export const makeIndexWorker = Effect.gen(function* () {
   })
 
   const indexed = Effect.fnUntraced(function* (attempt: Attempt, document: Document) {
+    if (isHeard(document)) return withoutWords(heard)
     const prepared = yield* sectionsOf(document)
     const sums: Sums = {
       chunkCount: prepared.chunks.length,
@@ -153,7 +164,12 @@ export const makeIndexWorker = Effect.gen(function* () {
     indexed(attempt, document).pipe(
       Effect.catchTags({
         ModelError: (error) => waitOrGiveUp(attempt, document, error),
-        ExtractionFailed: ({ sentence }) => Effect.succeed(failed(sentence)),
+        ExtractionFailed: ({ reason, sentence }) =>
+          Effect.succeed(
+            reason === "unsupported" && mediaKindOf(document.mimeType) === "image"
+              ? withoutWords(sentence)
+              : failed(sentence)
+          ),
         BlobNotFound: () => Effect.succeed(failed("The bytes of this file are gone. Upload it again.")),
         EmbeddingFailed: ({ message }) => Effect.succeed(failed(`The text could not be embedded. ${message}`))
       }),
@@ -200,6 +216,13 @@ export const makeIndexWorker = Effect.gen(function* () {
   }
   return worker
 })
+
+const heard = "It is not searched: models that take sound or video get it whole."
+
+const isHeard = ({ mimeType }: Document): boolean => {
+  const kind = mediaKindOf(mimeType)
+  return kind === "audio" || kind === "video"
+}
 
 interface Sums {
   readonly chunkCount: number

@@ -34,6 +34,13 @@ export {
   headLength,
   type UploadPurpose
 } from "./FileType.ts"
+export {
+  PictureConverter,
+  type PictureConverterPort,
+  type PictureLimits,
+  type Picture,
+  PictureUnreadable
+} from "./PictureConverter.ts"
 export { sweepOrphanedBlobs } from "./OrphanedBlobs.ts"
 export { ExtractionFailed, type FileToRead, ImageReader, type ImageReaderPort, TextExtractor } from "./TextExtractor.ts"
 export { type FileRefused, FileTooLarge } from "./Upload.ts"

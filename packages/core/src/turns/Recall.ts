@@ -80,16 +80,24 @@ const recalledBefore = (leg: Leg, history: History): ReadonlyArray<PromptPart> =
 
 const decodePrompt = Schema.decodeUnknownOption(Schema.Array(PromptPart))
 
+/** The newest first: where there is more than a prompt may take, the oldest media stay behind. */
 const renderMessages = Effect.fnUntraced(function* (leg: Leg, history: History) {
   const rendered = new Map<Message["id"], ReadonlyArray<ContentPart>>()
-  for (const message of history.messages) {
+  let room = leg.settings.mediaBytes
+  for (const message of history.messages.toReversed()) {
     if (message.role !== "user" || message.supplements === null) continue
     const parts: Array<ContentPart> = []
     for (const { name, render } of leg.registered) {
       const supplement = supplementOf(message, name)
-      if (render !== undefined && supplement !== null) parts.push(...(yield* render(supplement.value, message)))
+      if (render === undefined || supplement === null) continue
+      const more = yield* render(supplement.value, message, { info: leg.model.info, room })
+      room = Math.max(0, room - sizeOf(more))
+      parts.push(...more)
     }
     if (parts.length > 0) rendered.set(message.id, parts)
   }
   return (message: Message) => rendered.get(message.id) ?? []
 })
+
+const sizeOf = (parts: ReadonlyArray<ContentPart>): number =>
+  parts.reduce((sum, part) => sum + (part.type !== "text" && "bytes" in part.source ? part.source.bytes.length : 0), 0)

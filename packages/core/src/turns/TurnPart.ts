@@ -131,6 +131,13 @@ export interface SavedMessage {
   readonly runId: LiveTurn["runId"]
 }
 
+/** For which model a message is rendered. */
+export interface Reading {
+  readonly info: ModelInfo
+  /** Bytes of media that the prompt may still take. The newest messages are rendered first. */
+  readonly room: number
+}
+
 /** The kernel gives it an id and a time, and stores it with the settlement. */
 export interface FollowUpOrder {
   readonly kind: string
@@ -163,10 +170,11 @@ export interface TurnPart<Plan> {
     turn: LiveTurn,
     history: History
   ) => Effect.Effect<ReadonlyArray<PromptPart>, unknown, Principal>
-  /** 5 recall: what a model reads of this part's supplement of a user's message besides its text, also in later turns. */
+  /** 5 recall: what a model reads of this part's supplement of a user's message besides its text, also in later turns. Equal for equal input. */
   readonly render?: (
     supplement: Schema.Json,
-    message: Message
+    message: Message,
+    reading: Reading
   ) => Effect.Effect<ReadonlyArray<ContentPart>, never, Principal>
   /** 7 converse. Also asked in step 3, for the names. */
   readonly tools?: (plan: Plan) => ReadonlyArray<HostedTool>

@@ -38,6 +38,8 @@ export interface TurnSettings {
   readonly maxToolResult: number
   /** For models of which no window is known. */
   readonly assumedContextLimit: number
+  /** Bytes of pictures, sound and video that one prompt may hold. Vendors take 20 MB and more, base64 included. */
+  readonly mediaBytes: number
 }
 
 export const defaultTurnSettings: TurnSettings = {
@@ -59,7 +61,8 @@ export const defaultTurnSettings: TurnSettings = {
   hostedConcurrency: 8,
   hostedToolTimeout: "1 minute",
   maxToolResult: 200_000,
-  assumedContextLimit: 128_000
+  assumedContextLimit: 128_000,
+  mediaBytes: 14_000_000
 }
 
 /** The settings that every turn looks at, read once. */

@@ -203,6 +203,24 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
     )
 
     test(
+      "sound is complete without words, and nothing of it is in the index",
+      Effect.gen(function* () {
+        const documents = yield* Documents
+        const place = yield* openPlace
+        const { id } = yield* documents.upload({
+          scope: { _tag: "Thread", threadId: place.threadId },
+          filename: "a.mp3",
+          bytes: Stream.make(Uint8Array.of(0x49, 0x44, 0x33, 0, 0, 0)),
+          purpose: "attachment"
+        })
+        assert.deepInclude(yield* ended(id), { status: "completed", chunkCount: null, totalTokens: null })
+        assert.deepStrictEqual((yield* documents.chunks(id, firstPage)).total, 0)
+        const survey = yield* (yield* DocumentStore).survey([{ threadId: place.threadId }])
+        assert.deepStrictEqual(survey, { completed: 0, processing: [] })
+      })
+    )
+
+    test(
       "another owner's documents cannot be told from unknown ones",
       Effect.gen(function* () {
         const documents = yield* Documents

@@ -4,7 +4,7 @@
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { scripted, type ScriptStep } from "@colloquy/adapters/scripted"
-import { Kernel, type Provider, Providers } from "@colloquy/core"
+import { Kernel, type ModelInfo, type Provider, Providers } from "@colloquy/core"
 import { AssistantStore, type ChatRequest, FollowUpStore, ModelError, noUsage } from "@colloquy/core/adapters"
 import { BlobStore, Documents, documentsPart, DocumentStore, TextExtractor } from "@colloquy/core/documents"
 import { ChunkIndex, nowhere, Retrieval } from "@colloquy/core/retrieval"
@@ -24,6 +24,8 @@ export interface RoomOptions {
   readonly extract?: typeof TextExtractor.Service.extract
   readonly embed?: NonNullable<Provider["embedding"]>["embed"]
   readonly steps?: ReadonlyArray<ScriptStep>
+  /** What is known of the conversation model. */
+  readonly info?: Partial<ModelInfo>
   /** Receives what the conversation model is asked. */
   readonly asked?: Array<ChatRequest>
 }
@@ -51,8 +53,8 @@ export const embedLetters: NonNullable<RoomOptions["embed"]> = ({ texts }) =>
 
 export const away = new ModelError({ reason: "overloaded", provider: "scripted", model: "letters" })
 
-const providersOf = ({ asked, embed, steps = [] }: RoomOptions) => {
-  const { chat, ...rest } = scripted(steps)
+const providersOf = ({ asked, embed, info = {}, steps = [] }: RoomOptions) => {
+  const { chat, ...rest } = scripted(steps, { info })
   const model: Provider =
     chat === undefined ? rest : { ...rest, chat: (request) => (asked?.push(request), chat(request)) }
   const embedding = { maxTexts: 16, maxCharacters: 100_000 }
