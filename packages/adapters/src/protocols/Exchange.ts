@@ -8,8 +8,8 @@
 export interface HttpRequest {
   readonly url: string
   readonly headers: { readonly [name: string]: string }
-  /** Text to post; null for a GET. */
-  readonly body: string | null
+  /** Text or bytes to post; null for a GET. */
+  readonly body: string | Uint8Array<ArrayBuffer> | null
 }
 
 /** The next bytes, the end of the whole body, or that it broke before its end. */

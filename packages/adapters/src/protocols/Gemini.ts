@@ -386,7 +386,7 @@ const cite = (state: AnswerState, web: unknown, events: Array<ChatEvent>): void 
 }
 
 /** The tokens of an answer are counted without those of its thoughts. Comes with every chunk; the last one counts. */
-const readUsage = (usage: unknown): Usage | null => {
+export const readUsage = (usage: unknown): Usage | null => {
   if (!isRecord(usage)) return null
   const reasoningTokens = count(usage.thoughtsTokenCount)
   return {
@@ -470,7 +470,7 @@ export const driver =
   }
 
 /** A model's name with or without its folder. */
-const resourceOf = (model: string): string => {
+export const resourceOf = (model: string): string => {
   const [folder, name] = /^(models|tunedModels)\/(.+)$/.exec(model)?.slice(1) ?? ["models", model]
   return `${folder}/${encodeURIComponent(name ?? "")}`
 }

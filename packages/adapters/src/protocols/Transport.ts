@@ -25,6 +25,7 @@ import { type Exchange, type Read, type Send, sendByFetch } from "./Exchange.ts"
 import { type Fault, retryHeaders } from "./Fault.ts"
 import { inTime } from "./InTime.ts"
 import { sendByNode } from "./NodeRequest.ts"
+import type { Multipart } from "./Multipart.ts"
 import { makeSseReader } from "./Sse.ts"
 import { parseJson } from "./Wire.ts"
 
@@ -48,8 +49,8 @@ export interface Call {
   readonly url: string
   readonly headers: { readonly [name: string]: string }
   readonly secrets: { readonly [name: string]: Redacted.Redacted<string> }
-  /** JSON text to post; null for a GET. */
-  readonly body: string | null
+  /** JSON text or a form to post; null for a GET. */
+  readonly body: string | Multipart | null
 }
 
 /** What a vendor's error looks like. */
@@ -163,7 +164,8 @@ const ask = (
     settings.headTimeout ?? "2 minutes",
     () => Effect.fail(modelError(call, { reason: "timeout" }, null)),
     (resume) => {
-      const request = { url: call.url, headers: headersOf(call), body: call.body }
+      const { body, url } = call
+      const request = { url, headers: headersOf(call), body: isForm(body) ? body.bytes : body }
       const answer = begin(
         sendOf(settings)(request, (isAnswered) =>
           resume(isAnswered ? Effect.succeed(answer) : Effect.fail(modelError(call, { reason: "connection" }, null)))
@@ -177,10 +179,12 @@ const sendOf = ({ fetch }: TransportSettings): Send =>
 
 const headersOf = (call: Call): Record<string, string> => {
   const headers: Record<string, string> = { ...call.headers }
-  if (call.body !== null) headers["content-type"] = "application/json"
+  if (call.body !== null) headers["content-type"] = isForm(call.body) ? call.body.contentType : "application/json"
   for (const [name, value] of Object.entries(call.secrets)) headers[name] = Redacted.value(value)
   return headers
 }
+
+const isForm = (body: Call["body"]): body is Multipart => typeof body === "object" && body !== null
 
 /** The error of an answer whose status is not 2xx. A body that is too long, too slow or no JSON counts as none. */
 const readFailure = (

@@ -9,6 +9,8 @@
 import type {
   EmbeddingModelV3,
   EmbeddingModelV4,
+  ImageModelV3,
+  ImageModelV4,
   LanguageModelV3,
   LanguageModelV3StreamPart,
   LanguageModelV4,
@@ -28,6 +30,9 @@ import {
   type EmbeddingDriver,
   type EmbeddingRequest,
   type FinishReason,
+  type ImageAnswer,
+  type ImageModel as ImagePort,
+  type ImageRequest,
   ModelError,
   noUsage
 } from "@colloquy/core/adapters"
@@ -63,9 +68,11 @@ export interface AiSdkSettings {
   readonly id: string
   readonly languageModel?: (model: string, apiKey: Redacted.Redacted<string> | null) => LanguageModel
   readonly embeddingModel?: (model: string, apiKey: Redacted.Redacted<string> | null) => EmbeddingModel
+  readonly imageModel?: (model: string, apiKey: Redacted.Redacted<string> | null) => ImageModel
   /** The vendor's own options of one request. */
   readonly options?: (request: ChatRequest) => SharedV4ProviderOptions
   readonly embeddingOptions?: (request: EmbeddingRequest) => SharedV4ProviderOptions
+  readonly imageOptions?: (request: ImageRequest) => SharedV4ProviderOptions
   /** Limits, prices and capabilities, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
   /** What one request for embeddings may hold; the model's own limit holds in any case. */
@@ -74,12 +81,14 @@ export interface AiSdkSettings {
 
 type LanguageModel = LanguageModelV3 | LanguageModelV4
 type EmbeddingModel = EmbeddingModelV3 | EmbeddingModelV4
+type ImageModel = ImageModelV3 | ImageModelV4
 type StreamPart = LanguageModelV3StreamPart | LanguageModelV4StreamPart
 
 export const provider = (settings: AiSdkSettings): Provider => ({
   id: settings.id,
   ...(settings.languageModel === undefined ? {} : { chat: chatDriver(settings, settings.languageModel) }),
   ...(settings.embeddingModel === undefined ? {} : { embedding: embeddingDriver(settings, settings.embeddingModel) }),
+  ...(settings.imageModel === undefined ? {} : { image: imageDriver(settings, settings.imageModel) }),
   describe: (model) => lookUp(settings.models ?? {}, model)
 })
 
@@ -497,3 +506,63 @@ const embed = async (
   }
   return { vectors, usage: tokens === undefined ? estimate(texts) : { ...noUsage, inputTokens: tokens } }
 }
+
+// ------ images
+
+const imageDriver = (settings: AiSdkSettings, modelOf: NonNullable<AiSdkSettings["imageModel"]>): ImagePort => ({
+  generate: (request) =>
+    Effect.tryPromise({
+      try: (signal) => paint(modelOf(request.model, request.apiKey), request, settings, signal),
+      catch: (error): Thrown => ({ error })
+    }).pipe(
+      Effect.catch((thrown) => blame(thrown, request)),
+      Effect.flatMap((answer) =>
+        answer.images.length > 0
+          ? Effect.succeed(answer)
+          : Effect.fail(
+              new ModelError({
+                reason: "malformed",
+                code: "malformed_answer",
+                shouldRetry: false,
+                provider: request.provider,
+                model: request.model
+              })
+            )
+      )
+    )
+})
+
+/** One call: what the specification has no word for is left to `imageOptions`. */
+const paint = async (
+  model: ImageModel,
+  request: ImageRequest,
+  settings: AiSdkSettings,
+  abortSignal: AbortSignal
+): Promise<ImageAnswer> => {
+  const { inputs, options, prompt } = request
+  const allowed = model.maxImagesPerCall
+  const most = (await (typeof allowed === "function" ? allowed({ modelId: request.model }) : allowed)) ?? 10
+  const { images, response, usage } = await model.doGenerate({
+    prompt,
+    n: Math.min(options.n ?? 1, most),
+    size: isSize(options.size) ? options.size : undefined,
+    aspectRatio: isRatio(options.aspect_ratio) ? options.aspect_ratio : undefined,
+    seed: options.seed,
+    files:
+      inputs.length === 0 ? undefined : inputs.map(({ bytes: data, mediaType }) => ({ type: "file", data, mediaType })),
+    mask: undefined,
+    providerOptions: settings.imageOptions?.(request) ?? {},
+    abortSignal
+  })
+  return {
+    images: images
+      .map((image) => (typeof image === "string" ? fromBase64(image) : image))
+      .filter(({ length }) => length > 0),
+    usage: { ...noUsage, inputTokens: count(usage?.inputTokens), outputTokens: count(usage?.outputTokens) },
+    model: response.modelId
+  }
+}
+
+const isSize = (size: string | undefined): size is `${number}x${number}` => size !== undefined && /^\d+x\d+$/.test(size)
+const isRatio = (ratio: string | undefined): ratio is `${number}:${number}` =>
+  ratio !== undefined && /^[\d.]+:[\d.]+$/.test(ratio)

@@ -8,6 +8,7 @@ import type { ApiKey } from "../protocols/ApiKey.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as GeminiProtocol from "../protocols/Gemini.ts"
 import * as GeminiEmbeddings from "../protocols/GeminiEmbeddings.ts"
+import * as GeminiImages from "../protocols/GeminiImages.ts"
 import * as GeminiNextToken from "../protocols/GeminiNextToken.ts"
 import { errorDialect } from "../protocols/GeminiErrors.ts"
 import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
@@ -53,6 +54,7 @@ export const provider = (settings: GeminiSettings = {}): Provider => {
       ...full,
       ownDimensions: (model) => describe(model).embeddingDimensions
     }),
+    image: GeminiImages.model({ ...full, predicting: /^(models\/)?imagen/ }),
     describe,
     listModels: listPagedModels(
       {

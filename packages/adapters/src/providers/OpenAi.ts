@@ -11,6 +11,7 @@ import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import { type ChatDialect, plainDialect } from "../protocols/OpenAiDialect.ts"
 import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
+import * as OpenAiImages from "../protocols/OpenAiImages.ts"
 import { listModels } from "../protocols/OpenAiModels.ts"
 import * as OpenAiNextToken from "../protocols/OpenAiNextToken.ts"
 import * as OpenAiResponses from "../protocols/OpenAiResponses.ts"
@@ -61,6 +62,7 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
       dialect: embeddings,
       ownDimensions: (model) => describe(model).embeddingDimensions
     }),
+    image: OpenAiImages.model({ ...full, answersInAddresses: /^dall-e/ }),
     defaultEmbedding: { model: "text-embedding-3-large", dimensions: 3072 },
     describe,
     listModels: listModels(full, (entry) => {
@@ -102,8 +104,19 @@ export const modelKinds: NonNullable<OpenAiSettings["kinds"]> = [
   [/moderation|^(babbage|davinci)/, null]
 ]
 
+/** What the models for pictures take, in the form of catalogue entries. */
+const imageParameters = {
+  n: { type: "range", min: 1, max: 10 },
+  size: { type: "enum", values: ["auto", "1024x1024", "1536x1024", "1024x1536"] },
+  quality: { type: "enum", values: ["auto", "low", "medium", "high"] },
+  background: { type: "enum", values: ["auto", "transparent", "opaque"] },
+  output_format: { type: "enum", values: ["png", "jpeg", "webp"] },
+  output_compression: { type: "range", min: 0, max: 100 }
+}
+
 /** Models that refuse a request in which reasoning is spoken of, and how long vectors are. */
 export const modelFamilies: ModelFamilies = [
+  [/^(gpt-image|chatgpt-image)/, { supportsVision: true, details: { supported_parameters: imageParameters } }],
   [/^text-embedding-3-large/, { embeddingDimensions: 3072 }],
   [/^text-embedding/, { embeddingDimensions: 1536 }],
   [/^(gpt-3|gpt-4|chatgpt-4)|-chat-latest$|-search-(preview|api)/, { supportsThinking: false }]

@@ -11,6 +11,7 @@ import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect, type WireFields } from "../protocols/OpenAiDialect.ts"
 import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
 import * as OpenAiNextToken from "../protocols/OpenAiNextToken.ts"
+import * as RouterImages from "../protocols/RouterImages.ts"
 import { listModels, listUpstreams } from "../protocols/RouterModels.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp } from "../protocols/Wire.ts"
@@ -56,6 +57,7 @@ export const provider = (settings: OpenRouterSettings = {}): Provider => {
       dialect: embeddings,
       ownDimensions: (model) => describe(model)?.embeddingDimensions
     }),
+    image: RouterImages.model(full),
     describe,
     listModels: listModels(full),
     listUpstreams: listUpstreams(full)

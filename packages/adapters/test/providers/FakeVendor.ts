@@ -27,8 +27,10 @@ export interface Seen {
   readonly method: string
   readonly path: string
   readonly headers: Http.IncomingHttpHeaders
-  /** The parsed JSON body; null when there was none. */
+  /** The parsed JSON body; null when there was none, or one of another kind. */
   readonly body: unknown
+  /** The body as it came. */
+  readonly bytes: Uint8Array
   /** Number of the connection that it came on, from 0. */
   readonly connection: number
   /** Resolves when the reply is over: true when all of it was sent, false when the client closed the connection before. */
@@ -137,12 +139,14 @@ const record = async (
   })
   const pieces: Array<Buffer> = []
   for await (const piece of request) pieces.push(piece)
-  const text = Buffer.concat(pieces).toString("utf8")
+  const bytes = Buffer.concat(pieces)
+  const isJson = bytes.length > 0 && request.headers["content-type"]?.startsWith("multipart/") !== true
   return {
     method: request.method ?? "",
     path: request.url ?? "",
     headers: request.headers,
-    body: text === "" ? null : JSON.parse(text),
+    body: isJson ? JSON.parse(bytes.toString("utf8")) : null,
+    bytes,
     connection: connections.indexOf(request.socket),
     complete,
     aborted: new Promise((resolve) => void complete.then((whole) => (whole ? undefined : resolve()))),

@@ -4,6 +4,7 @@
  */
 export { blobStoreSuite } from "./BlobStoreContract.ts"
 export { type Capabilities, type Stores } from "./ContractTest.ts"
+export { imageModelSuite, type ImageVendor, type SeenImageRequest } from "./ImageModelContract.ts"
 export { sampleFollowUp } from "./FollowUpStoreContract.ts"
 export { outcomeStoreSuite } from "./OutcomeStoreContract.ts"
 export { memoryStoreSuite } from "./MemoryStoreContract.ts"

@@ -1,0 +1,46 @@
+/**
+ * `POST /images` of the routing provider: one form of request for the image models of all upstreams, pictures to begin with as data
+ * addresses, and the cost with the answer. Used by `providers/OpenRouter`.
+ */
+import type { Usage } from "@colloquy/core"
+import { type ImageModel, noUsage } from "@colloquy/core/adapters"
+import { dataUrl, imageModel, type ImageSettings, type ReadImages } from "./Images.ts"
+import { faultOf } from "./OpenAiErrors.ts"
+import { bearer } from "./Transport.ts"
+import { base64, count, finite, list, record } from "./Wire.ts"
+
+export const model = (settings: ImageSettings): ImageModel =>
+  imageModel(settings, {
+    requestIdHeader: "x-generation-id",
+    fault: faultOf,
+    call: ({ apiKey, inputs, model: name, options, prompt }) => ({
+      url: `${settings.baseUrl}/images`,
+      secrets: bearer(apiKey ?? settings.apiKey),
+      body: {
+        model: name,
+        prompt,
+        ...options,
+        ...(inputs.length === 0
+          ? {}
+          : {
+              input_references: inputs.map(({ bytes, mediaType }) => ({
+                type: "image_url",
+                image_url: { url: dataUrl(mediaType, base64(bytes)) }
+              }))
+            })
+      }
+    }),
+    read
+  })
+
+const read = (body: unknown): ReadImages => {
+  const { data, usage } = record(body)
+  return { images: list(data).map((entry) => record(entry).b64_json), usage: usageOf(record(usage)), model: null }
+}
+
+const usageOf = ({ completion_tokens, cost, prompt_tokens }: { readonly [field: string]: unknown }): Usage => ({
+  ...noUsage,
+  inputTokens: count(prompt_tokens),
+  outputTokens: count(completion_tokens),
+  costUsd: finite(cost) ?? null
+})

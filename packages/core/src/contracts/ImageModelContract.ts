@@ -1,0 +1,181 @@
+/**
+ * The contract of `ImageModel`, in the words of the port. It speaks to an adapter through the port alone, and to the vendor behind it
+ * (a server that speaks the vendor's wire) through `ImageVendor`, in neutral words.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import type { ImageModel, ImageRequest } from "../models/ImageModel.ts"
+import type { ModelError } from "../models/ModelError.ts"
+
+/** What a vendor was asked. */
+export interface SeenImageRequest {
+  /** The whole header that carries the key holds it. */
+  readonly key: string
+  readonly prompt: string
+  readonly inputs: ReadonlyArray<Uint8Array>
+}
+
+export interface ImageVendor {
+  /** With the host's key `sk-of-the-host`. */
+  readonly model: ImageModel
+  readonly name: string
+  /** The price that the vendor tells with its pictures; null: it tells none. */
+  readonly costUsd: number | null
+  /** Each of these answers one request, in their order. */
+  readonly gives: (...pictures: ReadonlyArray<Uint8Array>) => void
+  /** A picture that is named by an address, as some vendors do. */
+  readonly givesAddress: (url: string) => void
+  readonly answers: (status: number, headers: { readonly [name: string]: string }, body: string) => void
+  /** Begins an answer and ends the connection. */
+  readonly breaksOff: () => void
+  /** Takes the request and says nothing; completes when the connection is closed. */
+  readonly hangs: () => { readonly asked: Effect.Effect<void>; readonly left: Effect.Effect<void> }
+  readonly seen: Effect.Effect<ReadonlyArray<SeenImageRequest>>
+  /** Another server, which nobody may ask. */
+  readonly trap: { readonly url: string; readonly visits: () => number }
+}
+
+const first = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0, 255, 13, 10)
+const second = Uint8Array.of(0xff, 0xd8, 0xff, 1)
+
+/** `error`: the body with which the vendor tells an error, with these words in it. */
+export const imageModelSuite = (
+  name: string,
+  open: Effect.Effect<ImageVendor, never, Scope.Scope>,
+  wire: { readonly takesInputs: boolean; readonly error: (words: string) => string }
+): void => {
+  describe(`the contract of ImageModel: ${name}`, () => {
+    const asked = (vendor: ImageVendor, fields: Partial<ImageRequest> = {}): Effect.Effect<void, ModelError> =>
+      Effect.asVoid(vendor.model.generate({ ...request(vendor), ...fields }))
+
+    const request = (vendor: ImageVendor): ImageRequest => ({
+      provider: "vendor",
+      model: vendor.name,
+      prompt: "A fox in the snow ☃",
+      inputs: [],
+      options: {},
+      apiKey: null
+    })
+
+    it.effect("MUST give the bytes of the picture as they were sent, with what the vendor tells of its cost", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.gives(first)
+        const answer = yield* vendor.model.generate(request(vendor))
+        assert.deepStrictEqual(answer.images, [first])
+        assert.strictEqual(answer.usage.costUsd, vendor.costUsd)
+        const [seen, ...others] = yield* vendor.seen
+        assert.deepStrictEqual(others, [])
+        assert.strictEqual(seen?.prompt, "A fox in the snow ☃")
+        assert.include(seen?.key, "sk-of-the-host")
+      })
+    )
+
+    it.effect("MUST give all pictures of an answer in their order", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.gives(first, second)
+        assert.deepStrictEqual((yield* vendor.model.generate(request(vendor))).images, [first, second])
+      })
+    )
+
+    if (wire.takesInputs) {
+      it.effect("MUST send the pictures to begin with unchanged, in one request", () =>
+        Effect.gen(function* () {
+          const vendor = yield* open
+          vendor.gives(second)
+          const inputs = [
+            { mediaType: "image/png", bytes: first },
+            { mediaType: "image/jpeg", bytes: second }
+          ]
+          yield* asked(vendor, { inputs })
+          assert.deepStrictEqual(
+            (yield* vendor.seen).map((each) => [each.prompt, ...each.inputs]),
+            [["A fox in the snow ☃", first, second]]
+          )
+        })
+      )
+    }
+
+    it.effect("MUST ask with the customer's own key where there is one", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.gives(first)
+        yield* asked(vendor, { apiKey: Redacted.make("sk-of-the-customer") })
+        assert.include((yield* vendor.seen)[0]?.key, "sk-of-the-customer")
+        assert.notInclude((yield* vendor.seen)[0]?.key, "sk-of-the-host")
+      })
+    )
+
+    for (const [status, reason] of [
+      [400, "invalid_request"],
+      [401, "auth"],
+      [402, "quota"],
+      [429, "rate_limited"],
+      [503, "overloaded"]
+    ] as const) {
+      it.effect(
+        `MUST fail with ${reason} on status ${status}, after one request, without a word of what the vendor wrote`,
+        () =>
+          Effect.gen(function* () {
+            const vendor = yield* open
+            const headers = { "content-type": "application/json", "retry-after": "7" }
+            vendor.answers(status, headers, wire.error("sk-of-the-host cannot draw a fox"))
+            const error = yield* Effect.flip(asked(vendor))
+            assert.deepInclude(error, { _tag: "ModelError", reason, status, retryAfterMillis: 7000 })
+            assert.notMatch(error.message, /sk-of-the-host|fox/u)
+            assert.strictEqual((yield* vendor.seen).length, 1)
+          })
+      )
+    }
+
+    const html = { "content-type": "text/html" }
+    for (const [what, answer] of [
+      ["a page of HTML with 200", (vendor: ImageVendor) => vendor.answers(200, html, "<html>Busy</html>")],
+      ["JSON of another kind", (vendor: ImageVendor) => vendor.answers(200, {}, '{"data":{"a":[1]},"candidates":7}')],
+      ["an answer without a picture", (vendor: ImageVendor) => vendor.gives()],
+      ["a picture that is no base64 text", (vendor: ImageVendor) => vendor.gives(new Uint8Array())],
+      ["an answer that breaks off", (vendor: ImageVendor) => vendor.breaksOff()]
+    ] as const) {
+      it.effect(`MUST fail, and not with a defect, on ${what}`, () =>
+        Effect.gen(function* () {
+          const vendor = yield* open
+          answer(vendor)
+          assert.strictEqual((yield* Effect.flip(asked(vendor)))._tag, "ModelError")
+          assert.strictEqual((yield* vendor.seen).length, 1)
+        })
+      )
+    }
+
+    it.effect("MUST NOT follow a redirect, nor fetch an address that the vendor names", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.answers(302, { location: vendor.trap.url }, "")
+        assert.strictEqual((yield* Effect.flip(asked(vendor)))._tag, "ModelError")
+        vendor.answers(307, { location: vendor.trap.url }, "")
+        assert.strictEqual((yield* Effect.flip(asked(vendor)))._tag, "ModelError")
+        vendor.givesAddress(vendor.trap.url)
+        assert.strictEqual((yield* Effect.flip(asked(vendor)))._tag, "ModelError")
+        assert.strictEqual(vendor.trap.visits(), 0)
+      })
+    )
+
+    it.effect("MUST close the connection when it is interrupted", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        const { asked: arrived, left } = vendor.hangs()
+        const ended = yield* Deferred.make<Exit.Exit<void, ModelError>>()
+        const fiber = yield* Effect.forkChild(Effect.onExit(asked(vendor), (exit) => Deferred.succeed(ended, exit)))
+        yield* arrived
+        yield* Fiber.interrupt(fiber)
+        assert.isTrue(Exit.hasInterrupts(yield* Deferred.await(ended)))
+        yield* left
+      })
+    )
+  })
+}
