@@ -306,6 +306,17 @@ export const memories = (stores: Layer.Layer<InMemory.Stores, unknown>): void =>
     assert.strictEqual(found.body.total_count, 50)
   }, 60_000)
 
+  it("a clone of the assistant remembers the same, unless that is not wanted", async () => {
+    const assistant = await openAssistant()
+    for (const content of ["One.", "Two."]) await add(assistant, content)
+    const { body } = await call("POST", `/assistants/${assistant}/clone`)
+    assert.strictEqual(body.memories_cloned, 2)
+    assert.deepStrictEqual(await contents(body.assistant.assistant_id), ["One.", "Two."])
+    const bare = await call("POST", `/assistants/${assistant}/clone`, { copy_memories: false })
+    assert.strictEqual(bare.body.memories_cloned, 0)
+    assert.deepStrictEqual(await contents(bare.body.assistant.assistant_id), [])
+  })
+
   it("a turn under Auto learns, tells its operation, and later turns recall it", async () => {
     const assistant = await openAssistant()
     const tell = (content: string, more: object = {}) =>

@@ -30,6 +30,13 @@ export const threadStore = (state: State): typeof ThreadStore.Service =>
           return row === undefined ? [] : [...row.messages, ...unfinishedAnswer(row)]
         })
       ),
+    messagesBefore: (id, sequence, limit) =>
+      ownedStep((ownerId) =>
+        (threadOf(state, ownerId, id)?.messages ?? []).slice(
+          Math.max(0, sequence - 1 - limit),
+          Math.max(0, sequence - 1)
+        )
+      ),
     mergeMetadata: (id, fields) =>
       ownedStep((ownerId) => {
         const row = threadOf(state, ownerId, id)

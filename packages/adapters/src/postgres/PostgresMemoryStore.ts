@@ -153,11 +153,18 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
         removed === null ? { memories: 0, versions: 0 } : fromJson<RemovedMemories>(removed)
       ),
 
-    copyAll: (from, to) =>
-      Effect.map(
-        answer<number>("copyAll", "copy_memories", { from: knownId(from), to: knownId(to) }),
-        (copied) => copied ?? 0
-      ),
+    copyAll: (from, to) => {
+      /** A statement for each so many, because one has a limit in time. */
+      const copyAfter = (after: bigint): Effect.Effect<number, StoreUnavailable, Principal> =>
+        Effect.gen(function* () {
+          const args = { from: knownId(from), to: knownId(to), after, limit: copiedAtOnce }
+          const stored = yield* answer<string>("copyAll", "copy_memories", args)
+          if (stored === null) return 0
+          const { copied, last, seen } = fromJson<CopiedPage>(stored)
+          return copied + (seen < copiedAtOnce ? 0 : yield* copyAfter(BigInt(last)))
+        })
+      return copyAfter(0n)
+    },
 
     search: ({ assistantId, limit, terms, trueAt, vector }) => {
       const scopes = [scopeOfMemories(assistantId)]
@@ -217,6 +224,14 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
             (set) => set ?? 0
           )
   })
+}
+
+const copiedAtOnce = 500
+
+interface CopiedPage {
+  readonly seen: number
+  readonly copied: number
+  readonly last: string
 }
 
 const decodeHit = (row: HitRow): MemoryHit => ({

@@ -73,6 +73,21 @@ export const threadStore = (database: Database): typeof ThreadStore.Service => {
         )
       ),
 
+    messagesBefore: (id, sequence, limit) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<MessageRow>(
+            "ThreadStore.messagesBefore",
+            `select message from (
+               select m.sequence, ${schema}.${functionName("message_text")}(m) as message from ${schema}.messages m
+               where m.owner = $1 and m.thread_id = $2 and m.sequence < $3 order by m.sequence desc limit $4) newest
+             order by sequence`,
+            [toText(ownerId), knownId(id), sequence, limit]
+          ),
+          decodeList
+        )
+      ),
+
     mergeMetadata: (id, fields) => Principal.use(({ ownerId }) => mergeMetadata(database, ownerId, id, fields)),
 
     setSummary: (id, summary) =>

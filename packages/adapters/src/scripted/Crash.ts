@@ -105,6 +105,7 @@ const mortalStores = (read: Wrap, write: Wrap): Layer.Layer<Stores, never, Store
         get: (...args) => read(store.get(...args)),
         list: (...args) => read(store.list(...args)),
         messages: (...args) => read(store.messages(...args)),
+        messagesBefore: (...args) => read(store.messagesBefore(...args)),
         mergeMetadata: (...args) => write(store.mergeMetadata(...args)),
         setSummary: (...args) => write(store.setSummary(...args)),
         remove: (...args) => write(store.remove(...args))

@@ -68,6 +68,7 @@ const ofRecords = ({ assistantId, longThread, owner, runId, threads: ids }: Fill
     "ThreadStore.list of an assistant": threads((store) => store.list(page, assistantId)),
     "ThreadStore.messages": threads((store) => store.messages(ids.slice(1))),
     "ThreadStore.messages of a long thread": threads((store) => store.messages(ids)),
+    "ThreadStore.messagesBefore": threads((store) => store.messagesBefore(longThread, 900, 6)),
     "ThreadStore.insert, remove": Effect.gen(function* () {
       const thread = yield* sampleThread(assistantId)
       yield* threads((store) => store.insert(thread))

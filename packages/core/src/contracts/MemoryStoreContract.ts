@@ -331,6 +331,27 @@ export const memoryStoreSuite = (
     )
 
     test(
+      "MUST copy more memories than one step takes",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const [from, to] = [yield* openAssistant, yield* openAssistant]
+        const memories = yield* Effect.forEach(Array.from({ length: 520 }).keys(), (index) =>
+          sampleMemory(from, { content: `Fact ${index}`, createdAt: moment(index % 7) })
+        )
+        yield* apply(
+          from,
+          memories.map((memory) => toAdd(memory))
+        )
+        assert.strictEqual(yield* store.copyAll(from, to), 520)
+        const [before, after] = [yield* store.list(from, null), yield* store.list(to, null)]
+        assert.deepStrictEqual(
+          after.memories.map(({ content }) => content),
+          before.memories.map(({ content }) => content)
+        )
+      })
+    )
+
+    test(
       "MUST find what is true at a moment, best first, no more than the limit",
       Effect.gen(function* () {
         const store = yield* MemoryStore

@@ -149,6 +149,23 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
+    "MUST give the newest messages below a sequence, by sequence, and none of others",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const { id } = yield* openThread
+      for (const content of ["one", "two", "three"]) {
+        yield* settleTurn(yield* startTurn(id, { message: { content } }), { answer: { content } })
+      }
+      const all = yield* storedMessages(id)
+      assert.deepStrictEqual(yield* store.messagesBefore(id, 5, 3), all.slice(1, 4))
+      assert.deepStrictEqual(yield* store.messagesBefore(id, 3, 9), all.slice(0, 2))
+      assert.deepStrictEqual(yield* store.messagesBefore(id, 1, 9), [])
+      assert.deepStrictEqual(yield* store.messagesBefore(yield* newId(ThreadId), 5, 9), [])
+      assert.deepStrictEqual(yield* asNewOwner(store.messagesBefore(id, 5, 9)), [])
+    })
+  )
+
+  test(
     "MUST group messages by thread, in the order in which the threads are given",
     Effect.gen(function* () {
       const store = yield* ThreadStore

@@ -29,12 +29,14 @@ import type { FollowUp } from "../runs/FollowUp.ts"
 import { FollowUpFailed, FollowUps } from "../runs/FollowUps.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import type { Message } from "../threads/Message.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
 import {
   type CheckedOperation,
   checkOperations,
   type ExtractionCase,
   promptOf,
   readOperations,
+  type SaidMessage,
   systemOf
 } from "./Extraction.ts"
 import { embedKind, embedLater, findMemories, indexMemories, vectorsOf } from "./MemoryIndexing.ts"
@@ -54,7 +56,7 @@ const decodeEmbedOrder = Schema.decodeUnknownOption(Schema.Struct({ assistantId:
 export const layerLearning: Layer.Layer<
   never,
   never,
-  AssistantStore | EmbeddingModel | FollowUps | MemoryStore | Providers | RunStore | UsageLedger
+  AssistantStore | EmbeddingModel | FollowUps | MemoryStore | Providers | RunStore | ThreadStore | UsageLedger
 > = Layer.effectDiscard(
   Effect.gen(function* () {
     const learner = yield* makeLearner
@@ -75,6 +77,7 @@ const makeLearner = Effect.gen(function* () {
   const runs = yield* RunStore
   const settings = yield* MemorySettings
   const store = yield* MemoryStore
+  const threads = yield* ThreadStore
   const account = { ledger, metering }
   const finder = { store, embeddings }
 
@@ -134,6 +137,9 @@ const makeLearner = Effect.gen(function* () {
     if (assistant === null) return
     const messages = (yield* runs.messages(runId)).filter(isSaid)
     const target = embeddingOf(assistant, providers.all)
+    const [first] = messages
+    const earlier =
+      first === undefined ? [] : yield* threads.messagesBefore(threadId, first.sequence, settings.earlierMessages)
     const said = messages.map(({ content }) => content).join("\n\n")
     const known = yield* findMemories(finder, {
       assistantId,
@@ -144,7 +150,8 @@ const makeLearner = Effect.gen(function* () {
     })
     yield* chargeOutside(account, runId, known.charges)
     const asked: ExtractionCase = {
-      messages: messages.map(({ content, createdAt, role }) => ({ role, text: content ?? "", saidAt: createdAt })),
+      messages: messages.map(toSaid),
+      earlier: earlier.filter(isSaid).map(toSaid),
       known: known.hits.map(({ memory }) => memory),
       factPrompt: assistant.factExtractionPrompt,
       updatePrompt: assistant.memoryUpdatePrompt,
@@ -216,6 +223,12 @@ const makeLearner = Effect.gen(function* () {
 /** What a person or the model said in words; nothing that was recalled, found or thought is in a message's content. */
 const isSaid = ({ content, role, status }: Message): boolean =>
   (content ?? "").trim() !== "" && (role === "user" || status === "COMPLETED")
+
+const toSaid = ({ content, createdAt, role }: Message): SaidMessage => ({
+  role,
+  text: content ?? "",
+  saidAt: createdAt
+})
 
 const modelOf = ({ model, provider }: Assistant, { all, defaults }: typeof Providers.Service) => {
   if (provider === null) return { provider: defaults.provider, model: model ?? defaults.model }

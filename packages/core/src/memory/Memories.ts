@@ -11,6 +11,7 @@ import type * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { Copies } from "../assistants/Copies.ts"
 import { chargeOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
@@ -122,14 +123,12 @@ export class Memories extends Context.Service<
     ) => Effect.Effect<Imported, MemoryLinesUnusable | Refused, Principal>
     /** None: no turn with this id was learned from, nor will be. */
     readonly operation: (id: RunId) => Effect.Effect<Option.Option<MemoryOperation>, StoreUnavailable, Principal>
-    /** Copies the memories, vectors included, into another assistant. Answers how many. */
-    readonly clone: (from: AssistantId, to: AssistantId) => Effect.Effect<number, Refused, Principal>
   }
 >()("@colloquy/core/memory/Memories") {
   static readonly layer: Layer.Layer<
     Memories,
     never,
-    AssistantStore | EmbeddingModel | FollowUps | MemoryStore | Providers | UsageLedger
+    AssistantStore | Copies | EmbeddingModel | FollowUps | MemoryStore | Providers | UsageLedger
   > = Layer.effect(
     Memories,
     Effect.gen(function* () {
@@ -141,6 +140,8 @@ export class Memories extends Context.Service<
       const { all: providers } = yield* Providers
       const store = yield* MemoryStore
       const finder = { store, embeddings }
+      // What is still to be learned of the source's turns stays with the source.
+      yield* (yield* Copies).register({ name: "memories", copy: store.copyAll })
       const account = { ledger, metering }
 
       const assistantOf = Effect.fnUntraced(function* (assistantId: AssistantId) {
@@ -255,11 +256,6 @@ export class Memories extends Context.Service<
             concurrency: 2
           })
           return operationOf(id, Option.getOrNull(followUp), Option.getOrNull(applied))
-        }),
-        clone: tracedFn("Memories.clone")(function* (from, to) {
-          yield* assistantOf(from)
-          yield* assistantOf(to)
-          return yield* store.copyAll(from, to)
         })
       })
     })

@@ -16,6 +16,8 @@ export interface MemorySettingsPort extends CompletionPolicy {
   readonly cut: number
   /** How many similar memories the extraction sees. */
   readonly compared: number
+  /** How many messages before the turn it sees, to understand it. */
+  readonly earlierMessages: number
 }
 
 export const defaultMemorySettings: MemorySettingsPort = {
@@ -26,6 +28,7 @@ export const defaultMemorySettings: MemorySettingsPort = {
   rerankTimeout: "3 seconds",
   cut: 0.35,
   compared: 20,
+  earlierMessages: 6,
   retries: 2,
   longestRetryPause: "60 seconds",
   timeout: "1 minute"

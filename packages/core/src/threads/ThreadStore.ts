@@ -36,6 +36,12 @@ export class ThreadStore extends Context.Service<
     readonly messages: (
       ids: ReadonlyArray<ThreadId>
     ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable, Principal>
+    /** MUST give the newest stored messages of the thread below a sequence, at most `limit`, by `sequence`. A thread of others gives nothing. */
+    readonly messagesBefore: (
+      id: ThreadId,
+      sequence: number,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable, Principal>
     /**
      * MUST set these top-level fields of the thread's metadata and leave the others, in one step with regard to other changes; answers false
      * when there is no such thread. `updatedAt` stays.

@@ -34,6 +34,7 @@ const asked: ExtractionCase = {
     { role: "user", text: "I moved to Bergen. Please forget that I like tea. My password is hunter22.", saidAt: day },
     { role: "assistant", text: "Noted: you live in Bergen, and tea is forgotten.", saidAt: day }
   ],
+  earlier: [{ role: "user", text: "I am a baker in Rome.", saidAt: day }],
   known: [known("m1", "The user lives in Oslo."), known("m2", "The user likes tea.")],
   factPrompt: null,
   updatePrompt: null,
@@ -57,6 +58,7 @@ describe("an operation", () => {
       add("The user lives in Bergen.", { quote: "i MOVED,  to bergen" }),
       "accepted"
     ],
+    ["a quote of an earlier message", add("The user is a baker.", { quote: "I am a baker" }), "not_said"],
     ["a quote that was not said", add("The user lives in Bergen.", { quote: "I moved to Rome" }), "not_said"],
     ["no quote", add("The user lives in Bergen.", { quote: "" }), "not_said"],
     ["a message that is not there", add("The user lives in Bergen.", { message: 3 }), "not_said"],

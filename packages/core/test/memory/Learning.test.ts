@@ -156,6 +156,41 @@ describe("learning", () => {
   )
 
   test(
+    "shows the earlier messages of the thread to understand the turn by, and takes nothing from them",
+    [
+      say("Which city do you mean?"),
+      say("Lovely."),
+      [
+        expect((request) => {
+          const asked = JSON.parse(askedOf(request))
+          assert.deepStrictEqual(asked.earlier_messages, [
+            { role: "user", day: "1970-01-01", text: `I moved. ${"x".repeat(991)}` },
+            { role: "assistant", day: "1970-01-01", text: "Which city do you mean?" }
+          ])
+          assert.deepStrictEqual(
+            asked.messages.map(({ text }: Record<string, unknown>) => text),
+            ["Bergen!", "Lovely."]
+          )
+        }),
+        say(
+          operations(
+            add("The user moved to Bergen.", "Bergen!"),
+            add("The user moved.", "I moved", { message: 1 }),
+            add("The user moved.", "I moved", { message: -1 })
+          )
+        )
+      ]
+    ],
+    Effect.gen(function* () {
+      const first = yield* (yield* Turns).send({ content: `I moved. ${"x".repeat(2000)}` })
+      const { assistantId, threadId } = first
+      yield* (yield* Turns).send({ content: "Bergen!", threadId, options: { memory: { mode: "Auto" } } })
+      yield* settle
+      assert.deepStrictEqual(yield* remembered(assistantId), ["The user moved to Bergen."])
+    })
+  )
+
+  test(
     "leaves one memory of a fact that a thousand turns repeat",
     [],
     Effect.gen(function* () {

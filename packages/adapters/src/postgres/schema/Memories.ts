@@ -212,19 +212,24 @@ begin
 end $$`
 )
 
-/** Answers how many memories were copied. */
+/** Copies the next memories behind an ordinal. Answers how many were looked at, how many copied, and the last ordinal; null: no such assistant. */
 const copyMemories = sqlFunction(
   "copy_memories",
-  `(p_owner text, p_from uuid, p_to uuid) returns integer language plpgsql as $$
+  `(p_owner text, p_from uuid, p_to uuid, p_after bigint, p_limit integer) returns text language plpgsql as $$
 declare
   v_memory record;
   v_id uuid;
+  v_seen integer := 0;
   v_copied integer := 0;
+  v_last bigint := p_after;
 begin
-  if not {schema}.lock_memories(p_owner, p_to) then return 0; end if;
+  if not {schema}.lock_memories(p_owner, p_to) then return null; end if;
   for v_memory in
-    select * from {schema}.memories where owner = p_owner and assistant_id = p_from order by created_at, ordinal
+    select * from {schema}.memories where owner = p_owner and assistant_id = p_from and ordinal > p_after
+    order by ordinal limit p_limit
   loop
+    v_seen := v_seen + 1;
+    v_last := v_memory.ordinal;
     insert into {schema}.memories (owner, id, assistant_id, content_hash, content, metadata, source, valid_from, valid_until,
       created_at, updated_at)
     values (p_owner, gen_random_uuid(), p_to, v_memory.content_hash, v_memory.content, v_memory.metadata, v_memory.source,
@@ -235,7 +240,7 @@ begin
       v_copied := v_copied + 1;
     end if;
   end loop;
-  return v_copied;
+  return json_build_object('seen', v_seen, 'copied', v_copied, 'last', v_last::text)::text;
 end $$`
 )
 
