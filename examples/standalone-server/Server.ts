@@ -5,11 +5,12 @@
 import { HostedTools, Kernel, Keys, Principal, Providers, defaultTurnSettings, TurnSettings } from "@colloquy/core"
 import { type ProvidersOptions } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
-import { layer as realtime } from "@colloquy/core/realtime"
+import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
 import { webHandler, type WebHandler } from "@colloquy/http"
 import { docsPage } from "@colloquy/http/docs-page"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
 import { realtimeSocket } from "@colloquy/ws"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -98,7 +99,8 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     Layer.provide([
       Providers.layer(providers),
       storesOf(settings),
-      Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns))
+      Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns)),
+      Layer.succeed(SessionLimits, { ...defaultSessionLimits, lease: sessionLease(settings) })
     ])
   )
   const api = webHandler({ ...access, kernel, bodyTimeout, docs: docsPage })
@@ -109,6 +111,10 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
   }
   return { api, isStoreUp, newKey, voice }
 }
+
+/** As long as that of runs, but a dead process leaves the threads of its voice sessions blocked for 15 seconds at most. */
+const sessionLease = ({ turns }: Settings): Duration.Duration =>
+  Duration.min(Duration.fromInputUnsafe(turns.lease), Duration.fromInputUnsafe(defaultSessionLimits.lease))
 
 const ownPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", clientPath, ...pagePaths])
 

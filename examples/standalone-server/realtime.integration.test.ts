@@ -1,9 +1,9 @@
 /** Voice sessions on the standalone server, as a page has them: a ticket, the client file, a spoken turn, the end; and the process that ends. */
-import { RealtimeClient, type RealtimeEvent } from "@colloquy/ws/client"
 import { assert, describe, it } from "@effect/vitest"
 import { WebSocket } from "ws"
 import { join, silence, tone } from "./DemoSound.ts"
 import { type ServerProcess, spawnServer } from "./ServerProcess.ts"
+import { firstFrame as first, talk, withHeaders } from "./VoiceTalk.ts"
 
 const started = async (server: ServerProcess) => {
   const text = await server.printed(/Documentation: /)
@@ -22,41 +22,6 @@ const started = async (server: ServerProcess) => {
   return { api, key, call, socket: `${api.replace("http:", "ws:")}/threads/realtime` }
 }
 
-const first = { provider: "demo", model: "demo-voice-1" }
-
-const talk = (options: Omit<ConstructorParameters<typeof RealtimeClient>[0], "onEvent" | "onClose">) => {
-  const events: Array<RealtimeEvent> = []
-  const waiting = new Set<() => void>()
-  let closed: number | null = null
-  const look = () => {
-    for (const each of waiting) each()
-  }
-  const client = new RealtimeClient({
-    ...options,
-    onEvent: (event) => {
-      events.push(event)
-      look()
-    },
-    onClose: (code) => {
-      closed = code
-      look()
-    }
-  })
-  const until = <A>(find: () => A | null | undefined): Promise<A> =>
-    new Promise((resolve) => {
-      const each = () => {
-        const found = find()
-        if (found === undefined || found === null) return
-        waiting.delete(each)
-        resolve(found)
-      }
-      waiting.add(each)
-      each()
-    })
-  const heard = (type: RealtimeEvent["type"]) => until(() => events.find((event) => event.type === type))
-  return { client, events, heard, closed: () => until(() => closed) }
-}
-
 const inMemory = { COLLOQUY_DATA_DIR: "memory://", PORT: "0" }
 
 describe("voice on the standalone server", () => {
@@ -70,7 +35,7 @@ describe("voice on the standalone server", () => {
       url: socket,
       ticket: ticket.ticket,
       first,
-      open: (url) => new WebSocket(url, { headers: { origin: "http://page.example" } })
+      open: withHeaders({ origin: "http://page.example" })
     })
     const begin = await session.heard("session.begin")
     assert.deepInclude(begin, { thread_id: ticket.thread_id, assistant_id: ticket.assistant_id, provider: "demo" })
@@ -135,4 +100,4 @@ describe("voice on the standalone server", () => {
   })
 })
 
-const withKey = (key: string) => (url: string) => new WebSocket(url, { headers: { "x-api-key": key } })
+const withKey = (key: string) => withHeaders({ "x-api-key": key })

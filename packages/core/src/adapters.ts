@@ -91,6 +91,7 @@ export { type History, MessageStatus, NewMessage, Step, Supplements } from "./th
 export { type Supplement, supplementsOf } from "./threads/Supplement.ts"
 export { type Copier, Copies } from "./assistants/Copies.ts"
 export { Removals, type RemovalWatcher, type RemovedPlace } from "./threads/Removals.ts"
+export { ThreadInSession } from "./threads/Thread.ts"
 export { ThreadStore } from "./threads/ThreadStore.ts"
 export { ThreadSummary } from "./threads/ThreadSummary.ts"
 export type { ThreadListing, ThreadWithMessages } from "./threads/Threads.ts"

@@ -78,7 +78,7 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   if (repeated) return repeated
   const thread = threadOf(state, ownerId, begin.run.threadId)
   if (thread === undefined) return { _tag: "ThreadMissing" }
-  if (isInSession(thread, now)) return { _tag: "Busy", runId: thread.session.id, expired: false }
+  if (isInSession(thread, now)) return { _tag: "InSession" }
   const blocker = thread.inProgress ?? thread.queued[0]
   if (blocker !== undefined && (begin.mode === "reject" || thread.queued.length >= begin.maxQueued)) {
     return { _tag: "Busy", runId: blocker.run.id, expired: isExpired(blocker, now) }

@@ -1,9 +1,19 @@
 /** `ThreadStore` in memory. */
 import type { Message } from "@colloquy/core"
-import { ThreadStore } from "@colloquy/core/adapters"
+import { ThreadInSession, ThreadStore } from "@colloquy/core/adapters"
+import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { oldestFirst } from "./AssistantStore.ts"
-import { assistantOf, forgetThread, insertNew, ownedStep, threadOf, type State, type ThreadRow } from "./State.ts"
+import {
+  assistantOf,
+  forgetThread,
+  insertNew,
+  isInSession,
+  ownedStep,
+  threadOf,
+  type State,
+  type ThreadRow
+} from "./State.ts"
 
 export const threadStore = (state: State): typeof ThreadStore.Service =>
   ThreadStore.of({
@@ -52,11 +62,15 @@ export const threadStore = (state: State): typeof ThreadStore.Service =>
         return true
       }),
     remove: (id) =>
-      ownedStep((ownerId) => {
-        const row = threadOf(state, ownerId, id)
-        if (row !== undefined) forgetThread(state, row)
-        return row !== undefined
-      })
+      Effect.flatten(
+        ownedStep((ownerId, now) => {
+          const row = threadOf(state, ownerId, id)
+          if (row === undefined) return Effect.succeed(false)
+          if (isInSession(row, now)) return Effect.fail(new ThreadInSession({ threadId: id }))
+          forgetThread(state, row)
+          return Effect.succeed(true)
+        })
+      )
   })
 
 const emptyThread = (ownerId: ThreadRow["ownerId"], thread: ThreadRow["thread"]): ThreadRow => ({

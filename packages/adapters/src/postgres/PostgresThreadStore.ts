@@ -2,7 +2,7 @@
 import type { OwnerId, StoreUnavailable, ThreadId } from "@colloquy/core"
 import type { Metadata } from "@colloquy/core/adapters"
 import { Principal } from "@colloquy/core"
-import { ThreadStore } from "@colloquy/core/adapters"
+import { ThreadInSession, ThreadStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"
@@ -106,13 +106,14 @@ export const threadStore = (database: Database): typeof ThreadStore.Service => {
     remove: (id) =>
       Principal.use(({ ownerId }) => {
         const args = { owner: toText(ownerId), thread: knownId(id) }
-        return Effect.map(
-          query<{ readonly removed: boolean }>(
+        return Effect.flatMap(
+          query<{ readonly removed: boolean | null }>(
             "ThreadStore.remove",
             `select ${call(database, "remove_thread", args)} as removed`,
             Object.values(args)
           ),
-          ([row]) => row?.removed === true
+          ([row]) =>
+            row?.removed === null ? new ThreadInSession({ threadId: id }) : Effect.succeed(row?.removed === true)
         )
       })
   })

@@ -11,6 +11,7 @@ export interface OutcomeRow {
     | "Saved"
     | "Queued"
     | "Busy"
+    | "InSession"
     | "ThreadMissing"
     | "Repeated"
     | "Waiting"

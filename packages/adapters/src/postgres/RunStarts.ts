@@ -46,7 +46,8 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
         const args = beginArguments(begin, ownerId, new Date(yield* Clock.currentTimeMillis))
         const rows = yield* start("RunStore.begin", "begin_run", args, begin.historyTokens)
         const row = rows[0]
-        if (row?.outcome !== "Busy") yield* echo(begin.run.id, begin.run.threadId, false)
+        if (row?.outcome !== "Busy" && row?.outcome !== "InSession")
+          yield* echo(begin.run.id, begin.run.threadId, false)
         switch (row?.outcome) {
           case "Started":
             return decodeStarted(rows, row, ownerId)
@@ -55,6 +56,7 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
           case "Busy":
             return { _tag: row.outcome, runId: row.outcome_run, expired: row.expired }
           case "Saved":
+          case "InSession":
           case "ThreadMissing":
             return { _tag: row.outcome }
           case "Repeated":

@@ -124,14 +124,14 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
   )
 
   test(
-    "MUST let RunStore.begin answer Busy with the session's id while it is open, in every mode",
+    "MUST let RunStore.begin answer InSession while it is open, in every mode",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const lease = yield* heldSession(id)
       const runs = yield* RunStore
       for (const fields of [{ mode: "enqueue" }, { mode: "reject" }, { saves: true }] as const) {
         const outcome = yield* runs.begin(yield* sampleBegin(id, fields))
-        assert.deepStrictEqual(outcome, { _tag: "Busy", runId: lease.sessionId, expired: false })
+        assert.deepStrictEqual(outcome, { _tag: "InSession" })
       }
       assert.deepStrictEqual(yield* storedMessages(id), [])
       yield* (yield* SessionStore).close(lease)
@@ -228,10 +228,28 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
   )
 
   test(
-    "MUST answer false for a thread that was deleted, and tell so when renewing",
+    "MUST keep a thread from being removed while it is held, and no longer",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const lease = yield* heldSession(id)
+      const threads = yield* ThreadStore
+      yield* write(lease, [yield* spoken(id)])
+      assert.strictEqual((yield* Effect.flip(threads.remove(id)))._tag, "ThreadInSession")
+      assert.isFalse(yield* asNewOwner(threads.remove(id)))
+      assert.lengthOf(yield* storedMessages(id), 1)
+      yield* (yield* SessionStore).close(lease)
+      assert.isTrue(yield* threads.remove(id))
+      const other = yield* openThread
+      yield* heldSession(other.id, noTime)
+      assert.isTrue(yield* threads.remove(other.id))
+    })
+  )
+
+  test(
+    "MUST answer false for a thread that was deleted, and tell so when renewing",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const lease = yield* heldSession(id, noTime)
       yield* (yield* ThreadStore).remove(id)
       assert.isFalse(yield* write(lease, [yield* spoken(id)]))
       assert.deepStrictEqual(yield* (yield* SessionStore).renew([lease], anHour), [lease.sessionId])
@@ -287,7 +305,7 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
     "MUST keep charges until they are reported, and find them again when the thread is gone",
     Effect.gen(function* () {
       const { id } = yield* openThread
-      const lease = yield* heldSession(id)
+      const lease = yield* heldSession(id, noTime)
       const store = yield* SessionStore
       yield* write(lease, [], [charge(lease, 1), charge(lease, 2)])
       const mine = (charges: ReadonlyArray<SessionCharge>) =>

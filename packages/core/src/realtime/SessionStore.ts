@@ -59,7 +59,7 @@ export class SessionStore extends Context.Service<
     /**
      * Takes the thread. Of concurrent callers one MUST win. A session whose lease has run out is no obstacle; a run that is QUEUED or
      * IN_PROGRESS is one, whatever its lease. A run in REQUIRES_ACTION is superseded as by a new message. While the session is open,
-     * `RunStore.begin` MUST answer `Busy` with the session's id.
+     * `RunStore.begin` MUST answer `InSession`, and `ThreadStore.remove` MUST fail.
      */
     readonly open: (
       threadId: ThreadId,

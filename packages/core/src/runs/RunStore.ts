@@ -111,6 +111,8 @@ export type BeginOutcome =
   | { readonly _tag: "Queued"; readonly lease: Lease }
   /** Another run is active, or too many wait. Nothing was stored. `expired`: its holder is gone, settle it and try again. */
   | { readonly _tag: "Busy"; readonly runId: RunId; readonly expired: boolean }
+  /** A voice session writes the thread. Nothing was stored. */
+  | { readonly _tag: "InSession" }
   /** Nothing was stored. */
   | { readonly _tag: "ThreadMissing" }
   /** The key was used within the last 24 hours, or this run was begun before and its first lease is gone. Nothing was stored. */

@@ -20,3 +20,10 @@ export class ThreadNotFound extends Schema.TaggedError<ThreadNotFound>()("Thread
     return `There is no thread ${this.threadId}.`
   }
 }
+
+/** A voice session is the only writer of its thread. */
+export class ThreadInSession extends Schema.TaggedError<ThreadInSession>()("ThreadInSession", { threadId: ThreadId }) {
+  override get message() {
+    return "The thread is busy with a realtime session, which is its only writer. End the session first."
+  }
+}

@@ -10,7 +10,7 @@ import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Message } from "./Message.ts"
-import type { Metadata, Thread } from "./Thread.ts"
+import type { Metadata, Thread, ThreadInSession } from "./Thread.ts"
 import type { ThreadSummary } from "./ThreadSummary.ts"
 
 export class ThreadStore extends Context.Service<
@@ -52,7 +52,10 @@ export class ThreadStore extends Context.Service<
      * nothing was kept, for a thread that is unknown or another owner's too. `updatedAt` and the metadata stay. `AssistantStore.ofThread` gives it.
      */
     readonly setSummary: (id: ThreadId, summary: ThreadSummary) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** MUST delete the thread with its messages, runs and logs at once; answers false when there is none. A run that goes on loses its lease. */
-    readonly remove: (id: ThreadId) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /**
+     * MUST delete the thread with its messages, runs and logs at once; answers false when there is none. A run that goes on loses its lease.
+     * MUST fail, and change nothing, while a voice session (`SessionStore`) holds the thread by a lease that has not run out.
+     */
+    readonly remove: (id: ThreadId) => Effect.Effect<boolean, ThreadInSession | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/threads/ThreadStore") {}

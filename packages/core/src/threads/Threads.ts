@@ -10,7 +10,7 @@ import { type AssistantId, newId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Message } from "./Message.ts"
-import { type Metadata, type Thread, ThreadNotFound } from "./Thread.ts"
+import { type Metadata, type Thread, type ThreadInSession, ThreadNotFound } from "./Thread.ts"
 import { Removals } from "./Removals.ts"
 import { ThreadStore } from "./ThreadStore.ts"
 
@@ -42,7 +42,9 @@ export class Threads extends Context.Service<
       id: ThreadId,
       metadata: Metadata
     ) => Effect.Effect<Thread, ThreadNotFound | StoreUnavailable, Principal>
-    readonly remove: (id: ThreadId) => Effect.Effect<void, ThreadNotFound | StoreUnavailable, Principal>
+    readonly remove: (
+      id: ThreadId
+    ) => Effect.Effect<void, ThreadNotFound | ThreadInSession | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/threads/Threads") {
   static readonly layer: Layer.Layer<Threads, never, Removals | ThreadStore> = Layer.effect(

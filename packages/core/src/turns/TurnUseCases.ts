@@ -15,7 +15,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
 import type { Run, RunNotFound } from "../runs/Run.ts"
-import type { ThreadNotFound } from "../threads/Thread.ts"
+import type { ThreadInSession, ThreadNotFound } from "../threads/Thread.ts"
 import type { Inspection } from "./Inspection.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import type { SubmitError } from "./ToolOutputs.ts"
@@ -36,6 +36,7 @@ export type StartError =
   | AssistantNotFound
   | ThreadNotFound
   | ThreadBusy
+  | ThreadInSession
   | EmptyMessage
   | NameTooLong
   | ToolNameTaken

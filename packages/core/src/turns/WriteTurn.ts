@@ -19,7 +19,7 @@ import { RunLog } from "../runs/RunLog.ts"
 import type { ActivateOutcome, Begin, BeginOutcome, Lease } from "../runs/RunStore.ts"
 import { withValues } from "../threads/Supplement.ts"
 import type { NewMessage } from "../threads/Message.ts"
-import { ThreadNotFound } from "../threads/Thread.ts"
+import { ThreadInSession, ThreadNotFound } from "../threads/Thread.ts"
 import { cancelRun } from "./Cancellation.ts"
 import type { Decided } from "./Decide.ts"
 import type { Draft } from "./Draft.ts"
@@ -42,7 +42,7 @@ export interface TurnToWrite extends Decided {
   readonly draft: Draft
 }
 
-type WriteError = ThreadBusy | ThreadNotFound | IdempotencyConflict | StoreUnavailable
+type WriteError = ThreadBusy | ThreadInSession | ThreadNotFound | IdempotencyConflict | StoreUnavailable
 
 /** `Effect.uninterruptibleMask`'s way back to what the caller allows. */
 export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -72,6 +72,8 @@ export const writeTurn = Effect.fnUntraced(function* (
       return yield* restore(workshop.repeat(outcome, begin.idempotency?.fingerprint ?? ""))
     case "ThreadMissing":
       return yield* new ThreadNotFound({ threadId: place.thread.id })
+    case "InSession":
+      return yield* new ThreadInSession({ threadId: place.thread.id })
     case "Busy":
       return yield* new ThreadBusy({
         threadId: place.thread.id,

@@ -2,7 +2,14 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
 import { InsufficientCredit, Keys, Metering, StoreUnavailable, ThreadId } from "@colloquy/core"
-import { firstPage, RunStore, ThreadStore, UsageLedger, type UsageReport } from "@colloquy/core/adapters"
+import {
+  AssistantStore,
+  firstPage,
+  RunStore,
+  ThreadStore,
+  UsageLedger,
+  type UsageReport
+} from "@colloquy/core/adapters"
 import { asNewOwner, openThread, sampleBegin, settleTurn, startTurn } from "@colloquy/core/contracts"
 import {
   defaultSessionLimits,
@@ -256,9 +263,9 @@ describe("session_conflict", () => {
       yield* refusedWith(yield* TestRealtime.connect({ threadId: id }), "session_conflict")
       yield* settleTurn(turn)
       const client = yield* TestRealtime.connect({ threadId: id })
-      const { sessionId } = yield* client.next("SessionBegin")
+      yield* client.next("SessionBegin")
       const outcome = yield* (yield* RunStore).begin(yield* sampleBegin(id))
-      assert.deepStrictEqual(outcome._tag === "Busy" && String(outcome.runId), sessionId)
+      assert.strictEqual(outcome._tag, "InSession")
       yield* stop(client)
       yield* startTurn(id)
     })
@@ -272,7 +279,7 @@ describe("session_conflict", () => {
       const client = yield* TestRealtime.connect({ threadId: id })
       yield* client.next("SessionBegin")
       yield* TestClock.adjust("100 seconds")
-      assert.strictEqual((yield* (yield* RunStore).begin(yield* sampleBegin(id)))._tag, "Busy")
+      assert.strictEqual((yield* (yield* RunStore).begin(yield* sampleBegin(id)))._tag, "InSession")
       const store = yield* SessionStore
       yield* stop(client)
       const dead = yield* store.open(id, (yield* sampleBegin(id)).run.id, {
@@ -287,13 +294,13 @@ describe("session_conflict", () => {
   )
 
   story(
-    "a session whose thread is deleted ends",
+    "a session whose assistant is deleted, and its thread with it, ends",
     [[hang]],
     Effect.gen(function* () {
-      const { id } = yield* openThread
+      const { assistantId, id } = yield* openThread
       const client = yield* TestRealtime.connect({ threadId: id })
       yield* client.next("SessionBegin")
-      yield* (yield* ThreadStore).remove(id)
+      yield* (yield* AssistantStore).remove(assistantId)
       yield* TestClock.adjust("5 seconds")
       assert.strictEqual(yield* refusedWith(client, "session_conflict"), "fault")
     })

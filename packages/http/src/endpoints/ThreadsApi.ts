@@ -4,7 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
-import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
+import { Conflict, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { BooleanWord, page, Uuid } from "../wire/Fields.ts"
 import { Thread, ThreadDeleteResponse } from "../wire/Records.ts"
 import { unreadable } from "./Unreadable.ts"
@@ -42,7 +42,7 @@ export const ThreadsApi = HttpApiGroup.make("threads")
     HttpApiEndpoint.delete("remove", "/threads/:thread_id", {
       params,
       success: ThreadDeleteResponse,
-      error: [NotFound, ServiceUnavailable]
+      error: [NotFound, Conflict, ServiceUnavailable]
     }).annotate(OpenApi.Summary, "Delete a thread and its messages")
   )
   .annotate(OpenApi.Title, "Threads")

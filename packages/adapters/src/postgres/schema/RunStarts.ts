@@ -82,7 +82,7 @@ begin
     return v_outcome;
   end if;
 
-  if v_session is not null then return row('Busy', v_session, null, false, null, null)::{schema}.run_outcome; end if;
+  if v_session is not null then return row('InSession', null, null, null, null, null)::{schema}.run_outcome; end if;
   if v_ahead is not null and (p_mode = 'reject' or p_max_queued <= (
     select count(*) from {schema}.runs where thread_id = p_thread and owner = p_owner and status = 'QUEUED'
   )) then

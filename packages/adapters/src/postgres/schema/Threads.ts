@@ -172,13 +172,16 @@ begin
 end $$`
 )
 
-/** Threads go with everything in them, by their foreign keys. */
+/** Threads go with everything in them, by their foreign keys. Null: a voice session writes the thread. */
 const removeThread = sqlFunction(
   "remove_thread",
   `(p_owner text, p_thread uuid) returns boolean language plpgsql as $$
 begin
   perform from {schema}.threads where id = p_thread and owner = p_owner for update;
   if not found then return false; end if;
+  if exists (
+    select from {schema}.realtime_sessions where owner = p_owner and thread_id = p_thread and lease_until > clock_timestamp()
+  ) then return null; end if;
   perform {schema}.note_deleted_runs(p_owner, p_thread);
   delete from {schema}.threads where id = p_thread and owner = p_owner;
   return true;
