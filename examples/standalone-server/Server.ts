@@ -100,7 +100,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       Providers.layer(providers),
       storesOf(settings),
       Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns)),
-      Layer.succeed(SessionLimits, { ...defaultSessionLimits, lease: sessionLease(settings) })
+      Layer.succeed(SessionLimits, Object.assign({}, defaultSessionLimits, { lease: sessionLease(settings) }))
     ])
   )
   const api = webHandler({ ...access, kernel, bodyTimeout, docs: docsPage })
