@@ -1,0 +1,1 @@
+export * as Mcp from "./Mcp.ts"
