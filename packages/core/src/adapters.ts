@@ -124,7 +124,7 @@ export type { FollowUpWorker } from "./runs/FollowUps.ts"
 
 /** assistants: agents configured once. */
 export { AssistantName, AssistantNameFilter, type AssistantPatch } from "./assistants/Assistant.ts"
-export { AssistantStore } from "./assistants/AssistantStore.ts"
+export { AssistantStore, type ThreadInContext } from "./assistants/AssistantStore.ts"
 export type { AssistantUpdate, ClonedAssistant, CloneRequest, NewAssistant } from "./assistants/Assistants.ts"
 
 /** turns: how a message becomes an answer. */

@@ -38,7 +38,11 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
       ownedStep((ownerId) => {
         const row = threadOf(state, ownerId, threadId)
         const assistant = row && assistantOf(state, ownerId, row.thread.assistantId)?.assistant
-        return row && assistant ? Option.some({ assistant, thread: row.thread, summary: row.summary }) : Option.none()
+        if (row === undefined || assistant === undefined) return Option.none()
+        const hasDocuments = [...state.documents.values()].some(({ document: { scope } }) =>
+          scope._tag === "Assistant" ? scope.assistantId === assistant.id : scope.threadId === row.thread.id
+        )
+        return Option.some({ assistant, thread: row.thread, summary: row.summary, hasDocuments })
       }),
     list: ({ skip, limit }, name) =>
       ownedStep((ownerId) =>

@@ -74,9 +74,12 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
     ofThread: (threadId) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          brief<AssistantRow & ThreadRow & { readonly summary: string | null }>(
+          brief<AssistantRow & ThreadRow & { readonly summary: string | null; readonly has_documents: boolean }>(
             "AssistantStore.ofThread",
-            `select ${assistantColumns}, ${threadColumns}, t.summary from ${schema}.threads t
+            `select ${assistantColumns}, ${threadColumns}, t.summary,
+               exists (select 1 from ${schema}.documents d where d.owner = $2 and d.thread_id = t.id)
+                 or exists (select 1 from ${schema}.documents d where d.owner = $2 and d.assistant_id = a.id) as has_documents
+             from ${schema}.threads t
              join ${schema}.assistants a on a.id = t.assistant_id and a.owner = t.owner
              where t.id = $1 and t.owner = $2`,
             [knownId(threadId), toText(ownerId)]
@@ -87,7 +90,8 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
               : Option.some({
                   assistant: decodeAssistant(row),
                   thread: decodeThread(row),
-                  summary: fromJsonOrNull<ThreadSummary>(row.summary)
+                  summary: fromJsonOrNull<ThreadSummary>(row.summary),
+                  hasDocuments: row.has_documents
                 })
         )
       ),

@@ -10,6 +10,15 @@ import type { Thread } from "../threads/Thread.ts"
 import type { ThreadSummary } from "../threads/ThreadSummary.ts"
 import type { Assistant, AssistantPatch } from "./Assistant.ts"
 
+export interface ThreadInContext {
+  readonly assistant: Assistant
+  readonly thread: Thread
+  /** Null: none. */
+  readonly summary: ThreadSummary | null
+  /** Whether a document of any status is attached to the thread or to its assistant: a turn without any asks no further. */
+  readonly hasDocuments: boolean
+}
+
 export class AssistantStore extends Context.Service<
   AssistantStore,
   {
@@ -25,14 +34,10 @@ export class AssistantStore extends Context.Service<
     readonly discard: (id: AssistantId) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /** MUST answer none for an id that is unknown or another owner's, without a difference. */
     readonly get: (id: AssistantId) => Effect.Effect<Option.Option<Assistant>, StoreUnavailable, Principal>
-    /** A thread, its summary (null: none) and its assistant in one look-up: the first step of every turn. */
+    /** A thread and its assistant in one look-up: the first step of every turn. */
     readonly ofThread: (
       threadId: ThreadId
-    ) => Effect.Effect<
-      Option.Option<{ readonly assistant: Assistant; readonly thread: Thread; readonly summary: ThreadSummary | null }>,
-      StoreUnavailable,
-      Principal
-    >
+    ) => Effect.Effect<Option.Option<ThreadInContext>, StoreUnavailable, Principal>
     /** MUST list the principal's assistants, oldest first, stable between pages; those with exactly this name when given. */
     readonly list: (page: Page, name?: string) => Effect.Effect<ReadonlyArray<Assistant>, StoreUnavailable, Principal>
     /** MUST change the given fields at once and answer the result; concurrent updates of other fields are both kept. */

@@ -54,7 +54,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
       yield* insertAssistant()
       const thread = yield* openThreadOf(assistant.id)
       const found = yield* (yield* AssistantStore).ofThread(thread.id)
-      assert.deepStrictEqual(Option.getOrThrow(found), { assistant, thread, summary: null })
+      assert.deepStrictEqual(Option.getOrThrow(found), { assistant, thread, summary: null, hasDocuments: false })
     })
   )
 

@@ -176,6 +176,26 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
+      "MUST be seen by the look-up of a thread as long as they are attached to it or to its assistant",
+      Effect.gen(function* () {
+        const [store, assistants] = [yield* DocumentStore, yield* AssistantStore]
+        const { ofAssistant, ofMessage, ofThread } = yield* openScopes
+        const hasDocuments = Effect.map(
+          assistants.ofThread(ofThread.threadId),
+          (found) => Option.getOrThrow(found).hasDocuments
+        )
+        yield* insert((yield* openScopes).ofThread)
+        assert.isFalse(yield* hasDocuments)
+        for (const scope of [ofAssistant, ofThread, ofMessage]) {
+          const { id } = yield* insert(scope)
+          assert.isTrue(yield* hasDocuments)
+          yield* store.remove(id)
+          assert.isFalse(yield* hasDocuments)
+        }
+      })
+    )
+
+    test(
       "MUST move from processing to completed with what was counted, once",
       Effect.gen(function* () {
         const store = yield* DocumentStore

@@ -4,7 +4,7 @@
  * message: `{ attachments: [documentId] }`, documents of that scope, which are waited for; pictures, sound and video among them go to the
  * model as they are (`MediaPart`).
  *
- * A scope without documents costs one look at the store and nothing else.
+ * A scope without documents costs nothing: the turn knows it from the look-up of its thread.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -92,6 +92,7 @@ const makePart = Effect.gen(function* () {
 
   const decide = Effect.fnUntraced(function* (turn: TurnCase) {
     const ids = yield* attachmentsOf(turn)
+    if (!turn.hasDocuments && ids.length === 0) return null
     yield* attachedTo(turn, ids)
     const ofAssistant = { assistantId: turn.assistant.id }
     const filters = turn.isNewThread ? [ofAssistant] : [ofAssistant, { threadId: turn.thread.id }]
@@ -122,6 +123,7 @@ const makePart = Effect.gen(function* () {
   /** A message that shares no word with any document, such as "sum it up", still means the files that came with it. */
   const beginnings = Effect.fnUntraced(function* (plan: DocumentsPlan) {
     const hits: Array<ChunkHit> = []
+    if (plan.attachments.length === 0) return hits
     for (const { id, scope } of yield* documents.getMany(plan.attachments)) {
       const key = { documentId: id, scope: searchScopeOf(scope) }
       const { chunks } = yield* index.chunks(key, { skip: 0, limit: plan.limit })
@@ -138,6 +140,7 @@ const makePart = Effect.gen(function* () {
       turn.spend({ provider: embedding.provider, model: embedding.model, purpose: "embedding", usage: searched.usage })
     }
     const hits = searched.hits.length > 0 ? searched.hits : yield* beginnings(plan)
+    if (hits.length === 0) return []
     const found = yield* documents.getMany([...new Set(hits.map(({ documentId }) => documentId))])
     // What is deleted since, or was never completed, is not shown.
     const names = new Map(found.flatMap(({ filename, id, status }) => (status === "completed" ? [[id, filename]] : [])))

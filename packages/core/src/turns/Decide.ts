@@ -86,7 +86,7 @@ const resolveModel = Effect.fnUntraced(function* ({ providers }: Workshop, reque
 const caseOf = (
   { providers }: Workshop,
   request: TurnRequest,
-  { assistant, isNewThread, summary, thread }: Place,
+  { assistant, hasDocuments, isNewThread, summary, thread }: Place,
   resolved: Result.Result<Answerer, ProviderNotFound | ModelNotNamed>
 ): TurnCase => ({
   request,
@@ -94,6 +94,7 @@ const caseOf = (
   assistant,
   thread,
   isNewThread,
+  hasDocuments,
   summary,
   content: request.content,
   system: systemPromptOf(request, assistant),

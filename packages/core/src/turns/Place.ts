@@ -15,6 +15,7 @@ export interface Place {
   readonly assistant: Assistant
   readonly thread: Thread
   readonly summary: ThreadSummary | null
+  readonly hasDocuments: boolean
   readonly isNewAssistant: boolean
   readonly isNewThread: boolean
 }
@@ -37,7 +38,8 @@ export const findPlace = Effect.fnUntraced(function* (
       : yield* findAssistant(assistants, request.assistantId)
   const threadId = yield* newId(ThreadId)
   const thread: Thread = { id: threadId, assistantId: assistant.id, metadata: null, createdAt: at, updatedAt: at }
-  return { assistant, thread, summary: null, isNewAssistant: request.assistantId === undefined, isNewThread: true }
+  const isNewAssistant = request.assistantId === undefined
+  return { assistant, thread, summary: null, hasDocuments: !isNewAssistant, isNewAssistant, isNewThread: true }
 })
 
 const findAssistant = Effect.fnUntraced(function* (store: typeof AssistantStore.Service, id: AssistantId) {

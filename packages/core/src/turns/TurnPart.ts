@@ -40,6 +40,8 @@ export interface TurnCase {
   /** Of the thread's oldest messages; null: there is none. */
   readonly summary: ThreadSummary | null
   readonly isNewThread: boolean
+  /** False: neither the thread nor its assistant has a document. */
+  readonly hasDocuments: boolean
   /** What the user says, heard words included. */
   readonly content: string
   /** The system prompt of this turn. */

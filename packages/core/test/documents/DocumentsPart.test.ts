@@ -205,7 +205,7 @@ describe("documents in a turn", () => {
   )
 
   test(
-    "that are not there cost one look at the store",
+    "that are not there cost no call of the store",
     Effect.gen(function* () {
       const calls: Array<string> = []
       /** Decoder: the wrapped service has the operations of the one that it wraps. */
@@ -222,11 +222,16 @@ describe("documents in a turn", () => {
         Layer.effect(DocumentStore, DocumentStore.useSync(counted)),
         Layer.effect(ChunkIndex, ChunkIndex.useSync(counted))
       ).pipe(Layer.provideMerge(stores))
-      const room = yield* openRoom(watched, { steps: [say("Fine.")] })
+      const room = yield* openRoom(watched, { steps: [say("Fine."), say("Fine.")] })
       const { threadId } = yield* room.run(openPlace)
       calls.length = 0
       yield* room.run(Turns.use((turns) => turns.send({ content: "Hello", threadId })))
-      assert.deepStrictEqual(calls, ["survey"])
+      assert.deepStrictEqual(calls, [])
+      yield* room.run(upload({ _tag: "Thread", threadId }, "tea.txt", "Tea is brewed."))
+      yield* tick
+      calls.length = 0
+      yield* room.run(Turns.use((turns) => turns.send({ content: "Hello", threadId })))
+      assert.deepStrictEqual(calls, ["survey", "search"])
     })
   )
 })
