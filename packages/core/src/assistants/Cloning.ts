@@ -28,7 +28,7 @@ export const makeCloning = Effect.gen(function* () {
 
   const discard = (assistantId: AssistantId) => removals.through({ assistantId }, store.discard(assistantId))
 
-  yield* followUps.register({
+  const discardDrafts = followUps.register({
     kind: discardKind,
     run: Effect.fnUntraced(function* ({ payload }) {
       const read = Schema.decodeUnknownOption(Payload)(payload)
@@ -39,6 +39,8 @@ export const makeCloning = Effect.gen(function* () {
       if (Option.isNone(yield* store.get(assistantId))) yield* discard(assistantId)
     })
   })
+  // Where nothing is copied there are no drafts, and no store is asked for them.
+  yield* Effect.forkScoped(Effect.andThen(copies.first, discardDrafts))
 
   const discardLater = Effect.fnUntraced(function* (assistantId: AssistantId) {
     const createdAt = new Date(yield* Clock.currentTimeMillis)

@@ -3,6 +3,7 @@
  * copiers here; `Assistants.clone` goes through them before anybody sees the clone.
  */
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -25,12 +26,15 @@ export class Copies extends Context.Service<
   {
     /** Dies when a copier of that name is there already. */
     readonly register: (copier: Copier) => Effect.Effect<void, never, Scope.Scope>
+    /** Waits until there is a copier. */
+    readonly first: Effect.Effect<void>
     /** In the order of their names. */
     readonly all: () => ReadonlyArray<Copier>
   }
 >()("@colloquy/core/assistants/Copies") {
   static readonly layer: Layer.Layer<Copies> = Layer.sync(Copies, () => {
     const copiers = new Map<string, Copier>()
+    const first = Deferred.makeUnsafe<void>()
     return {
       register: (copier) =>
         Effect.acquireRelease(
@@ -38,10 +42,12 @@ export class Copies extends Context.Service<
             if (copiers.has(copier.name)) {
               return Effect.die(new Error(`Two copiers have the name "${copier.name}". Register it once.`))
             }
-            return Effect.sync(() => copiers.set(copier.name, copier))
+            copiers.set(copier.name, copier)
+            return Deferred.succeed(first, undefined)
           }),
           () => Effect.sync(() => copiers.delete(copier.name))
         ).pipe(Effect.asVoid),
+      first: Deferred.await(first),
       all: () => [...copiers.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
     }
   })
