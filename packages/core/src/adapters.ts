@@ -80,6 +80,17 @@ export type {
 } from "./models/NextTokenDriver.ts"
 export type { ProvidersOptions, ResolvedModel } from "./models/Provider.ts"
 export type { Upstream, UpstreamOffer } from "./models/Upstream.ts"
+export {
+  mayHaveBeenOrdered,
+  type Picture,
+  type VideoAccount,
+  type VideoJob,
+  VideoJobStatus,
+  type VideoModel,
+  VideoOptions,
+  type VideoOrder,
+  type VideoReference
+} from "./models/VideoModel.ts"
 export { estimateTokens, type TokenCounterPort } from "./models/TokenCounter.ts"
 
 /** catalog: which models there are. */

@@ -51,7 +51,9 @@ export const threadStore = (state: State): typeof ThreadStore.Service =>
       ownedStep((ownerId) => {
         const row = threadOf(state, ownerId, id)
         if (row === undefined) return false
-        row.thread = { ...row.thread, metadata: { ...row.thread.metadata, ...fields } }
+        const now = row.thread.metadata ?? {}
+        const changed = typeof fields === "function" ? fields(now) : fields
+        row.thread = { ...row.thread, metadata: { ...now, ...changed } }
         return true
       }),
     setSummary: (id, summary) =>

@@ -127,7 +127,7 @@ const mergeMetadata = Effect.fnUntraced(function* (
   { query, schema }: Database,
   ownerId: OwnerId,
   id: ThreadId,
-  fields: Metadata
+  fields: Metadata | ((now: Metadata) => Metadata)
 ): Effect.fn.Return<boolean, StoreUnavailable> {
   const place = [knownId(id), toText(ownerId)]
   while (true) {
@@ -137,7 +137,8 @@ const mergeMetadata = Effect.fnUntraced(function* (
       place
     )
     if (found === undefined) return false
-    const merged = toJson({ ...fromJsonOrNull<Metadata>(found.metadata), ...fields })
+    const now = fromJsonOrNull<Metadata>(found.metadata) ?? {}
+    const merged = toJson({ ...now, ...(typeof fields === "function" ? fields(now) : fields) })
     const written = yield* query(
       "ThreadStore.mergeMetadata",
       `update ${schema}.threads set metadata = $3

@@ -10,6 +10,8 @@ export interface HttpRequest {
   readonly headers: { readonly [name: string]: string }
   /** Text or bytes to post; null for a GET. */
   readonly body: string | Uint8Array<ArrayBuffer> | null
+  /** True: never sent a second time, not even when the connection turns out to be gone. Everything it asks for is paid for. */
+  readonly isOnce?: boolean
 }
 
 /** The next bytes, the end of the whole body, or that it broke before its end. */

@@ -36,6 +36,7 @@ class NodeExchange implements Exchange {
   constructor(request: HttpRequest, hear: (isAnswered: boolean) => void) {
     this.request = request
     this.hear = hear
+    this.isSecondTry = request.isOnce === true
     this.send(request)
   }
 

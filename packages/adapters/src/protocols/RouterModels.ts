@@ -22,6 +22,23 @@ export const listModels = (settings: ModelListSettings): Models =>
     return withVideos(models, videos, settings)
   })
 
+/**
+ * The models for videos alone, as they are now. What they take as input stands in the list of models only; without it that is not known.
+ */
+export const listVideoModels = (settings: ModelListSettings): Models =>
+  Effect.gen(function* () {
+    const videos = readVideos(yield* fetchModels(settings, "/videos/models"))
+    const models = yield* fetchModels(settings, `/models?output_modalities=video&limit=${pageSize}`).pipe(
+      Effect.map((body) => readModels(body, settings, readModel)),
+      Effect.catch(() => Effect.succeed([]))
+    )
+    return withVideos(
+      models.filter(({ modelType, name }) => modelType === "video" && videos.has(name)),
+      videos,
+      settings
+    )
+  })
+
 // ------ models
 
 const pageSize = 1000

@@ -51,6 +51,8 @@ export interface Call {
   readonly secrets: { readonly [name: string]: Redacted.Redacted<string> }
   /** JSON text or a form to post; null for a GET. */
   readonly body: string | Multipart | null
+  /** True: what it asks for is paid for, so it is never sent a second time. */
+  readonly isOnce?: boolean
 }
 
 /** What a vendor's error looks like. */
@@ -92,13 +94,60 @@ export const fetchJson = (
   call: Call,
   dialect: ErrorDialect,
   settings: TransportSettings
-): Effect.Effect<unknown, ModelError> =>
+): Effect.Effect<unknown, ModelError> => Effect.map(fetchPaced(call, dialect, settings), ({ body }) => body)
+
+/** A whole JSON answer, and when the provider wants to be asked again; null: it does not say. */
+export const fetchPaced = (
+  call: Call,
+  dialect: ErrorDialect,
+  settings: TransportSettings
+): Effect.Effect<{ readonly body: unknown; readonly retryAfterMillis: number | null }, ModelError> =>
   Effect.scoped(
-    Effect.flatMap(Effect.scope, (scope) =>
-      Effect.flatMap(open(call, dialect, settings, scope), (answer) =>
-        Effect.mapError(readJson(answer, settings), (fault) => modelError(call, fault, requestIdOf(answer, dialect)))
+    Effect.gen(function* () {
+      const answer = yield* open(call, dialect, settings, yield* Effect.scope)
+      const body = yield* Effect.mapError(readJson(answer, settings), (fault) =>
+        modelError(call, fault, requestIdOf(answer, dialect))
       )
+      const headers = { get: (name: string) => answer.exchange.header(name) }
+      const { retryAfterMillis = null } = retryHeaders(headers, yield* Clock.currentTimeMillis)
+      return { body, retryAfterMillis }
+    })
+  )
+
+/**
+ * The bytes of a file, as they come: of one of these types (`video/`), or of none in particular. A connection that brings nothing for
+ * `bodyTimeout` counts as broken. How many bytes there may be is the reader's affair.
+ */
+export const streamBytes = (
+  call: Call,
+  types: ReadonlyArray<string>,
+  dialect: ErrorDialect,
+  settings: TransportSettings
+): Stream.Stream<Uint8Array, ModelError> =>
+  Stream.fromChannel(
+    Channel.fromTransform((_, scope) =>
+      Effect.flatMap(open(call, dialect, settings, scope), (answer) => {
+        const fail = (fault: Fault) => Effect.fail(modelError(call, fault, requestIdOf(answer, dialect)))
+        const type = answer.exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase() ?? ""
+        if (type !== "" && type !== "application/octet-stream" && !types.some((each) => type.startsWith(each)))
+          return fail({ reason: "malformed", code: "unexpected_content_type", shouldRetry: false })
+        return Effect.succeed(pullBytes(answer, settings, fail))
+      })
     )
+  )
+
+type BytePull = Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>, ModelError>
+
+const pullBytes = ({ exchange }: Answer, settings: TransportSettings, fail: Fail): BytePull =>
+  inTime<Read, never>(
+    settings.bodyTimeout ?? "30 seconds",
+    () => Effect.succeed("broken"),
+    (resume) => exchange.read((next) => resume(Effect.succeed(next)))
+  ).pipe(
+    Effect.flatMap((next): BytePull => {
+      if (next === "end") return Cause.done()
+      return next === "broken" ? fail(cutOff) : Effect.succeed([next])
+    })
   )
 
 // ------ request
@@ -164,8 +213,8 @@ const ask = (
     settings.headTimeout ?? "2 minutes",
     () => Effect.fail(modelError(call, { reason: "timeout" }, null)),
     (resume) => {
-      const { body, url } = call
-      const request = { url, headers: headersOf(call), body: isForm(body) ? body.bytes : body }
+      const { body, isOnce = false, url } = call
+      const request = { url, headers: headersOf(call), body: isForm(body) ? body.bytes : body, isOnce }
       const answer = begin(
         sendOf(settings)(request, (isAnswered) =>
           resume(isAnswered ? Effect.succeed(answer) : Effect.fail(modelError(call, { reason: "connection" }, null)))

@@ -12,7 +12,8 @@ import { type ChatDialect, plainDialect, type WireFields } from "../protocols/Op
 import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
 import * as OpenAiNextToken from "../protocols/OpenAiNextToken.ts"
 import * as RouterImages from "../protocols/RouterImages.ts"
-import { listModels, listUpstreams } from "../protocols/RouterModels.ts"
+import { listModels, listUpstreams, listVideoModels } from "../protocols/RouterModels.ts"
+import * as RouterVideos from "../protocols/RouterVideos.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp } from "../protocols/Wire.ts"
 
@@ -58,6 +59,7 @@ export const provider = (settings: OpenRouterSettings = {}): Provider => {
       ownDimensions: (model) => describe(model)?.embeddingDimensions
     }),
     image: RouterImages.model(full),
+    video: { ...RouterVideos.videoModel(full), listModels: listVideoModels(full) },
     describe,
     listModels: listModels(full),
     listUpstreams: listUpstreams(full)

@@ -19,6 +19,7 @@ export {
 export type { Beat, ScriptStep } from "./Script.ts"
 export { make, scripted, ScriptedModel, type ScriptedOptions } from "./ScriptedModel.ts"
 export * as Crash from "./Crash.ts"
+export * as ScriptedVideo from "./ScriptedVideo.ts"
 export * as TestKernel from "./TestKernel.ts"
 export * as ScriptedRealtime from "./ScriptedRealtime.ts"
 export * as TestRealtime from "./TestRealtime.ts"

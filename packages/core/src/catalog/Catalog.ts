@@ -5,7 +5,7 @@
 import * as Cache from "effect/Cache"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -15,7 +15,7 @@ import type * as Scope from "effect/Scope"
 import { traced, tracedFn } from "../primitives/Traced.ts"
 import { describeModel, type ModelInfo, type ModelType, mergeModelInfo } from "../models/ModelInfo.ts"
 import { type Provider, Providers } from "../models/Provider.ts"
-import type { ModelError } from "../models/ModelError.ts"
+import { ModelError } from "../models/ModelError.ts"
 import type { Upstream } from "../models/Upstream.ts"
 
 /** Entries of the host: they add to the providers' lists and beat them, field by field. */
@@ -67,6 +67,11 @@ export class Catalog extends Context.Service<
      * what a request is checked against.
      */
     readonly describe: (provider: string, name: string, modelType: ModelType) => Effect.Effect<ModelInfo>
+    /**
+     * A model for videos as its provider lists it now: such lists are kept for a few seconds only. None: neither the provider nor the host
+     * knows it. Fails when the provider cannot be asked.
+     */
+    readonly video: (provider: string, name: string) => Effect.Effect<Option.Option<ModelInfo>, ModelError>
     /** Ids of providers that have entries of the type, or any entries. */
     readonly providers: (modelType?: ModelType) => Effect.Effect<ReadonlyArray<string>>
     /** Entries of a wing, as long as the scope is open: of its voice models, which are no `Provider`. The host's own entries beat them. */
@@ -81,6 +86,10 @@ export class Catalog extends Context.Service<
       const { all } = yield* Providers
       const host = yield* HostModels
       const lists = yield* cacheOf(all.length, listModels, "10 minutes")
+      const videoLists = yield* Cache.makeWith(listVideos, {
+        capacity: all.length + 1,
+        timeToLive: (exit) => (Exit.isSuccess(exit) ? "5 seconds" : Duration.zero)
+      })
       const upstreams = yield* cacheOf(all.length, listUpstreams, "1 hour")
       const scope = yield* Effect.scope
       const added = new Set<Listed<ModelInfo>>()
@@ -102,10 +111,22 @@ export class Catalog extends Context.Service<
         const entry = entryIn(listed, providerId, name, modelType)
         return entry === undefined ? byName : mergeModelInfo(byName, entry)
       })
-      const entries = Effect.map(
-        Effect.forEach(all, (provider) => Cache.get(lists, provider), { concurrency: "unbounded" }),
-        (listed) => merge([...listed, ...added].flatMap(entriesOf), host.map(ownEntry))
-      )
+      const videosOf = (provider: Provider) => Effect.map(Cache.get(videoLists, provider), ({ items }) => items)
+      const isVideo = ({ modelType }: ModelInfo) => modelType === "video"
+      /** Providers that list their videos by themselves are believed for them, and for nothing else. */
+      const listsOf = (provider: Provider, modelType: ModelType | undefined) =>
+        Effect.gen(function* () {
+          const own = provider.video?.listModels !== undefined
+          const others = own && modelType === "video" ? [] : entriesOf(yield* Cache.get(lists, provider))
+          if (!own || (modelType !== undefined && modelType !== "video")) return others
+          const videos = yield* Effect.orElseSucceed(Cache.get(videoLists, provider), () => null)
+          return [...others.filter((entry) => !isVideo(entry)), ...(videos === null ? [] : entriesOf(videos))]
+        })
+      const entries = (modelType?: ModelType) =>
+        Effect.map(
+          Effect.forEach(all, (provider) => listsOf(provider, modelType), { concurrency: "unbounded" }),
+          (listed) => merge([...listed.flat(), ...[...added].flatMap(entriesOf)], host.map(ownEntry))
+        )
       return Catalog.of({
         known,
         add: Effect.fnUntraced(function* (items) {
@@ -117,17 +138,27 @@ export class Catalog extends Context.Service<
         }),
         describe,
         list: tracedFn("Catalog.list")(function* (filter, page) {
-          const models = (yield* entries).filter((entry) => fits(entry, filter))
+          const models = (yield* entries(filter.modelType)).filter((entry) => fits(entry, filter))
           return { models: models.slice(page.skip, page.skip + page.limit), total: models.length }
         }),
         find: tracedFn("Catalog.find")(function* (name, modelType) {
-          const found = (yield* entries).find(
+          const found = (yield* entries(modelType)).find(
             (entry) => entry.name === name && (modelType === undefined || entry.modelType === modelType)
           )
           return found ?? (yield* new ModelNotFound({ name }))
         }),
+        video: tracedFn("Catalog.video")(function* (id, name) {
+          const isIt = (entry: ModelInfo) => entry.name === name && entry.provider === id && isVideo(entry)
+          const provider = all.find((each) => each.id === id)
+          const own = host.filter(isIt)
+          const listing = provider === undefined ? Effect.succeed([]) : videosOf(provider)
+          const listed = yield* own.length === 0 ? listing : Effect.orElseSucceed(listing, () => [])
+          return Option.fromNullishOr(merge(listed.filter(isIt), own)[0])
+        }),
         providers: tracedFn("Catalog.providers")(function* (modelType) {
-          const of = (yield* entries).filter((entry) => modelType === undefined || entry.modelType === modelType)
+          const of = (yield* entries(modelType)).filter(
+            (entry) => modelType === undefined || entry.modelType === modelType
+          )
           return [...new Set(of.map((entry) => entry.provider))]
         }),
         upstreams: Effect.forEach(all, (provider) => Cache.get(upstreams, provider), { concurrency: "unbounded" }).pipe(
@@ -151,6 +182,18 @@ const cacheOf = <A>(providers: number, list: (provider: Provider) => Effect.Effe
     capacity: providers + 1,
     timeToLive: (exit) => (Exit.isSuccess(exit) && exit.value.items.length > 0 ? time : "30 seconds")
   })
+
+/** Fails, unlike the others: that a list could not be fetched says nothing of the models. */
+const listVideos = (provider: Provider): Effect.Effect<Listed<ModelInfo>, ModelError> =>
+  Effect.gen(function* () {
+    const items = yield* provider.video?.listModels ?? provider.listModels ?? Effect.succeed([])
+    return { items, at: new Date(yield* Clock.currentTimeMillis) }
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: "20 seconds",
+      orElse: () => Effect.fail(new ModelError({ reason: "timeout", provider: provider.id, model: "" }))
+    })
+  )
 
 const listModels = (provider: Provider): Effect.Effect<Listed<ModelInfo>> =>
   ask(provider, provider.listModels, "20 seconds", "models")

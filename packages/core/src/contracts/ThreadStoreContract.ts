@@ -388,6 +388,21 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
+    "MUST lose nothing of a list that many add to at once, each to what stands there",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const { id } = yield* openThread
+      yield* store.mergeMetadata(id, { other: 1 })
+      const add = (name: number) =>
+        store.mergeMetadata(id, ({ list }) => ({ list: [...(Array.isArray(list) ? list : []), name] }))
+      yield* Effect.forEach([0, 1, 2, 3, 4, 5], add, { concurrency: "unbounded" })
+      const { list, other } = (yield* metadataOf(id)) ?? {}
+      assert.sameMembers(Array.isArray(list) ? [...list] : [], [0, 1, 2, 3, 4, 5])
+      assert.strictEqual(other, 1)
+    })
+  )
+
+  test(
     "MUST NOT merge into the metadata of another owner's thread, or of none",
     Effect.gen(function* () {
       const store = yield* ThreadStore

@@ -40,7 +40,9 @@ const headLength = 64
 export const inspectMedia = <E, R>(
   bytes: Stream.Stream<Uint8Array, E, R>,
   mediaType: MediaType,
-  limit: number
+  limit: number,
+  /** The only type that will do; absent: every one of the kind. */
+  mimeType?: string
 ): InspectedMedia<E, R> => {
   const head = new Uint8Array(headLength)
   let size = 0
@@ -51,7 +53,8 @@ export const inspectMedia = <E, R>(
     if (type !== null) return Effect.void
     if (size === 0) return refuse("empty")
     const found = typeOf(head.subarray(0, size))
-    if (found?.family !== mediaType) return refuse("wrong_type")
+    if (found?.family !== mediaType || (mimeType !== undefined && found.mimeType !== mimeType))
+      return refuse("wrong_type")
     type = found
     return Effect.void
   })

@@ -31,6 +31,8 @@ import { MediaSettings } from "./MediaSettings.ts"
 export interface NewMedia<E, R> {
   readonly threadId: ThreadId
   readonly mediaType: MediaType
+  /** The only type that will do; absent: every one of the kind. */
+  readonly mimeType?: string
   readonly bytes: Stream.Stream<Uint8Array, E, R>
   /** Of the provider's answer, such as a job's id; kept as the document's metadata. */
   readonly metadata?: Schema.JsonObject
@@ -65,9 +67,10 @@ export class MediaStorage extends Context.Service<
           bytes,
           mediaType,
           metadata,
+          mimeType: wanted,
           threadId
         }: NewMedia<E, R>) {
-          const inspected = inspectMedia(bytes, mediaType, maxSize[mediaType])
+          const inspected = inspectMedia(bytes, mediaType, maxSize[mediaType], wanted)
           const blobId = yield* newId(BlobId)
           const { sha256, size } = yield* blobs.put(blobId, inspected.bytes)
           const { extension, mimeType } = yield* inspected.type

@@ -13,10 +13,12 @@ import type { UsageLedger } from "./UsageLedger.ts"
 export const chargeOutside = Effect.fnUntraced(function* (
   to: { readonly ledger: typeof UsageLedger.Service; readonly metering: MeteringPort },
   runId: RunId | null,
-  charges: ReadonlyArray<Charge>
+  charges: ReadonlyArray<Charge>,
+  /** Where the same work may be done again: an id that is the same then. */
+  knownId?: ChargeId
 ): Effect.fn.Return<void, StoreUnavailable, Principal> {
   if (charges.length === 0) return
-  const id = yield* newId(ChargeId)
+  const id = knownId ?? (yield* newId(ChargeId))
   yield* to.ledger.add(id, charges)
   const { recordCharges } = to.metering
   if (recordCharges === undefined) return

@@ -15,6 +15,7 @@ import { describeModel, type ModelInfo } from "./ModelInfo.ts"
 import type { ModelError } from "./ModelError.ts"
 import type { NextTokenDriver } from "./NextTokenDriver.ts"
 import type { Upstream } from "./Upstream.ts"
+import type { VideoModel } from "./VideoModel.ts"
 
 export interface Provider {
   /** The `llm_provider` of the wire. */
@@ -27,6 +28,8 @@ export interface Provider {
   readonly nextToken?: NextTokenDriver
   /** Makes pictures. Used by the wing `media`. */
   readonly image?: ImageModel
+  /** Used by the wing `media`. */
+  readonly video?: VideoModel
   /** What new assistants embed with, where neither they nor the host say. */
   readonly defaultEmbedding?: { readonly model: string; readonly dimensions: number }
   /** Used where a message or an assistant names this provider without a model. The host's defaults come first. */

@@ -44,9 +44,13 @@ export class ThreadStore extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable, Principal>
     /**
      * MUST set these top-level fields of the thread's metadata and leave the others, in one step with regard to other changes; answers false
-     * when there is no such thread. `updatedAt` stays.
+     * when there is no such thread. `updatedAt` stays. A function gets the metadata as they stand and gives the fields; it is pure, and may
+     * be called again when something else was changed meanwhile.
      */
-    readonly mergeMetadata: (id: ThreadId, fields: Metadata) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    readonly mergeMetadata: (
+      id: ThreadId,
+      fields: Metadata | ((now: Metadata) => Metadata)
+    ) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /**
      * MUST keep the summary unless there is one that reaches as far or further, in one step with regard to other changes; answers false when
      * nothing was kept, for a thread that is unknown or another owner's too. `updatedAt` and the metadata stay. `AssistantStore.ofThread` gives it.

@@ -38,7 +38,7 @@ export type KernelError =
   | ErrorsOf<typeof Threads.Service>
   | ErrorsOf<typeof Turns.Service>
   | ErrorsOf<typeof Keys.Service>
-  | ErrorsOf<typeof Catalog.Service>
+  | ErrorsOf<Omit<typeof Catalog.Service, "video">>
   | ErrorsOf<typeof Billing.Service>
   | ErrorsOf<Pick<typeof Answers.Service, "recordOfTurn" | "report">>
   | ErrorsOf<Pick<typeof Tickets.Service, "issue">>

@@ -1,0 +1,111 @@
+/**
+ * A model for videos that follows a script: what becomes of an order, what each look at the job brings, what the clip is made of. It notes
+ * every order, so that a test can say that there was one. No network, no chance, and no time but the test's.
+ */
+import { type ModelInfo, type Provider } from "@colloquy/core"
+import {
+  describeModel,
+  ModelError,
+  type ModelErrorReason,
+  type VideoJob,
+  type VideoJobStatus,
+  type VideoModel,
+  type VideoOrder
+} from "@colloquy/core/adapters"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+
+/** A state, with what goes with it; a job that is not known; or an error. */
+export type Look =
+  | VideoJobStatus
+  | "unknown"
+  | (Partial<VideoJob> & Pick<VideoJob, "status">)
+  | { readonly fails: ModelErrorReason; readonly retryAfterMillis?: number }
+
+export interface VideoScript {
+  /** The provider's id. Default: `router`. */
+  readonly id?: string
+  /** Models that the provider lists. Default: one, `acme/clip`, of which nothing else is known. */
+  readonly models?: ReadonlyArray<Partial<ModelInfo> & Pick<ModelInfo, "name">>
+  /** What the list answers instead. */
+  readonly listFails?: ModelErrorReason
+  /** What becomes of an order. Default: a job that waits. */
+  readonly order?: Look | "hangs"
+  /** What the looks bring, in order; the last one stays. Default: completed, for 0.25 dollars. */
+  readonly looks?: ReadonlyArray<Look>
+  /** The bytes of the clip, or what happens instead, attempt by attempt; the last one stays. */
+  readonly clips?: ReadonlyArray<Stream.Stream<Uint8Array, ModelErrorReason>>
+}
+
+export interface ScriptedVideo {
+  readonly provider: Provider
+  readonly orders: ReadonlyArray<VideoOrder>
+  /** How often jobs were looked at. */
+  readonly looks: () => number
+  readonly downloads: () => number
+  /** Lets an order go on that hangs. */
+  readonly release: Effect.Effect<void>
+}
+
+/** The beginning of an MP4 file, and a little more: enough to be taken for one. */
+export const sampleClip: Uint8Array = new TextEncoder().encode(
+  "\0\0\0\u0018ftypisom\0\0\u0002\0isommp41\0\0\0\u0008free"
+)
+
+const completed: Look = { status: "completed", costUsd: 0.25 }
+
+export const make = (script: VideoScript = {}): ScriptedVideo => {
+  const { clips = [Stream.make(sampleClip)], id = "router", looks = [completed], order = "pending" } = script
+  const models = script.models ?? [{ name: "acme/clip" }]
+  const orders: Array<VideoOrder> = []
+  const released = Deferred.makeUnsafe<void>()
+  let looked = 0
+  let downloads = 0
+
+  const fault = (reason: ModelErrorReason, retryAfterMillis?: number) =>
+    new ModelError({
+      reason,
+      provider: id,
+      model: models[0]?.name ?? "",
+      ...(retryAfterMillis === undefined ? {} : { retryAfterMillis })
+    })
+
+  const answer = (look: Look, jobId: string): Effect.Effect<Option.Option<VideoJob>, ModelError> => {
+    if (look === "unknown") return Effect.succeedNone
+    const seen = typeof look === "string" ? { status: look } : look
+    if ("fails" in seen) return Effect.fail(fault(seen.fails, seen.retryAfterMillis))
+    const rest = { id: jobId, costUsd: null, problem: null, retryAfterMillis: null }
+    return Effect.succeedSome({ ...rest, ...seen })
+  }
+
+  const model: VideoModel = {
+    submit: (asked) =>
+      Effect.gen(function* () {
+        orders.push(asked)
+        if (order === "hangs") yield* Deferred.await(released)
+        const job = yield* answer(order === "hangs" ? "pending" : order, `job-${orders.length}`)
+        return Option.isSome(job) ? job.value : yield* fault("malformed")
+      }),
+    status: (jobId) => Effect.suspend(() => answer(looks[looked++] ?? looks.at(-1) ?? completed, jobId)),
+    content: () =>
+      Stream.suspend(() => {
+        const clip = clips[downloads++] ?? clips.at(-1) ?? Stream.empty
+        return Stream.mapError(clip, (reason) => fault(reason))
+      }),
+    listModels: Effect.suspend(() =>
+      script.listFails === undefined
+        ? Effect.succeed(models.map((info) => describeModel({ ...info, provider: id, modelType: "video" })))
+        : Effect.fail(fault(script.listFails))
+    )
+  }
+
+  return {
+    provider: { id, video: model },
+    orders,
+    looks: () => looked,
+    downloads: () => downloads,
+    release: Effect.asVoid(Deferred.succeed(released, undefined))
+  }
+}

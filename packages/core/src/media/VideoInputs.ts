@@ -1,0 +1,128 @@
+/**
+ * The documents that a call of `generate_video` names, as a provider can use them. Pictures travel inside of the order; sound and
+ * video are fetched by the provider under an HTTPS address that is signed and ends soon, and only where the model is known to take them.
+ * Specification part 4, "Video tool rules" 4 and 5.
+ */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { Principal } from "../access/Principal.ts"
+import type { BlobNotFound } from "../documents/BlobStore.ts"
+import { type Document, type DocumentNotFound } from "../documents/Document.ts"
+import type { DocumentLinks } from "../documents/DocumentLinks.ts"
+import { fileTypeOf } from "../documents/FileType.ts"
+import type { Picture, VideoOrder, VideoReference } from "../models/VideoModel.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { HostedToolFailed, type HostedCall } from "../tools/HostedTool.ts"
+import type { MediaStorage } from "./MediaStorage.ts"
+import type { VideoAbilities } from "./VideoAbilities.ts"
+import type { VideoSettings } from "./VideoSettings.ts"
+import type { VideoInputs } from "./VideoTool.ts"
+
+export interface InputRoom {
+  readonly storage: typeof MediaStorage.Service
+  readonly links: typeof DocumentLinks.Service
+  readonly settings: VideoSettings
+}
+
+type Place = Pick<HostedCall, "threadId" | "assistantId">
+type Found = Pick<VideoOrder, "firstFrame" | "lastFrame" | "references">
+
+export const findInputs = Effect.fnUntraced(function* (
+  room: InputRoom,
+  inputs: VideoInputs,
+  abilities: VideoAbilities,
+  place: Place
+): Effect.fn.Return<Found, HostedToolFailed, Principal> {
+  const named = inputs.video === null ? inputs.references : [inputs.video]
+  const frame = (id: string | null) => (id === null ? Effect.succeed(null) : frameOf(room, id, place))
+  const found: Found = {
+    firstFrame: yield* frame(inputs.firstFrame),
+    lastFrame: yield* frame(inputs.lastFrame),
+    references: yield* Effect.forEach(named, (id) => referenceOf(room, id, abilities, place))
+  }
+  const [first] = found.references
+  if (inputs.video !== null && first?.kind !== "video") return yield* refuse(`Document ${inputs.video} is no video.`)
+  return found
+})
+
+const refuse = (message: string) => Effect.fail(new HostedToolFailed({ message: `No video was ordered. ${message}` }))
+
+/** An unknown document, one of another owner and one of another conversation look alike. */
+const find = ({ storage }: InputRoom, id: string, place: Place) =>
+  Effect.catch(storage.find(id, place), (error: DocumentNotFound | StoreUnavailable) =>
+    refuse(
+      error._tag === "DocumentNotFound"
+        ? `There is no document ${id} in this conversation or its assistant.`
+        : "The documents cannot be reached at the moment."
+    )
+  )
+
+const kindOf = ({ extension }: Document): VideoReference["kind"] | null => {
+  const family = fileTypeOf(extension)?.family
+  return family === "image" || family === "audio" || family === "video" ? family : null
+}
+
+const frameOf = Effect.fnUntraced(function* (room: InputRoom, id: string, place: Place) {
+  const document = yield* find(room, id, place)
+  if (kindOf(document) !== "image") return yield* refuse(`Document ${id} is no picture, so it cannot be a frame.`)
+  return yield* pictureOf(room, document)
+})
+
+const referenceOf = Effect.fnUntraced(function* (
+  room: InputRoom,
+  id: string,
+  abilities: VideoAbilities,
+  place: Place
+): Effect.fn.Return<VideoReference, HostedToolFailed, Principal> {
+  const document = yield* find(room, id, place)
+  const kind = kindOf(document)
+  if (kind === null) return yield* refuse(`Document ${id} is no picture, sound or video.`)
+  if (!takes(kind, abilities)) return yield* refuse(`This model takes no ${kind} as a reference (document ${id}).`)
+  if (kind === "image") return { kind, picture: yield* pictureOf(room, document) }
+  return { kind, url: yield* addressOf(room, document) }
+})
+
+/** What nobody knows is tried for pictures only. */
+const takes = (kind: VideoReference["kind"], { audioInput, imageInput, videoInput }: VideoAbilities): boolean => {
+  switch (kind) {
+    case "image":
+      return imageInput !== false
+    case "audio":
+      return audioInput === true
+    case "video":
+      return videoInput === true
+  }
+}
+
+const pictureOf = Effect.fnUntraced(function* (
+  { settings, storage }: InputRoom,
+  document: Document
+): Effect.fn.Return<Picture, HostedToolFailed, Principal> {
+  const { id, mimeType, size } = document
+  if (size > settings.maxInlineImage) {
+    return yield* refuse(`The picture ${id} has more than ${settings.maxInlineImage} bytes. Use a smaller one.`)
+  }
+  const bytes = yield* Effect.catch(
+    Stream.mkUint8Array(storage.bytes(document)),
+    (_: BlobNotFound | StoreUnavailable) => refuse(`The picture ${id} cannot be read at the moment.`)
+  )
+  return { bytes, mimeType }
+})
+
+const addressOf = Effect.fnUntraced(function* ({ links, settings }: InputRoom, { id }: Document) {
+  const url = yield* Effect.orElseSucceed(links.signed(id, { expiresIn: settings.referenceLifetime }), () => "")
+  if (isPublicHttps(url)) return url
+  return yield* refuse(
+    `This server has no public HTTPS address, so the provider cannot fetch document ${id}. ` +
+      "Sound and video can be references only on a server that has one. Tell the user."
+  )
+})
+
+/** Addresses that nobody outside can reach: the provider's fetch would fail after the order was paid for. */
+const isPublicHttps = (url: string): boolean => {
+  if (!URL.canParse(url)) return false
+  const { hostname, protocol } = new URL(url)
+  const isLocal =
+    /^(localhost|.*\.(localhost|local|internal|test|invalid)|\[.*\]|127\..*|10\..*|192\.168\..*|169\.254\..*|172\.(1[6-9]|2\d|3[01])\..*|0\..*)$/u
+  return protocol === "https:" && !isLocal.test(hostname)
+}

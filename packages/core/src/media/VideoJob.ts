@@ -1,0 +1,276 @@
+/**
+ * The story of a clip, from top to bottom: credit, one order, waiting, the bill, the bytes, the reader. It runs inside of a call of
+ * `generate_video`; what it leaves unfinished can be taken up by `VideoReattach` where the host wants that.
+ *
+ * The order runs on when the turn is cancelled meanwhile, so that its job is written down. Nothing here stops a job at the provider: no
+ * provider has a call for that.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import type { Principal } from "../access/Principal.ts"
+import { chargeOfCost } from "../metering/Charge.ts"
+import { ModelError } from "../models/ModelError.ts"
+import {
+  mayHaveBeenOrdered,
+  type VideoAccount,
+  type VideoJob,
+  type VideoModel,
+  type VideoOrder
+} from "../models/VideoModel.ts"
+import type { ThreadId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { ThreadNotFound } from "../threads/Thread.ts"
+import type { ThreadStore } from "../threads/ThreadStore.ts"
+import { HostedToolFailed, type HostedCall } from "../tools/HostedTool.ts"
+import { type GeneratedMedia, shareMedia } from "./GeneratedMedia.ts"
+import type { MediaRefused } from "./InspectMedia.ts"
+import type { MediaStorage } from "./MediaStorage.ts"
+import { nextStep, type Sight, type VideoEnd } from "./VideoJobStep.ts"
+import { writeJob } from "./VideoJournal.ts"
+import { patienceOf, type VideoSettings } from "./VideoSettings.ts"
+import { wordsOfClip, wordsOfEnd, wordsOfLostClip, wordsOfRefusedOrder } from "./VideoWords.ts"
+
+/** What the story needs besides the turn. */
+export interface VideoRoom {
+  readonly storage: typeof MediaStorage.Service
+  readonly threads: typeof ThreadStore.Service
+  readonly settings: VideoSettings
+  /** Of the part: an order that was begun is brought to its end, whatever becomes of the turn. */
+  readonly scope: Scope.Scope
+  /** Stores that some process shall go on with the job when the turn does not; nothing where the host does not want it. */
+  readonly handOver: (job: OrderedJob, call: HostedCall) => Effect.Effect<void, StoreUnavailable, Principal>
+}
+
+/** A job, and when it was ordered. */
+export interface OrderedJob {
+  readonly job: VideoJob
+  readonly account: VideoAccount
+  readonly orderedAt: number
+}
+
+/** `price`: as far as it is known before. `dropped`: arguments that had no effect. */
+export interface VideoTask {
+  readonly model: VideoModel
+  readonly order: VideoOrder
+  readonly price: number | null
+  readonly dropped: ReadonlyArray<string>
+}
+
+export const makeVideo = Effect.fnUntraced(function* (
+  room: VideoRoom,
+  { dropped, model, order, price }: VideoTask,
+  call: HostedCall
+): Effect.fn.Return<Schema.Json, HostedToolFailed, Principal> {
+  yield* askForCredit(price, call)
+  const ordered = yield* orderOnce(room, model, order, call)
+  const { end, job } = yield* awaitEnd(room, model, ordered, call).pipe(
+    Effect.onInterrupt(() => Effect.sync(() => chargeUnknown(room, ordered, call)))
+  )
+  if (isOpen(end)) chargeUnknown(room, ordered, call)
+  else if (end === "fetch" || job.costUsd !== null) charge({ ...ordered, job }, call)
+  yield* journal(room, call, { ...ordered, job })
+  if (end !== "fetch") return wordsOfEnd(end, job)
+  const clip = yield* fetchClip(room, model, ordered, call.threadId).pipe(
+    Effect.mapError((error) => failed(wordsOfLostClip(error.message)))
+  )
+  shareMedia(call, clip)
+  return wordsOfClip(clip, dropped)
+})
+
+const failed = (message: string) => new HostedToolFailed({ message })
+
+// ------ credit
+
+const askForCredit = (price: number | null, call: HostedCall) =>
+  Effect.mapError(call.ensureCredit({ purpose: videoPurpose, amountUsd: price }), (error) =>
+    failed(
+      error._tag === "InsufficientCredit"
+        ? "There is not enough credit for a video. None was ordered. Tell the user."
+        : "The credit could not be checked, so no video was ordered. Try again later."
+    )
+  )
+
+/** How charges for videos are called in the ledger. */
+export const videoPurpose = "video"
+
+// ------ order
+
+/** An order runs in the scope of the part: a turn that is cancelled does not wait for it, and its job is written down nevertheless. */
+const orderOnce = (
+  room: VideoRoom,
+  model: VideoModel,
+  order: VideoOrder,
+  call: HostedCall
+): Effect.Effect<OrderedJob, HostedToolFailed, Principal> => {
+  const ordering = Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const orderedAt = yield* Clock.currentTimeMillis
+      const job = yield* restore(model.submit(order))
+      const ordered = { job, orderedAt, account: accountOf(order) }
+      yield* journal(room, call, ordered)
+      yield* room
+        .handOver(ordered, call)
+        .pipe(
+          Effect.catchTag("StoreUnavailable", () =>
+            Effect.logWarning(`Video job ${job.id} could not be handed over: only this process waits for it`)
+          )
+        )
+      return ordered
+    })
+  )
+  return Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Effect.forkIn(ordering, room.scope, { startImmediately: true }), (fiber) =>
+      restore(Fiber.join(fiber))
+    )
+  ).pipe(
+    Effect.onInterrupt(() => Effect.sync(() => spendUnknown(order, call))),
+    Effect.mapError((error) => {
+      if (mayHaveBeenOrdered(error)) spendUnknown(order, call)
+      return failed(wordsOfRefusedOrder(error))
+    })
+  )
+}
+
+/** Of an order without a job nobody will ever learn what it cost. */
+const spendUnknown = ({ model, provider }: VideoAccount, call: HostedCall): void =>
+  call.spend(chargeOfCost({ provider, model, purpose: videoPurpose }, null))
+
+const accountOf = ({ apiKey, model, provider }: VideoAccount): VideoAccount => ({ apiKey, model, provider })
+
+/** Writes a job down. The clip matters more than its entry: a store that stays away is logged, with the one thing that would be lost. */
+const journal = (
+  { threads }: VideoRoom,
+  { runId, threadId }: HostedCall,
+  { account, job }: OrderedJob
+): Effect.Effect<void, never, Principal> => {
+  const entry = { job_id: job.id, run_id: runId, model: account.model, status: job.status, cost_usd: job.costUsd }
+  const attempt = (left: number): Effect.Effect<void, StoreUnavailable, Principal> =>
+    Effect.catchTag(writeJob(threads, threadId, entry), "StoreUnavailable", (away) =>
+      left === 0 ? Effect.fail(away) : Effect.andThen(Effect.sleep("1 second"), attempt(left - 1))
+    )
+  return Effect.catchTag(attempt(5), "StoreUnavailable", () =>
+    Effect.logError(`Video job ${job.id} (${job.status}) could not be written into its thread: the store is away`)
+  )
+}
+
+// ------ wait
+
+interface Ended {
+  readonly end: VideoEnd | "fetch"
+  readonly job: VideoJob
+}
+
+const awaitEnd = Effect.fnUntraced(function* (
+  room: VideoRoom,
+  model: VideoModel,
+  ordered: OrderedJob,
+  call: HostedCall
+): Effect.fn.Return<Ended, never, Principal> {
+  const patience = patienceOf(room.settings)
+  let { job } = ordered
+  let sight: Sight = { _tag: "Seen", job }
+  while (true) {
+    const age = (yield* Clock.currentTimeMillis) - ordered.orderedAt
+    const step = nextStep(sight, age, patience)
+    if (step._tag === "Fetch") return { end: "fetch", job }
+    if (step._tag === "End") return { end: step.end, job }
+    yield* Effect.sleep(step.millis)
+    const seen = yield* look(model, ordered)
+    sight = seen.sight
+    if (seen.job === null) continue
+    const isNews = seen.job.status !== job.status
+    job = seen.job
+    // The end of a job is written down with its cost, below.
+    if (isNews && (job.status === "pending" || job.status === "in_progress")) {
+      yield* journal(room, call, { ...ordered, job })
+    }
+  }
+})
+
+/** One look at a job. */
+export const look = (
+  model: VideoModel,
+  { account, job }: OrderedJob
+): Effect.Effect<{ readonly sight: Sight; readonly job: VideoJob | null }> =>
+  Effect.match(model.status(job.id, account), {
+    onFailure: (error) => ({
+      sight: { _tag: "Unseen" as const, isRetryable: error.isRetryable, retryAfterMillis: error.retryAfterMillis },
+      job: null
+    }),
+    onSuccess: Option.match({
+      onNone: () => ({ sight: { _tag: "Unknown" as const }, job: null }),
+      onSome: (seen) => ({ sight: { _tag: "Seen" as const, job: seen }, job: { ...seen, id: job.id } })
+    })
+  })
+
+// ------ cost
+
+/** The job may go on at the provider, and cost something that this turn does not learn. */
+const isOpen = (end: Ended["end"]): boolean => end === "timed_out" || end === "unknown" || end === "unseen"
+
+/** Which jobs this part has charged in the turn: a process that goes on with one must not charge it again. */
+const Billed = Schema.Struct({ billed: Schema.Array(Schema.String) })
+const decodeBilled = Schema.decodeUnknownOption(Billed)
+
+export const billedIn = (kept: Schema.Json | null | undefined): ReadonlyArray<string> =>
+  Option.match(decodeBilled(kept), { onNone: () => [], onSome: ({ billed }) => billed })
+
+const isObject = Schema.is(Schema.JsonObject)
+
+/** The note comes before the charge: a log that was cut between the two has a charge too few, and never one too many. */
+const charge = ({ account, job }: OrderedJob, call: HostedCall): void => {
+  const kept = call.kept()
+  call.keep(Object.assign({}, isObject(kept) ? kept : {}, { billed: [...billedIn(kept), job.id] }))
+  call.spend(chargeOfCost({ provider: account.provider, model: account.model, purpose: videoPurpose }, job.costUsd))
+}
+
+/** What it will have cost is not known here; where jobs are gone on with, the process that does so learns it. */
+const chargeUnknown = ({ settings }: VideoRoom, ordered: OrderedJob, call: HostedCall): void => {
+  if (!settings.reattach) charge({ ...ordered, job: { ...ordered.job, costUsd: null } }, call)
+}
+
+// ------ bytes
+
+export type ClipError = ModelError | MediaRefused | ThreadNotFound | StoreUnavailable
+
+/** Reads the clip into a document of the thread. To read is safe to repeat; nothing of a broken attempt is left. */
+export const fetchClip = (
+  { settings, storage }: Pick<VideoRoom, "settings" | "storage">,
+  model: VideoModel,
+  { account, job }: OrderedJob,
+  threadId: ThreadId
+): Effect.Effect<GeneratedMedia, ClipError, Principal> => {
+  const store = Effect.suspend(() =>
+    storage.store({
+      threadId,
+      mediaType: "video",
+      mimeType: "video/mp4",
+      bytes: model.content(job.id, account),
+      metadata: { job_id: job.id, model: account.model }
+    })
+  )
+  const attempt = (number: number): Effect.Effect<GeneratedMedia, ClipError, Principal> =>
+    Effect.catchTag(store, "ModelError", (error) =>
+      error.isRetryable && number < settings.downloadAttempts
+        ? Effect.andThen(Effect.sleep(error.retryAfterMillis ?? 1000 * 2 ** number), attempt(number + 1))
+        : Effect.fail(error)
+    )
+  return attempt(1).pipe(
+    Effect.timeoutOrElse({
+      duration: settings.downloadTime,
+      orElse: () => Effect.fail(new ModelError({ reason: "timeout", provider: account.provider, model: account.model }))
+    })
+  )
+}
+
+/** How long a call may take at most: the order, the wait, the bytes, and the store between them. */
+export const callTime = (settings: VideoSettings): Duration.Duration =>
+  Duration.sum(
+    Duration.millis(patienceOf(settings).limit),
+    Duration.sum(Duration.fromInputUnsafe(settings.downloadTime), Duration.minutes(10))
+  )

@@ -1,0 +1,174 @@
+/**
+ * How videos join a turn: a message that enables them (`TurnRequest.options.video`: provider, model, config) brings the tool
+ * `generate_video`. Everything that can be wrong about its settings is refused before anything is stored, by the list of models that the
+ * provider has at this moment. The entry is stored with the plan, so that a turn that goes on later offers the same tool.
+ * Specification part 4, "Video tool rules".
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { ProviderKeys } from "../access/ProviderKeys.ts"
+import { Catalog } from "../catalog/Catalog.ts"
+import { DocumentLinks } from "../documents/DocumentLinks.ts"
+import type { DocumentStore } from "../documents/DocumentStore.ts"
+import type { UsageLedger } from "../metering/UsageLedger.ts"
+import type { ModelError } from "../models/ModelError.ts"
+import { ModelInfo } from "../models/ModelInfo.ts"
+import { Providers } from "../models/Provider.ts"
+import { VideoOptions } from "../models/VideoModel.ts"
+import { FollowUps } from "../runs/FollowUps.ts"
+import type { RunStore } from "../runs/RunStore.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
+import { HostedToolFailed, type HostedTool } from "../tools/HostedTool.ts"
+import { TurnRefused } from "../turns/TurnErrors.ts"
+import type { TurnCase, TurnPart } from "../turns/TurnPart.ts"
+import { TurnParts } from "../turns/TurnParts.ts"
+import { MediaStorage } from "./MediaStorage.ts"
+import { abilitiesOf } from "./VideoAbilities.ts"
+import { expectedPrice, readVideoOptions, refusedOptions, type VideoProblem } from "./VideoConfig.ts"
+import { findInputs } from "./VideoInputs.ts"
+import { callTime, makeVideo, type VideoRoom } from "./VideoJob.ts"
+import { makeReattachWorker, reattachOrder } from "./VideoReattach.ts"
+import { VideoSettings } from "./VideoSettings.ts"
+import { readVideoCall, videoToolFor } from "./VideoTool.ts"
+import { wordsOfProblems } from "./VideoWords.ts"
+
+/** How videos are called among the parts of a turn: in its options, and in what is kept with a message. */
+export const videoPartName = "video"
+
+const Options = Schema.Struct({
+  provider: Schema.String,
+  model: Schema.String,
+  config: Schema.optionalKey(Schema.Json)
+})
+
+const VideoPlan = Schema.Struct({ model: ModelInfo, config: VideoOptions })
+type VideoPlan = typeof VideoPlan.Type
+
+const makePart = Effect.gen(function* () {
+  const catalog = yield* Catalog
+  const followUps = yield* FollowUps
+  const keys = yield* ProviderKeys
+  const links = yield* DocumentLinks
+  const { all: providers } = yield* Providers
+  const settings = yield* VideoSettings
+  const storage = yield* MediaStorage
+  const room: VideoRoom = {
+    settings,
+    storage,
+    threads: yield* ThreadStore,
+    scope: yield* Effect.scope,
+    handOver: (job, call) =>
+      settings.reattach ? Effect.flatMap(reattachOrder(job, call), (order) => followUps.add([order])) : Effect.void
+  }
+
+  const entryOf = (provider: string, model: string): Effect.Effect<ModelInfo, TurnRefused> =>
+    Effect.flatMap(
+      Effect.mapError(catalog.video(provider, model), notListed),
+      Option.match({
+        onNone: () =>
+          refuse("not_found", [{ path: ["model"], message: `There is no model "${model.slice(0, 255)}" for videos.` }]),
+        onSome: Effect.succeed
+      })
+    )
+
+  const planOf = Effect.fnUntraced(function* (turn: TurnCase) {
+    if (turn.options === undefined) return null
+    const asked = decodeOptions(turn.options)
+    if (Option.isNone(asked)) return yield* refuse("invalid", [{ path: [], message: "Name a provider and a model." }])
+    const { config, model, provider } = asked.value
+    const able = providers.filter(({ video }) => video !== undefined).map(({ id }) => id)
+    const { options, problems } = readVideoOptions(config)
+    const wrong = [
+      ...(able.includes(provider)
+        ? []
+        : [
+            {
+              path: ["provider"],
+              message: `This provider makes no videos. Choose one of: ${able.join(", ") || "none"}.`
+            }
+          ]),
+      ...problems.map(inConfig)
+    ]
+    if (!able.includes(provider)) return yield* refuse("invalid", wrong)
+    const entry = yield* Effect.catchIf(
+      entryOf(provider, model),
+      () => wrong.length > 0,
+      () => refuse("invalid", wrong)
+    )
+    const all = [...wrong, ...refusedOptions(options, abilitiesOf(entry)).map(inConfig)]
+    if (all.length > 0) return yield* refuse("invalid", all)
+    return { model: entry, config: options }
+  })
+
+  const toolOf = ({ config, model: info }: VideoPlan): HostedTool => {
+    const abilities = abilitiesOf(info)
+    return {
+      definition: videoToolFor(abilities, config),
+      timeout: callTime(settings),
+      run: Effect.fnUntraced(function* (args, call) {
+        const asked = readVideoCall(args, config, abilities)
+        if (Result.isFailure(asked)) return yield* new HostedToolFailed({ message: wordsOfProblems(asked.failure) })
+        const { dropped, inputs, options, prompt } = asked.success
+        const model = providers.find(({ id }) => id === info.provider)?.video
+        if (model === undefined) return yield* new HostedToolFailed({ message: "The provider is not there any more." })
+        const found = yield* findInputs({ storage, links, settings }, inputs, abilities, call)
+        const apiKey = yield* Effect.catchTag(keys.find(info.provider), "StoreUnavailable", () =>
+          Effect.fail(new HostedToolFailed({ message: "No video was ordered: the server's store is away. Try later." }))
+        )
+        const order = { provider: info.provider, model: info.name, apiKey, prompt, options, ...found }
+        return yield* makeVideo(room, { model, order, price: expectedPrice(options, abilities), dropped }, call)
+      })
+    }
+  }
+
+  const part: TurnPart<VideoPlan> = {
+    name: videoPartName,
+    plan: VideoPlan,
+    refuse: (turn) => Effect.asVoid(planOf(turn)),
+    decide: (turn) =>
+      Effect.map(planOf(turn), (plan) => (plan === null || turn.request.sendToModel === false ? null : { plan })),
+    tools: (plan) => [toolOf(plan)]
+  }
+  return part
+})
+
+/** Joins the turns of a kernel: a layer over `Kernel.layer` and `MediaStorage.layer`. */
+export const videoPart: Layer.Layer<
+  never,
+  never,
+  | Catalog
+  | DocumentLinks
+  | DocumentStore
+  | FollowUps
+  | MediaStorage
+  | Providers
+  | RunStore
+  | ThreadStore
+  | TurnParts
+  | UsageLedger
+> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    yield* (yield* TurnParts).register(yield* makePart)
+    const { reattach } = yield* VideoSettings
+    if (reattach) yield* (yield* FollowUps).register(yield* makeReattachWorker)
+  })
+)
+
+const decodeOptions = Schema.decodeUnknownOption(Options)
+
+const inConfig = ({ message, path }: VideoProblem): VideoProblem => ({ message, path: ["config", ...path] })
+
+const refuse = (
+  reason: TurnRefused["reason"],
+  problems: ReadonlyArray<VideoProblem>
+): Effect.Effect<never, TurnRefused> => Effect.fail(new TurnRefused({ part: videoPartName, reason, problems }))
+
+const notListed = ({ reason }: ModelError): TurnRefused =>
+  new TurnRefused({
+    part: videoPartName,
+    reason: reason === "timeout" ? "provider_timeout" : "provider_failed",
+    problems: [{ path: ["model"], message: "The provider's list of models for videos cannot be read at the moment." }]
+  })

@@ -1,0 +1,175 @@
+/**
+ * Goes on with jobs whose turn ended before them: its process died, or it was cancelled. Off unless `VideoSettings.reattach` says so. It is a
+ * follow-up (claimed by lease, by any process), stored with the job; as long as the turn lives it does nothing. Each attempt is one look at
+ * the provider. The clip becomes a document of the thread, and its cost is charged by itself, because the turn is over.
+ *
+ * Nothing is done twice: the answer tells which jobs the turn has charged, the charge has the follow-up's own id, and the clip's document
+ * carries the id of its job.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import { ProviderKeys } from "../access/ProviderKeys.ts"
+import { DocumentStore } from "../documents/DocumentStore.ts"
+import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { chargeOfCost } from "../metering/Charge.ts"
+import { Metering } from "../metering/Metering.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
+import { Providers } from "../models/Provider.ts"
+import type { VideoJob } from "../models/VideoModel.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { ChargeId, FollowUpId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
+import type { FollowUp, NewFollowUp } from "../runs/FollowUp.ts"
+import { FollowUpFailed, type FollowUpWorker } from "../runs/FollowUps.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import { supplementOf } from "../threads/Supplement.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
+import type { HostedCall } from "../tools/HostedTool.ts"
+import { MediaStorage } from "./MediaStorage.ts"
+import { billedIn, fetchClip, look, type OrderedJob, videoPurpose } from "./VideoJob.ts"
+import { nextStep } from "./VideoJobStep.ts"
+import { videoJobsIn, writeJob } from "./VideoJournal.ts"
+import { patienceOf, VideoSettings } from "./VideoSettings.ts"
+
+const reattachKind = "media.video"
+
+const Work = Schema.Struct({
+  jobId: Schema.String,
+  threadId: ThreadId,
+  runId: RunId,
+  answerId: MessageId,
+  provider: Schema.String,
+  model: Schema.String,
+  orderedAt: Schema.Finite
+})
+type Work = typeof Work.Type
+
+/** A turn that lives looks after its jobs itself; it is asked for so often whether it does. */
+const pauseWhileTurnLives = 15_000
+
+export const reattachOrder = (
+  { account, job, orderedAt }: OrderedJob,
+  { answerId, runId, threadId }: HostedCall
+): Effect.Effect<NewFollowUp> =>
+  Effect.gen(function* () {
+    const payload: Work = {
+      jobId: job.id,
+      threadId,
+      runId,
+      answerId,
+      provider: account.provider,
+      model: account.model,
+      orderedAt
+    }
+    return {
+      id: yield* newId(FollowUpId),
+      kind: reattachKind,
+      key: `${account.provider} ${job.id}`,
+      payload,
+      sequence: null,
+      delayMillis: pauseWhileTurnLives,
+      createdAt: new Date(yield* Clock.currentTimeMillis)
+    }
+  })
+
+export const makeReattachWorker = Effect.gen(function* () {
+  const { all: providers } = yield* Providers
+  const documents = yield* DocumentStore
+  const keys = yield* ProviderKeys
+  const runs = yield* RunStore
+  const settings = yield* VideoSettings
+  const storage = yield* MediaStorage
+  const threads = yield* ThreadStore
+  const account = { ledger: yield* UsageLedger, metering: yield* Metering }
+
+  const isStored = Effect.fnUntraced(function* ({ jobId, threadId }: Work) {
+    const limit = 200
+    for (let skip = 0; ; skip += limit) {
+      const page = yield* documents.list({ threadId }, { skip, limit })
+      if (page.some(({ metadata }) => metadata?.["job_id"] === jobId)) return true
+      if (page.length < limit) return false
+    }
+  })
+
+  const isBilled = Effect.fnUntraced(function* ({ answerId, jobId, runId }: Work) {
+    const answer = (yield* runs.messages(runId)).find(({ id }) => id === answerId)
+    return answer !== undefined && billedIn(supplementOf(answer, videoPurpose)?.value).includes(jobId)
+  })
+
+  const note = ({ jobId, model, runId, threadId }: Work, { costUsd, status }: Pick<VideoJob, "costUsd" | "status">) =>
+    writeJob(threads, threadId, { job_id: jobId, run_id: runId, model, status, cost_usd: costUsd })
+
+  /** Charged under the id of the follow-up, so that a repetition adds nothing. */
+  const bill = ({ model, provider, runId }: Work, followUp: FollowUp, costUsd: number | null) =>
+    chargeOutside(
+      account,
+      runId,
+      [chargeOfCost({ provider, model, purpose: videoPurpose }, costUsd)],
+      ChargeId.make(followUp.id)
+    )
+
+  const goOn = Effect.fnUntraced(function* (work: Work, followUp: FollowUp, billed: boolean, stored: boolean) {
+    const model = providers.find(({ id }) => id === work.provider)?.video
+    if (model === undefined) return yield* giveUp("The provider of this video is not registered any more.")
+    const ordered: OrderedJob = {
+      job: { id: work.jobId, status: "pending", costUsd: null, problem: null, retryAfterMillis: null },
+      account: { provider: work.provider, model: work.model, apiKey: yield* keys.find(work.provider) },
+      orderedAt: work.orderedAt
+    }
+    const { job, sight } = yield* look(model, ordered)
+    const step = nextStep(sight, (yield* Clock.currentTimeMillis) - work.orderedAt, patienceOf(settings))
+    if (step._tag === "Wait") return yield* later("The video is not ready.", step.millis)
+    if (job !== null) yield* note(work, job)
+    const isOver = step._tag === "Fetch" || step.end === "failed" || step.end === "cancelled" || step.end === "expired"
+    if (!billed && (!isOver || step._tag === "Fetch" || job?.costUsd != null)) {
+      yield* bill(work, followUp, job?.costUsd ?? null)
+    }
+    if (step._tag === "End" || stored) return
+    yield* fetchClip({ settings, storage }, model, ordered, work.threadId).pipe(
+      Effect.asVoid,
+      Effect.catchTags({
+        ThreadNotFound: () => Effect.void,
+        MediaRefused: ({ message }) => giveUp(message),
+        ModelError: ({ isRetryable, message }) => Effect.fail(new FollowUpFailed({ message, isRetryable }))
+      })
+    )
+  })
+
+  const worker: FollowUpWorker = {
+    kind: reattachKind,
+    run: Effect.fnUntraced(function* (
+      followUp: FollowUp
+    ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
+      const work = yield* Effect.mapError(decode(followUp.payload), () => unreadable)
+      const run = yield* runs.get(work.runId)
+      const thread = yield* threads.get(work.threadId)
+      if (Option.isNone(run) || Option.isNone(thread)) return
+      const { status } = run.value
+      if (status === "IN_PROGRESS" || status === "QUEUED") return yield* later("Its turn goes on.", pauseWhileTurnLives)
+      const entry = videoJobsIn(thread.value.metadata).find(({ job_id }) => job_id === work.jobId)
+      const billed = yield* isBilled(work)
+      const stored = entry?.status === "completed" ? yield* isStored(work) : false
+      if (billed && (stored || isLost(entry?.status))) return
+      yield* goOn(work, followUp, billed, stored)
+    })
+  }
+  return worker
+})
+
+const decode = Schema.decodeUnknownEffect(Work)
+
+const isLost = (status: VideoJob["status"] | undefined): boolean =>
+  status === "failed" || status === "cancelled" || status === "expired"
+
+/** No attempt is counted: waiting is all that is to be done. */
+const later = (message: string, pauseMillis: number) =>
+  Effect.fail(new FollowUpFailed({ message, isRetryable: true, isOutage: true, pauseMillis }))
+
+const giveUp = (message: string) => Effect.fail(new FollowUpFailed({ message, isRetryable: false }))
+
+const unreadable = new FollowUpFailed({
+  message: "What is to be done cannot be read by this version.",
+  isRetryable: false
+})
