@@ -11,6 +11,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { Catalog } from "../catalog/Catalog.ts"
+import type { BlobStore } from "../documents/BlobStore.ts"
 import { DocumentLinks } from "../documents/DocumentLinks.ts"
 import type { DocumentStore } from "../documents/DocumentStore.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
@@ -135,15 +136,15 @@ const makePart = Effect.gen(function* () {
   return part
 })
 
-/** Joins the turns of a kernel: a layer over `Kernel.layer` and `MediaStorage.layer`. */
+/** Joins the turns of a kernel: a layer over `Kernel.layer`, the stores of documents and `DocumentLinks.layer`. */
 export const videoPart: Layer.Layer<
   never,
   never,
+  | BlobStore
   | Catalog
   | DocumentLinks
   | DocumentStore
   | FollowUps
-  | MediaStorage
   | Providers
   | RunStore
   | ThreadStore
@@ -155,7 +156,7 @@ export const videoPart: Layer.Layer<
     const { reattach } = yield* VideoSettings
     if (reattach) yield* (yield* FollowUps).register(yield* makeReattachWorker)
   })
-)
+).pipe(Layer.provide(MediaStorage.layer))
 
 const decodeOptions = Schema.decodeUnknownOption(Options)
 
