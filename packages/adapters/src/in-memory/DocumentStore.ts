@@ -75,6 +75,13 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
       ownedStep((ownerId) =>
         change(current(ownerId, attempt), { ...outcome, updatedAt: at, processingCompletedAt: at })
       ),
+    setSummary: (id, summary, at) =>
+      ownedStep((ownerId) => {
+        const row = rowOf(ownerId, id)
+        if (row?.document.status !== "completed") return false
+        row.document = { ...row.document, summary, updatedAt: at }
+        return true
+      }),
     remove: (id) =>
       ownedStep((ownerId) => {
         const row = rowOf(ownerId, id)

@@ -153,6 +153,17 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
             ]
           ),
 
+    setSummary: (id, summary, at) =>
+      Effect.map(
+        asked(
+          "setSummary",
+          `update ${table} set summary = $3, updated_at = $4
+           where d.owner = $1 and d.id = $2 and d.status = 'completed' returning 1 as found`,
+          [knownId(id), toText(summary), at]
+        ),
+        (rows) => rows.length > 0
+      ),
+
     remove: (id) =>
       Effect.map(
         found("remove", `delete from ${table} where d.owner = $1 and d.id = $2 returning ${documentColumns}`, [

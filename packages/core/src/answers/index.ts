@@ -17,7 +17,7 @@ export {
 export { answersLayer } from "./AnswersLayer.ts"
 export { type AnswerPolicy, AnswerSettings, defaultAnswerSettings } from "./AnswerSettings.ts"
 export { type Checked, checkQuestions, checkTypedAsk, type QuestionProblem, type TypedAsk } from "./CheckQuestions.ts"
-export { type DocumentPlace, DocumentSummaries, type ReadSummaries } from "./DocumentSummaries.ts"
+export { type DocumentPlace, DocumentSummaries, type ReadSummaries } from "../prompts/DocumentSummaries.ts"
 export { DistributionFault } from "./Distribution.ts"
 export { type Interval, type QuestionReport, type QuestionSetReport, type ReliabilityBin } from "./Judgement.ts"
 export { Outcome, OutcomeRefused, type OutcomeValue } from "./Outcome.ts"

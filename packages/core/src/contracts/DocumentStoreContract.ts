@@ -176,6 +176,22 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
+      "MUST write the summary of a completed document of the same owner, and of no other",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const { ofThread } = yield* openScopes
+        const document = yield* insert(ofThread, { status: "completed", chunkCount: 1 })
+        const early = yield* insert(ofThread)
+        assert.isFalse(yield* store.setSummary(early.id, "Too early.", moment(5)))
+        assert.isFalse(yield* asNewOwner(store.setSummary(document.id, "Not theirs.", moment(5))))
+        assert.isTrue(yield* store.setSummary(document.id, longText, moment(5)))
+        const changed = { ...document, summary: longText, updatedAt: moment(5) }
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(document.id)), changed)
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(early.id)), early)
+      })
+    )
+
+    test(
       "MUST be seen by the look-up of a thread as long as they are attached to it or to its assistant",
       Effect.gen(function* () {
         const [store, assistants] = [yield* DocumentStore, yield* AssistantStore]

@@ -102,6 +102,12 @@ export class DocumentStore extends Context.Service<
       outcome: IndexingOutcome,
       at: Date
     ) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /** MUST write the summary of a completed document; false, and nothing is changed, for any other. */
+    readonly setSummary: (
+      id: DocumentId,
+      summary: string,
+      at: Date
+    ) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /** MUST delete the record and answer what it was, so that its chunks and its blob can follow. */
     readonly remove: (id: DocumentId) => Effect.Effect<Option.Option<Document>, StoreUnavailable, Principal>
     /**

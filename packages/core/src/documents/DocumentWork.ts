@@ -5,6 +5,7 @@
  * | kind | stored before | does |
  * |---|---|---|
  * | `documents.index` | the record is inserted | indexes the document; without a record it takes the chunks away |
+ * | `documents.summarize` | the outcome of the indexing is written | writes a summary, where the host wants one |
  * | `documents.forget` | records are removed | removes the records, their chunks and their bytes |
  * | `documents.clear` | a thread or an assistant is removed | removes chunks and bytes of the records that went with it |
  */
@@ -18,6 +19,7 @@ import { FollowUpFailed } from "../runs/FollowUps.ts"
 import type { Document, DocumentScope } from "./Document.ts"
 
 export const indexKind = "documents.index"
+export const summarizeKind = "documents.summarize"
 export const forgetKind = "documents.forget"
 export const clearKind = "documents.clear"
 

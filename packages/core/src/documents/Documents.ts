@@ -40,6 +40,8 @@ import type { UploadPurpose } from "./FileType.ts"
 import { makeForgetting } from "./ForgetDocuments.ts"
 import { makeIndexWorker } from "./IndexDocument.ts"
 import type { TextExtractor } from "./TextExtractor.ts"
+import { sweepNowAndThen } from "./OrphanedBlobs.ts"
+import { makeSummaryWorker } from "./SummarizeDocument.ts"
 import { type FileRefused, inspectUpload } from "./Upload.ts"
 
 export interface Upload<E, R> {
@@ -146,7 +148,10 @@ export class Documents extends Context.Service<
       const account = { ledger: yield* UsageLedger, metering: yield* Metering }
       const forgetting = yield* makeForgetting
       yield* (yield* Removals).watch(forgetting.watcher)
-      for (const worker of [yield* makeIndexWorker, ...forgetting.workers]) yield* followUps.register(worker)
+      for (const worker of [yield* makeIndexWorker, yield* makeSummaryWorker, ...forgetting.workers])
+        yield* followUps.register(worker)
+
+      yield* sweepNowAndThen
 
       const assistantOf = Effect.fnUntraced(function* (
         place: DocumentPlace

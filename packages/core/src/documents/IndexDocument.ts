@@ -24,11 +24,12 @@ import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { embeddingText, prepareDocument, type Prepared } from "../retrieval/Indexing.ts"
 import { vectorModel } from "../retrieval/Retrieval.ts"
 import { FollowUpFailed, type FollowUpWorker } from "../runs/FollowUps.ts"
+import { FollowUpStore } from "../runs/FollowUpStore.ts"
 import { BlobStore } from "./BlobStore.ts"
 import type { Document, DocumentScope } from "./Document.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { type Attempt, DocumentStore, type IndexingOutcome, type Progress } from "./DocumentStore.ts"
-import { DocumentTrace, indexKind, readWork, searchScopeOf } from "./DocumentWork.ts"
+import { DocumentTrace, indexKind, newWork, readWork, searchScopeOf, summarizeKind, traceOf } from "./DocumentWork.ts"
 import { fileTypeOf } from "./FileType.ts"
 import { mediaKindOf } from "./Media.ts"
 import { TextExtractor } from "./TextExtractor.ts"
@@ -62,6 +63,7 @@ export const makeIndexWorker = Effect.gen(function* () {
   const { all: providers } = yield* Providers
   const { count } = yield* TokenCounter
   const settings = yield* DocumentSettings
+  const followUps = yield* FollowUpStore
   const account = { ledger: yield* UsageLedger, metering: yield* Metering }
 
   const targetOf = Effect.fnUntraced(function* (scope: DocumentScope) {
@@ -149,6 +151,9 @@ export const makeIndexWorker = Effect.gen(function* () {
   })
 
   const finish = Effect.fnUntraced(function* (attempt: Attempt, document: Document, outcome: IndexingOutcome) {
+    if (settings.summaries !== null && outcome.status === "completed" && (outcome.chunkCount ?? 0) > 0) {
+      yield* followUps.add([yield* newWork(summarizeKind, document.id, traceOf(document))])
+    }
     if (yield* documents.finish(attempt, outcome, yield* now)) {
       return outcome.status === "error" ? yield* takeAway(document) : undefined
     }

@@ -11,7 +11,12 @@ export {
 } from "./Documents.ts"
 export { type DocumentAddresses, DocumentLinks, NoPublicAddress } from "./DocumentLinks.ts"
 export { documentsPart, documentsPartName } from "./DocumentsPart.ts"
-export { defaultDocumentSettings, DocumentSettings } from "./DocumentSettings.ts"
+export {
+  defaultDocumentSettings,
+  defaultDocumentSummaries,
+  DocumentSettings,
+  type DocumentSummarySettings
+} from "./DocumentSettings.ts"
 export {
   type Attempt,
   type AttemptStarted,
@@ -41,6 +46,7 @@ export {
   type Picture,
   PictureUnreadable
 } from "./PictureConverter.ts"
+export { documentSummaries } from "./SummarizeDocument.ts"
 export { sweepOrphanedBlobs } from "./OrphanedBlobs.ts"
 export { ExtractionFailed, type FileToRead, ImageReader, type ImageReaderPort, TextExtractor } from "./TextExtractor.ts"
 export { type FileRefused, FileTooLarge } from "./Upload.ts"

@@ -2,12 +2,25 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { BlobId, DocumentId, newId } from "@colloquy/core/adapters"
 import { asNewOwner, openThread, sampleDocument } from "@colloquy/core/contracts"
-import { BlobStore, copyDocument, DocumentStore, sweepOrphanedBlobs } from "@colloquy/core/documents"
+import {
+  BlobStore,
+  copyDocument,
+  defaultDocumentSettings,
+  Documents,
+  DocumentSettings,
+  DocumentStore,
+  sweepOrphanedBlobs
+} from "@colloquy/core/documents"
 import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import { bytesOf, memoryStorage, openRoom } from "../support/DocumentRoom.ts"
+import { openPlace } from "./DocumentStories.ts"
 
 const putBlob = Effect.gen(function* () {
   const id = yield* newId(BlobId)
@@ -58,4 +71,34 @@ it.effect("a copy keeps what was made of a document, under ids and in a place of
       updatedAt: place.at
     })
   }).pipe(asNewOwner, Effect.provide(InMemory.layer))
+)
+
+it.effect("a process deletes what another one left behind when it died, and not what is still being uploaded", () =>
+  Effect.gen(function* () {
+    const { state, storage } = yield* memoryStorage
+    const settings = Layer.succeed(
+      DocumentSettings,
+      Object.assign({}, defaultDocumentSettings, { orphanSweep: "1 minute", orphanAge: "10 minutes" })
+    )
+    const orphan = yield* putBlob.pipe(Effect.provide(storage))
+    const room = yield* openRoom(Layer.provideMerge(storage, settings))
+    const { threadId } = yield* room.run(openPlace)
+    yield* TestClock.adjust("8 minutes")
+    const rest = yield* Deferred.make<Uint8Array>()
+    const bytes = Stream.concat(bytesOf("Badgers "), Stream.fromEffect(Deferred.await(rest)))
+    const scope = { _tag: "Thread", threadId } as const
+    const upload = yield* Effect.forkChild(
+      room.run(Documents.use((documents) => documents.upload({ scope, filename: "a.txt", bytes })))
+    )
+    yield* TestClock.adjust("1 minute")
+    assert.isTrue(state.blobs.has(orphan))
+    yield* TestClock.adjust("3 minutes")
+    assert.isFalse(state.blobs.has(orphan))
+    yield* Deferred.succeed(rest, new TextEncoder().encode("dig."))
+    const { id } = yield* Fiber.join(upload)
+    yield* TestClock.adjust("30 minutes")
+    const { bytes: kept } = yield* room.run(Documents.use((documents) => documents.content(id)))
+    assert.strictEqual(new TextDecoder().decode(yield* room.run(Stream.mkUint8Array(kept))), "Badgers dig.")
+    assert.strictEqual(state.blobs.size, 1)
+  }).pipe(asNewOwner)
 )
