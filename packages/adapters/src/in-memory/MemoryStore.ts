@@ -10,7 +10,7 @@ import {
   type MemoryRecord,
   MemoryStore
 } from "@colloquy/core/memory"
-import { candidates, scopeOfMemories } from "@colloquy/core/retrieval"
+import { candidates, scopeOfMemories, type VectorModel } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Entry, entryOf, searchIn, setVectors } from "./ChunkIndex.ts"
@@ -107,7 +107,7 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
     withoutVectors: (assistantId, model, limit) =>
       ownedStep((ownerId) =>
         rowsOf(ownerId, assistantId)
-          .filter(({ entry }) => entry.vectors.get(0)?.model.name !== model.name)
+          .filter(({ entry }) => !fits(entry.vectors.get(0)?.model, model))
           .map(({ memory }) => memory)
           .sort(oldestFirst)
           .slice(0, limit)
@@ -127,6 +127,11 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
       })
   })
 }
+
+const fits = (
+  kept: VectorModel | undefined,
+  { dimensions, name }: { readonly name: string; readonly dimensions: number | null }
+): boolean => kept?.name === name && (dimensions === null || kept.dimensions === dimensions)
 
 const isTrueAt = ({ validUntil }: MemoryRecord, moment: Date): boolean =>
   validUntil === null || validUntil.getTime() > moment.getTime()

@@ -202,9 +202,10 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
               `select ${memoryColumns} from ${table} where ${ofAssistant} and not exists (
                  select from ${schema}.search_entries e
                  join ${schema}.search_vectors v on v.owner = e.owner and v.entry = e.id and v.model = $3
+                   and ($6::integer is null or v.dimensions = $6)
                  where e.owner = $1 and e.scope = $4 and e.document = m.id and e.state = 'ready')
                order by m.created_at, m.ordinal limit $5`,
-              [knownId(assistantId), toText(model.name), toText(scopeOfMemories(assistantId)), limit]
+              [knownId(assistantId), toText(model.name), toText(scopeOfMemories(assistantId)), limit, model.dimensions]
             ),
             (rows) => rows.map(decodeMemory)
           ),

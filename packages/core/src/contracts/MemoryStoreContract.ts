@@ -416,7 +416,12 @@ export const memoryStoreSuite = (
           yield* apply(assistantId, [toAdd(near, 1), toAdd(far), toAdd(changed)])
           const missing = yield* store.withoutVectors(assistantId, model, 10)
           assert.deepStrictEqual(missing, [far, changed])
-          assert.deepStrictEqual(yield* store.withoutVectors(assistantId, { name: "p/other" }, 2), [near, far])
+          assert.deepStrictEqual(yield* store.withoutVectors(assistantId, { name: "p/other", dimensions: null }, 2), [
+            near,
+            far
+          ])
+          const longer = { ...model, dimensions: 3 }
+          assert.deepStrictEqual(yield* store.withoutVectors(assistantId, longer, 2), [near, far])
           yield* apply(assistantId, [toUpdate({ ...changed, content: "new text" })])
           const set = yield* store.setVectors(assistantId, model, [
             { id: far.id, content: far.content, values: vectorOf(0) },
@@ -432,6 +437,23 @@ export const memoryStoreSuite = (
               ["cat", 0]
             ]
           )
+          const three = Float32Array.from([0, 0, 1])
+          const values = { id: near.id, content: near.content, values: three }
+          assert.strictEqual(yield* store.setVectors(assistantId, longer, [values]), 1)
+          assert.deepStrictEqual(
+            (yield* store.withoutVectors(assistantId, longer, 9)).map(({ id }) => id),
+            [far.id, changed.id]
+          )
+          for (const [asked, found] of [
+            [{ model: longer, values: three }, near.id],
+            [vector, far.id]
+          ] as const) {
+            const mixed = yield* store.search({ assistantId, terms: new Map(), vector: asked, limit: 10, trueAt: null })
+            assert.deepStrictEqual(
+              mixed.map(({ memory }) => memory.id),
+              [found]
+            )
+          }
           assert.strictEqual(
             yield* asNewOwner(
               store.setVectors(assistantId, model, [{ id: near.id, content: near.content, values: vectorOf(0) }])

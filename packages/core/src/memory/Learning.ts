@@ -39,18 +39,27 @@ import {
   type SaidMessage,
   systemOf
 } from "./Extraction.ts"
-import { embedKind, embedLater, findMemories, indexMemories, vectorsOf } from "./MemoryIndexing.ts"
+import {
+  embedKind,
+  embedLater,
+  findMemories,
+  indexMemories,
+  makeFinder,
+  vectorsOf,
+  whenItFailed
+} from "./MemoryIndexing.ts"
 import { MemoryId, type MemoryRecord, type MemorySource } from "./MemoryRecord.ts"
 import { MemorySettings } from "./MemorySettings.ts"
 import { type MemoryChange, MemoryStore } from "./MemoryStore.ts"
-import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { vectorModel } from "../retrieval/Retrieval.ts"
 
 export const learnKind = "memory.learn"
 
 const LearnOrder = Schema.Struct({ runId: RunId, threadId: ThreadId, assistantId: AssistantId })
 const decodeOrder = Schema.decodeUnknownOption(LearnOrder)
-const decodeEmbedOrder = Schema.decodeUnknownOption(Schema.Struct({ assistantId: AssistantId }))
+const decodeEmbedOrder = Schema.decodeUnknownOption(
+  Schema.Struct({ assistantId: AssistantId, dimensions: Schema.optionalKey(Schema.NullOr(Schema.Int)) })
+)
 
 /** Registers the workers of the wing. */
 export const layerLearning: Layer.Layer<
@@ -79,7 +88,7 @@ const makeLearner = Effect.gen(function* () {
   const store = yield* MemoryStore
   const threads = yield* ThreadStore
   const account = { ledger, metering }
-  const finder = { store, embeddings }
+  const finder = yield* makeFinder
 
   const extractor = Effect.fnUntraced(function* (assistant: Assistant, conversationId: string) {
     const { model, provider } = settings.extraction ?? modelOf(assistant, providers)
@@ -136,7 +145,7 @@ const makeLearner = Effect.gen(function* () {
     const assistant = Option.getOrNull(yield* assistants.get(assistantId))
     if (assistant === null) return
     const messages = (yield* runs.messages(runId)).filter(isSaid)
-    const target = embeddingOf(assistant, providers.all)
+    const target = finder.targetOf(assistant)
     const [first] = messages
     const earlier =
       first === undefined ? [] : yield* threads.messagesBefore(threadId, first.sequence, settings.earlierMessages)
@@ -183,7 +192,7 @@ const makeLearner = Effect.gen(function* () {
       })
     )
     yield* store.apply({ assistantId, changes, learned: { runId, orderedAt: followUp.createdAt }, at: now })
-    if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId)])
+    if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, whenItFailed)])
   })
 
   /** Fills in the vectors that a model did not give, or that are those of an earlier model. */
@@ -192,10 +201,12 @@ const makeLearner = Effect.gen(function* () {
   ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
     const order = Option.getOrNull(decodeEmbedOrder(followUp.payload))
     const assistant = order === null ? null : Option.getOrNull(yield* assistants.get(order.assistantId))
-    const target = assistant === null ? null : embeddingOf(assistant, providers.all)
+    const target = assistant === null ? null : finder.targetOf(assistant)
     if (assistant === null || target === null) return
+    let dimensions = order?.dimensions ?? null
     while (true) {
-      const missing = yield* store.withoutVectors(assistant.id, { name: `${target.provider}/${target.model}` }, 100)
+      const wanted = { name: `${target.provider}/${target.model}`, dimensions }
+      const missing = yield* store.withoutVectors(assistant.id, wanted, 100)
       if (missing.length === 0) return
       const made = yield* vectorsOf(
         embeddings,
@@ -212,6 +223,7 @@ const makeLearner = Effect.gen(function* () {
         const values = made.vectors[index]
         return values === undefined ? [] : [{ id, content, values }]
       })
+      dimensions = first.length
       // What changed meanwhile brings its own vector, or is asked for again.
       if ((yield* store.setVectors(assistant.id, vectorModel(target, first), vectors)) === 0) return
     }

@@ -20,11 +20,10 @@ import { Providers } from "../models/Provider.ts"
 import { type AssistantId, newId, type RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
-import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import type { FollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { learnKind } from "./Learning.ts"
-import { embedLater, findMemories, indexMemories } from "./MemoryIndexing.ts"
+import { embedLater, findMemories, indexMemories, makeFinder, whenItFailed } from "./MemoryIndexing.ts"
 import { type MemoryLine, MemoryLinesUnusable, readLines, toLines } from "./MemoryLines.ts"
 import {
   longestMemory,
@@ -133,13 +132,11 @@ export class Memories extends Context.Service<
     Memories,
     Effect.gen(function* () {
       const assistants = yield* AssistantStore
-      const embeddings = yield* EmbeddingModel
       const followUps = yield* FollowUps
       const ledger = yield* UsageLedger
       const metering = yield* Metering
-      const { all: providers } = yield* Providers
       const store = yield* MemoryStore
-      const finder = { store, embeddings }
+      const finder = yield* makeFinder
       // What is still to be learned of the source's turns stays with the source.
       yield* (yield* Copies).register({ name: "memories", copy: store.copyAll })
       const account = { ledger, metering }
@@ -163,7 +160,7 @@ export class Memories extends Context.Service<
         memories: ReadonlyArray<MemoryRecord>
       ) {
         const contents = memories.map(({ content }) => content)
-        const made = yield* indexMemories(finder, embeddingOf(assistant, providers), contents)
+        const made = yield* indexMemories(finder, finder.targetOf(assistant), contents)
         yield* chargeOutside(account, null, made.charges)
         const changes = memories.flatMap((memory, index): ReadonlyArray<MemoryChange> => {
           const indexed = made.indexed[index]
@@ -172,7 +169,7 @@ export class Memories extends Context.Service<
         const { id: assistantId } = assistant
         const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now })
         if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
-        if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId)])
+        if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, whenItFailed)])
         return applied.value
       })
 
@@ -225,7 +222,7 @@ export class Memories extends Context.Service<
         }),
         search: tracedFn("Memories.search")(function* (assistantId, query, limit) {
           const assistant = yield* assistantOf(assistantId)
-          const target = embeddingOf(assistant, providers)
+          const target = finder.targetOf(assistant)
           const found = yield* findMemories(finder, { assistantId, text: query, target, limit, trueAt: null })
           yield* chargeOutside(account, null, found.charges)
           return found.hits

@@ -5,22 +5,52 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
+import type { Assistant } from "../assistants/Assistant.ts"
+import { DefaultEmbedding, embeddingFor } from "../assistants/Assistants.ts"
 import type { Charge } from "../metering/Charge.ts"
-import type { EmbeddingModel, EmbeddingTarget } from "../models/EmbeddingModel.ts"
+import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
+import { Providers } from "../models/Provider.ts"
 import { type AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import type { ChunkSearch } from "../retrieval/ChunkIndex.ts"
+import type { ChunkSearch, VectorModel } from "../retrieval/ChunkIndex.ts"
+import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { prepareTurns } from "../retrieval/Indexing.ts"
 import { termsByLanguage, vectorModel } from "../retrieval/Retrieval.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
-import type { IndexedMemory, MemoryHit, MemoryStore } from "./MemoryStore.ts"
+import { FollowUps } from "../runs/FollowUps.ts"
+import { type IndexedMemory, type MemoryHit, MemoryStore } from "./MemoryStore.ts"
 
 export const embedKind = "memory.embed"
 
+/** A model that has just failed is given some time. */
+export const whenItFailed = { delayMillis: 60_000, dimensions: null }
+
+/** What finding and indexing need, once for each service of the wing. */
 export interface Finder {
   readonly store: typeof MemoryStore.Service
   readonly embeddings: typeof EmbeddingModel.Service
+  readonly followUps: typeof FollowUps.Service
+  /** The assistant's own model; where it has none that is registered, the host's. Null: memories are found by their words. */
+  readonly targetOf: (assistant: Assistant) => EmbeddingTarget | null
+  /** When the vectors of an assistant were last compared with a model. */
+  readonly compared: Map<string, number>
 }
+
+export const makeFinder = Effect.gen(function* () {
+  const store = yield* MemoryStore
+  const embeddings = yield* EmbeddingModel
+  const followUps = yield* FollowUps
+  const { all: providers } = yield* Providers
+  const hosts = embeddingFor(yield* DefaultEmbedding, providers)
+  const finder: Finder = {
+    store,
+    embeddings,
+    followUps,
+    targetOf: (assistant) => embeddingOf(assistant, providers) ?? embeddingOf({ embedding: hosts }, providers),
+    compared: new Map()
+  }
+  return finder
+})
 
 export interface Indexed {
   readonly indexed: ReadonlyArray<IndexedMemory>
@@ -76,35 +106,64 @@ export interface MemoryQuery {
   readonly trueAt: Date | null
 }
 
-/** At most one call of the embedding model, and one query of the store. */
+/** At most one call of the embedding model, and one query of the store; once in a while a second one beside it. */
 export const findMemories = Effect.fnUntraced(function* (
-  { embeddings, store }: Finder,
+  finder: Finder,
   { assistantId, limit, target, text, trueAt }: MemoryQuery
 ): Effect.fn.Return<
   { readonly hits: ReadonlyArray<MemoryHit>; readonly charges: ReadonlyArray<Charge> },
   StoreUnavailable,
   Principal
 > {
+  const { embeddings, store } = finder
   const made = target === null || !store.keepsVectors ? null : yield* vectorsOf(embeddings, target, [text], "query")
   const [values] = made?.vectors ?? []
   const vector: ChunkSearch["vector"] =
     values === undefined || target === null ? null : { model: vectorModel(target, values), values }
-  const hits = yield* store.search({ assistantId, terms: termsByLanguage(text), vector, limit, trueAt })
+  const [hits] = yield* Effect.all(
+    [
+      store.search({ assistantId, terms: termsByLanguage(text), vector, limit, trueAt }),
+      vector === null ? Effect.void : rebuildOutdated(finder, assistantId, vector.model)
+    ],
+    { concurrency: 2 }
+  )
   return { hits, charges: made?.charges ?? [] }
 })
+
+const comparedFor = 10 * 60_000
+const mostCompared = 10_000
+
+/** Vectors of another model are not found. Once in a while it is looked whether there are some, and then a follow-up makes them anew. */
+const rebuildOutdated = Effect.fnUntraced(
+  function* ({ compared, followUps, store }: Finder, assistantId: AssistantId, model: VectorModel) {
+    const key = JSON.stringify([assistantId, model.name, model.dimensions])
+    const now = yield* Clock.currentTimeMillis
+    if (now - (compared.get(key) ?? Number.NEGATIVE_INFINITY) < comparedFor) return
+    if (compared.size >= mostCompared) compared.clear()
+    compared.set(key, now)
+    const outdated = yield* store.withoutVectors(assistantId, model, 1)
+    if (outdated.length > 0)
+      yield* followUps.add([yield* embedLater(assistantId, { delayMillis: 0, dimensions: model.dimensions })])
+  },
+  Effect.catchTag("StoreUnavailable", () => Effect.void)
+)
 
 /** Work on one assistant's memories is done in order. */
 export const sequenceOf = (assistantId: AssistantId): string => `memory:${assistantId}`
 
-export const embedLater = (assistantId: AssistantId): Effect.Effect<NewFollowUp> =>
+/** `dimensions`: the length of the vectors that are wanted, where it is known. */
+export const embedLater = (
+  assistantId: AssistantId,
+  { delayMillis, dimensions }: { readonly delayMillis: number; readonly dimensions: number | null }
+): Effect.Effect<NewFollowUp> =>
   Effect.gen(function* () {
     return {
       id: yield* newId(FollowUpId),
       kind: embedKind,
       key: assistantId,
-      payload: { assistantId },
+      payload: { assistantId, dimensions },
       sequence: sequenceOf(assistantId),
-      delayMillis: 60_000,
+      delayMillis,
       createdAt: new Date(yield* Clock.currentTimeMillis)
     }
   })

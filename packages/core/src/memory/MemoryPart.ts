@@ -17,7 +17,7 @@ import { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import type { RunId } from "../primitives/Ids.ts"
-import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
+import type { FollowUps } from "../runs/FollowUps.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { supplementOf } from "../threads/Supplement.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
@@ -25,7 +25,7 @@ import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { FollowUpOrder, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { learnKind } from "./Learning.ts"
-import { findMemories, sequenceOf } from "./MemoryIndexing.ts"
+import { findMemories, makeFinder, sequenceOf } from "./MemoryIndexing.ts"
 import { MemorySettings } from "./MemorySettings.ts"
 import { type MemoryHit, MemoryStore } from "./MemoryStore.ts"
 import { chooseHits, type KeptMemories, promptOfHits, queryOf, readKept, withCitations } from "./Recollection.ts"
@@ -54,7 +54,7 @@ type Plan = typeof Plan.Type
 export const layerMemoryPart: Layer.Layer<
   never,
   never,
-  EmbeddingModel | MemoryStore | Providers | RunStore | TurnParts
+  EmbeddingModel | FollowUps | MemoryStore | Providers | RunStore | TurnParts
 > = Layer.effectDiscard(
   Effect.gen(function* () {
     const part = yield* makeMemoryPart
@@ -70,13 +70,12 @@ const refused = new TurnRefused({
 
 const makeMemoryPart = Effect.gen(function* () {
   const counter = yield* TokenCounter
-  const embeddings = yield* EmbeddingModel
+  const finder = yield* makeFinder
   const keys = yield* ProviderKeys
   const providers = yield* Providers
   const reranker = yield* Reranker
   const runs = yield* RunStore
   const settings = yield* MemorySettings
-  const store = yield* MemoryStore
   const recalledNow = makeShortMemory<KeptMemories>()
 
   const rerankerFor = (turn: LiveTurn) =>
@@ -126,7 +125,7 @@ const makeMemoryPart = Effect.gen(function* () {
       const decoded = Option.getOrNull(decodeOptions(options))
       if (decoded === null) return Effect.fail(refused)
       const { citation = false, mode, pro = false } = decoded
-      const plan = { mode, pro, citation, embedding: embeddingOf(assistant, providers.all) }
+      const plan = { mode, pro, citation, embedding: finder.targetOf(assistant) }
       // There will be no answer that could keep it.
       const isSaved = request.sendToModel === false && mode === "Auto"
       const supplement: KeptMemories = { retrieved: [], learns: true }
@@ -138,7 +137,7 @@ const makeMemoryPart = Effect.gen(function* () {
         const limit = pro ? settings.reranked : settings.recalled * 3
         const trueAt = new Date(yield* Clock.currentTimeMillis)
         const place = { assistantId: turn.assistantId, text: query, target: embedding, limit, trueAt }
-        const { charges, hits } = yield* findMemories({ store, embeddings }, place)
+        const { charges, hits } = yield* findMemories(finder, place)
         for (const charge of charges) turn.spend(charge)
         const ranked = pro ? yield* rerank(turn, query, hits) : hits
         // A reranker knows better than the score what is near.

@@ -128,10 +128,10 @@ export class MemoryStore extends Context.Service<
     readonly copyAll: (from: AssistantId, to: AssistantId) => Effect.Effect<number, StoreUnavailable, Principal>
     /** MUST rank the assistant's memories as `ChunkIndex.search` ranks a scope. */
     readonly search: (search: MemorySearch) => Effect.Effect<ReadonlyArray<MemoryHit>, StoreUnavailable, Principal>
-    /** MUST give memories that have no vector of this model, oldest first; none when vectors are not kept. */
+    /** MUST give memories that have no vector of this model and length (null: any), oldest first; none when vectors are not kept. */
     readonly withoutVectors: (
       assistantId: AssistantId,
-      model: Pick<VectorModel, "name">,
+      model: { readonly name: string; readonly dimensions: number | null },
       limit: number
     ) => Effect.Effect<ReadonlyArray<MemoryRecord>, StoreUnavailable, Principal>
     /** MUST set the vector of each memory that still has this content, in the place of an older one; answers how many. */

@@ -63,7 +63,7 @@ describe("memories with an embedding model", () => {
       yield* TestClock.adjust("2 minutes")
       const [after] = yield* memories.search(id, "boiling water", 5)
       assert.strictEqual(after?.memory.content, "The kettle is new.")
-      assert.deepStrictEqual(yield* (yield* MemoryStore).withoutVectors(id, { name: "e/m" }, 10), [])
+      assert.deepStrictEqual(yield* (yield* MemoryStore).withoutVectors(id, { name: "e/m", dimensions: null }, 10), [])
       const { days } = yield* (yield* Billing).recentUsage(firstPage)
       // Two memories, and three questions that were answered with a vector.
       assert.deepStrictEqual(
