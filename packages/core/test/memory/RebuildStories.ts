@@ -1,6 +1,6 @@
 /** What becomes of memories when the host embeds with another model: on every storage, in real time, because the rebuilding is the work of another fiber. */
 import type { InMemory } from "@colloquy/adapters/in-memory"
-import { type AssistantId, Assistants, Kernel, Principal, type Provider, Providers } from "@colloquy/core"
+import { type AssistantId, Assistants, Kernel, type Principal, type Provider, Providers } from "@colloquy/core"
 import { noUsage } from "@colloquy/core/adapters"
 import { asNewOwner } from "@colloquy/core/contracts"
 import { layerMemory, Memories, MemoryStore } from "@colloquy/core/memory"
