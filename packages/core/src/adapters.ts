@@ -133,6 +133,24 @@ export { FollowUpStatus, type NewFollowUp } from "./runs/FollowUp.ts"
 export { type FailedAttempt, type FollowUpClaim, FollowUpStore } from "./runs/FollowUpStore.ts"
 export type { FollowUpWorker } from "./runs/FollowUps.ts"
 
+/** Voice: what a provider of it implements, and sound as plain samples. */
+export type {
+  Recording,
+  SpeechToText,
+  Transcript,
+  TranscriptEvent,
+  TranscriptionRequest
+} from "./models/SpeechToText.ts"
+export type { SpeechFormat, SpeechRequest, TextToSpeech } from "./models/TextToSpeech.ts"
+export {
+  makeWholeSamples,
+  type PcmFormat,
+  pcmBytesPerSecond,
+  readWavHead,
+  type WavHead,
+  wavHeader
+} from "./primitives/Pcm.ts"
+
 /** assistants: agents configured once. */
 export { AssistantName, AssistantNameFilter, type AssistantPatch } from "./assistants/Assistant.ts"
 export { AssistantStore, type ThreadInContext } from "./assistants/AssistantStore.ts"

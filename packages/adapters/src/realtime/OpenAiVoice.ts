@@ -3,7 +3,7 @@
  * At most one response is asked for at a time: what would ask for another one meanwhile waits until the first is over.
  */
 import type { ToolDefinition, Usage } from "@colloquy/core"
-import { noUsage } from "@colloquy/core/adapters"
+import { makeWholeSamples, noUsage } from "@colloquy/core/adapters"
 import {
   type AudioFormat,
   bytesPerSecond,
@@ -12,7 +12,7 @@ import {
   type VendorCommand
 } from "@colloquy/core/realtime"
 import type * as Schema from "effect/Schema"
-import { count, isRecord, parseJson, record, string, type WireRecord } from "../protocols/Wire.ts"
+import { base64, count, isRecord, parseJson, record, string, type WireRecord } from "../protocols/Wire.ts"
 import { decodedLength, sliceAudioDelta } from "./AudioSlice.ts"
 import {
   at,
@@ -107,7 +107,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
   let isCommitting = false
   let playing: PlayedItem | null = null
   let truncatedByClient: string | null = null
-  let odd: number | null = null
+  const wholeSamples = makeWholeSamples()
   const drafts = new Map<string, string>()
   const calls = new Map<string, { readonly name: string; readonly responseId: string | null; isTold: boolean }>()
   const unanswered = new Map<string, Set<string>>()
@@ -330,8 +330,8 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       if (id !== undefined) call(id, string(message["name"]), string(message["arguments"]) ?? "")
     },
     "response.output_audio.delta": (message, now) => {
-      const base64 = string(message["delta"])
-      if (base64 !== undefined) playAudio(string(message["item_id"]) ?? "", Buffer.from(base64, "latin1"), now)
+      const delta = string(message["delta"])
+      if (delta !== undefined) playAudio(string(message["item_id"]) ?? "", Buffer.from(delta, "latin1"), now)
     },
     "response.output_audio_transcript.delta": (message) => speak(message, "delta"),
     "response.output_text.delta": (message) => speak(message, "delta"),
@@ -416,13 +416,8 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       finishSeeding()
     },
     audio: (pcm) => {
-      // A sample has two bytes: an odd one waits for its other half.
-      const whole =
-        odd === null ? Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength) : Buffer.concat([Buffer.of(odd), pcm])
-      const isOdd = setup.inputFormat.encoding === "pcm_s16le" && whole.byteLength % 2 === 1
-      odd = isOdd ? (whole.at(-1) ?? null) : null
-      const even = isOdd ? whole.subarray(0, -1) : whole
-      return even.byteLength === 0 ? null : `{"type":"input_audio_buffer.append","audio":"${even.toString("base64")}"}`
+      const whole = setup.inputFormat.encoding === "pcm_s16le" ? wholeSamples(pcm) : pcm
+      return whole.byteLength === 0 ? null : `{"type":"input_audio_buffer.append","audio":"${base64(whole)}"}`
     },
     command: (command: VendorCommand) => {
       switch (command._tag) {

@@ -14,6 +14,8 @@ import type { ImageModel } from "./ImageModel.ts"
 import { describeModel, type ModelInfo } from "./ModelInfo.ts"
 import type { ModelError } from "./ModelError.ts"
 import type { NextTokenDriver } from "./NextTokenDriver.ts"
+import type { SpeechToText } from "./SpeechToText.ts"
+import type { TextToSpeech } from "./TextToSpeech.ts"
 import type { Upstream } from "./Upstream.ts"
 import type { VideoModel } from "./VideoModel.ts"
 
@@ -30,6 +32,9 @@ export interface Provider {
   readonly image?: ImageModel
   /** Used by the wing `media`. */
   readonly video?: VideoModel
+  /** Used by the wing `voice`. */
+  readonly speechToText?: SpeechToText
+  readonly textToSpeech?: TextToSpeech
   /** What new assistants embed with, where neither they nor the host say. */
   readonly defaultEmbedding?: { readonly model: string; readonly dimensions: number }
   /** Used where a message or an assistant names this provider without a model. The host's defaults come first. */

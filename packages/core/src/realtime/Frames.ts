@@ -4,6 +4,7 @@
  * Specification part 4 ("Realtime session") and part 6.
  */
 import * as Schema from "effect/Schema"
+import { pcmBytesPerSecond } from "../primitives/Pcm.ts"
 import { ToolList } from "../tools/ToolDefinition.ts"
 
 export const AudioFormat = Schema.Struct({
@@ -14,8 +15,8 @@ export const AudioFormat = Schema.Struct({
 })
 export type AudioFormat = typeof AudioFormat.Type
 
-export const bytesPerSecond = ({ channels, encoding, sampleRate }: AudioFormat): number =>
-  sampleRate * channels * (encoding === "pcm_s16le" ? 2 : 1)
+export const bytesPerSecond = (format: AudioFormat): number =>
+  format.encoding === "pcm_s16le" ? pcmBytesPerSecond(format) : format.sampleRate * format.channels
 
 const MemoryMode = Schema.Literals(["off", "Readonly", "Auto"])
 

@@ -1,0 +1,108 @@
+/**
+ * Sound as plain samples (signed 16 bit, little endian): its length, whole samples out of arbitrary pieces, and the header that makes a
+ * WAV file of it. Used by voice (speech is put together from many answers of a vendor) and by realtime sessions.
+ */
+
+export interface PcmFormat {
+  readonly sampleRate: number
+  readonly channels: number
+}
+
+const bytesPerSample = 2
+
+export const pcmBytesPerSecond = ({ channels, sampleRate }: PcmFormat): number => sampleRate * channels * bytesPerSample
+
+/** Takes pieces of any length and gives those that end between two samples; a byte that is left over waits for its other half. */
+export const makeWholeSamples = (channels = 1): ((piece: Uint8Array) => Uint8Array) => {
+  const size = bytesPerSample * channels
+  let rest = new Uint8Array()
+  return (piece) => {
+    if (rest.length === 0 && piece.length % size === 0) return piece
+    const whole = rest.length === 0 ? piece : joinBytes([rest, piece])
+    const end = whole.length - (whole.length % size)
+    rest = whole.slice(end)
+    return whole.subarray(0, end)
+  }
+}
+
+export const wavHeaderLength = 44
+
+/** `length`: bytes of the samples; null: not known yet, as in a stream that is played while it comes. */
+export const wavHeader = (format: PcmFormat, length: number | null): Uint8Array => {
+  const header = new DataView(new ArrayBuffer(wavHeaderLength))
+  const write = (at: number, word: string) => {
+    for (let index = 0; index < word.length; index++) header.setUint8(at + index, word.charCodeAt(index))
+  }
+  write(0, "RIFF")
+  header.setUint32(4, length === null ? unknownLength : length + wavHeaderLength - 8, true)
+  write(8, "WAVEfmt ")
+  header.setUint32(16, 16, true)
+  header.setUint16(20, 1, true)
+  header.setUint16(22, format.channels, true)
+  header.setUint32(24, format.sampleRate, true)
+  header.setUint32(28, pcmBytesPerSecond(format), true)
+  header.setUint16(32, format.channels * bytesPerSample, true)
+  header.setUint16(34, bytesPerSample * 8, true)
+  write(36, "data")
+  header.setUint32(40, length ?? unknownLength, true)
+  return new Uint8Array(header.buffer)
+}
+
+/** What programs write that do not know the length beforehand. */
+const unknownLength = 0xffffffff
+
+export interface WavHead {
+  readonly format: PcmFormat
+  /** 16 for the samples of this module. */
+  readonly bits: number
+  readonly isPcm: boolean
+  /** Where the samples begin. */
+  readonly dataAt: number
+  /** Bytes of the samples; infinity when the file does not say. */
+  readonly dataLength: number
+}
+
+/** Reads the beginning of a WAV file. Null: it is none; undefined: more bytes are needed to say. */
+export const readWavHead = (bytes: Uint8Array): WavHead | null | undefined => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const word = (at: number) => String.fromCharCode(...bytes.subarray(at, at + 4))
+  if (bytes.length < 12) return undefined
+  if (word(0) !== "RIFF" || word(8) !== "WAVE") return null
+  let kind: Pick<WavHead, "format" | "bits" | "isPcm"> | null = null
+  for (let at = 12; at + 8 <= bytes.length;) {
+    const length = view.getUint32(at + 4, true)
+    if (word(at) === "data") {
+      const isOpen = length === 0 || length >= 0x7ffff000
+      return kind === null ? null : { ...kind, dataAt: at + 8, dataLength: isOpen ? Infinity : length }
+    }
+    if (word(at) === "fmt ") {
+      if (length < 16) return null
+      if (at + 24 > bytes.length) return undefined
+      const tag = view.getUint16(at + 8, true)
+      const channels = view.getUint16(at + 10, true)
+      const sampleRate = view.getUint32(at + 12, true)
+      if (channels === 0 || sampleRate === 0) return null
+      // The extensible form says more behind; 16 bits are samples in it, too.
+      kind = {
+        format: { sampleRate, channels },
+        bits: view.getUint16(at + 22, true),
+        isPcm: tag === 1 || tag === 0xfffe
+      }
+    }
+    at += 8 + length + (length % 2)
+  }
+  return bytes.length > maximumHead ? null : undefined
+}
+
+/** Programs put titles and pictures in front of the samples. */
+const maximumHead = 1024 * 1024
+
+export const joinBytes = (pieces: ReadonlyArray<Uint8Array>): Uint8Array<ArrayBuffer> => {
+  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}

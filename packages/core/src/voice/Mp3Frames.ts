@@ -1,0 +1,112 @@
+/**
+ * Pure: MPEG audio as frames. Speech comes in many answers, each a small file with tags and a note of its own length; only its frames are
+ * taken, so that all of them together are one file of the right length. Also counts how long they last.
+ */
+import { joinBytes } from "../primitives/Pcm.ts"
+
+export interface Mp3Frames {
+  /** The whole frames that a piece completes. Null: this is no MPEG audio. */
+  readonly feed: (piece: Uint8Array) => Uint8Array | null
+  /** The file is over; the next piece begins another one. False: it had no frame. */
+  readonly endFile: () => boolean
+  readonly seconds: () => number
+}
+
+/** So many bytes without a frame are not MPEG audio. */
+const patience = 64 * 1024
+
+export const makeMp3Frames = (): Mp3Frames => {
+  let waiting = new Uint8Array()
+  /** Bytes of a tag that are still to come. */
+  let skip = 0
+  let strange = 0
+  let frames = 0
+  let isBegun = false
+  let seconds = 0
+
+  const take = (bytes: Uint8Array): Uint8Array | null => {
+    const taken: Array<Uint8Array> = []
+    let at = 0
+    while (at < bytes.length) {
+      if (skip > 0) {
+        const gone = Math.min(skip, bytes.length - at)
+        skip -= gone
+        at += gone
+        continue
+      }
+      if (!isBegun) {
+        if (bytes.length - at < 10) break
+        isBegun = true
+        skip = tagLength(bytes, at)
+        if (skip > 0) continue
+      }
+      if (bytes.length - at < 4) break
+      const frame = frameAt(bytes, at)
+      if (frame === null) {
+        at++
+        if (++strange > patience) return null
+        continue
+      }
+      if (bytes.length - at < frame.length) break
+      const whole = bytes.subarray(at, at + frame.length)
+      at += frame.length
+      strange = 0
+      if (frames++ === 0 && tellsLength(whole)) continue
+      seconds += frame.seconds
+      taken.push(whole)
+    }
+    waiting = bytes.slice(at)
+    return joinBytes(taken)
+  }
+
+  return {
+    feed: (piece) => take(waiting.length === 0 ? piece : joinBytes([waiting, piece])),
+    endFile: () => {
+      const had = frames > 0
+      waiting = new Uint8Array()
+      frames = 0
+      strange = 0
+      skip = 0
+      isBegun = false
+      return had
+    },
+    seconds: () => seconds
+  }
+}
+
+/** An ID3 tag at the beginning of a file: ten bytes, and as many as they say. */
+const tagLength = (bytes: Uint8Array, at: number): number => {
+  if (bytes[at] !== 0x49 || bytes[at + 1] !== 0x44 || bytes[at + 2] !== 0x33) return 0
+  const digits = [6, 7, 8, 9].map((place) => (bytes[at + place] ?? 0) & 0x7f)
+  return 10 + digits.reduce((sum, digit) => sum * 128 + digit, 0)
+}
+
+/** Kilobits a second by the index of the header: version 1 and the others, layer III; layers I and II are not spoken by anybody. */
+const rates1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320]
+const rates2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160]
+const samplings = [44_100, 48_000, 32_000]
+
+export interface Mp3Frame {
+  readonly length: number
+  readonly seconds: number
+}
+
+/** Null: no frame of layer III begins here. */
+export const frameAt = (bytes: Uint8Array, at: number): Mp3Frame | null => {
+  const [first = 0, second = 0, third = 0] = bytes.subarray(at, at + 3)
+  if (first !== 0xff || (second & 0xe0) !== 0xe0 || (second & 0x06) !== 0x02) return null
+  const version = (second >> 3) & 3
+  const rate = (version === 3 ? rates1 : rates2)[third >> 4]
+  const sampling = samplings[(third >> 2) & 3]
+  if (version === 1 || !rate || sampling === undefined) return null
+  const sampleRate = sampling / (version === 3 ? 1 : version === 2 ? 2 : 4)
+  const samples = version === 3 ? 1152 : 576
+  const length = Math.floor(((samples / 8) * rate * 1000) / sampleRate) + ((third >> 1) & 1)
+  return { length, seconds: samples / sampleRate }
+}
+
+/** The first frame may hold no sound but the length of the file, which is wrong once other files follow. */
+const tellsLength = (frame: Uint8Array): boolean => {
+  const head = String.fromCharCode(...frame.subarray(0, 64))
+  return head.includes("Xing") || head.includes("Info") || head.includes("VBRI")
+}

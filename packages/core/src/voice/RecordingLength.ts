@@ -1,0 +1,150 @@
+/**
+ * Pure: how long a recording lasts, read from its own bytes, for providers that do not tell. Knows what browsers and telephones record:
+ * WAV, MP3, FLAC, Ogg, MP4 and WebM. Null: it does not say.
+ */
+import { pcmBytesPerSecond, readWavHead } from "../primitives/Pcm.ts"
+import { makeMp3Frames } from "./Mp3Frames.ts"
+
+export const recordingSeconds = (bytes: Uint8Array, extension: string): number | null => {
+  const seconds = readers.get(extension)?.(bytes) ?? null
+  return seconds !== null && Number.isFinite(seconds) && seconds >= 0 ? seconds : null
+}
+
+type Read = (bytes: Uint8Array) => number | null
+
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+const textAt = (bytes: Uint8Array, at: number, length = 4): string =>
+  String.fromCharCode(...bytes.subarray(at, at + length))
+
+const wav: Read = (bytes) => {
+  const head = readWavHead(bytes)
+  if (!head || !head.isPcm || head.bits === 0) return null
+  const length = Math.min(head.dataLength, bytes.length - head.dataAt)
+  return (length / pcmBytesPerSecond(head.format)) * (16 / head.bits)
+}
+
+const mp3: Read = (bytes) => {
+  const frames = makeMp3Frames()
+  return frames.feed(bytes) === null || !frames.endFile() ? null : frames.seconds()
+}
+
+/** The stream's own description comes first: 20 bits of rate, and 36 of samples behind them. */
+const flac: Read = (bytes) => {
+  if (bytes.length < 26) return null
+  const view = viewOf(bytes)
+  const rate = view.getUint32(18) >>> 12
+  const samples = (view.getUint8(21) & 0x0f) * 2 ** 32 + view.getUint32(22)
+  return rate === 0 || samples === 0 ? null : samples / rate
+}
+
+/** The last page says how many samples there were up to it. Opus always counts 48 000 a second. */
+const ogg: Read = (bytes) => {
+  const view = viewOf(bytes)
+  const start = textAt(bytes, 0, 64)
+  const vorbis = start.indexOf("\x01vorbis")
+  const opus = start.indexOf("OpusHead")
+  const isVorbis = vorbis >= 0 && vorbis + 16 <= bytes.length
+  if (!isVorbis && (opus < 0 || opus + 12 > bytes.length)) return null
+  const rate = isVorbis ? view.getUint32(vorbis + 12, true) : 48_000
+  const skipped = isVorbis ? 0 : view.getUint16(opus + 10, true)
+  for (let at = bytes.length - 14; at >= 0; at--) {
+    if (bytes[at] !== 0x4f || textAt(bytes, at) !== "OggS") continue
+    const samples = view.getBigInt64(at + 6, true)
+    if (samples >= 0n) return rate === 0 ? null : Math.max(0, Number(samples) - skipped) / rate
+  }
+  return null
+}
+
+/** `moov` holds `mvhd`, which holds a length and its unit. */
+const mp4: Read = (bytes) => {
+  const view = viewOf(bytes)
+  const boxes = (from: number, to: number, name: string): readonly [number, number] | null => {
+    for (let at = from; at + 8 <= to;) {
+      const short = view.getUint32(at)
+      const isLong = short === 1 && at + 16 <= to
+      const size = isLong ? Number(view.getBigUint64(at + 8)) : short === 0 ? to - at : short
+      if (size < 8) return null
+      if (textAt(bytes, at + 4) === name) return [at + (isLong ? 16 : 8), Math.min(to, at + size)]
+      at += size
+    }
+    return null
+  }
+  const moov = boxes(0, bytes.length, "moov")
+  const found = moov && boxes(moov[0], moov[1], "mvhd")
+  if (!found) return null
+  const [at, end] = found
+  const isLong = view.getUint8(at) === 1
+  if (at + (isLong ? 32 : 20) > end) return null
+  const unit = view.getUint32(at + (isLong ? 20 : 12))
+  const length = isLong ? Number(view.getBigUint64(at + 24)) : view.getUint32(at + 16)
+  return unit === 0 || length === 0 ? null : length / unit
+}
+
+/**
+ * Browsers write no length: the time of the last block is it, but for the block's own. Segments and clusters are entered, everything else
+ * is stepped over. Times are in the segment's unit, usually milliseconds.
+ */
+const webm: Read = (bytes) => {
+  const view = viewOf(bytes)
+  let nanos = 1_000_000
+  let cluster = 0
+  let last = 0
+  let blocks = 0
+  for (let at = 0; at < bytes.length;) {
+    const id = elementId(bytes, at)
+    const size = id && elementSize(bytes, at + id.length)
+    if (!id || !size) break
+    const data = at + id.length + size.length
+    if (entered.has(id.value)) {
+      at = data
+      continue
+    }
+    if (size.value === null || data + size.value > bytes.length) break
+    if (id.value === 0x2ad7b1) nanos = unsigned(bytes, data, size.value)
+    if (id.value === 0xe7) cluster = unsigned(bytes, data, size.value)
+    if ((id.value === 0xa3 || id.value === 0xa1) && size.value >= 4) {
+      const track = elementSize(bytes, data)
+      if (track) last = Math.max(last, cluster + view.getInt16(data + track.length))
+      blocks++
+    }
+    at = data + size.value
+  }
+  // Blocks of one recording are of one length: the last one lasts as long as the others did on the average.
+  const scaled = (last * nanos) / 1e9
+  return blocks < 2 ? null : scaled + scaled / (blocks - 1)
+}
+
+/** Segment, information, cluster, group of blocks. */
+const entered: ReadonlySet<number> = new Set([0x18538067, 0x1549a966, 0x1f43b675, 0xa0])
+
+const lengthOf = (first: number): number => Math.clz32(first) - 23
+
+const elementId = (bytes: Uint8Array, at: number) => {
+  const length = lengthOf(bytes[at] ?? 0)
+  return length > 4 || at + length > bytes.length ? null : { value: unsigned(bytes, at, length), length }
+}
+
+/** `value` null: not known, as browsers write while they record. */
+const elementSize = (bytes: Uint8Array, at: number) => {
+  const first = bytes[at] ?? 0
+  const length = lengthOf(first)
+  if (length > 8 || at + length > bytes.length) return null
+  const value = (first & (0xff >> length)) * 2 ** (8 * (length - 1)) + unsigned(bytes, at + 1, length - 1)
+  return { value: value === 2 ** (7 * length) - 1 ? null : value, length }
+}
+
+const unsigned = (bytes: Uint8Array, at: number, length: number): number => {
+  let value = 0
+  for (let index = at; index < at + length; index++) value = value * 256 + (bytes[index] ?? 0)
+  return value
+}
+
+const readers: ReadonlyMap<string, Read> = new Map([
+  ["wav", wav],
+  ["mp3", mp3],
+  ["flac", flac],
+  ["ogg", ogg],
+  ["m4a", mp4],
+  ["mp4", mp4],
+  ["webm", webm]
+])

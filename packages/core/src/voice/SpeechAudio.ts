@@ -1,0 +1,125 @@
+/**
+ * Pure: audio of many answers of a vendor, put together to one recording, live and stored. MPEG audio is joined frame by frame, samples
+ * one after the other; a WAV file gives up its header for that. `Speech` feeds it, one file after the other.
+ *
+ * | wished | live | stored |
+ * |---|---|---|
+ * | mp3 | frames | the same |
+ * | wav | a header without a length, then samples | the samples behind a header with the length |
+ * | pcm | samples | as `wav`, so that it can be played |
+ */
+import {
+  makeWholeSamples,
+  type PcmFormat,
+  pcmBytesPerSecond,
+  readWavHead,
+  joinBytes,
+  wavHeader
+} from "../primitives/Pcm.ts"
+import type { SpeechFormat, TextToSpeech } from "../models/TextToSpeech.ts"
+import { makeMp3Frames } from "./Mp3Frames.ts"
+
+export interface Sound {
+  readonly live: Uint8Array
+  /** What the recording holds of it, without a header. */
+  readonly stored: Uint8Array
+}
+
+export interface SpeechAudio {
+  /** Null: the vendor sent something else than the format that was asked for. */
+  readonly feed: (piece: Uint8Array) => Sound | null
+  /** One answer of the vendor is over. False: there was no sound in it. */
+  readonly endFile: () => boolean
+  /** Of what the live audio is, known with the first sound. */
+  readonly contentType: () => string
+  /** Type of the stored file. */
+  readonly extension: "mp3" | "wav"
+  /** What stands before the stored bytes; null: nothing. */
+  readonly header: (storedBytes: number) => Uint8Array | null
+  readonly seconds: () => number
+}
+
+/** What a vendor is asked for, so that the wish can be met; null: it cannot. */
+export const vendorFormat = (wish: SpeechFormat, { formats }: Pick<TextToSpeech, "formats">): SpeechFormat | null => {
+  const fitting: ReadonlyArray<SpeechFormat> = wish === "mp3" ? ["mp3"] : ["pcm", "wav"]
+  return fitting.find((format) => formats.includes(format)) ?? null
+}
+
+export const makeSpeechAudio = (
+  wish: SpeechFormat,
+  asked: SpeechFormat,
+  { sampleRate }: Pick<TextToSpeech, "sampleRate">
+): SpeechAudio => (wish === "mp3" ? mp3Audio() : sampledAudio(wish, asked, sampleRate))
+
+const mp3Audio = (): SpeechAudio => {
+  const frames = makeMp3Frames()
+  return {
+    feed: (piece) => {
+      const whole = frames.feed(piece)
+      return whole === null ? null : { live: whole, stored: whole }
+    },
+    endFile: frames.endFile,
+    contentType: () => "audio/mpeg",
+    extension: "mp3",
+    header: () => null,
+    seconds: frames.seconds
+  }
+}
+
+const sampledAudio = (wish: SpeechFormat, asked: SpeechFormat, sampleRate: number): SpeechAudio => {
+  let format: PcmFormat = { sampleRate, channels: 1 }
+  let total = 0
+  let ofFile = 0
+  let isHeaderSent = wish !== "wav"
+  /** The beginning of a WAV file, until its samples begin; null: they have. */
+  let head: Uint8Array | null = asked === "wav" ? new Uint8Array() : null
+  /** Samples that the file still has, by its own word. */
+  let left = Infinity
+  let whole = makeWholeSamples()
+
+  /** Undefined: not yet. */
+  const withoutHead = (piece: Uint8Array): Uint8Array | null | undefined => {
+    if (head === null) return piece
+    head = joinBytes([head, piece])
+    const found = readWavHead(head)
+    if (found === undefined) return undefined
+    if (found === null || !found.isPcm || found.bits !== 16) return null
+    // All files of one recording have one rate.
+    if (total > 0 && (found.format.sampleRate !== format.sampleRate || found.format.channels !== format.channels))
+      return null
+    format = found.format
+    left = found.dataLength
+    const samples = head.subarray(found.dataAt)
+    head = null
+    return samples
+  }
+
+  return {
+    feed: (piece) => {
+      const bytes = withoutHead(piece)
+      if (bytes === null) return null
+      const own = bytes?.subarray(0, left) ?? new Uint8Array()
+      left -= own.length
+      const samples = whole(own)
+      if (samples.length === 0) return { live: samples, stored: samples }
+      total += samples.length
+      ofFile += samples.length
+      if (isHeaderSent) return { live: samples, stored: samples }
+      isHeaderSent = true
+      return { live: joinBytes([wavHeader(format, null), samples]), stored: samples }
+    },
+    endFile: () => {
+      const had = ofFile > 0
+      ofFile = 0
+      left = Infinity
+      head = asked === "wav" ? new Uint8Array() : null
+      whole = makeWholeSamples()
+      return had
+    },
+    contentType: () =>
+      wish === "wav" ? "audio/wav" : `audio/pcm;rate=${format.sampleRate};channels=${format.channels}`,
+    extension: "wav",
+    header: (storedBytes) => wavHeader(format, storedBytes),
+    seconds: () => total / pcmBytesPerSecond(format)
+  }
+}

@@ -1,0 +1,254 @@
+/**
+ * Pure: markdown as it is written, into sentences to be read aloud, while it is written. What cannot be heard is left out (code blocks,
+ * rulers, addresses behind links), marks go and their words stay. A sentence is given as soon as the next one has begun, because only then
+ * is it certain where it ends: `3.` may become `3.14`. Cuts are never inside a word, a number or an inline mark.
+ *
+ * Two steps: lines to text (`contentOf`), text to sentences (`Intl.Segmenter`). Used by `Speech`.
+ */
+
+/** A sentence without an end is cut between two words after so many characters. */
+export const longestSentence = 400
+
+export interface SpokenText {
+  /** Sentences that `text` completes. */
+  readonly feed: (text: string) => ReadonlyArray<string>
+  /** What is left when the text is over. */
+  readonly end: () => ReadonlyArray<string>
+}
+
+export const makeSpokenText = (): SpokenText => {
+  /** The line that is being written. */
+  let line = ""
+  /** How many characters of that line's content are in `paragraph` already. */
+  let taken = 0
+  let state: LineState = { fence: null, isParagraph: false }
+  /** Text of the block that is being written, as markdown. */
+  let paragraph = ""
+  let said: Array<string> = []
+
+  const say = (markdown: string): void => {
+    const text = plainText(markdown)
+    if (/[\p{L}\p{N}]/u.test(text)) said.push(text)
+  }
+
+  const endBlock = (): void => {
+    for (const sentence of cutAll(paragraph)) say(sentence)
+    paragraph = ""
+  }
+
+  const take = (isWhole: boolean): void => {
+    const content = contentOf(line, isWhole, state)
+    if (content === null) return
+    if (taken === 0 && content.beginsBlock) endBlock()
+    if (taken === 0 && content.text !== "" && paragraph !== "") paragraph += " "
+    paragraph += content.text.slice(taken)
+    taken = content.text.length
+    const { rest, sentences } = cutBegun(paragraph)
+    for (const sentence of sentences) say(sentence)
+    paragraph = rest
+    if (!isWhole) return
+    if (content.endsBlock) endBlock()
+    state = content.next
+    taken = 0
+  }
+
+  const flush = (): ReadonlyArray<string> => {
+    const sentences = said
+    said = []
+    return sentences
+  }
+
+  return {
+    feed: (text) => {
+      for (const piece of text.split(/(?<=\n)/u)) {
+        const isWhole = piece.endsWith("\n")
+        line += isWhole ? piece.replace(/\r?\n$/u, "") : piece
+        take(isWhole)
+        if (isWhole) line = ""
+      }
+      return flush()
+    },
+    end: () => {
+      take(true)
+      line = ""
+      endBlock()
+      return flush()
+    }
+  }
+}
+
+// ------ lines
+
+interface LineState {
+  /** The mark of the code block in which the line stands. */
+  readonly fence: string | null
+  /** The line before was text, so that this one may go on with it. */
+  readonly isParagraph: boolean
+}
+
+interface LineContent {
+  readonly text: string
+  readonly beginsBlock: boolean
+  readonly endsBlock: boolean
+  readonly next: LineState
+}
+
+const silent = (next: LineState): LineContent => ({ text: "", beginsBlock: true, endsBlock: true, next })
+const outside: LineState = { fence: null, isParagraph: false }
+
+/** What of a line is read aloud. Null: only the rest of the line will tell. */
+const contentOf = (line: string, isWhole: boolean, { fence, isParagraph }: LineState): LineContent | null => {
+  if (fence !== null) {
+    if (!isWhole) return null
+    const closes = new RegExp(`^ {0,3}${fence[0] ?? ""}{${fence.length},}\\s*$`, "u").test(line)
+    return silent(closes ? outside : { fence, isParagraph: false })
+  }
+  if (!isWhole && mayBecomeMark(line)) return null
+  const opened = /^ {0,3}(?:>\s?)*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(`{3,}|~{3,})/u.exec(line)?.[1]
+  if (opened !== undefined) return isWhole ? silent({ fence: opened, isParagraph: false }) : null
+  if (/^\s*$/u.test(line) || isRuler(line)) return silent(outside)
+  if (!isParagraph && /^( {4}|\t)/u.test(line) && !/^\s+([-*+]|\d{1,9}[.)])\s/u.test(line)) return silent(outside)
+  if (line.trimStart().startsWith("|")) return isWhole ? tableRow(line) : null
+  const [mark = ""] = marks.exec(line) ?? []
+  const isHeading = /#/u.test(mark)
+  const number = /(\d{1,9})[.)]\s+$/u.exec(mark)?.[1]
+  return {
+    text: `${number === undefined ? "" : `${number}, `}${line.slice(mark.length)}`,
+    beginsBlock: mark.trim() !== "",
+    endsBlock: isHeading,
+    next: { fence: null, isParagraph: !isHeading }
+  }
+}
+
+/** Quotation, heading, bullet with its box, number: each at most once, in this order. */
+const marks = /^\s*(?:>\s?)*\s*(?:#{1,6}\s+|[-*+]\s+(?:\[[ xX]\]\s+)?|\d{1,9}[.)]\s+)?/u
+
+/** The beginning of a line that is not decided yet. */
+const mayBecomeMark = (line: string): boolean =>
+  /^\s*(?:>\s?)*\s*(?:#{0,6}|[-*+](?:\s+(?:\[[ xX]?\]?\s*)?)?|\d{1,9}[.)]?\s*|[-*_=\s]+|`{1,2}|~{1,2})$/u.test(line)
+
+const isRuler = (line: string): boolean => /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/u.test(line) || /^ {0,3}=+\s*$/u.test(line)
+
+const tableRow = (line: string): LineContent => {
+  const cells = line
+    .trim()
+    .replace(/^\||\|$/gu, "")
+    .split(/(?<!\\)\|/u)
+    .map((cell) => cell.trim())
+  const isLine = cells.every((cell) => /^:?-+:?$/u.test(cell))
+  const text = isLine ? "" : `${cells.filter((cell) => cell !== "").join(", ")}.`
+  return { text, beginsBlock: true, endsBlock: true, next: outside }
+}
+
+// ------ sentences
+
+const sentencesOf = new Intl.Segmenter("en", { granularity: "sentence" })
+const wordsOf = new Intl.Segmenter("en", { granularity: "word" })
+
+/** Whole sentences at the beginning of a text that is still written, and the rest. */
+const cutBegun = (text: string): { readonly sentences: ReadonlyArray<string>; readonly rest: string } => {
+  const sentences: Array<string> = []
+  let rest = text
+  while (true) {
+    const end = firstEnd(rest) ?? (rest.length > longestSentence ? cutOfLong(rest) : null)
+    if (end === null) return { sentences, rest }
+    sentences.push(rest.slice(0, end))
+    rest = rest.slice(end)
+  }
+}
+
+const cutAll = (text: string): ReadonlyArray<string> => {
+  const { rest, sentences } = cutBegun(text)
+  return [...sentences, rest]
+}
+
+/** Where the first sentence ends, if another one has begun behind it: a letter decides. */
+const firstEnd = (text: string): number | null => {
+  const mark = /\p{Sentence_Terminal}/u.exec(text)
+  if (mark === null || !/\p{L}/u.test(text.slice(mark.index + 1))) return null
+  const held = inlineMarks(text)
+  for (const { index } of sentencesOf.segment(text)) {
+    if (index === 0 || index > longestSentence) continue
+    const isCertain = /\p{L}/u.test(text.slice(index))
+    if (isCertain && !isInside(held, index) && !endsInAbbreviation(text.slice(0, index))) return index
+  }
+  return null
+}
+
+/** Words that end in a dot and no sentence. */
+const endsInAbbreviation = (text: string): boolean =>
+  /(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|No|Nr|vs|etc|ca|bzw|approx|Fig|\p{Lu}|(?:\p{L}\.)+\p{L})\.\s+$/u.test(text)
+
+/** Between two words; where a comma or the like stands, rather there. */
+const cutOfLong = (text: string): number => {
+  const held = inlineMarks(text)
+  let best = 0
+  let clause = 0
+  let isNumber = false
+  for (const { index, isWordLike, segment } of wordsOf.segment(text)) {
+    if (index > longestSentence && best > 0) break
+    // "12" and ".5" may be two segments of one number.
+    const splitsNumber = isNumber && /^[\p{N}.,:]/u.test(segment)
+    if (
+      index > 0 &&
+      !isInside(held, index) &&
+      !splitsNumber &&
+      (isWordLike !== true || /^\s/u.test(text[index - 1] ?? "") || isDense(segment))
+    ) {
+      if (!/^[\p{P}]/u.test(segment)) best = index
+      if (/[,;:–—]\s$/u.test(text.slice(0, index))) clause = index
+    }
+    isNumber = /[\p{N}.,:]$/u.test(segment)
+  }
+  const cut = clause > longestSentence / 2 ? clause : best
+  return cut === 0 ? text.length : cut
+}
+
+/** Scripts that put no space between words. */
+const isDense = (segment: string): boolean =>
+  /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(segment)
+
+type Span = readonly [start: number, end: number]
+
+/** Code, links, pictures and addresses: no sentence ends inside. One that is still open goes to the end of the text. */
+const inlineMarks = (text: string): ReadonlyArray<Span> =>
+  [
+    ...text.matchAll(
+      /`[^`]*(?:`|$)|!?\[[^\]]*(?:\]\([^)]*(?:\)|$)|\](?!\()|$)|<[a-zA-Z/][^>]*(?:>|$)|\bhttps?:\/\/\S+/gu
+    )
+  ].map((found): Span => [found.index, found.index + found[0].length])
+
+const isInside = (spans: ReadonlyArray<Span>, place: number): boolean =>
+  spans.some(([start, end]) => start < place && place < end)
+
+// ------ marks
+
+/** What is heard of a piece of markdown. */
+const plainText = (markdown: string): string =>
+  markdown
+    .replace(/!\[([^\]]*)\](?:\([^)]*\))?/gu, "$1")
+    .replace(/\[\^[^\]]*\]/gu, "")
+    .replace(/\[([^\]]*)\]\([^)]*\)/gu, "$1")
+    .replace(/\[([^\]]*)\]\[[^\]]*\]/gu, "$1")
+    .replace(/<(https?:\/\/[^>]*)>/gu, "$1")
+    .replace(/\bhttps?:\/\/(?:www\.)?([^\s/?#)]+)[^\s)]*/gu, (_, host: string) => host.replace(/[.,;:!?]+$/u, ""))
+    .replace(/<\/?[a-zA-Z][^>]*>/gu, " ")
+    .replace(/\\([\\`*_{}[\]()#+\-.!|<>~])/gu, (_, mark: string) => escaped(mark))
+    .replace(/`+/gu, "")
+    .replace(/(?<!\p{N})\*+|\*+(?!\p{N})|~~|(?<![\p{L}\p{N}])_+(?=\S)|(?<=\S)_+(?![\p{L}\p{N}])/gu, "")
+    .replace(/&(amp|lt|gt|quot|nbsp|#39);/gu, (_, name: string) => entities.get(name) ?? " ")
+    .replace(/[\u{E000}-\u{E0FF}]/gu, (mark) => String.fromCodePoint((mark.codePointAt(0) ?? 0xe020) - 0xe000))
+    .replace(/\s+/gu, " ")
+    .trim()
+
+const entities = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["#39", "'"],
+  ["nbsp", " "]
+])
+
+/** Out of the way of the marks, in a range that no text uses. */
+const escaped = (mark: string): string => String.fromCodePoint(0xe000 + (mark.codePointAt(0) ?? 32))
