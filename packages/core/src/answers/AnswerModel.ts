@@ -2,13 +2,12 @@
  * One ask, made dependable: which driver of a provider answers, and what is promised for all of them. Requests are tried again while that
  * may help, bounded in time, and traced without any content. The reply is checked by `readAnswers` before anybody sees it.
  */
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Random from "effect/Random"
 import { traced } from "../primitives/Traced.ts"
 import type { AnswerDriver, AnswerReply, AnswerRequest } from "../models/AnswerDriver.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { Provider } from "../models/Provider.ts"
+import { pauseBeforeRetry } from "../models/RetryPause.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { labelDriver } from "./LabelAnswers.ts"
 import { Refusals } from "./Refusals.ts"
@@ -76,11 +75,3 @@ const dependable = <A>(
       )
     )
   )
-
-/** Null: do not try again. The provider's own word on the pause comes first, then 0.5 s doubling to 8 s, with jitter. */
-const pauseBeforeRetry = (error: ModelError, settings: AnswerPolicy, failures: number) =>
-  Effect.map(Random.next, (jitter) => {
-    if (!error.isRetryable || failures >= settings.retries) return null
-    if (error.retryAfterMillis === undefined) return Math.min(8000, 500 * 2 ** failures) * (0.75 + jitter / 2)
-    return error.retryAfterMillis > Duration.toMillis(settings.longestRetryPause) ? null : error.retryAfterMillis
-  })

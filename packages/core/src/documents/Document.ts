@@ -53,6 +53,29 @@ export class DocumentNotFound extends Schema.TaggedError<DocumentNotFound>()("Do
   }
 }
 
+/**
+ * The record of bytes that are stored already and that nobody searches: what a model made, what was recorded. It is completed from the
+ * beginning and counts as nothing to search.
+ */
+export const unindexedDocument = (
+  file: Pick<
+    Document,
+    "id" | "scope" | "filename" | "extension" | "mimeType" | "blobId" | "size" | "sha256" | "metadata"
+  >,
+  at: Date
+): Document => ({
+  ...file,
+  status: "completed",
+  statusMessage: null,
+  summary: null,
+  totalTokens: null,
+  chunkCount: null,
+  createdAt: at,
+  updatedAt: at,
+  processingStartedAt: null,
+  processingCompletedAt: at
+})
+
 /** A document under new ids, attached elsewhere: for a clone. What was made of it (status, counts, summary) stays; its metadata too. */
 export const copyDocument = (
   document: Document,

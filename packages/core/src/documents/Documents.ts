@@ -36,7 +36,7 @@ import { DocumentLinks } from "./DocumentLinks.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { DocumentStore } from "./DocumentStore.ts"
 import { indexKind, newWork, searchScopeOf, traceOf } from "./DocumentWork.ts"
-import type { UploadPurpose } from "./FileType.ts"
+import { decideFileType, type UploadPurpose } from "./FileType.ts"
 import { makeForgetting } from "./ForgetDocuments.ts"
 import { makeIndexWorker } from "./IndexDocument.ts"
 import type { TextExtractor } from "./TextExtractor.ts"
@@ -187,7 +187,9 @@ export class Documents extends Context.Service<
         const { scope } = file
         const place = scope._tag === "Assistant" ? { assistantId: scope.assistantId } : { threadId: scope.threadId }
         yield* assistantOf(place)
-        const inspected = inspectUpload(file, file.purpose ?? "document", settings.maxFileSize)
+        const inspected = inspectUpload(file, settings.maxFileSize, (head) =>
+          decideFileType(file.filename, head, file.purpose ?? "document")
+        )
         const blobId = yield* newId(BlobId)
         const { sha256, size } = yield* blobs.put(blobId, inspected.bytes)
         const { extension, mimeType } = yield* inspected.type

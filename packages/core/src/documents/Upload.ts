@@ -1,19 +1,13 @@
 /**
- * What is looked at while the bytes of an upload go by: their number, and the first of them, which decide the type together with the name.
+ * What is looked at while the bytes of an upload go by: their number, and the first of them, by which `typeOf` decides the type.
  * The stream fails as soon as the file is refused, so that nothing of it is stored.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import {
-  decideFileType,
-  type FileEmpty,
-  type FileType,
-  type FileTypeUnsupported,
-  headLength,
-  type UploadPurpose
-} from "./FileType.ts"
+import { joinBytes } from "../primitives/Pcm.ts"
+import { type FileEmpty, type FileType, type FileTypeUnsupported, headLength } from "./FileType.ts"
 
 export class FileTooLarge extends Schema.TaggedError<FileTooLarge>()("FileTooLarge", {
   filename: Schema.String,
@@ -34,8 +28,8 @@ export interface InspectedUpload<E, R> {
 
 export const inspectUpload = <E, R>(
   file: { readonly filename: string; readonly bytes: Stream.Stream<Uint8Array, E, R> },
-  purpose: UploadPurpose,
-  limit: number
+  limit: number,
+  typeOf: (head: Uint8Array) => Result.Result<FileType, FileEmpty | FileTypeUnsupported>
 ): InspectedUpload<E, R> => {
   const { filename } = file
   const head: Array<Uint8Array> = []
@@ -45,7 +39,7 @@ export const inspectUpload = <E, R>(
 
   const decide = Effect.suspend((): Effect.Effect<void, FileRefused> => {
     if (type !== null) return Effect.void
-    const decided = decideFileType(filename, joined(head, headSize), purpose)
+    const decided = typeOf(joinBytes(head))
     if (Result.isFailure(decided)) return Effect.fail(decided.failure)
     type = decided.success
     head.length = 0
@@ -70,14 +64,4 @@ export const inspectUpload = <E, R>(
         : Effect.succeed(type)
     )
   }
-}
-
-const joined = (pieces: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
-  const whole = new Uint8Array(size)
-  let at = 0
-  for (const piece of pieces) {
-    whole.set(piece, at)
-    at += piece.length
-  }
-  return whole
 }

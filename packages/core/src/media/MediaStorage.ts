@@ -15,7 +15,7 @@ import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
 import { BlobStore, type BlobNotFound } from "../documents/BlobStore.ts"
-import { type Document, DocumentNotFound } from "../documents/Document.ts"
+import { type Document, DocumentNotFound, type DocumentScope, unindexedDocument } from "../documents/Document.ts"
 import { DocumentStore } from "../documents/DocumentStore.ts"
 import { searchScopeOf } from "../documents/DocumentWork.ts"
 import { BlobId, DocumentId, newId, type ThreadId } from "../primitives/Ids.ts"
@@ -77,26 +77,11 @@ export class MediaStorage extends Context.Service<
           const at = new Date(yield* Clock.currentTimeMillis)
           const id = yield* newId(DocumentId)
           const filename = `${mediaType}-${id.slice(0, 8)}.${extension}`
-          const isStored = yield* documents.insert({
-            id,
-            scope: { _tag: "Thread", threadId },
-            filename,
-            extension,
-            mimeType,
-            blobId,
-            size,
-            sha256,
-            status: "completed",
-            statusMessage: null,
-            summary: null,
-            totalTokens: null,
-            chunkCount: null,
-            metadata: Object.assign({ generated: true }, metadata),
-            createdAt: at,
-            updatedAt: at,
-            processingStartedAt: null,
-            processingCompletedAt: at
-          })
+          const scope: DocumentScope = { _tag: "Thread", threadId }
+          const kept = Object.assign({ generated: true }, metadata)
+          const isStored = yield* documents.insert(
+            unindexedDocument({ id, scope, filename, extension, mimeType, blobId, size, sha256, metadata: kept }, at)
+          )
           if (isStored) return { documentId: id, mediaType, mimeType, filename, size }
           yield* blobs.remove(blobId)
           return yield* new ThreadNotFound({ threadId })

@@ -16,7 +16,6 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
 import { traced } from "../primitives/Traced.ts"
 import { type Deadlines, makeDeadlines } from "../primitives/Deadlines.ts"
@@ -26,6 +25,7 @@ import type { ChatDriver } from "./ChatDriver.ts"
 import type { ChatEvent } from "./ChatEvent.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
 import { ModelError } from "./ModelError.ts"
+import { pauseBeforeRetry } from "./RetryPause.ts"
 
 export interface ChatPolicy {
   readonly retries: number
@@ -204,14 +204,6 @@ const tooManyCalls = ({ model, provider }: ChatRequest): Effect.Effect<never, Mo
       new ModelError({ reason: "malformed", provider, model, code: "too_many_tool_calls", shouldRetry: false })
     )
   )
-
-/** Null: do not try again. The provider's own word on the pause comes first, then 0.5 s doubling to 8 s, with jitter. */
-const pauseBeforeRetry = (error: ModelError, policy: ChatPolicy, failures: number) =>
-  Effect.map(Random.next, (jitter) => {
-    if (!error.isRetryable || failures >= policy.retries) return null
-    if (error.retryAfterMillis === undefined) return Math.min(8000, 500 * 2 ** failures) * (0.75 + jitter / 2)
-    return error.retryAfterMillis > Duration.toMillis(policy.longestRetryPause) ? null : error.retryAfterMillis
-  })
 
 const firstEventSeconds = metricSeries(
   Metric.histogram("gen_ai.client.operation.time_to_first_chunk", {

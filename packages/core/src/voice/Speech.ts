@@ -1,0 +1,175 @@
+/**
+ * *** How an answer is spoken. *** While it is written, its sentences go to the provider one after the other; the sound of them is told
+ * piece by piece to whoever listens at the moment, and stored as one recording.
+ *
+ *     words ─ sentences ─ requests (`SpokenSound`) ─ sound (`SpeechAudio`) ─┬─ live pieces (`LiveSound`)
+ *                                                                           └─ recording, a document (`SpeechRecording`)
+ *
+ * A fault of the provider, missing credit or too much sound ends the speech and never the turn: it is told behind the last word. A turn
+ * that is cancelled or fails ends the speech as well; what was spoken until then is kept.
+ */
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { Principal } from "../access/Principal.ts"
+import type { BlobStore } from "../documents/BlobStore.ts"
+import type { DocumentStore } from "../documents/DocumentStore.ts"
+import { fileTypeOf } from "../documents/FileType.ts"
+import { ModelError } from "../models/ModelError.ts"
+import type { SpeechFormat, TextToSpeech } from "../models/TextToSpeech.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
+import { traced } from "../primitives/Traced.ts"
+import { noUsage } from "../primitives/Usage.ts"
+import type { LiveTurn } from "../tools/LiveTurn.ts"
+import { makeLiveSound } from "./LiveSound.ts"
+import { makeSpeechAudio, vendorFormat } from "./SpeechAudio.ts"
+import { makeSpeechRecordings, type SpeechRecording } from "./SpeechRecording.ts"
+import { type Heard, soundOf, textsOf } from "./SpokenSound.ts"
+import { dependable } from "./VendorStream.ts"
+import { type Chosen, priceOf, type VoiceModels } from "./VoiceModels.ts"
+import { type SpokenRecord, voiceEvents } from "./VoiceRecord.ts"
+import { VoiceSettings } from "./VoiceSettings.ts"
+
+export interface SpeechWish {
+  readonly voice: string | null
+  readonly format: SpeechFormat
+  readonly speed: number | null
+}
+
+export type Speak = (
+  chosen: Chosen<TextToSpeech>,
+  wish: SpeechWish,
+  turn: LiveTurn,
+  words: Stream.Stream<string>
+) => Effect.Effect<void, never, Principal>
+
+interface Said {
+  characters: number
+  bytes: number
+  /** Begun with the first sound. */
+  recording: SpeechRecording | null
+}
+
+/** The speech ended before the text. */
+class SpeechEnded extends Schema.TaggedError<SpeechEnded>()("SpeechEnded", { message: Schema.String }) {}
+
+export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, BlobStore | DocumentStore> =>
+  Effect.gen(function* () {
+    const beginRecording = yield* makeSpeechRecordings
+    const counter = yield* TokenCounter
+    const settings = yield* VoiceSettings
+
+    /** Says a text: the provider's bytes, paid for with the first of them. */
+    const sayBy = Effect.fnUntraced(function* (chosen: Chosen<TextToSpeech>, wish: SpeechWish, turn: LiveTurn) {
+      const { driver, model, provider } = chosen
+      const info = yield* models.describe(chosen, "tts")
+      const apiKey = yield* models.keys.find(provider)
+      const format = formatOf(chosen, wish)
+      const { speed, voice } = wish
+      return (text: string) => {
+        const charge = Effect.sync(() => {
+          const costUsd = priceOf(info, "usd_per_million_characters", text.length)
+          const usage = { ...noUsage, inputTokens: Math.ceil(counter.count(text)), costUsd, estimated: true }
+          turn.spend({ provider, model, purpose: "tts", usage })
+        })
+        const request = { provider, model, text, voice, format, speed, apiKey }
+        return Stream.onFirst(dependable(driver.speak(request), chosen, settings), () => charge)
+      }
+    })
+
+    return (chosen, wish, turn, words) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const audio = makeSpeechAudio(wish.format, formatOf(chosen, wish), chosen.driver)
+          const live = makeLiveSound(turn)
+          const said: Said = { characters: 0, bytes: 0, recording: null }
+
+          const hear = Effect.fnUntraced(function* (heard: Heard) {
+            if (heard._tag === "EndOfText") {
+              live.flush()
+              return audio.endFile() ? undefined : yield* noSound(chosen)
+            }
+            const sound = audio.feed(heard.bytes)
+            if (sound === null) return yield* noSound(chosen)
+            live.add(sound.live, audio.contentType)
+            if (sound.stored.length === 0) return undefined
+            said.bytes += sound.stored.length
+            if (said.bytes > settings.maxSpeechBytes) return yield* new SpeechEnded({ message: tooLong })
+            said.recording ??= yield* beginRecording(turn, audio)
+            return yield* said.recording.add(sound.stored)
+          })
+
+          const lastWord = yield* Deferred.make<void>()
+          const allWords = Stream.ensuring(words, Deferred.succeed(lastWord, undefined))
+          const texts = Stream.tap(textsOf(allWords, chosen.driver.maxCharacters), (text) =>
+            Effect.sync(() => {
+              said.characters += text.length
+            })
+          )
+          const talk = Effect.gen(function* () {
+            yield* turn.ensureCredit({ purpose: "tts", amountUsd: null })
+            const say = yield* sayBy(chosen, wish, turn)
+            yield* Stream.runForEach(soundOf(texts, say), hear)
+          })
+          const late = Deferred.await(lastWord).pipe(
+            Effect.andThen(Effect.sleep(settings.speechTimeout)),
+            Effect.andThen(Effect.fail(new SpeechEnded({ message: tooSlow })))
+          )
+          const exit = yield* Effect.exit(restore(Effect.raceFirst(talk, late)))
+          // A fault is told behind the last word, so the rest of the words is heard out.
+          if (Exit.isFailure(exit) && !Exit.hasInterrupts(exit))
+            yield* restore(Stream.runDrain(words)).pipe(Effect.exit)
+          live.flush()
+          const documentId = said.recording === null ? null : yield* said.recording.finish
+          const isLost = said.recording !== null && documentId === null
+          const error = (yield* faultOf(exit)) ?? (isLost ? notStored : null)
+          if (error === null && !live.hasBegun()) return
+          const record: SpokenRecord = {
+            documentId,
+            mimeType: fileTypeOf(audio.extension)?.mimeType ?? "audio/mpeg",
+            seconds: audio.seconds(),
+            characters: said.characters,
+            provider: chosen.provider,
+            model: chosen.model,
+            voice: wish.voice,
+            error
+          }
+          turn.keep({ tts: record })
+          if (error === null) turn.tell({ type: voiceEvents.spoken, data: { documentId } })
+          else turn.tell({ type: voiceEvents.failed, data: { error } })
+        })
+      ).pipe(
+        traced(`speak ${chosen.model}`, {
+          kind: "client",
+          attributes: {
+            "gen_ai.operation.name": "speak",
+            "gen_ai.provider.name": chosen.provider,
+            "gen_ai.request.model": chosen.model
+          }
+        })
+      )
+  })
+
+const formatOf = ({ driver }: Chosen<TextToSpeech>, { format }: SpeechWish): SpeechFormat =>
+  vendorFormat(format, driver) ?? driver.formats[0]
+
+const tooLong = "The answer is too long to be read aloud to its end."
+const tooSlow = "The provider took too long to read the answer aloud."
+const notStored = "The speech could not be stored."
+
+const noSound = ({ model, provider }: Chosen<unknown>) =>
+  Effect.fail(new ModelError({ reason: "malformed", code: "no_audio", provider, model }))
+
+/** Null: it was spoken to the end, or the turn was ended. A defect is the operator's affair. */
+const faultOf = (exit: Exit.Exit<void, { readonly message: string }>): Effect.Effect<string | null> => {
+  if (Exit.isSuccess(exit) || Exit.hasInterrupts(exit)) return Effect.succeed(null)
+  return Option.match(Cause.findErrorOption(exit.cause), {
+    onNone: () =>
+      Effect.as(Effect.logError("An answer could not be spoken", exit.cause), "The speech failed inside the server."),
+    onSome: ({ message }) => Effect.succeed(message)
+  })
+}

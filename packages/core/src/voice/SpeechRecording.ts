@@ -1,0 +1,100 @@
+/**
+ * The recording of one answer: its bytes go to the store while they come, in bounded memory, and become a document of the answer when the
+ * speech is over. It is begun with the first sound. Used by `Speech`.
+ */
+import type * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import type { Principal } from "../access/Principal.ts"
+import { type BlobNotFound, BlobStore, type StoredBytes } from "../documents/BlobStore.ts"
+import { unindexedDocument } from "../documents/Document.ts"
+import { DocumentStore } from "../documents/DocumentStore.ts"
+import { fileTypeOf } from "../documents/FileType.ts"
+import { BlobId, DocumentId, newId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { LiveTurn } from "../tools/LiveTurn.ts"
+import type { SpeechAudio } from "./SpeechAudio.ts"
+import { VoiceSettings } from "./VoiceSettings.ts"
+
+export interface SpeechRecording {
+  /** Waits while the store is behind. What comes after the store has failed is let go. */
+  readonly add: (bytes: Uint8Array) => Effect.Effect<void>
+  /** Null: it could not be stored, or its thread is gone. Never fails, and takes no longer than `storeTimeout`. */
+  readonly finish: Effect.Effect<DocumentId | null>
+}
+
+export type BeginRecording = (
+  turn: LiveTurn,
+  audio: Pick<SpeechAudio, "extension" | "header">
+) => Effect.Effect<SpeechRecording, never, Principal>
+
+/** Pieces that wait for the store. */
+const waitingPieces = 32
+
+export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStore | DocumentStore> = Effect.gen(
+  function* () {
+    const blobs = yield* BlobStore
+    const documents = yield* DocumentStore
+    const { storeTimeout } = yield* VoiceSettings
+
+    /** A header that says the length can only be written when all bytes are there. */
+    const withHeader = Effect.fnUntraced(function* (
+      blobId: BlobId,
+      stored: StoredBytes,
+      header: Uint8Array | null
+    ): Effect.fn.Return<StoredBytes & { readonly blobId: BlobId }, BlobNotFound | StoreUnavailable, Principal> {
+      if (header === null) return { blobId, ...stored }
+      const whole = yield* newId(BlobId)
+      const all = yield* blobs.put(whole, Stream.concat(Stream.make(header), blobs.get(blobId)))
+      yield* blobs.remove(blobId)
+      return { blobId: whole, ...all }
+    })
+
+    const insert = Effect.fnUntraced(function* (
+      turn: LiveTurn,
+      extension: string,
+      file: StoredBytes & { readonly blobId: BlobId }
+    ) {
+      const id = yield* newId(DocumentId)
+      const scope = { _tag: "Message", threadId: turn.threadId, messageId: turn.answerId } as const
+      const filename = `speech-${id.slice(0, 8)}.${extension}`
+      const mimeType = fileTypeOf(extension)?.mimeType ?? "application/octet-stream"
+      const at = new Date(yield* Clock.currentTimeMillis)
+      const isStored = yield* documents.insert(
+        unindexedDocument({ ...file, id, scope, filename, extension, mimeType, metadata: { generated: true } }, at)
+      )
+      if (isStored) return id
+      yield* blobs.remove(file.blobId)
+      return null
+    })
+
+    return (turn, { extension, header }) =>
+      Effect.gen(function* () {
+        const blobId = yield* newId(BlobId)
+        const pieces = yield* Queue.bounded<Uint8Array, Cause.Done>(waitingPieces)
+        // On its own: a turn that is cancelled ends the recording well, and does not break it off.
+        const storing = yield* Effect.forkDetach(
+          Effect.onExit(blobs.put(blobId, Stream.fromQueue(pieces)), () => Queue.shutdown(pieces)),
+          { startImmediately: true }
+        )
+        const context = yield* Effect.context<Principal>()
+        const finish = Effect.gen(function* () {
+          yield* Queue.end(pieces)
+          const stored = yield* Fiber.join(storing)
+          return yield* insert(turn, extension, yield* withHeader(blobId, stored, header(stored.size)))
+        }).pipe(
+          Effect.interruptible,
+          Effect.timeoutOrElse({ duration: storeTimeout, orElse: () => Effect.fail("storeTimeout" as const) }),
+          Effect.catchCause((cause) =>
+            Effect.as(Effect.logWarning(`The speech of run ${turn.runId} could not be stored`, cause), null)
+          ),
+          Effect.ensuring(Effect.sync(() => storing.interruptUnsafe())),
+          Effect.provideContext(context)
+        )
+        return { add: (bytes) => Effect.asVoid(Queue.offer(pieces, bytes)), finish }
+      })
+  }
+)

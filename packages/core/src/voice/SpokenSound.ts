@@ -1,0 +1,87 @@
+/**
+ * Texts to sound, in their order: the sentences of an answer while it is written, asked of the provider one ahead of the one that is heard,
+ * so that no silence comes between two of them. Used by `Speech`.
+ */
+import type * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import * as Semaphore from "effect/Semaphore"
+import * as Stream from "effect/Stream"
+import type { ModelError } from "../models/ModelError.ts"
+import { makeSpokenText } from "./SpokenText.ts"
+
+/** Requests to the provider at one time: the one that is heard, and the next. */
+const requestsAtOnce = 2
+/** Pieces of the next one that wait for the one before. */
+const waitingPieces = 16
+/** Sentences that are ready at one time are asked for together, up to so many characters: fewer requests, and a better melody. */
+const togetherCharacters = 600
+
+/** The first sentence goes alone, so that it is heard soon. */
+export const textsOf = (words: Stream.Stream<string>, maxCharacters: number): Stream.Stream<string> =>
+  Stream.suspend(() => {
+    const spoken = makeSpokenText()
+    const most = Math.min(maxCharacters, togetherCharacters)
+    let isFirst = true
+    const together = (sentences: ReadonlyArray<string>): ReadonlyArray<string> => {
+      const texts: Array<string> = []
+      for (const sentence of sentences.flatMap((each) => withinLimit(each, most))) {
+        const last = texts.at(-1)
+        if (last !== undefined && !isFirst && last.length + 1 + sentence.length <= most) {
+          texts[texts.length - 1] = `${last} ${sentence}`
+        } else {
+          isFirst = texts.length === 0 && isFirst
+          texts.push(sentence)
+        }
+      }
+      if (texts.length > 0) isFirst = false
+      return texts
+    }
+    return Stream.chunks(words).pipe(
+      Stream.map((pieces) => together(pieces.flatMap(spoken.feed))),
+      Stream.concat(Stream.sync(() => together(spoken.end()))),
+      Stream.flattenIterable
+    )
+  })
+
+/** A provider with a small limit gets a long sentence in parts, cut between words. */
+const withinLimit = (sentence: string, most: number): ReadonlyArray<string> => {
+  const parts: Array<string> = []
+  let rest = sentence
+  while (rest.length > most) {
+    const space = rest.lastIndexOf(" ", most)
+    const end = space > 0 ? space : most
+    parts.push(rest.slice(0, end))
+    rest = rest.slice(end).trimStart()
+  }
+  return rest === "" ? parts : [...parts, rest]
+}
+
+export type Heard = { readonly _tag: "Piece"; readonly bytes: Uint8Array } | { readonly _tag: "EndOfText" }
+
+/** `speak` is begun for the next text while the one before is still read; its pieces wait for their turn. */
+export const soundOf = (
+  texts: Stream.Stream<string>,
+  speak: (text: string) => Stream.Stream<Uint8Array, ModelError>
+): Stream.Stream<Heard, ModelError> =>
+  Stream.unwrap(
+    Effect.map(Semaphore.make(requestsAtOnce), (places) =>
+      texts.pipe(
+        Stream.mapEffect((text) =>
+          Effect.gen(function* () {
+            yield* Semaphore.take(places, 1)
+            const pieces = yield* Queue.bounded<Heard, ModelError | Cause.Done>(waitingPieces)
+            const answer = Stream.map(speak(text), (bytes): Heard => ({ _tag: "Piece", bytes }))
+            yield* Effect.forkScoped(Stream.runIntoQueue(answer, pieces), { startImmediately: true })
+            return Stream.fromQueue(pieces).pipe(
+              Stream.concat(Stream.make<[Heard]>({ _tag: "EndOfText" })),
+              Stream.ensuring(Semaphore.release(places, 1))
+            )
+          })
+        ),
+        Stream.buffer({ capacity: requestsAtOnce }),
+        Stream.flatMap((sound) => sound),
+        Stream.scoped
+      )
+    )
+  )

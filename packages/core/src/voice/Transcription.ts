@@ -1,0 +1,173 @@
+/**
+ * *** How a recording becomes text. *** Before anything of the message is stored: its bytes are read, credit is asked, the provider writes
+ * down what it hears, and every piece of that is told to the reader at once. Nothing heard is a refusal with its own words.
+ *
+ *     read ─ credit ─ ask the provider ─ tell (first piece: the stream begins) ─ charge ─ transcript
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type { Principal } from "../access/Principal.ts"
+import { BlobStore } from "../documents/BlobStore.ts"
+import type { Charge } from "../metering/Charge.ts"
+import { type InsufficientCredit, Metering } from "../metering/Metering.ts"
+import { ModelError } from "../models/ModelError.ts"
+import type { SpeechToText, Transcript, TranscriptEvent, TranscriptionRequest } from "../models/SpeechToText.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
+import { joinBytes } from "../primitives/Pcm.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { traced } from "../primitives/Traced.ts"
+import { noUsage } from "../primitives/Usage.ts"
+import { TurnRefused } from "../turns/TurnErrors.ts"
+import type { Listening } from "../turns/TurnPart.ts"
+import { recordingSeconds } from "./RecordingLength.ts"
+import { dependable, timedOut } from "./VendorStream.ts"
+import { type Chosen, priceOf, type VoiceModels } from "./VoiceModels.ts"
+import type { Recorded, VoiceOptions } from "./VoiceOptions.ts"
+import { type HeardRecord, voiceEvents, voicePartName } from "./VoiceRecord.ts"
+import { VoiceSettings } from "./VoiceSettings.ts"
+
+export interface Hearing {
+  readonly recorded: Recorded
+  readonly options: NonNullable<VoiceOptions["stt"]>
+  readonly chosen: Chosen<SpeechToText>
+  /** The reader of a stream is told piece by piece. */
+  readonly isStreamed: boolean
+}
+
+type HearError = TurnRefused | InsufficientCredit | StoreUnavailable
+
+/** The transcription of one message. */
+export type Transcribe = (hearing: Hearing, listening: Listening) => Effect.Effect<HeardRecord, HearError, Principal>
+
+export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, never, BlobStore> =>
+  Effect.gen(function* () {
+    const blobs = yield* BlobStore
+    const metering = yield* Metering
+    const counter = yield* TokenCounter
+    const settings = yield* VoiceSettings
+
+    const read = Effect.fnUntraced(function* ({ blobId, size }: Recorded, maxBytes: number) {
+      if (size > maxBytes) {
+        return yield* refuse(
+          "too_large",
+          ["recording"],
+          `The recording has ${size} bytes; this provider takes ${maxBytes}.`
+        )
+      }
+      const pieces = yield* Effect.catchTag(Stream.runCollect(blobs.get(blobId)), "BlobNotFound", () =>
+        refuse("not_found", ["recording"], "There is no such recording.")
+      )
+      return joinBytes(pieces)
+    })
+
+    const chargeFor = Effect.fnUntraced(function* (
+      { model, provider }: Chosen<SpeechToText>,
+      { text, usage }: Transcript,
+      seconds: number | null
+    ) {
+      const info = yield* models.describe({ provider, model }, "stt")
+      const counted = usage ?? { ...noUsage, outputTokens: Math.ceil(counter.count(text)), estimated: true }
+      const costUsd = counted.costUsd ?? priceOf(info, "usd_per_minute", seconds)
+      const charge: Charge = { provider, model, purpose: "stt", usage: { ...counted, costUsd } }
+      return charge
+    })
+
+    return (hearing, listening) =>
+      Effect.gen(function* () {
+        const { chosen, isStreamed, options, recorded } = hearing
+        const { driver, model, provider } = chosen
+        const bytes = yield* read(recorded, driver.maxBytes)
+        const ownSeconds = recordingSeconds(bytes, recorded.extension)
+        const info = yield* models.describe(chosen, "stt")
+        yield* metering.ensureCredit({ purpose: "stt", amountUsd: priceOf(info, "usd_per_minute", ownSeconds) })
+        const request: TranscriptionRequest = {
+          provider,
+          model,
+          recording: { bytes, mimeType: recorded.mimeType, filename: `recording.${recorded.extension}` },
+          language: options.language ?? null,
+          prompt: options.prompt ?? null,
+          apiKey: yield* models.keys.find(provider)
+        }
+        const transcript = yield* ask(driver, request, isStreamed, listening).pipe(
+          Effect.timeoutOrElse({
+            duration: settings.transcriptionTimeout,
+            orElse: () => Effect.fail(timedOut(request))
+          }),
+          Effect.tapError(({ usage }) =>
+            Effect.sync(() => {
+              if (usage !== undefined) listening.spend({ provider, model, purpose: "stt", usage })
+            })
+          ),
+          Effect.catchTag("ModelError", refusalOf)
+        )
+        const seconds = transcript.seconds ?? ownSeconds
+        listening.spend(yield* chargeFor(chosen, transcript, seconds))
+        const text = transcript.text.trim()
+        if (text === "") return yield* refuse("invalid", ["recording"], nothingHeard)
+        const { language } = transcript
+        return { transcript: text, seconds, language, provider, model, documentId: recorded.documentId }
+      }).pipe(
+        traced(`transcribe ${hearing.chosen.model}`, {
+          kind: "client",
+          attributes: {
+            "gen_ai.operation.name": "transcribe",
+            "gen_ai.provider.name": hearing.chosen.provider,
+            "gen_ai.request.model": hearing.chosen.model
+          }
+        })
+      )
+
+    /** All events of the provider as one stream, told while they come. A provider that tells all at once makes one piece of it. */
+    function ask(driver: SpeechToText, request: TranscriptionRequest, isStreamed: boolean, { tell }: Listening) {
+      return Effect.gen(function* () {
+        const whole = Stream.fromEffect(
+          Effect.map(driver.transcribe(request), (transcript): TranscriptEvent => ({ _tag: "Transcribed", transcript }))
+        )
+        const answer = isStreamed ? (driver.stream?.(request) ?? whole) : whole
+        const told = { hasBegun: false, waiting: "" }
+        // Blank pieces wait: if nothing but these comes, nothing was heard, and that is a refusal and no stream.
+        const tellPiece = (piece: string): void => {
+          told.waiting += piece
+          if (told.waiting.trim() === "") return
+          if (!told.hasBegun) tell({ type: voiceEvents.hearing, data: {} })
+          tell({ type: voiceEvents.heard, data: { delta: told.waiting } })
+          told.hasBegun = true
+          told.waiting = ""
+        }
+        const last = yield* Stream.runLast(
+          Stream.tap(dependable(answer, request, settings), (event) =>
+            Effect.sync(() => {
+              if (isStreamed && event._tag === "TranscriptDelta") tellPiece(event.text)
+            })
+          )
+        )
+        if (Option.isNone(last) || last.value._tag !== "Transcribed") {
+          return yield* new ModelError({ reason: "cut_off", provider: request.provider, model: request.model })
+        }
+        const { transcript } = last.value
+        const text = transcript.text.trim()
+        if (isStreamed && text !== "") {
+          if (!told.hasBegun) tellPiece(text)
+          tell({ type: voiceEvents.transcript, data: { transcript: text } })
+        }
+        return transcript
+      })
+    }
+  })
+
+const nothingHeard = "Nothing was heard in the recording. Speak louder, or send text."
+
+const refuse = (
+  reason: TurnRefused["reason"],
+  path: ReadonlyArray<string>,
+  message: string
+): Effect.Effect<never, TurnRefused> =>
+  Effect.fail(
+    new TurnRefused({ part: voicePartName, reason, code: "transcription_failed", problems: [{ path, message }] })
+  )
+
+const refusalOf = (error: ModelError): Effect.Effect<never, TurnRefused> => {
+  const reason = error.reason === "timeout" ? "provider_timeout" : "provider_failed"
+  return refuse(reason, ["recording"], `The recording could not be written down. ${error.message}`)
+}

@@ -1,0 +1,160 @@
+/**
+ * How voice joins a turn: speech in before it (`Transcription`), speech out while it is answered (`Speech`). A message asks for it with
+ * `TurnRequest.options.voice`: `stt` with a recording that `Recordings` took, `tts`, or both. What is wrong with that is refused before
+ * anything is heard or stored. Recordings and speech are documents of the messages, and are never indexed. Specification part 4, `voice`.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Catalog } from "../catalog/Catalog.ts"
+import { BlobStore } from "../documents/BlobStore.ts"
+import { type DocumentScope, unindexedDocument } from "../documents/Document.ts"
+import { DocumentStore } from "../documents/DocumentStore.ts"
+import type { Providers } from "../models/Provider.ts"
+import { MessageId, ThreadId } from "../primitives/Ids.ts"
+import { FollowUpFailed, FollowUps, type FollowUpWorker } from "../runs/FollowUps.ts"
+import { TurnRefused } from "../turns/TurnErrors.ts"
+import type { TurnCase, TurnPart } from "../turns/TurnPart.ts"
+import { TurnParts } from "../turns/TurnParts.ts"
+import { Recordings } from "./Recordings.ts"
+import { makeSpeak } from "./Speech.ts"
+import { makeTranscribe } from "./Transcription.ts"
+import { isChosen, makeVoiceModels, type VoiceModels } from "./VoiceModels.ts"
+import { Recorded } from "./VoiceOptions.ts"
+import { voicePartName } from "./VoiceRecord.ts"
+import { VoiceSettings } from "./VoiceSettings.ts"
+import { nothingWished, type Wishes, wishesOf } from "./VoiceWishes.ts"
+
+const VoicePlan = Schema.Struct({
+  /** What is spoken with; null: nothing is. */
+  speech: Schema.NullOr(
+    Schema.Struct({
+      provider: Schema.String,
+      model: Schema.String,
+      voice: Schema.NullOr(Schema.String),
+      format: Schema.Literals(["mp3", "wav", "pcm"]),
+      speed: Schema.NullOr(Schema.Finite)
+    })
+  ),
+  /** Kept as a document of the user's message; null: there is none, or it is not kept. */
+  recording: Schema.NullOr(Recorded)
+})
+type VoicePlan = typeof VoicePlan.Type
+
+/** The recording of a message that is only saved, and so has no leg in which it could be kept. */
+const keepKind = "voice.keep"
+const KeptRecording = Schema.Struct({ recording: Recorded, threadId: ThreadId, messageId: MessageId })
+
+const makePart = Effect.gen(function* () {
+  const blobs = yield* BlobStore
+  const documents = yield* DocumentStore
+  const recordings = yield* Recordings
+  const settings = yield* VoiceSettings
+  const models = yield* makeVoiceModels
+  const transcribe = yield* makeTranscribe(models)
+  const speak = yield* makeSpeak(models)
+
+  const keep = Effect.fnUntraced(function* ({ size: _, ...recording }: Recorded, scope: DocumentScope) {
+    const stored = yield* blobs.head(recording.blobId)
+    if (Option.isNone(stored)) return
+    const { documentId: id, ...file } = recording
+    const at = new Date(yield* Clock.currentTimeMillis)
+    const { size } = stored.value
+    yield* documents.insert(unindexedDocument({ ...file, size, id, scope, metadata: { recorded: true } }, at))
+  })
+
+  /** Nothing of a message is stored that was refused, unless the host wants every recording. */
+  const letGo = ({ isNewThread, thread }: TurnCase, recorded: Recorded) =>
+    (settings.recordings === "always" && !isNewThread
+      ? keep(recorded, { _tag: "Thread", threadId: thread.id })
+      : recordings.discard(recorded)
+    ).pipe(Effect.catchCause((cause) => Effect.logWarning("A recording could not be put away", cause)))
+
+  const part: TurnPart<VoicePlan> = {
+    name: voicePartName,
+    plan: VoicePlan,
+    refuse: (turn) => Effect.asVoid(wishesIn(turn, models)),
+
+    listen: Effect.fnUntraced(function* (turn, listening) {
+      const { hearing } = yield* wishesIn(turn, models)
+      if (hearing === null) return null
+      const isStreamed = turn.request.stream === true
+      const heard = yield* transcribe({ ...hearing, isStreamed }, listening).pipe(
+        Effect.onError(() => letGo(turn, hearing.recorded))
+      )
+      const documentId = settings.recordings === "never" ? null : heard.documentId
+      return { content: heard.transcript, supplement: { stt: { ...heard, documentId } } }
+    }),
+
+    decide: Effect.fnUntraced(function* (turn) {
+      const { hearing, speech } = yield* wishesIn(turn, models)
+      const recording = hearing === null ? null : hearing.recorded
+      if (recording !== null && settings.recordings === "never") yield* recordings.discard(recording)
+      const kept = settings.recordings === "never" ? null : recording
+      return speech === null && kept === null ? null : { plan: { speech, recording: kept } }
+    }),
+
+    /** The user's message is stored now, so its recording can become a document of it. */
+    recall: Effect.fnUntraced(function* ({ recording }, turn, history) {
+      const message = history.messages.find(({ role, runId }) => runId === turn.runId && role === "user")
+      if (recording !== null && message !== undefined) {
+        yield* keep(recording, { _tag: "Message", threadId: turn.threadId, messageId: message.id })
+      }
+      return []
+    }),
+
+    speak: ({ speech }, turn, words) => {
+      const chosen = speech && models.speaking(speech)
+      return chosen && isChosen(chosen) ? speak(chosen, speech, turn, words) : Effect.void
+    },
+
+    followUpsOfSaved: ({ recording }, { message }) =>
+      recording === null
+        ? []
+        : [
+            {
+              kind: keepKind,
+              key: message.id,
+              payload: { recording, threadId: message.threadId, messageId: message.id }
+            }
+          ]
+  }
+
+  const worker: FollowUpWorker = {
+    kind: keepKind,
+    run: Effect.fnUntraced(function* ({ payload }) {
+      const found = Schema.decodeUnknownOption(KeptRecording)(payload)
+      if (Option.isNone(found)) {
+        return yield* new FollowUpFailed({ message: "What is to be kept cannot be read.", isRetryable: false })
+      }
+      const { messageId, recording, threadId } = found.value
+      yield* keep(recording, { _tag: "Message", threadId, messageId })
+    })
+  }
+
+  return { part, worker }
+})
+
+/** Joins the turns of a kernel, and gives `Recordings`: a layer over `Kernel.layer` and the stores of documents. */
+export const voicePart: Layer.Layer<
+  Recordings,
+  never,
+  BlobStore | Catalog | DocumentStore | FollowUps | Providers | TurnParts
+> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { part, worker } = yield* makePart
+    yield* (yield* FollowUps).register(worker)
+    yield* (yield* TurnParts).register(part)
+  })
+).pipe(Layer.provideMerge(Recordings.layer))
+
+/** What the message asks for; refused where it cannot have that. */
+const wishesIn = ({ options }: TurnCase, models: VoiceModels): Effect.Effect<Wishes, TurnRefused> => {
+  if (options === undefined) return Effect.succeed(nothingWished)
+  return Effect.mapError(
+    Effect.fromResult(wishesOf(options, models)),
+    (problems) => new TurnRefused({ part: voicePartName, reason: "invalid", problems })
+  )
+}

@@ -1,0 +1,49 @@
+/** What is kept of voice with a message: with the user's what was heard, with the answer what was spoken. Read by the wire. */
+import * as Schema from "effect/Schema"
+import { DocumentId } from "../primitives/Ids.ts"
+
+/** How voice is called among the parts of a turn: in its options, and in what is kept with a message. */
+export const voicePartName = "voice"
+
+const seconds = Schema.NullOr(Schema.Finite)
+
+export const HeardRecord = Schema.Struct({
+  transcript: Schema.String,
+  seconds,
+  language: Schema.NullOr(Schema.String),
+  provider: Schema.String,
+  model: Schema.String,
+  /** The recording, where it is kept. */
+  documentId: Schema.NullOr(DocumentId)
+})
+export type HeardRecord = typeof HeardRecord.Type
+
+export const SpokenRecord = Schema.Struct({
+  /** Null: nothing of it could be stored. */
+  documentId: Schema.NullOr(DocumentId),
+  mimeType: Schema.String,
+  seconds,
+  characters: Schema.Int,
+  provider: Schema.String,
+  model: Schema.String,
+  voice: Schema.NullOr(Schema.String),
+  /** Why it ended early; null: it was spoken to its end, or to the end of what was written. */
+  error: Schema.NullOr(Schema.String)
+})
+export type SpokenRecord = typeof SpokenRecord.Type
+
+/** Of a user's message. */
+export const KeptHeard = Schema.Struct({ stt: HeardRecord })
+/** Of an answer. */
+export const KeptSpoken = Schema.Struct({ tts: SpokenRecord })
+
+/** The events that the reader is told, by their types. `chunk` is live only. */
+export const voiceEvents = {
+  hearing: "stt_stream_start",
+  heard: "stt_text_delta",
+  transcript: "stt_stream_end",
+  speaking: "tts_stream_start",
+  chunk: "tts_audio_chunk",
+  spoken: "tts_stream_end",
+  failed: "tts_error"
+} as const

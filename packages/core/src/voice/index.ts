@@ -1,0 +1,6 @@
+/** The wing `voice`: speech in before a turn, speech out after it. `ARCHITECTURE.md` tells how it joins a turn. */
+export { type NewRecording, Recordings } from "./Recordings.ts"
+export { checkVoice, Recorded, type VoiceOptions, type VoiceProblem } from "./VoiceOptions.ts"
+export { voicePart } from "./VoicePart.ts"
+export { HeardRecord, KeptHeard, KeptSpoken, SpokenRecord, voiceEvents, voicePartName } from "./VoiceRecord.ts"
+export { defaultVoiceSettings, VoiceSettings } from "./VoiceSettings.ts"
