@@ -9,6 +9,7 @@ import { packages, root } from "./Workspace.ts"
 const gates: Readonly<Record<string, { readonly own?: number; readonly whole?: number }>> = {
   "@colloquy/core": { own: 33_000 },
   "@colloquy/core/answers": { own: 18_000 },
+  "@colloquy/core/voice": { own: 20_000 },
   "@colloquy/core/media": { own: 30_000 },
   "@colloquy/http": { whole: 150_000 },
   "the client of @colloquy/http": { whole: 45_000 }

@@ -95,12 +95,13 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
             }
             const sound = audio.feed(heard.bytes)
             if (sound === null) return yield* noSound(chosen)
-            live.add(sound.live, audio.contentType)
             if (sound.stored.length === 0) return undefined
             said.bytes += sound.stored.length
             if (said.bytes > settings.maxSpeechBytes) return yield* new SpeechEnded({ message: tooLong })
+            // What is heard is recorded already: a turn that ends at this moment keeps all that was heard.
             said.recording ??= yield* beginRecording(turn, audio)
-            return yield* said.recording.add(sound.stored)
+            yield* said.recording.add(sound.stored)
+            return live.add(sound.live, audio.contentType)
           })
 
           const lastWord = yield* Deferred.make<void>()

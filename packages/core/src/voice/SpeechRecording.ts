@@ -4,6 +4,7 @@
  */
 import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
@@ -80,20 +81,30 @@ export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStor
           Effect.onExit(blobs.put(blobId, Stream.fromQueue(pieces)), () => Queue.shutdown(pieces)),
           { startImmediately: true }
         )
-        const context = yield* Effect.context<Principal>()
-        const finish = Effect.gen(function* () {
+        const work = Effect.gen(function* () {
           yield* Queue.end(pieces)
           const stored = yield* Fiber.join(storing)
           return yield* insert(turn, extension, yield* withHeader(blobId, stored, header(stored.size)))
-        }).pipe(
-          Effect.interruptible,
-          Effect.timeoutOrElse({ duration: storeTimeout, orElse: () => Effect.fail("storeTimeout" as const) }),
-          Effect.catchCause((cause) =>
-            Effect.as(Effect.logWarning(`The speech of run ${turn.runId} could not be stored`, cause), null)
-          ),
-          Effect.ensuring(Effect.sync(() => storing.interruptUnsafe())),
-          Effect.provideContext(context)
-        )
+        })
+        const context = yield* Effect.context<Principal>()
+        const finish = Effect.gen(function* () {
+          // In fibers of their own, because the turn that waits for them may have been interrupted.
+          const outcome = yield* Deferred.make<DocumentId | null>()
+          const working = yield* Effect.forkDetach(
+            Effect.flatMap(
+              Effect.catchCause(work, (cause) =>
+                Effect.as(Effect.logWarning(`The speech of run ${turn.runId} could not be stored`, cause), null)
+              ),
+              (id) => Deferred.succeed(outcome, id)
+            )
+          )
+          const waiting = yield* Effect.forkDetach(
+            Effect.andThen(Effect.sleep(storeTimeout), Deferred.succeed(outcome, null))
+          )
+          const id = yield* Deferred.await(outcome)
+          for (const fiber of [working, waiting, storing]) fiber.interruptUnsafe()
+          return id
+        }).pipe(Effect.provideContext(context))
         return { add: (bytes) => Effect.asVoid(Queue.offer(pieces, bytes)), finish }
       })
   }

@@ -231,7 +231,7 @@ const plainText = (markdown: string): string =>
     .replace(/\[([^\]]*)\]\([^)]*\)/gu, "$1")
     .replace(/\[([^\]]*)\]\[[^\]]*\]/gu, "$1")
     .replace(/<(https?:\/\/[^>]*)>/gu, "$1")
-    .replace(/\bhttps?:\/\/(?:www\.)?([^\s/?#)]+)[^\s)]*/gu, (_, host: string) => host.replace(/[.,;:!?]+$/u, ""))
+    .replace(/\bhttps?:\/\/(?:www\.)?([^\s/?#)]*[^\s/?#).,;:!?])(?:[^\s)]*[^\s).,;:!?])?/gu, "$1")
     .replace(/<\/?[a-zA-Z][^>]*>/gu, " ")
     .replace(/\\([\\`*_{}[\]()#+\-.!|<>~])/gu, (_, mark: string) => escaped(mark))
     .replace(/`+/gu, "")

@@ -1,0 +1,104 @@
+/** What of an answer is read aloud, and where it is cut: the same however the text comes in pieces. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { longestSentence, makeSpokenText } from "../../src/voice/SpokenText.ts"
+
+const spoken = (text: string, size: number): ReadonlyArray<string> => {
+  const reader = makeSpokenText()
+  const sentences: Array<string> = []
+  for (let at = 0; at < text.length; at += size) sentences.push(...reader.feed(text.slice(at, at + size)))
+  return [...sentences, ...reader.end()]
+}
+
+const cases: ReadonlyArray<readonly [title: string, text: string, sentences: ReadonlyArray<string>]> = [
+  ["sentences", "Hello there. Really? Yes!", ["Hello there.", "Really?", "Yes!"]],
+  [
+    "numbers and abbreviations stay whole",
+    "It costs 3.14 euros, i.e. not much! Ask Dr. Smith.",
+    ["It costs 3.14 euros, i.e. not much!", "Ask Dr. Smith."]
+  ],
+  ["a number at the end of what has come so far", "Version 2.", ["Version 2."]],
+  [
+    "marks go, words stay",
+    "Some **bold. And** *more* ~~here~~, `code` and snake_case.",
+    ["Some bold.", "And more here, code and snake_case."]
+  ],
+  ["a product is no emphasis", "2*3*4 is 24.", ["2*3*4 is 24."]],
+  [
+    "links are read by their words",
+    "See [the docs. Here](https://x.y/z.a?b) and <https://a.example/b>. Bye.",
+    ["See the docs. Here and a.example.", "Bye."]
+  ],
+  ["code blocks are not read", "Look:\n```js\nconst a = 1. B\n```\nDone.", ["Look:", "Done."]],
+  [
+    "code blocks of tildes, of a list, and one that never ends",
+    "- a\n  ~~~\nx. Y\n~~~\nThen.\n\n```\nfoo. Bar",
+    ["a", "Then."]
+  ],
+  ["indented code is not read", "Look:\n\n    foo. Bar\n\nDone.", ["Look:", "Done."]],
+  [
+    "headings, lists and quotes",
+    "# Title\n- one\n- [x] two\n1. First\n> quoted",
+    ["Title", "one", "two", "1, First", "quoted"]
+  ],
+  ["tables are read row by row, without their line", "| a | b |\n|---|:-:|\n| 1 | 2 |\n", ["a, b.", "1, 2."]],
+  ["a paragraph goes on in the next line", "One long\nsentence here.\n\nNext", ["One long sentence here.", "Next"]],
+  ["rulers and marks alone are silent", "---\n***\n!!! …\n", []],
+  ["scripts without spaces", "中文句子。第二句！没有", ["中文句子。", "第二句！", "没有"]]
+]
+
+describe("text that is read aloud", () => {
+  for (const [title, text, sentences] of cases) {
+    it(title, () => {
+      for (const size of [1, 2, 3, 7, 1000]) assert.deepStrictEqual(spoken(text, size), sentences, `${size} at a time`)
+    })
+  }
+
+  const pieces = Schema.Array(
+    Schema.Literals([
+      "a word",
+      " ",
+      ". ",
+      "3.14",
+      "! ",
+      "\n",
+      "\n\n",
+      "**",
+      "`",
+      "```",
+      "# ",
+      "- ",
+      "[x](y)",
+      "Dr. ",
+      "…",
+      "é",
+      "|",
+      "> "
+    ])
+  )
+  it.effect.prop(
+    "is the same however it comes in pieces",
+    [pieces, Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 }))],
+    ([words, size]) =>
+      Effect.sync(() => {
+        const text = words.join("")
+        assert.deepStrictEqual(spoken(text, size), spoken(text, text.length + 1))
+      })
+  )
+
+  it("is never cut inside a word or a number, however long a sentence is", () => {
+    const words = Array.from({ length: 400 }, (_, index) => (index % 3 === 0 ? `1.${index},5` : `word${index}`))
+    const sentences = spoken(words.join(" "), 5)
+    assert.isAbove(sentences.length, 5)
+    assert.deepStrictEqual(sentences.join(" ").split(" "), words)
+    for (const sentence of sentences) assert.isAtMost(sentence.length, longestSentence + 20)
+  })
+
+  it("is given as soon as the next sentence has begun", () => {
+    const reader = makeSpokenText()
+    assert.deepStrictEqual(reader.feed("It is 3."), [])
+    assert.deepStrictEqual(reader.feed("5 now. "), [])
+    assert.deepStrictEqual(reader.feed("A"), ["It is 3.5 now."])
+  })
+})
