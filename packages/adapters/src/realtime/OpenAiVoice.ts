@@ -229,10 +229,10 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     }
   }
 
-  const playAudio = (itemId: string, base64: Uint8Array, now: number): void => {
+  const playAudio = (itemId: string, encoded: Uint8Array, now: number): void => {
     if (playing?.itemId !== itemId) playing = { itemId, startedAt: now, bytes: 0 }
-    playing.bytes += decodedLength(base64)
-    sink.audio(itemId, base64)
+    playing.bytes += decodedLength(encoded)
+    sink.audio(itemId, encoded)
   }
 
   // -- tools

@@ -25,7 +25,7 @@ export const makeWholeSamples = (channels = 1): ((piece: Uint8Array) => Uint8Arr
   }
 }
 
-export const wavHeaderLength = 44
+const wavHeaderLength = 44
 
 /** `length`: bytes of the samples; null: not known yet, as in a stream that is played while it comes. */
 export const wavHeader = (format: PcmFormat, length: number | null): Uint8Array => {

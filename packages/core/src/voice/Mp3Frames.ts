@@ -86,13 +86,13 @@ const rates1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320
 const rates2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160]
 const samplings = [44_100, 48_000, 32_000]
 
-export interface Mp3Frame {
+interface Mp3Frame {
   readonly length: number
   readonly seconds: number
 }
 
 /** Null: no frame of layer III begins here. */
-export const frameAt = (bytes: Uint8Array, at: number): Mp3Frame | null => {
+const frameAt = (bytes: Uint8Array, at: number): Mp3Frame | null => {
   const [first = 0, second = 0, third = 0] = bytes.subarray(at, at + 3)
   if (first !== 0xff || (second & 0xe0) !== 0xe0 || (second & 0x06) !== 0x02) return null
   const version = (second >> 3) & 3

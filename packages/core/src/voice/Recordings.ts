@@ -61,7 +61,7 @@ const containers: Readonly<Record<string, FileType>> = {
 }
 
 /** By content alone. */
-export const recordingType = (
+const recordingType = (
   filename: string,
   head: Uint8Array
 ): Result.Result<FileType, FileEmpty | FileTypeUnsupported> => {

@@ -50,7 +50,7 @@ const cases: ReadonlyArray<readonly [title: string, text: string, sentences: Rea
 
 describe("text that is read aloud", () => {
   for (const [title, text, sentences] of cases) {
-    it(title, () => {
+    it(`keeps to it: ${title}`, () => {
       for (const size of [1, 2, 3, 7, 1000]) assert.deepStrictEqual(spoken(text, size), sentences, `${size} at a time`)
     })
   }

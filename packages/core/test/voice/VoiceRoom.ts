@@ -54,7 +54,7 @@ export interface VoiceRoomOptions {
 }
 
 /** Samples at 8 kHz: a character lasts a thousandth of a second. */
-export const bytesPerCharacter = 16
+const bytesPerCharacter = 16
 
 export const voiceOf = (text: string): Uint8Array =>
   new Uint8Array(text.length * bytesPerCharacter).fill(text.length % 256)
@@ -108,7 +108,7 @@ const voiceProvider = (options: VoiceRoomOptions): Provider => {
   }
 }
 
-export const voiceRoom = (steps: ReadonlyArray<ScriptStep>, options: VoiceRoomOptions = {}): Layer.Layer<Services> => {
+const voiceRoom = (steps: ReadonlyArray<ScriptStep>, options: VoiceRoomOptions = {}): Layer.Layer<Services> => {
   const providers = Layer.effect(
     Providers,
     Effect.map(Providers, ({ all, ...rest }) => ({
@@ -119,7 +119,7 @@ export const voiceRoom = (steps: ReadonlyArray<ScriptStep>, options: VoiceRoomOp
   return voicePart.pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
-      Layer.succeed(VoiceSettings, { ...defaultVoiceSettings, ...options.settings }),
+      Layer.succeed(VoiceSettings, Object.assign({}, defaultVoiceSettings, options.settings)),
       options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering),
       Logger.layer([])
     ]),
