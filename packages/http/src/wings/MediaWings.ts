@@ -1,7 +1,13 @@
-/** Images and video: tools that the model may use in this turn, with the settings of the message. */
+/**
+ * Images and video: tools that the model may use in this turn, with the settings of the message; what was made, with an address that is
+ * signed when it is read.
+ */
+import { type GeneratedMedia, mediaGenerated, mediaIn, mediumOf } from "@colloquy/core/media"
+import * as Option from "effect/Option"
+import type { UrlOf } from "../links/Links.ts"
 import { compact, given } from "../wire/Fields.ts"
 import { isBlank, isOneOf, problem } from "./Fields.ts"
-import type { MessageWords, Path, Wing } from "./Wing.ts"
+import type { Kept, MessageWords, PartTold, Path, Wing } from "./Wing.ts"
 
 const generation = (kind: "image" | "video", title: string, options: MessageWords["options"]): MessageWords => {
   const field = `${kind}_generation`
@@ -18,6 +24,25 @@ const generation = (kind: "image" | "video", title: string, options: MessageWord
   }
 }
 
+const mediumToWire = ({ documentId, mediaType, mimeType, size }: GeneratedMedia, urlOf: UrlOf) => ({
+  document_id: documentId,
+  url: urlOf(documentId),
+  media_type: mediaType,
+  mime_type: mimeType,
+  file_size_bytes: size
+})
+
+const generated: Pick<Wing, "fields" | "event"> = {
+  fields: ({ answer }: Kept, urlOf) => {
+    const media = mediaIn(answer)
+    return media.length === 0 ? {} : { generated_media: media.map((each) => mediumToWire(each, urlOf)) }
+  },
+  event: ({ data, type }: PartTold, urlOf) => {
+    const medium = type === mediaGenerated ? Option.getOrNull(mediumOf(data)) : null
+    return medium === null ? { type, data } : { type, media: mediumToWire(medium, urlOf) }
+  }
+}
+
 /** Where the options of a part stand in the message. */
 const places: Readonly<Record<string, (kind: string, rest: Path) => Path>> = {
   provider: (kind) => [`${kind}_model_provider`],
@@ -27,6 +52,7 @@ const places: Readonly<Record<string, (kind: string, rest: Path) => Path>> = {
 
 export const imageWing: Wing = {
   part: "image",
+  ...generated,
   message: generation("image", "Image generation", (fields) =>
     compact({
       provider: given(fields.image_model_provider),
@@ -38,6 +64,7 @@ export const imageWing: Wing = {
 
 export const videoWing: Wing = {
   part: "video",
+  ...generated,
   message: generation("video", "Video generation", (fields) =>
     "video_generation" in fields
       ? compact({
