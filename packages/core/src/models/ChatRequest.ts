@@ -63,6 +63,9 @@ export type ChatMessage =
   /** The answer to one call of the assistant message before it. Every call is answered, in the order of the calls. */
   | { readonly role: "tool"; readonly toolCallId: string; readonly toolName: string; readonly output: string }
 
+/** What a vendor's model can do by itself when it is told to. */
+export type OwnTool = "web_search"
+
 export interface ChatRequest {
   /** The name under which the host registered the provider: the driver puts it into its errors and its `ProviderData`. */
   readonly provider: string
@@ -71,6 +74,8 @@ export interface ChatRequest {
   readonly info: ModelInfo
   readonly system: string | null
   readonly tools: ReadonlyArray<ToolDefinition>
+  /** Tools that the vendor runs on its own side. A driver leaves out what its wire does not have. */
+  readonly ownTools?: ReadonlyArray<OwnTool>
   /** `none`: the tools stay declared (the history may hold calls), but the model must answer in words. */
   readonly toolChoice: "auto" | "none"
   readonly messages: ReadonlyArray<ChatMessage>

@@ -47,6 +47,9 @@ export const describeModel = (
   known: Pick<ModelInfo, "name" | "provider" | "modelType"> & Partial<ModelInfo>
 ): ModelInfo => ({ ...nothingKnown, ...known })
 
+/** Whether the catalogue says that the model searches the web by itself when it is told to (`details.web_search`). */
+export const hasOwnSearch = (info: ModelInfo | null | undefined): boolean => info?.details?.["web_search"] === true
+
 /** `more` beats `entry` in every field of which it knows something. */
 export const mergeModelInfo = <Entry extends ModelInfo>(entry: Entry, more: Partial<ModelInfo>): Entry => {
   const merged: Record<string, unknown> = { ...more }

@@ -5,7 +5,7 @@
 import * as Result from "effect/Result"
 import type { Assistant } from "../assistants/Assistant.ts"
 import type { Message } from "../threads/Message.ts"
-import type { ToolDefinition } from "../tools/ToolDefinition.ts"
+import { hostedMark, type ToolDefinition } from "../tools/ToolDefinition.ts"
 import type { ErrorCode, SessionRequest } from "./Frames.ts"
 import type { SpokenMessage } from "./RealtimeModel.ts"
 import type { SessionExtras } from "./SessionFeatures.ts"
@@ -32,7 +32,7 @@ export const planSession = (
   if (memory !== "off" && memoryPro !== "off") {
     return refused("memory and memory_pro cannot be combined: leave one of them out.")
   }
-  const own = request.tools ?? assistant?.tools ?? []
+  const own = (request.tools ?? assistant?.tools ?? []).filter((tool) => !hostedMark(tool))
   const hosted = extras.tools.map(({ definition }) => definition)
   const taken = own.find(({ name }) => hosted.some((each) => each.name === name))
   if (taken !== undefined) return refused(`The tool name "${taken.name}" is taken by a tool of the service.`)

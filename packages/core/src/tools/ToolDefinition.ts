@@ -12,9 +12,13 @@ export const ToolDefinition = Schema.Struct({
   name: ToolName,
   description: Schema.NullOr(Schema.String),
   parameters: Schema.NullOr(Schema.JsonObject),
-  strict: Schema.optionalKey(Schema.Boolean)
+  strict: Schema.optionalKey(Schema.Boolean),
+  /** True: the name of a tool of this server, which an assistant carries; a part of the turn brings the tool itself. */
+  hosted: Schema.optionalKey(Schema.Boolean)
 })
 export type ToolDefinition = typeof ToolDefinition.Type
+
+export const hostedMark = ({ hosted = false }: ToolDefinition): boolean => hosted
 
 /** A list in which no name stands twice. */
 export const ToolList = Schema.Array(ToolDefinition).check(

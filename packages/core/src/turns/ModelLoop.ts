@@ -69,6 +69,7 @@ export const runLoop = Effect.fnUntraced(function* (
   const preamble = preambleOf(leg.plan.system, tools, leg.counter)
   const room = roomFor(leg.model.info, leg.settings.assumedContextLimit)
   const clientTools = new Set(leg.plan.tools.map((tool) => tool.name))
+  const ownTools = leg.parts.flatMap((part) => part.ownTools)
 
   /** Names of tools that there are not, and that the model was told of. */
   const unknown = new Set<string>()
@@ -96,6 +97,7 @@ export const runLoop = Effect.fnUntraced(function* (
       info: leg.model.info,
       system: preamble.system,
       tools: preamble.tools,
+      ...(ownTools.length === 0 ? {} : { ownTools }),
       toolChoice: mayCall && round < leg.settings.hostedRounds ? "auto" : "none",
       messages: prompt.messages,
       thinking: leg.plan.thinking,

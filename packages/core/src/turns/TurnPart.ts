@@ -14,7 +14,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
 import type { Charge } from "../metering/Charge.ts"
-import type { ContentPart } from "../models/ChatRequest.ts"
+import type { ContentPart, OwnTool } from "../models/ChatRequest.ts"
 import type { ModelError } from "../models/ModelError.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -180,6 +180,8 @@ export interface TurnPart<Plan> {
   ) => Effect.Effect<ReadonlyArray<ContentPart>, never, Principal>
   /** 7 converse. Also asked in step 3, for the names. */
   readonly tools?: (plan: Plan) => ReadonlyArray<HostedTool>
+  /** 7 converse: what the conversation's model shall do by itself, on its vendor's side. */
+  readonly ownTools?: (plan: Plan) => ReadonlyArray<OwnTool>
   /**
    * 7 converse: what the conversation's model made by itself in one step, in every turn, planned or not. Answers whether any of it was
    * kept. At most one part of a kernel takes media.
@@ -202,6 +204,7 @@ export interface PlannedPart {
   readonly name: string
   readonly recall?: (turn: LiveTurn, history: History) => Effect.Effect<ReadonlyArray<PromptPart>, unknown, Principal>
   readonly tools: ReadonlyArray<HostedTool>
+  readonly ownTools: ReadonlyArray<OwnTool>
   readonly answer?: (turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
   readonly speak?: (turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>
   readonly followUps: (settled: SettledLeg) => ReadonlyArray<FollowUpOrder>
@@ -247,6 +250,7 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>): RegisteredPart => {
       return {
         name,
         tools: part.tools?.(plan) ?? [],
+        ownTools: part.ownTools?.(plan) ?? [],
         followUps: (settled) => part.followUps?.(plan, settled) ?? [],
         followUpsOfSaved: (saved) => part.followUpsOfSaved?.(plan, saved) ?? [],
         ...(recall === undefined ? {} : { recall: (turn, history) => recall(plan, turn, history) }),

@@ -15,7 +15,7 @@ import {
   providerNotFound
 } from "../models/Provider.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
-import { ToolDefinition } from "../tools/ToolDefinition.ts"
+import { hostedMark, ToolDefinition } from "../tools/ToolDefinition.ts"
 import { withoutEffect } from "./IgnoredOptions.ts"
 import { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
 import type { PartsDecided } from "./PartDecisions.ts"
@@ -77,7 +77,7 @@ export const planTurn = (input: {
   const { request, assistant, parts } = input
   const { info } = input.model
   if (input.content.trim() === "" && !parts.allowsEmptyContent) return Result.fail(new EmptyMessage())
-  const tools = request.tools ?? assistant.tools ?? []
+  const tools = (request.tools ?? assistant.tools ?? []).filter((tool) => !hostedMark(tool))
   const turn = {
     assistantId: assistant.id,
     metadata: request.metadata ?? null,
@@ -130,7 +130,7 @@ export const continuePlan = (
   request: Pick<ToolOutputsRequest, "tools" | "thinking">,
   model: Pick<ResolvedModel, "info" | "wire">
 ): Result.Result<TurnPlan, ToolNameTaken> => {
-  const tools = request.tools ?? plan.tools
+  const tools = (request.tools ?? plan.tools).filter((tool) => !hostedMark(tool))
   const taken = tools.findIndex((tool) => plan.hosted.includes(tool.name))
   if (taken !== -1) return Result.fail(new ToolNameTaken({ name: tools[taken]?.name ?? "", index: taken }))
   const thinking = model.info.supportsThinking === false ? null : (request.thinking ?? plan.thinking)

@@ -1,0 +1,137 @@
+/**
+ * What the search engines have in common: one request over the way of all providers (bounded, no redirects, no key to another host), one
+ * list of results as plain text, and every failure as `SearchFailed`. An engine says how it is asked and where its results stand.
+ */
+import type { ModelError } from "@colloquy/core/adapters"
+import {
+  SearchFailed,
+  type WebAnswer,
+  type WebQuery,
+  type WebResult,
+  type WebSearchPort
+} from "@colloquy/core/web-search"
+import * as Effect from "effect/Effect"
+import type { ApiKey } from "../protocols/ApiKey.ts"
+import { faultOfStatus } from "../protocols/Fault.ts"
+import { type Call, fetchJson, type TransportSettings } from "../protocols/Transport.ts"
+import { list, record, string, text, type WireRecord } from "../protocols/Wire.ts"
+
+export interface EngineSettings extends TransportSettings {
+  /** Named in charges and errors. Default: the vendor's name. */
+  readonly id?: string
+  readonly apiKey?: ApiKey
+  /** An origin: `https://search.example`. */
+  readonly baseUrl?: string
+  readonly headers?: { readonly [name: string]: string }
+  /** US dollars that one search costs under your plan, where the engine does not tell it. */
+  readonly priceUsd?: number
+}
+
+export interface EngineDialect {
+  readonly id: string
+  readonly baseUrl: string
+  readonly secrets: Call["secrets"]
+  /** Below the base address. */
+  readonly ask: (query: WebQuery) => { readonly path: string; readonly body: object | null }
+  readonly results: (body: WireRecord) => unknown
+  readonly read: (entry: WireRecord) => Pick<WebResult, "text" | "publishedAt">
+  /** US dollars, where the answer tells them. */
+  readonly cost?: (body: WireRecord) => number | undefined
+  /** Statuses to which the engine gives a meaning of its own. */
+  readonly reasons?: Readonly<Record<number, SearchFailed["reason"]>>
+}
+
+/** Of what an engine sends at most. */
+const bounds = { maxAnswerBytes: 4 * 1024 * 1024, headTimeout: "20 seconds", bodyTimeout: "20 seconds" } as const
+
+export const engine = (settings: EngineSettings, dialect: EngineDialect): WebSearchPort => {
+  const { id = dialect.id, priceUsd = null } = settings
+  const base = (settings.baseUrl ?? dialect.baseUrl).replace(/\/+$/u, "")
+  const fault = (error: ModelError) => {
+    const own = error.status === undefined ? undefined : dialect.reasons?.[error.status]
+    const status = error.status === undefined ? {} : { status: error.status }
+    return new SearchFailed({ engine: id, reason: own ?? reasons[error.reason], ...status })
+  }
+  return {
+    id,
+    priceUsd,
+    search: (query) =>
+      Effect.suspend(() => {
+        const { body, path } = dialect.ask(query)
+        const { headers = {} } = settings
+        const call: Call = {
+          provider: id,
+          model: "",
+          url: `${base}${path}`,
+          headers: { accept: "application/json", ...headers },
+          secrets: dialect.secrets,
+          body: body === null ? null : JSON.stringify(body)
+        }
+        return Effect.flatMap(
+          Effect.mapError(
+            fetchJson(call, { requestIdHeader: "x-request-id", fault: faultOfStatus }, { ...bounds, ...settings }),
+            fault
+          ),
+          (answer): Effect.Effect<WebAnswer, SearchFailed> => {
+            const results = dialect.results(record(answer))
+            if (!Array.isArray(results)) return Effect.fail(new SearchFailed({ engine: id, reason: "malformed" }))
+            const found = results.flatMap((entry) => readEntry(record(entry), dialect))
+            return Effect.succeed({
+              results: found.slice(0, query.limit),
+              costUsd: dialect.cost?.(record(answer)) ?? priceUsd
+            })
+          }
+        )
+      })
+  }
+}
+
+const readEntry = (entry: WireRecord, { read }: EngineDialect): ReadonlyArray<WebResult> => {
+  const url = text(entry.url)
+  if (url === undefined) return []
+  const { publishedAt, text: said } = read(entry)
+  const title = plainText(string(entry.title) ?? "")
+  return [{ url, title: title === "" ? null : title, text: plainText(said), publishedAt }]
+}
+
+const reasons: Readonly<Record<ModelError["reason"], SearchFailed["reason"]>> = {
+  auth: "auth",
+  quota: "quota",
+  rate_limited: "rate_limited",
+  invalid_request: "invalid_query",
+  context_too_long: "invalid_query",
+  refused: "invalid_query",
+  model_not_found: "unavailable",
+  overloaded: "unavailable",
+  timeout: "unavailable",
+  connection: "unavailable",
+  cut_off: "unavailable",
+  unknown: "unavailable",
+  malformed: "malformed"
+}
+
+/** Engines mark the words of the query in what they quote. */
+const plainText = (marked: string): string =>
+  marked
+    .replaceAll(/<\/?[a-z][^<>]{0,500}>/giu, "")
+    .replaceAll(/&(?:#(\d{1,6})|#x([0-9a-f]{1,5})|([a-z]{2,6}));/giu, (written, decimal, hex, name) => {
+      if (typeof name === "string") return entities[name.toLowerCase()] ?? written
+      const point = Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10)
+      return point > 31 && point < 0x110000 ? String.fromCodePoint(point) : " "
+    })
+    .trim()
+
+const entities: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " "
+}
+
+/** Several pieces of one page as one text. */
+export const joined = (pieces: unknown): string =>
+  list(pieces)
+    .flatMap((piece) => text(piece) ?? [])
+    .join(" … ")

@@ -1,0 +1,17 @@
+/** Tavily. A host provides it with `Layer.succeed(WebSearch, tavily({ apiKey }))`. */
+import type { WebSearchPort } from "@colloquy/core/web-search"
+import { bearer } from "../protocols/Transport.ts"
+import { string, text } from "../protocols/Wire.ts"
+import { engine, type EngineSettings } from "./Engine.ts"
+
+export const tavily = (settings: EngineSettings = {}): WebSearchPort =>
+  engine(settings, {
+    id: "tavily",
+    baseUrl: "https://api.tavily.com",
+    secrets: bearer(settings.apiKey),
+    ask: ({ limit, text: query }) => ({ path: "/search", body: { query, max_results: Math.min(limit, 20) } }),
+    results: ({ results }) => results,
+    read: ({ content, published_date }) => ({ text: string(content) ?? "", publishedAt: text(published_date) ?? null }),
+    // Limits of the plan, and of what is paid for as it is used.
+    reasons: { 432: "quota", 433: "quota" }
+  })

@@ -1,0 +1,145 @@
+/**
+ * How searching the web joins a turn, as the part "search": with `web_search: "Auto"`, or under an assistant that carries the tool, the
+ * model may call `web_search`. The host's engine answers (`WebSearch`); a model that has a search of its own uses that instead where the host
+ * prefers it, or has no engine. Sources are kept with the answer, also those that a vendor's own search cites.
+ *
+ * Options: `{ mode: "Auto" }`.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { Catalog } from "../catalog/Catalog.ts"
+import { chargeOfCost } from "../metering/Charge.ts"
+import { hasOwnSearch } from "../models/ModelInfo.ts"
+import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
+import type { LiveTurn } from "../tools/LiveTurn.ts"
+import { hostedMark } from "../tools/ToolDefinition.ts"
+import { TurnRefused } from "../turns/TurnErrors.ts"
+import type { ModelSource, PartDecision, TurnCase, TurnPart } from "../turns/TurnPart.ts"
+import { TurnParts } from "../turns/TurnParts.ts"
+import { SearchSettings } from "./SearchSettings.ts"
+import { addSources, sourcesIn, textOfResults } from "./Sources.ts"
+import { WebSearch, type WebSearchPort } from "./WebSearch.ts"
+
+export const searchPartName = "search"
+const toolName = "web_search"
+
+const Options = Schema.Struct({ mode: Schema.Literal("Auto") })
+const decodeOptions = Schema.decodeUnknownOption(Options)
+
+const SearchPlan = Schema.Struct({ by: Schema.Literals(["engine", "model"]) })
+type SearchPlan = typeof SearchPlan.Type
+
+const definition: HostedTool["definition"] = {
+  name: toolName,
+  description: "Searches the web. Use it for what is recent, or what you do not know for certain.",
+  parameters: {
+    type: "object",
+    properties: { query: { type: "string", description: "A few words, as for a search engine" } },
+    required: ["query"]
+  }
+}
+
+const makePart = Effect.gen(function* () {
+  const catalog = yield* Catalog
+  const engine = Option.getOrNull(yield* Effect.serviceOption(WebSearch))
+  const settings = yield* SearchSettings
+
+  const decide = Effect.fnUntraced(function* (turn: TurnCase) {
+    if (!(yield* isWanted(turn))) return null
+    const info = turn.model === null ? undefined : yield* catalog.known(turn.provider, turn.model)
+    const hasOwn = hasOwnSearch(info) || hasOwnSearch(turn.info)
+    if (engine === null && !hasOwn) return yield* refuse(noEngine)
+    const by = hasOwn && (engine === null || settings.prefersModel) ? "model" : "engine"
+    const isIgnored = by === "model" && turn.request.jsonOutput === true
+    const decision: PartDecision<SearchPlan> = {
+      plan: { by },
+      ...(isIgnored ? { ignored: [{ option: "json_output", because: "the web is searched" }] } : {})
+    }
+    return decision
+  })
+
+  const tools = ({ by }: SearchPlan): ReadonlyArray<HostedTool> =>
+    by === "engine" && engine !== null ? [searchTool(engine, settings)] : []
+
+  const receiveSources = (cited: ReadonlyArray<ModelSource>, turn: LiveTurn): void => {
+    const before = sourcesIn(turn.kept())
+    const sources = addSources(before, cited)
+    if (sources.length > before.length) turn.keep({ sources })
+  }
+
+  const part: TurnPart<SearchPlan> = {
+    name: searchPartName,
+    plan: SearchPlan,
+    decide,
+    tools,
+    ownTools: ({ by }) => (by === "model" ? ["web_search"] : []),
+    receiveSources
+  }
+  return part
+})
+
+const searchTool = (engine: WebSearchPort, settings: SearchSettings): HostedTool => {
+  // Of one leg: the tools are made anew for each.
+  let searched = 0
+  const search = Effect.fnUntraced(function* (text: string, call: HostedCall) {
+    const need = { purpose: searchPartName, amountUsd: engine.priceUsd }
+    yield* Effect.mapError(call.ensureCredit(need), creditFailure)
+    const { costUsd, results } = yield* Effect.mapError(
+      engine.search({ text, limit: settings.results }),
+      ({ message }) => new HostedToolFailed({ message })
+    )
+    call.spend(chargeOfCost({ provider: engine.id, model: engine.id, purpose: searchPartName }, costUsd))
+    const shown = results.slice(0, settings.results)
+    const before = sourcesIn(call.kept())
+    const sources = addSources(before, shown)
+    if (sources.length > before.length) call.keep({ sources })
+    return textOfResults(sources, shown, settings.maxText)
+  })
+  return {
+    definition,
+    timeout: settings.timeout,
+    run: ({ query }, call) => {
+      const text = typeof query === "string" ? query.trim().slice(0, longestQuery) : ""
+      if (text === "") return failed("Give a query: a few words.")
+      if (++searched > settings.searches) return failed("The web was searched often enough. Answer with what you have.")
+      return search(text, call)
+    }
+  }
+}
+
+/** Characters. No engine takes more. */
+const longestQuery = 400
+
+/** A layer over `Kernel.layer`. Takes the engine of `WebSearch` where there is one. */
+export const searchPart: Layer.Layer<never, never, Catalog | TurnParts> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const parts = yield* TurnParts
+    yield* parts.register(yield* makePart)
+  })
+)
+
+const isWanted = ({ assistant, options, request }: TurnCase): Effect.Effect<boolean, TurnRefused> => {
+  if (request.sendToModel === false) return Effect.succeed(false)
+  const tools = request.tools ?? assistant.tools ?? []
+  const isCarried = tools.some((tool) => tool.name === toolName && hostedMark(tool))
+  if (options === undefined) return Effect.succeed(isCarried)
+  return Option.isSome(decodeOptions(options)) ? Effect.succeed(true) : refuse('Searching takes the mode "Auto".')
+}
+
+const noEngine = "This model has no search of its own, and this server has no search engine. Choose another model."
+
+const refuse = (message: string): Effect.Effect<never, TurnRefused> =>
+  Effect.fail(new TurnRefused({ part: searchPartName, reason: "invalid", problems: [{ path: [], message }] }))
+
+const failed = (message: string): Effect.Effect<never, HostedToolFailed> =>
+  Effect.fail(new HostedToolFailed({ message }))
+
+const creditFailure = (error: { readonly _tag: string }): HostedToolFailed =>
+  new HostedToolFailed({
+    message:
+      error._tag === "InsufficientCredit"
+        ? "The web was not searched: the user has not enough credit. Answer without it, and say so."
+        : "The web was not searched: the database is away. Answer without it."
+  })

@@ -1,0 +1,27 @@
+/** What a host may set about searches of the web. */
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+
+export interface SearchSettings {
+  /** Results of one search that the model reads. */
+  readonly results: number
+  /** Characters of one result. */
+  readonly maxText: number
+  /** Searches in one answer. What comes after them is refused in words. */
+  readonly searches: number
+  readonly timeout: Duration.Input
+  /** True: a model that has a search of its own, by the catalogue, uses that instead of the host's engine. */
+  readonly prefersModel: boolean
+}
+
+export const defaultSearchSettings: SearchSettings = {
+  results: 5,
+  maxText: 1_500,
+  searches: 8,
+  timeout: "20 seconds",
+  prefersModel: false
+}
+
+export const SearchSettings = Context.Reference<SearchSettings>("@colloquy/core/web-search/SearchSettings", {
+  defaultValue: () => defaultSearchSettings
+})
