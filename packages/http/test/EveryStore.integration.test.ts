@@ -8,6 +8,7 @@ import { realtimeTickets } from "./Realtime.ts"
 import { memories } from "./Memories.ts"
 import { twoTenants } from "./TwoTenants.ts"
 import { typedAnswers } from "./TypedAnswers.ts"
+import { videos } from "./Videos.ts"
 
 onEmbedded("PGlite", () => {
   everyStore(Pglite.layer())
@@ -15,6 +16,7 @@ onEmbedded("PGlite", () => {
   realtimeTickets(Pglite.layer())
   memories(Pglite.layer())
   twoTenants(Pglite.layer())
+  videos(Pglite.layer())
 })
 
 onPostgres((url) => {
@@ -24,4 +26,5 @@ onPostgres((url) => {
   realtimeTickets(stores)
   memories(stores)
   twoTenants(stores)
+  videos(stores)
 })

@@ -5,6 +5,7 @@ import { realtimeTickets } from "./Realtime.ts"
 import { memories } from "./Memories.ts"
 import { twoTenants } from "./TwoTenants.ts"
 import { typedAnswers } from "./TypedAnswers.ts"
+import { videos } from "./Videos.ts"
 
 onEmbedded("in-memory", () => {
   everyStore(InMemory.layer)
@@ -12,4 +13,5 @@ onEmbedded("in-memory", () => {
   realtimeTickets(InMemory.layer)
   memories(InMemory.layer)
   twoTenants(InMemory.layer)
+  videos(InMemory.layer)
 })

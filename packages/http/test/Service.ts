@@ -2,13 +2,15 @@
  * The service for a test: a scripted kernel behind the web handler, two owners with a key each, and a client by hand as foreign programs
  * write it. Used by every test of this package.
  */
-import { ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
+import { ScriptedModel, type ScriptedVideo, type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Keys, Metering, type MeteringPort, Principal, type Provider, Providers } from "@colloquy/core"
 import { type ChatDriver, type ChatEvent, describeModel, ModelError, noUsage } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
 import { layer as realtimeLayer, type RealtimeModel, RealtimeModels, Tickets } from "@colloquy/core/realtime"
 import { layerMemory } from "@colloquy/core/memory"
+import { DocumentLinks } from "@colloquy/core/documents"
+import { defaultVideoSettings, videoPart, VideoSettings } from "@colloquy/core/media"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -148,6 +150,57 @@ export const openRemembering = (
     ),
     http
   )
+
+/**
+ * The same with videos, made by a script without long pauses. The model calls the tool with what the message or the last output says, where
+ * that is an object with a prompt, and any other tool that it is asked for; then it says what it was told.
+ */
+export const openVideos = (
+  stores: Layer.Layer<InMemory.Stores, unknown>,
+  studio: ScriptedVideo.ScriptedVideo
+): Promise<Service> =>
+  serve(
+    videoPart.pipe(
+      Layer.provideMerge(DocumentLinks.layer),
+      Layer.provideMerge(Kernel.layer),
+      Layer.provide(
+        Layer.succeed(
+          VideoSettings,
+          Object.assign({}, defaultVideoSettings, { firstPause: "5 millis", longestPause: "5 millis" })
+        )
+      ),
+      Layer.provideMerge(
+        Providers.layer({
+          providers: [{ id: "director", chat: directing }, studio.provider],
+          defaults: { provider: "director", model: "director-1" }
+        })
+      ),
+      Layer.provideMerge(stores),
+      Layer.merge(ScriptedModel.layer([])),
+      Layer.fresh
+    )
+  )
+
+const directing: ChatDriver = ({ messages, tools }) => {
+  const last = messages.at(-1)
+  const parts = last?.role === "user" ? last.content.map((part) => (part.type === "text" ? part.text : "")) : []
+  const said = last?.role === "tool" ? last.output : parts.join("")
+  const wish = parseObject(said)
+  const name = "prompt" in wish ? "generate_video" : "ask" in wish ? String(wish.ask) : ""
+  const isOffered = tools.some((each) => each.name === name)
+  const call = { id: globalThis.crypto.randomUUID(), name, arguments: said }
+  return isOffered
+    ? Stream.fromIterable<ChatEvent>([
+        { _tag: "ToolCallReady", call },
+        { _tag: "Finished", reason: "tool_calls", model: null, providerData: null }
+      ])
+    : saying(said)
+}
+
+const parseObject = (text: string): object => {
+  const value = parse(text)
+  return typeof value === "object" && value !== null ? value : {}
+}
 
 const learning: ChatDriver = (request) => {
   const [first] = request.messages

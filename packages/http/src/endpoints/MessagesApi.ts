@@ -12,6 +12,7 @@ import {
   MessageForm,
   MessageRequest,
   MessageUpload,
+  StatelessMessageBody,
   StatelessMessageForm,
   StatelessMessageRequest,
   StatelessMessageUpload
@@ -40,7 +41,7 @@ export const turnErrors = [
 
 export const messageBodies = {
   send: bodyOf(MessageRequest, messageRules),
-  sendStateless: bodyOf(StatelessMessageRequest, statelessMessageRules)
+  sendStateless: bodyOf(StatelessMessageBody, statelessMessageRules)
 }
 
 export const MessagesApi = HttpApiGroup.make("messages")

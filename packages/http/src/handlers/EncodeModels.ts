@@ -122,8 +122,9 @@ export const upstreamToWire = ({ id, name, offers, provider }: RoutedUpstream): 
   }))
 })
 
-export const usageToWire = ({ date, model, usage }: UsageOfDay): UsageRow => ({
+export const usageToWire = ({ date, model, purpose, usage }: UsageOfDay): UsageRow => ({
   date,
   model,
+  purpose,
   amount_deducted_usd: usage.costUsd
 })

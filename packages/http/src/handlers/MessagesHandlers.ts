@@ -5,7 +5,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
 import { PayloadTooLarge } from "../wire/Errors.ts"
 import { compact, given, givenName } from "../wire/Fields.ts"
-import type { MessageRequest, StatelessMessageRequest } from "../wire/MessageBody.ts"
+import type { MessageRequest, StatelessMessageBody } from "../wire/MessageBody.ts"
 import { messageBodies } from "../endpoints/MessagesApi.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { idempotencyOf } from "./Idempotency.ts"
@@ -55,12 +55,12 @@ export const layer = HttpApiBuilder.group(
   })
 )
 
-const placeOf = ({ assistant_id, thread_id }: StatelessMessageRequest) => ({
+const placeOf = ({ assistant_id, thread_id }: StatelessMessageBody) => ({
   ...(typeof thread_id === "string" ? { threadId: ThreadId.make(thread_id) } : {}),
   ...(typeof assistant_id === "string" ? { assistantId: AssistantId.make(assistant_id) } : {})
 })
 
-const commonOf = (body: MessageRequest | StatelessMessageRequest): TurnRequest => ({
+const commonOf = (body: MessageRequest | StatelessMessageBody): TurnRequest => ({
   content: body.content ?? "",
   stream: body.stream === true,
   sendToModel: sendToModel(body.send_to_llm),

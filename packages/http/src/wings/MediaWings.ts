@@ -4,9 +4,14 @@
  */
 import { type GeneratedMedia, mediaGenerated, mediaIn, mediumOf } from "@colloquy/core/media"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import type { UrlOf } from "../links/Links.ts"
 import { compact, given } from "../wire/Fields.ts"
-import { isBlank, isOneOf, problem } from "./Fields.ts"
+import type { ValidationError } from "../wire/Errors.ts"
+import { VideoConfig } from "../wire/MessageBody.ts"
+import { toProblems } from "../bodies/Problems.ts"
+import { isBlank, isGiven, isOneOf, problem } from "./Fields.ts"
 import type { Kept, MessageWords, PartTold, Path, Wing } from "./Wing.ts"
 
 const generation = (kind: "image" | "video", title: string, options: MessageWords["options"]): MessageWords => {
@@ -62,16 +67,33 @@ export const imageWing: Wing = {
   )
 }
 
+const videoWords = generation("video", "Video generation", (fields) =>
+  "video_generation" in fields
+    ? compact({
+        provider: given(fields.video_model_provider),
+        model: given(fields.video_model_name),
+        config: given(fields.video_config)
+      })
+    : null
+)
+
 export const videoWing: Wing = {
   part: "video",
   ...generated,
-  message: generation("video", "Video generation", (fields) =>
-    "video_generation" in fields
-      ? compact({
-          provider: given(fields.video_model_provider),
-          model: given(fields.video_model_name),
-          config: given(fields.video_config)
-        })
-      : null
-  )
+  message: {
+    ...videoWords,
+    problems: (fields, raw) => {
+      const found = videoWords.problems?.(fields, raw) ?? []
+      // The part checks the options, and the model in the same go.
+      const isChecked = isOneOf(fields["video_generation"], "auto") && found.length === 0
+      return isChecked ? found : [...found, ...aboutConfig(fields["video_config"])]
+    }
+  }
+}
+
+const readConfig = Schema.decodeUnknownResult(VideoConfig, { errors: "all", onExcessProperty: "error" })
+
+const aboutConfig = (config: unknown): ReadonlyArray<ValidationError> => {
+  const read = isGiven(config) ? readConfig(config) : Result.succeed({})
+  return Result.isFailure(read) ? toProblems(read.failure.issue, ["body", "video_config"]) : []
 }

@@ -8,12 +8,12 @@ import type * as Schema from "effect/Schema"
 import type { RawBody } from "../bodies/RequestBody.ts"
 import type { UrlOf } from "../links/Links.ts"
 import type { ValidationError } from "../wire/Errors.ts"
-import type { MessageRequest, StatelessMessageRequest } from "../wire/MessageBody.ts"
+import type { MessageRequest, StatelessMessageBody } from "../wire/MessageBody.ts"
 import type { MessageResponse } from "../wire/Records.ts"
 
 /** A message body before it is decoded. */
 export type RawFields = Readonly<Record<string, unknown>>
-export type MessageFields = MessageRequest | StatelessMessageRequest
+export type MessageFields = MessageRequest | StatelessMessageBody
 
 export type Path = ReadonlyArray<string | number>
 

@@ -34,8 +34,8 @@ export const Router = Schema.Struct({
 }).annotate({ identifier: "Router" })
 export type Router = typeof Router.Type
 
-const VideoConfig = Schema.Struct({
-  duration: maybe(Schema.Finite),
+export const VideoConfig = Schema.Struct({
+  duration: maybe(Schema.Finite.check(Schema.isGreaterThan(0))),
   resolution: maybe(Schema.String),
   aspect_ratio: maybe(Schema.String),
   size: maybe(Schema.String.check(Schema.isPattern(/^\d+x\d+$/u, { expected: "WIDTHxHEIGHT" }))),
@@ -46,7 +46,7 @@ const VideoConfig = Schema.Struct({
       only: names,
       order: names,
       ignore: names,
-      sort: maybe(Schema.String),
+      sort: maybe(Schema.Literals(["price", "throughput", "latency"])),
       allow_fallbacks: maybe(Schema.Boolean)
     })
   ),
@@ -54,8 +54,8 @@ const VideoConfig = Schema.Struct({
   creativity: maybe(Schema.Union([Schema.Finite, Schema.String]))
 }).annotate({ identifier: "VideoConfig" })
 
-/** Bodies ignore what they do not know, except inside these fields, where it is refused. */
-export const exactFields: ReadonlySet<string> = new Set(["thinking", "router", "video_config"])
+/** Bodies ignore what they do not know, except inside these fields, where it is refused; `video_config` has a check of its own. */
+export const exactFields: ReadonlySet<string> = new Set(["thinking", "router"])
 export const exactRecords: ReadonlySet<string> = new Set(["Thinking", "Router", "VideoConfig"])
 
 const MetadataText = Schema.String.check(
@@ -125,6 +125,16 @@ export const StatelessMessageRequest = Schema.Struct({
   metadata: maybe(Schema.Union([MetadataText, Schema.JsonObject]))
 }).annotate({ identifier: "StatelessMessageRequest" })
 export type StatelessMessageRequest = typeof StatelessMessageRequest.Type
+
+/**
+ * The same as the server reads it. `video_config` is checked by its wing, and where the tool is enabled by the part of the turn, which finds
+ * all of its problems at once, those that depend on the model among them.
+ */
+export const StatelessMessageBody = Schema.Struct({
+  ...StatelessMessageRequest.fields,
+  video_config: maybe(Schema.Json)
+})
+export type StatelessMessageBody = typeof StatelessMessageBody.Type
 
 /** How the two form encodings write fields that are no text. */
 export const jsonFields = [

@@ -117,6 +117,8 @@ export const Balance = Schema.Struct({ balance_usd: price }).annotate({ identifi
 const UsageRow = Schema.Struct({
   date: Schema.String.annotate({ format: "date" }),
   model: Schema.String,
+  /** What it was spent for: `chat`, `search`, `image`, `video`, … */
+  purpose: Schema.String,
   /** Null where no provider gives a price. */
   amount_deducted_usd: price
 }).annotate({ identifier: "UsageRow" })
