@@ -6,6 +6,7 @@
 import type { Provider, ToolDefinition } from "@colloquy/core"
 import type { ChatDriver, ChatEvent, ChatRequest } from "@colloquy/core/adapters"
 import { describeModel, noUsage } from "@colloquy/core/adapters"
+import { memoryOperations } from "./DemoMemory.ts"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -64,6 +65,8 @@ interface Reply {
 
 /** What the demo has to say, by a few simple rules. The first that fits decides. */
 const reply = (request: ChatRequest): Reply => {
+  const operations = memoryOperations(request)
+  if (operations !== null) return { reasoning: "", text: operations, call: null }
   const last = request.messages.at(-1)
   if (last?.role === "tool") return afterTool(request)
   const asked = lastQuestion(request)
@@ -85,7 +88,7 @@ const reply = (request: ChatRequest): Reply => {
   }
   return {
     reasoning: "I am a demo, so there is nothing to think about, but I show how it looks.",
-    text: hello(asked),
+    text: recalled(request) + hello(asked),
     call: null
   }
 }
@@ -104,9 +107,19 @@ const afterTool = (request: ChatRequest): Reply => {
   return { reasoning: "The tool has answered.", text: told.join("\n"), call: null }
 }
 
-const lastQuestion = (request: ChatRequest): string => {
+/** The user's own words stand behind what was recalled for them. */
+const lastQuestion = (request: ChatRequest): string => lastTexts(request).at(-1) ?? ""
+
+const lastTexts = (request: ChatRequest): ReadonlyArray<string> => {
   const message = request.messages.findLast((each) => each.role === "user")
-  return message?.content.map((part) => (part.type === "text" ? part.text : "")).join(" ") ?? ""
+  return message?.content.flatMap((part) => (part.type === "text" ? [part.text] : [])) ?? []
+}
+
+/** Memories as the kernel tells them: `[1] (noted 2026-05-03) The user lives in Oslo.` */
+const recalled = (request: ChatRequest): string => {
+  const notes = lastTexts(request).slice(0, -1).join("\n")
+  const found = [...notes.matchAll(/^\[\d+\] \(noted [^)]*\) (.+)$/gmu)].map(([, note]) => note)
+  return found.length === 0 ? "" : `I remember: ${found.join(" ")} `
 }
 
 /** The tool that the question asks for, by a few simple rules. */

@@ -2,9 +2,19 @@
  * The standalone server: the whole service on one port, over `node:http` and nothing else. Everything about it that a host would write
  * himself stands here; the rest are layers of the packages.
  */
-import { HostedTools, Kernel, Keys, Principal, Providers, defaultTurnSettings, TurnSettings } from "@colloquy/core"
+import {
+  DefaultEmbedding,
+  HostedTools,
+  Kernel,
+  Keys,
+  Principal,
+  Providers,
+  defaultTurnSettings,
+  TurnSettings
+} from "@colloquy/core"
 import { type ProvidersOptions } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
+import { layerMemory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
 import { webHandler, type WebHandler } from "@colloquy/http"
 import { docsPage } from "@colloquy/http/docs-page"
@@ -20,11 +30,12 @@ import { clientPath, clientResponse } from "./ClientFile.ts"
 import { clock } from "./Clock.ts"
 import { pagePaths, pageResponse } from "./Page.ts"
 import { realtimeModels } from "./RealtimeVendors.ts"
+import { rerankerOf } from "./RerankVendors.ts"
 import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
 import { type Settings, SettingsRefused } from "./Settings.ts"
 import { addressRefused, storeRefused } from "./StartRefused.ts"
 import { prepareFolder, storesOf } from "./Stores.ts"
-import { defaultProblem, providersOf } from "./Vendors.ts"
+import { defaultProblem, embeddingProblem, providersOf } from "./Vendors.ts"
 
 export interface RunningServer {
   readonly url: string
@@ -37,8 +48,10 @@ export interface RunningServer {
 
 export const startServer = async (settings: Settings): Promise<RunningServer> => {
   const providers = providersOf(settings)
-  const problem = defaultProblem(providers)
-  if (problem !== undefined) throw new SettingsRefused({ problems: [problem] })
+  const problems = [defaultProblem(providers), embeddingProblem(settings, providers)].flatMap(
+    (problem) => problem ?? []
+  )
+  if (problems.length > 0) throw new SettingsRefused({ problems })
   await prepareFolder(settings)
 
   const opened = await openService(settings, providers)
@@ -92,13 +105,15 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     failedKeys: { limit: settings.failedKeys, window: "1 minute" }
   } as const
   const voice = realtimeSocket(access)
-  const kernel = Layer.mergeAll(atStart, answersPart, HostedTools.tools([clock]), voice.layer).pipe(
+  const kernel = Layer.mergeAll(atStart, answersPart, layerMemory, HostedTools.tools([clock]), voice.layer).pipe(
     Layer.provideMerge(realtime),
     Layer.provide(realtimeModels(settings)),
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       Providers.layer(providers),
       storesOf(settings),
+      embeddingOf(settings, providers),
+      Layer.succeed(Reranker, rerankerOf(settings)),
       Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns)),
       Layer.succeed(SessionLimits, Object.assign({}, defaultSessionLimits, { lease: sessionLease(settings) }))
     ])
@@ -115,6 +130,16 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
 /** As long as that of runs, but a dead process leaves the threads of its voice sessions blocked for 15 seconds at most. */
 const sessionLease = ({ turns }: Settings): Duration.Duration =>
   Duration.min(Duration.fromInputUnsafe(turns.lease), Duration.fromInputUnsafe(defaultSessionLimits.lease))
+
+/** Without names: what the kernel finds by itself. */
+const embeddingOf = ({ embedding }: Settings, { providers }: ProvidersOptions): Layer.Layer<never> => {
+  if (embedding === null) return Layer.empty
+  const { provider } = embedding
+  const usual = providers.find(({ id }) => id === provider)?.defaultEmbedding
+  const model = embedding.model ?? usual?.model ?? null
+  const own = model === usual?.model ? usual?.dimensions : undefined
+  return Layer.succeed(DefaultEmbedding, { provider, model, dimensions: embedding.dimensions ?? own ?? 3072 })
+}
 
 const ownPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", clientPath, ...pagePaths])
 

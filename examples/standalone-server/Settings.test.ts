@@ -100,6 +100,33 @@ describe("the environment of the standalone server", () => {
     })
   )
 
+  it.effect("takes who reranks: the one that is named, else the first that is set", () =>
+    Effect.gen(function* () {
+      const keys = { VOYAGE_API_KEY: "k", JINA_BASE_URL: "http://127.0.0.1:1" }
+      assert.deepStrictEqual((yield* readSettings(keys)).reranking, { vendor: "VOYAGE", model: null })
+      const named = yield* readSettings({ ...keys, RERANK_PROVIDER: "jina", RERANK_MODEL: "m" })
+      assert.deepStrictEqual(named.reranking, { vendor: "JINA", model: "m" })
+      assert.isNull((yield* readSettings({})).reranking)
+      for (const wrong of [{ ...keys, RERANK_PROVIDER: "cohere" }, { RERANK_MODEL: "m" }, { RERANK_PROVIDER: "me" }]) {
+        assert.strictEqual((yield* Effect.flip(readSettings(wrong))).problems.length, 1)
+      }
+    })
+  )
+
+  it.effect("takes what new assistants embed with", () =>
+    Effect.gen(function* () {
+      const settings = yield* readSettings({
+        DEFAULT_EMBEDDING_PROVIDER: "openai",
+        DEFAULT_EMBEDDING_DIMENSIONS: "256"
+      })
+      assert.deepStrictEqual(settings.embedding, { provider: "openai", model: null, dimensions: 256 })
+      const refused = yield* Effect.flip(
+        readSettings({ DEFAULT_EMBEDDING_MODEL: "m", DEFAULT_EMBEDDING_DIMENSIONS: "0" })
+      )
+      assert.strictEqual(refused.problems.length, 2)
+    })
+  )
+
   it.effect("wants a model beside a default provider", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(readSettings({ DEFAULT_LLM_PROVIDER: "openai" }))

@@ -32,6 +32,14 @@ export interface Settings {
   readonly clientAddress: string | null
   /** Vendors of which a key or an address is set, by the prefix of their variables. */
   readonly vendors: ReadonlyMap<Vendor, VendorSettings>
+  /** Who reranks for Memory Pro; null: the assistant's own model. */
+  readonly reranking: { readonly vendor: RerankVendor; readonly model: string | null } | null
+  /** What new assistants embed with, and those whose own model is gone. Null: the first provider that can. */
+  readonly embedding: {
+    readonly provider: string
+    readonly model: string | null
+    readonly dimensions: number | null
+  } | null
   /** Of the vendors with voices. */
   readonly realtime: { readonly [Name in RealtimeVendor]: RealtimeSettings }
 }
@@ -48,9 +56,16 @@ export const vendors = [
   "OLLAMA",
   "VLLM",
   "LMSTUDIO",
-  "TYPEDPROVIDER"
+  "TYPEDPROVIDER",
+  "COHERE",
+  "VOYAGE",
+  "JINA"
 ] as const
 export type Vendor = (typeof vendors)[number]
+
+/** Those that put texts in order. */
+const rerankVendors = ["COHERE", "VOYAGE", "JINA"] as const
+export type RerankVendor = (typeof rerankVendors)[number]
 
 export interface VendorSettings {
   readonly apiKey?: Redacted.Redacted<string>
@@ -113,6 +128,21 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       const names = yield* read(`${vendor}_REALTIME_MODELS`, "names of models, with commas between them", NameList, "")
       return { url, models: names.split(",").flatMap((name) => name.trim() || []) }
     })
+    const rerankVendor = yield* read(
+      "RERANK_PROVIDER",
+      "cohere, voyage or jina",
+      Schema.Literals(["cohere", "voyage", "jina"]),
+      null
+    )
+    const rerankModel = yield* read("RERANK_MODEL", "the name of a model", Word, null)
+    const embeddingProvider = yield* read("DEFAULT_EMBEDDING_PROVIDER", "the id of a provider", Word, null)
+    const embeddingModel = yield* read("DEFAULT_EMBEDDING_MODEL", "the name of a model", Word, null)
+    const dimensions = yield* read(
+      "DEFAULT_EMBEDDING_DIMENSIONS",
+      "a number from 1 to 16000",
+      numberBetween(1, 16_000),
+      null
+    )
     const databaseUrl = yield* read("DATABASE_URL", "an address that begins with postgres://", PostgresUrl, null)
     const pairs = yield* read("COLLOQUY_API_KEYS", "pairs key=user, with commas between them", KeyPairs, "")
     const settings: Settings = {
@@ -137,13 +167,34 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       failedKeys: yield* read("FAILED_KEYS_PER_MINUTE", "a number from 1 to 10000", numberBetween(1, 10_000), 20),
       clientAddress: yield* read("CLIENT_ADDRESS", '"connection", or the name of a header', HeaderName, null),
       vendors: given,
+      reranking: rerankingOf(given, rerankVendor, rerankModel),
+      embedding: embeddingProvider === null ? null : { provider: embeddingProvider, model: embeddingModel, dimensions },
       realtime: { OPENAI: yield* voicesOf("OPENAI"), GEMINI: yield* voicesOf("GEMINI"), XAI: yield* voicesOf("XAI") }
     }
     if (settings.defaultProvider !== null && settings.defaultModel === null) {
       problems.push("DEFAULT_MODEL_NAME must be set when DEFAULT_LLM_PROVIDER is")
     }
+    if (settings.reranking === null && (rerankVendor ?? rerankModel) !== null) {
+      const name = rerankVendor?.toUpperCase() ?? "COHERE, VOYAGE or JINA"
+      problems.push(`${name}_API_KEY or ${name}_BASE_URL must be set when RERANK_PROVIDER or RERANK_MODEL is`)
+    }
+    if (settings.embedding === null && (embeddingModel ?? dimensions) !== null) {
+      problems.push(
+        "DEFAULT_EMBEDDING_PROVIDER must be set when DEFAULT_EMBEDDING_MODEL or DEFAULT_EMBEDDING_DIMENSIONS is"
+      )
+    }
     return problems.length === 0 ? settings : yield* new SettingsRefused({ problems })
   })
+
+/** The one that is named, else the first that is set. */
+const rerankingOf = (
+  given: ReadonlyMap<Vendor, VendorSettings>,
+  named: string | null,
+  model: string | null
+): Settings["reranking"] => {
+  const vendor = rerankVendors.find((each) => given.has(each) && (named === null || each.toLowerCase() === named))
+  return vendor === undefined ? null : { vendor, model }
+}
 
 const Word = Schema.String.check(Schema.isPattern(/^\S+$/u))
 const Secret = Word

@@ -1,6 +1,7 @@
 /** Where the server keeps everything: a Postgres server when one is named, else PGlite in a folder or in memory. */
 import { Pglite } from "@colloquy/adapters/pglite"
 import { Postgres } from "@colloquy/adapters/postgres"
+import { vector } from "@electric-sql/pglite-pgvector"
 import { access, constants, mkdir, stat } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
 import type { Settings } from "./Settings.ts"
@@ -9,7 +10,9 @@ import { folderRefused } from "./StartRefused.ts"
 export const inMemory = "memory://"
 
 export const storesOf = ({ databaseUrl, dataDir }: Settings) =>
-  databaseUrl === null ? Pglite.layer(dataDir === inMemory ? {} : { dataDir }) : Postgres.layer({ url: databaseUrl })
+  databaseUrl === null
+    ? Pglite.layer({ extensions: { vector }, ...(dataDir === inMemory ? {} : { dataDir }) })
+    : Postgres.layer({ url: databaseUrl })
 
 /** The folder is there and may be written, or the start is refused with a sentence. */
 export const prepareFolder = async ({ databaseUrl, dataDir }: Settings): Promise<void> => {

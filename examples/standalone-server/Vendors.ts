@@ -3,18 +3,21 @@
  * typed answers are there until a real provider of them is named.
  */
 import * as Anthropic from "@colloquy/adapters/anthropic"
+import * as Cohere from "@colloquy/adapters/cohere"
 import * as Gemini from "@colloquy/adapters/gemini"
 import * as OpenAi from "@colloquy/adapters/openai"
 import * as OpenAiCompatible from "@colloquy/adapters/openai-compatible"
 import * as OpenRouter from "@colloquy/adapters/openrouter"
 import * as SystemOne from "@colloquy/adapters/system-one"
+import * as Voyage from "@colloquy/adapters/voyage"
 import type { Provider } from "@colloquy/core"
 import type { ProvidersOptions } from "@colloquy/core/adapters"
 import { demoModelName, demoProvider } from "./DemoModel.ts"
 import { demoTypedProvider } from "./DemoTypedModel.ts"
+import { withVersion } from "./RerankVendors.ts"
 import type { Settings, Vendor, VendorSettings } from "./Settings.ts"
 
-const makers: { readonly [Name in Vendor]: (settings: VendorSettings) => Provider } = {
+const makers: { readonly [Name in Exclude<Vendor, "JINA">]: (settings: VendorSettings) => Provider } = {
   OPENAI: OpenAi.provider,
   ANTHROPIC: Anthropic.provider,
   GEMINI: Gemini.provider,
@@ -26,11 +29,13 @@ const makers: { readonly [Name in Vendor]: (settings: VendorSettings) => Provide
   OLLAMA: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.ollama, ...settings }),
   VLLM: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.vLlm, ...settings }),
   LMSTUDIO: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.lmStudio, ...settings }),
-  TYPEDPROVIDER: SystemOne.provider
+  TYPEDPROVIDER: SystemOne.provider,
+  COHERE: Cohere.provider,
+  VOYAGE: (settings) => Voyage.provider(withVersion(settings))
 }
 
 export const providersOf = (settings: Settings): ProvidersOptions => {
-  const named = [...settings.vendors].map(([vendor, given]) => makers[vendor](given))
+  const named = [...settings.vendors].flatMap(([vendor, given]) => (vendor === "JINA" ? [] : [makers[vendor](given)]))
   const { defaultModel, defaultProvider } = settings
   const demos = settings.vendors.has("TYPEDPROVIDER") ? [demoProvider()] : [demoProvider(), demoTypedProvider()]
   return {
@@ -43,6 +48,20 @@ export const providersOf = (settings: Settings): ProvidersOptions => {
 }
 
 const converses = ({ chat }: Provider): boolean => chat !== undefined
+
+/** Undefined when new assistants can be embedded as the environment says; else what to do about it. */
+export const embeddingProblem = ({ embedding }: Settings, { providers }: ProvidersOptions): string | undefined => {
+  if (embedding === null) return undefined
+  const able = providers.filter((provider) => provider.embedding !== undefined)
+  const provider = able.find(({ id }) => id === embedding.provider)
+  if (provider === undefined) {
+    const ids = able.map(({ id }) => id)
+    return `DEFAULT_EMBEDDING_PROVIDER must be ${ids.length === 0 ? "a provider with embeddings; none is set" : `one of ${ids.join(", ")}`}`
+  }
+  return embedding.model === null && provider.defaultEmbedding === undefined
+    ? `DEFAULT_EMBEDDING_MODEL must be set for ${provider.id}`
+    : undefined
+}
 
 /** Undefined when the default is one of the providers; else what to do about it. */
 export const defaultProblem = ({ defaults, providers }: ProvidersOptions): string | undefined => {

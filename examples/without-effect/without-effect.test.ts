@@ -20,4 +20,15 @@ describe("the example without Effect", () => {
     ])
     assert.strictEqual(stdout, "It is sunny in Paris.")
   })
+
+  it("remembers across threads, as docs/memory.md shows", async () => {
+    const guide = await readFile(new URL("../../docs/memory.md", import.meta.url), "utf8")
+    const remember = new URL("remember.ts", import.meta.url)
+    assert.include(guide, `\`\`\`ts\n${await readFile(remember, "utf8")}\`\`\``)
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      "--conditions=colloquy-source",
+      fileURLToPath(remember)
+    ])
+    assert.strictEqual(stdout, "In Oslo. [ 'Ada lives in Oslo.' ]\n")
+  })
 })
