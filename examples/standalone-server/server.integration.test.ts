@@ -168,7 +168,8 @@ describe("the standalone server", () => {
       assert.lengthOf(Object(await threads(bobs)), 0)
       assert.include(await (await fetch(`${started.api}/`)).text(), 'name="api-base" content=""')
     }
-  })
+    // Four processes one after the other.
+  }, 180_000)
 
   it("takes the operator's keys as long as he names them, and ends at once on a second signal", async () => {
     await using server = spawnServer({
