@@ -24,7 +24,11 @@ const google = `
   DEADLINE_EXCEEDED FAILED_PRECONDITION IMAGE_SAFETY INTERNAL INVALID_ARGUMENT JAILBREAK MODEL_ARMOR NOT_FOUND OTHER OUT_OF_RANGE
   PERMISSION_DENIED PROHIBITED_CONTENT RECITATION RESOURCE_EXHAUSTED SAFETY SPII UNAUTHENTICATED UNAVAILABLE UNIMPLEMENTED UNKNOWN`
 
-const knownCodes: ReadonlySet<string> = new Set(`${openAiFamily}${anthropic}${google}`.trim().split(/\s+/u))
+const voices = `
+  quota_exceeded too_many_concurrent_requests system_busy voice_not_found model_can_not_do_text_to_speech invalid_content INVALID_AUTH
+  INSUFFICIENT_PERMISSIONS TOO_MANY_REQUESTS ASR_PAYMENT_REQUIRED PAYLOAD_ERROR`
+
+const knownCodes: ReadonlySet<string> = new Set(`${openAiFamily}${anthropic}${google}${voices}`.trim().split(/\s+/u))
 
 /** A documented word, or the number of an HTTP status. */
 export const isKnownCode = (word: string): boolean => knownCodes.has(word) || /^[1-5]\d\d$/u.test(word)

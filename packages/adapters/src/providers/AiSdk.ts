@@ -60,10 +60,11 @@ import {
   string,
   type WireRecord
 } from "../protocols/Wire.ts"
+import * as AiSdkVoice from "./AiSdkVoice.ts"
 
 // ------ settings
 
-export interface AiSdkSettings {
+export interface AiSdkSettings extends AiSdkVoice.AiSdkVoiceSettings {
   /** The name under which the provider is registered. */
   readonly id: string
   readonly languageModel?: (model: string, apiKey: Redacted.Redacted<string> | null) => LanguageModel
@@ -89,6 +90,12 @@ export const provider = (settings: AiSdkSettings): Provider => ({
   ...(settings.languageModel === undefined ? {} : { chat: chatDriver(settings, settings.languageModel) }),
   ...(settings.embeddingModel === undefined ? {} : { embedding: embeddingDriver(settings, settings.embeddingModel) }),
   ...(settings.imageModel === undefined ? {} : { image: imageDriver(settings, settings.imageModel) }),
+  ...(settings.transcriptionModel === undefined
+    ? {}
+    : { speechToText: AiSdkVoice.hearing(settings.transcriptionModel, settings, blame) }),
+  ...(settings.speechModel === undefined
+    ? {}
+    : { textToSpeech: AiSdkVoice.speaking(settings.speechModel, settings, blame) }),
   describe: (model) => lookUp(settings.models ?? {}, model)
 })
 

@@ -15,6 +15,7 @@ import * as OpenAiImages from "../protocols/OpenAiImages.ts"
 import { listModels } from "../protocols/OpenAiModels.ts"
 import * as OpenAiNextToken from "../protocols/OpenAiNextToken.ts"
 import * as OpenAiResponses from "../protocols/OpenAiResponses.ts"
+import * as OpenAiSpeech from "../protocols/OpenAiSpeech.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp, string } from "../protocols/Wire.ts"
 
@@ -35,12 +36,15 @@ export interface OpenAiSettings extends TransportSettings {
   readonly kinds?: ReadonlyArray<readonly [pattern: RegExp, kind: ModelType | null]>
   /** What one request for embeddings may hold. */
   readonly limits?: Partial<EmbeddingLimits>
+  /** Which models hear and speak where nobody names one, and how. Default: `openAiSpeech`. */
+  readonly speech?: OpenAiSpeech.SpeechDialect
   /** Default: `modelFamilies`. The table of `models` beats it. */
   readonly families?: ModelFamilies
 }
 
 export const provider = (settings: OpenAiSettings = {}): Provider => {
   const { organization, project, wire, kinds = modelKinds, families = modelFamilies, ...rest } = settings
+  const { hearing, speaking } = settings.speech ?? OpenAiSpeech.openAiSpeech
   const full = {
     ...rest,
     id: settings.id ?? "openai",
@@ -62,6 +66,8 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
       dialect: embeddings,
       ownDimensions: (model) => describe(model).embeddingDimensions
     }),
+    ...(hearing === null ? {} : { speechToText: OpenAiSpeech.hearing(full, hearing) }),
+    ...(speaking === null ? {} : { textToSpeech: OpenAiSpeech.speaking(full, speaking) }),
     image: OpenAiImages.model({ ...full, answersInAddresses: /^dall-e/ }),
     defaultEmbedding: { model: "text-embedding-3-large", dimensions: 3072 },
     describe,

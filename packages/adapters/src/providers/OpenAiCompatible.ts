@@ -10,8 +10,10 @@ import { type ChatDialect, plainDialect, reasoningEffort, type WireFields } from
 import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
 import * as OpenAiNextToken from "../protocols/OpenAiNextToken.ts"
 import { listModels } from "../protocols/OpenAiModels.ts"
+import * as OpenAiSpeech from "../protocols/OpenAiSpeech.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp } from "../protocols/Wire.ts"
+import * as XaiSpeech from "../protocols/XaiSpeech.ts"
 
 export interface OpenAiCompatibleSettings extends TransportSettings {
   /** The name under which the provider is registered. */
@@ -25,6 +27,8 @@ export interface OpenAiCompatibleSettings extends TransportSettings {
   readonly quirks?: Partial<ChatDialect>
   /** Where its embeddings differ from `plainEmbeddings`; false for a server that has none. */
   readonly embeddings?: Partial<OpenAiEmbeddings.EmbeddingDialect> | false
+  /** What hears and speaks on this server; absent for one that does neither. */
+  readonly speech?: OpenAiSpeech.SpeechDialect | "xai"
   /** Limits, prices and capabilities, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
 }
@@ -40,12 +44,23 @@ export const provider = (settings: OpenAiCompatibleSettings): Provider => {
     chat: OpenAiChat.driver({ ...settings, dialect: chat }),
     wire: (request) => OpenAiChat.lower(request, chat),
     ...(dialect === false ? {} : { embedding: OpenAiEmbeddings.driver({ ...settings, dialect, ownDimensions }) }),
+    ...voiceOf(settings),
     describe,
     listModels: listModels(settings)
   }
 }
 
-type Preset = Pick<OpenAiCompatibleSettings, "id" | "baseUrl" | "quirks" | "embeddings">
+const voiceOf = (settings: OpenAiCompatibleSettings): Pick<Provider, "speechToText" | "textToSpeech"> => {
+  const { speech } = settings
+  if (speech === undefined) return {}
+  if (speech === "xai") return { speechToText: XaiSpeech.hearing(settings) }
+  return {
+    ...(speech.hearing === null ? {} : { speechToText: OpenAiSpeech.hearing(settings, speech.hearing) }),
+    ...(speech.speaking === null ? {} : { textToSpeech: OpenAiSpeech.speaking(settings, speech.speaking) })
+  }
+}
+
+type Preset = Pick<OpenAiCompatibleSettings, "id" | "baseUrl" | "quirks" | "embeddings" | "speech">
 
 /** Reasoning stays out of the text, or out of the answer. Only models that reason take the field. */
 const groqThinking = (request: ChatRequest): WireFields =>
@@ -76,7 +91,8 @@ export const xAi: Preset = {
   id: "xai",
   baseUrl: "https://api.x.ai/v1",
   quirks: { maxTokensField: "max_completion_tokens" },
-  embeddings: false
+  embeddings: false,
+  speech: "xai"
 }
 
 export const vLlm: Preset = {

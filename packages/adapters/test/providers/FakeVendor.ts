@@ -140,7 +140,7 @@ const record = async (
   const pieces: Array<Buffer> = []
   for await (const piece of request) pieces.push(piece)
   const bytes = Buffer.concat(pieces)
-  const isJson = bytes.length > 0 && request.headers["content-type"]?.startsWith("multipart/") !== true
+  const isJson = bytes.length > 0 && !/^(multipart|audio)\//u.test(request.headers["content-type"] ?? "")
   return {
     method: request.method ?? "",
     path: request.url ?? "",

@@ -1,0 +1,28 @@
+/** `POST /stt` of xAI: a recording in a form, its text in one answer. The vendor has one model for it and takes no name. */
+import type { SpeechToText } from "@colloquy/core/adapters"
+import { multipart } from "./Multipart.ts"
+import { faultOf } from "./OpenAiErrors.ts"
+import { bearer } from "./Transport.ts"
+import { speechToText, type VoiceSettings } from "./VoiceProtocol.ts"
+import { finite, record, string } from "./Wire.ts"
+
+export const hearing = (settings: VoiceSettings): SpeechToText =>
+  speechToText(settings, {
+    requestIdHeader: "x-request-id",
+    fault: faultOf,
+    defaultModel: "grok-transcribe",
+    maxBytes: 100 * 1024 * 1024,
+    call: ({ apiKey, language, recording }) => ({
+      url: `${settings.baseUrl}/stt`,
+      secrets: bearer(apiKey ?? settings.apiKey),
+      body: multipart([
+        ...(language === null ? [] : [{ name: "language", value: language }]),
+        { name: "file", filename: recording.filename, mediaType: recording.mimeType, bytes: recording.bytes }
+      ])
+    }),
+    read: (body) => {
+      const { duration, language, text } = record(body)
+      if (typeof text !== "string") return null
+      return { text, seconds: finite(duration) ?? null, language: string(language) ?? null, usage: null }
+    }
+  })

@@ -1,0 +1,93 @@
+/**
+ * Deepgram: transcriptions and voices. A host registers it with `Deepgram.provider({ apiKey })`. A voice is a model here, so that a message
+ * may name one in either field.
+ */
+import type { ModelInfo, Provider } from "@colloquy/core"
+import { describeModel } from "@colloquy/core/adapters"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { type ApiKey, hidden } from "../protocols/ApiKey.ts"
+import { type Fault, faultOfStatus, machineCode } from "../protocols/Fault.ts"
+import type { Call, TransportSettings } from "../protocols/Transport.ts"
+import { type FormatNames, speechToText, textToSpeech } from "../protocols/VoiceProtocol.ts"
+import { finite, list, lookUp, record, string } from "../protocols/Wire.ts"
+
+export interface DeepgramSettings extends TransportSettings {
+  /** The name under which the provider is registered. Default: `deepgram`. */
+  readonly id?: string
+  /** May be absent where every customer brings his own. */
+  readonly apiKey?: ApiKey
+  /** The origin of the server. */
+  readonly baseUrl?: string
+  readonly headers?: { readonly [name: string]: string }
+  /** Prices and more, by model name. */
+  readonly models?: { readonly [name: string]: Partial<ModelInfo> }
+}
+
+const hearingModel = "nova-3"
+const speechModel = "aura-2-thalia-en"
+
+const formats: FormatNames = { mp3: "encoding=mp3", pcm: "encoding=linear16&sample_rate=24000&container=none" }
+
+export const provider = (settings: DeepgramSettings = {}): Provider => {
+  const { id = "deepgram", models = {} } = settings
+  const full = { ...settings, baseUrl: `${settings.baseUrl ?? "https://api.deepgram.com"}/v1` }
+  const errors = { requestIdHeader: "dg-request-id", fault: faultOf }
+  const secretsOf = (key: ApiKey | null | undefined): Call["secrets"] =>
+    key ? { authorization: Redacted.make(`Token ${Redacted.value(hidden(key))}`) } : {}
+  return {
+    id,
+    speechToText: speechToText(full, {
+      ...errors,
+      defaultModel: hearingModel,
+      maxBytes: 1024 * 1024 * 1024,
+      call: ({ apiKey, language, model, recording }) => {
+        const query = new URLSearchParams({ model, smart_format: "true" })
+        if (language === null) query.set("detect_language", "true")
+        else query.set("language", language)
+        return {
+          url: `${full.baseUrl}/listen?${query.toString()}`,
+          secrets: secretsOf(apiKey ?? settings.apiKey),
+          body: { contentType: recording.mimeType, bytes: new Uint8Array(recording.bytes) }
+        }
+      },
+      read
+    }),
+    textToSpeech: textToSpeech(full, {
+      ...errors,
+      defaultModel: speechModel,
+      formats: ["mp3", "pcm"],
+      sampleRate: 24_000,
+      maxCharacters: 2000,
+      call: ({ apiKey, format, model, text, voice }) => ({
+        url: `${full.baseUrl}/speak?model=${encodeURIComponent(voice ?? model)}&${formats[format] ?? ""}`,
+        secrets: secretsOf(apiKey ?? settings.apiKey),
+        body: { text }
+      })
+    }),
+    describe: (model) => lookUp(models, model),
+    listModels: Effect.succeed([
+      describeModel({ ...lookUp(models, hearingModel), name: hearingModel, provider: id, modelType: "stt" }),
+      describeModel({ ...lookUp(models, speechModel), name: speechModel, provider: id, modelType: "tts" })
+    ])
+  }
+}
+
+/** One channel is one speaker's side; what all of them say is the text. */
+const read = (body: unknown) => {
+  const { metadata, results } = record(body)
+  const channels = list(record(results).channels).map(record)
+  const texts = channels.map(({ alternatives }) => string(record(list(alternatives)[0]).transcript))
+  if (channels.length === 0 || texts.includes(undefined)) return null
+  return {
+    text: texts.join("\n"),
+    seconds: finite(record(metadata).duration) ?? null,
+    language: string(channels[0]?.detected_language) ?? null,
+    usage: null
+  }
+}
+
+const faultOf = (status: number, body: unknown): Fault => ({
+  ...faultOfStatus(status),
+  ...machineCode(record(body).err_code)
+})

@@ -1,0 +1,151 @@
+/**
+ * The contract of `SpeechToText`, in the words of the port. It speaks to an adapter through the port alone, and to the vendor behind it
+ * (a server that speaks the vendor's wire) through `HearingVendor`, in neutral words.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { SpeechToText, TranscriptionRequest } from "../models/SpeechToText.ts"
+import type { VoiceVendor } from "./TextToSpeechContract.ts"
+
+export interface HearingVendor extends VoiceVendor {
+  /** With the host's key `sk-of-the-host`. */
+  readonly driver: SpeechToText
+  /** Answers one request with a text, cut anywhere: the pieces are bytes of the answer's body, in their order. */
+  readonly writes: (text: string) => void
+  /** Answers one request for a stream with these deltas, each character of the network's pieces cut in two. Absent: it does not stream. */
+  readonly tells?: (...deltas: ReadonlyArray<string>) => void
+  /** The same, and the connection breaks before the end. */
+  readonly tellsAndBreaks?: (...deltas: ReadonlyArray<string>) => void
+  /** The recordings that arrived, byte for byte. */
+  readonly recordings: Effect.Effect<ReadonlyArray<Uint8Array>>
+}
+
+const bytes = Uint8Array.of(82, 73, 70, 70, 0, 255, 13, 10, 45, 45)
+const spoken = "Grüße, 世界 🎙️. Done."
+
+export const speechToTextSuite = (name: string, open: Effect.Effect<HearingVendor, never, Scope.Scope>): void => {
+  describe(`the contract of SpeechToText: ${name}`, () => {
+    const request = ({ model }: HearingVendor, fields: Partial<TranscriptionRequest> = {}): TranscriptionRequest => ({
+      provider: "vendor",
+      model,
+      recording: { bytes, mimeType: "audio/wav", filename: "recording.wav" },
+      language: null,
+      prompt: null,
+      apiKey: null,
+      ...fields
+    })
+
+    it.effect("MUST give the whole text as it was written, and send the recording unchanged", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.writes(spoken)
+        const { text } = yield* vendor.driver.transcribe(request(vendor))
+        assert.strictEqual(text, spoken)
+        assert.deepStrictEqual(yield* vendor.recordings, [bytes])
+        assert.include((yield* vendor.keys)[0], "sk-of-the-host")
+      })
+    )
+
+    it.effect("MUST give an empty text for a recording in which nothing is said", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.writes("")
+        assert.strictEqual((yield* vendor.driver.transcribe(request(vendor))).text.trim(), "")
+      })
+    )
+
+    it.effect("MUST ask with the customer's own key where there is one", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.writes("Hello.")
+        yield* vendor.driver.transcribe(request(vendor, { apiKey: Redacted.make("sk-of-the-customer") }))
+        assert.include((yield* vendor.keys)[0], "sk-of-the-customer")
+      })
+    )
+
+    for (const [status, reason] of [
+      [401, "auth"],
+      [429, "rate_limited"],
+      [503, "overloaded"]
+    ] as const) {
+      it.effect(
+        `MUST fail with ${reason} on status ${status}, after one request, without a word of what the vendor wrote`,
+        () =>
+          Effect.gen(function* () {
+            const vendor = yield* open
+            vendor.answers(status, { "retry-after": "7" }, '{"detail":"sk-of-the-host said a secret"}')
+            const error = yield* Effect.flip(vendor.driver.transcribe(request(vendor)))
+            assert.deepInclude(error, { _tag: "ModelError", reason, status })
+            assert.notMatch(error.message, /sk-of-the-host|secret/u)
+            assert.strictEqual((yield* vendor.keys).length, 1)
+          })
+      )
+    }
+
+    for (const [what, answer] of [
+      [
+        "a page of HTML with 200",
+        (vendor: HearingVendor) => vendor.answers(200, { "content-type": "text/html" }, "<html>")
+      ],
+      [
+        "JSON of another kind",
+        (vendor: HearingVendor) => vendor.answers(200, {}, '{"text":7,"results":{"channels":[{}]}}')
+      ],
+      ["an answer that breaks off", (vendor: HearingVendor) => vendor.breaksOff()],
+      ["an answer without an end", (vendor: HearingVendor) => vendor.neverEnds()]
+    ] as const) {
+      it.effect(`MUST fail, and not with a defect, on ${what}`, () =>
+        Effect.gen(function* () {
+          const vendor = yield* open
+          answer(vendor)
+          assert.strictEqual((yield* Effect.flip(vendor.driver.transcribe(request(vendor))))._tag, "ModelError")
+        })
+      )
+    }
+
+    it.effect("MUST close the connection when it is interrupted", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        const { asked, left } = vendor.hangs()
+        const fiber = yield* Effect.forkChild(vendor.driver.transcribe(request(vendor)))
+        yield* asked
+        yield* Fiber.interrupt(fiber)
+        yield* left
+      })
+    )
+
+    it.effect("MUST give what it tells in pieces as one text at the end, where it tells it in pieces", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        const { stream } = vendor.driver
+        if (stream === undefined || vendor.tells === undefined) return assert.strictEqual(stream, undefined)
+        vendor.tells("Grüße, ", "世界 🎙️. ", "Done.")
+        const events = yield* Stream.runCollect(stream(request(vendor)))
+        const deltas = events.flatMap((event) => (event._tag === "TranscriptDelta" ? [event.text] : []))
+        assert.deepStrictEqual(deltas, ["Grüße, ", "世界 🎙️. ", "Done."])
+        const last = events.at(-1)
+        assert.strictEqual(last?._tag === "Transcribed" ? last.transcript.text : null, spoken)
+      })
+    )
+
+    it.effect("MUST fail when its stream breaks, and give what came before", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        const { stream } = vendor.driver
+        if (stream === undefined || vendor.tellsAndBreaks === undefined) return assert.strictEqual(stream, undefined)
+        vendor.tellsAndBreaks("Half")
+        const heard: Array<string> = []
+        const error = yield* stream(request(vendor)).pipe(
+          Stream.runForEach((event) => Effect.sync(() => heard.push(event._tag))),
+          Effect.flip
+        )
+        assert.strictEqual(error._tag, "ModelError")
+        assert.deepStrictEqual(heard, ["TranscriptDelta"])
+      })
+    )
+  })
+}
