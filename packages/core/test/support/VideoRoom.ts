@@ -42,12 +42,12 @@ export interface VideoRoomOptions {
   readonly settings?: Partial<VideoSettings>
   readonly metering?: MeteringPort
   readonly maxClip?: number
-  readonly state?: InMemory.State
+  readonly stores?: Layer.Layer<InMemory.Stores>
   /** Receives what the conversation model is asked. */
   readonly asked?: Array<ChatRequest>
 }
 
-const videoRoom = (options: VideoRoomOptions = {}): Layer.Layer<Services> => {
+export const videoRoom = (options: VideoRoomOptions = {}): Layer.Layer<Services> => {
   const { asked, studio = ScriptedVideo.make(), steps = [] } = options
   const { chat: script, ...rest } = scripted(steps)
   const chat = options.chat ?? script
@@ -71,7 +71,7 @@ const videoRoom = (options: VideoRoomOptions = {}): Layer.Layer<Services> => {
       }),
       quiet
     ]),
-    Layer.provideMerge(InMemory.layerFrom(options.state ?? InMemory.makeState())),
+    Layer.provideMerge(options.stores ?? InMemory.layer),
     Layer.fresh
   )
 }
