@@ -30,8 +30,11 @@ export const readPdf = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>
 }
 
 /** The library would read what is there of a file that was cut, and not tell that the rest is missing. */
-const hasEnd = (bytes: Uint8Array): boolean =>
-  new TextDecoder("latin1").decode(bytes.subarray(Math.max(0, bytes.length - 4096))).includes("%%EOF")
+const hasEnd = (bytes: Uint8Array): boolean => {
+  // Some programs fill the file up with zeros.
+  const end = bytes.findLastIndex((byte) => byte !== 0) + 1
+  return new TextDecoder("latin1").decode(bytes.subarray(Math.max(0, end - 4096), end)).includes("%%EOF")
+}
 
 const open = async (bytes: Uint8Array): Promise<PdfDocument> => {
   try {

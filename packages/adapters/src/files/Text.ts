@@ -6,8 +6,31 @@ import { Refused } from "./Refused.ts"
 
 const lookedAt = 65_536
 
-export const decodeText = async (bytes: Uint8Array): Promise<string> =>
-  new TextDecoder(await encodingOf(bytes)).decode(bytes).replaceAll("\r\n", "\n")
+export const decodeText = async (bytes: Uint8Array): Promise<string> => (await decoded(bytes)).replaceAll("\r\n", "\n")
+
+const decoded = async (bytes: Uint8Array): Promise<string> => {
+  const order = utf32Order(bytes)
+  return order === null
+    ? new TextDecoder(await encodingOf(bytes)).decode(bytes)
+    : decodeUtf32(bytes, order === "little")
+}
+
+/** Its mark begins like that of UTF-16, and no text begins with a NUL. */
+const utf32Order = ([first, second, third, fourth]: Uint8Array): "little" | "big" | null => {
+  if (first === 0xff && second === 0xfe && third === 0 && fourth === 0) return "little"
+  return first === 0 && second === 0 && third === 0xfe && fourth === 0xff ? "big" : null
+}
+
+const decodeUtf32 = (bytes: Uint8Array, isLittle: boolean): string => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const characters: Array<string> = []
+  for (let at = 4; at + 4 <= bytes.length; at += 4) {
+    const code = view.getUint32(at, isLittle)
+    const isCharacter = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
+    characters.push(isCharacter ? String.fromCodePoint(code) : "\ufffd")
+  }
+  return characters.join("")
+}
 
 const encodingOf = async (bytes: Uint8Array): Promise<string> => {
   const [first, second] = bytes

@@ -161,6 +161,14 @@ describe("Excel", () => {
 })
 
 describe("PDF", () => {
+  it.live("with zeros behind its end is whole", () =>
+    Effect.gen(function* () {
+      const file = pdf([[{ text: "Tea.", x: 72, y: 720 }]])
+      const [page] = yield* read("pdf", Uint8Array.from([...file, ...new Uint8Array(9_000)]))
+      assert.deepInclude(page, { page: 1, text: "Tea." })
+    })
+  )
+
   it.live("pages with headings, paragraphs, tables and hyphens", () =>
     Effect.gen(function* () {
       const file = pdf([
@@ -234,6 +242,13 @@ describe("HTML", () => {
   )
 })
 
+const utf32 = (text: string, isLittle = true): Uint8Array => {
+  const codes = [0xfeff, ...Array.from(text, (character) => character.codePointAt(0) ?? 0)]
+  const view = new DataView(new ArrayBuffer(codes.length * 4))
+  codes.forEach((code, index) => view.setUint32(index * 4, code, isLittle))
+  return new Uint8Array(view.buffer)
+}
+
 describe("text", () => {
   const forms = {
     txt: "prose",
@@ -270,6 +285,8 @@ describe("text", () => {
     ["UTF-8 with a mark", latin1("\xef\xbb\xbfGr\xc3\xbc\xc3\x9fe"), "Grüße"],
     ["UTF-16 with a mark", Uint8Array.from(Buffer.from("\ufeffGrüße 日本", "utf16le")), "Grüße 日本"],
     ["UTF-16 the other way round", Uint8Array.from(Buffer.from("\ufeffGrüße", "utf16le").swap16()), "Grüße"],
+    ["UTF-32 with a mark", utf32("Grüße 日本 🍵"), "Grüße 日本 🍵"],
+    ["UTF-32 the other way round", utf32("Grüße 🍵", false), "Grüße 🍵"],
     ["UTF-16 without a mark", Uint8Array.from(Buffer.from("Tea and coffee", "utf16le")), "Tea and coffee"],
     ["Latin-1 with one accent", latin1("un caf\xe9"), "un café"],
     ["Windows-1252", latin1("\x84Gr\xfc\xdfe\x93 f\xfcr 5 \x80"), "„Grüße“ für 5 €"],

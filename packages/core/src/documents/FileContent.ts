@@ -122,6 +122,7 @@ const recogniseFrames = (head: Uint8Array): Content => {
 /** No NUL but those of UTF-16 or UTF-32, and hardly any other control characters. */
 export const looksLikeText = (head: Uint8Array): boolean => {
   if ((head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)) return true
+  if (head[0] === 0 && head[1] === 0 && head[2] === 0xfe && head[3] === 0xff) return true
   let [even, odd, controls] = [0, 0, 0]
   head.forEach((byte, index) => {
     if (byte > 13 ? byte > 31 || byte === 27 : byte > 8) return

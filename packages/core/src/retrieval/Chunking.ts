@@ -3,6 +3,7 @@
  * the middle of something starts with what a reader needs to understand it: the header of its table, the first line of its definition, or
  * the last sentences of the chunk before. Equal sections give equal chunks.
  */
+import { runSteps, type Steps } from "../primitives/Steps.ts"
 import { definitionsOf } from "./Code.ts"
 import { type CountTokens, fit, linesOf, tailOf } from "./Cutting.ts"
 import { headedParts } from "./Markdown.ts"
@@ -29,10 +30,20 @@ export interface ChunkSize {
 export const ownText = ({ repeated, text }: Chunk): string => text.slice(repeated)
 
 export const chunksOf = (sections: ReadonlyArray<Section>, size: ChunkSize): ReadonlyArray<Chunk> =>
-  joined(sections)
-    .flatMap((section) => partsOf(section, size).flatMap((part) => packed(part, size)))
-    .filter(({ repeated, text }) => text.slice(repeated).trim() !== "")
-    .map((chunk, ordinal) => ({ ...chunk, ordinal }))
+  runSteps(chunking(sections, size))
+
+export function* chunking(sections: ReadonlyArray<Section>, size: ChunkSize): Steps<ReadonlyArray<Chunk>> {
+  const chunks: Array<Chunk> = []
+  for (const section of joined(sections)) {
+    for (const part of yield* partsOf(section, size)) {
+      for (const chunk of yield* packed(part, size)) {
+        if (chunk.text.slice(chunk.repeated).trim() !== "") chunks.push({ ...chunk, ordinal: chunks.length })
+      }
+      yield
+    }
+  }
+  return chunks
+}
 
 /** Extractors may give one section a paragraph; those of one place are one text. */
 const joined = (sections: ReadonlyArray<Section>): ReadonlyArray<Section> => {
@@ -70,82 +81,107 @@ interface Piece {
   readonly opens?: true
 }
 
-const partsOf = (section: Section, size: ChunkSize): ReadonlyArray<Part> => {
+function* partsOf(section: Section, size: ChunkSize): Steps<ReadonlyArray<Part>> {
   const { form, text, ...place } = section
-  const one = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Part> => [{ place, pieces }]
   switch (form) {
     case "prose":
-      return one(prose(text, size))
+      return [{ place, pieces: yield* prose(text, size) }]
     case "code":
-      return one(code(text, size))
+      return [{ place, pieces: yield* code(text, size) }]
     case "table":
-      return one(table(recordsOf(text), 1, place.row ?? 1, size))
+      return [{ place, pieces: yield* table(recordsOf(text), 1, place.row ?? 1, size) }]
     case "lines":
-      return one(linesOf(text).flatMap((line, index) => record(line, "", (place.row ?? 1) + index, size)))
+      return [{ place, pieces: yield* recordPieces(linesOf(text), "", place.row ?? 1, size) }]
     case "markdown":
-      return headedParts(text).map(({ blocks, headings }) => ({
-        place: { ...place, heading: [place.heading, ...headings].filter(Boolean).join(" > ") || null },
-        pieces: blocks.flatMap(({ kind, text: block }) => {
-          if (kind === "table") return withoutRows(table(linesOf(block), 2, 1, size))
-          return kind === "fence" ? code(block, size) : prose(block, size)
-        })
-      }))
+      return yield* markdown(text, place, size)
   }
 }
 
-const prose = (text: string, { count, tokens }: ChunkSize): ReadonlyArray<Piece> =>
-  fit(text, tokens, count).map((piece) => ({ text: piece, lead: null, row: null }))
+function* markdown(text: string, place: Place, size: ChunkSize): Steps<ReadonlyArray<Part>> {
+  const parts: Array<Part> = []
+  for (const { blocks, headings } of headedParts(text)) {
+    const pieces: Array<Piece> = []
+    for (const { kind, text: block } of blocks) {
+      if (kind === "table") pieces.push(...withoutRows(yield* table(linesOf(block), 2, 1, size)))
+      else pieces.push(...(yield* kind === "fence" ? code(block, size) : prose(block, size)))
+    }
+    const heading = [place.heading, ...headings].filter(Boolean).join(" > ") || null
+    parts.push({ place: { ...place, heading }, pieces })
+    yield
+  }
+  return parts
+}
+
+function* prose(text: string, { count, tokens }: ChunkSize): Steps<ReadonlyArray<Piece>> {
+  return (yield* fit(text, tokens, count)).map((piece) => ({ text: piece, lead: null, row: null }))
+}
 
 /** A header that would take half of a chunk is not repeated. */
 const affordable = (lead: string, { count, tokens }: ChunkSize): string => (count(lead) * 2 > tokens ? "" : lead)
 
 /** The header stays with the first record. */
-const table = (
+function* table(
   records: ReadonlyArray<string>,
   headerRows: number,
   firstRow: number,
   size: ChunkSize
-): ReadonlyArray<Piece> => {
+): Steps<ReadonlyArray<Piece>> {
   const header = records.slice(0, headerRows).join("")
   const lead = affordable(header.endsWith("\n") ? header : `${header}\n`, size)
   const [first = "", ...rest] = records.slice(headerRows)
-  const opening = record(header + first, "", firstRow, size)
-  return [...opening, ...rest.flatMap((each, index) => record(each, lead, firstRow + headerRows + 1 + index, size))]
+  const opening = yield* recordPieces([header + first], "", firstRow, size)
+  return opening.concat(yield* recordPieces(rest, lead, firstRow + headerRows + 1, size))
 }
 
 const withoutRows = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Piece> =>
   pieces.map((piece) => ({ ...piece, row: null }))
 
-const record = (text: string, lead: string, row: number, { count, tokens }: ChunkSize): ReadonlyArray<Piece> =>
-  fit(text, tokens - count(lead), count).map((piece) => ({ text: piece, lead, row }))
+function* recordPieces(
+  records: ReadonlyArray<string>,
+  lead: string,
+  firstRow: number,
+  { count, tokens }: ChunkSize
+): Steps<ReadonlyArray<Piece>> {
+  const pieces: Array<Piece> = []
+  const room = tokens - count(lead)
+  let row = firstRow
+  for (const text of records) {
+    for (const piece of yield* fit(text, room, count)) pieces.push({ text: piece, lead, row })
+    row++
+    if (row % 32 === 0) yield
+  }
+  return pieces
+}
 
-const code = (text: string, size: ChunkSize, above = ""): ReadonlyArray<Piece> => {
+function* code(text: string, size: ChunkSize, above = ""): Steps<ReadonlyArray<Piece>> {
   const room = size.tokens - size.count(above)
   if (size.count(text) <= room) return [{ text, lead: above, row: null }]
   const definitions = definitionsOf(text)
-  if (definitions.length < 2) return lines(text, above, size)
-  return definitions.flatMap(({ signature, text: body }) => {
-    if (size.count(body) <= room) return [{ text: body, lead: above, row: null }]
-    return inside(body, signature, above, size)
-  })
+  if (definitions.length < 2) return yield* lines(text, above, size)
+  const pieces: Array<Piece> = []
+  for (const { signature, text: body } of definitions) {
+    if (size.count(body) <= room) pieces.push({ text: body, lead: above, row: null })
+    else pieces.push(...(yield* inside(body, signature, above, size)))
+    yield
+  }
+  return pieces
 }
 
 /** The first piece of a definition shows its signature itself. */
-const inside = (body: string, signature: string, above: string, size: ChunkSize): ReadonlyArray<Piece> => {
+function* inside(body: string, signature: string, above: string, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
   const lead = affordable(above + signature, size)
-  const [first, ...rest] = code(body, size, lead)
+  const [first, ...rest] = yield* code(body, size, lead)
   return first === undefined ? [] : [{ ...first, lead: above, opens: true }, ...rest]
 }
 
-const lines = (text: string, lead: string, size: ChunkSize): ReadonlyArray<Piece> =>
-  linesOf(text)
-    .flatMap((line) => fit(line, size.tokens - size.count(lead), size.count))
-    .map((line) => ({ text: line, lead, row: null }))
+function* lines(text: string, lead: string, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
+  return withoutRows(yield* recordPieces(linesOf(text), lead, 0, size))
+}
 
 type Unnumbered = Omit<Chunk, "ordinal">
 
 /** As many pieces a chunk as there is room for. */
-const packed = ({ pieces, place }: Part, size: ChunkSize): ReadonlyArray<Unnumbered> => {
+function* packed({ pieces, place }: Part, size: ChunkSize): Steps<ReadonlyArray<Unnumbered>> {
   const chunks: Array<Unnumbered> = []
   let room = 0
   for (const piece of pieces) {
@@ -158,6 +194,7 @@ const packed = ({ pieces, place }: Part, size: ChunkSize): ReadonlyArray<Unnumbe
       const wanted = piece.lead ?? overlap(last, size, tokens)
       const lead = size.count(wanted) + tokens > size.tokens ? "" : wanted
       chunks.push({ ...place, row: piece.row ?? place.row, text: lead + piece.text, repeated: lead.length })
+      yield
       room = size.tokens - tokens - size.count(lead)
     }
   }

@@ -1,39 +1,50 @@
 /**
  * Pure: cuts a text at the best boundary that makes the pieces small enough: between paragraphs, sentences, words, and between graphemes
- * when nothing else is left. The pieces put together are the text again, and no boundary lies inside a grapheme.
+ * when nothing else is left. The pieces put together are the text again, and no boundary lies inside a grapheme. In steps, because a text
+ * may have megabytes.
  */
+import { runSteps, type Steps } from "../primitives/Steps.ts"
 
 export type CountTokens = (text: string) => number
 
+/** After so many characters others have their turn. */
+const stride = 2_000
+
 /** Pieces of at most so many tokens, each as large as its boundaries allow. A single grapheme may be larger. */
-export const fit = (text: string, limit: number, count: CountTokens): ReadonlyArray<string> =>
+export const fit = (text: string, limit: number, count: CountTokens): Steps<ReadonlyArray<string>> =>
   fitAt(text, limit, count, 0)
 
-const cuts: ReadonlyArray<(text: string) => ReadonlyArray<string>> = [
+const cuts: ReadonlyArray<(text: string) => Steps<ReadonlyArray<string>>> = [
   (text) => splitAfter(text, /\n[^\S\n]*\n\s*/gu),
   (text) => segments(text, sentences),
   (text) => segments(text, words),
-  (text) => Array.from(graphemes.segment(text), ({ segment }) => segment)
+  (text) => segments(text, graphemes)
 ]
 
-const fitAt = (text: string, limit: number, count: CountTokens, level: number): ReadonlyArray<string> => {
+function* fitAt(text: string, limit: number, count: CountTokens, level: number): Steps<ReadonlyArray<string>> {
   const cut = cuts[level]
   if (text === "" || cut === undefined || count(text) <= limit) return text === "" ? [] : [text]
-  return packed(cut(text), limit, count, level + 1)
+  return yield* packed(yield* cut(text), limit, count, level + 1)
 }
 
 /** Small neighbours together, large ones cut further. */
-const packed = (
+function* packed(
   parts: ReadonlyArray<string>,
   limit: number,
   count: CountTokens,
   level: number
-): ReadonlyArray<string> => {
+): Steps<ReadonlyArray<string>> {
   const pieces: Array<string> = []
   let room = 0
+  let worked = 0
   for (const part of parts) {
     const tokens = count(part)
     const last = pieces.at(-1)
+    worked += part.length
+    if (worked > stride) {
+      worked = 0
+      yield
+    }
     if (last !== undefined && tokens <= room) {
       pieces[pieces.length - 1] = last + part
       room -= tokens
@@ -41,7 +52,7 @@ const packed = (
       pieces.push(part)
       room = limit - tokens
     } else {
-      pieces.push(...fitAt(part, limit, count, level))
+      for (const piece of yield* fitAt(part, limit, count, level)) pieces.push(piece)
       room = 0
     }
   }
@@ -50,8 +61,8 @@ const packed = (
 
 /** Whole sentences from the end of a text, or else whole words, that have at most so many tokens together. */
 export const tailOf = (text: string, limit: number, count: CountTokens): string => {
-  const lastSentences = lastOf(segments(text, sentences), limit, count)
-  return lastSentences === "" ? lastOf(segments(text, words), limit, count) : lastSentences
+  const lastSentences = lastOf(runSteps(segments(text, sentences)), limit, count)
+  return lastSentences === "" ? lastOf(runSteps(segments(text, words)), limit, count) : lastSentences
 }
 
 const lastOf = (parts: ReadonlyArray<string>, limit: number, count: CountTokens): string => {
@@ -64,19 +75,25 @@ const lastOf = (parts: ReadonlyArray<string>, limit: number, count: CountTokens)
 }
 
 /** Cuts behind each match. A line break is always the end of a grapheme. */
-const splitAfter = (text: string, pattern: RegExp): ReadonlyArray<string> => {
+function* splitAfter(text: string, pattern: RegExp): Steps<ReadonlyArray<string>> {
   const parts: Array<string> = []
   let start = 0
+  let rested = 0
   for (const match of text.matchAll(pattern)) {
     const end = match.index + match[0].length
     if (!isBoundary(text, end)) continue
     parts.push(text.slice(start, end))
     start = end
+    if (end - rested > stride) {
+      rested = end
+      yield
+    }
   }
-  return start < text.length ? [...parts, text.slice(start)] : parts
+  if (start < text.length) parts.push(text.slice(start))
+  return parts
 }
 
-export const linesOf = (text: string): ReadonlyArray<string> => splitAfter(text, /\n/gu)
+export const linesOf = (text: string): ReadonlyArray<string> => runSteps(splitAfter(text, /\n/gu))
 
 /** The language is left to the default: the rules for boundaries hardly depend on it. */
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" })
@@ -84,15 +101,21 @@ const words = new Intl.Segmenter("en", { granularity: "word" })
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" })
 
 /** What a segmenter gives, without the boundaries inside a grapheme that its rules know nothing of. */
-const segments = (text: string, segmenter: Intl.Segmenter): ReadonlyArray<string> => {
+function* segments(text: string, segmenter: Intl.Segmenter): Steps<ReadonlyArray<string>> {
   const parts: Array<string> = []
   let start = 0
+  let rested = 0
   for (const { index } of segmenter.segment(text)) {
+    if (index - rested > stride) {
+      rested = index
+      yield
+    }
     if (index === start || !isBoundary(text, index)) continue
     parts.push(text.slice(start, index))
     start = index
   }
-  return start < text.length ? [...parts, text.slice(start)] : parts
+  if (start < text.length) parts.push(text.slice(start))
+  return parts
 }
 
 /** A character that may belong to the grapheme before it or behind it: marks, joiners, parts of flags and of Korean syllables. */

@@ -2,37 +2,48 @@
  * Pure: everything about a text that the index keeps, ready for `ChunkIndex.put`. One way for documents, which are cut, and one for what is
  * whole already: turns of a conversation, memories.
  */
-import { type Chunk, type ChunkSize, chunksOf, ownText } from "./Chunking.ts"
+import { runSteps, type Steps } from "../primitives/Steps.ts"
+import { type Chunk, chunking, type ChunkSize, ownText } from "./Chunking.ts"
 import type { IndexedDocument } from "./ChunkIndex.ts"
 import { languageOf } from "./Language.ts"
-import { documentWeighting, impactsOf, type Passage, turnWeighting, type Weighting } from "./Ranking.ts"
+import { documentWeighting, type Passage, turnWeighting, weighing, type Weighting } from "./Ranking.ts"
 import { nowhere, type Section } from "./Section.ts"
 
 export type Prepared = Pick<IndexedDocument, "language" | "chunks">
 
 /** A document in chunks. Its title is found with each of them. */
-export const prepareDocument = (title: string, sections: ReadonlyArray<Section>, size: ChunkSize): Prepared => {
-  const chunks = chunksOf(sections, size)
+export const prepareDocument = (title: string, sections: ReadonlyArray<Section>, size: ChunkSize): Prepared =>
+  runSteps(preparingDocument(title, sections, size))
+
+/** The same in steps: a file may have megabytes of text. */
+export function* preparingDocument(title: string, sections: ReadonlyArray<Section>, size: ChunkSize): Steps<Prepared> {
+  const chunks = yield* chunking(sections, size)
   const passages = chunks.map((chunk): Passage => ({
     text: ownText(chunk),
     label: "",
     context: [title, chunk.heading, chunk.sheet].filter(Boolean).join(" "),
     said: null
   }))
-  return prepared(chunks, passages, documentWeighting)
+  return yield* prepared(chunks, passages, documentWeighting)
 }
 
 /** What was said in one session, in order, or one memory: each becomes a chunk. */
 export const prepareTurns = (turns: ReadonlyArray<Passage>): Prepared =>
-  prepared(
-    turns.map(({ text }, ordinal) => ({ ...nowhere, ordinal, text, repeated: 0 })),
-    turns,
-    turnWeighting
+  runSteps(
+    prepared(
+      turns.map(({ text }, ordinal) => ({ ...nowhere, ordinal, text, repeated: 0 })),
+      turns,
+      turnWeighting
+    )
   )
 
-const prepared = (chunks: ReadonlyArray<Chunk>, passages: ReadonlyArray<Passage>, weighting: Weighting): Prepared => {
+function* prepared(
+  chunks: ReadonlyArray<Chunk>,
+  passages: ReadonlyArray<Passage>,
+  weighting: Weighting
+): Steps<Prepared> {
   const language = languageOf(sampleOf(passages))
-  const impacts = impactsOf(passages, language, weighting)
+  const impacts = yield* weighing(passages, language, weighting)
   return {
     language,
     chunks: chunks.map((chunk, index) => ({ chunk, impacts: impacts[index] ?? new Map() }))

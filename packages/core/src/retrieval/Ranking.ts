@@ -3,6 +3,7 @@
  * impact) is fixed when the passage is indexed: lengths are divided by a fixed pivot and not by an average that would change. How rare a
  * term is, is counted among the passages that are searched. All of it in whole numbers, so that every store ranks alike.
  */
+import { runSteps, type Steps } from "../primitives/Steps.ts"
 import { dateWords, spokenDates } from "./Dates.ts"
 import type { Language } from "./Language.ts"
 import { termsOf } from "./Terms.ts"
@@ -60,11 +61,22 @@ export const impactsOf = (
   passages: ReadonlyArray<Passage>,
   language: Language,
   weighting: Weighting
-): ReadonlyArray<Impacts> => {
-  const texts = passages.map(({ text }) => termsOf(text, language))
-  return passages.map((passage, index) => {
-    const { label, context, said, text } = passage
-    const terms = (source: string) => (source === "" ? [] : termsOf(source, language))
+): ReadonlyArray<Impacts> => runSteps(weighing(passages, language, weighting))
+
+/** The same in steps, a passage each. */
+export function* weighing(
+  passages: ReadonlyArray<Passage>,
+  language: Language,
+  weighting: Weighting
+): Steps<ReadonlyArray<Impacts>> {
+  const texts: Array<ReadonlyArray<string>> = []
+  for (const { text } of passages) {
+    texts.push(termsOf(text, language))
+    yield
+  }
+  const terms = (source: string) => (source === "" ? [] : termsOf(source, language))
+  const impacts: Array<Impacts> = []
+  for (const [index, { context, label, said, text }] of passages.entries()) {
     const sources: ReadonlyArray<Source> = [
       [texts[index] ?? [], weighting.own],
       [terms(label), weighting.own],
@@ -73,8 +85,10 @@ export const impactsOf = (
       ...weighting.before.map((weight, by): Source => [texts[index - by - 1]?.slice(-weighting.lent) ?? [], weight]),
       ...weighting.behind.map((weight, by): Source => [texts[index + by + 1]?.slice(0, weighting.lent) ?? [], weight])
     ]
-    return toImpacts(sources, text.trimEnd().endsWith("?") ? weighting.question : 1, weighting.pivot)
-  })
+    impacts.push(toImpacts(sources, text.trimEnd().endsWith("?") ? weighting.question : 1, weighting.pivot))
+    yield
+  }
+  return impacts
 }
 
 type Source = readonly [terms: ReadonlyArray<string>, weight: number]

@@ -164,6 +164,11 @@ describe("decideFileType", () => {
     assert.strictEqual(messageOf("a.txt", ""), 'The file "a.txt" is empty.')
   })
 
+  it("takes text of four bytes a character, which has many zeros, for text where its mark says so", () => {
+    assert.strictEqual(decide("a.txt", "\xff\xfe\0\0T\0\0\0e\0\0\0a\0\0\0"), decide("a.txt", "Tea"))
+    assert.strictEqual(decide("a.txt", "\0\0\xfe\xff\0\0\0T\0\0\0e\0\0\0a"), decide("a.txt", "Tea"))
+  })
+
   it("reads the extension behind the last dot of the name alone", () => {
     assert.strictEqual(extensionOf("../a.b/c.PDF"), "pdf")
     assert.strictEqual(extensionOf("../a.pdf/c"), "")
