@@ -40,14 +40,20 @@ export const all = async (path) => {
   }
 }
 
-/** An event is one line that begins with "data: ", whatever the network does to it. */
-async function* eventsOf(response) {
+/** An event is one line that begins with "data: ", whatever the network does to it. Deltas get the ids of the events before them. */
+async function* eventsOf(response, last) {
+  let { assistant_id, run_id, thread_id } = last ?? {}
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ""
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     const lines = (rest + next.value).split("\n")
     rest = lines.pop()
-    for (const line of lines) if (line.startsWith("data: ")) yield JSON.parse(line.slice(6))
+    for (const line of lines) {
+      if (!line.startsWith("data: ")) continue
+      const event = { assistant_id, run_id, thread_id, ...JSON.parse(line.slice(6)) }
+      ;({ assistant_id, run_id, thread_id } = event)
+      yield event
+    }
   }
 }
 
@@ -80,7 +86,7 @@ const read = async ({ begin, isWhole, onEvent, signal }) => {
       const response =
         last === null ? await begin(signal) : await eventsAfter(last.thread_id, last.run_id, last.sequence, signal)
       if (response.status === 204) return
-      for await (const event of eventsOf(response)) {
+      for await (const event of eventsOf(response, last)) {
         if (signal.aborted) return
         last = event
         failures = 0

@@ -14,7 +14,7 @@ export { Api } from "./Api.ts"
 export * as ModelRecords from "./wire/ModelRecords.ts"
 export * as Records from "./wire/Records.ts"
 export * as WireErrors from "./wire/Errors.ts"
-export { StreamEvent, terminalTypes } from "./wire/StreamEvents.ts"
+export { deltaTypes, StreamEvent, terminalTypes } from "./wire/StreamEvents.ts"
 
 /** Calling it, in this process or from afar. */
 export * as Client from "./client/Client.ts"

@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { callTool, gate, say } from "@colloquy/adapters/scripted"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { Client, type StreamEvent, WireErrors } from "../src/index.ts"
+import { Client, WireErrors } from "../src/index.ts"
 import { keys, open, type Service, tool } from "./Service.ts"
 
 const connect = (service: Service) =>
@@ -34,13 +34,17 @@ describe("the client for promises", () => {
       asked.run_id
     )
     const outputs = { tool_outputs: (asked.tool_calls ?? []).map(({ id }) => ({ tool_call_id: id, output: "sun" })) }
-    const told: Array<StreamEvent> = []
+    const told: Array<Client.ClientEvent> = []
     for await (const event of runs.streamToolOutputs(thread_id, asked.run_id, outputs)) told.push(event)
     assert.strictEqual(
       told.map((event) => (event.type === "content_streaming" ? event.content : "")).join(""),
       "It is sunny."
     )
 
+    for (const event of told) {
+      assert.deepStrictEqual([event.thread_id, event.run_id], [thread_id, asked.run_id], event.type)
+      assert.strictEqual(event.assistant_id, assistant_id)
+    }
     const again: Array<string> = []
     for await (const event of runs.events(thread_id, asked.run_id, told[0]?.sequence)) again.push(event.type)
     assert.strictEqual(again.at(-1), "run_ended")

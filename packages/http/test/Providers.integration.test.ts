@@ -323,7 +323,7 @@ describe.each(cases.map((each) => [each.vendor.name, each] as const))("%s", (_, 
       for await (const event of events) {
         seen.push(event)
         if (event.data.type !== "content_streaming") continue
-        const { run_id, thread_id } = event.data
+        const { run_id, thread_id } = event.place
         const cancelled = await post(`/threads/${thread_id}/runs/${run_id}/cancel`, {})
         assert.deepInclude(cancelled.body, { cancelled: true, run_id })
       }

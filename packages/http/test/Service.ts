@@ -338,12 +338,15 @@ export interface SseEvent {
   readonly id: string
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly data: any
+  /** Thread and run, as this event or those before it tell them. */
+  readonly place: { readonly thread_id: string; readonly run_id: string }
 }
 
 /** Events as a program without any library reads them: split at blank lines, `id:` and `data:` by their first letters. */
 export async function* readEvents(response: Response): AsyncGenerator<SseEvent> {
   const decoder = new TextDecoder()
   let rest = ""
+  let place = { thread_id: "", run_id: "" }
   for await (const piece of response.body ?? []) {
     rest += decoder.decode(piece, { stream: true })
     const blocks = rest.split("\n\n")
@@ -352,7 +355,10 @@ export async function* readEvents(response: Response): AsyncGenerator<SseEvent> 
       const lines = block.split("\n").filter((line) => !line.startsWith(":"))
       const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
       const data = field("data")
-      if (data !== undefined) yield { id: field("id") ?? "", data: JSON.parse(data) }
+      if (data === undefined) continue
+      const event = JSON.parse(data)
+      if ("run_id" in event) place = { thread_id: event.thread_id, run_id: event.run_id }
+      yield { id: field("id") ?? "", data: event, place }
     }
   }
 }
@@ -362,6 +368,9 @@ export const allEvents = async (response: Response): Promise<ReadonlyArray<SseEv
   for await (const event of readEvents(response)) events.push(event)
   return events
 }
+
+/** As they came over the wire. */
+export const onTheWire = (events: ReadonlyArray<SseEvent>) => events.map(({ data, id }) => ({ data, id }))
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gu
 const time = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/gu

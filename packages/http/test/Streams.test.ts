@@ -4,18 +4,18 @@ import { callTool, gate, say, think } from "@colloquy/adapters/scripted"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { StreamEvent, terminalTypes } from "../src/index.ts"
-import { allEvents, open, readEvents, type Service, type SseEvent, tool } from "./Service.ts"
+import { allEvents, onTheWire, open, readEvents, type Service, type SseEvent, tool } from "./Service.ts"
 
 const isTerminal = ({ data }: SseEvent) => terminalTypes.includes(data.type)
 
 const stream = (service: Service, body: object, path = "/threads/messages") =>
   service.fetch("POST", path, { ...body, stream: true })
 
-const resume = (service: Service, { data }: SseEvent, how: "header" | "query") => {
-  const path = `/threads/${data.thread_id}/runs/${data.run_id}/events`
+const resume = (service: Service, { data, place }: SseEvent, how: "header" | "query") => {
+  const path = `/threads/${place.thread_id}/runs/${place.run_id}/events`
   return how === "query"
     ? service.fetch("GET", `${path}?after=${data.sequence}`)
-    : service.fetch("GET", path, undefined, { headers: { "last-event-id": `${data.run_id}:${data.sequence}` } })
+    : service.fetch("GET", path, undefined, { headers: { "last-event-id": `${place.run_id}:${data.sequence}` } })
 }
 
 /** The text that a client has put together from events. */
@@ -79,17 +79,18 @@ describe("a stream", () => {
     }
     const live = await Promise.all(seen.map((event) => resume(service, event, "query")))
     await service.run(service.model.release())
-    const rests = await Promise.all(live.map(allEvents))
+    const rests = await Promise.all(live.map((response) => allEvents(response)))
     for (const [index, rest] of rests.entries()) {
       assert.strictEqual(told([...seen.slice(0, index + 1), ...rest]), "One, two, three, four.")
       assert.isTrue(isTerminal(rest.at(-1) ?? assert.fail("nothing came")))
     }
-    const all = [...seen, ...(rests.at(-1) ?? [])]
+    const place = seen[0]?.place ?? assert.fail("nothing came")
+    const all = [...seen, ...(rests.at(-1) ?? [])].map((event) => ({ ...event, place }))
     for (const [index, event] of all.entries()) {
       for (const how of ["header", "query"] as const) {
         const response = await resume(service, event, how)
         assert.strictEqual(response.status, isTerminal(event) ? 204 : 200)
-        assert.deepStrictEqual(await allEvents(response), all.slice(index + 1))
+        assert.deepStrictEqual(onTheWire(await allEvents(response)), onTheWire(all.slice(index + 1)))
       }
     }
     const { data } = all.at(-1) ?? assert.fail("nothing came")
@@ -108,8 +109,11 @@ describe("a stream", () => {
     }
     const second = await allEvents(await stream(service, outputs, "/threads/tool-outputs"))
     const begin = first[0] ?? assert.fail("nothing came")
-    assert.deepStrictEqual(await allEvents(await resume(service, begin, "header")), first.slice(1))
-    assert.deepStrictEqual(await allEvents(await resume(service, end, "header")), second)
+    assert.deepStrictEqual(
+      onTheWire(await allEvents(await resume(service, begin, "header"))),
+      onTheWire(first.slice(1))
+    )
+    assert.deepStrictEqual(onTheWire(await allEvents(await resume(service, end, "header"))), onTheWire(second))
   })
 
   it("takes the newer of address and header, and no event of another run", async () => {

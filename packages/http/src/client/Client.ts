@@ -12,6 +12,7 @@ import * as HttpBody from "effect/http/HttpBody"
 import { Api } from "../Api.ts"
 import type { ClientOptions } from "./PromiseClient.ts"
 
+export type { ClientEvent } from "./ClientEvents.ts"
 export {
   type Client,
   type ClientOptions,

@@ -1,8 +1,25 @@
-/** The events of an answer that is a stream, for `for await`. Leaving the loop closes the connection. */
+/**
+ * The events of an answer that is a stream, for `for await`. Leaving the loop closes the connection. Deltas come without ids over the wire,
+ * and get here those of the events before them.
+ */
 import type { StreamEvent } from "../wire/StreamEvents.ts"
 
-export async function* readEvents({ body }: Response): AsyncGenerator<StreamEvent, void, undefined> {
+/** Where an event belongs. A stream that is read from its middle tells its assistant with the first event that is no delta. */
+export interface EventPlace {
+  readonly thread_id: string
+  readonly run_id: string
+  readonly assistant_id: string | null
+}
+
+export type ClientEvent = StreamEvent & EventPlace
+
+/** `begin`: what the caller knows of the stream already. */
+export async function* readEvents(
+  { body }: Response,
+  begin: Partial<EventPlace> = {}
+): AsyncGenerator<ClientEvent, void, undefined> {
   if (body === null) return
+  let place: EventPlace = { thread_id: "", run_id: "", assistant_id: null, ...begin }
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let rest = ""
@@ -12,7 +29,9 @@ export async function* readEvents({ body }: Response): AsyncGenerator<StreamEven
       rest = blocks.pop() ?? ""
       for (const block of blocks) {
         const event = eventOf(block)
-        if (event !== null) yield event
+        if (event === null) continue
+        if ("thread_id" in event) place = placeOf(event)
+        yield { ...place, ...event }
       }
     }
   } finally {
@@ -25,3 +44,9 @@ const eventOf = (block: string): StreamEvent | null => {
   const data = /^data: (.*)$/mu.exec(block)?.[1]
   return data === undefined ? null : JSON.parse(data)
 }
+
+const placeOf = ({ assistant_id, run_id, thread_id }: Extract<StreamEvent, { readonly thread_id: string }>) => ({
+  assistant_id,
+  run_id,
+  thread_id
+})

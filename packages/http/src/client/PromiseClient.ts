@@ -20,7 +20,7 @@ import type { ThreadUpdate } from "../endpoints/ThreadsApi.ts"
 import type { Capabilities } from "../endpoints/ServiceApi.ts"
 import type { RunInspection } from "../wire/InspectionRecords.ts"
 import { errorOf } from "./ClientErrors.ts"
-import { readEvents } from "./ClientEvents.ts"
+import { type EventPlace, readEvents } from "./ClientEvents.ts"
 
 export interface ClientOptions {
   /** Where the service is mounted. In the same process any origin does, such as `http://in.process/ai`. */
@@ -103,8 +103,8 @@ const as = async <Record>(answer: Promise<Response>): Promise<Record> =>
   (await (await answer).json()) as Record
 
 /** The request is sent when the first event is asked for. */
-async function* events(send: () => Promise<Response>) {
-  yield* readEvents(await send())
+async function* events(send: () => Promise<Response>, place: Partial<EventPlace> = {}) {
+  yield* readEvents(await send(), place)
 }
 
 export const connect = async (options: ClientOptions) => {
@@ -181,7 +181,10 @@ const runsOf = (send: Send) => {
       events(() => submit(threadId, runId, outputs, true, options)),
     /** The events after a sequence number, then live. Empty when none is left. */
     events: (threadId: string, runId: string, after = 0) =>
-      events(() => send("GET", at`/threads/${threadId}/runs/${runId}/events`, { query: { after } }))
+      events(() => send("GET", at`/threads/${threadId}/runs/${runId}/events`, { query: { after } }), {
+        thread_id: threadId,
+        run_id: runId
+      })
   }
 }
 

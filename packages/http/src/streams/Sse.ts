@@ -12,6 +12,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { UrlOf } from "../links/Links.ts"
+import { deltaTypes } from "../wire/StreamEvents.ts"
 import { toolCallToWire } from "../wire/Tools.ts"
 import { partFields, partEventToWire } from "../wings/Wings.ts"
 import { withHeartbeat } from "./Heartbeat.ts"
@@ -21,16 +22,22 @@ import { contextUsageToWire } from "../handlers/Encode.ts"
 const makeEncoder = (place: ReplyPlace, urlOf: UrlOf): ((events: ReadonlyArray<TurnEvent>) => string) => {
   const head = `id: ${place.runId}:`
   const { assistantId: assistant_id, runId: run_id, threadId: thread_id } = place
-  const tail = `,${JSON.stringify({ thread_id, assistant_id, run_id }).slice(1, -1)},"sequence":`
+  const ids = `,${JSON.stringify({ thread_id, assistant_id, run_id }).slice(1, -1)}`
   return (events) => {
     let text = ""
     for (const event of events) {
       const fields = encodeFields(event, urlOf, run_id)
-      if (fields !== null) text += `${head}${event.sequence}\ndata: ${fields}${tail}${event.sequence}}\n\n`
+      if (fields === null) continue
+      text += `${head}${event.sequence}\ndata: ${fields}${isDelta(event) ? "" : ids},"sequence":${event.sequence}}\n\n`
     }
     return lineEnds.test(text) ? text.replaceAll(everyLineEnd, escapeOf) : text
   }
 }
+
+const deltas: ReadonlySet<string> = new Set(deltaTypes)
+
+const isDelta = (event: TurnEvent): boolean =>
+  event._tag === "TextDelta" || event._tag === "ReasoningDelta" || (event._tag === "PartTold" && deltas.has(event.type))
 
 /** JSON leaves these as they are, and some readers of lines take them for the end of one. They stand inside of JSON strings only. */
 const lineEnds = /[\u0085\u2028\u2029]/u

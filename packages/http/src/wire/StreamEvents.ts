@@ -6,11 +6,13 @@ import * as Schema from "effect/Schema"
 import { ContextUsage, GeneratedMedia, RetrievedMemory } from "./Records.ts"
 import { ToolCall } from "./Tools.ts"
 
+const sequence = { sequence: Schema.Int }
+
 const common = {
   thread_id: Schema.String.annotate({ format: "uuid" }),
   assistant_id: Schema.String.annotate({ format: "uuid" }),
   run_id: Schema.String,
-  sequence: Schema.Int
+  ...sequence
 }
 
 const tokens = { input_tokens: Schema.Int, output_tokens: Schema.Int, total_tokens: Schema.Int }
@@ -19,23 +21,27 @@ const text = Schema.String
 const event = <const Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
   Schema.Struct({ type: Schema.Literal(type), ...fields, ...common })
 
+/** Deltas are many. The id of the event holds run and sequence, and every other event tells the rest. */
+const delta = <const Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
+  Schema.Struct({ type: Schema.Literal(type), ...fields, ...sequence })
+
 export const StreamEvent = Schema.Union([
   event("user_message", { message_id: text, content: text, role: Schema.Literal("user") }),
   event("run_started", { message_id: text, model_provider: text, model_name: text }),
   event("run_continuing", { message_id: text, model_provider: text, model_name: text }),
   event("memory_retrieved", { memories: Schema.Array(RetrievedMemory) }),
-  event("reasoning_streaming", { content: text }),
+  delta("reasoning_streaming", { content: text }),
   event("reasoning_ended", {}),
-  event("content_streaming", { content: text }),
+  delta("content_streaming", { content: text }),
   event("tool_call_start", { tool_call_id: text, name: text }),
   event("tool_call_ready", { tool_call: ToolCall }),
   event("tool_submit_required", { tool_calls: Schema.Array(ToolCall), message_id: text, ...tokens }),
   event("media_generated", { media: GeneratedMedia }),
   event("stt_stream_start", {}),
-  event("stt_text_delta", { delta: text }),
+  delta("stt_text_delta", { delta: text }),
   event("stt_stream_end", { transcript: text }),
   event("tts_stream_start", { content_type: text }),
-  event("tts_audio_chunk", { data: text }),
+  delta("tts_audio_chunk", { data: text }),
   event("tts_stream_end", { audio_url: Schema.NullOr(text), document_id: Schema.NullOr(text) }),
   event("tts_error", { error: text }),
   event("run_ended", {
@@ -56,6 +62,14 @@ export const StreamEvent = Schema.Union([
   event("message_saved", { message_id: text, memory_operation_id: Schema.NullOr(text) })
 ]).annotate({ identifier: "StreamEvent" })
 export type StreamEvent = typeof StreamEvent.Type
+
+/** Events that name no thread, no assistant and no run. */
+export const deltaTypes = [
+  "content_streaming",
+  "reasoning_streaming",
+  "stt_text_delta",
+  "tts_audio_chunk"
+] as const satisfies ReadonlyArray<StreamEvent["type"]>
 
 /** The last event of every stream is one of these. */
 export const terminalTypes = [
