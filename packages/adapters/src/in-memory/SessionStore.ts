@@ -3,6 +3,7 @@ import type { Message, OwnerId } from "@colloquy/core"
 import type { NewMessage } from "@colloquy/core/adapters"
 import { type OpenOutcome, type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/realtime"
 import * as Duration from "effect/Duration"
+import { storeFollowUps } from "./FollowUpStore.ts"
 import { supersede } from "./RunStarts.ts"
 import { addMessage, isInSession, ownedStep, type State, step, threadOf, type ThreadRow } from "./State.ts"
 import { addToLedger } from "./UsageLedger.ts"
@@ -25,7 +26,7 @@ export const sessionStore = (state: State): typeof SessionStore.Service =>
         }
       }),
 
-    write: (lease, { charges, messages }, at) =>
+    write: (lease, { charges, followUps, messages }, at) =>
       ownedStep((ownerId, now) => {
         const thread = heldThread(state, ownerId, lease)
         if (thread?.session === null || thread === undefined) return false
@@ -36,6 +37,7 @@ export const sessionStore = (state: State): typeof SessionStore.Service =>
           state.sessionCharges.set(nameOf(charge), { charge, at: at.getTime() })
           addToLedger(state, ownerId, now, charge)
         }
+        storeFollowUps(state, ownerId, now, followUps)
         return true
       }),
 

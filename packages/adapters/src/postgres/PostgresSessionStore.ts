@@ -5,6 +5,7 @@ import { type SessionCharge, type SessionLease, SessionStore } from "@colloquy/c
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { call, type Database } from "./Database.ts"
+import { followUpsArgument } from "./FollowUpRecord.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { decodeMessages, messageArguments, type MessagesRow } from "./MessageRecord.ts"
 import { knownId, newRowId } from "./StoredId.ts"
@@ -75,7 +76,8 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
           messages: JSON.stringify(write.messages.map(messageOf)),
           numbers: write.charges.map(({ number }) => number),
           charges: write.charges.map((charge) => JSON.stringify(charge)),
-          sums: write.charges.map((charge) => chargesArgument([charge]) ?? "[]")
+          sums: write.charges.map((charge) => chargesArgument([charge]) ?? "[]"),
+          follow_ups: followUpsArgument(write.followUps)
         }
         return Effect.map(
           query<{ readonly written: boolean }>(

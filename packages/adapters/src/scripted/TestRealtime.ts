@@ -34,12 +34,23 @@ export class ScriptedVoice extends Context.Service<ScriptedVoice, ScriptedRealti
   "@colloquy/adapters/scripted/ScriptedVoice"
 ) {}
 
-export type Services = RealtimeSessions | Tickets | ScriptedVoice | RealtimeModels | Kernel.Kernel | InMemory.Stores
+export type Services =
+  | Providers
+  | RealtimeSessions
+  | Tickets
+  | ScriptedVoice
+  | RealtimeModels
+  | Kernel.Kernel
+  | InMemory.Stores
 
 export interface TestRealtimeOptions extends ScriptedRealtimeOptions {
   /** Two services over one state are two processes over one database. Absent: a state of its own. */
   readonly state?: InMemory.State
   readonly hosted?: ReadonlyArray<HostedTool>
+  /** For what a session asks beside its voice model, such as learning. Absent: none. */
+  readonly providers?: Layer.Layer<Providers>
+  /** What joins the sessions: `layerMemory`, `documentsPart`, parts of the host's own. */
+  readonly parts?: Layer.Layer<never, never, Kernel.Kernel | Providers | InMemory.Stores>
   /** Takes the place of the store over the state: one that fails, for instance. */
   readonly sessionStore?: Layer.Layer<SessionStore>
 }
@@ -51,12 +62,12 @@ export const layer = (
 ): Layer.Layer<Services> => {
   const voice = Layer.effect(ScriptedVoice, make(sessions, options))
   const models = Layer.unwrap(Effect.map(ScriptedVoice, ({ model }) => RealtimeModels.layer([model])))
-  return Layer.merge(realtimeLayer, HostedTools.tools(options.hosted ?? [])).pipe(
+  return Layer.mergeAll(realtimeLayer, HostedTools.tools(options.hosted ?? []), options.parts ?? Layer.empty).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(models),
     Layer.provideMerge(voice),
     Layer.provideMerge(stores(options)),
-    Layer.provide(noProviders),
+    Layer.provideMerge(options.providers ?? noProviders),
     Layer.fresh
   )
 }

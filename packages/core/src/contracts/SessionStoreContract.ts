@@ -2,15 +2,19 @@
 import { assert } from "@effect/vitest"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { Principal } from "../access/Principal.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { firstPage } from "../primitives/Page.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import { type SessionCharge, type SessionLease, SessionStore } from "../realtime/SessionStore.ts"
+import type { NewFollowUp } from "../runs/FollowUp.ts"
+import { FollowUpStore } from "../runs/FollowUpStore.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import type { NewMessage } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
+import { sampleFollowUp } from "./FollowUpStoreContract.ts"
 import type { ContractTest, Stores } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, moment, sampleBegin, sampleCall, sampleResult, sampleUsage } from "./Samples.ts"
 import {
@@ -74,9 +78,9 @@ const write = Effect.fnUntraced(function* (
   lease: SessionLease,
   messages: ReadonlyArray<NewMessage>,
   charges: ReadonlyArray<SessionCharge> = [],
-  at = moment(5)
+  followUps: ReadonlyArray<NewFollowUp> = []
 ) {
-  return yield* (yield* SessionStore).write(lease, { messages, charges }, at)
+  return yield* (yield* SessionStore).write(lease, { messages, charges, followUps }, moment(5))
 })
 
 export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>): void => {
@@ -263,6 +267,27 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
       const lease = yield* heldSession(id, noTime)
       assert.deepStrictEqual(yield* (yield* SessionStore).renew([lease], anHour), [])
       expectTag(yield* openSession(id), "Conflict")
+    })
+  )
+
+  test(
+    "MUST store follow-ups in the same step, once, and none of a lost lease",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const lease = yield* heldSession(id, noTime)
+      const kind: string = yield* newId(RunId)
+      const followUp = yield* sampleFollowUp(kind, { key: "early" })
+      const followUps = yield* FollowUpStore
+      const found = (key: string) => Effect.map(followUps.find(kind, key), Option.isSome)
+      assert.isTrue(yield* write(lease, [yield* spoken(id)], [], [followUp]))
+      assert.isTrue(yield* write(lease, [], [], [followUp]))
+      assert.isTrue(yield* found(followUp.key))
+      const claimed = yield* followUps.claim([kind], 10, anHour)
+      assert.lengthOf(claimed, 1)
+      yield* heldSession(id)
+      const late = yield* sampleFollowUp(kind, { key: "late" })
+      assert.isFalse(yield* write(lease, [], [], [late]))
+      assert.isFalse(yield* found(late.key))
     })
   )
 

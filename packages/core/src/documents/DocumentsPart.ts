@@ -184,7 +184,20 @@ const makePart = Effect.gen(function* () {
     ]
   }
 
-  const part: TurnPart<DocumentsPlan> = { name: documentsPartName, plan: DocumentsPlan, decide, recall, render, tools }
+  const part: TurnPart<DocumentsPlan> = {
+    name: documentsPartName,
+    plan: DocumentsPlan,
+    decide,
+    recall,
+    render,
+    tools,
+    // What somebody will say is not known yet: the model asks.
+    session: (plan) =>
+      Effect.succeed({
+        tools: tools({ ...plan, excerpts: plan.excerpts === "none" ? "none" : "tool" }),
+        instructions: null
+      })
+  }
   return part
 })
 

@@ -22,7 +22,7 @@ import { UsageLedger } from "../metering/UsageLedger.ts"
 import { complete } from "../models/Completion.ts"
 import { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
-import { AssistantId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { AssistantId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { FollowUp } from "../runs/FollowUp.ts"
@@ -55,7 +55,13 @@ import { vectorModel } from "../retrieval/Retrieval.ts"
 
 export const learnKind = "memory.learn"
 
-const LearnOrder = Schema.Struct({ runId: RunId, threadId: ThreadId, assistantId: AssistantId })
+const LearnOrder = Schema.Struct({
+  runId: RunId,
+  threadId: ThreadId,
+  assistantId: AssistantId,
+  /** Of an exchange in a voice session, which is no run. */
+  messageIds: Schema.optionalKey(Schema.Array(MessageId))
+})
 const decodeOrder = Schema.decodeUnknownOption(LearnOrder)
 const decodeEmbedOrder = Schema.decodeUnknownOption(
   Schema.Struct({ assistantId: AssistantId, dimensions: Schema.optionalKey(Schema.NullOr(Schema.Int)) })
@@ -140,11 +146,15 @@ const makeLearner = Effect.gen(function* () {
     const order = Option.getOrNull(decodeOrder(followUp.payload))
     if (order === null)
       return yield* new FollowUpFailed({ message: "The order is not one of this version.", isRetryable: false })
-    const { assistantId, runId, threadId } = order
+    const { assistantId, messageIds, runId, threadId } = order
     if (Option.isSome(yield* store.applied(runId))) return
     const assistant = Option.getOrNull(yield* assistants.get(assistantId))
     if (assistant === null) return
-    const messages = (yield* runs.messages(runId)).filter(isSaid)
+    const found =
+      messageIds === undefined
+        ? yield* runs.messages(runId)
+        : (yield* threads.messages([threadId])).filter(({ id }) => messageIds.includes(id))
+    const messages = found.filter(isSaid)
     const target = finder.targetOf(assistant)
     const [first] = messages
     const earlier =

@@ -22,10 +22,11 @@ import { RunStore } from "../runs/RunStore.ts"
 import { supplementOf } from "../threads/Supplement.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
-import type { FollowUpOrder, TurnPart } from "../turns/TurnPart.ts"
+import type { FollowUpOrder, SessionExchange, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { learnKind } from "./Learning.ts"
 import { findMemories, makeFinder, sequenceOf } from "./MemoryIndexing.ts"
+import { makeMemorySession } from "./MemorySession.ts"
 import { MemorySettings } from "./MemorySettings.ts"
 import type { MemoryHit, MemoryStore } from "./MemoryStore.ts"
 import { chooseHits, type KeptMemories, promptOfHits, queryOf, readKept, withCitations } from "./Recollection.ts"
@@ -169,12 +170,17 @@ const makeMemoryPart = Effect.gen(function* () {
     followUps: ({ mode }, { assistantId, runId, status, threadId }) =>
       mode === "Auto" && status === "COMPLETED" ? [learnOrder({ assistantId, runId, threadId })] : [],
     followUpsOfSaved: ({ mode }, { assistantId, message, runId }) =>
-      mode === "Auto" ? [learnOrder({ assistantId, runId, threadId: message.threadId })] : []
+      mode === "Auto" ? [learnOrder({ assistantId, runId, threadId: message.threadId })] : [],
+    session: makeMemorySession({ finder, settings, counter }, ({ id, ...exchange }) =>
+      learnOrder({ ...exchange, runId: id })
+    )
   }
   return part
 })
 
-const learnOrder = (order: Pick<LiveTurn, "assistantId" | "runId" | "threadId">): FollowUpOrder => ({
+const learnOrder = (
+  order: Pick<LiveTurn, "assistantId" | "runId" | "threadId"> & Partial<Pick<SessionExchange, "messageIds">>
+): FollowUpOrder => ({
   kind: learnKind,
   key: order.runId,
   payload: { ...order },

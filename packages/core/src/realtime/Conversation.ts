@@ -3,6 +3,7 @@
  * that comes late finds the place that its turn has taken. What stands before everything unfinished is `ready` to be stored; an entry that
  * changes afterwards (an interruption, a tool's result) becomes ready once more, under the same key.
  */
+import type * as Schema from "effect/Schema"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
 import { addUsage, type Usage } from "../primitives/Usage.ts"
 import type { Cut, VendorEvent } from "./RealtimeModel.ts"
@@ -21,6 +22,8 @@ export interface Entry {
   readonly items: ReadonlyArray<Item>
   readonly calls: ReadonlyArray<ToolCall>
   readonly results: ReadonlyArray<ToolResult>
+  /** What parts keep with it, by their names. */
+  readonly kept: Schema.JsonObject
   readonly usage: Usage | null
   readonly isDone: boolean
   /** When it took its place. */
@@ -44,6 +47,7 @@ const entryOf = (key: string, role: Entry["role"], at: number): Entry => ({
   items: [],
   calls: [],
   results: [],
+  kept: {},
   usage: null,
   isDone: false,
   at,
@@ -97,9 +101,28 @@ export const hear = (conversation: Conversation, event: VendorEvent, now: number
   }
 }
 
+const ownerOf = ({ entries }: Conversation, toolCallId: string): Entry | undefined =>
+  entries.findLast(({ calls }) => calls.some(({ id }) => id === toolCallId))
+
+/** A part keeps this with the answer that made the call. The last value counts. */
+export const keepWith = (
+  conversation: Conversation,
+  toolCallId: string,
+  part: string,
+  value: Schema.Json
+): Conversation => {
+  const owner = ownerOf(conversation, toolCallId)
+  return owner === undefined
+    ? conversation
+    : change(conversation, owner.key, (entry) => ({ ...entry, kept: Object.assign({}, entry.kept, { [part]: value }) }))
+}
+
+export const keptWith = (conversation: Conversation, toolCallId: string, part: string): Schema.Json | null =>
+  ownerOf(conversation, toolCallId)?.kept[part] ?? null
+
 /** The result of a call stands with the answer that made it. */
 export const addResult = (conversation: Conversation, result: ToolResult): Conversation => {
-  const owner = conversation.entries.findLast(({ calls }) => calls.some(({ id }) => id === result.toolCallId))
+  const owner = ownerOf(conversation, result.toolCallId)
   return owner === undefined
     ? conversation
     : change(conversation, owner.key, (entry) => ({

@@ -1,10 +1,12 @@
 /** All of the wing as one layer. It is a module of its own, so that those who only name a use case (the HTTP API) do not carry sessions. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Assistants } from "../assistants/Assistants.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
+import type { Providers } from "../models/Provider.ts"
+import type { FollowUps } from "../runs/FollowUps.ts"
+import type { TurnParts } from "../turns/TurnParts.ts"
 import type { HostedTools } from "../tools/HostedTool.ts"
 import { RealtimeModels } from "./RealtimeModel.ts"
 import { RealtimeSessions } from "./RealtimeSessions.ts"
@@ -22,5 +24,14 @@ const catalogued = Layer.effectDiscard(
 export const layer: Layer.Layer<
   RealtimeSessions | Tickets,
   never,
-  RealtimeModels | SessionStore | TicketStore | Catalog | Assistants | AssistantStore | ThreadStore | HostedTools
+  | RealtimeModels
+  | SessionStore
+  | TicketStore
+  | Catalog
+  | AssistantStore
+  | ThreadStore
+  | Providers
+  | HostedTools
+  | TurnParts
+  | FollowUps
 > = Layer.merge(RealtimeSessions.layer, catalogued).pipe(Layer.provideMerge(Tickets.layer))

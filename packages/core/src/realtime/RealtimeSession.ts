@@ -11,12 +11,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { traced } from "../primitives/Traced.ts"
 import { Principal } from "../access/Principal.ts"
 import type { ProviderKeysPort } from "../access/ProviderKeys.ts"
 import type { Charge } from "../metering/Charge.ts"
-import type { CreditNeed, MeteringPort } from "../metering/Metering.ts"
+import type { CreditNeed, InsufficientCredit, MeteringPort } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { Deadlines } from "../primitives/Deadlines.ts"
 import { MessageId, newId, type OwnerId, RunId } from "../primitives/Ids.ts"
@@ -44,10 +45,11 @@ import { SessionRefused } from "./SessionErrors.ts"
 import type { SessionFeatures } from "./SessionFeatures.ts"
 import { audioPurpose, makeSessionKeeper, type SessionKeeper } from "./SessionKeeper.ts"
 import { millis, type SessionLimits } from "./SessionLimits.ts"
-import type { FoundPlace, Place, Places } from "./SessionPlace.ts"
+import type { Places } from "./SessionPlace.ts"
+import type { Place } from "../turns/Place.ts"
 import { historyProblem, type PlanRefused, planSession, type SessionPlan, spokenHistory } from "./SessionPlan.ts"
 import { makeRelay, type Relay } from "./SessionRelay.ts"
-import type { Ending } from "./SessionState.ts"
+import type { Ending, Input } from "./SessionState.ts"
 import type { OpenOutcome, SessionLease, SessionStore } from "./SessionStore.ts"
 import type { Tickets } from "./Tickets.ts"
 
@@ -58,6 +60,8 @@ export interface SessionServices {
   readonly places: Places
   readonly store: typeof SessionStore.Service
   readonly features: SessionFeatures
+  /** Work was stored that somebody may do now. */
+  readonly wakeFollowUps: () => void
   readonly providerKeys: ProviderKeysPort
   readonly metering: MeteringPort
   readonly threads: typeof ThreadStore.Service
@@ -170,16 +174,13 @@ const converseAs = Effect.fnUntraced(function* (
   caller: Caller
 ) {
   const model = yield* findModel(services, request)
-  const found = yield* findPlace(services, request, caller)
-  const extras = yield* Effect.catchTag(
-    services.features.prepare(request.selection, {
-      assistantId: found.assistant?.id ?? null,
-      threadId: found.threadId
-    }),
-    "FeatureRefused",
-    ({ reason }) => Effect.fail(refuse("invalid_first_frame", reason))
+  const place = yield* findPlace(services, request, caller)
+  const info = model.models.find(({ name }) => name === request.model) ?? null
+  const extras = yield* services.features.prepare(request, place, info).pipe(
+    Effect.catchTag("FeatureRefused", ({ reason }) => Effect.fail(refuse("invalid_first_frame", reason))),
+    Effect.catchTag("InsufficientCredit", withoutCredit)
   )
-  const plan = yield* orRefuse(planSession(request, found.assistant, extras))
+  const plan = yield* orRefuse(planSession(request, place, extras))
   const setup: SessionSetup = {
     model: request.model,
     instructions: plan.instructions,
@@ -189,17 +190,18 @@ const converseAs = Effect.fnUntraced(function* (
     apiKey: yield* services.providerKeys.find(request.provider)
   }
   yield* refuseIf(historyProblem(0, [], (yield* prepare(model, setup)).instructions, services.limits))
-  yield* Effect.catchTag(services.metering.ensureCredit(audioCredit), "InsufficientCredit", ({ message }) =>
-    Effect.fail(refuse("insufficient_credit", message))
-  )
-  const place = yield* makePlace(services, found)
+  yield* Effect.catchTag(services.metering.ensureCredit(audioCredit), "InsufficientCredit", withoutCredit)
+  yield* unknownPlace(services.places.store(place))
   const { held, messages, total } = yield* takeThread(services, place)
-  const history = spokenHistory(messages)
+  const history = spokenHistory(messages, place.summary)
+  const covered = place.summary?.throughSequence ?? 0
   const seeded = { ...setup, history }
   const prepared = yield* prepare(model, seeded)
-  yield* refuseIf(historyProblem(total, history, prepared.instructions, services.limits))
+  yield* refuseIf(historyProblem(total - covered, history, prepared.instructions, services.limits))
   return yield* relaySession({ services, door, request, place, plan, prepared, held, ownKey: setup.apiKey !== null })
 })
+
+const withoutCredit = ({ message }: InsufficientCredit) => Effect.fail(refuse("insufficient_credit", message))
 
 const refuseIf = (problem: PlanRefused | null): Effect.Effect<void, SessionRefused> =>
   problem === null ? Effect.void : Effect.fail(refuse(problem.code, problem.message))
@@ -230,8 +232,6 @@ const findPlace = (services: SessionServices, request: SessionRequest, { threadI
   return unknownPlace(services.places.find(wanted))
 }
 
-const makePlace = ({ places }: SessionServices, found: FoundPlace) => unknownPlace(places.make(found))
-
 const unknownPlace = <A, R>(
   self: Effect.Effect<A, ThreadNotFound | AssistantNotFound | StoreUnavailable, R>
 ): Effect.Effect<A, SessionRefused | StoreUnavailable, R> =>
@@ -253,7 +253,10 @@ interface Held {
   isOurs: boolean
 }
 
-const takeThread = Effect.fnUntraced(function* ({ limits, store }: SessionServices, { threadId }: Place) {
+const takeThread = Effect.fnUntraced(function* (
+  { limits, store }: SessionServices,
+  { thread: { id: threadId } }: Place
+) {
   const sessionId = yield* newId(RunId)
   const options = {
     lease: Duration.fromInputUnsafe(limits.lease),
@@ -300,11 +303,11 @@ const relaySession = Effect.fnUntraced(function* (opening: Opening) {
   const { door, held, prepared, request, services } = opening
   const clock = yield* Clock.Clock
   const over = Deferred.makeUnsafe<Ending>()
-  const tools = yield* hostedRuns(
-    opening,
-    (toolCallId, output) => relay.input({ _tag: "HostedDone", toolCallId, output }),
-    (charge) => keeper.spend(charge)
-  )
+  const tools = yield* hostedRuns(opening, {
+    input: (input) => relay.input(input),
+    kept: (toolCallId, part) => relay.kept(toolCallId, part),
+    spend: (charge) => keeper.spend(charge)
+  })
   const relay = makeRelay(door.socket, termsOf(opening), {
     now: () => clock.currentTimeMillisUnsafe(),
     wakeAt: services.wakeAt,
@@ -317,7 +320,18 @@ const relaySession = Effect.fnUntraced(function* (opening: Opening) {
   const { lease } = held
   const { counter, metering, store } = services
   const { model, provider } = request
-  const keeper = makeSessionKeeper({ store, metering, counter, lease, provider, model, source: relay })
+  const { assistantId, id: threadId } = opening.place.thread
+  const keeper = makeSessionKeeper({
+    store,
+    metering,
+    counter,
+    lease,
+    provider,
+    model,
+    source: relay,
+    followUpsOf: (id, messageIds) => opening.plan.followUps({ id, messageIds, assistantId, threadId }),
+    onFollowUps: services.wakeFollowUps
+  })
   yield* services.register({ lease, relay })
   door.handOver(relay.fromClient, (ending) => relay.input({ _tag: "Ended", ending, atOnce: false }))
   const keeping = yield* keeper.keep.pipe(
@@ -351,11 +365,12 @@ export const lostLease = {
 
 const termsOf = ({ held, place, plan, prepared, request, services }: Opening) => ({
   limits: services.limits,
-  hosted: new Set(plan.hosted.map(({ definition }) => definition.name)),
+  hosted: new Set(plan.hosted.map(({ tool }) => tool.definition.name)),
   canCancel: prepared.canCancel,
   begin: {
     sessionId: held.lease.sessionId,
-    ...place,
+    threadId: place.thread.id,
+    assistantId: place.assistant.id,
     inputFormat: prepared.inputFormat,
     outputFormat: prepared.outputFormat,
     provider: request.provider,
@@ -419,21 +434,31 @@ const ended = (costUsd: number | null, reconciliationRequired: boolean, ownKey =
   reconciliationRequired
 })
 
+/** What hosted calls need of the session. */
+interface CallSurroundings {
+  readonly input: (input: Input) => void
+  readonly kept: (toolCallId: string, part: string) => Schema.Json | null
+  readonly spend: (charge: Charge) => void
+}
+
 /** The hosted calls of a session, side by side, each in a fiber that can be stopped. */
 const hostedRuns = Effect.fnUntraced(function* (
   { held, place, plan, request, services }: Opening,
-  done: (toolCallId: string, output: string) => void,
-  spend: (charge: Charge) => void
+  { input, kept, spend }: CallSurroundings
 ) {
   const run = Effect.runForkWith(yield* Effect.context<Principal>())
   const running = new Map<string, Fiber.Fiber<void>>()
-  const tools = new Map(plan.hosted.map((tool) => [tool.definition.name, { tool, part: "tools" }]))
+  const tools = new Map(plan.hosted.map((offered) => [offered.tool.definition.name, offered]))
+  const { assistantId, id: threadId } = place.thread
   const outputOf = (call: ToolCall) => {
     const answerer = answererOf(call, new Set(), tools, true)
     if (answerer._tag !== "Hosted") return Effect.succeed(answerer._tag === "Refused" ? answerer.output : "")
+    const { part } = answerer
+    const toolCallId = call.id
     const from: HostedCall = {
-      toolCallId: call.id,
-      ...place,
+      toolCallId,
+      threadId,
+      assistantId,
       runId: held.lease.sessionId,
       answerId: MessageId.make(held.lease.sessionId),
       // Of a spoken conversation there is no message that a tool could be about.
@@ -441,11 +466,13 @@ const hostedRuns = Effect.fnUntraced(function* (
       metadata: null,
       provider: request.provider,
       model: request.model,
-      tell: () => {},
-      keep: () => {},
-      kept: () => null,
+      tell: ({ data, type }) => {
+        if (type === mediaGenerated && isObject(data)) input({ _tag: "MediaMade", toolCallId, media: [data] })
+      },
+      keep: (value) => input({ _tag: "Kept", toolCallId, part, value }),
+      kept: () => kept(toolCallId, part),
       spend,
-      journal: (fields) => Effect.asVoid(services.threads.mergeMetadata(place.threadId, fields)),
+      journal: (fields) => Effect.asVoid(services.threads.mergeMetadata(threadId, fields)),
       ensureCredit: (need) => services.metering.ensureCredit(need)
     }
     return runHosted(answerer.tool, answerer.args, from, {
@@ -458,15 +485,22 @@ const hostedRuns = Effect.fnUntraced(function* (
   }
   return {
     start: (call: ToolCall): void => {
-      const fiber = run(
+      // What a call says is decided on its own, after the decision that started it.
+      const answered = Effect.andThen(
+        Effect.yieldNow,
         Effect.map(outputOf(call), (output) => {
           running.delete(call.id)
-          done(call.id, output)
+          input({ _tag: "HostedDone", toolCallId: call.id, output })
         })
       )
-      if (fiber.pollUnsafe() === undefined) running.set(call.id, fiber)
+      running.set(call.id, run(answered))
     },
     stop,
     stopAll: Effect.sync(() => stop([...running.keys()]))
   }
 })
+
+/** The event by which a part tells of a medium, as in a turn. */
+const mediaGenerated = "media_generated"
+
+const isObject = Schema.is(Schema.JsonObject)

@@ -11,21 +11,23 @@ import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
-import { Assistants } from "../assistants/Assistants.ts"
-import { AssistantStore } from "../assistants/AssistantStore.ts"
+import type { AssistantStore } from "../assistants/AssistantStore.ts"
 import { Metering, type MeteringPort } from "../metering/Metering.ts"
+import type { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { makeAlarm } from "../primitives/Alarm.ts"
 import { makeDeadlines } from "../primitives/Deadlines.ts"
+import { FollowUps } from "../runs/FollowUps.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { HostedTools } from "../tools/HostedTool.ts"
 import { repeatWhileAway } from "../turns/StoreRetry.ts"
+import { TurnParts } from "../turns/TurnParts.ts"
 import { TurnSettings } from "../turns/TurnSettings.ts"
 import type { ClientSocket, Credentials } from "./ClientSocket.ts"
 import { RealtimeModels } from "./RealtimeModel.ts"
 import { lostLease, type OpenSession, serveSession, type SessionServices } from "./RealtimeSession.ts"
 import { makeDoor, type SessionDoor } from "./SessionDoor.ts"
-import { hostTools, SessionFeatures } from "./SessionFeatures.ts"
+import { sessionFeatures } from "./SessionFeatures.ts"
 import { reportOf } from "./SessionKeeper.ts"
 import { millis, SessionLimits } from "./SessionLimits.ts"
 import { makePlaces } from "./SessionPlace.ts"
@@ -50,7 +52,15 @@ export class RealtimeSessions extends Context.Service<
   static readonly layer: Layer.Layer<
     RealtimeSessions,
     never,
-    RealtimeModels | SessionStore | Tickets | Assistants | AssistantStore | ThreadStore | HostedTools
+    | RealtimeModels
+    | SessionStore
+    | Tickets
+    | AssistantStore
+    | ThreadStore
+    | Providers
+    | HostedTools
+    | TurnParts
+    | FollowUps
   > = Layer.effect(
     RealtimeSessions,
     Effect.gen(function* () {
@@ -65,9 +75,10 @@ export class RealtimeSessions extends Context.Service<
       const services: SessionServices = {
         tickets: yield* Tickets,
         models: yield* RealtimeModels,
-        places: makePlaces(yield* Assistants, yield* AssistantStore),
+        places: yield* makePlaces,
         store,
-        features: (yield* SessionFeatures) ?? hostTools((yield* HostedTools).all),
+        features: sessionFeatures({ hostTools: (yield* HostedTools).all, parts: (yield* TurnParts).all }),
+        wakeFollowUps: (yield* FollowUps).wake,
         providerKeys: yield* ProviderKeys,
         metering,
         threads: yield* ThreadStore,

@@ -1,16 +1,20 @@
 /**
- * What the service itself adds to a session: the hosted tools and the instructions that come with a selection (memory, web search, image
- * and video generation). The default offers the host's own `HostedTools` and refuses every selection; the code that puts the
- * kernel together provides the rooms that are installed.
+ * What the service itself adds to a session: the host's tools, and the parts of turns that join sessions too (memory, documents, web search,
+ * image and video generation). A part decides as in a turn, from what the first frame selects; it joins by its `session` step, and one
+ * that is selected and has none, by its tools.
  */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
-import { AssistantId, newId, type ThreadId } from "../primitives/Ids.ts"
+import type { InsufficientCredit } from "../metering/Metering.ts"
+import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
-import type { ServiceSelection } from "./Frames.ts"
+import type { OfferedTool } from "../turns/Leg.ts"
+import { decideParts } from "../turns/PartDecisions.ts"
+import type { Place } from "../turns/Place.ts"
+import type { FollowUpOrder, PlannedPart, RegisteredPart, SessionExchange, SessionShare } from "../turns/TurnPart.ts"
+import type { ServiceSelection, SessionRequest } from "./Frames.ts"
 
 export class FeatureRefused extends Schema.TaggedError<FeatureRefused>()("FeatureRefused", {
   /** Says what to change in the first frame. */
@@ -22,45 +26,100 @@ export class FeatureRefused extends Schema.TaggedError<FeatureRefused>()("Featur
 }
 
 export interface SessionExtras {
-  readonly tools: ReadonlyArray<HostedTool>
+  readonly tools: ReadonlyArray<OfferedTool>
   /** Stands behind the instructions of the assistant. */
   readonly instructions: string | null
+  /** What is to be done after an exchange; stored with its messages. */
+  readonly followUps: (exchange: SessionExchange) => ReadonlyArray<FollowUpOrder>
 }
 
 export interface SessionFeatures {
-  /** Ids are null for what the session is still to make. */
   readonly prepare: (
-    selection: ServiceSelection,
-    place: { readonly assistantId: AssistantId | null; readonly threadId: ThreadId | null }
-  ) => Effect.Effect<SessionExtras, FeatureRefused | StoreUnavailable, Principal>
+    request: SessionRequest,
+    place: Place,
+    info: ModelInfo | null
+  ) => Effect.Effect<SessionExtras, FeatureRefused | InsufficientCredit | StoreUnavailable, Principal>
 }
 
-/** Null: `hostTools`. */
-export const SessionFeatures = Context.Reference<SessionFeatures | null>("@colloquy/core/realtime/SessionFeatures", {
-  defaultValue: () => null
-})
+export interface FeatureSources {
+  readonly hostTools: () => ReadonlyArray<HostedTool>
+  readonly parts: () => ReadonlyArray<RegisteredPart>
+}
 
-/** The host's own tools, and nothing else. */
-export const hostTools = (tools: () => ReadonlyArray<HostedTool>): SessionFeatures => ({
-  prepare: (selection, { assistantId }) => {
-    const missing = notInstalled(selection)
-    if (missing !== null) {
-      return Effect.fail(new FeatureRefused({ reason: `${missing} is not installed on this service.` }))
+/** Under this name the host's own tools stand beside those of the parts. */
+const hostName = "tools"
+
+export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFeatures => ({
+  prepare: Effect.fnUntraced(function* (request, place, info) {
+    const { assistant, hasDocuments, isNewThread, summary, thread } = place
+    const options = optionsOf(request.selection)
+    const joining = parts().filter(({ joinsSessions, name }) => joinsSessions || options[name] !== undefined)
+    const turn = {
+      request: { content: "", options, ...(request.tools === null ? {} : { tools: request.tools }) },
+      options: undefined,
+      assistant,
+      thread,
+      summary,
+      isNewThread,
+      hasDocuments,
+      content: "",
+      system: request.systemPrompt ?? assistant.systemPrompt,
+      provider: request.provider,
+      model: request.model,
+      info
     }
-    return Effect.gen(function* () {
-      // An assistant that is still to be made has what every new one has: nothing under its id.
-      const id = assistantId ?? (yield* newId(AssistantId))
-      const offered = tools().filter(
-        (tool) => tool.offered?.({ assistantId: id, metadata: null, jsonOutput: false }) ?? true
-      )
-      return { tools: offered, instructions: null }
-    })
-  }
+    const absent = Object.keys(options).find((name) => !joining.some((part) => part.name === name))
+    if (absent !== undefined) {
+      return yield* new FeatureRefused({ reason: `${titles[absent] ?? absent} is not installed on this service.` })
+    }
+    const { planned } = yield* decideParts(joining, turn, []).pipe(
+      Effect.catchTag("TurnRefused", ({ message }) => Effect.fail(new FeatureRefused({ reason: message })))
+    )
+    const shares = yield* Effect.forEach(planned, (part) =>
+      Effect.map(shareOf(part, place), (share) => ({ name: part.name, share }))
+    )
+    const offeredIn = { assistantId: assistant.id, metadata: null, jsonOutput: false }
+    const offered = hostTools().filter((tool) => tool.offered?.(offeredIn) ?? true)
+    const texts = shares.flatMap(({ share }) => share.instructions ?? [])
+    return {
+      tools: [
+        ...offered.map((tool) => ({ tool, part: hostName })),
+        ...shares.flatMap(({ name, share }) => share.tools.map((tool) => ({ tool, part: name })))
+      ],
+      instructions: texts.length === 0 ? null : texts.join("\n\n"),
+      followUps: (exchange) => shares.flatMap(({ share }) => share.followUps?.(exchange) ?? [])
+    }
+  })
 })
 
-const notInstalled = (selection: ServiceSelection): string | null => {
-  if (selection.memory !== "off" || selection.memoryPro !== "off") return "Memory"
-  if (selection.webSearch) return "Web search"
-  if (selection.image !== null) return "Image generation"
-  return selection.video === null ? null : "Video generation"
+const shareOf = (
+  { session, tools }: PlannedPart,
+  { assistant }: Place
+): Effect.Effect<SessionShare, StoreUnavailable, Principal> =>
+  session === undefined ? Effect.succeed({ tools, instructions: null }) : session(assistant.id)
+
+/** The selections of a first frame, as the subjects of a sentence. */
+const titles: Readonly<Record<string, string>> = {
+  memory: "Memory",
+  search: "Web search",
+  image: "Image generation",
+  video: "Video generation"
 }
+
+/** What the first frame asks of which part, as a message would. */
+const optionsOf = ({ image, memory, memoryPro, video, webSearch }: ServiceSelection): Schema.JsonObject => {
+  const isPro = memoryPro !== "off"
+  const mode = isPro ? memoryPro : memory
+  return {
+    ...(mode === "off" ? {} : { memory: { mode, pro: isPro } }),
+    ...(webSearch ? { search: { mode: "Auto" } } : {}),
+    ...(image === null ? {} : { image: mediaOf(image) }),
+    ...(video === null ? {} : { video: mediaOf(video) })
+  }
+}
+
+const mediaOf = ({ config, model, provider }: NonNullable<ServiceSelection["image"]>): Schema.JsonObject => ({
+  provider,
+  model,
+  ...(config === null ? {} : { config })
+})

@@ -9,10 +9,14 @@ import type { Principal } from "../access/Principal.ts"
 import type { Charge } from "../metering/Charge.ts"
 import type { MeteringPort, UsageReport } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import { MessageId, newId } from "../primitives/Ids.ts"
+import { MessageId, newId, RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
+import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { NewMessage } from "../threads/Message.ts"
+import { supplementsOf } from "../threads/Supplement.ts"
+import { ordered } from "../turns/PartFollowUps.ts"
+import type { FollowUpOrder } from "../turns/TurnPart.ts"
 import { repeatWhileAway } from "../turns/StoreRetry.ts"
 import { type Entry, isCutShort, textOf } from "./Conversation.ts"
 import type { SessionCharge, SessionLease, SessionStore } from "./SessionStore.ts"
@@ -64,6 +68,10 @@ export interface KeeperSetup {
   readonly provider: string
   readonly model: string
   readonly source: Unsaved
+  /** What is to be done after an exchange that ends with these messages. */
+  readonly followUpsOf: (exchangeId: RunId, messageIds: ReadonlyArray<MessageId>) => ReadonlyArray<FollowUpOrder>
+  /** Follow-ups are stored. */
+  readonly onFollowUps: () => void
 }
 
 export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
@@ -73,6 +81,9 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
   let unsaved: ReadonlyArray<SessionCharge> = []
   let unmetered: ReadonlyArray<SessionCharge> = []
   let charges = 0
+  /** Stored, and not yet part of an exchange that has follow-ups. */
+  let unfinished: ReadonlyArray<MessageId> = []
+  let followUps: ReadonlyArray<NewFollowUp> = []
 
   const messageOf = Effect.fnUntraced(function* (entry: Entry) {
     const id = ids.get(entry.key) ?? (yield* newId(MessageId))
@@ -80,15 +91,32 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     return toMessage(entry, id, setup)
   })
 
+  /** An exchange ends with an answer in words. Its follow-ups are made once, however often the store has to be asked. */
+  const orderFollowUps = Effect.fnUntraced(function* (entries: ReadonlyArray<Entry>) {
+    for (const entry of entries) {
+      const id = entry.stored > 0 ? undefined : ids.get(entry.key)
+      if (id === undefined || unfinished.includes(id)) continue
+      unfinished = [...unfinished, id]
+      if (entry.role === "user" || textOf(entry) === "") continue
+      const exchange = unfinished
+      unfinished = []
+      followUps = [...followUps, ...(yield* ordered(setup.followUpsOf(yield* newId(RunId), exchange)))]
+    }
+  })
+
   const flush = Effect.gen(function* () {
     const entries = source.unsaved()
     const written = unsaved
     if (entries.length === 0 && written.length === 0) return "saved" as const
     const messages = yield* Effect.forEach(entries, messageOf)
+    yield* orderFollowUps(entries)
+    const ordering = followUps
     const at = new Date(yield* Clock.currentTimeMillis)
-    if (!(yield* store.write(lease, { messages, charges: written }, at))) return "lost" as const
+    if (!(yield* store.write(lease, { messages, charges: written, followUps: ordering }, at))) return "lost" as const
     source.saved(entries)
     unsaved = unsaved.filter((charge) => !written.includes(charge))
+    followUps = followUps.filter((followUp) => !ordering.includes(followUp))
+    if (ordering.length > 0) setup.onFollowUps()
     unmetered = [...unmetered, ...written]
     return "saved" as const
   })
@@ -163,7 +191,7 @@ const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage 
     model: isUser ? null : model,
     usage: entry.usage,
     metadata: isCutShort(entry) ? { interrupted: true } : null,
-    supplements: null,
+    supplements: supplementsOf(Object.entries(entry.kept).map(([part, value]) => [part, { value }] as const)),
     tokens: counter.count(sized + output),
     createdAt: new Date(entry.at)
   }

@@ -3,9 +3,10 @@
  * adds stands beside the client's tools; and a history that is too large refuses the session, because nothing is ever cut silently.
  */
 import * as Result from "effect/Result"
-import type { Assistant } from "../assistants/Assistant.ts"
 import type { Message } from "../threads/Message.ts"
+import type { ThreadSummary } from "../threads/ThreadSummary.ts"
 import { hostedMark, type ToolDefinition } from "../tools/ToolDefinition.ts"
+import type { Place } from "../turns/Place.ts"
 import type { ErrorCode, SessionRequest } from "./Frames.ts"
 import type { SpokenMessage } from "./RealtimeModel.ts"
 import type { SessionExtras } from "./SessionFeatures.ts"
@@ -21,38 +22,49 @@ export interface SessionPlan {
   /** The client's and the service's. */
   readonly tools: ReadonlyArray<ToolDefinition>
   readonly hosted: SessionExtras["tools"]
+  readonly followUps: SessionExtras["followUps"]
 }
 
 export const planSession = (
   request: SessionRequest,
-  assistant: Assistant | null,
+  { assistant, summary }: Pick<Place, "assistant" | "summary">,
   extras: SessionExtras
 ): Result.Result<SessionPlan, PlanRefused> => {
   const { memory, memoryPro } = request.selection
   if (memory !== "off" && memoryPro !== "off") {
     return refused("memory and memory_pro cannot be combined: leave one of them out.")
   }
-  const own = (request.tools ?? assistant?.tools ?? []).filter((tool) => !hostedMark(tool))
-  const hosted = extras.tools.map(({ definition }) => definition)
+  const own = (request.tools ?? assistant.tools ?? []).filter((tool) => !hostedMark(tool))
+  const hosted = extras.tools.map(({ tool }) => tool.definition)
   const taken = own.find(({ name }) => hosted.some((each) => each.name === name))
   if (taken !== undefined) return refused(`The tool name "${taken.name}" is taken by a tool of the service.`)
-  const saved = request.systemPrompt ?? assistant?.systemPrompt ?? null
-  const parts = [saved, extras.instructions].filter((part) => part !== null && part !== "")
+  const saved = request.systemPrompt ?? assistant.systemPrompt
+  const parts = [saved, extras.instructions, summary === null ? null : `${summaryIntro}\n${summary.text}`].filter(
+    (part) => part !== null && part !== ""
+  )
   return Result.succeed({
     instructions: parts.length === 0 ? null : parts.join("\n\n"),
     tools: [...own, ...hosted],
-    hosted: extras.tools
+    hosted: extras.tools,
+    followUps: extras.followUps
   })
 }
+
+const summaryIntro = "A summary of what was said before in this conversation:"
 
 const refused = (message: string): Result.Result<never, PlanRefused> =>
   Result.fail({ code: "invalid_first_frame", message })
 
 /** What the model is told of the thread; messages without words are not spoken of. */
-export const spokenHistory = (messages: ReadonlyArray<Message>): ReadonlyArray<SpokenMessage> =>
-  messages.flatMap(({ content, role }) => (content === null || content === "" ? [] : [{ role, text: content }]))
+export const spokenHistory = (
+  messages: ReadonlyArray<Message>,
+  summary: ThreadSummary | null
+): ReadonlyArray<SpokenMessage> =>
+  messages
+    .filter(({ sequence }) => sequence > (summary?.throughSequence ?? 0))
+    .flatMap(({ content, role }) => (content === null || content === "" ? [] : [{ role, text: content }]))
 
-/** Null when the history is within the limits. `total` counts all messages of the thread. */
+/** Null when the history is within the limits. `total` counts the messages that no summary covers. */
 export const historyProblem = (
   total: number,
   history: ReadonlyArray<SpokenMessage>,

@@ -3,10 +3,11 @@
  * interruptions wait for nobody. It also keeps the two peers in step: one that does not read stops the reading of the other one, for a
  * bounded time.
  */
+import type * as Schema from "effect/Schema"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { ClientInput, ClientSocket } from "./ClientSocket.ts"
-import { type Entry, markStored, ready } from "./Conversation.ts"
+import { type Entry, keptWith, markStored, ready } from "./Conversation.ts"
 import type { VendorEvent, VendorLink, VendorListener } from "./RealtimeModel.ts"
 import { millis } from "./SessionLimits.ts"
 import {
@@ -43,6 +44,8 @@ export interface Relay {
   readonly usage: () => Usage
   readonly unsaved: () => ReadonlyArray<Entry>
   readonly saved: (entries: ReadonlyArray<Entry>) => void
+  /** What a part has kept with the answer that made this call. */
+  readonly kept: (toolCallId: string, part: string) => Schema.Json | null
 }
 
 const never = Number.POSITIVE_INFINITY
@@ -178,6 +181,7 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
       if (vendorStuckAt !== never) attached.pause()
     },
     usage: () => state.usage,
+    kept: (toolCallId, part) => keptWith(state.conversation, toolCallId, part),
     unsaved: () => ready(state.conversation),
     saved: (entries) => {
       state = { ...state, conversation: markStored(state.conversation, entries) }

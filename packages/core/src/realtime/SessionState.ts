@@ -6,7 +6,15 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
-import { addResult, close, type Conversation, emptyConversation, hear, pendingTranscripts } from "./Conversation.ts"
+import {
+  addResult,
+  close,
+  type Conversation,
+  emptyConversation,
+  hear,
+  keepWith,
+  pendingTranscripts
+} from "./Conversation.ts"
 import type { AudioFormat, ClientFrame, CloseReason, ErrorCode, ServiceEvent } from "./Frames.ts"
 import type { VendorCommand, VendorEvent } from "./RealtimeModel.ts"
 import { millis, type SessionLimits } from "./SessionLimits.ts"
@@ -65,6 +73,10 @@ export type Input =
   | { readonly _tag: "Vendor"; readonly event: VendorEvent }
   /** The vendor did not take a command of the client. */
   | { readonly _tag: "Refused"; readonly code: ErrorCode; readonly message: string }
+  /** A hosted call made a picture, a clip or a sound. */
+  | { readonly _tag: "MediaMade"; readonly toolCallId: string; readonly media: ReadonlyArray<Schema.JsonObject> }
+  /** A part keeps a value with the answer that made the call. */
+  | { readonly _tag: "Kept"; readonly toolCallId: string; readonly part: string; readonly value: Schema.Json }
   | { readonly _tag: "HostedDone"; readonly toolCallId: string; readonly output: string }
   | { readonly _tag: "Tick" }
   /** The service ends it: a drain, a lost lease, a peer that does not read. */
@@ -138,6 +150,10 @@ const step = (state: SessionState, input: Input, now: number): Decided => {
       return onVendor(state, input.event, now)
     case "Refused":
       return { state, actions: [complain(input.code, input.message)] }
+    case "MediaMade":
+      return { state, actions: [tell({ _tag: "MediaGenerated", toolCallId: input.toolCallId, media: input.media })] }
+    case "Kept":
+      return stay({ ...state, conversation: keepWith(state.conversation, input.toolCallId, input.part, input.value) })
     case "HostedDone":
       return onHostedDone(state, input)
     case "Tick":

@@ -15,6 +15,7 @@ import type { Principal } from "../access/Principal.ts"
 import { Charge } from "../metering/Charge.ts"
 import { OwnerId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { Message, NewMessage } from "../threads/Message.ts"
 
 /** The right to write one thread. */
@@ -51,6 +52,8 @@ export interface SessionWrite {
   /** In the order of speaking. */
   readonly messages: ReadonlyArray<NewMessage>
   readonly charges: ReadonlyArray<SessionCharge>
+  /** Stored in the same step, as by `FollowUpStore.add`. */
+  readonly followUps: ReadonlyArray<NewFollowUp>
 }
 
 export class SessionStore extends Context.Service<

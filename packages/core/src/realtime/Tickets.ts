@@ -13,11 +13,12 @@ import * as Schema from "effect/Schema"
 import { tracedFn } from "../primitives/Traced.ts"
 import { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
-import { Assistants } from "../assistants/Assistants.ts"
-import { AssistantStore } from "../assistants/AssistantStore.ts"
+import type { AssistantStore } from "../assistants/AssistantStore.ts"
+import type { Providers } from "../models/Provider.ts"
 import { AssistantId, OwnerId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { ThreadNotFound } from "../threads/Thread.ts"
+import type { ThreadStore } from "../threads/ThreadStore.ts"
 import { randomText, sha256 } from "./Secret.ts"
 import { makePlaces } from "./SessionPlace.ts"
 
@@ -86,31 +87,34 @@ export class Tickets extends Context.Service<
     ) => Effect.Effect<TicketRecord, TicketInvalid | OriginMismatch | StoreUnavailable>
   }
 >()("@colloquy/core/realtime/Tickets") {
-  static readonly layer: Layer.Layer<Tickets, never, TicketStore | Assistants | AssistantStore> = Layer.effect(
-    Tickets,
-    Effect.gen(function* () {
-      const store = yield* TicketStore
-      const places = makePlaces(yield* Assistants, yield* AssistantStore)
+  static readonly layer: Layer.Layer<Tickets, never, TicketStore | AssistantStore | ThreadStore | Providers> =
+    Layer.effect(
+      Tickets,
+      Effect.gen(function* () {
+        const store = yield* TicketStore
+        const places = yield* makePlaces
 
-      return Tickets.of({
-        issue: tracedFn("Tickets.issue")(function* (request: TicketRequest) {
-          const { ownerId } = yield* Principal
-          const { assistantId, threadId } = yield* places.make(yield* places.find(request))
-          const ticket = `ct_${yield* randomText}`
-          const expiresAt = new Date((yield* Clock.currentTimeMillis) + Duration.toMillis(ticketLifetime))
-          const hash = yield* sha256(ticket)
-          const record = { hash, ownerId, threadId, assistantId, origin: request.origin, expiresAt }
-          if (!(yield* store.insert(record))) return yield* new ThreadNotFound({ threadId })
-          return { ticket: Redacted.make(ticket), expiresIn: ticketLifetime, threadId, assistantId }
-        }),
-        redeem: tracedFn("Tickets.redeem")(function* (ticket: Redacted.Redacted<string>, origin: string | null) {
-          const now = new Date(yield* Clock.currentTimeMillis)
-          const found = yield* store.redeem(yield* sha256(Redacted.value(ticket)), now)
-          if (Option.isNone(found)) return yield* new TicketInvalid()
-          if (found.value.origin !== null && found.value.origin !== origin) return yield* new OriginMismatch()
-          return found.value
+        return Tickets.of({
+          issue: tracedFn("Tickets.issue")(function* (request: TicketRequest) {
+            const { ownerId } = yield* Principal
+            const place = yield* places.find(request)
+            yield* places.store(place)
+            const { assistantId, id: threadId } = place.thread
+            const ticket = `ct_${yield* randomText}`
+            const expiresAt = new Date((yield* Clock.currentTimeMillis) + Duration.toMillis(ticketLifetime))
+            const hash = yield* sha256(ticket)
+            const record = { hash, ownerId, threadId, assistantId, origin: request.origin, expiresAt }
+            if (!(yield* store.insert(record))) return yield* new ThreadNotFound({ threadId })
+            return { ticket: Redacted.make(ticket), expiresIn: ticketLifetime, threadId, assistantId }
+          }),
+          redeem: tracedFn("Tickets.redeem")(function* (ticket: Redacted.Redacted<string>, origin: string | null) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            const found = yield* store.redeem(yield* sha256(Redacted.value(ticket)), now)
+            if (Option.isNone(found)) return yield* new TicketInvalid()
+            if (found.value.origin !== null && found.value.origin !== origin) return yield* new OriginMismatch()
+            return found.value
+          })
         })
       })
-    })
-  )
+    )
 }

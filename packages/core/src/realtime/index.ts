@@ -34,7 +34,6 @@ export {
 } from "./RealtimeModel.ts"
 export { layer } from "./RealtimeLayer.ts"
 export { RealtimeSessions } from "./RealtimeSessions.ts"
-export { FeatureRefused, hostTools, type SessionExtras, SessionFeatures } from "./SessionFeatures.ts"
 export { defaultSessionLimits, SessionLimits } from "./SessionLimits.ts"
 export { type OpenOutcome, SessionCharge, type SessionLease, SessionStore, type SessionWrite } from "./SessionStore.ts"
 export {

@@ -38,7 +38,8 @@ export const followUpsOfSaved = (
 ): Effect.Effect<ReadonlyArray<NewFollowUp>> =>
   parts.length === 0 ? Effect.succeed(none) : ordered(parts.flatMap((part) => part.followUpsOfSaved(saved)))
 
-const ordered = (orders: ReadonlyArray<FollowUpOrder>): Effect.Effect<ReadonlyArray<NewFollowUp>> =>
+/** Gives orders an id and a time. */
+export const ordered = (orders: ReadonlyArray<FollowUpOrder>): Effect.Effect<ReadonlyArray<NewFollowUp>> =>
   orders.length === 0
     ? Effect.succeed(none)
     : Effect.gen(function* () {

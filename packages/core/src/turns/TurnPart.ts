@@ -149,6 +149,24 @@ export interface FollowUpOrder {
   readonly delayMillis?: number
 }
 
+/** How a part joins a voice session: nobody has said anything yet, so the model reads what it should know beforehand, or asks by a tool. */
+export interface SessionShare {
+  readonly tools: ReadonlyArray<HostedTool>
+  /** Stands behind the assistant's instructions. */
+  readonly instructions: string | null
+  /** Pure; stored with the messages of the exchange. */
+  readonly followUps?: (exchange: SessionExchange) => ReadonlyArray<FollowUpOrder>
+}
+
+/** What was said in a voice session up to the end of an answer. */
+export interface SessionExchange {
+  readonly threadId: LiveTurn["threadId"]
+  readonly assistantId: LiveTurn["assistantId"]
+  /** Names this exchange; there is no run of that name. */
+  readonly id: LiveTurn["runId"]
+  readonly messageIds: ReadonlyArray<Message["id"]>
+}
+
 export interface TurnPart<Plan> {
   /** Names its slice of the plan, of the explanation and of a message's supplements. */
   readonly name: string
@@ -197,6 +215,14 @@ export interface TurnPart<Plan> {
   readonly followUps?: (plan: Plan, settled: SettledLeg) => ReadonlyArray<FollowUpOrder>
   /** The same for a message that is only saved. */
   readonly followUpsOfSaved?: (plan: Plan, saved: SavedMessage) => ReadonlyArray<FollowUpOrder>
+  /**
+   * In the place of all steps but `decide`, in a voice session. A part with this step is asked in every session, one without it only where
+   * the client selects it; then it joins with its tools.
+   */
+  readonly session?: (
+    plan: Plan,
+    assistantId: LiveTurn["assistantId"]
+  ) => Effect.Effect<SessionShare, StoreUnavailable, Principal>
 }
 
 /** The steps of a part, with its plan of one run. */
@@ -209,6 +235,7 @@ export interface PlannedPart {
   readonly speak?: (turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>
   readonly followUps: (settled: SettledLeg) => ReadonlyArray<FollowUpOrder>
   readonly followUpsOfSaved: (saved: SavedMessage) => ReadonlyArray<FollowUpOrder>
+  readonly session?: (assistantId: LiveTurn["assistantId"]) => Effect.Effect<SessionShare, StoreUnavailable, Principal>
 }
 
 /** A part as turns see it: what it plans is JSON for everybody else. */
@@ -222,6 +249,7 @@ export interface RegisteredPart {
   readonly render?: TurnPart<never>["render"]
   readonly receiveMedia?: TurnPart<never>["receiveMedia"]
   readonly receiveSources?: TurnPart<never>["receiveSources"]
+  readonly joinsSessions: boolean
   /** Null when this version cannot read the plan. */
   readonly planned: (plan: Schema.Json) => PlannedPart | null
 }
@@ -230,9 +258,10 @@ export interface RegisteredPart {
 export const registeredPart = <Plan>(part: TurnPart<Plan>): RegisteredPart => {
   const decode = Schema.decodeUnknownOption(part.plan)
   const encode = Schema.encodeEffect(part.plan)
-  const { answer, decide, listen, name, recall, refuse, receiveMedia, receiveSources, render, speak } = part
+  const { answer, decide, listen, name, recall, refuse, receiveMedia, receiveSources, render, session, speak } = part
   return {
     name,
+    joinsSessions: session !== undefined,
     ...(refuse === undefined ? {} : { refuse }),
     ...(listen === undefined ? {} : { listen }),
     ...(render === undefined ? {} : { render }),
@@ -255,7 +284,8 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>): RegisteredPart => {
         followUpsOfSaved: (saved) => part.followUpsOfSaved?.(plan, saved) ?? [],
         ...(recall === undefined ? {} : { recall: (turn, history) => recall(plan, turn, history) }),
         ...(answer === undefined ? {} : { answer: (turn, history) => answer(plan, turn, history) }),
-        ...(speak === undefined ? {} : { speak: (turn, words) => speak(plan, turn, words) })
+        ...(speak === undefined ? {} : { speak: (turn, words) => speak(plan, turn, words) }),
+        ...(session === undefined ? {} : { session: (assistantId) => session(plan, assistantId) })
       }
     }
   }

@@ -73,6 +73,15 @@ const makePart = Effect.gen(function* () {
     name: searchPartName,
     plan: SearchPlan,
     decide,
+    // A session lasts for many questions: each of them may search.
+    session: ({ by }) =>
+      Effect.succeed({
+        instructions: null,
+        tools:
+          by === "engine" && engine !== null
+            ? [{ definition, run: (args, call) => searchTool(engine, settings).run(args, call) }]
+            : []
+      }),
     tools,
     ownTools: ({ by }) => (by === "model" ? ["web_search"] : []),
     receiveSources

@@ -111,7 +111,7 @@ const writeSession = sqlFunction(
   "write_session",
   `(
   p_owner text, p_thread uuid, p_session uuid, p_at timestamptz, p_messages text,
-  p_numbers integer[], p_charges text[], p_sums text[]
+  p_numbers integer[], p_charges text[], p_sums text[], p_follow_ups text
 ) returns boolean language plpgsql as $$
 declare
   v_last integer;
@@ -139,6 +139,7 @@ begin
   end loop;
   update {schema}.realtime_sessions set last_charge = v_last
     where owner = p_owner and thread_id = p_thread and last_charge < v_last;
+  if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   return true;
 end $$`
 )

@@ -1,0 +1,78 @@
+/**
+ * Memory in a voice session. Nobody has said anything yet, so the newest memories stand in the model's instructions, and it finds older ones
+ * with the tool `search_memories`. Under `Auto` every exchange is learned from as a turn is.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import type { AssistantId } from "../primitives/Ids.ts"
+import { type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
+import type { FollowUpOrder, SessionExchange, SessionShare } from "../turns/TurnPart.ts"
+import { findMemories } from "./MemoryIndexing.ts"
+import type { MemorySettingsPort } from "./MemorySettings.ts"
+import { chooseHits, promptOfHits } from "./Recollection.ts"
+
+interface Surroundings {
+  readonly finder: Parameters<typeof findMemories>[0]
+  readonly settings: MemorySettingsPort
+  readonly counter: TokenCounterPort
+}
+
+interface SessionPlan {
+  readonly mode: "Readonly" | "Auto"
+  readonly embedding: Parameters<typeof findMemories>[1]["target"]
+}
+
+export const makeMemorySession = (
+  { counter, finder, settings }: Surroundings,
+  learn: (exchange: SessionExchange) => FollowUpOrder
+) => {
+  const newest = Effect.fnUntraced(function* (assistantId: AssistantId) {
+    const { total } = yield* finder.store.list(assistantId, { skip: 0, limit: 1 })
+    const skip = Math.max(0, total - settings.recalled)
+    const { memories } = yield* finder.store.list(assistantId, { skip, limit: settings.recalled })
+    const hits = memories.toReversed().map((memory) => ({ memory, score: 1, lexical: null, semantic: null }))
+    return textOf(chooseHits(hits, settings, counter))
+  })
+
+  const tool = (plan: SessionPlan): HostedTool => ({
+    definition: searchTool,
+    run: Effect.fnUntraced(function* ({ query }, call) {
+      if (typeof query !== "string") return yield* new HostedToolFailed({ message: "Give a query, as text." })
+      const trueAt = new Date(yield* Clock.currentTimeMillis)
+      const { assistantId } = call
+      const place = { assistantId, text: query, target: plan.embedding, limit: settings.recalled * 3, trueAt }
+      const { charges, hits } = yield* Effect.mapError(
+        findMemories(finder, place),
+        () => new HostedToolFailed({ message: "The notes could not be searched. Answer without them." })
+      )
+      for (const charge of charges) call.spend(charge)
+      return textOf(chooseHits(hits, settings, counter)) ?? "Nothing was found."
+    })
+  })
+
+  return Effect.fnUntraced(function* (plan: SessionPlan, assistantId: AssistantId) {
+    const share: SessionShare = {
+      tools: [tool(plan)],
+      instructions: yield* newest(assistantId),
+      ...(plan.mode === "Auto" ? { followUps: (exchange: SessionExchange) => [learn(exchange)] } : {})
+    }
+    return share
+  })
+}
+
+const textOf = (hits: Parameters<typeof promptOfHits>[0]): string | null => {
+  if (hits.length === 0) return null
+  const { intro, items } = promptOfHits(hits, false)
+  return [intro, ...items.map(({ text }) => text)].join("\n")
+}
+
+const searchTool = {
+  name: "search_memories",
+  description: "Finds notes from earlier conversations with this user by words and meaning.",
+  parameters: {
+    type: "object",
+    properties: { query: { type: "string", description: "What to look for" } },
+    required: ["query"]
+  }
+}

@@ -1,0 +1,290 @@
+// What the service adds to a voice session: memory, documents, tools that are selected, media; and what is done after an exchange.
+import { scripted, ScriptedRealtime, type ScriptStep, say as write, TestRealtime } from "@colloquy/adapters/scripted"
+import {
+  Assistants,
+  HostedTools,
+  Principal,
+  Providers,
+  supplementOf,
+  ThreadId,
+  Threads,
+  TurnParts
+} from "@colloquy/core"
+import { firstPage, noUsage, ThreadStore, UsageLedger } from "@colloquy/core/adapters"
+import { Documents, documentsPart, TextExtractor } from "@colloquy/core/documents"
+import { layerMemory, Memories } from "@colloquy/core/memory"
+import { nothingSelected, type ServiceSelection } from "@colloquy/core/realtime"
+import { Retrieval } from "@colloquy/core/retrieval"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { TestClock } from "effect/testing"
+import { operations } from "../memory/MemoryKernel.ts"
+import { bytesOf, readText } from "../support/DocumentRoom.ts"
+import { frame } from "../support/Voice.ts"
+
+const { callTool, hang, hear, say } = ScriptedRealtime
+
+const writing = (steps: ReadonlyArray<ScriptStep> = []) => {
+  const provider = scripted(steps)
+  return Providers.layer({ providers: [provider], defaults: { provider: provider.id, model: `${provider.id}-model` } })
+}
+
+const select = (fields: Partial<ServiceSelection>) => ({ selection: { ...nothingSelected, ...fields } })
+
+const leave = Effect.fnUntraced(function* (client: TestRealtime.TestClient) {
+  client.send({ _tag: "Stop" })
+  assert.strictEqual(yield* client.end, "ended")
+})
+
+const messagesOf = (threadId: string) =>
+  Effect.map(
+    Threads.use((threads) => threads.get(ThreadId.make(threadId))),
+    ({ messages }) => messages
+  )
+
+describe("memory in a voice session", () => {
+  const kernel = (script: Parameters<typeof TestRealtime.layer>[0], steps: ReadonlyArray<ScriptStep> = []) => {
+    const providers = writing(steps)
+    const base = TestRealtime.layer(script, { providers })
+    return Layer.provideMerge(layerMemory, base)
+  }
+
+  const remembering = Effect.gen(function* () {
+    const { id } = yield* (yield* Assistants).create({ name: "A", systemPrompt: "Be kind." })
+    yield* (yield* Memories).add(id, { content: "The user lives in Bergen." })
+    return id
+  })
+
+  it.effect("the newest memories stand behind the instructions, and older ones are found by a tool", () =>
+    Effect.gen(function* () {
+      const assistantId = yield* remembering
+      const client = yield* TestRealtime.connect({ assistantId, ...select({ memory: "Readonly" }) })
+      const { threadId } = yield* client.next("SessionBegin")
+      const [setup] = (yield* TestRealtime.ScriptedVoice).setups
+      assert.match(
+        setup?.instructions ?? "",
+        /^Be kind\.\n\n.*not instructions.*\n\[1\].*The user lives in Bergen\.$/su
+      )
+      assert.deepStrictEqual(
+        setup?.tools.map(({ name }) => name),
+        ["search_memories"]
+      )
+      client.speak(frame)
+      assert.deepInclude(yield* client.next("ToolCall"), { name: "search_memories", hosted: true })
+      yield* client.next("ToolCompleted")
+      const [outputs] = (yield* TestRealtime.ScriptedVoice).commands
+      assert.include(JSON.stringify(outputs), "The user lives in Bergen.")
+      yield* leave(client)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* (yield* Memories).list(assistantId, null)).total, 1)
+      assert.isAbove((yield* messagesOf(threadId)).length, 1)
+    }).pipe(
+      Effect.scoped,
+      Principal.provide("ada"),
+      Effect.provide(
+        kernel([
+          [hear("Where do I live?"), callTool("search_memories", { query: "Where does the user live" }), say("There.")]
+        ])
+      )
+    )
+  )
+
+  it.effect("under Auto every exchange is learned from, once, after it was stored; what that costs is charged", () =>
+    Effect.gen(function* () {
+      const { id: assistantId } = yield* (yield* Assistants).create({ name: "A" })
+      const client = yield* TestRealtime.connect({ assistantId, ...select({ memoryPro: "Auto" }) })
+      const { threadId } = yield* client.next("SessionBegin")
+      client.speak(frame)
+      yield* client.next("ResponseDone")
+      yield* leave(client)
+      yield* TestClock.adjust("1 minute")
+      const { memories } = yield* (yield* Memories).list(assistantId, null)
+      assert.deepStrictEqual(
+        memories.map(({ content }) => content),
+        ["The user lives in Oslo."]
+      )
+      const [spoken] = yield* messagesOf(threadId)
+      const { source } = memories[0] ?? assert.fail()
+      assert.strictEqual(String(source?.threadId), threadId)
+      assert.deepStrictEqual(source?.messageIds, spoken === undefined ? [] : [spoken.id])
+      const { days } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.sameMembers(
+        days.map(({ purpose }) => purpose),
+        ["realtime", "memory"]
+      )
+    }).pipe(
+      Effect.scoped,
+      Principal.provide("ada"),
+      Effect.provide(
+        kernel(
+          [[hear("I live in Oslo."), say("Nice."), hang]],
+          [write(operations({ op: "ADD", text: "The user lives in Oslo.", quote: "I live in Oslo", message: 1 }))]
+        )
+      )
+    )
+  )
+})
+
+describe("documents in a voice session", () => {
+  const extractor = Layer.succeed(TextExtractor, { readable: ["txt"], extract: readText })
+  const kernel = (script: Parameters<typeof TestRealtime.layer>[0]) =>
+    Layer.provideMerge(documentsPart, Documents.layer).pipe(
+      Layer.provideMerge(Retrieval.layer),
+      Layer.provide(extractor),
+      Layer.provideMerge(TestRealtime.layer(script, { providers: writing() }))
+    )
+
+  it.effect("a model finds excerpts by a tool; without documents there is none", () =>
+    Effect.gen(function* () {
+      const { id: assistantId } = yield* (yield* Assistants).create({ name: "A" })
+      const scope = { _tag: "Assistant", assistantId } as const
+      yield* (yield* Documents).upload({ scope, filename: "menu.txt", bytes: bytesOf("The soup of today is lentil.") })
+      yield* TestClock.adjust("10 seconds")
+      const client = yield* TestRealtime.connect({ assistantId })
+      const { threadId } = yield* client.next("SessionBegin")
+      client.speak(frame)
+      yield* client.next("ToolCompleted")
+      yield* client.next("TranscriptFinal")
+      yield* client.next("TranscriptFinal")
+      yield* leave(client)
+      const [first] = (yield* TestRealtime.ScriptedVoice).commands
+      assert.include(JSON.stringify(first), "menu.txt")
+      assert.include(JSON.stringify(first), "lentil")
+      const kept = (yield* messagesOf(threadId)).map((message) => supplementOf(message, "documents")?.value)
+      assert.include(JSON.stringify(kept), "menu.txt")
+      const plain = yield* TestRealtime.connect()
+      yield* plain.next("SessionBegin")
+      assert.deepStrictEqual((yield* TestRealtime.ScriptedVoice).setups.at(-1)?.tools, [])
+      yield* leave(plain)
+    }).pipe(
+      Effect.scoped,
+      Principal.provide("ada"),
+      Effect.provide(
+        kernel([
+          [hear("Which soup?"), callTool("search_documents", { query: "soup of today" }), say("Lentil.")],
+          [hang]
+        ])
+      )
+    )
+  )
+})
+
+describe("tools that a session selects", () => {
+  const Options = Schema.Struct({ provider: Schema.String, model: Schema.String })
+
+  /** A part as the one of image generation: it is there where it is asked for, and makes a picture. */
+  const pictures = TurnParts.part({
+    name: "image",
+    plan: Options,
+    decide: ({ options }) =>
+      options === undefined
+        ? Effect.succeed(null)
+        : Effect.map(Effect.orDie(readOptions(options)), (plan) => ({ plan })),
+    tools: ({ model, provider }) => [
+      {
+        definition: { name: "generate_image", description: null, parameters: null },
+        run: (_, call) =>
+          Effect.sync(() => {
+            const made = { documentId: `picture ${JSON.stringify(call.kept())}`, mediaType: "image" }
+            call.spend({ provider, model, purpose: "image", usage: { ...noUsage, costUsd: 0.04 } })
+            call.tell({ type: "media_generated", data: made })
+            call.keep({ media: [made] })
+            return "made"
+          })
+      }
+    ]
+  })
+  const readOptions = Schema.decodeUnknownEffect(Options)
+
+  it.effect("media are told with their call, kept with the answer, and charged apart from the audio", () =>
+    Effect.gen(function* () {
+      const image = { provider: "painter", model: "brush", config: null }
+      const client = yield* TestRealtime.connect(select({ image }))
+      const { threadId } = yield* client.next("SessionBegin")
+      client.speak(frame)
+      const { toolCallId } = yield* client.next("ToolCall")
+      const media = [{ documentId: "picture null", mediaType: "image" }]
+      assert.deepStrictEqual(yield* client.next("MediaGenerated"), { _tag: "MediaGenerated", toolCallId, media })
+      yield* client.next("ToolCompleted")
+      yield* client.next("TranscriptFinal")
+      yield* client.next("TranscriptFinal")
+      yield* leave(client)
+      const kept = (yield* messagesOf(threadId)).flatMap((message) => supplementOf(message, "image")?.value ?? [])
+      assert.deepStrictEqual(kept, [{ media }])
+      const { days } = yield* (yield* UsageLedger).recent(firstPage)
+      assert.sameDeepMembers(
+        days.map(({ model, purpose, usage }) => [purpose, model, usage.costUsd]),
+        [
+          ["realtime", "scripted-voice", 0.002],
+          ["image", "brush", 0.04]
+        ]
+      )
+      const none = yield* TestRealtime.connect()
+      yield* none.next("SessionBegin")
+      assert.deepStrictEqual((yield* TestRealtime.ScriptedVoice).setups.at(-1)?.tools, [])
+      yield* leave(none)
+    }).pipe(
+      Effect.scoped,
+      Principal.provide("ada"),
+      Effect.provide(
+        Layer.provideMerge(
+          pictures,
+          TestRealtime.layer([[hear("Draw."), callTool("generate_image", {}), say("There.")], [hang]])
+        )
+      )
+    )
+  )
+
+  it.effect("what a part refuses refuses the session, and leaves nothing behind", () =>
+    Effect.gen(function* () {
+      const web = yield* TestRealtime.connect(select({ webSearch: true }))
+      const error = yield* web.next("Error")
+      assert.deepInclude(error, { code: "invalid_first_frame" })
+      assert.strictEqual(error.message, "Web search is not installed on this service.")
+      assert.deepStrictEqual(yield* (yield* ThreadStore).list(firstPage), [])
+      assert.deepStrictEqual((yield* HostedTools).all(), [])
+    }).pipe(Effect.scoped, Principal.provide("ada"), Effect.provide(TestRealtime.layer([])))
+  )
+})
+
+describe("history after a saved summary", () => {
+  it.effect("at most 200 messages after any saved summary; the summary stands in the instructions", () =>
+    Effect.gen(function* () {
+      const talkOnce = Effect.fnUntraced(function* (threadId: string | null) {
+        const client = yield* TestRealtime.connect({ threadId })
+        const begin = yield* client.next("SessionBegin")
+        for (let index = 0; index < 100; index++) {
+          client.speak(frame)
+          yield* client.next("ResponseDone")
+        }
+        yield* leave(client)
+        return begin.threadId
+      })
+      const threadId = yield* talkOnce(null)
+      assert.lengthOf(yield* messagesOf(threadId), 200)
+      yield* talkOnce(threadId)
+      assert.deepInclude(yield* (yield* TestRealtime.connect({ threadId })).next("Error"), {
+        code: "history_too_large"
+      })
+      const threads = yield* ThreadStore
+      yield* threads.setSummary(ThreadId.make(threadId), { text: "They counted.", throughSequence: 200, tokens: 3 })
+      const client = yield* TestRealtime.connect({ threadId })
+      yield* client.next("SessionBegin")
+      const setup = (yield* TestRealtime.ScriptedVoice).setups.at(-1)
+      assert.lengthOf(setup?.history ?? [], 200)
+      assert.match(setup?.instructions ?? "", /They counted\.$/)
+      yield* leave(client)
+    }).pipe(
+      Effect.scoped,
+      Principal.provide("ada"),
+      Effect.provide(
+        TestRealtime.layer([
+          ...[1, 2].map(() => Array.from({ length: 100 }, (_, index) => [hear(`${index}`), say("Yes.")]).flat()),
+          [hang]
+        ])
+      )
+    )
+  )
+})
