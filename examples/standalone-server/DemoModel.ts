@@ -79,6 +79,9 @@ const reply = (request: ChatRequest): Reply => {
     const numbers = Array.from({ length: Math.min(Number(count), 1000) }, (_, index) => `${index + 1}`)
     return { reasoning: "Counting is something that even a demo can do.", text: numbers.join(" "), call: null }
   }
+  if (/\bmarkdown\b/i.test(asked)) {
+    return { reasoning: "A sample of what an answer can hold.", text: everyForm, call: null }
+  }
   if (request.jsonOutput) {
     return {
       reasoning: "The answer has to be JSON.",
@@ -93,9 +96,20 @@ const reply = (request: ChatRequest): Reply => {
   }
 }
 
+/** With every form that a page should know how to show. */
+const everyForm = [
+  "## A sample of markdown",
+  "Words can be **strong**, *soft* or `code`, and [link somewhere](https://example.com).",
+  "- one item\n- another one\n  1. with a list inside",
+  "| model | window |\n| --- | ---: |\n| demo-1 | 32000 |",
+  '```ts\n// Greets by name.\nconst greet = (name: string) => `Hello, ${name}!`\nconsole.log(greet("Ada"), 42)\n```',
+  "> What is quoted stands apart.",
+  "<script>alert('this stays text')</script>"
+].join("\n\n")
+
 const hello = (asked: string): string =>
   `I am Colloquy's demo model: I run inside the server and know nothing. You said: "${asked.slice(0, 200)}". ` +
-  `Ask me "what time is it", tell me to "count to 50", or name one of your tools. ` +
+  `Ask me "what time is it", tell me to "count to 50", ask for "markdown", or name one of your tools. ` +
   `For real answers set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY, and DEFAULT_MODEL_NAME, ` +
   `and start the server again.`
 

@@ -1,38 +1,136 @@
-/** The page's files, as they lie in the folder. The base path is written into the page, so that it finds the API. */
-import { readFile } from "node:fs/promises"
+/**
+ * The studio's files as a browser takes them, without a build: the types are taken out of the TypeScript, the few libraries come as their
+ * packages have them, and everything is packed once. The base path is written into the page, so that it finds the API.
+ */
+import { createHash } from "node:crypto"
+import { readdirSync, readFileSync } from "node:fs"
+import { stripTypeScriptTypes } from "node:module"
+import { extname } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { gzip } from "node:zlib"
+
+const folder = fileURLToPath(new URL("page", import.meta.url))
 
 const types: { readonly [ending: string]: string } = {
-  html: "text/html; charset=utf-8",
-  css: "text/css; charset=utf-8",
-  js: "text/javascript; charset=utf-8"
+  ".html": "text/html; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".ts": "text/javascript; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8"
 }
 
-const names = [
-  "index.html",
-  "page.css",
-  "page.js",
-  "answers.js",
-  "api.js",
-  "dom.js",
-  "forms.js",
-  "inside.js",
-  "transcript.js"
-] as const
+/** By the names under which the studio imports them: where a browser finds them. The client of voice sessions serves other pages too. */
+const libraries: ReadonlyMap<string, string> = new Map([
+  ["preact", "/studio/libraries/preact.js"],
+  ["preact/hooks", "/studio/libraries/preact-hooks.js"],
+  ["htm", "/studio/libraries/htm.js"],
+  ["marked", "/studio/libraries/marked.js"],
+  ["@preact/signals", "/studio/libraries/signals.js"],
+  ["@preact/signals-core", "/studio/libraries/signals-core.js"],
+  ["@colloquy/ws/client", "/realtime-client.js"]
+])
+
+const isServed = (name: string) => /\.(?:css|ts)$/.test(name) && !/\.(?:d|test)\.ts$/.test(name)
+
+const ownFiles = readdirSync(folder, { recursive: true, encoding: "utf8" })
+  .map((name) => name.replaceAll("\\", "/"))
+  .filter(isServed)
+  .toSorted()
+
+/** Where each address finds its file. */
+const files: ReadonlyMap<string, string> = new Map([
+  ...ownFiles.map((name) => [`/studio/${name}`, `${folder}/${name}`] as const),
+  ...[...libraries].map(([name, address]) => [address, fileURLToPath(import.meta.resolve(name))] as const)
+])
+
+export const pagePaths: ReadonlyArray<string> = ["/", ...files.keys()]
+
+interface Packed {
+  readonly type: string
+  readonly plain: Buffer<ArrayBuffer>
+  readonly zipped: Buffer<ArrayBuffer>
+  readonly etag: string
+}
+
+const importMap = JSON.stringify({
+  imports: Object.fromEntries([...libraries].map(([name, address]) => [name, `.${address}`]))
+})
+
+/** All modules are asked for at once, instead of one after the other as they import each other. */
+const preloads = [...files.keys()]
+  .filter((path) => !path.endsWith(".css"))
+  .map((path) => `<link rel="modulepreload" href="${path.slice(1)}" />`)
+
+const scripts = [`<script type="importmap">${importMap}</script>`, ...preloads].join("\n    ")
+
+const policy = [
+  "default-src 'self'",
+  `script-src 'self' 'sha256-${createHash("sha256").update(importMap).digest("base64")}'`,
+  "img-src 'self' data: blob:",
+  "media-src 'self' blob:",
+  "base-uri 'none'",
+  "frame-ancestors 'none'"
+].join("; ")
 
 const headers = {
   "cache-control": "no-cache",
-  "content-security-policy": "default-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'",
+  "content-security-policy": policy,
+  "permissions-policy": "camera=(), geolocation=(), microphone=(self)",
   "referrer-policy": "no-referrer",
+  vary: "accept-encoding",
   "x-content-type-options": "nosniff"
 }
 
-export const pagePaths: ReadonlyArray<string> = ["/", ...names.map((name) => `/${name}`)]
+const zip = promisify(gzip)
+
+const pack = async (text: string, type: string): Promise<Packed> => {
+  const plain = Buffer.from(text)
+  const etag = `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`
+  return { type, plain, etag, zipped: Buffer.from(await zip(plain, { level: 9 })) }
+}
+
+const indexOf = (basePath: string): string =>
+  readFileSync(`${folder}/index.html`, "utf8")
+    .replace('content="/api"', `content="${basePath}"`)
+    .replace("<!-- modules -->", scripts)
+
+const sourceOf = (file: string): string => {
+  const text = readFileSync(file, "utf8")
+  return file.endsWith(".ts") ? stripTypeScriptTypes(text) : text
+}
+
+const packs = new Map<string, Promise<Packed>>()
+
+/** Each file is read and packed at its first request. */
+const packed = (path: string, basePath: string): Promise<Packed> | null => {
+  const file = files.get(path)
+  if (file === undefined && path !== "/") return null
+  const key = path === "/" ? `/${basePath}` : path
+  const known = packs.get(key)
+  if (known !== undefined) return known
+  const made =
+    file === undefined
+      ? pack(indexOf(basePath), types[".html"] ?? "")
+      : pack(sourceOf(file), types[extname(path)] ?? "")
+  packs.set(key, made)
+  return made
+}
 
 /** Null: not a path of the page. */
-export const pageResponse = async (path: string, method: string, basePath: string): Promise<Response | null> => {
-  const name = path === "/" ? "index.html" : names.find((each) => path === `/${each}`)
-  if (name === undefined || (method !== "GET" && method !== "HEAD")) return null
-  const text = await readFile(new URL(`page/${name}`, import.meta.url), "utf8")
-  const body = name === "index.html" ? text.replace('content="/api"', `content="${basePath}"`) : text
-  return new Response(body, { headers: { ...headers, "content-type": types[name.split(".")[1] ?? ""] ?? "" } })
+export const pageResponse = async (request: Request, basePath: string): Promise<Response | null> => {
+  if (request.method !== "GET" && request.method !== "HEAD") return null
+  const found = await packed(new URL(request.url).pathname, basePath)
+  if (found === null) return null
+  const { etag, plain, type, zipped } = found
+  const all = { ...headers, etag, "content-type": type }
+  if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers: all })
+  const takesZip = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")
+  const body = takesZip ? zipped : plain
+  return new Response(body, {
+    headers: {
+      ...all,
+      "content-length": String(body.byteLength),
+      ...(takesZip ? { "content-encoding": "gzip" } : {})
+    }
+  })
 }

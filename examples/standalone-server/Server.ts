@@ -26,7 +26,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import { createServer, type Server } from "node:http"
-import { clientPath, clientResponse } from "./ClientFile.ts"
 import { clock } from "./Clock.ts"
 import { pagePaths, pageResponse } from "./Page.ts"
 import { realtimeModels } from "./RealtimeVendors.ts"
@@ -141,7 +140,7 @@ const embeddingOf = ({ embedding }: Settings, { providers }: ProvidersOptions): 
   return Layer.succeed(DefaultEmbedding, { provider, model, dimensions: embedding.dimensions ?? own ?? 3072 })
 }
 
-const ownPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", clientPath, ...pagePaths])
+const ownPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", ...pagePaths])
 
 const answer = async (
   request: Request,
@@ -155,8 +154,7 @@ const answer = async (
     const ready = await isReady()
     return Response.json({ status: ready ? "ready" : "not ready" }, { status: ready ? 200 : 503 })
   }
-  const client = await clientResponse(pathname, request.method)
-  return client ?? (await pageResponse(pathname, request.method, basePath)) ?? api.handler(request)
+  return (await pageResponse(request, basePath)) ?? api.handler(request)
 }
 
 const listen = async (server: Server, { host, port }: Settings, api: WebHandler): Promise<string> => {

@@ -52,6 +52,21 @@ describe("GET /threads/{t}/runs/{r}/inspection", () => {
   })
 })
 
+describe("a stored message", () => {
+  it("has the calls that the server ran itself, with what came of them", async () => {
+    await using service = await open([callTool("no_such_tool", { city: "Oslo" }), say("Sorry.")])
+    const { body: sent } = await service.call("POST", "/threads/messages", { content: "Hi" })
+    const { body: thread } = await service.call("GET", `/threads/${sent.thread_id}`)
+    const [call] = thread.messages.at(-1).metadata_.hosted_calls
+    assert.deepInclude(call, {
+      tool_name: "no_such_tool",
+      arguments: '{"city":"Oslo"}',
+      output: 'Error: there is no tool named "no_such_tool".'
+    })
+    assert.isNull(thread.messages[0].metadata_)
+  })
+})
+
 describe("PUT /threads/{t}", () => {
   it("sets fields of the metadata and leaves the others", async () => {
     await using service = await open([])

@@ -105,18 +105,32 @@ const noOwnFields: Pick<PartFields, OwnField> = {
   system_one: null
 }
 
-/** What the client submitted for the calls of a message stands in the message's metadata. */
-const metadataOf = ({ metadata, toolResults }: Message) =>
-  toolResults.length === 0
-    ? metadata
-    : {
-        ...metadata,
-        tool_outputs: toolResults.map(({ output, toolCallId, toolName }) => ({
-          tool_call_id: toolCallId,
-          tool_name: toolName,
-          output
-        }))
-      }
+/** What the client submitted for the calls of a message stands in the message's metadata, and so do the calls that the server ran itself. */
+const metadataOf = ({ metadata, steps, toolResults }: Message) => {
+  const hosted = steps.flatMap(hostedCallsOf)
+  if (toolResults.length === 0 && hosted.length === 0) return metadata
+  return {
+    ...metadata,
+    ...(toolResults.length === 0
+      ? {}
+      : {
+          tool_outputs: toolResults.map(({ output, toolCallId, toolName }) => ({
+            tool_call_id: toolCallId,
+            tool_name: toolName,
+            output
+          }))
+        }),
+    ...(hosted.length === 0 ? {} : { hosted_calls: hosted })
+  }
+}
+
+const hostedCallsOf = ({ hostedResults, toolCalls }: Message["steps"][number]) =>
+  hostedResults.map(({ output, toolCallId, toolName }) => ({
+    tool_call_id: toolCallId,
+    tool_name: toolName,
+    arguments: toolCalls.find(({ id }) => id === toolCallId)?.arguments ?? "",
+    output
+  }))
 
 const acknowledgements: { readonly [Status in MessageStatus]: string } = {
   COMPLETED: "The message was answered.",

@@ -1,0 +1,89 @@
+/** A visitor of the studio in a real browser, for its tests: a server in this process, a browser memory of his own, and what he does most. */
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type { Browser, BrowserContextOptions, Page } from "playwright-core"
+import { type RunningServer, startServer } from "./Server.ts"
+import { type Environment, readSettings } from "./Settings.ts"
+
+export const startDemo = async (environment: Environment = {}): Promise<RunningServer> =>
+  startServer(await Effect.runPromise(readSettings({ COLLOQUY_DATA_DIR: "memory://", PORT: "0", ...environment })))
+
+export const keyOf = (server: RunningServer): string => (server.newKey === null ? "" : Redacted.value(server.newKey))
+
+export interface Visit {
+  readonly page: Page
+  /** What the browser complained about. */
+  readonly complaints: Array<string>
+  readonly [Symbol.asyncDispose]: () => Promise<void>
+}
+
+export const visit = async (browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Visit> => {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  const complaints: Array<string> = []
+  page.on("pageerror", (error) => complaints.push(error.message))
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text())
+  })
+  await page.goto(address)
+  return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
+}
+
+/** Calls the API as another client of the same user would. */
+export const caller =
+  (server: RunningServer, key = keyOf(server)) =>
+  // oxlint-disable-next-line typescript/no-explicit-any
+  async (method: string, path: string, body?: object): Promise<any> => {
+    const response = await fetch(`${server.url}/api${path}`, {
+      method,
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+    return response.json()
+  }
+
+interface NewAssistant {
+  readonly name: string
+  readonly tools?: string
+  readonly model?: string
+}
+
+/** The form stands in the page for the first assistant, and in a dialog for the others. */
+export const makeAssistant = async (page: Page, { model = "", name, tools = "" }: NewAssistant): Promise<void> => {
+  await page.locator("main .welcome, main .composer").first().waitFor()
+  if (!(await page.getByRole("button", { name: "Make assistant" }).isVisible())) {
+    await page.getByRole("button", { name: "New assistant" }).click()
+  }
+  await page.getByLabel("Name", { exact: true }).fill(name)
+  await page.getByLabel("Tools that you answer by hand").fill(tools)
+  if (model !== "") {
+    await page.getByRole("combobox", { name: "Model" }).fill(model)
+    await page.getByLabel("Name", { exact: true }).focus()
+  }
+  await page.getByRole("button", { name: "Make assistant" }).click()
+  await page.locator(".item.current", { hasText: name }).waitFor({ state: "attached" })
+}
+
+export const newThread = async (page: Page): Promise<void> => {
+  await page.getByRole("button", { name: "New thread" }).click()
+  await page.getByText("Say something").waitFor()
+}
+
+export const say = async (page: Page, text: string): Promise<void> => {
+  await page.getByLabel("Message", { exact: true }).fill(text)
+  await page.keyboard.press("Enter")
+}
+
+export const answers = (page: Page) => page.locator(".answer")
+export const lastAnswer = (page: Page) => answers(page).last()
+export const lastText = (page: Page) => lastAnswer(page).locator(".text")
+
+export const finished = (page: Page, count = 1): Promise<void> =>
+  page
+    .locator(".answer:not(.live)")
+    .nth(count - 1)
+    .locator("footer")
+    .waitFor()
+
+export const numbers = (to: number): string => Array.from({ length: to }, (_, index) => index + 1).join(" ")

@@ -1,0 +1,99 @@
+/** The events of a run, read to its end over as many connections as that takes. A server that dies is waited for. */
+import type { StreamEvent } from "../wire.ts"
+import { call, Refused } from "./http.ts"
+
+/** Where events belong that do not say it themselves. */
+export interface EventPlace {
+  readonly thread_id: string
+  readonly run_id: string
+}
+
+/** An event is one line that begins with "data: ", whatever the network does to it. Deltas get the ids of the events before them. */
+export async function* eventsOf(body: ReadableStream<Uint8Array>, begin: EventPlace): AsyncGenerator<StreamEvent> {
+  let place: EventPlace = begin
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let rest = ""
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    const lines = (rest + decoder.decode(piece.value, { stream: true })).split("\n")
+    rest = lines.pop() ?? ""
+    for (const line of lines) {
+      if (!line.startsWith("data: ")) continue
+      const event: StreamEvent = { ...place, ...JSON.parse(line.slice(6)) }
+      place = { thread_id: event.thread_id, run_id: event.run_id }
+      yield event
+    }
+  }
+}
+
+const ends = new Set<StreamEvent["type"]>(["run_ended", "run_failed", "run_cancelled", "message_saved"])
+
+const pause = (seconds: number, stop: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, seconds * 1000)
+    stop.addEventListener("abort", () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+export interface Reading {
+  readonly threadId: string
+  readonly stop: AbortSignal
+  /** Each event once, in order. */
+  readonly onEvent: (event: StreamEvent) => void
+  /** The connection broke in the middle of the run, or goes on again. */
+  readonly onBreak: (isBroken: boolean) => void
+}
+
+/**
+ * Follows a run from the answer that `begin` opens, to its end or to where it needs tool outputs. When the connection breaks, the next one
+ * goes on after the last event that came, for as long as it takes.
+ */
+export const follow = (begin: () => Promise<Response>, reading: Reading): Promise<void> =>
+  read(begin, null, false, reading)
+
+/** The log of a run from its first event over all its rounds, and then live. */
+export const followWhole = (runId: string, reading: Reading): Promise<void> =>
+  read(() => eventsAfter(reading, runId, 0), runId, true, reading)
+
+const eventsAfter = ({ stop, threadId }: Reading, runId: string, sequence: number) =>
+  call(`/threads/${threadId}/runs/${runId}/events?after=${sequence}`, { signal: stop })
+
+const read = async (
+  begin: () => Promise<Response>,
+  runId: string | null,
+  isWhole: boolean,
+  reading: Reading
+): Promise<void> => {
+  const { onBreak, onEvent, stop } = reading
+  let run = runId
+  let last = 0
+  let failures = 0
+  let isWaiting = false
+  while (!stop.aborted) {
+    try {
+      const response = run === null || last === 0 ? await begin() : await eventsAfter(reading, run, last)
+      if (failures > 0) onBreak(false)
+      if (response.status === 204 || response.body === null) return
+      for await (const event of eventsOf(response.body, { thread_id: reading.threadId, run_id: run ?? "" })) {
+        if (stop.aborted) return
+        run = event.run_id
+        last = event.sequence
+        failures = 0
+        isWaiting = event.type === "tool_submit_required"
+        onEvent(event)
+        if (ends.has(event.type)) return
+      }
+      if (isWaiting && !isWhole) return
+    } catch (error) {
+      if (stop.aborted) return
+      // Nothing has begun, or the server knows better: that is for whoever asked.
+      if (last === 0 || (error instanceof Refused && error.status < 500)) throw error
+    }
+    if (isWaiting) continue
+    failures += 1
+    if (failures === 1) onBreak(true)
+    await pause(Math.min(failures / 2, 3), stop)
+  }
+}

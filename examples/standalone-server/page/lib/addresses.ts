@@ -1,0 +1,24 @@
+/** Which addresses in a model's text may become links, and where the bytes of a document are found from this page. Pure. */
+
+/** Null: the text is shown without a link. A model may write anything, so only these schemes are opened. */
+export const safeLink = (address: string): string | null => {
+  const text = address.trim()
+  if (/^(https?:|mailto:)/iu.test(text)) {
+    try {
+      return new URL(text).href
+    } catch {
+      return null
+    }
+  }
+  return null
+}
+
+/**
+ * A medium under the page's own origin. Its signed address names the server as it knows itself, which is not always the name that the
+ * browser used; the signature is over path and query.
+ */
+export const ownAddress = (url: string, base: string): string => {
+  const query = url.includes("?") ? url.slice(url.indexOf("?")) : ""
+  const path = /\/documents\/[^?#]+/u.exec(url)?.[0]
+  return path === undefined ? url : `${base}${path}${query}`
+}

@@ -1,0 +1,46 @@
+/** Numbers, times and names as people read them. Pure. */
+const day = 86_400_000
+
+/** The time today, the day of this week, else the date. */
+export const shortDate = (iso: string, now = Date.now()): string => {
+  const date = new Date(iso)
+  const midnight = new Date(now).setHours(0, 0, 0, 0)
+  if (date.getTime() >= midnight) return date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+  if (date.getTime() >= midnight - day) return "Yesterday"
+  if (date.getTime() >= midnight - 6 * day) return date.toLocaleDateString([], { weekday: "long" })
+  return date.toLocaleDateString([], { day: "numeric", month: "short", year: "numeric" })
+}
+
+export const wholeDate = (iso: string): string => new Date(iso).toLocaleString()
+
+export const duration = (millis: number): string => {
+  if (millis < 1000) return `${Math.round(millis)} ms`
+  if (millis < 60_000) return `${(millis / 1000).toFixed(millis < 10_000 ? 2 : 1)} s`
+  return `${Math.floor(millis / 60_000)} min ${Math.round((millis % 60_000) / 1000)} s`
+}
+
+export const money = (usd: number): string => {
+  if (usd === 0) return "$0"
+  return usd >= 0.01 ? `$${usd.toFixed(2)}` : `$${usd.toPrecision(2)}`
+}
+
+export const count = (value: number): string => value.toLocaleString("en")
+
+export const plural = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`
+
+export const bytes = (size: number): string => {
+  if (size < 1000) return `${size} B`
+  return size < 1_000_000 ? `${(size / 1000).toFixed(0)} kB` : `${(size / 1_000_000).toFixed(1)} MB`
+}
+
+export const percent = (share: number): string => `${Math.round(share * 100)} %`
+
+/** JSON with indentation; text that is none stays as it is. */
+export const prettyJson = (text: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,11 @@
+/** The studio of the standalone server: a client of the public API and of nothing else. This file starts it. */
+import { App } from "./parts/App.ts"
+import { begin } from "./state/place.ts"
+import { html, render } from "./view.ts"
+
+const root = document.getElementById("studio")
+if (root !== null) {
+  root.replaceChildren()
+  render(html`<${App} />`, root)
+}
+begin()

@@ -1,0 +1,142 @@
+/** One answer: what was thought, said, called, shown and found, how it ended, and what can be done with it. */
+import { markdown } from "../lib/markdown.ts"
+import { count, money, plural, wholeDate } from "../lib/format.ts"
+import { type Answer, isOpen } from "../state/answer.ts"
+import { reasonOf } from "../state/conversation.ts"
+import { classes, html, type Signal, useEffect, useMemo, useState, type View } from "../view.ts"
+import { Icon } from "./Icon.ts"
+import { Media } from "./Media.ts"
+import { ToolCalls } from "./ToolCalls.ts"
+import { TypedAnswers } from "./TypedAnswers.ts"
+
+export interface AnswerActions {
+  /** Shows the inside of the answer's run. Absent: there is none to show. */
+  readonly onInspect?: (runId: string) => void
+  readonly onShare?: (runId: string) => void
+  readonly onHear?: (documentId: string) => void
+}
+
+export interface AnswerItemProps {
+  readonly answer: Signal<Answer>
+  readonly name: string
+  readonly threadId: string | null
+  readonly actions: AnswerActions
+}
+
+export const AnswerItem = ({ actions, answer: shown, name, threadId }: AnswerItemProps): View => {
+  const answer = shown.value
+  return html`<li class=${classes("answer", isOpen(answer) && "live", answer.state === "broken" && "broken")}>
+    <article aria-label="${name} answers" aria-busy=${answer.state === "live"}>
+      <h3 class="speaker">${name}</h3>
+      <${Thoughts} answer=${answer} />
+      <${ToolCalls} calls=${answer.calls} />
+      ${
+        answer.typed === null
+          ? html`<${Text} text=${answer.text} isLive=${answer.state === "live"} />`
+          : html`<${TypedAnswers} typed=${answer.typed} />`
+      }
+      <${Media} media=${answer.media} />
+      <${Found} answer=${answer} />
+      <${Ending} answer=${answer} threadId=${threadId} />
+      ${!isOpen(answer) && html`<${Footer} answer=${answer} actions=${actions} />`}
+    </article>
+  </li>`
+}
+
+const Text = ({ isLive, text }: { readonly text: string; readonly isLive: boolean }): View => {
+  const shown = useMemo(() => markdown(text), [text])
+  return html`<div class="text">${shown}${isLive && html`<span class="caret" aria-hidden="true"></span>`}</div>`
+}
+
+const Thoughts = ({ answer }: { readonly answer: Answer }): View =>
+  answer.thoughts === ""
+    ? null
+    : html`<details class="thoughts" open=${isOpen(answer)}>
+        <summary>Reasoning</summary>
+        <p>${answer.thoughts.trim()}</p>
+      </details>`
+
+/** What the answer stands on. */
+const Found = ({ answer }: { readonly answer: Answer }): View => {
+  const { files, memories, sources } = answer
+  return html`${
+    sources.length > 0 &&
+    html`<section class="sources" aria-label="Sources">
+    <h4>Sources</h4>
+    <ol>
+      ${sources.map(({ title, url }) => html`<li><a href=${url} target="_blank" rel="noopener noreferrer nofollow">${title ?? url}</a></li>`)}
+    </ol>
+  </section>`
+  }
+  ${
+    (files.length > 0 || memories.length > 0) &&
+    html`<p class="found">
+    ${files.map((file) => html`<span class="chip"><${Icon} name="file" />${file}</span>`)}
+    ${memories.length > 0 && html`<span class="chip"><${Icon} name="book" />${plural(memories.length, "memory", "memories")}</span>`}
+  </p>`
+  }`
+}
+
+const Ending = ({ answer, threadId }: { readonly answer: Answer; readonly threadId: string | null }): View => {
+  switch (answer.state) {
+    case "broken":
+      return html`<p class="mark" role="status">
+        <${Icon} name="warning" /> The connection was lost: this is half an answer. It goes on here when the server is back.
+      </p>`
+    case "failed":
+      return html`<${Failure} answer=${answer} threadId=${threadId} />`
+    case "cancelled":
+      return html`<p class="mark">Cancelled.</p>`
+    case "waiting":
+      return html`<p class="mark">It waits for your results.</p>`
+    default:
+      return null
+  }
+}
+
+const Failure = ({ answer, threadId }: { readonly answer: Answer; readonly threadId: string | null }): View => {
+  const [reason, setReason] = useState(answer.problem)
+  useEffect(() => {
+    if (answer.problem !== null) setReason(answer.problem)
+    else if (threadId !== null && answer.runId !== null) void reasonOf(threadId, answer.runId).then(setReason)
+  }, [answer.problem, answer.runId])
+  return html`<p class="mark failed"><${Icon} name="warning" /><span>This answer failed. ${reason ?? ""}</span></p>`
+}
+
+const Footer = ({ actions, answer }: { readonly answer: Answer; readonly actions: AnswerActions }): View => {
+  const [isCopied, setCopied] = useState(false)
+  const { runId } = answer
+  const facts = [
+    answer.model,
+    answer.inputTokens === null
+      ? null
+      : `${count(answer.inputTokens)} tokens in, ${count(answer.outputTokens ?? 0)} out`,
+    answer.costUsd === null ? null : money(answer.costUsd)
+  ].filter(Boolean)
+  const copy = () =>
+    void navigator.clipboard.writeText(answer.text).then(
+      () => setCopied(true),
+      () => {}
+    )
+  return html`<footer>
+    <span title=${answer.startedAt === null ? "" : wholeDate(answer.startedAt)}>${facts.join(" · ")}</span>
+    <span class="actions">
+      ${
+        answer.speech !== null &&
+        actions.onHear !== undefined &&
+        html`<button type="button" class="quiet" onClick=${() => actions.onHear?.(answer.speech ?? "")}>Hear it</button>`
+      }
+      ${answer.text !== "" && html`<button type="button" class="quiet" onClick=${copy}>${isCopied ? "Copied" : "Copy"}</button>`}
+      ${
+        runId !== null &&
+        actions.onShare !== undefined &&
+        html`<button type="button" class="quiet" onClick=${() => actions.onShare?.(runId)}>Share</button>`
+      }
+      ${
+        runId !== null &&
+        actions.onInspect !== undefined &&
+        html`<button type="button" class="quiet" onClick=${() => actions.onInspect?.(runId)}>Look inside</button>`
+      }
+    </span>
+  </footer>`
+}

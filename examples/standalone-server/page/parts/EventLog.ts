@@ -1,0 +1,58 @@
+/** The events of a run as they came over the wire. Words that followed each other share a line that opens. */
+import type { InspectedTurn } from "../state/inspector.ts"
+import type { LoggedEvent } from "../state/log.ts"
+import { duration, plural } from "../lib/format.ts"
+import { html, type View } from "../view.ts"
+
+interface Group {
+  readonly type: string
+  readonly events: Array<LoggedEvent>
+}
+
+const deltas = new Set(["content_streaming", "reasoning_streaming", "tts_audio_chunk", "stt_text_delta"])
+
+const groupsOf = (log: ReadonlyArray<LoggedEvent>): ReadonlyArray<Group> => {
+  const groups: Array<Group> = []
+  for (const entry of log) {
+    const { type } = entry.event
+    const last = groups.at(-1)
+    if (last?.type === type && deltas.has(type)) last.events.push(entry)
+    else groups.push({ type, events: [entry] })
+  }
+  return groups
+}
+
+/** What all events of a run share is not said again. */
+const own = ({ event }: LoggedEvent): string => {
+  const common = new Set(["type", "sequence", "run_id", "thread_id", "assistant_id"])
+  const rest = Object.entries(event).filter(([name]) => !common.has(name))
+  return rest.length === 0 ? "" : JSON.stringify(Object.fromEntries(rest), shorten, 1)
+}
+
+/** Speech in a log would be pages of letters. */
+const shorten = (name: string, value: unknown): unknown =>
+  name === "data" && typeof value === "string" && value.length > 60 ? `${value.slice(0, 60)}…` : value
+
+export const EventLog = ({ turn }: { readonly turn: InspectedTurn }): View => {
+  const begin = turn.log.find(({ at }) => at !== null)?.at ?? null
+  const timeOf = ({ at }: LoggedEvent) => (at === null || begin === null ? "" : `+${duration(at - begin)}`)
+  return html`<ol class="log" aria-label="Events of the run">
+    ${groupsOf(turn.log).map(({ events, type }) => {
+      const [first] = events
+      if (first === undefined) return null
+      const many = events.length > 1
+      return html`<li>
+        <details>
+          <summary>
+            <span class="detail">${first.event.sequence}</span> <b>${type}</b>
+            <span class="detail">${many ? plural(events.length, "time") : ""} ${timeOf(first)}</span>
+          </summary>
+          <pre>${many ? events.map((each) => textOf(each)).join("") : own(first)}</pre>
+        </details>
+      </li>`
+    })}
+  </ol>`
+}
+
+const textOf = (entry: LoggedEvent): string =>
+  "content" in entry.event && typeof entry.event.content === "string" ? entry.event.content : own(entry)

@@ -1,0 +1,63 @@
+/** The studio's pictures: lines of one width, in the colour of the text beside them. They say nothing to a screen reader; buttons have names. */
+import { html, type View } from "../view.ts"
+
+const paths = {
+  plus: "M12 5v14M5 12h14",
+  pencil: "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3",
+  trash: "M5 7h14M10 7V5h4v2M7 7l1 13h8l1-13M10 11v5M14 11v5",
+  copy: "M9 9h10v10H9zM5 15V5h10",
+  close: "M6 6l12 12M18 6L6 18",
+  menu: "M4 7h16M4 12h16M4 17h16",
+  search: "M11 5a6 6 0 1 0 0 12a6 6 0 1 0 0-12M15.5 15.5L20 20",
+  send: "M12 19V5M6 11l6-6l6 6",
+  stop: "M7 7h10v10H7z",
+  clip: "M18 11l-6.5 6.5a3.5 3.5 0 0 1-5-5L13 6a2.4 2.4 0 0 1 3.4 3.4l-6.5 6.5",
+  mic: "M12 4a2.5 2.5 0 0 0-2.5 2.5v5a2.5 2.5 0 0 0 5 0v-5A2.5 2.5 0 0 0 12 4M6.5 11.5a5.5 5.5 0 0 0 11 0M12 17v3",
+  wave: "M4 12h1M8 8v8M12 5v14M16 8v8M20 12h-1",
+  look: "M3 12s3.5-6 9-6s9 6 9 6s-3.5 6-9 6s-9-6-9-6M12 9.5a2.5 2.5 0 1 0 0 5a2.5 2.5 0 1 0 0-5",
+  save: "M12 4v11M7 11l5 5l5-5M5 20h14",
+  open: "M12 16V5M7 9l5-5l5 5M5 20h14",
+  sun: "M12 8a4 4 0 1 0 0 8a4 4 0 1 0 0-8M12 3v1.5M12 19.5V21M3 12h1.5M19.5 12H21M5.6 5.6l1 1M17.4 17.4l1 1M5.6 18.4l1-1M17.4 6.6l1-1",
+  moon: "M19 14.5A7.5 7.5 0 0 1 9.5 5a7.5 7.5 0 1 0 9.5 9.5",
+  file: "M7 4h7l4 4v12H7zM14 4v4h4",
+  key: "M8 12a3.5 3.5 0 1 0 0 .01M11.5 12H20M17 12v3",
+  warning: "M12 5l8 14H4zM12 10v4M12 16.5v.5",
+  columns: "M5 5h14v14H5zM12 5v14",
+  options: "M4 8h9M17 8h3M15 6v4M4 16h3M11 16h9M9 14v4",
+  play: "M8 6l10 6l-10 6z",
+  book: "M5 5h6a2 2 0 0 1 2 2v12a2 2 0 0 0-2-1.5H5zM19 5h-4a2 2 0 0 0-2 2"
+} as const
+
+export type IconName = keyof typeof paths
+
+export const Icon = ({ name }: { readonly name: IconName }): View =>
+  html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d=${paths[name]} /></svg>`
+
+export interface IconButtonProps {
+  readonly icon: IconName
+  readonly label: string
+  readonly onClick: (event: Event) => void
+  readonly isPressed?: boolean
+  readonly isDisabled?: boolean
+  readonly class?: string
+}
+
+export const IconButton = ({
+  class: className = "",
+  icon,
+  isDisabled = false,
+  isPressed,
+  label,
+  onClick
+}: IconButtonProps): View =>
+  html`<button
+    type="button"
+    class="icon-button ${className}"
+    aria-label=${label}
+    title=${label}
+    aria-pressed=${isPressed}
+    disabled=${isDisabled}
+    onClick=${onClick}
+  >
+    <${Icon} name=${icon} />
+  </button>`

@@ -1,0 +1,78 @@
+/** The panel beside the conversation: the inside of a turn, and what the assistant knows. One tab each. */
+import * as inspector from "../state/inspector.ts"
+import type { Tab } from "../state/inspector.ts"
+import { can, assistant } from "../state/place.ts"
+import { html, useRef, type View } from "../view.ts"
+import { EventLog } from "./EventLog.ts"
+import { IconButton } from "./Icon.ts"
+import { PromptView } from "./PromptView.ts"
+import { Waterfall } from "./Waterfall.ts"
+
+const titles: Readonly<Record<Tab, string>> = {
+  turn: "Turn",
+  prompt: "Prompt",
+  log: "Log",
+  documents: "Documents",
+  memories: "Memories"
+}
+
+export const Inspector = (): View => {
+  const { documents, memory } = can.value
+  const tabs: ReadonlyArray<Tab> = [
+    "turn",
+    "prompt",
+    "log",
+    ...(documents ? (["documents"] as const) : []),
+    ...(memory && assistant.value !== null ? (["memories"] as const) : [])
+  ]
+  const bar = useRef<HTMLDivElement>(null)
+  const select = (chosen: Tab) => {
+    inspector.tab.value = chosen
+  }
+  const onKey = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0
+    if (step === 0) return
+    const next = tabs[(tabs.indexOf(inspector.tab.value) + step + tabs.length) % tabs.length]
+    if (next === undefined) return
+    select(next)
+    bar.current?.querySelector<HTMLElement>(`#tab-${next}`)?.focus()
+  }
+  const current = inspector.tab.value
+  return html`<aside class="inspector" aria-label="Inside the turn">
+    <div class="tabs">
+      <div role="tablist" aria-label="Inside the turn" ref=${bar} onKeyDown=${onKey}>
+        ${tabs.map(
+          (tab) =>
+            html`<button
+              key=${tab}
+              id="tab-${tab}"
+              role="tab"
+              type="button"
+              aria-selected=${tab === current}
+              aria-controls="panel"
+              tabindex=${tab === current ? 0 : -1}
+              onClick=${() => select(tab)}
+            >
+              ${titles[tab]}
+            </button>`
+        )}
+      </div>
+      <${IconButton} icon="close" label="Close the panel" onClick=${inspector.close} />
+    </div>
+    <div id="panel" role="tabpanel" aria-labelledby="tab-${current}" tabindex="0"><${Panel} tab=${current} /></div>
+  </aside>`
+}
+
+const Panel = ({ tab }: { readonly tab: Tab }): View => {
+  const turn = inspector.inspected.value
+  if (turn === null)
+    return html`<p class="hint">Choose “Look inside” at an answer, and what happened in its turn is shown here.</p>`
+  switch (tab) {
+    case "prompt":
+      return html`<${PromptView} turn=${turn} />`
+    case "log":
+      return html`<${EventLog} turn=${turn} />`
+    default:
+      return html`<${Waterfall} turn=${turn} />`
+  }
+}

@@ -1,0 +1,62 @@
+/** The prompt as the model read it, part by part, and how much of its window each part took. */
+import { count, plural } from "../lib/format.ts"
+import type { InspectedTurn } from "../state/inspector.ts"
+import { html, type View } from "../view.ts"
+import type { RunInspection } from "../wire.ts"
+
+type Part = NonNullable<RunInspection["prompt"]>[number]
+
+const titles: Readonly<Record<string, string>> = {
+  system: "Instructions",
+  tools: "Tools",
+  summary: "Summary of what came before",
+  history: "Earlier messages",
+  excerpts: "Excerpts of documents",
+  memory: "Memories",
+  memories: "Memories",
+  turn: "This turn"
+}
+
+export const PromptView = ({ turn }: { readonly turn: InspectedTurn }): View => {
+  const { inspection, run } = turn
+  const { prompt: report } = run
+  if (report === null || inspection.prompt === null)
+    return html`<p class="hint">Nothing was sent to a conversation model, or the turn is still under way.</p>`
+  const { context_limit: limit, left_out, reserved_for_answer, used_tokens } = report
+  return html`<section class="prompt">
+    ${limit !== null && html`<meter min="0" max=${limit} value=${used_tokens} aria-label="Window used"></meter>`}
+    <p>
+      ${count(used_tokens)} tokens of ${limit === null ? "a window that is not known" : `a window of ${count(limit)}`};
+      ${" "}${count(reserved_for_answer)} are kept free for the answer.
+    </p>
+    ${inspection.prompt.map((part) => html`<${PromptPart} key=${part.part} part=${part} />`)}
+    ${left_out.map(
+      ({ because, messages, part }) =>
+        html`<p class="mark">Left out of “${titles[part] ?? part}”: ${messages > 0 ? `${plural(messages, "message")}, ` : ""}${because}.</p>`
+    )}
+  </section>`
+}
+
+const PromptPart = ({ part }: { readonly part: Part }): View => {
+  const { messages, part: name, tokens } = part
+  if (tokens === 0 && messages.length === 0) return null
+  return html`<details open=${name !== "history" && name !== "tools"}>
+    <summary><b>${titles[name] ?? name}</b> <span class="detail">${plural(tokens, "token")}</span></summary>
+    ${messages.length === 0 && html`<p class="hint">Its text is not kept any more.</p>`}
+    ${messages.map(
+      ({ role, text }) =>
+        html`<div class="read">
+          <span class="role">${role}</span>
+          <pre>${name === "tools" ? pretty(text) : text}</pre>
+        </div>`
+    )}
+  </details>`
+}
+
+const pretty = (text: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,81 @@
+/** The fields of a form that was made of a JSON Schema. */
+import { type Field, initialText } from "../lib/schema.ts"
+import { html, type View } from "../view.ts"
+
+export interface SchemaFieldsProps {
+  readonly fields: ReadonlyArray<Field>
+  readonly texts: Readonly<Record<string, string>>
+  readonly onInput: (name: string, text: string) => void
+  /** What names of controls begin with, so that two forms do not share them. */
+  readonly prefix: string
+}
+
+export const SchemaFields = ({ fields, onInput, prefix, texts }: SchemaFieldsProps): View =>
+  html`${fields.map((field) => {
+    const text = texts[field.name] ?? initialText(field)
+    const id = `${prefix}-${field.name}`
+    const hint = field.hint === null ? undefined : `${id}-hint`
+    return html`<div class="field" key=${field.name}>
+      <label for=${id}>${field.label}${field.isRequired && html`<span class="hint"> (needed)</span>`}</label>
+      <${Control} field=${field} id=${id} hint=${hint} text=${text} onInput=${(next: string) => onInput(field.name, next)} />
+      ${hint !== undefined && html`<p class="hint" id=${hint}>${field.hint}</p>`}
+    </div>`
+  })}`
+
+interface ControlProps {
+  readonly field: Field
+  readonly id: string
+  readonly hint: string | undefined
+  readonly text: string
+  readonly onInput: (text: string) => void
+}
+
+const valueOf = (event: Event): string => {
+  const { currentTarget: control } = event
+  return control instanceof HTMLInputElement ||
+    control instanceof HTMLTextAreaElement ||
+    control instanceof HTMLSelectElement
+    ? control.value
+    : ""
+}
+
+const Control = ({ field, hint, id, onInput, text }: ControlProps): View => {
+  const input = (event: Event) => onInput(valueOf(event))
+  switch (field.kind) {
+    case "choice":
+      return html`<select id=${id} aria-describedby=${hint} value=${text} onChange=${input}>
+        <option value="">Choose</option>
+        ${field.choices.map((choice, index) => html`<option value=${String(index)}>${String(choice)}</option>`)}
+      </select>`
+    case "boolean":
+      return html`<select id=${id} aria-describedby=${hint} value=${text} onChange=${input}>
+        <option value="true">Yes</option>
+        <option value="false">No</option>
+      </select>`
+    case "number":
+    case "integer":
+      return html`<input
+        id=${id}
+        type="number"
+        aria-describedby=${hint}
+        step=${field.kind === "integer" ? 1 : "any"}
+        min=${field.minimum ?? undefined}
+        max=${field.maximum ?? undefined}
+        value=${text}
+        onInput=${input}
+      />`
+    case "long":
+    case "json":
+      return html`<textarea
+        id=${id}
+        aria-describedby=${hint}
+        rows="3"
+        spellcheck=${field.kind === "long"}
+        placeholder=${field.kind === "json" ? "JSON" : ""}
+        value=${text}
+        onInput=${input}
+      ></textarea>`
+    case "text":
+      return html`<input id=${id} aria-describedby=${hint} autocomplete="off" value=${text} onInput=${input} />`
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * The open calls of a run, answered by hand: what each was asked with, by the tool's JSON Schema, and a field for the result. A result is
+ * plain text, or an object put together in a form: that of the schema under `x-output` in the tool's parameters, else that of the
+ * parameters, filled with what was asked.
+ */
+import { fieldsOf, readForm } from "../lib/schema.ts"
+import { act, assistant, conversation } from "../state/place.ts"
+import { html, useState, type View } from "../view.ts"
+import { isRecord, type JsonRecord, type ToolCall } from "../wire.ts"
+import type { Waiting } from "../state/conversation.ts"
+import { SchemaFields } from "./SchemaForm.ts"
+
+interface Draft {
+  readonly isForm: boolean
+  readonly text: string
+  readonly texts: Readonly<Record<string, string>>
+}
+
+const parametersOf = (name: string): unknown =>
+  assistant.value?.tools?.find((tool) => tool.type === "function" && tool.function.name === name)?.function.parameters
+
+const argumentsOf = (call: ToolCall): JsonRecord => {
+  try {
+    const given: unknown = JSON.parse(call.function.arguments)
+    // The text is JSON, so what is read from it is.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return isRecord(given) ? (given as JsonRecord) : {}
+  } catch {
+    return {}
+  }
+}
+
+const outputSchema = (parameters: unknown): unknown => (isRecord(parameters) ? parameters["x-output"] : undefined)
+
+const resultFields = (call: ToolCall) => {
+  const parameters = parametersOf(call.function.name)
+  return fieldsOf(outputSchema(parameters)) ?? fieldsOf(parameters, argumentsOf(call))
+}
+
+const firstDraft = (call: ToolCall): Draft => ({
+  isForm: fieldsOf(outputSchema(parametersOf(call.function.name))) !== null,
+  text: "",
+  texts: {}
+})
+
+export const ToolForm = ({ waiting }: { readonly waiting: Waiting }): View => {
+  const [drafts, setDrafts] = useState<Readonly<Record<string, Draft>>>({})
+  const [problems, setProblems] = useState<ReadonlyArray<string>>([])
+  const draftOf = (call: ToolCall) => drafts[call.id] ?? firstDraft(call)
+  const change = (call: ToolCall) => (patch: Partial<Draft>) =>
+    setDrafts({ ...drafts, [call.id]: { ...draftOf(call), ...patch } })
+  const submit = (event: Event) => {
+    event.preventDefault()
+    const results = waiting.calls.map((call) => ({ call, ...resultOf(call, draftOf(call)) }))
+    const found = results.flatMap((each) => each.problems)
+    setProblems(found)
+    if (found.length > 0) return
+    act(() => conversation.submit(results.map(({ call, output }) => ({ tool_call_id: call.id, output }))))()
+  }
+  return html`<form class="tool-form" aria-labelledby="tool-title" novalidate onSubmit=${submit}>
+    <h2 id="tool-title">The assistant waits for your results</h2>
+    ${waiting.calls.map((call) => html`<${CallFields} key=${call.id} call=${call} draft=${draftOf(call)} change=${change(call)} />`)}
+    ${problems.length > 0 && html`<ul role="alert" class="problem">${problems.map((each) => html`<li>${each}</li>`)}</ul>`}
+    <div class="actions"><button class="primary">Send the results</button></div>
+  </form>`
+}
+
+const resultOf = (
+  call: ToolCall,
+  draft: Draft
+): { readonly output: string; readonly problems: ReadonlyArray<string> } => {
+  const fields = resultFields(call)
+  if (!draft.isForm || fields === null) {
+    return draft.text.trim() === ""
+      ? { output: "", problems: [`The result of ${call.function.name} is missing.`] }
+      : { output: draft.text, problems: [] }
+  }
+  const { problems, values } = readForm(fields, draft.texts)
+  return { output: JSON.stringify(values), problems }
+}
+
+interface CallFieldsProps {
+  readonly call: ToolCall
+  readonly draft: Draft
+  readonly change: (patch: Partial<Draft>) => void
+}
+
+const CallFields = ({ call, change, draft }: CallFieldsProps): View => {
+  const { name } = call.function
+  const fields = resultFields(call)
+  return html`<fieldset>
+    <legend><code>${name}</code></legend>
+    <${Asked} call=${call} />
+    ${
+      fields !== null &&
+      html`<div class="choice" role="group" aria-label="Kind of result of ${name}">
+      <button type="button" aria-pressed=${!draft.isForm} onClick=${() => change({ isForm: false })}>Text</button>
+      <button type="button" aria-pressed=${draft.isForm} onClick=${() => change({ isForm: true })}>Form</button>
+    </div>`
+    }
+    ${
+      draft.isForm && fields !== null
+        ? html`<${SchemaFields}
+          prefix=${call.id}
+          fields=${fields}
+          texts=${draft.texts}
+          onInput=${(field: string, text: string) => change({ texts: { ...draft.texts, [field]: text } })}
+        />`
+        : html`<label>
+          Result of ${name}
+          <textarea
+            rows="2"
+            value=${draft.text}
+            onInput=${(event: Event) => {
+              if (event.currentTarget instanceof HTMLTextAreaElement) change({ text: event.currentTarget.value })
+            }}
+          ></textarea>
+        </label>`
+    }
+  </fieldset>`
+}
+
+/** What the model asks with, named and explained as the schema has it. */
+const Asked = ({ call }: { readonly call: ToolCall }): View => {
+  const given = argumentsOf(call)
+  const fields = fieldsOf(parametersOf(call.function.name)) ?? []
+  const names = [...new Set([...fields.map(({ name }) => name), ...Object.keys(given)])]
+  if (names.length === 0) return html`<p class="hint">It is called without arguments.</p>`
+  return html`<dl class="asked">
+    ${names.map((name) => {
+      const field = fields.find((each) => each.name === name)
+      const value = given[name]
+      return html`<div>
+        <dt title=${field?.hint ?? ""}>${field?.label ?? name}</dt>
+        <dd>${value === undefined ? html`<span class="hint">not given</span>` : typeof value === "string" ? value : JSON.stringify(value)}</dd>
+      </div>`
+    })}
+  </dl>`
+}

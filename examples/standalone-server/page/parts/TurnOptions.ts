@@ -1,0 +1,88 @@
+/** The folded panel over the message field: model, reasoning, and what else the server can do in a turn. */
+import { ofType } from "../state/catalogue.ts"
+import { assistant, can } from "../state/place.ts"
+import { options, setOptions } from "../state/options.ts"
+import { html, type View } from "../view.ts"
+import { writeModelName } from "../state/catalogue.ts"
+import { ModelPicker } from "./ModelPicker.ts"
+
+const imageModels = ofType("image")
+const videoModels = ofType("video")
+const typedModels = ofType("system_one")
+
+const efforts = { off: "Off", on: "On", low: "A little", medium: "Some", high: "Much", max: "As much as it can" }
+const memories = { off: "Off", Readonly: "Reads", Auto: "Reads and learns" }
+
+const ownModel = (): string => {
+  const { llm_provider: provider = null, model_name: model = null } = assistant.value ?? {}
+  return writeModelName({ provider, model }) || "The server’s default"
+}
+
+export const TurnOptions = (): View => {
+  const chosen = options.value
+  const room = can.value
+  return html`<div class="options">
+    ${room.typed_answers && html`<${Check} label="Ask typed questions" name="isAsking" />`}
+    ${
+      chosen.isAsking && room.typed_answers
+        ? html`<${ModelPicker} label="Model of typed answers" from=${typedModels} value=${chosen.typedModel} onInput=${(typedModel: string) => setOptions({ typedModel })} />
+          <label>
+            Questions
+            <textarea
+              rows="6"
+              spellcheck=${false}
+              value=${chosen.questions}
+              onInput=${(event: Event) => {
+                if (event.currentTarget instanceof HTMLTextAreaElement)
+                  setOptions({ questions: event.currentTarget.value })
+              }}
+            ></textarea>
+          </label>`
+        : html`<${ModelPicker} label="Model for this thread" empty=${ownModel()} value=${chosen.model} onInput=${(model: string) => setOptions({ model })} />
+          <${Choice} label="Reasoning" name="thinking" words=${efforts} />
+          ${room.memory && html`<${Choice} label="Memory" name="memory" words=${memories} />`}
+          ${room.web_search && html`<${Check} label="May search the web" name="hasWebSearch" />`}
+          ${room.voice && html`<${Check} label="Read answers aloud" name="isSpoken" />`}
+          ${
+            room.image_generation &&
+            html`<${ModelPicker} label="May make pictures with" empty="No pictures" from=${imageModels} value=${chosen.imageModel} onInput=${(imageModel: string) => setOptions({ imageModel })} />`
+          }
+          ${
+            room.video_generation &&
+            html`<${ModelPicker} label="May make videos with" empty="No videos" from=${videoModels} value=${chosen.videoModel} onInput=${(videoModel: string) => setOptions({ videoModel })} />`
+          }`
+    }
+  </div>`
+}
+
+const Check = ({
+  label,
+  name
+}: {
+  readonly label: string
+  readonly name: "hasWebSearch" | "isAsking" | "isSpoken"
+}): View =>
+  html`<label class="check">
+    <input type="checkbox" checked=${options.value[name]} onChange=${() => setOptions({ [name]: !options.value[name] })} /> ${label}
+  </label>`
+
+interface ChoiceProps {
+  readonly label: string
+  readonly name: "memory" | "thinking"
+  readonly words: Readonly<Record<string, string>>
+}
+
+const Choice = ({ label, name, words }: ChoiceProps): View =>
+  html`<label>
+    ${label}
+    <select
+      value=${options.value[name]}
+      onChange=${(event: Event) => {
+        const chosen = event.currentTarget instanceof HTMLSelectElement ? event.currentTarget.value : ""
+        const patch: Partial<Record<string, string>> = { [name]: chosen }
+        setOptions(patch)
+      }}
+    >
+      ${Object.entries(words).map(([value, word]) => html`<option value=${value}>${word}</option>`)}
+    </select>
+  </label>`

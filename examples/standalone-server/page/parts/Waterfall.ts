@@ -1,0 +1,69 @@
+/** A turn as a waterfall: each step with its time, tokens and cost, in the order in which they happened. */
+import { count, duration, money } from "../lib/format.ts"
+import { type Bar, chartOf } from "../lib/waterfall.ts"
+import type { InspectedTurn } from "../state/inspector.ts"
+import { html, type View } from "../view.ts"
+import type { RunStep } from "../wire.ts"
+
+const words: Readonly<Record<RunStep["kind"], string>> = {
+  queue: "Waited for the thread",
+  listen: "Listen",
+  recall: "Recall",
+  model: "Model",
+  tool: "Tool",
+  client: "Your results",
+  settle: "Settle"
+}
+
+const tokensOf = ({ input_tokens, output_tokens }: RunStep): string | null =>
+  input_tokens === null ? null : `${count(input_tokens)} in, ${count(output_tokens ?? 0)} out`
+
+export const Waterfall = ({ turn }: { readonly turn: InspectedTurn }): View => {
+  const { inspection, run } = turn
+  const { bars, total } = chartOf(inspection.steps, Date.now())
+  return html`<section class="waterfall">
+    <dl class="facts">
+      <div><dt>Model</dt><dd>${run.model_provider} / ${run.model_name}</dd></div>
+      <div><dt>Time</dt><dd>${duration(total)}</dd></div>
+      <div><dt>Tokens</dt><dd>${count(run.input_tokens)} in, ${count(run.output_tokens)} out${run.usage_estimated ? " (counted here)" : ""}</dd></div>
+      <div><dt>Cost</dt><dd>${run.cost_usd === null ? "not known" : money(run.cost_usd)}</dd></div>
+      <div><dt>Status</dt><dd>${run.status.toLowerCase().replaceAll("_", " ")}</dd></div>
+    </dl>
+    ${run.error !== null && html`<p class="mark failed">${run.error.message}</p>`}
+    <ol aria-label="Steps of the turn">
+      ${bars.map((bar) => html`<${Step} bar=${bar} />`)}
+    </ol>
+    <${Charges} turn=${turn} />
+    ${
+      run.ignored_options.length > 0 &&
+      html`<h3>Without effect</h3>
+      <ul class="plain">
+        ${run.ignored_options.map(({ because, option }) => html`<li><code>${option}</code>: ${because}</li>`)}
+      </ul>`
+    }
+  </section>`
+}
+
+const Step = ({ bar }: { readonly bar: Bar }): View => {
+  const { left, length, step, width } = bar
+  const facts = [tokensOf(step), step.cost_usd === null ? null : money(step.cost_usd)].filter(Boolean)
+  return html`<li class="step step-${step.kind}">
+    <span class="name"><b>${words[step.kind]}</b>${step.name !== null && html` <span class="detail">${step.name}</span>`}</span>
+    <span class="time">${length === null ? (bar.start === null ? "time not known" : "under way") : duration(length)}</span>
+    <span class="track"><span style=${{ left: `${left * 100}%`, width: `${Math.max(width * 100, 0.8)}%` }}></span></span>
+    ${facts.length > 0 && html`<span class="detail">${facts.join(" · ")}</span>`}
+  </li>`
+}
+
+/** What was paid for beside the model's own answer. */
+const Charges = ({ turn }: { readonly turn: InspectedTurn }): View => {
+  const { charges } = turn.inspection
+  if (charges.length === 0) return null
+  return html`<h3>Also charged</h3>
+    <ul class="plain">
+      ${charges.map(
+        ({ cost_usd, model_name, model_provider, purpose }) =>
+          html`<li>${purpose}: ${model_provider} / ${model_name}, ${cost_usd === null ? "cost not known" : money(cost_usd)}</li>`
+      )}
+    </ul>`
+}

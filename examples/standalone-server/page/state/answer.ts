@@ -1,0 +1,214 @@
+/** What the studio knows of one answer, from its events while it is given and from the store afterwards. Pure. */
+import type {
+  GeneratedMedia,
+  JsonRecord,
+  RetrievedMemory,
+  Source,
+  StoredMessage,
+  StreamEvent,
+  SystemOne,
+  ToolCall
+} from "../wire.ts"
+import { isRecord } from "../wire.ts"
+
+export interface Call {
+  readonly id: string
+  readonly name: string
+  /** JSON text. */
+  readonly given: string
+  /** Null: not known yet. */
+  readonly output: string | null
+}
+
+export interface Answer {
+  readonly messageId: string | null
+  readonly runId: string | null
+  /** `broken`: the connection was lost in the middle; it is tried again. */
+  readonly state: "live" | "broken" | "waiting" | "done" | "failed" | "cancelled"
+  readonly text: string
+  readonly thoughts: string
+  readonly calls: ReadonlyArray<Call>
+  readonly media: ReadonlyArray<GeneratedMedia>
+  readonly sources: ReadonlyArray<Source>
+  readonly memories: ReadonlyArray<RetrievedMemory>
+  readonly files: ReadonlyArray<string>
+  readonly typed: SystemOne | null
+  /** Why it failed. */
+  readonly problem: string | null
+  readonly provider: string | null
+  readonly model: string | null
+  readonly inputTokens: number | null
+  readonly outputTokens: number | null
+  readonly costUsd: number | null
+  readonly memoryOperationId: string | null
+  /** Where the spoken answer is heard. */
+  readonly speech: string | null
+  readonly startedAt: string | null
+}
+
+export const emptyAnswer: Answer = {
+  messageId: null,
+  runId: null,
+  state: "live",
+  text: "",
+  thoughts: "",
+  calls: [],
+  media: [],
+  sources: [],
+  memories: [],
+  files: [],
+  typed: null,
+  problem: null,
+  provider: null,
+  model: null,
+  inputTokens: null,
+  outputTokens: null,
+  costUsd: null,
+  memoryOperationId: null,
+  speech: null,
+  startedAt: null
+}
+
+export const isOpen = ({ state }: Answer): boolean => state === "live" || state === "broken"
+
+const callOf = (call: ToolCall): Call => ({
+  id: call.id,
+  name: call.function.name,
+  given: call.function.arguments,
+  output: null
+})
+
+const withCall = (calls: ReadonlyArray<Call>, call: Call): ReadonlyArray<Call> =>
+  calls.some(({ id }) => id === call.id)
+    ? calls.map((each) => (each.id === call.id ? { ...each, given: call.given } : each))
+    : [...calls, call]
+
+/** The answer after one more event. Events that say nothing of it leave it as it is. */
+export const afterEvent = (answer: Answer, event: StreamEvent): Answer => {
+  switch (event.type) {
+    case "run_started":
+    case "run_continuing":
+      return {
+        ...answer,
+        state: "live",
+        messageId: event.message_id,
+        runId: event.run_id,
+        provider: event.model_provider,
+        model: event.model_name
+      }
+    case "reasoning_streaming":
+      return { ...answer, thoughts: answer.thoughts + event.content }
+    case "reasoning_ended":
+      return { ...answer, thoughts: `${answer.thoughts}\n` }
+    case "content_streaming":
+      return { ...answer, text: answer.text + event.content }
+    case "tool_call_start":
+      return {
+        ...answer,
+        calls: withCall(answer.calls, { id: event.tool_call_id, name: event.name, given: "", output: null })
+      }
+    case "tool_call_ready":
+      return { ...answer, calls: withCall(answer.calls, callOf(event.tool_call)) }
+    case "memory_retrieved":
+      return { ...answer, memories: event.memories }
+    case "media_generated":
+      return { ...answer, media: [...answer.media, event.media] }
+    case "tool_submit_required":
+      return { ...answer, state: "waiting", ...tokensOf(event) }
+    case "tts_stream_end":
+      return { ...answer, speech: event.document_id }
+    case "run_ended":
+      return {
+        ...answer,
+        ...tokensOf(event),
+        state: "done",
+        text: event.content,
+        costUsd: event.cost_usd,
+        memoryOperationId: event.memory_operation_id,
+        memories: event.retrieved_memories ?? answer.memories,
+        files: event.retrieved_files ?? answer.files
+      }
+    case "run_failed":
+      return { ...answer, state: "failed", messageId: event.message_id, runId: event.run_id, problem: event.error }
+    case "run_cancelled":
+      return { ...answer, state: "cancelled" }
+    default:
+      return answer
+  }
+}
+
+const tokensOf = (event: { readonly input_tokens: number; readonly output_tokens: number }) => ({
+  inputTokens: event.input_tokens,
+  outputTokens: event.output_tokens
+})
+
+const states: Readonly<Record<StoredMessage["status"], Answer["state"]>> = {
+  IN_PROGRESS: "live",
+  REQUIRES_ACTION: "waiting",
+  COMPLETED: "done",
+  FAILED: "failed",
+  CANCELLED: "cancelled"
+}
+
+/** An answer as the server keeps it. */
+export const storedAnswer = (message: StoredMessage): Answer => ({
+  ...emptyAnswer,
+  messageId: message.message_id,
+  runId: message.run_id,
+  state: states[message.status],
+  text: message.content ?? "",
+  thoughts: message.reasoning ?? "",
+  calls: callsIn(message),
+  media: message.generated_media ?? [],
+  sources: sourcesIn(message.metadata_),
+  memories: arrayIn<RetrievedMemory>(message, "retrieved_memories"),
+  files: arrayIn<string>(message, "retrieved_files"),
+  typed: message.system_one,
+  provider: message.model_provider,
+  model: message.model_name,
+  inputTokens: message.input_tokens,
+  outputTokens: message.output_tokens,
+  speech: speechIn(message),
+  startedAt: message.created_at
+})
+
+/** Fields that only some servers put on a stored message; their items are those of the reply. */
+const arrayIn = <Item>(message: StoredMessage, field: string): ReadonlyArray<Item> => {
+  const value: unknown = Object.entries(message).find(([name]) => name === field)?.[1]
+  return Array.isArray(value) ? value : []
+}
+
+const speechIn = (message: StoredMessage): string | null => {
+  const records: unknown = Object.entries(message).find(([name]) => name === "voice_records")?.[1]
+  const spoken = isRecord(records) ? records["tts"] : null
+  return isRecord(spoken) && typeof spoken["document_id"] === "string" ? spoken["document_id"] : null
+}
+
+/** The client's calls with what was submitted for them, and those that the server ran itself. */
+const callsIn = ({ metadata_, tool_calls }: StoredMessage): ReadonlyArray<Call> => {
+  const outputs = new Map(
+    recordsIn(metadata_, "tool_outputs").map((each) => [text(each["tool_call_id"]), text(each["output"])])
+  )
+  const hosted = recordsIn(metadata_, "hosted_calls").map((each) => ({
+    id: text(each["tool_call_id"]),
+    name: text(each["tool_name"]),
+    given: text(each["arguments"]),
+    output: typeof each["output"] === "string" ? each["output"] : null
+  }))
+  const own = (tool_calls ?? []).map((call) => ({ ...callOf(call), output: outputs.get(call.id) ?? null }))
+  return [...hosted, ...own.filter(({ id }) => !hosted.some((each) => each.id === id))]
+}
+
+export const sourcesIn = (metadata: StoredMessage["metadata_"]): ReadonlyArray<Source> =>
+  recordsIn(metadata, "sources").flatMap(({ title, url }) =>
+    typeof url === "string" ? [{ url, title: typeof title === "string" ? title : null }] : []
+  )
+
+const recordsIn = (metadata: unknown, name: string): ReadonlyArray<Readonly<Record<string, unknown>>> => {
+  const list = isRecord(metadata) ? metadata[name] : null
+  return Array.isArray(list) ? list.filter(isRecord) : []
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "")
+
+export type MessageBody = JsonRecord & { readonly content: string }

@@ -1,0 +1,51 @@
+/** The catalogue of models, and what it says of a name before a message is sent to it. */
+import { json } from "../api/http.ts"
+import { computed, signal } from "../view.ts"
+import type { Model } from "../wire.ts"
+
+export const models = signal<ReadonlyArray<Model>>([])
+
+export const loadCatalogue = async (): Promise<void> => {
+  const { models: found } = await json<{ readonly models: ReadonlyArray<Model> }>("/models?limit=15000")
+  models.value = found
+}
+
+export const ofType = (type: Model["model_type"]) =>
+  computed(() => models.value.filter(({ model_type }) => model_type === type))
+
+export const chatModels = ofType("llm")
+
+export interface ModelName {
+  readonly provider: string | null
+  readonly model: string | null
+}
+
+/** `provider/model`; a model's own name may hold slashes too. A name of the catalogue wins over the slash that it holds. */
+export const readModelName = (typed: string): ModelName => {
+  const text = typed.trim()
+  if (text === "") return { provider: null, model: null }
+  const [provider = "", ...rest] = text.split("/")
+  return rest.length === 0 ? { provider: null, model: text } : { provider, model: rest.join("/") }
+}
+
+export const writeModelName = ({ model, provider }: ModelName): string => [provider, model].filter(Boolean).join("/")
+
+export const find = ({ model, provider }: ModelName): Model | undefined =>
+  models.value.find((each) => each.name === model && (provider === null || each.provider === provider))
+
+/** What is wrong with a name, as far as the catalogue can tell; null when it knows the model or has no list of the provider. */
+export const problemOf = (name: ModelName): string | null => {
+  const { model, provider } = name
+  if (model === null) return null
+  const ofProvider = models.value.filter((each) => provider === null || each.provider === provider)
+  if (provider !== null && ofProvider.length === 0) {
+    const known = [...new Set(models.value.map((each) => each.provider))]
+    return `This server has no provider “${provider}” in its catalogue${known.length === 0 ? "" : `; it has ${known.join(", ")}`}.`
+  }
+  const found = ofProvider.filter((each) => each.name === model)
+  if (found.length === 0)
+    return `There is no model “${model}”${provider === null ? "" : ` of ${provider}`} in the catalogue.`
+  return found.some(({ model_type }) => model_type === "llm" || model_type === "system_one")
+    ? null
+    : `“${model}” is no conversation model.`
+}

@@ -1,0 +1,378 @@
+/**
+ * One thread on the screen: what was said, the answer under way, and what the user can do with it. The main room shows one conversation, the
+ * comparison shows two. What it keeps is signals; the parts that read them redraw by themselves.
+ */
+import { call, json, Refused } from "../api/http.ts"
+import { follow, followWhole, type Reading } from "../api/stream.ts"
+import { batch, signal, type Signal } from "../view.ts"
+import type { Attachment, MessageResponse, Run, StoredMessage, StreamEvent, Thread, ToolCall } from "../wire.ts"
+import { afterEvent, type Answer, emptyAnswer, isOpen, type MessageBody, storedAnswer } from "./answer.ts"
+import { record } from "./log.ts"
+
+export interface Question {
+  readonly kind: "question"
+  readonly key: string
+  readonly text: string
+  readonly attachments: ReadonlyArray<Attachment>
+  readonly at: string | null
+  readonly isSent: boolean
+}
+
+export interface AnswerEntry {
+  readonly kind: "answer"
+  readonly key: string
+  readonly answer: Signal<Answer>
+}
+
+export type Entry = Question | AnswerEntry
+
+/** The calls that wait for the user's results. */
+export interface Waiting {
+  readonly runId: string
+  readonly calls: ReadonlyArray<ToolCall>
+}
+
+export interface Draft {
+  readonly body: MessageBody
+  readonly files: ReadonlyArray<File>
+  /** What the user says, spoken. */
+  readonly audio: Blob | null
+}
+
+interface Listener {
+  readonly onThread: (thread: Thread) => void
+  readonly onActivity: (threadId: string) => void
+}
+
+let keys = 0
+const newKey = (): string => `entry-${++keys}`
+
+/** Deltas are drawn so often, however fast they come. */
+const drawEvery = 40
+
+export class Conversation {
+  readonly threadId = signal<string | null>(null)
+  readonly assistantId = signal<string | null>(null)
+  readonly entries = signal<ReadonlyArray<Entry>>([])
+  readonly isRunning = signal(false)
+  readonly waiting = signal<Waiting | null>(null)
+  /** For those who cannot see it: what has just happened. */
+  readonly spoken = signal("")
+  private readonly listener: Listener
+  private stop = new AbortController()
+  private runId: string | null = null
+  private unread: Array<StreamEvent> = []
+  private timer: ReturnType<typeof setTimeout> | null = null
+
+  constructor(listener: Listener) {
+    this.listener = listener
+  }
+
+  reset(assistantId: string | null): void {
+    this.leave()
+    batch(() => {
+      this.threadId.value = null
+      this.assistantId.value = assistantId
+      this.entries.value = []
+      this.waiting.value = null
+      this.isRunning.value = false
+      this.spoken.value = ""
+    })
+  }
+
+  /** Shows a thread as it is stored, and goes on listening to an answer that is under way. */
+  async open(threadId: string): Promise<Thread> {
+    const thread = await json<Thread>(`/threads/${threadId}`)
+    this.reset(thread.assistant_id)
+    this.threadId.value = threadId
+    const running = thread.messages.find(({ status }) => status === "IN_PROGRESS")
+    this.entries.value = thread.messages.filter((each) => each !== running).map(entryOf)
+    const last = thread.messages.at(-1)
+    if (running?.run_id) void this.resume(running.message_id, running.run_id)
+    else if (last?.status === "REQUIRES_ACTION" && last.run_id !== null) {
+      this.waiting.value = { runId: last.run_id, calls: last.tool_calls ?? [] }
+    }
+    return thread
+  }
+
+  /** A thread that is left is not listened to any more; the server goes on. */
+  private leave(): void {
+    this.stop.abort()
+    this.stop = new AbortController()
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.timer = null
+    this.unread = []
+    this.runId = null
+  }
+
+  /** Sends a message. When the server does not take it, it is as if it had never been sent. */
+  async send(draft: Draft, title: string): Promise<void> {
+    const before = this.entries.value
+    const attachments = draft.files.map(({ name, size }) => ({
+      document_id: "",
+      filename: name,
+      status: "uploading",
+      file_size_bytes: size,
+      summary: null
+    }))
+    const question: Question = {
+      kind: "question",
+      key: newKey(),
+      text: draft.body.content,
+      attachments,
+      at: new Date().toISOString(),
+      isSent: false
+    }
+    this.closeWaiting()
+    this.entries.value = [...before, question]
+    this.isRunning.value = true
+    try {
+      const threadId = await this.ensureThread(title)
+      const post = (stream: boolean) => () =>
+        call(`/threads/${threadId}/messages`, {
+          method: "POST",
+          body: bodyOf({ ...draft, body: { ...draft.body, stream } }),
+          signal: this.stop.signal
+        })
+      if ("system_one" in draft.body) await this.showWhole(await (await post(false)()).json(), question.key)
+      else await this.listen((reading) => follow(post(true), reading), question.key)
+      this.listener.onActivity(threadId)
+    } catch (error) {
+      if (this.isTaken(question.key)) throw error
+      batch(() => {
+        this.entries.value = before
+        this.isRunning.value = false
+      })
+      throw error
+    }
+  }
+
+  private isTaken(key: string): boolean {
+    return this.entries.value.some((each) => each.kind === "question" && each.key === key && each.isSent)
+  }
+
+  private async ensureThread(title: string): Promise<string> {
+    if (this.threadId.value !== null) return this.threadId.value
+    const metadata = { title: title.replaceAll(/\s+/gu, " ").slice(0, 80) }
+    const thread = await json<Thread>(`/assistants/${this.assistantId.value}/threads`, {
+      method: "POST",
+      body: { metadata }
+    })
+    this.threadId.value = thread.thread_id
+    this.listener.onThread(thread)
+    return thread.thread_id
+  }
+
+  async submit(outputs: ReadonlyArray<{ readonly tool_call_id: string; readonly output: string }>): Promise<void> {
+    const { waiting, threadId } = this
+    const open = waiting.value
+    if (open === null) return
+    const path = `/threads/${threadId.value}/runs/${open.runId}/submit-tool-outputs?stream=true`
+    const begin = async () => {
+      const body = { tool_outputs: outputs }
+      const response = await call(path, { method: "POST", body, signal: this.stop.signal })
+      this.waiting.value = null
+      const byId = new Map(outputs.map(({ output, tool_call_id }) => [tool_call_id, output]))
+      this.changeLast((answer) => ({
+        ...answer,
+        state: "done",
+        calls: answer.calls.map((each) => ({ ...each, output: byId.get(each.id) ?? each.output }))
+      }))
+      return response
+    }
+    await this.listen((reading) => follow(begin, reading), null)
+  }
+
+  async cancel(): Promise<void> {
+    const runId = this.runId ?? this.waiting.value?.runId
+    if (runId === undefined || this.threadId.value === null) return
+    await call(`/threads/${this.threadId.value}/runs/${runId}/cancel`, { method: "POST" })
+    this.closeWaiting()
+  }
+
+  private closeWaiting(): void {
+    if (this.waiting.value === null) return
+    this.waiting.value = null
+    this.changeLast((answer) => (answer.state === "waiting" ? { ...answer, state: "cancelled" } : answer))
+  }
+
+  /**
+   * After a reload: the log is read again from its first event. Answers of the run's earlier rounds are stored and shown already, so the
+   * events count from where the answer under way begins.
+   */
+  private async resume(messageId: string, runId: string): Promise<void> {
+    let isHere = false
+    try {
+      await this.listen(
+        (reading) =>
+          followWhole(runId, {
+            ...reading,
+            onEvent: (event) => {
+              isHere ||=
+                (event.type === "run_started" || event.type === "run_continuing") && event.message_id === messageId
+              if (isHere) reading.onEvent(event)
+              else record(event)
+            }
+          }),
+        null
+      )
+    } catch (error) {
+      this.spoken.value = error instanceof Error ? error.message : ""
+    }
+  }
+
+  private async listen(read: (reading: Reading) => Promise<void>, questionKey: string | null): Promise<void> {
+    const { signal: stop } = this.stop
+    this.isRunning.value = true
+    try {
+      await read({
+        threadId: this.threadId.value ?? "",
+        stop,
+        onEvent: (event) => {
+          this.take(event, questionKey)
+        },
+        onBreak: (isBroken) => {
+          this.draw()
+          this.changeLast((answer) => (isOpen(answer) ? { ...answer, state: isBroken ? "broken" : "live" } : answer))
+        }
+      })
+    } finally {
+      if (!stop.aborted) {
+        this.draw()
+        this.isRunning.value = false
+        this.runId = null
+      }
+    }
+  }
+
+  /** Text is gathered for a moment and then drawn at once; everything else is drawn as it comes. */
+  private take(event: StreamEvent, questionKey: string | null): void {
+    record(event)
+    this.runId = event.run_id
+    if (questionKey !== null && event.type === "user_message") this.markSent(questionKey, event.content)
+    this.unread.push(event)
+    const isDelta = event.type === "content_streaming" || event.type === "reasoning_streaming"
+    if (!isDelta) this.draw()
+    else this.timer ??= setTimeout(() => this.draw(), drawEvery)
+  }
+
+  private draw(): void {
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.timer = null
+    const events = this.unread
+    this.unread = []
+    if (events.length === 0) return
+    batch(() => {
+      for (const event of events) this.apply(event)
+    })
+  }
+
+  private apply(event: StreamEvent): void {
+    if (event.type === "run_started" || event.type === "run_continuing") this.openAnswer(event.message_id)
+    if (event.type === "run_failed") this.openAnswer(event.message_id)
+    const last = this.changeLast((answer) => afterEvent(answer, event))
+    if (event.type === "run_started") this.spoken.value = "The answer begins."
+    if (event.type === "tool_submit_required") {
+      this.waiting.value = { runId: event.run_id, calls: event.tool_calls }
+      this.spoken.value = "The assistant waits for your results."
+    }
+    if (event.type === "run_ended") {
+      this.spoken.value = "The answer is complete."
+      if (last?.calls.some(({ output }) => output === null)) void this.refresh(event.message_id)
+    }
+    if (event.type === "run_failed") this.spoken.value = `The answer failed: ${event.error}`
+    if (event.type === "run_cancelled") this.spoken.value = "Cancelled."
+  }
+
+  private openAnswer(messageId: string): void {
+    const last = this.entries.value.at(-1)
+    if (last?.kind === "answer" && last.answer.value.messageId === messageId) return
+    const answer = signal<Answer>({ ...emptyAnswer, messageId, startedAt: new Date().toISOString() })
+    this.entries.value = [...this.entries.value, { kind: "answer", key: newKey(), answer }]
+  }
+
+  private changeLast(change: (answer: Answer) => Answer): Answer | null {
+    const last = this.entries.value.at(-1)
+    if (last?.kind !== "answer") return null
+    last.answer.value = change(last.answer.value)
+    return last.answer.value
+  }
+
+  private markSent(key: string, text: string): void {
+    this.entries.value = this.entries.value.map((each) =>
+      each.kind === "question" && each.key === key ? { ...each, text, isSent: true } : each
+    )
+  }
+
+  /** What the stream does not tell (the results of hosted tools, sources) stands with the stored message. */
+  private async refresh(messageId: string): Promise<void> {
+    const threadId = this.threadId.value
+    const { messages } = await json<Thread>(`/threads/${threadId}`)
+    if (this.threadId.value !== threadId) return
+    const stored = messages.find(({ message_id }) => message_id === messageId)
+    if (stored === undefined) return
+    for (const entry of this.entries.value) {
+      if (entry.kind !== "answer" || entry.answer.value.messageId !== messageId) continue
+      const { calls, sources } = storedAnswer(stored)
+      entry.answer.value = { ...entry.answer.value, calls, sources }
+    }
+  }
+
+  /** Typed answers are not streamed: the reply is whole when it comes. */
+  private async showWhole(reply: MessageResponse, questionKey: string): Promise<void> {
+    const failed = reply.status === "FAILED"
+    const answer: Answer = {
+      ...emptyAnswer,
+      messageId: reply.message_id,
+      runId: reply.run_id,
+      state: failed ? "failed" : "done",
+      text: failed ? "" : reply.content,
+      typed: reply.system_one,
+      problem: failed ? reply.content : null,
+      provider: reply.model_provider,
+      model: reply.model_name,
+      inputTokens: reply.input_tokens,
+      outputTokens: reply.output_tokens,
+      costUsd: reply.cost_usd,
+      startedAt: reply.created_at
+    }
+    const text = this.entries.value.find(({ key }) => key === questionKey)
+    this.markSent(questionKey, text?.kind === "question" ? text.text : "")
+    this.entries.value = [...this.entries.value, { kind: "answer", key: newKey(), answer: signal(answer) }]
+    this.isRunning.value = false
+  }
+}
+
+const bodyOf = ({ audio, body, files }: Draft): object => {
+  if (files.length === 0 && audio === null) return body
+  const form = new FormData()
+  for (const [name, value] of Object.entries(body)) {
+    if (value === null || (name === "content" && value === "")) continue
+    form.set(name, typeof value === "string" ? value : JSON.stringify(value))
+  }
+  for (const file of files) form.append("files", file, file.name)
+  if (audio !== null) form.set("audio_file", audio, "speech.wav")
+  return form
+}
+
+const entryOf = (message: StoredMessage): Entry =>
+  message.role === "user"
+    ? {
+        kind: "question",
+        key: newKey(),
+        text: message.content ?? "",
+        attachments: message.attachments ?? [],
+        at: message.created_at,
+        isSent: true
+      }
+    : { kind: "answer", key: newKey(), answer: signal(storedAnswer(message)) }
+
+/** Why a stored answer failed: the run tells. */
+export const reasonOf = async (threadId: string, runId: string): Promise<string> => {
+  try {
+    const { error } = await json<Run>(`/threads/${threadId}/runs/${runId}`)
+    return error?.message ?? "It is not known why."
+  } catch (error) {
+    return error instanceof Refused ? "The run is gone, and its reason with it." : "The reason could not be read."
+  }
+}

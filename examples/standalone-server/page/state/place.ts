@@ -1,0 +1,188 @@
+/** Where the user is: the assistants and threads of his account, the one that is open, what the server can do, and what is said about it. */
+import { all, call, getKey, isServerUp, json, Refused, setKey } from "../api/http.ts"
+import { batch, computed, effect, signal } from "../view.ts"
+import type { Assistant, Capabilities, Thread } from "../wire.ts"
+import { loadCatalogue } from "./catalogue.ts"
+import { Conversation } from "./conversation.ts"
+
+export type Room = "talk" | "compare" | "voice" | "shared"
+
+export const assistants = signal<ReadonlyArray<Assistant> | null>(null)
+export const threads = signal<ReadonlyArray<Thread>>([])
+export const assistantId = signal<string | null>(null)
+export const room = signal<Room>("talk")
+export const isListShown = signal(false)
+/** The problem of the last action, in words. */
+export const notice = signal<string | null>(null)
+/** Null: no key is asked for. */
+export const keyProblem = signal<string | null>(null)
+
+const nothing: Capabilities = {
+  typed_answers: false,
+  documents: false,
+  memory: false,
+  web_search: false,
+  image_generation: false,
+  video_generation: false,
+  voice: false
+}
+export const can = signal<Capabilities>(nothing)
+
+export const conversation = new Conversation({
+  onThread: (thread) => {
+    threads.value = [thread, ...threads.value]
+    remember(thread.thread_id)
+  },
+  onActivity: (threadId) => {
+    const updated_at = new Date().toISOString()
+    threads.value = threads.value.map((each) => (each.thread_id === threadId ? { ...each, updated_at } : each))
+  }
+})
+
+export const assistant = computed(
+  () => assistants.value?.find((each) => each.assistant_id === assistantId.value) ?? null
+)
+/** Those of the assistant, the one that was spoken on last first. */
+export const ownThreads = computed(() =>
+  threads.value
+    .filter((each) => each.assistant_id === assistantId.value)
+    .toSorted((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
+)
+
+export const titleOf = ({ metadata_ }: Pick<Thread, "metadata_">): string =>
+  typeof metadata_?.["title"] === "string" && metadata_["title"] !== "" ? metadata_["title"] : "Untitled thread"
+
+/** An action of the user: what goes wrong in it is shown. */
+export const act =
+  <Given extends ReadonlyArray<unknown>>(action: (...given: Given) => Promise<unknown>) =>
+  (...given: Given): void => {
+    notice.value = null
+    action(...given).catch(tell)
+  }
+
+export const tell = (error: unknown): void => {
+  if (error instanceof Refused && error.status === 401) keyProblem.value = error.message
+  else notice.value = error instanceof Error ? error.message : String(error)
+}
+
+const remember = (threadId: string | null): void =>
+  history.replaceState(null, "", threadId === null ? location.pathname : `#${threadId}`)
+
+export const loadAssistants = async (): Promise<ReadonlyArray<Assistant>> => {
+  const found = await all<Assistant>("/assistants")
+  assistants.value = found
+  return found
+}
+
+const loadThreads = async (): Promise<void> => {
+  threads.value = await all<Thread>("/threads?include_messages=false")
+}
+
+export const openThread = async (threadId: string): Promise<void> => {
+  batch(() => {
+    room.value = "talk"
+    isListShown.value = false
+  })
+  remember(threadId)
+  const { assistant_id } = await conversation.open(threadId)
+  assistantId.value = assistant_id
+}
+
+/** An empty page of paper: the thread is made with its first message. */
+export const newThread = (): void => {
+  batch(() => {
+    room.value = "talk"
+    isListShown.value = false
+    conversation.reset(assistantId.value)
+  })
+  remember(null)
+}
+
+export const openAssistant = async (id: string): Promise<void> => {
+  assistantId.value = id
+  const [newest] = ownThreads.value
+  if (newest === undefined) newThread()
+  else await openThread(newest.thread_id)
+}
+
+export const renameThread = async (threadId: string, title: string): Promise<void> => {
+  const changed = await json<Thread>(`/threads/${threadId}`, { method: "PUT", body: { metadata: { title } } })
+  threads.value = threads.value.map((each) => (each.thread_id === threadId ? changed : each))
+}
+
+export const removeThread = async (threadId: string): Promise<void> => {
+  await call(`/threads/${threadId}`, { method: "DELETE" })
+  threads.value = threads.value.filter((each) => each.thread_id !== threadId)
+  if (conversation.threadId.value === threadId) newThread()
+}
+
+export const removeAssistant = async (id: string): Promise<void> => {
+  await call(`/assistants/${id}`, { method: "DELETE" })
+  threads.value = threads.value.filter((each) => each.assistant_id !== id)
+  const left = await loadAssistants()
+  if (assistantId.value !== id) return
+  assistantId.value = null
+  newThread()
+  const next = left.at(-1)
+  if (next !== undefined) await openAssistant(next.assistant_id)
+}
+
+export const copyAssistant = async (id: string): Promise<void> => {
+  const { assistant: copy } = await json<{ readonly assistant: Assistant }>(`/assistants/${id}/clone`, {
+    method: "POST",
+    body: {}
+  })
+  await loadAssistants()
+  await openAssistant(copy.assistant_id)
+}
+
+/** The address that the server printed carries the key; it goes from there into the browser's memory, out of sight. */
+const takeGivenKey = (): boolean => {
+  const given = /^#key=(.+)$/.exec(location.hash)?.[1]
+  if (given === undefined) return false
+  setKey(decodeURIComponent(given))
+  remember(null)
+  return true
+}
+
+export const start = async (): Promise<void> => {
+  if (getKey() === "") {
+    keyProblem.value = ""
+    return
+  }
+  keyProblem.value = null
+  const wanted = location.hash.slice(1)
+  const [found, capabilities] = await Promise.all([
+    loadAssistants(),
+    json<Capabilities>("/capabilities"),
+    loadThreads(),
+    loadCatalogue()
+  ])
+  can.value = capabilities
+  if (threads.value.some(({ thread_id }) => thread_id === wanted)) return openThread(wanted)
+  const newest = found.at(-1)
+  if (newest === undefined) newThread()
+  else await openAssistant(newest.assistant_id)
+}
+
+export const begin = (): void => {
+  takeGivenKey()
+  addEventListener("hashchange", () => {
+    if (takeGivenKey()) act(start)()
+  })
+  act(start)()
+  // A server that is away is looked for until it is there.
+  effect(() => {
+    if (isServerUp.value) return
+    const timer = setInterval(() => {
+      call("/capabilities").then(
+        () => {
+          notice.value = null
+          if (assistants.value === null) act(start)()
+        },
+        () => {}
+      )
+    }, 1500)
+    return () => clearInterval(timer)
+  })
+}

@@ -1,0 +1,37 @@
+/** The records of the public API as the studio reads them. Types alone: nothing of the service's code comes into the browser. */
+import type { Client, ModelRecords, Records } from "@colloquy/http"
+
+type Answer<Call extends (...given: never) => Promise<unknown>> = Awaited<ReturnType<Call>>
+
+export type Assistant = Records.Assistant
+export type Thread = Records.Thread
+export type StoredMessage = Records.StoredMessage
+export type MessageResponse = Records.MessageResponse
+export type Run = Records.Run
+/** Deltas come without ids over the wire; `eventsOf` gives them those of the events before them. */
+export type StreamEvent = Client.ClientEvent
+export type Model = ModelRecords.Model
+export type Capabilities = Answer<Client.Client["capabilities"]>
+export type RunInspection = Answer<Client.Client["runs"]["inspect"]>
+export type RunStep = RunInspection["steps"][number]
+export type SystemOne = NonNullable<StoredMessage["system_one"]>
+export type TypedAnswer = SystemOne["answers"][string]
+export type Tool = NonNullable<Assistant["tools"]>[number]
+export type ToolCall = NonNullable<StoredMessage["tool_calls"]>[number]
+export type Attachment = NonNullable<StoredMessage["attachments"]>[number]
+export type GeneratedMedia = NonNullable<StoredMessage["generated_media"]>[number]
+export type RetrievedMemory = NonNullable<MessageResponse["retrieved_memories"]>[number]
+
+/** A place on the web that an answer stands on. */
+export interface Source {
+  readonly title: string | null
+  readonly url: string
+}
+
+export type Json = string | number | boolean | null | ReadonlyArray<Json> | JsonRecord
+export interface JsonRecord {
+  readonly [name: string]: Json
+}
+
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
