@@ -10,6 +10,7 @@ import { watchDatabase } from "./DatabaseCpu.ts"
 import { Process } from "./Processes.ts"
 import { holds, ratioOf, type Row, table } from "./Report.ts"
 import { longThread } from "./runs/LongThreads.ts"
+import { memories } from "./runs/Memories.ts"
 import { search } from "./runs/Search.ts"
 import { sizes } from "./runs/Sizes.ts"
 import { smallPool } from "./runs/SmallPool.ts"
@@ -80,6 +81,7 @@ for (const store of ["postgres", "pglite", "in-memory"] as const) {
 }
 if (isStoreWanted("postgres")) await measure("pool", () => smallPool(upstream, database))
 if (isStoreWanted("postgres")) await measure("search", () => search(database, quick ? [1000] : [1000, 20_000, 200_000]))
+if (isStoreWanted("postgres")) await measure("memories", () => memories(database, quick ? 1000 : 10_000))
 for (const store of ["postgres", "pglite"] as const) {
   if (isStoreWanted(store))
     await measure("start", () => startUp(upstream, store, { DATABASE_URL: database }, quick ? 2 : 5))

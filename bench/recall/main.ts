@@ -15,6 +15,7 @@ import { ownConversation } from "./Conversation.ts"
 import type { Corpus } from "./Corpus.ts"
 import { ownDocuments } from "./Documents.ts"
 import { locomo } from "./Locomo.ts"
+import { measureMemories, memoriesAround, memoryQuestions } from "./Memories.ts"
 import { asShipped, measureRecall, type Recall, type Variant } from "./Recall.ts"
 
 const without = (name: string, changes: Partial<Variant>): Variant => ({
@@ -71,6 +72,21 @@ for (const corpus of corpora) {
     const equal = found.tens.filter((ten, at) => ten === reference.tens[at]).length
     isEqual &&= equal === found.tens.length
     console.log(`${line(`through ${name}`, found)}  ${equal} of ${found.tens.length} tens equal`)
+  }
+}
+console.log(
+  `\nmemories: ${memoryQuestions} learned from turns among ${memoriesAround} others`.padEnd(50) + "  at 5  at 10"
+)
+const memoryStores = [
+  ["in-memory", InMemory.layer],
+  ["PGlite", Pglite.layer()],
+  ...(url === undefined
+    ? []
+    : [["Postgres", Postgres.layer({ url: Redacted.make(url), schema: "recall_memories" })] as const])
+] as const
+for (const [name, store] of memoryStores) {
+  for (const { at10, at5, name: how } of await Effect.runPromise(measureMemories(store))) {
+    console.log(`${`${how}, ${name}`.padEnd(50)} ${at5.toFixed(1).padStart(5)} ${at10.toFixed(1).padStart(6)}`)
   }
 }
 if (!isEqual) {
