@@ -7,6 +7,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { AnswersApi } from "./endpoints/AnswersApi.ts"
 import { AssistantsApi } from "./endpoints/AssistantsApi.ts"
 import { BillingApi } from "./endpoints/BillingApi.ts"
+import { DocumentsApi } from "./endpoints/DocumentsApi.ts"
 import { Authorization, RateLimit, Validation } from "./endpoints/Middleware.ts"
 import { describe } from "./docs-page/ApiDescription.ts"
 import { MemoriesApi } from "./endpoints/MemoriesApi.ts"
@@ -25,6 +26,7 @@ export class Api extends HttpApi.make("colloquy")
   .add(AnswersApi)
   .add(RealtimeApi)
   .add(MemoriesApi)
+  .add(DocumentsApi)
   .add(ModelsApi)
   .add(BillingApi)
   .add(ServiceApi)

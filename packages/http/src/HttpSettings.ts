@@ -5,7 +5,7 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Redacted from "effect/Redacted"
 
-/** Bytes, except `parts`. */
+/** Bytes, except `files` and `parts`. */
 export interface Limits {
   /** Of a message's text. */
   readonly text: number
@@ -15,7 +15,9 @@ export interface Limits {
   readonly file: number
   /** Of a whole multipart body. */
   readonly upload: number
-  /** Parts of a multipart body. */
+  /** Files of a multipart body. */
+  readonly files: number
+  /** Parts of a multipart body, files among them. */
   readonly parts: number
 }
 
@@ -56,7 +58,7 @@ export interface HttpSettings extends Bounds, AuthenticationSettings {
 const mebibyte = 1024 * 1024
 
 export const defaultHttpSettings: HttpSettings = {
-  limits: { text: mebibyte, body: 8 * mebibyte, file: 50 * mebibyte, upload: 200 * mebibyte, parts: 200 },
+  limits: { text: mebibyte, body: 8 * mebibyte, file: 50 * mebibyte, upload: 200 * mebibyte, files: 20, parts: 200 },
   bodyTimeout: "30 seconds",
   heartbeat: "15 seconds",
   ...defaultAuthentication,

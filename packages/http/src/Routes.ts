@@ -22,6 +22,7 @@ import * as AnswersHandlers from "./handlers/AnswersHandlers.ts"
 import * as AssistantsHandlers from "./handlers/AssistantsHandlers.ts"
 import * as BillingHandlers from "./handlers/BillingHandlers.ts"
 import * as MemoriesHandlers from "./handlers/MemoriesHandlers.ts"
+import * as DocumentsHandlers from "./handlers/DocumentsHandlers.ts"
 import * as MessagesHandlers from "./handlers/MessagesHandlers.ts"
 import * as ModelsHandlers from "./handlers/ModelsHandlers.ts"
 import * as RealtimeHandlers from "./handlers/RealtimeHandlers.ts"
@@ -72,6 +73,7 @@ const handlers = Layer.mergeAll(
   AnswersHandlers.layer,
   RealtimeHandlers.layer,
   MemoriesHandlers.layer,
+  DocumentsHandlers.layer,
   ModelsHandlers.layer,
   BillingHandlers.layer,
   ServiceHandlers.layer

@@ -320,6 +320,6 @@ describe("a message body", () => {
     )
     body.append("files", new File(["z"], "virus.exe"))
     const answer = await send(service, body)
-    assert.deepStrictEqual([answer.status, answer.body.detail], [415, 'Files like "virus.exe" are not supported'])
+    assert.deepStrictEqual([answer.status, answer.body.detail], [415, 'Files like "virus.exe" are not supported.'])
   })
 })

@@ -232,7 +232,7 @@ const distributionOf = (options: ReadonlyArray<string>) =>
     options.map((option, index) => [option, (index === options.length - 1 ? 4 : 1) / (options.length + 3)])
   )
 
-const typed: Provider = {
+export const typed: Provider = {
   id: "typedprovider",
   answers: ({ model, provider, questions }) =>
     model === "typed-poor"
@@ -277,7 +277,7 @@ const echo: ChatDriver = ({ messages, toolChoice, tools }) => {
 
 const endless: Provider = { id: "endless", chat: echo }
 
-const serve = async (
+export const serve = async (
   kernel: Layer.Layer<TestKernel.Services, unknown>,
   http: RoutesOptions<never> = {}
 ): Promise<Service> => {

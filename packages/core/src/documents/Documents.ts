@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
@@ -20,7 +21,7 @@ import { Providers } from "../models/Provider.ts"
 import { type AssistantId, BlobId, DocumentId, newId, type OwnerId, type ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { tracedFn } from "../primitives/Traced.ts"
+import { traced, tracedFn } from "../primitives/Traced.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { Chunk } from "../retrieval/Chunking.ts"
 import { type ChunkHit, ChunkIndex, scopeOfAssistant, scopeOfThread } from "../retrieval/ChunkIndex.ts"
@@ -30,27 +31,22 @@ import { FollowUps } from "../runs/FollowUps.ts"
 import { FollowUpStore } from "../runs/FollowUpStore.ts"
 import { Removals } from "../threads/Removals.ts"
 import { type Metadata, ThreadNotFound } from "../threads/Thread.ts"
-import { type BlobNotFound, BlobStore, type ByteRange } from "./BlobStore.ts"
+import { BlobNotFound, BlobStore, type ByteRange } from "./BlobStore.ts"
 import { copyDocument, type Document, DocumentNotFound, type DocumentScope } from "./Document.ts"
 import { DocumentLinks } from "./DocumentLinks.ts"
-import { DocumentSettings } from "./DocumentSettings.ts"
 import { DocumentStore } from "./DocumentStore.ts"
 import { indexKind, newWork, searchScopeOf, traceOf } from "./DocumentWork.ts"
-import { decideFileType, type UploadPurpose } from "./FileType.ts"
 import { makeForgetting } from "./ForgetDocuments.ts"
 import { makeIndexWorker } from "./IndexDocument.ts"
 import type { TextExtractor } from "./TextExtractor.ts"
 import { sweepNowAndThen } from "./OrphanedBlobs.ts"
 import { makeSummaryWorker } from "./SummarizeDocument.ts"
-import { type FileRefused, inspectUpload } from "./Upload.ts"
+import { type IncomingFile, makeReceiving, type ReceivedFile } from "./ReceivedFile.ts"
+import type { FileRefused } from "./Upload.ts"
 
-export interface Upload<E, R> {
+export interface Upload<E, R> extends IncomingFile<E, R> {
   readonly scope: DocumentScope
-  readonly filename: string
-  readonly bytes: Stream.Stream<Uint8Array, E, R>
   readonly metadata?: Metadata
-  /** Default `document`. */
-  readonly purpose?: UploadPurpose
 }
 
 export type DocumentPlace = { readonly assistantId: AssistantId } | { readonly threadId: ThreadId }
@@ -83,6 +79,21 @@ export class Documents extends Context.Service<
     readonly upload: <E, R>(
       upload: Upload<E, R>
     ) => Effect.Effect<Document, E | FileRefused | NoPlace | StoreUnavailable, R | Principal>
+    /**
+     * The first half of an upload: stores the bytes as they come, before it is known where they belong. They go when the scope closes,
+     * unless `attach` has made a document of them.
+     */
+    readonly receive: <E, R>(
+      file: IncomingFile<E, R>
+    ) => Effect.Effect<ReceivedFile, E | FileRefused | StoreUnavailable, R | Principal | Scope.Scope>
+    /** The second half: the record. Once for each file. */
+    readonly attach: (
+      file: ReceivedFile,
+      scope: DocumentScope,
+      metadata?: Metadata
+    ) => Effect.Effect<Document, NoPlace | StoreUnavailable, Principal>
+    /** Whether the principal has such a place; what else would refuse an upload after its bytes have come. */
+    readonly ensurePlace: (place: DocumentPlace) => Effect.Effect<void, NoPlace | StoreUnavailable, Principal>
     readonly get: (id: DocumentId) => Effect.Effect<Document, DocumentNotFound | StoreUnavailable, Principal>
     /** For whom a signed address of this document was made. */
     readonly ownerOf: (id: DocumentId) => Effect.Effect<OwnerId, DocumentNotFound | StoreUnavailable>
@@ -91,7 +102,7 @@ export class Documents extends Context.Service<
       place: DocumentPlace,
       page: Page
     ) => Effect.Effect<ReadonlyArray<Document>, NoPlace | StoreUnavailable, Principal>
-    /** The bytes as they were uploaded, or a part of them. */
+    /** The bytes as they were uploaded, or a part of them. Fails before the first byte when they are gone. */
     readonly content: (
       id: DocumentId,
       range?: ByteRange
@@ -100,7 +111,7 @@ export class Documents extends Context.Service<
         readonly document: Document
         readonly bytes: Stream.Stream<Uint8Array, BlobNotFound | StoreUnavailable, Principal>
       },
-      DocumentNotFound | StoreUnavailable,
+      DocumentNotFound | BlobNotFound | StoreUnavailable,
       Principal
     >
     readonly chunks: (
@@ -144,7 +155,7 @@ export class Documents extends Context.Service<
       const followUps = yield* FollowUps
       const followUpStore = yield* FollowUpStore
       const { all: providers } = yield* Providers
-      const settings = yield* DocumentSettings
+      const receiving = yield* makeReceiving
       const account = { ledger: yield* UsageLedger, metering: yield* Metering }
       const forgetting = yield* makeForgetting
       yield* (yield* Removals).watch(forgetting.watcher)
@@ -183,23 +194,19 @@ export class Documents extends Context.Service<
         return Option.isSome(found) ? found.value : yield* new DocumentNotFound({ documentId: id })
       })
 
-      const upload = tracedFn("Documents.upload")(function* <E, R>(file: Upload<E, R>) {
-        const { scope } = file
-        const place = scope._tag === "Assistant" ? { assistantId: scope.assistantId } : { threadId: scope.threadId }
-        yield* assistantOf(place)
-        const inspected = inspectUpload(file, settings.maxFileSize, (head) =>
-          decideFileType(file.filename, head, file.purpose ?? "document")
-        )
-        const blobId = yield* newId(BlobId)
-        const { sha256, size } = yield* blobs.put(blobId, inspected.bytes)
-        const { extension, mimeType } = yield* inspected.type
+      const attach = tracedFn("Documents.attach")(function* (
+        file: ReceivedFile,
+        scope: DocumentScope,
+        metadata: Metadata | null = null
+      ) {
+        const { blobId, filename, sha256, size, type } = file
         const at = new Date(yield* Clock.currentTimeMillis)
         const document: Document = {
           id: yield* newId(DocumentId),
           scope,
-          filename: file.filename,
-          extension,
-          mimeType,
+          filename,
+          extension: type.extension,
+          mimeType: type.mimeType,
           blobId,
           size,
           sha256,
@@ -208,15 +215,22 @@ export class Documents extends Context.Service<
           summary: null,
           totalTokens: null,
           chunkCount: null,
-          metadata: file.metadata ?? null,
+          metadata,
           createdAt: at,
           updatedAt: at,
           processingStartedAt: null,
           processingCompletedAt: null
         }
-        if (!(yield* insert(document))) return yield* noPlace(place)
+        // What becomes of the bytes is told by the record from now on, also when it is not known whether that was stored.
+        receiving.take(file)
+        if (!(yield* insert(document))) return yield* noPlace(placeOf(scope))
         return document
       })
+
+      const upload = tracedFn("Documents.upload")(function* <E, R>(file: Upload<E, R>) {
+        yield* assistantOf(placeOf(file.scope))
+        return yield* attach(yield* receiving.receive(file), file.scope, file.metadata)
+      }, Effect.scoped)
 
       const copy = Effect.fnUntraced(function* (source: Document, to: AssistantId) {
         const scope: DocumentScope = { _tag: "Assistant", assistantId: to }
@@ -240,6 +254,9 @@ export class Documents extends Context.Service<
 
       return Documents.of({
         upload,
+        receive: receiving.receive,
+        attach,
+        ensurePlace: (place) => Effect.asVoid(assistantOf(place)).pipe(traced("Documents.ensurePlace")),
         get,
         ownerOf: tracedFn("Documents.ownerOf")(function* (id: DocumentId) {
           const found = yield* store.ownerOf(id)
@@ -251,6 +268,8 @@ export class Documents extends Context.Service<
         }),
         content: tracedFn("Documents.content")(function* (id: DocumentId, range?: ByteRange) {
           const document = yield* get(id)
+          const { blobId } = document
+          if (Option.isNone(yield* blobs.head(blobId))) return yield* new BlobNotFound({ blobId })
           return { document, bytes: blobs.get(document.blobId, range) }
         }),
         chunks: tracedFn("Documents.chunks")(function* (id: DocumentId, page: Page) {
@@ -286,6 +305,9 @@ export class Documents extends Context.Service<
     })
   ).pipe(Layer.merge(DocumentLinks.layer))
 }
+
+const placeOf = (scope: DocumentScope): DocumentPlace =>
+  scope._tag === "Assistant" ? { assistantId: scope.assistantId } : { threadId: scope.threadId }
 
 const noPlace = (place: DocumentPlace) =>
   Effect.fail("threadId" in place ? new ThreadNotFound(place) : new AssistantNotFound(place))

@@ -47,6 +47,8 @@ export {
   PictureUnreadable
 } from "./PictureConverter.ts"
 export { documentSummaries } from "./SummarizeDocument.ts"
+export { FilesNotReady, type FileServices, startWithFiles } from "./MessageFiles.ts"
 export { sweepOrphanedBlobs } from "./OrphanedBlobs.ts"
+export type { IncomingFile, ReceivedFile } from "./ReceivedFile.ts"
 export { ExtractionFailed, type FileToRead, ImageReader, type ImageReaderPort, TextExtractor } from "./TextExtractor.ts"
 export { type FileRefused, FileTooLarge } from "./Upload.ts"

@@ -4,6 +4,7 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
@@ -16,6 +17,7 @@ import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
 import type { Run, RunNotFound } from "../runs/Run.ts"
 import type { ThreadInSession, ThreadNotFound } from "../threads/Thread.ts"
+import type { IdempotencyKey } from "../runs/RunStore.ts"
 import type { Inspection } from "./Inspection.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import type { SubmitError } from "./ToolOutputs.ts"
@@ -62,6 +64,10 @@ export class Turns extends Context.Service<
   {
     /** Begins a turn. When this succeeds, the user's message and the run are stored; when it fails, nothing is. */
     readonly start: (request: TurnRequest) => Effect.Effect<StartedTurn, StartError, Principal>
+    /** The turn that this key began, if it began one: for a caller who makes something for a turn before it begins. */
+    readonly repeated: (
+      key: IdempotencyKey
+    ) => Effect.Effect<Option.Option<StartedTurn>, IdempotencyConflict | ThreadBusy | StoreUnavailable, Principal>
     /** Begins a turn and waits for its reply. */
     readonly send: (request: TurnRequest) => Effect.Effect<TurnReply, StartError, Principal>
     /** Goes on with a run that waits for the client's tool outputs. */

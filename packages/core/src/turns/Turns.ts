@@ -101,6 +101,7 @@ export const turnsLayer: Layer.Layer<
 
     return Turns.of({
       start,
+      repeated: workshop.findRepeated,
       send: (request) => Effect.flatMap(start({ ...request, stream: false }), (turn) => turn.reply),
       submitToolOutputs: (request: ToolOutputsRequest) =>
         workshop.admit(submitToolOutputs(workshop, request)).pipe(traced("Turns.submitToolOutputs")),

@@ -1,6 +1,12 @@
-/** Gives handlers the decoded body of their request, under the limits of the host and with the options that the kernel's parts take. */
+/**
+ * Gives handlers the decoded body of their request, under the limits of the host and with the options that the kernel's parts take. Files
+ * that came with it are kept as long as the request, unless the handler makes documents of them.
+ */
 import { TurnParts } from "@colloquy/core"
+import { Documents } from "@colloquy/core/documents"
+import { Recordings } from "@colloquy/core/voice"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { HttpSettings } from "../HttpSettings.ts"
 import { type Accepts, type Body, decodeBody, type Situation } from "./RequestBody.ts"
@@ -14,7 +20,11 @@ interface RawRequest {
 export const situation = Effect.gen(function* (): Effect.fn.Return<Situation, never, TurnParts> {
   const bounds = yield* HttpSettings
   const parts = yield* TurnParts
-  return { bounds, installed: () => new Set(parts.all().map(({ name }) => name)) }
+  const rooms = {
+    documents: Option.getOrNull(yield* Effect.serviceOption(Documents)),
+    recordings: Option.getOrNull(yield* Effect.serviceOption(Recordings))
+  }
+  return { bounds, rooms, installed: () => new Set(parts.all().map(({ name }) => name)) }
 })
 
 export const bodyReader = Effect.map(

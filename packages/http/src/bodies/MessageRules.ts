@@ -11,9 +11,11 @@ import { isRecord } from "./Json.ts"
 import type { BodyRules, RawBody } from "./RequestBody.ts"
 
 const aboutContent = (fields: RawFields, { files }: RawBody): ReadonlyArray<ValidationError> =>
-  isBlank(fields["content"]) && files.length === 0 && !isGiven(fields["system_one"])
+  isBlank(fields["content"]) && files.length === 0 && !isFilled(fields["attachments"]) && !isGiven(fields["system_one"])
     ? [problem(["content"], "missing", "The message has no content. Send text, a file, audio or a state.")]
     : []
+
+const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0
 
 /** Fields that the endpoint does not have are ignored there. */
 const rulesFor =

@@ -1,111 +1,109 @@
 /**
- * Reads a multipart body piece by piece. Fields are kept as text; of files only name and size are kept, their bytes are counted against the
- * limit and let go, so that a body of any size costs the memory of one piece.
+ * Reads a multipart body piece by piece. Fields are kept as text; the bytes of a file go to whoever takes them while they come, no faster
+ * than that, so that a body of any size costs the memory of some pieces.
  */
+import * as Cause from "effect/Cause"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { HttpServerError } from "effect/http/HttpServerError"
-import * as MultipartParser from "effect/http/MultipartParser"
+import * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import { BadRequest, PayloadTooLarge, RequestTimeout } from "../wire/Errors.ts"
-import type { Bounds, Limits } from "../HttpSettings.ts"
+import { BadRequest, RequestTimeout } from "../wire/Errors.ts"
+import type { Bounds } from "../HttpSettings.ts"
+import { type FormPart, FormParts, malformed } from "./FormParts.ts"
 import { decodeText } from "./Text.ts"
-
-export interface UploadedFile {
-  readonly field: string
-  readonly name: string
-  readonly contentType: string
-  readonly size: number
-}
+import { type BodyFault, type KeepFile, letGo, type Outcome, type UploadedFile } from "./UploadedFile.ts"
 
 export interface MultipartForm {
   readonly fields: ReadonlyArray<readonly [string, string]>
   readonly files: ReadonlyArray<UploadedFile>
 }
 
-type Fault = BadRequest | RequestTimeout | PayloadTooLarge
-
-const malformed = () => new BadRequest({ detail: "The multipart body is malformed" })
-
 /** The client has stopped sending before the end. */
 export const tooSlow = () => new RequestTimeout({ detail: "The rest of the body did not come in time" })
-
-const over = (what: string) => new PayloadTooLarge({ detail: `The ${what} over the limit of this server` })
-
-const faultOf = (error: MultipartParser.MultipartError): Fault => {
-  if (error._tag !== "ReachedLimit") return malformed()
-  switch (error.limit) {
-    case "MaxFieldSize":
-      return over("field is")
-    case "MaxParts":
-      return over("number of parts is")
-    case "MaxPartSize":
-    case "MaxTotalSize":
-      return over("body is")
-  }
-}
 
 export const readMultipart = (
   headers: Readonly<Record<string, string>>,
   body: Stream.Stream<Uint8Array, HttpServerError>,
-  { bodyTimeout, limits }: Bounds
-): Effect.Effect<MultipartForm, Fault> =>
-  Effect.suspend(() => {
-    const form = new FormReader(headers, limits)
-    const pieces = body.pipe(
-      Stream.mapError(malformed),
-      Stream.timeoutOrElse({ duration: bodyTimeout, orElse: () => Stream.fail<Fault>(tooSlow()) })
-    )
-    return Stream.runForEachWhile(pieces, (piece) => Effect.sync(() => form.write(piece))).pipe(
-      Effect.flatMap(() => Effect.fromResult(form.end()))
-    )
+  { bodyTimeout, limits }: Bounds,
+  keep: KeepFile
+): Effect.Effect<MultipartForm, BodyFault> =>
+  Effect.gen(function* () {
+    const parts = new FormParts(headers, limits)
+    if (Number(headers["content-length"] ?? 0) > limits.upload) parts.refuseSize()
+    const pull = yield* Stream.toPull(Stream.mapError(body, malformed))
+    return yield* readForm(partsOf(parts, pull, bodyTimeout), keep)
+  }).pipe(Effect.scoped)
+
+type NextPart = Effect.Effect<FormPart | null, BodyFault>
+
+/** The next part; null at the end of the form. The time that a client has is counted while nothing else is waited for. */
+const partsOf = (
+  parts: FormParts,
+  pull: Pull.Pull<ReadonlyArray<Uint8Array>, BodyFault>,
+  bodyTimeout: Duration.Input
+): NextPart => {
+  const more = pull.pipe(
+    Effect.timeoutOrElse({ duration: bodyTimeout, orElse: () => Effect.fail(tooSlow()) }),
+    Effect.map((pieces) => {
+      for (const piece of pieces) parts.write(piece)
+    }),
+    Pull.catchDone(() => Effect.sync(() => parts.end()))
+  )
+  const next: NextPart = Effect.suspend(() => {
+    if (parts.fault !== null) return Effect.fail(parts.fault)
+    const part = parts.take()
+    if (part !== undefined) return Effect.succeed(part)
+    return parts.isOver ? Effect.succeed(null) : Effect.andThen(more, next)
   })
+  return next
+}
 
-class FormReader {
-  private readonly fields: Array<readonly [string, string]> = []
-  private readonly files: Array<UploadedFile> = []
-  private readonly parser: MultipartParser.Parser
-  private readonly maximumFile: number
-  private fault: Fault | null = null
-
-  constructor(headers: Readonly<Record<string, string>>, limits: Limits) {
-    this.maximumFile = limits.file
-    this.parser = MultipartParser.make({
-      headers,
-      maxParts: limits.parts,
-      maxFieldSize: limits.body,
-      maxTotalSize: limits.upload,
-      onField: (info, value) => this.keep(info.name, value),
-      onFile: (info) => this.count(info),
-      onError: (error) => {
-        this.fault ??= faultOf(error)
-      },
-      onDone: () => {}
-    })
-  }
-
-  /** False: the rest need not be read. */
-  write(piece: Uint8Array): boolean {
-    if (this.fault === null) this.parser.write(piece)
-    return this.fault === null
-  }
-
-  end(): Result.Result<MultipartForm, Fault> {
-    if (this.fault === null) this.parser.end()
-    return this.fault === null ? Result.succeed({ fields: this.fields, files: this.files }) : Result.fail(this.fault)
-  }
-
-  private keep(name: string, value: Uint8Array): void {
-    const text = decodeText(value)
-    if (Result.isSuccess(text)) this.fields.push([name, text.success])
-    else this.fault ??= new BadRequest({ detail: `The form field "${name}" is not UTF-8` })
-  }
-
-  private count({ contentType, filename, name }: MultipartParser.PartInfo): (piece: Uint8Array | null) => void {
-    let size = 0
-    return (piece) => {
-      if (piece === null) this.files.push({ field: name, name: filename ?? "", contentType, size })
-      else if ((size += piece.length) > this.maximumFile) this.fault ??= over("file is")
+const readForm = Effect.fnUntraced(function* (next: NextPart, keep: KeepFile) {
+  const fields: Array<readonly [string, string]> = []
+  const files: Array<UploadedFile> = []
+  for (let part = yield* next; part !== null; part = yield* next) {
+    if (part._tag === "Field") fields.push([part.name, yield* textOf(part)])
+    else if (part._tag === "File") {
+      const file = yield* readFile(part, next, keep)
+      if (file !== null) files.push(file)
     }
   }
-}
+  return { fields, files }
+})
+
+const textOf = ({ name, value }: Extract<FormPart, { readonly _tag: "Field" }>): Effect.Effect<string, BadRequest> =>
+  Result.match(decodeText(value), {
+    onSuccess: (text) => Effect.succeed(text),
+    onFailure: () => Effect.fail(new BadRequest({ detail: `The form field "${name.slice(0, 100)}" is not UTF-8` }))
+  })
+
+/** Null: a field for files that was left empty, which browsers send as a file without a name and without bytes. */
+const readFile = Effect.fnUntraced(function* (
+  { contentType, filename, name: field }: Extract<FormPart, { readonly _tag: "File" }>,
+  next: NextPart,
+  keep: KeepFile
+) {
+  let size = 0
+  let isOver = false
+  const nextPiece: Effect.Effect<readonly [Uint8Array], BodyFault | Cause.Done> = Effect.suspend(() => {
+    if (isOver) return Cause.done()
+    return Effect.flatMap(next, (part) => {
+      if (part?._tag === "Piece") {
+        size += part.bytes.length
+        return Effect.succeed([part.bytes] as const)
+      }
+      isOver = true
+      return Cause.done()
+    })
+  })
+  const rest = Stream.fromPull(Effect.succeed(nextPiece))
+  const outcome: Outcome = filename.trim() === "" ? letGo : yield* keep({ field, name: filename, bytes: rest })
+  yield* Stream.runDrain(rest)
+  const file = { field, name: filename, contentType, size }
+  if (filename.trim() !== "") return { ...file, outcome } satisfies UploadedFile
+  return size === 0 ? null : ({ ...file, outcome: nameless } satisfies UploadedFile)
+})
+
+const nameless: Outcome = { _tag: "Nameless" }

@@ -2,6 +2,7 @@
  * Reads and decodes request bodies: JSON everywhere, forms where the endpoint declares them. What cannot be read is 400, 413 or 415; what
  * can be read but is wrong is a list of every problem (422). Bounded in bytes and in depth.
  */
+import type { Principal } from "@colloquy/core"
 import * as ByteSize from "effect/ByteSize"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -10,25 +11,26 @@ import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import {
   BadRequest,
   HTTPValidationError,
   PayloadTooLarge,
-  type RequestTimeout,
   UnsupportedMediaType,
   type ValidationError
 } from "../wire/Errors.ts"
 import { exactFields } from "../wire/MessageBody.ts"
-import { refuseUnknownTypes } from "./FileTypes.ts"
 import { readForm } from "./FormFields.ts"
 import type { Bounds } from "../HttpSettings.ts"
 import { type JsonFault, maximumDepth, maximumValues, parseJson } from "./Json.ts"
-import { readMultipart, tooSlow, type UploadedFile } from "./Multipart.ts"
-import type { Installed } from "../wings/Wings.ts"
+import { type FileFields, fileKeeper, type FileRooms } from "./KeepFiles.ts"
+import { type MultipartForm, readMultipart, tooSlow } from "./Multipart.ts"
+import type { Installed } from "../wings/Wing.ts"
 import { toProblems } from "./Problems.ts"
 import { decodeFormText, decodeText } from "./Text.ts"
+import { type BodyFault, type KeepFile, problemsOfFiles, refuseTypes, type UploadedFile } from "./UploadedFile.ts"
 
-export type UnreadableBody = BadRequest | RequestTimeout | PayloadTooLarge | UnsupportedMediaType
+export type UnreadableBody = BodyFault | UnsupportedMediaType
 
 /** A body as it was sent, in the shape of JSON, whatever its encoding. */
 export interface RawBody {
@@ -47,17 +49,21 @@ export type Accepts = Pick<ReadonlyMap<string, unknown>, "has">
 
 /** How an endpoint's body is decoded. */
 export interface Body<A> {
+  /** The form fields in which it takes files. */
+  readonly files: FileFields
   readonly decode: (raw: RawBody, installed: Installed) => Result.Result<A, ReadonlyArray<ValidationError>>
 }
 
 export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
-  rules: BodyRules = () => []
+  rules: BodyRules = () => [],
+  files: FileFields = {}
 ): Body<S["Type"]> => {
   const decodeExactly = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
   const decodeLoosely = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "ignore" })
   const isOptional = Result.isSuccess(decodeExactly(null))
   return {
+    files,
     decode: (raw, installed): Result.Result<S["Type"], ReadonlyArray<ValidationError>> => {
       const found = [...raw.problems, ...rules(raw, installed)]
       if (raw.value === undefined && !isOptional)
@@ -88,6 +94,14 @@ export const DeclaredBody = Context.Reference<Body<unknown> | null>("@colloquy/h
 export interface Situation {
   readonly bounds: Bounds
   readonly installed: () => Installed
+  readonly rooms: FileRooms
+}
+
+export interface DecodedBody<A> {
+  readonly value: A
+  readonly raw: RawBody
+  /** Lets go of its files that no document has been made of, for a request that fails. */
+  readonly discard: Effect.Effect<void>
 }
 
 /** Decodes the body of a request, or fails with every problem that it has. */
@@ -95,13 +109,18 @@ export const decodeBody = <A>(
   body: Body<A>,
   request: HttpServerRequest,
   accepts: Accepts,
-  { bounds, installed }: Situation
-): Effect.Effect<{ readonly value: A; readonly raw: RawBody }, UnreadableBody | HTTPValidationError> =>
-  Effect.flatMap(readBody(request, accepts, bounds), (raw) => {
-    const decoded = body.decode(raw, installed())
-    return Result.isSuccess(decoded)
-      ? Effect.succeed({ value: decoded.success, raw })
-      : Effect.fail(new HTTPValidationError({ detail: decoded.failure }))
+  { bounds, installed, rooms }: Situation
+): Effect.Effect<DecodedBody<A>, UnreadableBody | HTTPValidationError, Principal | Scope.Scope> =>
+  Effect.gen(function* () {
+    const parts = installed()
+    const { discard, keep } = yield* fileKeeper(body.files, rooms, parts)
+    const read = Effect.flatMap(readBody(request, accepts, bounds, { fields: body.files, keep }), (raw) => {
+      const decoded = body.decode(raw, parts)
+      return Result.isSuccess(decoded)
+        ? Effect.succeed({ value: decoded.success, raw, discard })
+        : Effect.fail(new HTTPValidationError({ detail: decoded.failure }))
+    })
+    return yield* Effect.onError(read, () => discard)
   })
 
 const json = "application/json"
@@ -112,15 +131,16 @@ const lines = "application/x-ndjson"
 export const readBody = (
   request: HttpServerRequest,
   accepts: Accepts,
-  bounds: Bounds
+  bounds: Bounds,
+  { fields, keep }: { readonly fields: FileFields; readonly keep: KeepFile }
 ): Effect.Effect<RawBody, UnreadableBody> => {
   const type = mediaType(request.headers["content-type"])
   if (!accepts.has(type)) return refuseType(request, type, bounds)
   switch (type) {
     case multipart:
-      return readMultipart(request.headers, request.stream, bounds).pipe(
-        Effect.tap(({ files }) => refuseUnknownTypes(files)),
-        Effect.map(({ fields, files }) => formOf(fields, files))
+      return readMultipart(request.headers, request.stream, bounds, keep).pipe(
+        Effect.tap(({ files }) => refuseTypes(files)),
+        Effect.map((form) => withFiles(form, fields))
       )
     case urlEncoded:
       return Effect.flatMap(readText(request, bounds), readUrlEncoded)
@@ -192,10 +212,15 @@ const readUrlEncoded = (text: string): Effect.Effect<RawBody, BadRequest> => {
     }
     fields.push([name.success, value.success])
   }
-  return Effect.succeed(formOf(fields, []))
+  return Effect.succeed(formOf(fields))
 }
 
-const formOf = (fields: Iterable<readonly [string, string]>, files: ReadonlyArray<UploadedFile>): RawBody => {
+const formOf = (fields: Iterable<readonly [string, string]>): RawBody => {
   const { body, problems } = readForm(fields)
-  return { value: body, files, problems }
+  return { value: body, files: [], problems }
+}
+
+const withFiles = ({ fields, files }: MultipartForm, taken: FileFields): RawBody => {
+  const form = formOf(fields)
+  return { ...form, files, problems: [...form.problems, ...problemsOfFiles(form.value, files, taken)] }
 }

@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import type { FileFields } from "../bodies/KeepFiles.ts"
 import { messageRules, statelessMessageRules } from "../bodies/MessageRules.ts"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { BadGateway, Conflict, GatewayTimeout, NotFound, PaymentRequired, ServiceUnavailable } from "../wire/Errors.ts"
@@ -39,9 +40,14 @@ export const turnErrors = [
   GatewayTimeout
 ] as const
 
+const files: FileFields = {
+  files: { as: "attachment", many: true, part: "documents" },
+  audio_file: { as: "recording", many: false, part: "voice" }
+}
+
 export const messageBodies = {
-  send: bodyOf(MessageRequest, messageRules),
-  sendStateless: bodyOf(StatelessMessageBody, statelessMessageRules)
+  send: bodyOf(MessageRequest, messageRules, files),
+  sendStateless: bodyOf(StatelessMessageBody, statelessMessageRules, files)
 }
 
 export const MessagesApi = HttpApiGroup.make("messages")

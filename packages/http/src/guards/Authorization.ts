@@ -1,33 +1,82 @@
-/** Takes the key and what the host needs from a request, and lets `access` find out for whom it acts. */
+/**
+ * Takes the key and what the host needs from a request, and lets `access` find out for whom it acts. Where an endpoint allows it, the
+ * signature of an address stands for a key: it acts for the owner of the one document that it names.
+ */
 import { type Keys, Principal } from "@colloquy/core"
-import { type HostCredentials, makeAuthentication } from "@colloquy/core/adapters"
+import { DocumentId, type HostCredentials, makeAuthentication } from "@colloquy/core/adapters"
+import { Documents } from "@colloquy/core/documents"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { TakesSignature } from "../endpoints/DocumentsApi.ts"
 import { Authorization } from "../endpoints/Middleware.ts"
 import { HttpSettings } from "../HttpSettings.ts"
+import { Links } from "../links/Links.ts"
 import { sourceOf } from "../Source.ts"
+import { Unauthorized } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
+import { errorResponse } from "./Envelope.ts"
 import { tooMany } from "./RateLimit.ts"
 
-export const layer: Layer.Layer<Authorization, never, Keys> = Layer.effect(
+export const layer: Layer.Layer<Authorization, never, Keys | Links> = Layer.effect(
   Authorization,
   Effect.gen(function* () {
     const principalOf = yield* makeAuthentication(yield* HttpSettings)
+    const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
+    const { isGood } = yield* Links
+
+    const bySignature = Effect.fnUntraced(function* (use: typeof Documents.Service, { expires, signature }: Signed) {
+      const { params } = yield* HttpRouter.RouteContext
+      const documentId = params["document_id"] ?? ""
+      if (!isGood(documentId, expires, signature)) return yield* new Unauthorized({ detail: outdated })
+      return { ownerId: yield* use.ownerOf(DocumentId.make(documentId)) }
+    })
+
     return Authorization.of({
-      apiKey: (app, { credential }) =>
-        Effect.flatMap(HttpServerRequest, (request) =>
-          Effect.matchEffect(principalOf(credential, credentialsOf(request)), {
+      apiKey: (app, { credential, endpoint }) =>
+        Effect.flatMap(HttpServerRequest, (request) => {
+          const signed =
+            documents !== null && Context.get(endpoint.annotations, TakesSignature) && Redacted.value(credential) === ""
+              ? signedIn(request.url)
+              : null
+          if (documents !== null && signed !== null) {
+            return Effect.matchEffect(bySignature(documents, signed), {
+              onSuccess: (principal) => Effect.provideService(app, Principal, principal),
+              onFailure: (error) =>
+                error._tag === "DocumentNotFound"
+                  ? Effect.succeed(errorResponse(404, error.message))
+                  : Effect.fail(error._tag === "Unauthorized" ? error : toWireError(error))
+            })
+          }
+          return Effect.matchEffect(principalOf(credential, credentialsOf(request)), {
             onSuccess: (principal) => Effect.provideService(app, Principal, principal),
             onFailure: (error) =>
               error._tag === "TooManyFailedKeys"
                 ? Effect.succeed(tooMany(error.waitMillis))
                 : Effect.fail(toWireError(error))
           })
-        )
+        })
     })
   })
 )
+
+interface Signed {
+  readonly expires: number
+  readonly signature: string
+}
+
+const outdated = "The address has ended, or its signature is wrong. Ask for a new one."
+
+/** Null: the address carries no signature, and a key must stand for it. */
+const signedIn = (url: string): Signed | null => {
+  const query = new URLSearchParams(url.split("?", 2)[1] ?? "")
+  const [expires, signature] = [query.get("expires"), query.get("signature")]
+  return signature === null ? null : { expires: /^\d{1,12}$/u.test(expires ?? "") ? Number(expires) : 0, signature }
+}
 
 const credentialsOf = ({ headers, source }: HttpServerRequest): HostCredentials => ({
   authorization: headers["authorization"] ?? null,

@@ -17,6 +17,7 @@ import * as Schema from "effect/Schema"
 import { Validation } from "../endpoints/Middleware.ts"
 import { HTTPValidationError, type ValidationError } from "../wire/Errors.ts"
 import { situation } from "../bodies/BodyReader.ts"
+import { dropFiles } from "../bodies/KeepFiles.ts"
 import { toProblems } from "../bodies/Problems.ts"
 import { DeclaredBody, readBody, type Situation, type UnreadableBody } from "../bodies/RequestBody.ts"
 
@@ -42,7 +43,12 @@ const problemsOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, {
   const query = yield* ParsedSearchParams
   const body = Context.get(endpoint.annotations, DeclaredBody)
   const ofBody =
-    body === null ? Result.void : body.decode(yield* readBody(request, endpoint.payload, bounds), installed())
+    body === null
+      ? Result.void
+      : body.decode(
+          yield* readBody(request, endpoint.payload, bounds, { fields: body.files, keep: dropFiles(body.files) }),
+          installed()
+        )
   return [
     ...ofPart(endpoint.params, params, "path"),
     ...ofPart(endpoint.query === undefined ? undefined : Schema.toCodecArrayFromSingle(endpoint.query), query, "query"),

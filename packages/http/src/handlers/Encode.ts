@@ -78,8 +78,19 @@ const messageToWire = (message: Message, urlOf: UrlOf): Records.StoredMessage =>
   created_at: timestampOf(message.createdAt)
 })
 
+type OwnField =
+  | "attachments"
+  | "generated_media"
+  | "memory_operation_id"
+  | "retrieved_files"
+  | "retrieved_files_count"
+  | "retrieved_memories"
+  | "system_one"
+
+type OwnFields = Pick<PartFields, OwnField>
+
 /** Of the fields that belong to parts, those that a stored message has. */
-const ownFields = (message: Message, urlOf: UrlOf): Pick<PartFields, OwnField> => {
+const ownFields = (message: Message, urlOf: UrlOf): OwnFields => {
   if (message.supplements === null) return noOwnFields
   const kept = Object.fromEntries(
     Object.keys(message.supplements).map((part) => [part, supplementOf(message, part)?.value ?? null])
@@ -88,19 +99,24 @@ const ownFields = (message: Message, urlOf: UrlOf): Pick<PartFields, OwnField> =
   const completedRun = message.status === "COMPLETED" && message.toolCalls.length === 0 ? message.runId : null
   const own =
     message.role === "user" ? partFields({}, kept, urlOf, completedRun) : partFields(kept, {}, urlOf, completedRun)
-  const { attachments, generated_media, memory_operation_id, retrieved_memories, system_one } = {
-    ...noOwnFields,
-    ...own
+  const all = { ...noOwnFields, ...own }
+  return {
+    attachments: all.attachments,
+    generated_media: all.generated_media,
+    memory_operation_id: all.memory_operation_id,
+    retrieved_files: all.retrieved_files,
+    retrieved_files_count: all.retrieved_files_count,
+    retrieved_memories: all.retrieved_memories,
+    system_one: all.system_one
   }
-  return { attachments, generated_media, memory_operation_id, retrieved_memories, system_one }
 }
 
-type OwnField = "attachments" | "generated_media" | "memory_operation_id" | "retrieved_memories" | "system_one"
-
-const noOwnFields: Pick<PartFields, OwnField> = {
+const noOwnFields: OwnFields = {
   attachments: null,
   generated_media: null,
   memory_operation_id: null,
+  retrieved_files: null,
+  retrieved_files_count: 0,
   retrieved_memories: null,
   system_one: null
 }

@@ -17,7 +17,7 @@ interface Repeatable {
  */
 export const idempotencyOf = (
   { headers, request }: Repeatable,
-  asked: TurnRequest | ToolOutputsRequest
+  asked: (TurnRequest & { readonly files?: ReadonlyArray<object> }) | ToolOutputsRequest
 ): Effect.Effect<{ readonly idempotency?: IdempotencyKey }> => {
   const key = headers["idempotency-key"]
   if (key === undefined) return Effect.succeed({})

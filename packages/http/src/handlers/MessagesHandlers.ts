@@ -1,7 +1,18 @@
 /** The message endpoints: decode, begin the turn, deliver it. */
-import { AssistantId, ThreadId, type TurnRequest, Turns } from "@colloquy/core"
+import {
+  AssistantId,
+  Assistants,
+  type Principal,
+  type StartedTurn,
+  ThreadId,
+  Threads,
+  type TurnRequest,
+  Turns
+} from "@colloquy/core"
+import { Documents, type ReceivedFile, startWithFiles } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Option from "effect/Option"
 import { Api } from "../Api.ts"
 import { PayloadTooLarge } from "../wire/Errors.ts"
 import { compact, given, givenName } from "../wire/Fields.ts"
@@ -10,6 +21,7 @@ import { messageBodies } from "../endpoints/MessagesApi.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { idempotencyOf } from "./Idempotency.ts"
 import { isLongerThan } from "../bodies/Text.ts"
+import type { DecodedBody, RawBody } from "../bodies/RequestBody.ts"
 import { optionsOf } from "../wings/Wings.ts"
 import { bodyReader } from "../bodies/BodyReader.ts"
 import { delivery } from "./Delivery.ts"
@@ -19,41 +31,78 @@ export const layer = HttpApiBuilder.group(
   Api,
   "messages",
   Effect.fnUntraced(function* (handlers) {
-    const turns = yield* Turns
     const read = yield* bodyReader
     const deliver = yield* delivery
     const { limits } = yield* HttpSettings
+    const start = yield* turnStarter
 
     const checkText = (content: string): Effect.Effect<void, PayloadTooLarge> =>
       isLongerThan(content, limits.text)
         ? Effect.fail(new PayloadTooLarge({ detail: `The text is over the limit of ${limits.text} bytes` }))
         : Effect.void
 
+    /** The files of a message that is refused are let go before the answer. */
+    const answer = <A extends MessageRequest | StatelessMessageBody>(
+      sent: Parameters<typeof idempotencyOf>[0],
+      { discard, raw, value }: DecodedBody<A>,
+      rest: Partial<TurnRequest>
+    ) =>
+      Effect.gen(function* () {
+        const files = filesOf(raw)
+        yield* Effect.onError(checkText(value.content ?? ""), () => discard)
+        const request: TurnRequest = {
+          ...commonOf(value),
+          ...compact({ options: optionsOf(value, raw.files) }),
+          ...rest
+        }
+        const repeat = yield* idempotencyOf(sent, asked(request, files))
+        return yield* deliver(
+          Effect.onError(start({ ...request, ...repeat }, files), () => discard),
+          value.stream === true
+        )
+      })
+
     return handlers
       .handleRaw("send", (raw) =>
         Effect.gen(function* () {
-          const { value } = yield* read(messageBodies.send, raw)
-          yield* checkText(value.content ?? "")
-          const request: TurnRequest = {
-            ...commonOf(value),
-            ...compact({ routing: routingFromWire(value.router) }),
-            threadId: ThreadId.make(raw.params.thread_id)
-          }
-          const repeat = yield* idempotencyOf(raw, request)
-          return yield* deliver(turns.start({ ...request, ...repeat }), value.stream === true)
+          const body = yield* read(messageBodies.send, raw)
+          const routing = compact({ routing: routingFromWire(body.value.router) })
+          return yield* answer(raw, body, { ...routing, threadId: ThreadId.make(raw.params.thread_id) })
         })
       )
       .handleRaw("sendStateless", (raw) =>
         Effect.gen(function* () {
-          const { value } = yield* read(messageBodies.sendStateless, raw)
-          yield* checkText(value.content ?? "")
-          const request: TurnRequest = { ...commonOf(value), ...placeOf(value), systemFallback: "description" }
-          const repeat = yield* idempotencyOf(raw, request)
-          return yield* deliver(turns.start({ ...request, ...repeat }), value.stream === true)
+          const body = yield* read(messageBodies.sendStateless, raw)
+          return yield* answer(raw, body, { ...placeOf(body.value), systemFallback: "description" })
         })
       )
   })
 )
+
+type Start = (
+  request: TurnRequest,
+  files: ReadonlyArray<ReceivedFile>
+) => Effect.Effect<StartedTurn, Effect.Error<ReturnType<typeof startWithFiles>>, Principal>
+
+/** Begins a turn; with files, those become documents of its thread first. */
+const turnStarter = Effect.gen(function* () {
+  const turns = yield* Turns
+  const places = { assistants: yield* Assistants, threads: yield* Threads }
+  const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
+  const start: Start = (request, files) =>
+    documents === null || files.length === 0
+      ? turns.start(request)
+      : startWithFiles({ ...places, documents, turns }, request, files)
+  return start
+})
+
+/** Files are kept for the field `files` where the kernel has documents; other ones were refused. */
+const filesOf = ({ files }: RawBody): ReadonlyArray<ReceivedFile> =>
+  files.flatMap(({ field, outcome }) => (field === "files" && outcome._tag === "Kept" ? [outcome.file] : []))
+
+/** By which a repeat is known: files have other ids when they are sent again. */
+const asked = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>) =>
+  files.length === 0 ? request : { ...request, files: files.map(({ filename, sha256 }) => ({ filename, sha256 })) }
 
 const placeOf = ({ assistant_id, thread_id }: StatelessMessageBody) => ({
   ...(typeof thread_id === "string" ? { threadId: ThreadId.make(thread_id) } : {}),
@@ -72,7 +121,6 @@ const commonOf = (body: MessageRequest | StatelessMessageBody): TurnRequest => (
     thinking: thinkingFromWire(body.thinking),
     jsonOutput: given(body.json_output),
     metadata: jsonObjectOf(body.metadata),
-    customTimestamp: given(body.custom_timestamp),
-    options: optionsOf(body)
+    customTimestamp: given(body.custom_timestamp)
   })
 })

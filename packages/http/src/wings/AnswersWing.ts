@@ -21,6 +21,7 @@ const unsupported: Readonly<Record<string, (value: unknown) => boolean>> = {
   temperature: isGiven,
   max_tokens: isGiven,
   response_format: isGiven,
+  attachments: (value) => Array.isArray(value) && value.length > 0,
   memory: (value) => isOneOf(value, "Auto", "Readonly"),
   memory_pro: (value) => isOneOf(value, "Auto", "Readonly"),
   web_search: (value) => isOneOf(value, "Auto"),

@@ -1,33 +1,63 @@
-/** Documents: files that a message carries, and the endpoints that keep them. */
+/** Documents: the files of a message, and what an answer was told from them. Their endpoints are in `DocumentsApi`. */
+import { documentsPartName } from "@colloquy/core/documents"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { notAvailable } from "./Fields.ts"
-import type { Wing } from "./Wing.ts"
+import type { RawFields, Wing } from "./Wing.ts"
+
+const title = "Attaching files"
+
+const isAsked = ({ attachments }: RawFields): boolean => Array.isArray(attachments) && attachments.length > 0
+
+/** What the part keeps with a user's message. */
+const Attached = Schema.Struct({
+  attachments: Schema.Array(
+    Schema.Struct({
+      documentId: Schema.String,
+      filename: Schema.String,
+      size: Schema.Int,
+      status: Schema.String,
+      summary: Schema.NullOr(Schema.String)
+    })
+  )
+})
+
+/** What it keeps with an answer. */
+const Recalled = Schema.Struct({ files: Schema.Array(Schema.String) })
+
+const readAttached = Schema.decodeUnknownOption(Attached)
+const readRecalled = Schema.decodeUnknownOption(Recalled)
+
+const attachmentsToWire = (kept: Schema.Json | null) =>
+  Option.match(readAttached(kept), {
+    onNone: () => null,
+    onSome: ({ attachments }) =>
+      attachments.map(({ documentId, filename, size, status, summary }) => ({
+        document_id: documentId,
+        filename,
+        status,
+        file_size_bytes: size,
+        summary
+      }))
+  })
 
 export const documentsWing: Wing = {
-  part: "documents",
+  part: documentsPartName,
   message: {
-    asked: () => [],
-    // The bytes of files are not kept while a body is read, so there is nothing to hand to any part.
-    problems: (_fields, { files }) =>
-      files
-        .filter((file) => file.field === "files")
-        .map((_file, index) => notAvailable(["files", index], "Attaching files")),
-    options: () => null,
-    place: (path) => ["files", ...path]
+    asked: (fields) => (isAsked(fields) ? [{ path: ["attachments"], title }] : []),
+    problems: (_fields, { files }, installed) =>
+      installed.has(documentsPartName)
+        ? []
+        : files.filter(({ field }) => field === "files").map((_file, index) => notAvailable(["files", index], title)),
+    // The files that came with the message are added when they have become documents.
+    options: ({ attachments }) => ({ attachments: attachments ?? [] })
   },
-  absent: {
-    title: "Documents",
-    endpoints: [
-      ["GET", "/threads/:thread_id/documents"],
-      ["POST", "/threads/:thread_id/documents"],
-      ["POST", "/threads/:thread_id/documents/search"],
-      ["GET", "/assistants/:assistant_id/documents"],
-      ["POST", "/assistants/:assistant_id/documents"],
-      ["POST", "/assistants/:assistant_id/documents/search"],
-      ["DELETE", "/documents/:document_id"],
-      ["GET", "/documents/:document_id/status"],
-      ["GET", "/documents/:document_id/content"],
-      ["GET", "/documents/:document_id/chunks"],
-      ["POST", "/documents/:document_id/url"]
-    ]
+  fields: ({ answer, userMessage }) => {
+    const files = Option.getOrNull(readRecalled(answer))?.files ?? null
+    return {
+      attachments: attachmentsToWire(userMessage),
+      retrieved_files: files,
+      retrieved_files_count: files?.length ?? 0
+    }
   }
 }

@@ -82,8 +82,8 @@ export const videoWing: Wing = {
   ...generated,
   message: {
     ...videoWords,
-    problems: (fields, raw) => {
-      const found = videoWords.problems?.(fields, raw) ?? []
+    problems: (fields, raw, installed) => {
+      const found = videoWords.problems?.(fields, raw, installed) ?? []
       // The part checks the options, and the model in the same go.
       const isChecked = isOneOf(fields["video_generation"], "auto") && found.length === 0
       return isChecked ? found : [...found, ...aboutConfig(fields["video_config"])]

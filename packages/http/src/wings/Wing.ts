@@ -17,6 +17,9 @@ export type MessageFields = MessageRequest | StatelessMessageBody
 
 export type Path = ReadonlyArray<string | number>
 
+/** Names of the parts that the kernel has: `TurnParts.all()` at the time of a request. */
+export type Installed = ReadonlySet<string>
+
 /** A field of a message that asks the part for something. */
 export interface AskedField {
   readonly path: Path
@@ -28,9 +31,9 @@ export interface MessageWords {
   /** The fields that ask the part for something; none where they are absent or say `off`. */
   readonly asked: (fields: RawFields) => ReadonlyArray<AskedField>
   /** Rules between fields. They hold whether the part is there or not. */
-  readonly problems?: (fields: RawFields, raw: RawBody) => ReadonlyArray<ValidationError>
+  readonly problems?: (fields: RawFields, raw: RawBody, installed: Installed) => ReadonlyArray<ValidationError>
   /** What the part is told (`TurnRequest.options`) when a field asks for it. */
-  readonly options: (fields: MessageFields) => Schema.Json
+  readonly options: (fields: MessageFields, files: RawBody["files"]) => Schema.Json
   /** The field that a problem in these options is about. Absent: the options have the names of the wire. */
   readonly place?: (path: Path) => Path
 }

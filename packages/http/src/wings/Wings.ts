@@ -1,6 +1,6 @@
 /** All wings that the wire has words for. What concerns more than one of them is done here, once. */
 import * as Schema from "effect/Schema"
-import type { BodyRules } from "../bodies/RequestBody.ts"
+import type { BodyRules, RawBody } from "../bodies/RequestBody.ts"
 import type { UrlOf } from "../links/Links.ts"
 import { answersWing } from "./AnswersWing.ts"
 import { documentsWing } from "./DocumentsWing.ts"
@@ -25,9 +25,6 @@ export const absentEndpoints: ReadonlyArray<AbsentEndpoint> = wings.flatMap(({ a
   absent === undefined ? [] : absent.endpoints.map(([method, path]) => ({ method, path, title: absent.title }))
 )
 
-/** Names of the parts that the kernel has: `TurnParts.all()` at the time of a request. */
-export type Installed = ReadonlySet<string>
-
 /** The problems of all fields that speak to parts, and those that ask a part which is not there. */
 export const problemsOfWings: (fields: RawFields, ...rest: Parameters<BodyRules>) => ReturnType<BodyRules> = (
   fields,
@@ -37,13 +34,16 @@ export const problemsOfWings: (fields: RawFields, ...rest: Parameters<BodyRules>
   wings.flatMap(({ message, part }) => {
     if (message === undefined) return []
     const absent = installed.has(part) ? [] : message.asked(fields)
-    return [...(message.problems?.(fields, raw) ?? []), ...absent.map(({ path, title }) => notAvailable(path, title))]
+    return [
+      ...(message.problems?.(fields, raw, installed) ?? []),
+      ...absent.map(({ path, title }) => notAvailable(path, title))
+    ]
   })
 
 /** `TurnRequest.options`; undefined when the message asks nothing of any part. */
-export const optionsOf = (fields: MessageFields): Schema.JsonObject | undefined => {
+export const optionsOf = (fields: MessageFields, files: RawBody["files"]): Schema.JsonObject | undefined => {
   const asked = wings.flatMap(({ message, part }) =>
-    message === undefined || message.asked(fields).length === 0 ? [] : [[part, message.options(fields)] as const]
+    message === undefined || message.asked(fields).length === 0 ? [] : [[part, message.options(fields, files)] as const]
   )
   return asked.length === 0 ? undefined : Object.fromEntries(asked)
 }

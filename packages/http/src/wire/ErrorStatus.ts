@@ -7,6 +7,7 @@ import type { ToolOutputProblem } from "@colloquy/core/adapters"
 import type { Answers, OutcomeRefused } from "@colloquy/core/answers"
 import type { Tickets } from "@colloquy/core/realtime"
 import type { Memories, MemoryLinesUnusable, MemoryUnusable } from "@colloquy/core/memory"
+import type { Documents, FilesNotReady } from "@colloquy/core/documents"
 import type * as Effect from "effect/Effect"
 import {
   BadGateway,
@@ -40,6 +41,8 @@ export type KernelError =
   | ErrorsOf<typeof Keys.Service>
   | ErrorsOf<Omit<typeof Catalog.Service, "video">>
   | ErrorsOf<typeof Billing.Service>
+  | ErrorsOf<Omit<typeof Documents.Service, "upload" | "receive">>
+  | FilesNotReady
   | ErrorsOf<Pick<typeof Answers.Service, "recordOfTurn" | "report">>
   | ErrorsOf<Pick<typeof Tickets.Service, "issue">>
   | ErrorsOf<typeof Memories.Service>
@@ -92,6 +95,10 @@ const table = {
   MemoryNotFound: notFound,
   MemoryUnusable: (error) => invalid(contentProblem(error)),
   MemoryLinesUnusable: (error) => invalid(...lineProblems(error)),
+  DocumentNotFound: notFound,
+  BlobNotFound: () => new NotFound({ detail: "The bytes of this document are gone. Upload the file again." }),
+  FilesNotReady: ({ documentIds, message, threadId }) =>
+    new BadRequest({ detail: message, thread_id: threadId, document_ids: documentIds }),
   OutcomeRefused: (error) => invalid(outcomeProblem(error)),
   NothingPending: notFound,
   InvalidKey: (error) => new Unauthorized(detailOf(error)),

@@ -7,10 +7,20 @@ import * as Schema from "effect/Schema"
 
 const detail = { detail: Schema.String }
 
-export class BadRequest extends Schema.Error<BadRequest>("BadRequest")(detail, {
-  httpApiStatus: 400,
-  description: "The body cannot be read: malformed JSON, form or text"
-}) {
+export class BadRequest extends Schema.Error<BadRequest>("BadRequest")(
+  {
+    ...detail,
+    /** The thread that has the files of the refused message. */
+    thread_id: Schema.optionalKey(Schema.String),
+    /** Its files: named as `attachments`, they need not be sent again. */
+    document_ids: Schema.optionalKey(Schema.Array(Schema.String))
+  },
+  {
+    httpApiStatus: 400,
+    description:
+      "The body cannot be read: malformed JSON, form or text. Or a document that the message needs is still processed"
+  }
+) {
   readonly _tag = "BadRequest"
   readonly status = 400
   override get message() {
@@ -90,6 +100,17 @@ export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("Un
 }) {
   readonly _tag = "UnsupportedMediaType"
   readonly status = 415
+  override get message() {
+    return this.detail
+  }
+}
+
+export class RangeNotSatisfiable extends Schema.Error<RangeNotSatisfiable>("RangeNotSatisfiable")(detail, {
+  httpApiStatus: 416,
+  description: "The range lies behind the last byte; `Content-Range` tells how many there are"
+}) {
+  readonly _tag = "RangeNotSatisfiable"
+  readonly status = 416
   override get message() {
     return this.detail
   }

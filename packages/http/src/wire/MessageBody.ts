@@ -100,6 +100,8 @@ const fields = {
   json_output: maybe(Schema.Boolean),
   custom_timestamp: maybe(DateTime),
   voice: maybe(Schema.JsonObject),
+  /** Ids of documents of the thread or its assistant: files that were sent before, and are meant with this message. */
+  attachments: maybe(Schema.Array(Schema.String)),
   system_one: maybe(Schema.JsonObject)
 }
 
@@ -144,7 +146,8 @@ export const jsonFields = [
   "voice",
   "image_config",
   "video_config",
-  "system_one"
+  "system_one",
+  "attachments"
 ] as const
 export const booleanFields = ["stream", "json_output", "memory_response_citation", "memory_citation"] as const
 
@@ -174,6 +177,7 @@ const formText = {
   custom_timestamp: fields.custom_timestamp,
   metadata: JsonText,
   voice: JsonText,
+  attachments: JsonText,
   system_one: JsonText
 }
 

@@ -90,6 +90,8 @@ export const StoredMessage = Schema.Struct({
   input_tokens: integer,
   output_tokens: integer,
   total_tokens: integer,
+  retrieved_files: Schema.NullOr(Schema.Array(Schema.String)),
+  retrieved_files_count: Schema.Int,
   attachments: Schema.NullOr(Schema.Array(Attachment)),
   generated_media: Schema.NullOr(Schema.Array(GeneratedMedia)),
   memory_operation_id: text,

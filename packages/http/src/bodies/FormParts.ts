@@ -1,0 +1,111 @@
+/**
+ * A multipart body as a queue of what it holds: fields whole, files in pieces. Fed with the body's bytes as they come; what is not taken yet
+ * is never more than one piece of the body. The limits of a whole body are kept here.
+ */
+import * as MultipartParser from "effect/http/MultipartParser"
+import { BadRequest, PayloadTooLarge } from "../wire/Errors.ts"
+import type { Limits } from "../HttpSettings.ts"
+
+export type FormPart =
+  | { readonly _tag: "Field"; readonly name: string; readonly value: Uint8Array }
+  | { readonly _tag: "File"; readonly name: string; readonly filename: string; readonly contentType: string }
+  /** Of the file that came last. */
+  | { readonly _tag: "Piece"; readonly bytes: Uint8Array }
+  | { readonly _tag: "FileEnd" }
+
+export type FormFault = BadRequest | PayloadTooLarge
+
+export class FormParts {
+  private readonly parser: MultipartParser.Parser
+  private readonly limits: Limits
+  private queue: Array<FormPart> = []
+  private files = 0
+  private fieldBytes = 0
+  private isWhole = false
+  /** When it is there, nothing that was not taken counts any more. */
+  fault: FormFault | null = null
+
+  constructor(headers: Readonly<Record<string, string>>, limits: Limits) {
+    this.limits = limits
+    this.parser = MultipartParser.make({
+      headers,
+      maxParts: limits.parts,
+      maxFieldSize: limits.body,
+      maxTotalSize: limits.upload,
+      onField: ({ name }, value) => this.addField(name, value),
+      onFile: (info) => this.addFile(info),
+      // What stands behind the end of a form is not a part of it.
+      onError: (error) => {
+        if (!this.isWhole) this.fault ??= faultOf(error)
+      },
+      onDone: () => {
+        this.isWhole = true
+      }
+    })
+  }
+
+  /** The body says that it is larger than any body may be. */
+  refuseSize(): void {
+    this.fault ??= over("body is")
+  }
+
+  write(bytes: Uint8Array): void {
+    if (this.fault === null && !this.isWhole) this.parser.write(bytes)
+  }
+
+  /** The body has ended. */
+  end(): void {
+    if (this.fault === null && !this.isWhole) this.parser.end()
+  }
+
+  /** Undefined: more must be written first, unless the form is over. */
+  take(): FormPart | undefined {
+    return this.queue.shift()
+  }
+
+  /** All of the form has been written, and all of it was taken. */
+  get isOver(): boolean {
+    return this.isWhole && this.queue.length === 0
+  }
+
+  private addField(name: string, value: Uint8Array): void {
+    this.fieldBytes += value.length
+    if (this.fieldBytes > this.limits.body) this.fault ??= over("fields are")
+    else this.queue.push({ _tag: "Field", name, value })
+  }
+
+  private addFile(info: MultipartParser.PartInfo): (bytes: Uint8Array | null) => void {
+    const { contentType, name } = info
+    if (++this.files > this.limits.files) this.fault ??= over("number of files is")
+    this.queue.push({ _tag: "File", name, filename: filenameOf(info), contentType })
+    let size = 0
+    return (bytes) => {
+      if (bytes === null) this.queue.push({ _tag: "FileEnd" })
+      else if ((size += bytes.length) > this.limits.file) this.fault ??= over("file is")
+      else this.queue.push({ _tag: "Piece", bytes })
+    }
+  }
+}
+
+/** Browsers and most clients write a quotation mark or a line break as `%22`, `%0D`, `%0A`; some write a quotation mark as `\"`. */
+const filenameOf = ({ contentDispositionParameters, filename = "" }: MultipartParser.PartInfo): string =>
+  "filename*" in contentDispositionParameters
+    ? filename
+    : filename.replaceAll('\\"', '"').replaceAll(/%(?:22|0d|0a)/giu, (code) => decodeURIComponent(code))
+
+const over = (what: string) => new PayloadTooLarge({ detail: `The ${what} over the limit of this server` })
+
+const faultOf = (error: MultipartParser.MultipartError): FormFault => {
+  if (error._tag !== "ReachedLimit") return malformed()
+  switch (error.limit) {
+    case "MaxFieldSize":
+      return over("field is")
+    case "MaxParts":
+      return over("number of parts is")
+    case "MaxPartSize":
+    case "MaxTotalSize":
+      return over("body is")
+  }
+}
+
+export const malformed = () => new BadRequest({ detail: "The multipart body is malformed" })

@@ -1,0 +1,101 @@
+/**
+ * Where the bytes of files go while a body is read: to the kernel's documents or recordings, for the fields in which an endpoint takes
+ * files. What is received goes again with the request, unless a handler makes documents of it.
+ */
+import { Principal, type StoreUnavailable } from "@colloquy/core"
+import type { Documents, FileRefused } from "@colloquy/core/documents"
+import type { Recordings } from "@colloquy/core/voice"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { PayloadTooLarge } from "../wire/Errors.ts"
+import { toWireError } from "../wire/ErrorStatus.ts"
+import type { Installed } from "../wings/Wing.ts"
+import { type BodyFault, type FileOfForm, type KeepFile, letFilesGo, letGo, type Outcome } from "./UploadedFile.ts"
+
+/** A form field for files. */
+export interface FileField {
+  /** What the kernel makes of them. */
+  readonly as: "document" | "attachment" | "recording"
+  readonly many: boolean
+  /** The part of turns that the files are for; nobody takes them where it is absent. */
+  readonly part: string | null
+}
+
+export type FileFields = Readonly<Record<string, FileField>>
+
+/** For a body that is read only to find what is wrong with it. */
+export const dropFiles =
+  (fields: FileFields): KeepFile =>
+  (file) =>
+    file.field in fields ? letFilesGo(file) : Effect.succeed(letGo)
+
+/** Rooms that take files; null where the kernel does not have them. */
+export interface FileRooms {
+  readonly documents: typeof Documents.Service | null
+  readonly recordings: typeof Recordings.Service | null
+}
+
+export interface FileKeeper {
+  readonly keep: KeepFile
+  /** Lets go at once what nothing has been made of, for a request that fails. */
+  readonly discard: Effect.Effect<void>
+}
+
+export const fileKeeper = Effect.fnUntraced(function* (
+  fields: FileFields,
+  { documents, recordings }: FileRooms,
+  installed: Installed
+): Effect.fn.Return<FileKeeper, never, Principal | Scope.Scope> {
+  const principal = yield* Principal
+  const request = yield* Scope.Scope
+  /** Ends before the request when that fails. */
+  let received: Scope.Closeable | null = null
+  let discardRecordings: Effect.Effect<void, unknown, Principal> = Effect.void
+
+  const receive = Effect.fnUntraced(function* (use: typeof Documents.Service, { as }: FileField, file: FileOfForm) {
+    received ??= yield* Scope.fork(request)
+    const purpose: "document" | "attachment" = as === "document" ? "document" : "attachment"
+    const incoming = { filename: file.name, bytes: file.bytes, purpose }
+    const kept = yield* use.receive(incoming).pipe(Effect.provideService(Scope.Scope, received))
+    const outcome: Outcome = { _tag: "Kept", file: kept }
+    return outcome
+  })
+
+  const record = Effect.fnUntraced(function* (use: typeof Recordings.Service, file: FileOfForm) {
+    const recorded = yield* use.put({ filename: file.name, bytes: file.bytes })
+    discardRecordings = Effect.andThen(discardRecordings, use.discard(recorded))
+    const outcome: Outcome = { _tag: "Recorded", recorded }
+    return outcome
+  })
+
+  type Taken = Effect.Effect<Outcome, BodyFault | FileRefused | StoreUnavailable, Principal>
+
+  const takenBy = (field: FileField, file: FileOfForm): Taken | null => {
+    if (field.part !== null && !installed.has(field.part)) return null
+    if (field.as === "recording") return recordings === null ? null : record(recordings, file)
+    return documents === null ? null : receive(documents, field, file)
+  }
+
+  return {
+    keep: (file) => {
+      const field = fields[file.field]
+      if (field === undefined) return Effect.succeed(letGo)
+      const taken = takenBy(field, file)
+      if (taken === null) return letFilesGo(file)
+      return taken.pipe(
+        Effect.catchTags({
+          FileEmpty: (refusal) => Effect.succeed<Outcome>({ _tag: "Refused", refusal }),
+          FileTypeUnsupported: (refusal) => Effect.succeed<Outcome>({ _tag: "Refused", refusal }),
+          FileTooLarge: ({ message }) => Effect.fail(new PayloadTooLarge({ detail: message })),
+          StoreUnavailable: (error) => Effect.fail(toWireError(error))
+        }),
+        Effect.provideService(Principal, principal)
+      )
+    },
+    discard: Effect.suspend(() => (received === null ? Effect.void : Scope.close(received, Exit.void))).pipe(
+      Effect.andThen(Effect.suspend(() => Effect.ignore(discardRecordings))),
+      Effect.provideService(Principal, principal)
+    )
+  }
+})

@@ -1,0 +1,108 @@
+/**
+ * The files of a multipart body: who takes their bytes while they come, and what is answered to those that are refused. Names are kept as
+ * the client wrote them, and never used as paths.
+ */
+import {
+  acceptedExtensions,
+  extensionOf,
+  type FileRefused,
+  FileTypeUnsupported,
+  type ReceivedFile
+} from "@colloquy/core/documents"
+import type { Recorded } from "@colloquy/core/voice"
+import * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
+import { isRecord } from "./Json.ts"
+import type { FileFields } from "./KeepFiles.ts"
+import {
+  type BadRequest,
+  type PayloadTooLarge,
+  type RequestTimeout,
+  type ServiceUnavailable,
+  UnsupportedMediaType,
+  type ValidationError
+} from "../wire/Errors.ts"
+
+/** What ends the reading of a body before its end. */
+export type BodyFault = BadRequest | RequestTimeout | PayloadTooLarge | ServiceUnavailable
+
+export interface FileOfForm {
+  readonly field: string
+  readonly name: string
+  readonly bytes: Stream.Stream<Uint8Array, BodyFault>
+}
+
+/** What became of a file. */
+export type Outcome =
+  | { readonly _tag: "Kept"; readonly file: ReceivedFile }
+  | { readonly _tag: "Recorded"; readonly recorded: Recorded }
+  /** Nobody takes files here, or not in this field: only its size is known. */
+  | { readonly _tag: "LetGo" }
+  | { readonly _tag: "Refused"; readonly refusal: Exclude<FileRefused, { readonly _tag: "FileTooLarge" }> }
+  /** It came without a name, and with bytes. */
+  | { readonly _tag: "Nameless" }
+
+export interface UploadedFile {
+  readonly field: string
+  readonly name: string
+  readonly contentType: string
+  readonly size: number
+  readonly outcome: Outcome
+}
+
+/** Takes the bytes of a file, or leaves them. */
+export type KeepFile = (file: FileOfForm) => Effect.Effect<Outcome, BodyFault>
+
+export const letGo: Outcome = { _tag: "LetGo" }
+
+const known: ReadonlySet<string> = new Set(acceptedExtensions("attachment"))
+
+/** Of a file that nobody takes only the name is looked at. */
+export const letFilesGo: KeepFile = ({ name }) =>
+  Effect.succeed(
+    known.has(extensionOf(name))
+      ? letGo
+      : { _tag: "Refused", refusal: new FileTypeUnsupported({ filename: name, reason: "extension" }) }
+  )
+
+/** All files whose types are not on the list, in one answer. */
+export const refuseTypes = (files: ReadonlyArray<UploadedFile>): Effect.Effect<void, UnsupportedMediaType> => {
+  const details = files.flatMap(({ outcome }) =>
+    outcome._tag === "Refused" && outcome.refusal._tag === "FileTypeUnsupported" ? [outcome.refusal.message] : []
+  )
+  return details.length === 0 ? Effect.void : Effect.fail(new UnsupportedMediaType({ detail: details.join(" ") }))
+}
+
+const longestName = 1024
+
+/** What else is wrong with the files of a form. Those of a list are counted from 0, as they came. */
+export const problemsOfFiles = (
+  values: unknown,
+  files: ReadonlyArray<UploadedFile>,
+  fields: FileFields
+): ReadonlyArray<ValidationError> =>
+  Object.entries(fields).flatMap(([field, { many }]) => {
+    const ofField = files.filter((file) => file.field === field)
+    const single = ofField.flatMap((file, index) => {
+      const found = problemOf(file)
+      return found === null ? [] : [{ loc: ["body", field, ...(many ? [index] : [])], ...found }]
+    })
+    return [
+      ...single,
+      ...(isRecord(values) && field in values ? [{ loc: ["body", field], ...noFile }] : []),
+      ...(!many && ofField.length > 1 ? [{ loc: ["body", field], ...tooMany }] : [])
+    ]
+  })
+
+const noFile = { msg: "Expected a file; this part of the form has no filename", type: "file_type" }
+const tooMany = { msg: "Expected one file", type: "too_many" }
+
+const problemOf = ({ name, outcome }: UploadedFile): Omit<ValidationError, "loc"> | null => {
+  if (outcome._tag === "Nameless") return { msg: "The file has no name", type: "missing" }
+  if (name.length > longestName) {
+    return { msg: `The name of the file has more than ${longestName} characters`, type: "too_long" }
+  }
+  return outcome._tag === "Refused" && outcome.refusal._tag === "FileEmpty"
+    ? { msg: outcome.refusal.message, type: "file_empty" }
+    : null
+}

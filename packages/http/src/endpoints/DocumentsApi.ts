@@ -1,0 +1,136 @@
+/**
+ * Documents of assistants and threads: specification part 4. Their bytes, chunks and addresses, and the search over them, come beside it.
+ * All of them answer 501 on a server whose host has not installed documents.
+ */
+import * as Context from "effect/Context"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import type { FileFields } from "../bodies/KeepFiles.ts"
+import { bodyOf, type BodyRules, DeclaredBody } from "../bodies/RequestBody.ts"
+import {
+  DocumentChunks,
+  DocumentDeleteResponse,
+  DocumentExcerpts,
+  DocumentFields,
+  DocumentRead,
+  DocumentSearchRequest,
+  DocumentStatusResponse,
+  DocumentUpload,
+  DocumentUrl,
+  DocumentUrlRequest
+} from "../wire/DocumentRecords.ts"
+import { NotFound, NotImplemented, RangeNotSatisfiable, ServiceUnavailable } from "../wire/Errors.ts"
+import { page, Uuid } from "../wire/Fields.ts"
+import { unreadable } from "./Unreadable.ts"
+
+/** On an endpoint: a signature in its query stands for a key. */
+export const TakesSignature = Context.Reference<boolean>("@colloquy/http/TakesSignature", {
+  defaultValue: () => false
+})
+
+const upload: FileFields = { file: { as: "document", many: false, part: null } }
+
+const needsFile: BodyRules = ({ files, value }) => {
+  const isThere = files.some(({ field }) => field === "file") || (value instanceof Object && "file" in value)
+  return isThere ? [] : [{ loc: ["body", "file"], msg: "Field required", type: "missing" }]
+}
+
+export const documentBodies = {
+  upload: bodyOf(DocumentFields, needsFile, upload),
+  search: bodyOf(DocumentSearchRequest),
+  url: bodyOf(Schema.NullOr(DocumentUrlRequest))
+}
+
+const errors = [NotFound, NotImplemented, ServiceUnavailable] as const
+const bodyErrors = [...unreadable, ...errors] as const
+
+const ofAssistant = { assistant_id: Uuid }
+const ofThread = { thread_id: Uuid }
+const params = { document_id: Schema.String }
+
+const uploadForm = DocumentUpload.pipe(HttpApiSchema.asMultipart())
+const text = Schema.optionalKey(Schema.String)
+
+export const DocumentsApi = HttpApiGroup.make("documents")
+  .add(
+    HttpApiEndpoint.post("uploadToAssistant", "/assistants/:assistant_id/documents", {
+      params: ofAssistant,
+      payload: uploadForm,
+      success: DocumentRead,
+      error: bodyErrors
+    })
+      .annotate(DeclaredBody, documentBodies.upload)
+      .annotate(OpenApi.Summary, "Upload a file for all threads of an assistant; its indexing begins at once"),
+    HttpApiEndpoint.get("ofAssistant", "/assistants/:assistant_id/documents", {
+      params: ofAssistant,
+      success: Schema.Array(DocumentRead),
+      error: errors
+    }).annotate(OpenApi.Summary, "List an assistant's documents, oldest first"),
+    HttpApiEndpoint.post("searchAssistant", "/assistants/:assistant_id/documents/search", {
+      params: ofAssistant,
+      payload: DocumentSearchRequest,
+      success: DocumentExcerpts,
+      error: bodyErrors
+    })
+      .annotate(DeclaredBody, documentBodies.search)
+      .annotate(OpenApi.Summary, "Find excerpts in an assistant's documents"),
+    HttpApiEndpoint.post("uploadToThread", "/threads/:thread_id/documents", {
+      params: ofThread,
+      payload: uploadForm,
+      success: DocumentRead,
+      error: bodyErrors
+    })
+      .annotate(DeclaredBody, documentBodies.upload)
+      .annotate(OpenApi.Summary, "Upload a file for one thread; its indexing begins at once"),
+    HttpApiEndpoint.get("ofThread", "/threads/:thread_id/documents", {
+      params: ofThread,
+      success: Schema.Array(DocumentRead),
+      error: errors
+    }).annotate(OpenApi.Summary, "List a thread's documents and the files of its messages, oldest first"),
+    HttpApiEndpoint.post("searchThread", "/threads/:thread_id/documents/search", {
+      params: ofThread,
+      payload: DocumentSearchRequest,
+      success: DocumentExcerpts,
+      error: bodyErrors
+    })
+      .annotate(DeclaredBody, documentBodies.search)
+      .annotate(OpenApi.Summary, "Find excerpts in the documents of a thread and of its assistant"),
+    HttpApiEndpoint.delete("remove", "/documents/:document_id", {
+      params,
+      success: DocumentDeleteResponse,
+      error: errors
+    }).annotate(OpenApi.Summary, "Delete a document of an assistant, a thread or a message, with its bytes"),
+    HttpApiEndpoint.get("status", "/documents/:document_id/status", {
+      params,
+      success: DocumentStatusResponse,
+      error: errors
+    }).annotate(OpenApi.Summary, "How far the indexing of a document has come"),
+    HttpApiEndpoint.get("chunks", "/documents/:document_id/chunks", {
+      params,
+      query: page,
+      success: DocumentChunks,
+      error: errors
+    }).annotate(OpenApi.Summary, "The parts into which a document's text was cut"),
+    HttpApiEndpoint.get("content", "/documents/:document_id/content", {
+      params,
+      query: { expires: text, signature: text },
+      headers: { range: text, "if-range": text, "if-none-match": text },
+      success: Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array()),
+      error: [...errors, RangeNotSatisfiable]
+    })
+      .annotate(TakesSignature, true)
+      .annotate(OpenApi.Summary, "The bytes of a document, or a range of them; a signed address needs no key"),
+    HttpApiEndpoint.post("url", "/documents/:document_id/url", {
+      params,
+      payload: Schema.NullOr(DocumentUrlRequest),
+      success: DocumentUrl,
+      error: bodyErrors
+    })
+      .annotate(DeclaredBody, documentBodies.url)
+      .annotate(OpenApi.Summary, "An address of the bytes that needs no key, for a while")
+  )
+  .annotate(OpenApi.Title, "Documents")
+  .annotate(OpenApi.Description, "Files of assistants and threads, their bytes, and the search in their text.")

@@ -1,0 +1,153 @@
+/** Documents over HTTP: decode, call the use case, encode. A host that has not installed documents answers 501. */
+import { AssistantId, Principal, ThreadId, TokenCounter } from "@colloquy/core"
+import { DocumentId, maximumLimit } from "@colloquy/core/adapters"
+import { type Document, type DocumentPlace, Documents, type DocumentScope } from "@colloquy/core/documents"
+import { ownText } from "@colloquy/core/retrieval"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { Api } from "../Api.ts"
+import { bodyReader } from "../bodies/BodyReader.ts"
+import type { RawBody } from "../bodies/RequestBody.ts"
+import { documentBodies } from "../endpoints/DocumentsApi.ts"
+import { Links } from "../links/Links.ts"
+import { NotImplemented } from "../wire/Errors.ts"
+import { toWireError } from "../wire/ErrorStatus.ts"
+import { compact, given, pageOf, timestampOf } from "../wire/Fields.ts"
+import { answerContent, type ContentRequest } from "./ContentAnswer.ts"
+import { chunkToWire, documentToWire, excerptToWire, statusToWire } from "./EncodeDocuments.ts"
+import { jsonObjectOf } from "./TurnOptions.ts"
+
+type Use = typeof Documents.Service
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "documents",
+  Effect.fnUntraced(function* (handlers) {
+    const installed = yield* Effect.serviceOption(Documents)
+    const { count } = yield* TokenCounter
+    const links = yield* Links
+    const read = yield* bodyReader
+    const documents: Effect.Effect<Use, NotImplemented> = Option.match(installed, {
+      onNone: () => Effect.fail(new NotImplemented({ detail })),
+      onSome: (service) => Effect.succeed(service)
+    })
+
+    const upload = Effect.fnUntraced(function* (raw: Parameters<typeof read>[1], scope: DocumentScope) {
+      const use = yield* documents
+      yield* Effect.mapError(use.ensurePlace(placeOf(scope)), toWireError)
+      const { raw: body, value } = yield* read(documentBodies.upload, raw)
+      const metadata = jsonObjectOf(value.metadata)
+      return documentToWire(yield* Effect.mapError(use.attach(fileOf(body), scope, metadata), toWireError))
+    })
+
+    const list = Effect.fnUntraced(function* (place: DocumentPlace) {
+      const { list: listPage } = yield* documents
+      const all: Array<Document> = []
+      for (let isMore = true; isMore;) {
+        const found = yield* Effect.mapError(listPage(place, { skip: all.length, limit: maximumLimit }), toWireError)
+        all.push(...found)
+        isMore = found.length === maximumLimit
+      }
+      return all.map(documentToWire)
+    })
+
+    const search = Effect.fnUntraced(function* (raw: Parameters<typeof read>[1], place: DocumentPlace) {
+      const use = yield* documents
+      const { limit, query } = (yield* read(documentBodies.search, raw)).value
+      const asked = { place, query, ...compact({ limit: given(limit) }) }
+      const { excerpts } = yield* Effect.mapError(use.search(asked), toWireError)
+      return { excerpts: excerpts.map(excerptToWire), total_count: excerpts.length }
+    })
+
+    const found = Effect.fnUntraced(function* (id: string) {
+      const { get } = yield* documents
+      return yield* Effect.mapError(get(DocumentId.make(id)), toWireError)
+    })
+
+    const content = Effect.fnUntraced(function* (id: string, request: ContentRequest) {
+      const use = yield* documents
+      const document = yield* found(id)
+      const answer = answerContent(document, request)
+      if (answer._tag === "NotModified") return HttpServerResponse.empty({ status: 304, headers: answer.headers })
+      if (answer._tag === "NotSatisfiable") {
+        const sentence = `The document has ${document.size} bytes; the range lies behind them.`
+        return HttpServerResponse.jsonUnsafe({ detail: sentence }, { status: 416, headers: answer.headers })
+      }
+      const { contentLength, contentType, headers, range, status } = answer
+      const { bytes } = yield* Effect.mapError(use.content(document.id, range ?? undefined), toWireError)
+      const principal = yield* Principal
+      const body = Stream.provideService(bytes, Principal, principal)
+      return HttpServerResponse.stream(body, { status, headers, contentType, contentLength })
+    })
+
+    return handlers
+      .handleRaw("uploadToAssistant", (raw) => upload(raw, assistantScope(raw.params)))
+      .handleRaw("uploadToThread", (raw) => upload(raw, threadScope(raw.params)))
+      .handle("ofAssistant", ({ params }) => list(placeOf(assistantScope(params))))
+      .handle("ofThread", ({ params }) => list(placeOf(threadScope(params))))
+      .handleRaw("searchAssistant", (raw) => search(raw, placeOf(assistantScope(raw.params))))
+      .handleRaw("searchThread", (raw) => search(raw, placeOf(threadScope(raw.params))))
+      .handle("status", ({ params }) => Effect.map(found(params.document_id), statusToWire))
+      .handle("remove", ({ params }) =>
+        Effect.gen(function* () {
+          const { remove } = yield* documents
+          const { extension, filename, id } = yield* Effect.mapError(
+            remove(DocumentId.make(params.document_id)),
+            toWireError
+          )
+          const deleted_at = timestampOf(new Date(yield* Clock.currentTimeMillis))
+          const message = "The document was deleted."
+          return { message, document_id: id, filename, document_type: extension, deleted_at }
+        })
+      )
+      .handle("chunks", ({ params, query }) =>
+        Effect.gen(function* () {
+          const use = yield* documents
+          const page = use.chunks(DocumentId.make(params.document_id), pageOf(query))
+          const { chunks, total } = yield* Effect.mapError(page, toWireError)
+          return { chunks: chunks.map((chunk) => chunkToWire(chunk, count(ownText(chunk)))), total }
+        })
+      )
+      .handle("content", ({ headers, params }) =>
+        content(
+          params.document_id,
+          compact({ range: headers.range, ifRange: headers["if-range"], ifNoneMatch: headers["if-none-match"] })
+        )
+      )
+      .handleRaw("url", (raw) =>
+        Effect.gen(function* () {
+          const { value } = yield* read(documentBodies.url, raw)
+          const { id } = yield* found(raw.params.document_id)
+          const seconds = value?.expires_in
+          const { expiresAt, url } = links.link(id, typeof seconds === "number" ? `${seconds} seconds` : undefined)
+          return { url, expires_at: timestampOf(expiresAt) }
+        })
+      )
+  })
+)
+
+const detail = "Documents are not available on this server: its host has not installed them."
+
+const assistantScope = (params: { readonly assistant_id: string }): DocumentScope => ({
+  _tag: "Assistant",
+  assistantId: AssistantId.make(params.assistant_id)
+})
+
+const threadScope = (params: { readonly thread_id: string }): DocumentScope => ({
+  _tag: "Thread",
+  threadId: ThreadId.make(params.thread_id)
+})
+
+const placeOf = (scope: DocumentScope): DocumentPlace =>
+  scope._tag === "Assistant" ? { assistantId: scope.assistantId } : { threadId: scope.threadId }
+
+/** A body that decodes has its file, and has it kept. */
+const fileOf = ({ files }: RawBody) => {
+  const kept = files.find(({ field, outcome }) => field === "file" && outcome._tag === "Kept")?.outcome
+  if (kept?._tag !== "Kept") throw new Error("An upload without its file was taken for good.")
+  return kept.file
+}

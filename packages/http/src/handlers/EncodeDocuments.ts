@@ -1,0 +1,51 @@
+/** From the kernel's documents, chunks and excerpts to the records of the wire. */
+import type { Document, FoundExcerpt } from "@colloquy/core/documents"
+import type { Chunk } from "@colloquy/core/retrieval"
+import type * as Records from "../wire/DocumentRecords.ts"
+import { timestampOf } from "../wire/Fields.ts"
+
+const timestampOrNull = (date: Date | null): string | null => (date === null ? null : timestampOf(date))
+
+export const documentToWire = (document: Document): Records.DocumentRead => ({
+  document_id: document.id,
+  filename: document.filename,
+  status: document.status,
+  status_message: document.statusMessage,
+  summary: document.summary,
+  assistant_id: document.scope._tag === "Assistant" ? document.scope.assistantId : null,
+  thread_id: document.scope._tag === "Assistant" ? null : document.scope.threadId,
+  created_at: timestampOf(document.createdAt),
+  updated_at: timestampOf(document.updatedAt),
+  metadata_: document.metadata
+})
+
+export const statusToWire = (document: Document): Records.DocumentStatusResponse => ({
+  ...documentToWire(document),
+  document_type: document.extension,
+  file_size_bytes: document.size,
+  total_tokens: document.totalTokens,
+  chunk_count: document.chunkCount,
+  processing_started_at: timestampOrNull(document.processingStartedAt),
+  processing_completed_at: timestampOrNull(document.processingCompletedAt)
+})
+
+const placeToWire = ({ heading, page, sheet, slide }: Chunk) => ({ heading, page, slide, sheet })
+
+export const chunkToWire = (chunk: Chunk, tokens: number) => ({
+  ordinal: chunk.ordinal,
+  text: chunk.text,
+  ...placeToWire(chunk),
+  row: chunk.row,
+  token_count: tokens
+})
+
+export const excerptToWire = ({ chunk, document, lexical, score, semantic }: FoundExcerpt) => ({
+  document_id: document.id,
+  filename: document.filename,
+  ordinal: chunk.ordinal,
+  text: chunk.text,
+  ...placeToWire(chunk),
+  score,
+  lexical,
+  semantic
+})
