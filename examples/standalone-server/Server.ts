@@ -17,6 +17,8 @@ import { answersPart } from "@colloquy/core/answers"
 import { layerMemory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
 import { webHandler, type WebHandler } from "@colloquy/http"
+import { DocumentLinks } from "@colloquy/core/documents"
+import { defaultVideoSettings, videoPart, VideoSettings } from "@colloquy/core/media"
 import { docsPage } from "@colloquy/http/docs-page"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
 import { realtimeSocket } from "@colloquy/ws"
@@ -104,15 +106,24 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     failedKeys: { limit: settings.failedKeys, window: "1 minute" }
   } as const
   const voice = realtimeSocket(access)
-  const kernel = Layer.mergeAll(atStart, answersPart, layerMemory, HostedTools.tools([clock]), voice.layer).pipe(
+  const kernel = Layer.mergeAll(
+    atStart,
+    answersPart,
+    layerMemory,
+    videoPart,
+    HostedTools.tools([clock]),
+    voice.layer
+  ).pipe(
     Layer.provideMerge(realtime),
     Layer.provide(realtimeModels(settings)),
+    Layer.provideMerge(DocumentLinks.layer),
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       Providers.layer(providers),
       storesOf(settings),
       embeddingOf(settings, providers),
       Layer.succeed(Reranker, rerankerOf(settings)),
+      Layer.succeed(VideoSettings, Object.assign({}, defaultVideoSettings, settings.video)),
       Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns)),
       Layer.succeed(SessionLimits, Object.assign({}, defaultSessionLimits, { lease: sessionLease(settings) }))
     ])

@@ -14,6 +14,17 @@ describe("the environment of the standalone server", () => {
     })
   )
 
+  it.effect("takes the pace of videos, and whether jobs are gone on with", () =>
+    Effect.gen(function* () {
+      const { video } = yield* readSettings({ VIDEO_POLL_SECONDS: "60", VIDEO_REATTACH: "true" })
+      const seconds = [video.firstPause, video.longestPause].map((pause) => Duration.toSeconds(pause))
+      assert.deepStrictEqual([...seconds, video.reattach], [60, 60, true])
+      assert.isFalse((yield* readSettings({})).video.reattach)
+      const refused = yield* Effect.flip(readSettings({ VIDEO_POLL_SECONDS: "0", VIDEO_REATTACH: "yes" }))
+      assert.strictEqual(refused.problems.length, 2)
+    })
+  )
+
   it.effect("is refused with every problem in one list, and without a value", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(

@@ -3,6 +3,7 @@
  * in one go. A value is never printed: it may be a key.
  */
 import type { TurnSettings } from "@colloquy/core"
+import { defaultVideoSettings, type VideoSettings } from "@colloquy/core/media"
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Data from "effect/Data"
@@ -26,6 +27,7 @@ export interface Settings {
   /** What the operator may say of turns. */
   readonly turns: Pick<TurnSettings, "lease" | "queueTimeout" | "sweep" | "maxQueued" | "drainTimeout">
   readonly bodyTimeout: Duration.Duration
+  readonly video: Pick<VideoSettings, "firstPause" | "longestPause" | "reattach">
   /** Wrong keys of one address in a minute before it is refused. */
   readonly failedKeys: number
   /** Where the address of a client is found: `connection`, or a header that a proxy sets; null: nowhere. */
@@ -164,6 +166,10 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
         maxQueued: yield* read("MAX_QUEUED", "a number from 0 to 1000", numberBetween(0, 1000), 32)
       },
       bodyTimeout: yield* seconds("BODY_TIMEOUT_SECONDS", 1, 30),
+      video: {
+        ...paceOf(yield* seconds("VIDEO_POLL_SECONDS", 1, 5)),
+        reattach: (yield* read("VIDEO_REATTACH", "true or false", BooleanWord, "false")) === "true"
+      },
       failedKeys: yield* read("FAILED_KEYS_PER_MINUTE", "a number from 1 to 10000", numberBetween(1, 10_000), 20),
       clientAddress: yield* read("CLIENT_ADDRESS", '"connection", or the name of a header', HeaderName, null),
       vendors: given,
@@ -196,6 +202,13 @@ const rerankingOf = (
   return vendor === undefined ? null : { vendor, model }
 }
 
+/** The pause that is named is the first one; pauses grow from there. */
+const paceOf = (firstPause: Duration.Duration) => ({
+  firstPause,
+  longestPause: Duration.max(firstPause, Duration.fromInputUnsafe(defaultVideoSettings.longestPause))
+})
+
+const BooleanWord = Schema.Literals(["true", "false"])
 const Word = Schema.String.check(Schema.isPattern(/^\S+$/u))
 const Secret = Word
 const HeaderName = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9-]+$/u))
