@@ -21,6 +21,13 @@ describe("the example without Effect", () => {
     assert.strictEqual(stdout, "It is sunny in Paris.")
   })
 
+  it("is tested as docs/testing.md begins", async () => {
+    const guide = await readFile(new URL("../../docs/testing.md", import.meta.url), "utf8")
+    const umbrella = new URL("umbrella.ts", import.meta.url)
+    assert.include(guide, `\`\`\`ts\n${await readFile(umbrella, "utf8")}\`\`\``)
+    await promisify(execFile)(process.execPath, ["--conditions=colloquy-source", fileURLToPath(umbrella)])
+  })
+
   it("remembers across threads, as docs/memory.md shows", async () => {
     const guide = await readFile(new URL("../../docs/memory.md", import.meta.url), "utf8")
     const remember = new URL("remember.ts", import.meta.url)

@@ -1,0 +1,63 @@
+/** The guide: every page is listed where people and programs look for it, every link leads somewhere, every snippet is a program. */
+import { assert, describe, it } from "@effect/vitest"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { stripTypeScriptTypes } from "node:module"
+import { dirname, join } from "node:path"
+
+const root = join(import.meta.dirname, "..")
+const guide = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"))
+const pages = [
+  ...guide.map((name) => `docs/${name}`),
+  ...readdirSync(join(root, "docs/decisions")).map((name) => `docs/decisions/${name}`),
+  ...["README.md", "ARCHITECTURE.md", "GLOSSARY.md", "CONTRIBUTING.md", "examples/README.md", "bench/README.md"],
+  ...readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`)
+]
+const read = (page: string) => readFileSync(join(root, page), "utf8")
+const withoutCode = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gmu, "")
+
+/** As pages are shown: words of a heading with hyphens between them. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(/\s/gu, "-")
+
+const anchorsIn = (page: string) =>
+  [...withoutCode(read(page)).matchAll(/^#+ (.*)$/gmu)].map(([, heading = ""]) => anchorOf(heading))
+
+describe("the guide", () => {
+  it("has every page in its contents and in llms.txt", () => {
+    for (const name of guide.filter((each) => each !== "README.md")) {
+      assert.include(read("docs/README.md"), `(${name})`)
+      assert.include(read("llms.txt"), `docs/${name}`)
+    }
+  })
+
+  it("has no link that leads nowhere", () => {
+    const broken = pages.flatMap((page) =>
+      [...withoutCode(read(page)).matchAll(/\]\((?!https?:)([^)\s]*)\)/gu)].flatMap(([, link = ""]) => {
+        const [path = "", anchor] = link.replaceAll(/[<>]/gu, "").split("#")
+        const target = path === "" ? page : join(dirname(page), path)
+        if (!existsSync(join(root, target))) return [`${page}: ${link}`]
+        const isThere = anchor === undefined || anchorsIn(target).includes(anchor)
+        return isThere ? [] : [`${page}: ${link}`]
+      })
+    )
+    assert.deepStrictEqual(broken, [])
+  })
+
+  it("has no snippet that is no program", () => {
+    const broken = pages.flatMap((page) =>
+      [...read(page).matchAll(/^```ts\n([\s\S]*?)^```/gmu)].flatMap(([, code = ""]) => {
+        try {
+          stripTypeScriptTypes(code, { mode: "strip" })
+          return []
+        } catch (error) {
+          return [`${page}: ${String(error)}\n${code}`]
+        }
+      })
+    )
+    assert.deepStrictEqual(broken, [])
+  })
+})
