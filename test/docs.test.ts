@@ -9,7 +9,12 @@ const guide = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".m
 const pages = [
   ...guide.map((name) => `docs/${name}`),
   ...readdirSync(join(root, "docs/decisions")).map((name) => `docs/decisions/${name}`),
-  ...["README.md", "ARCHITECTURE.md", "GLOSSARY.md", "CONTRIBUTING.md", "examples/README.md", "bench/README.md"],
+  "README.md",
+  "ARCHITECTURE.md",
+  "GLOSSARY.md",
+  "CONTRIBUTING.md",
+  "examples/README.md",
+  "bench/README.md",
   ...readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`)
 ]
 const read = (page: string) => readFileSync(join(root, page), "utf8")
