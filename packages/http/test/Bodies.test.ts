@@ -168,7 +168,6 @@ describe("a message body", () => {
         "body.router.more extra_forbidden",
         "body.tools.0.function.name string_pattern_mismatch",
         "body.tools.1.type literal_error",
-        "body.tools.1.function missing",
         "body.tools.3.function.name name_taken",
         "body.metadata string_type"
       ]

@@ -6,6 +6,7 @@ import { onScratchSchema } from "../../adapters/test/postgres/Scratch.ts"
 import { everyStore } from "./EveryStore.ts"
 import { realtimeTickets } from "./Realtime.ts"
 import { memories } from "./Memories.ts"
+import { searchAndImages } from "./SearchAndImages.ts"
 import { twoTenants } from "./TwoTenants.ts"
 import { typedAnswers } from "./TypedAnswers.ts"
 import { videos } from "./Videos.ts"
@@ -15,6 +16,7 @@ onEmbedded("PGlite", () => {
   typedAnswers(Pglite.layer())
   realtimeTickets(Pglite.layer())
   memories(Pglite.layer())
+  searchAndImages(Pglite.layer())
   twoTenants(Pglite.layer())
   videos(Pglite.layer())
 })
@@ -25,6 +27,7 @@ onPostgres((url) => {
   typedAnswers(stores)
   realtimeTickets(stores)
   memories(stores)
+  searchAndImages(stores)
   twoTenants(stores)
   videos(stores)
 })

@@ -3,6 +3,7 @@ import { onEmbedded } from "../../../test/databases.ts"
 import { everyStore } from "./EveryStore.ts"
 import { realtimeTickets } from "./Realtime.ts"
 import { memories } from "./Memories.ts"
+import { searchAndImages } from "./SearchAndImages.ts"
 import { twoTenants } from "./TwoTenants.ts"
 import { typedAnswers } from "./TypedAnswers.ts"
 import { videos } from "./Videos.ts"
@@ -12,6 +13,7 @@ onEmbedded("in-memory", () => {
   typedAnswers(InMemory.layer)
   realtimeTickets(InMemory.layer)
   memories(InMemory.layer)
+  searchAndImages(InMemory.layer)
   twoTenants(InMemory.layer)
   videos(InMemory.layer)
 })

@@ -10,7 +10,8 @@ import { answersPart } from "@colloquy/core/answers"
 import { layer as realtimeLayer, type RealtimeModel, RealtimeModels, Tickets } from "@colloquy/core/realtime"
 import { layerMemory } from "@colloquy/core/memory"
 import { DocumentLinks } from "@colloquy/core/documents"
-import { defaultVideoSettings, videoPart, VideoSettings } from "@colloquy/core/media"
+import { defaultVideoSettings, imagePart, videoPart, VideoSettings } from "@colloquy/core/media"
+import { searchPart, WebSearch, type WebSearchPort } from "@colloquy/core/web-search"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -200,6 +201,69 @@ const directing: ChatDriver = ({ messages, tools }) => {
 const parseObject = (text: string): object => {
   const value = parse(text)
   return typeof value === "object" && value !== null ? value : {}
+}
+
+/** The same with pictures and a search engine; the conversation model follows a script. The painter's model is `oil`, its pictures cost 0.04. */
+export const openPainting = (
+  steps: ReadonlyArray<ScriptStep>,
+  stores: Layer.Layer<InMemory.Stores, unknown>,
+  metering: MeteringPort = { ensureCredit: () => Effect.void, record: () => Effect.void }
+): Promise<Service> => {
+  const providers = Layer.unwrap(
+    Effect.map(ScriptedModel, ({ provider }) =>
+      Providers.layer({
+        providers: [provider, painter],
+        defaults: { provider: provider.id, model: `${provider.id}-model` }
+      })
+    )
+  )
+  return serve(
+    Layer.mergeAll(imagePart, searchPart).pipe(
+      Layer.provideMerge(Kernel.layer),
+      Layer.provide([Layer.succeed(WebSearch, engine), Layer.succeed(Metering, metering)]),
+      Layer.provideMerge(providers),
+      Layer.provideMerge(ScriptedModel.layer(steps)),
+      Layer.provideMerge(stores),
+      Layer.fresh
+    )
+  )
+}
+
+const painter: Provider = {
+  id: "painter",
+  image: {
+    generate: () =>
+      Effect.succeed({
+        images: [Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1)],
+        usage: { ...noUsage, costUsd: 0.04 },
+        model: null
+      })
+  },
+  describe: () => ({
+    supportsVision: true,
+    details: { supported_parameters: { n: { type: "range", min: 1, max: 2 } } }
+  }),
+  listModels: Effect.succeed([
+    describeModel({
+      name: "oil",
+      provider: "painter",
+      modelType: "image",
+      details: { supported_parameters: { n: { type: "range", min: 1, max: 2 } } }
+    })
+  ])
+}
+
+const engine: WebSearchPort = {
+  id: "engine",
+  priceUsd: 0.01,
+  search: ({ text }) =>
+    Effect.succeed({
+      results: [
+        { url: "https://foxes.example/", title: `About ${text}`, text: "Foxes dig dens.", publishedAt: null },
+        { url: "javascript:alert(1)", title: "Bad", text: "", publishedAt: null }
+      ],
+      costUsd: 0.01
+    })
 }
 
 const learning: ChatDriver = (request) => {

@@ -69,10 +69,22 @@ const ofUnion = (issue: SchemaIssue.AnyOf, at: Location): ReadonlyArray<Validati
     const problems = issue.issues.flatMap((each) => toProblems(each, at))
     return [...new Map(problems.map((each) => [JSON.stringify(each), each])).values()]
   }
+  const tag = tagOf(issue.ast.types)
+  if (tag !== undefined) return [{ loc: [...at, tag], msg: textOf(issue), type: "literal_error" }]
   const choices = issue.ast.types.flatMap((type) => (type._tag === "Null" ? [] : [type._tag]))
   const [only] = new Set(choices)
   const type = new Set(choices).size === 1 && only !== undefined ? (inputTypes[only] ?? "union_error") : "union_error"
   return [{ loc: at, msg: textOf(issue), type: only === "Union" ? "literal_error" : type }]
+}
+
+/** The field whose value tells the members of a union apart, where all of them have one. */
+const tagOf = (types: SchemaIssue.AnyOf["ast"]["types"]): string | undefined => {
+  const tags = types.map((type) =>
+    type._tag === "Objects"
+      ? type.propertySignatures.flatMap(({ name, type: { _tag } }) => (_tag === "Literal" ? [String(name)] : []))
+      : []
+  )
+  return tags[0]?.find((name) => tags.every((names) => names.includes(name)))
 }
 
 const toStep = (key: PropertyKey): string | number => (typeof key === "number" ? key : String(key))

@@ -62,26 +62,30 @@ const tokensOf = (usage: Usage | null) => ({
   total_tokens: usage === null ? null : totalTokens(usage)
 })
 
-const messageToWire = (message: Message, urlOf: UrlOf): Records.StoredMessage => ({
-  message_id: message.id,
-  role: message.role,
-  content: message.content,
-  status: message.status,
-  run_id: message.runId,
-  tool_calls: listOrNull(message.toolCalls, toolCallToWire),
-  metadata_: metadataOf(message),
-  model_provider: message.provider,
-  model_name: message.model,
-  ...tokensOf(message.usage),
-  ...ownFields(message, urlOf),
-  reasoning: null,
-  created_at: timestampOf(message.createdAt)
-})
+const messageToWire = (message: Message, urlOf: UrlOf): Records.StoredMessage => {
+  const { metadata_, ...own } = ownFields(message, urlOf)
+  return {
+    message_id: message.id,
+    role: message.role,
+    content: message.content,
+    status: message.status,
+    run_id: message.runId,
+    tool_calls: listOrNull(message.toolCalls, toolCallToWire),
+    metadata_,
+    model_provider: message.provider,
+    model_name: message.model,
+    ...tokensOf(message.usage),
+    ...own,
+    reasoning: null,
+    created_at: timestampOf(message.createdAt)
+  }
+}
 
 type OwnField =
   | "attachments"
   | "generated_media"
   | "memory_operation_id"
+  | "metadata_"
   | "retrieved_files"
   | "retrieved_files_count"
   | "retrieved_memories"
@@ -91,7 +95,7 @@ type OwnFields = Pick<PartFields, OwnField>
 
 /** Of the fields that belong to parts, those that a stored message has. */
 const ownFields = (message: Message, urlOf: UrlOf): OwnFields => {
-  if (message.supplements === null) return noOwnFields
+  if (message.supplements === null) return { ...noOwnFields, metadata_: metadataOf(message) }
   const kept = Object.fromEntries(
     Object.keys(message.supplements).map((part) => [part, supplementOf(message, part)?.value ?? null])
   )
@@ -104,6 +108,7 @@ const ownFields = (message: Message, urlOf: UrlOf): OwnFields => {
     attachments: all.attachments,
     generated_media: all.generated_media,
     memory_operation_id: all.memory_operation_id,
+    metadata_: all.metadata_ === null ? metadataOf(message) : { ...metadataOf(message), ...all.metadata_ },
     retrieved_files: all.retrieved_files,
     retrieved_files_count: all.retrieved_files_count,
     retrieved_memories: all.retrieved_memories,
@@ -115,6 +120,7 @@ const noOwnFields: OwnFields = {
   attachments: null,
   generated_media: null,
   memory_operation_id: null,
+  metadata_: null,
   retrieved_files: null,
   retrieved_files_count: 0,
   retrieved_memories: null,
@@ -164,6 +170,7 @@ const noFields: PartFields = {
   retrieved_files_count: 0,
   attachments: null,
   generated_media: null,
+  metadata_: null,
   voice_records: null
 }
 

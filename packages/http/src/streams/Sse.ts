@@ -144,10 +144,12 @@ const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>, urlO
 const fieldsOfEnd = (supplements: Schema.JsonObject, urlOf: UrlOf, runId: string) => {
   const {
     memory_operation_id = null,
+    metadata_ = null,
     retrieved_files = null,
     retrieved_memories = null
   } = partFields(supplements, {}, urlOf, runId)
-  return { memory_operation_id, retrieved_memories, retrieved_files }
+  const metadata = metadata_ === null ? {} : { metadata_ }
+  return { memory_operation_id, retrieved_memories, retrieved_files, ...metadata }
 }
 
 const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }

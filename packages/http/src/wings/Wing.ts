@@ -56,6 +56,7 @@ export type PartFields = Pick<
   | "retrieved_files_count"
   | "attachments"
   | "generated_media"
+  | "metadata_"
   | "voice_records"
 >
 

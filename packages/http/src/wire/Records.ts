@@ -144,6 +144,8 @@ const reply = {
   reasoning: text,
   attachments: Schema.NullOr(Schema.Array(Attachment)),
   generated_media: Schema.NullOr(Schema.Array(GeneratedMedia)),
+  /** `sources`: the pages that the answer rests on. */
+  metadata_: object,
   voice_records: object,
   context_usage: Schema.NullOr(ContextUsage)
 }

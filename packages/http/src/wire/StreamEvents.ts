@@ -55,6 +55,7 @@ export const StreamEvent = Schema.Union([
     memory_operation_id: Schema.NullOr(text),
     retrieved_memories: Schema.NullOr(Schema.Array(RetrievedMemory)),
     retrieved_files: Schema.NullOr(Schema.Array(text)),
+    metadata_: Schema.optionalKey(Schema.JsonObject),
     context_usage: Schema.NullOr(ContextUsage)
   }),
   event("run_failed", { error: text, code: text, retryable: Schema.Boolean, message_id: text, content: text }),

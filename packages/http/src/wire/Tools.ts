@@ -6,7 +6,7 @@ import { isRecord } from "../bodies/Json.ts"
 import type { ValidationError } from "./Errors.ts"
 import { maybe } from "./Fields.ts"
 
-export const Tool = Schema.Struct({
+const FunctionTool = Schema.Struct({
   type: Schema.Literal("function"),
   function: Schema.Struct({
     name: ToolName,
@@ -15,7 +15,12 @@ export const Tool = Schema.Struct({
     parameters: maybe(Schema.JsonObject),
     strict: maybe(Schema.Boolean)
   })
-}).annotate({ identifier: "Tool" })
+}).annotate({ identifier: "FunctionTool" })
+
+/** A tool of the service itself, which stands in a list for its name alone. */
+const ServiceTool = Schema.Struct({ type: Schema.Literal("web_search") }).annotate({ identifier: "ServiceTool" })
+
+export const Tool = Schema.Union([FunctionTool, ServiceTool]).annotate({ identifier: "Tool" })
 export type Tool = typeof Tool.Type
 
 export const ToolCall = Schema.Struct({
@@ -25,17 +30,21 @@ export const ToolCall = Schema.Struct({
 }).annotate({ identifier: "ToolCall" })
 export type ToolCall = typeof ToolCall.Type
 
-export const toolFromWire = ({ function: { description, name, parameters, strict } }: Tool): ToolDefinition => ({
-  name,
-  description: description ?? null,
-  parameters: parameters ?? null,
-  ...(typeof strict === "boolean" ? { strict } : {})
-})
+export const toolFromWire = (tool: Tool): ToolDefinition => {
+  if (tool.type !== "function") return { name: tool.type, description: null, parameters: null, hosted: true }
+  const { description, name, parameters, strict } = tool.function
+  return {
+    name,
+    description: description ?? null,
+    parameters: parameters ?? null,
+    ...(typeof strict === "boolean" ? { strict } : {})
+  }
+}
 
-export const toolToWire = ({ description, name, parameters, strict }: ToolDefinition): Tool => ({
-  type: "function",
-  function: { name, description, parameters, ...(strict === undefined ? {} : { strict }) }
-})
+export const toolToWire = ({ description, hosted, name, parameters, strict }: ToolDefinition): Tool =>
+  hosted === true && name === "web_search"
+    ? { type: name }
+    : { type: "function", function: { name, description, parameters, ...(strict === undefined ? {} : { strict }) } }
 
 export const toolCallToWire = (call: KernelToolCall): ToolCall => ({
   id: call.id,
@@ -50,12 +59,16 @@ export const repeatedToolNames = (tools: unknown): ReadonlyArray<ValidationError
   return tools.flatMap((tool: unknown, index) => {
     const name = nameOf(tool)
     if (name === undefined || seen.size < seen.add(name).size) return []
-    const loc = ["body", "tools", index, "function", "name"]
+    const loc = ["body", "tools", index, ...(isServiceTool(tool) ? ["type"] : ["function", "name"])]
     return [{ loc, msg: `The name "${name}" is already taken by an earlier tool of the list`, type: "name_taken" }]
   })
 }
 
+/** Whether an entry of a list of tools, as it came, is a tool of the service. */
+export const isServiceTool = (tool: unknown): boolean => isRecord(tool) && tool["type"] === "web_search"
+
 const nameOf = (tool: unknown): string | undefined => {
+  if (isServiceTool(tool)) return "web_search"
   const definition = isRecord(tool) ? tool["function"] : undefined
   const name = isRecord(definition) ? definition["name"] : undefined
   return typeof name === "string" ? name : undefined
