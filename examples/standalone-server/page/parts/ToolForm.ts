@@ -17,7 +17,8 @@ interface Draft {
 }
 
 const parametersOf = (name: string): unknown =>
-  assistant.value?.tools?.find((tool) => tool.type === "function" && tool.function.name === name)?.function.parameters
+  assistant.value?.tools?.flatMap((tool) => (tool.type === "function" && tool.function.name === name ? [tool] : []))[0]
+    ?.function.parameters
 
 const argumentsOf = (call: ToolCall): JsonRecord => {
   try {
