@@ -106,14 +106,9 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     failedKeys: { limit: settings.failedKeys, window: "1 minute" }
   } as const
   const voice = realtimeSocket(access)
-  const kernel = Layer.mergeAll(
-    atStart,
-    answersPart,
-    layerMemory,
-    videoPart,
-    HostedTools.tools([clock]),
-    voice.layer
-  ).pipe(
+  const rooms = Layer.mergeAll(atStart, answersPart, layerMemory, videoPart, HostedTools.tools([clock]))
+  const kernel = voice.layer.pipe(
+    Layer.provideMerge(rooms),
     Layer.provideMerge(realtime),
     Layer.provide(realtimeModels(settings)),
     Layer.provideMerge(DocumentLinks.layer),

@@ -54,8 +54,8 @@ export const readFirstFrame = (json: unknown): Result.Result<SessionRequest, str
   const twice = tools?.find(({ name }, index) => tools.findIndex((other) => other.name === name) !== index)
   if (twice !== undefined) return Result.fail(`tools: the name "${twice.name}" stands twice.`)
   return Result.succeed({
-    threadId: frame.thread_id ?? null,
-    assistantId: frame.assistant_id ?? null,
+    threadId: frame.thread_id?.toLowerCase() ?? null,
+    assistantId: frame.assistant_id?.toLowerCase() ?? null,
     systemPrompt: frame.system_prompt ?? null,
     tools,
     provider: frame.provider,

@@ -5,7 +5,7 @@
 import type { ClientInput, ClientSocket, CloseReason } from "@colloquy/core/realtime"
 import { WebSocket, type RawData } from "ws"
 import { makeOutbox } from "./Outbox.ts"
-import { makeAudioWriter, readText, writeEvent } from "./Wire.ts"
+import { makeAudioWriter, readText, type UrlOf, writeEvent } from "./Wire.ts"
 
 /** A frame of a client, of whatever kind. */
 export const maxFrame = 256 * 1024
@@ -32,7 +32,7 @@ export class GuardedSocket extends WebSocket {
 }
 
 /** The socket must be paused. `onBegin` is called once, when the session has begun or the socket is closed. */
-export const sessionSocket = (socket: WebSocket, onBegin: () => void): ClientSocket => {
+export const sessionSocket = (socket: WebSocket, onBegin: () => void, urlOf?: UrlOf): ClientSocket => {
   let receive: (input: ClientInput) => void = () => {}
   let isFirst = true
   let isClosing = false
@@ -90,7 +90,7 @@ export const sessionSocket = (socket: WebSocket, onBegin: () => void): ClientSoc
     send: (event) => {
       if (isClosing) return
       if (event._tag === "SessionBegin") onBegin()
-      outbox.send(writeEvent(event), false)
+      outbox.send(writeEvent(event, urlOf), false)
     },
     sendAudio: (itemId, base64, format) => {
       if (isClosing) return

@@ -12,13 +12,16 @@ import {
   type HostCredentials,
   makeAuthentication
 } from "@colloquy/core/adapters"
+import { DocumentLinks } from "@colloquy/core/documents"
 import { type ClientSocket, type Credentials, RealtimeSessions } from "@colloquy/core/realtime"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { IncomingMessage, type Server } from "node:http"
 import { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
+import type { UrlOf } from "./Wire.ts"
 import { GuardedSocket, maxFrame, sessionSocket } from "./SessionSocket.ts"
 
 /** True: the upgrade was for us and is answered. */
@@ -49,16 +52,21 @@ export const makeUpgradeHandler = (
   Effect.gen(function* () {
     const principalOf = yield* makeAuthentication({ ...defaultAuthentication, ...options })
     const sessions = yield* RealtimeSessions
+    const links = Option.getOrNull(yield* Effect.serviceOption(DocumentLinks))
     const fork = Effect.runForkWith(yield* Effect.context<never>())
     yield* Effect.addFinalizer(() => sessions.drain)
-    return upgradeHandler((socket, request, ticket) => {
-      const credentials: Credentials = {
-        principal: Effect.suspend(() => principalOf(keyOf(request), hostCredentialsOf(request))),
-        ticket: ticket === null ? null : Redacted.make(ticket),
-        origin: request.headers.origin ?? null
-      }
-      fork(sessions.serve(socket, credentials))
-    }, options)
+    return upgradeHandler(
+      (socket, request, ticket) => {
+        const credentials: Credentials = {
+          principal: Effect.suspend(() => principalOf(keyOf(request), hostCredentialsOf(request))),
+          ticket: ticket === null ? null : Redacted.make(ticket),
+          origin: request.headers.origin ?? null
+        }
+        fork(sessions.serve(socket, credentials))
+      },
+      options,
+      links?.url
+    )
   })
 
 export const socketPathOf = ({ basePath = "" }: UpgradeOptions): string =>
@@ -73,7 +81,8 @@ export const notReady = (path: string, { url }: IncomingMessage, socket: Duplex)
 
 const upgradeHandler = (
   serve: (socket: ClientSocket, request: IncomingMessage, ticket: string | null) => void,
-  options: UpgradeOptions
+  options: UpgradeOptions,
+  urlOf?: UrlOf
 ): UpgradeHandler => {
   const { maxPending = 1000, origins } = options
   const path = socketPathOf(options)
@@ -115,7 +124,7 @@ const upgradeHandler = (
           if (isPending) pending--
           isPending = false
         }
-        serve(sessionSocket(client, begun), request, parameters.get("ticket"))
+        serve(sessionSocket(client, begun, urlOf), request, parameters.get("ticket"))
       })
     }
     return true

@@ -2,6 +2,7 @@
  * The JSON of the realtime socket: what a client sends becomes an input of the session, what the session tells becomes a text frame. Audio
  * goes up as binary frames, and down as JSON that is put together of bytes, without parsing or encoding the base64 again.
  */
+import type { DocumentId } from "@colloquy/core/adapters"
 import {
   type AudioFormat,
   type ClientFrame,
@@ -9,6 +10,8 @@ import {
   type ErrorCode,
   type ServiceEvent
 } from "@colloquy/core/realtime"
+import { mediumOf } from "@colloquy/core/media"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { readFirstFrame } from "./FirstFrame.ts"
@@ -103,11 +106,32 @@ const wireFormat = ({ channels, encoding, sampleRate }: AudioFormat) => ({
   channels
 })
 
-/** An event as a text frame. */
-export const writeEvent = (event: ServiceEvent): string =>
-  event._tag === "ProviderEvent" ? `{"type":"provider.event","event":${event.json}}` : JSON.stringify(toWire(event))
+/** The address of a document. */
+export type UrlOf = (documentId: DocumentId) => string
 
-const toWire = (event: Exclude<ServiceEvent, { readonly _tag: "ProviderEvent" }>): object => {
+/** Where nobody gives out documents: their path under the base address, which asks for a key. */
+export const contentPath: UrlOf = (documentId) => `/documents/${documentId}/content`
+
+/** An event as a text frame. */
+export const writeEvent = (event: ServiceEvent, urlOf: UrlOf = contentPath): string =>
+  event._tag === "ProviderEvent"
+    ? `{"type":"provider.event","event":${event.json}}`
+    : JSON.stringify(toWire(event, urlOf))
+
+/** As everywhere on the wire; what is no medium of the kernel goes out as the part told it. */
+const mediumToWire = (told: Schema.JsonObject, urlOf: UrlOf): object =>
+  Option.match(mediumOf(told), {
+    onNone: () => told,
+    onSome: ({ documentId, mediaType, mimeType, size }) => ({
+      document_id: documentId,
+      url: urlOf(documentId),
+      media_type: mediaType,
+      mime_type: mimeType,
+      file_size_bytes: size
+    })
+  })
+
+const toWire = (event: Exclude<ServiceEvent, { readonly _tag: "ProviderEvent" }>, urlOf: UrlOf): object => {
   switch (event._tag) {
     case "SessionBegin":
       return {
@@ -141,7 +165,11 @@ const toWire = (event: Exclude<ServiceEvent, { readonly _tag: "ProviderEvent" }>
     case "ToolCompleted":
       return { type: "tool.completed", tool_call_id: event.toolCallId }
     case "MediaGenerated":
-      return { type: "media.generated", tool_call_id: event.toolCallId, generated_media: event.media }
+      return {
+        type: "media.generated",
+        tool_call_id: event.toolCallId,
+        generated_media: event.media.map((each) => mediumToWire(each, urlOf))
+      }
     case "ResponseDone":
       return { type: "response.done" }
     case "Interrupted":

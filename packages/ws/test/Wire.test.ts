@@ -1,0 +1,42 @@
+// The JSON of single frames.
+import { DocumentId } from "@colloquy/core/adapters"
+import { assert, describe, it } from "@effect/vitest"
+import { readText, writeEvent } from "../src/Wire.ts"
+
+describe("frames", () => {
+  it("media.generated carries attachments as everywhere on the wire", () => {
+    const made = {
+      documentId: DocumentId.make("d1"),
+      mediaType: "image",
+      mimeType: "image/png",
+      filename: "a.png",
+      size: 7
+    } as const
+    const event = { _tag: "MediaGenerated", toolCallId: "c1", media: [made, { own: 1 }] } as const
+    const written = JSON.parse(writeEvent(event, (id) => `https://x/${id}`))
+    assert.deepStrictEqual(written, {
+      type: "media.generated",
+      tool_call_id: "c1",
+      generated_media: [
+        {
+          document_id: "d1",
+          url: "https://x/d1",
+          media_type: "image",
+          mime_type: "image/png",
+          file_size_bytes: 7
+        },
+        { own: 1 }
+      ]
+    })
+    assert.include(writeEvent(event), "/documents/d1/content")
+  })
+
+  it("an assistant web-search tool in the first frame selects web search, and ids are read in any case", () => {
+    const first = { provider: "p", model: "m", thread_id: "ABC", assistant_id: "DEF", tools: [{ type: "web_search" }] }
+    const input = readText(JSON.stringify(first), true)
+    assert.strictEqual(input._tag, "Begin")
+    if (input._tag !== "Begin") return
+    assert.deepInclude(input.request, { threadId: "abc", assistantId: "def", tools: [] })
+    assert.isTrue(input.request.selection.webSearch)
+  })
+})
