@@ -1,6 +1,7 @@
 /** A vendor's realtime server on a free port, of which a test plays every part by hand. */
 import type { IncomingMessage } from "node:http"
 import { createServer } from "node:http"
+import { createServer as createSecureServer } from "node:https"
 import { type WebSocket, WebSocketServer } from "ws"
 
 export interface VendorSocket {
@@ -25,8 +26,12 @@ export interface FakeVendor {
   readonly close: () => Promise<void>
 }
 
-export const startVendor = async (): Promise<FakeVendor> => {
-  const http = createServer()
+/** With a certificate it speaks TLS, under the name `localhost`. */
+export const startVendor = async (certificate?: {
+  readonly key: string
+  readonly cert: string
+}): Promise<FakeVendor> => {
+  const http = certificate === undefined ? createServer() : createSecureServer(certificate)
   const server = new WebSocketServer({ noServer: true })
   const arrived: Array<VendorSocket> = []
   const waiting: Array<(connection: VendorSocket) => void> = []
@@ -54,7 +59,7 @@ export const startVendor = async (): Promise<FakeVendor> => {
     })
   })
   return {
-    url: `ws://127.0.0.1:${port}/realtime`,
+    url: certificate === undefined ? `ws://127.0.0.1:${port}/realtime` : `wss://localhost:${port}/realtime`,
     connection: () => {
       const there = arrived.shift()
       return there === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(there)

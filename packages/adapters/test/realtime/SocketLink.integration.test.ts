@@ -11,7 +11,10 @@ import { GeminiLive, OpenAiRealtime } from "../../src/realtime/index.ts"
 import { type FakeVendor, startVendor } from "./FakeVendor.ts"
 import { setup } from "./Mapped.ts"
 
-const vendor = Effect.acquireRelease(Effect.promise(startVendor), (started) => Effect.promise(started.close))
+const vendor = Effect.acquireRelease(
+  Effect.promise(() => startVendor()),
+  (started) => Effect.promise(started.close)
+)
 
 /** A connected session that writes down what it hears. */
 const connect = Effect.fnUntraced(function* (prepared: PreparedSession) {
@@ -111,7 +114,7 @@ describe("a vendor over a socket", () => {
   live(
     "that is not there is provider_unavailable",
     Effect.gen(function* () {
-      const gone = yield* Effect.promise(startVendor)
+      const gone = yield* Effect.promise(() => startVendor())
       yield* Effect.promise(gone.close)
       const failure = yield* Effect.flip(connect(openAi(gone)))
       assert.strictEqual(failure.code, "provider_unavailable")
