@@ -15,6 +15,7 @@ import type { LogWriter } from "../runs/LogWriter.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import { followUpsOf } from "./PartFollowUps.ts"
+import { afterTools, interruptedCode } from "./Interruption.ts"
 import type { Leg } from "./Leg.ts"
 import { faultOf, type LegError, type LegOutcome } from "./ModelLoop.ts"
 import { account, type LegEnd, settle, settlementOf, terminalEvent } from "./Settlement.ts"
@@ -51,12 +52,13 @@ type LegExit = Exit.Exit<LegOutcome, LegError | LeaseLost | Withdrawn>
 /** Every leg ends here, and nothing can interrupt it any more. The terminal event is shown when it is stored, not before. */
 const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) =>
   Effect.gen(function* () {
-    const end = yield* endOf(exit, run.stopped)
+    const ended = yield* endOf(exit, run.stopped)
     leg.hasEnded = true
     runner.writer.close(run)
     const recorded = recordLeg(leg.log.events, leg.counter)
     // A lost run may have been deleted: what it used is settled all the same. One that was taken over is settled by its new holder.
-    if (end === null || (end === lost && recorded.charges.length === 0)) return leg.log.close("lost")
+    if (ended === null || (ended === lost && recorded.charges.length === 0)) return leg.log.close("lost")
+    const end = afterTools(ended, recorded)
     const terminal = terminalEvent(recorded, end, leg.explanation, leg.log.nextSequence)
     const followUps = yield* followUpsOf(leg.parts, recorded, end.status, leg)
     const settlement = settlementOf({
@@ -102,7 +104,7 @@ const endOf = (exit: LegExit, stopped: StopReason | null): Effect.Effect<LegEnd 
 const shutDown: LegEnd = {
   status: "FAILED",
   fault: {
-    code: "interrupted",
+    code: interruptedCode,
     message: "The server was stopped during this run. Send the message again.",
     retryable: true
   }

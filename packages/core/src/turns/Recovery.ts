@@ -17,6 +17,7 @@ import type { FollowUps } from "../runs/FollowUps.ts"
 import type { Run } from "../runs/Run.ts"
 import type { Lease, LogEvent, RunStore } from "../runs/RunStore.ts"
 import { account, type LegEnd, settle, settlementOf, terminalEvent } from "./Settlement.ts"
+import { afterTools, interruptedCode } from "./Interruption.ts"
 import { repeatWhileAway } from "./StoreRetry.ts"
 import { plannedParts } from "./PartDecisions.ts"
 import { followUpsOf } from "./PartFollowUps.ts"
@@ -93,7 +94,7 @@ export const makeRecovery = (kernel: RecoveringKernel): Effect.Effect<Recovery, 
 const abandoned: LegEnd = {
   status: "FAILED",
   fault: {
-    code: "interrupted",
+    code: interruptedCode,
     message: "The server that worked on this run went away. What it had said is kept; send the message again.",
     retryable: true
   }
@@ -103,7 +104,7 @@ const settleTaken = tracedFn("Recovery.settle")(function* (
   kernel: RecoveringKernel,
   lease: Lease,
   run: Run,
-  end: LegEnd
+  why: LegEnd
 ) {
   const { counter, settings, store } = kernel
   // A message that was only to be saved and never was: nobody was told that it was kept, so nothing of it stays.
@@ -112,6 +113,7 @@ const settleTaken = tracedFn("Recovery.settle")(function* (
     Effect.as(Effect.logError(`The log of abandoned run ${run.id} cannot be read; it ends without it`, defect), [])
   )
   const recorded = withIdentity(recordLeg(fromLog(log), counter), run)
+  const end = afterTools(why, recorded)
   const terminal = terminalEvent(recorded, end, null, run.lastSequence + sequenceLeap)
   const parts = plannedParts(kernel.parts(), decodePlan(run.plan).parts ?? {})
   const followUps = yield* followUpsOf(parts, recorded, end.status, {
