@@ -9,6 +9,7 @@ import { parseArgs } from "node:util"
 import { watchDatabase } from "./DatabaseCpu.ts"
 import { Process } from "./Processes.ts"
 import { holds, ratioOf, type Row, table } from "./Report.ts"
+import { files } from "./runs/Files.ts"
 import { longThread } from "./runs/LongThreads.ts"
 import { memories } from "./runs/Memories.ts"
 import { search } from "./runs/Search.ts"
@@ -82,6 +83,7 @@ for (const store of ["postgres", "pglite", "in-memory"] as const) {
 if (isStoreWanted("postgres")) await measure("pool", () => smallPool(upstream, database))
 if (isStoreWanted("postgres")) await measure("search", () => search(database, quick ? [1000] : [1000, 20_000, 200_000]))
 if (isStoreWanted("postgres")) await measure("memories", () => memories(database, quick ? 1000 : 10_000))
+if (isStoreWanted("postgres")) await measure("files", () => files(database, quick ? 2 : 5))
 for (const store of ["postgres", "pglite"] as const) {
   if (isStoreWanted(store))
     await measure("start", () => startUp(upstream, store, { DATABASE_URL: database }, quick ? 2 : 5))

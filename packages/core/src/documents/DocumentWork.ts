@@ -6,6 +6,7 @@
  * |---|---|---|
  * | `documents.index` | the record is inserted | indexes the document; without a record it takes the chunks away |
  * | `documents.summarize` | the outcome of the indexing is written | writes a summary, where the host wants one |
+ * | `documents.vectors` | nothing | fills in vectors that a search has missed |
  * | `documents.forget` | records are removed | removes the records, their chunks and their bytes |
  * | `documents.clear` | a thread or an assistant is removed | removes chunks and bytes of the records that went with it |
  */

@@ -36,6 +36,7 @@ import { copyDocument, type Document, DocumentNotFound, type DocumentScope } fro
 import { DocumentLinks } from "./DocumentLinks.ts"
 import { DocumentStore } from "./DocumentStore.ts"
 import { indexKind, newWork, searchScopeOf, traceOf } from "./DocumentWork.ts"
+import { makeNoticing, makeVectorWorker } from "./FillVectors.ts"
 import { makeForgetting } from "./ForgetDocuments.ts"
 import { makeIndexWorker } from "./IndexDocument.ts"
 import type { TextExtractor } from "./TextExtractor.ts"
@@ -159,10 +160,16 @@ export class Documents extends Context.Service<
       const account = { ledger: yield* UsageLedger, metering: yield* Metering }
       const forgetting = yield* makeForgetting
       yield* (yield* Removals).watch(forgetting.watcher)
-      for (const worker of [yield* makeIndexWorker, yield* makeSummaryWorker, ...forgetting.workers])
+      for (const worker of [
+        yield* makeIndexWorker,
+        yield* makeSummaryWorker,
+        yield* makeVectorWorker,
+        ...forgetting.workers
+      ])
         yield* followUps.register(worker)
 
       yield* sweepNowAndThen
+      const notice = yield* makeNoticing
 
       const assistantOf = Effect.fnUntraced(function* (
         place: DocumentPlace
@@ -288,6 +295,7 @@ export class Documents extends Context.Service<
           if (embedding !== null && lexicalOnly === null) {
             const { model, provider } = embedding
             yield* chargeOutside(account, null, [{ provider, model, purpose: "embedding", usage }])
+            yield* notice(assistant.id, embedding, hits)
           }
           const named = yield* store.getMany([...new Set(hits.map(({ documentId }) => documentId))])
           const byId = new Map(named.map((document) => [document.id, document]))

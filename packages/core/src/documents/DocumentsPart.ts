@@ -21,6 +21,7 @@ import { type ChunkHit, ChunkIndex, scopeOfAssistant, scopeOfThread } from "../r
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { type Excerpt, excerptsOf } from "../retrieval/Excerpts.ts"
 import { Retrieval } from "../retrieval/Retrieval.ts"
+import type { FollowUps } from "../runs/FollowUps.ts"
 import { type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
@@ -31,6 +32,7 @@ import type { Document } from "./Document.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { type DocumentFilter, DocumentStore, type DocumentSurvey } from "./DocumentStore.ts"
 import { searchScopeOf } from "./DocumentWork.ts"
+import { makeNoticing } from "./FillVectors.ts"
 import { makeMedia } from "./MediaPart.ts"
 
 /** How documents are called among the parts of a turn: in its options, and in what is kept with a message. */
@@ -62,6 +64,7 @@ const makePart = Effect.gen(function* () {
   const retrieval = yield* Retrieval
   const { all: providers } = yield* Providers
   const media = yield* makeMedia
+  const notice = yield* makeNoticing
   const { attachmentWait, excerpts: mode } = yield* DocumentSettings
 
   /** Looks again while only attachments of this message are in processing, and there is time. */
@@ -138,6 +141,7 @@ const makePart = Effect.gen(function* () {
     const searched = yield* retrieval.search({ scopes, query, limit, embedding })
     if (embedding !== null && searched.lexicalOnly === null) {
       turn.spend({ provider: embedding.provider, model: embedding.model, purpose: "embedding", usage: searched.usage })
+      yield* notice(turn.assistantId, embedding, searched.hits)
     }
     const hits = searched.hits.length > 0 ? searched.hits : yield* beginnings(plan)
     if (hits.length === 0) return []
@@ -205,7 +209,7 @@ const makePart = Effect.gen(function* () {
 export const documentsPart: Layer.Layer<
   never,
   never,
-  BlobStore | ChunkIndex | DocumentStore | Providers | Retrieval | TurnParts
+  BlobStore | ChunkIndex | DocumentStore | FollowUps | Providers | Retrieval | TurnParts
 > = Layer.effectDiscard(
   Effect.gen(function* () {
     const parts = yield* TurnParts

@@ -8,12 +8,12 @@ import { preparingDocument } from "../../src/retrieval/Indexing.ts"
 import { estimateTokens } from "../../src/models/TokenCounter.ts"
 
 const size = { tokens: 400, overlap: 50, count: estimateTokens }
-const words = "badgers dig deep setts below old trees ".repeat(8_000)
+const words = "badgers dig deep setts below old trees ".repeat(3_000)
 const forms: ReadonlyArray<readonly [Section["form"], string]> = [
   ["prose", words],
   ["prose", words.replaceAll("trees ", "trees. ").replaceAll("old ", "old\n\n")],
-  ["prose", "日本語のテキスト。".repeat(30_000)],
-  ["prose", "x".repeat(300_000)],
+  ["prose", "日本語のテキスト。".repeat(12_000)],
+  ["prose", "x".repeat(120_000)],
   ["markdown", `# Badgers\n\n${words.replaceAll("trees ", "trees\n\n## Below\n\n")}`],
   ["code", words.replaceAll("trees ", "trees {\n  return 1\n}\n\n")],
   ["table", `what;where\n${words.replaceAll("trees ", "trees;\n")}`],
@@ -36,7 +36,7 @@ for (const [form, text] of forms) {
       )
       const prepared = yield* runGently(preparingDocument("badgers.txt", sections, size))
       yield* Fiber.interrupt(other)
-      assert.isAtLeast(turns, 20)
+      assert.isAtLeast(turns, 5)
       assert.deepStrictEqual(prepared, prepareDocument("badgers.txt", sections, size))
     })
   )

@@ -1,0 +1,112 @@
+/**
+ * Vectors that are missing: a document was indexed while there was no embedding model or no pgvector, or the host embeds with another model
+ * now. A search shows it (a chunk that it finds by its words has no vector), and leaves a follow-up that fills them in, scope by scope. Until
+ * then such chunks are found by their words.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { Metering } from "../metering/Metering.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
+import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
+import { Providers } from "../models/Provider.ts"
+import { AssistantId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { type ChunkHit, ChunkIndex, type ChunkWithoutVector, SearchScope } from "../retrieval/ChunkIndex.ts"
+import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
+import { embeddingText } from "../retrieval/Indexing.ts"
+import { vectorModel } from "../retrieval/Retrieval.ts"
+import { FollowUpFailed, FollowUps, type FollowUpWorker } from "../runs/FollowUps.ts"
+import { DocumentSettings } from "./DocumentSettings.ts"
+import { newWork, readWork } from "./DocumentWork.ts"
+
+const vectorsKind = "documents.vectors"
+
+const Order = Schema.Struct({ assistantId: AssistantId, scope: SearchScope })
+
+/** A scope in which all vectors are there is not looked at again for so long. */
+const pauseMillis = 60 * 60_000
+
+/** Called after a search with a vector. */
+export type NoticeHits = (
+  assistantId: AssistantId,
+  target: EmbeddingTarget,
+  hits: ReadonlyArray<Pick<ChunkHit, "scope" | "semantic">>
+) => Effect.Effect<void, StoreUnavailable, Principal>
+
+export const makeNoticing = Effect.gen(function* () {
+  const followUps = yield* FollowUps
+  const looked = new Map<string, number>()
+
+  const notice: NoticeHits = Effect.fnUntraced(function* (assistantId, { model, provider }, hits) {
+    const now = yield* Clock.currentTimeMillis
+    const scopes = new Set(hits.flatMap(({ scope, semantic }) => (semantic === null ? [scope] : [])))
+    for (const scope of scopes) {
+      const key = `${provider}/${model} ${scope}`
+      if (now - (looked.get(key) ?? Number.NEGATIVE_INFINITY) < pauseMillis) continue
+      if (looked.size > 10_000) looked.clear()
+      looked.set(key, now)
+      yield* followUps.add([yield* newWork(vectorsKind, key, { assistantId, scope })])
+    }
+  })
+  return notice
+})
+
+export const makeVectorWorker = Effect.gen(function* () {
+  const index = yield* ChunkIndex
+  const assistants = yield* AssistantStore
+  const embeddings = yield* EmbeddingModel
+  const { all: providers } = yield* Providers
+  const { embeddingBatch } = yield* DocumentSettings
+  const account = { ledger: yield* UsageLedger, metering: yield* Metering }
+
+  const vectorsOf = Effect.fnUntraced(function* (target: EmbeddingTarget, missing: ReadonlyArray<ChunkWithoutVector>) {
+    const texts = missing.map(({ chunk }) => embeddingText(chunk))
+    const { usage, vectors } = yield* Effect.mapError(embeddings.embed(target, texts, "document"), (error) =>
+      error._tag === "ModelError"
+        ? new FollowUpFailed({ message: error.message, isRetryable: error.isRetryable, isOutage: error.isRetryable })
+        : new FollowUpFailed({ message: error.message, isRetryable: error._tag === "StoreUnavailable" })
+    )
+    const { model, provider } = target
+    yield* chargeOutside(account, null, [{ provider, model, purpose: "embedding", usage }])
+    return vectors
+  })
+
+  /** False when none of them is as it was read: the documents were deleted, or put anew with vectors of their own. */
+  const fill = Effect.fnUntraced(function* (target: EmbeddingTarget, missing: ReadonlyArray<ChunkWithoutVector>) {
+    const vectors = yield* vectorsOf(target, missing)
+    const found = missing.flatMap((chunk, at) => {
+      const vector = vectors[at]
+      return vector === undefined ? [] : [{ ...chunk, vector }]
+    })
+    const byDocument = Map.groupBy(found, ({ documentId, revision }) => `${documentId} ${revision}`)
+    const isSet = yield* Effect.forEach(byDocument.values(), (ofOne) => {
+      const [first] = ofOne
+      if (first === undefined) return Effect.succeed(false)
+      const { documentId, revision, scope, vector } = first
+      const values = ofOne.map((each) => ({ ordinal: each.chunk.ordinal, vector: each.vector }))
+      return index.setVectors({ documentId, revision, scope, model: vectorModel(target, vector), values })
+    })
+    return isSet.some(Boolean)
+  })
+
+  const worker: FollowUpWorker = {
+    kind: vectorsKind,
+    run: Effect.fnUntraced(function* (followUp) {
+      const { assistantId, scope } = yield* readWork(Order, followUp)
+      const assistant = Option.getOrNull(yield* assistants.get(assistantId))
+      const target = assistant === null ? null : embeddingOf(assistant, providers)
+      if (target?.dimensions == null) return
+      const model = { name: `${target.provider}/${target.model}`, dimensions: target.dimensions }
+      while (true) {
+        const missing = yield* index.withoutVectors([scope], model, embeddingBatch)
+        if (missing.length === 0 || !(yield* fill(target, missing))) return
+      }
+    })
+  }
+  return worker
+})

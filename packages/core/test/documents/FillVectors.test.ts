@@ -1,0 +1,81 @@
+/** Documents that were indexed without vectors, or with those of another model, get them when they are searched. */
+import { Principal } from "@colloquy/core"
+import { firstPage, UsageLedger } from "@colloquy/core/adapters"
+import { Documents } from "@colloquy/core/documents"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
+import { away, bytesOf, embedLetters, memoryStorage, openRoom, type RoomOptions } from "../support/DocumentRoom.ts"
+import { openPlace } from "./DocumentStories.ts"
+
+const test = <E>(title: string, body: Effect.Effect<void, E, Principal | Scope.Scope>) =>
+  it.effect(title, () => body.pipe(Principal.provide("ada")))
+
+/** A kernel that indexed without a model, and a later one over the same storage that has one. */
+const laterWith = Effect.fnUntraced(function* (options: RoomOptions, before: RoomOptions = {}) {
+  const { storage } = yield* memoryStorage
+  const first = yield* openRoom(storage, before)
+  const place = yield* first.run(openPlace)
+  const upload = (filename: string, text: string) =>
+    first.run(
+      Documents.use((documents) =>
+        documents.upload({ scope: { _tag: "Thread", threadId: place.threadId }, filename, bytes: bytesOf(text) })
+      )
+    )
+  yield* upload("a.txt", "Badgers dig setts.")
+  yield* upload("b.txt", "Foxes borrow setts.")
+  yield* TestClock.adjust("1 second")
+  yield* first.close
+  const room = yield* openRoom(storage, options)
+  const search = room.run(
+    Effect.map(
+      Documents.use((documents) => documents.search({ place, query: "setts" })),
+      ({ excerpts, lexicalOnly }) => ({ lexicalOnly, semantic: excerpts.map(({ semantic }) => semantic !== null) })
+    )
+  )
+  return { room, search }
+})
+
+describe("vectors", () => {
+  test(
+    "are filled in by a follow-up of the first search, once, and charged",
+    Effect.gen(function* () {
+      const texts: Array<string> = []
+      const { room, search } = yield* laterWith({
+        embed: (request) => {
+          if (request.purpose === "document") texts.push(...request.texts)
+          return embedLetters(request)
+        }
+      })
+      assert.deepStrictEqual(yield* search, { lexicalOnly: null, semantic: [false, false] })
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* search, { lexicalOnly: null, semantic: [true, true] })
+      yield* TestClock.adjust("2 hours")
+      yield* search
+      yield* TestClock.adjust("1 second")
+      assert.sameMembers(texts, ["Badgers dig setts.", "Foxes borrow setts."])
+      const { days } = yield* room.run(UsageLedger.use((ledger) => ledger.recent(firstPage)))
+      assert.include(
+        days.map(({ purpose }) => purpose),
+        "embedding"
+      )
+    })
+  )
+
+  test(
+    "wait for a model that is away, and the search goes on by words",
+    Effect.gen(function* () {
+      let isAway = true
+      const { search } = yield* laterWith({
+        embed: (request) => (isAway && request.purpose === "document" ? Effect.fail(away) : embedLetters(request))
+      })
+      assert.deepStrictEqual((yield* search).semantic, [false, false])
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual((yield* search).semantic, [false, false])
+      isAway = false
+      yield* TestClock.adjust("10 minutes")
+      assert.deepStrictEqual((yield* search).semantic, [true, true])
+    })
+  )
+})
