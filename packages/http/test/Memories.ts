@@ -229,6 +229,27 @@ export const memories = (stores: Layer.Layer<InMemory.Stores, unknown>): void =>
     assert.strictEqual((await call("GET", `${all}/${other}`)).status, 200)
   })
 
+  it("writers of one text at once get one memory", async () => {
+    const assistant = await openAssistant()
+    const all = `/assistants/${assistant}/memories`
+    const texts = ["The user prefers Vim.", "the user prefers VIM", "The  user prefers Vim!"]
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, at) => call("POST", all, { content: texts[at % texts.length] }))
+    )
+    assert.isTrue(answers.every(({ status }) => status === 201))
+    assert.strictEqual(new Set(answers.map(({ body }) => body.memory_id)).size, 1)
+    const id = answers[0]?.body.memory_id
+    const changes = await Promise.all([
+      ...Array.from({ length: 8 }, (_, at) => call("PUT", `${all}/${id}`, { content: `Version ${at}` })),
+      ...Array.from({ length: 8 }, () => call("POST", `${all}/search`, { query: "version vim" }))
+    ])
+    assert.isTrue(changes.every(({ status }) => status === 200))
+    const deleted = await Promise.all(Array.from({ length: 4 }, () => call("DELETE", `${all}/${id}`)))
+    assert.deepStrictEqual(deleted.map(({ status }) => status).toSorted(), [200, 404, 404, 404])
+    assert.include(deleted.find(({ status }) => status === 200)?.text, "8 earlier versions")
+    assert.deepStrictEqual(await contents(assistant), [])
+  })
+
   it("hostile texts are kept as they are", async () => {
     const assistant = await openAssistant()
     const all = `/assistants/${assistant}/memories`
@@ -280,12 +301,13 @@ export const memories = (stores: Layer.Layer<InMemory.Stores, unknown>): void =>
       "not json",
       deep,
       '{"content":"x","from":"soon"}',
-      '{"content":"!"}'
+      '{"content":"!"}',
+      '{"content":"My card is 4111 1111 1111 1111."}'
     ]
     const refused = await call("POST", into, wrong.join("\n"), lines)
     assert.deepStrictEqual(
       [refused.status, places(refused)],
-      [422, [3, 4, 5, 6, 7].map((line) => `body.${line} value_error`)]
+      [422, [3, 4, 5, 6, 7, 8].map((line) => `body.${line} value_error`)]
     )
     assert.match(refused.body.detail[0].msg, /^Line 3: /u)
     assert.lengthOf(await contents(to), 2)

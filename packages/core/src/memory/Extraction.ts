@@ -173,7 +173,7 @@ const checkOne = (
   if (op !== "ADD" && target === undefined) return "no_such_target"
   if (op !== "ADD" && used.has(number ?? 0)) return "target_used_twice"
   if (op === "DELETE") return target === undefined || message.role !== "user" ? "not_asked_for" : { op, target }
-  const text = (operation.text ?? "").trim()
+  const text = (operation.text ?? "").replace(tellingMark, "").trim()
   const refusal = refusalOf(text, asked)
   if (refusal !== null) return refusal
   const from = dateOf(operation.from)
@@ -181,6 +181,9 @@ const checkOne = (
   const fact = { text, message: (operation.message ?? 0) - 1, from, until }
   return target === undefined ? { op: "ADD", ...fact } : { op: "UPDATE", target, ...fact }
 }
+
+/** How a recalled memory is told to a model: not a part of the fact when an answer has repeated it. */
+const tellingMark = /^\s*\[\d+\]\s*(?:\(noted [^)]*\)\s*)?/u
 
 /** Models give their instructions back as facts. Examples of facts, ours or the assistant's, are left out: they may be true of a user. */
 const ownWords = memoryKey([...always, whatToKeep].join(" "))

@@ -116,19 +116,25 @@ export const findMemories = Effect.fnUntraced(function* (
   Principal
 > {
   const { embeddings, store } = finder
-  const made = target === null || !store.keepsVectors ? null : yield* vectorsOf(embeddings, target, [text], "query")
+  const asked = ofBothEnds(text)
+  const made = target === null || !store.keepsVectors ? null : yield* vectorsOf(embeddings, target, [asked], "query")
   const [values] = made?.vectors ?? []
   const vector: ChunkSearch["vector"] =
     values === undefined || target === null ? null : { model: vectorModel(target, values), values }
   const [hits] = yield* Effect.all(
     [
-      store.search({ assistantId, terms: termsByLanguage(text), vector, limit, trueAt }),
+      store.search({ assistantId, terms: termsByLanguage(asked), vector, limit, trueAt }),
       vector === null ? Effect.void : rebuildOutdated(finder, assistantId, vector.model)
     ],
     { concurrency: 2 }
   )
   return { hits, charges: made?.charges ?? [] }
 })
+
+/** A whole book as a question would cost seconds. What is asked stands at its beginning or its end. */
+const ofBothEnds = (text: string): string =>
+  text.length <= 2 * longestEnd ? text : `${text.slice(0, longestEnd)}\n${text.slice(-longestEnd)}`
+const longestEnd = 4_000
 
 const comparedFor = 10 * 60_000
 const mostCompared = 10_000

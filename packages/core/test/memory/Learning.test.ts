@@ -207,6 +207,27 @@ describe("learning", () => {
   )
 
   test(
+    "learns nothing from answers that repeat what was recalled, however they repeat it",
+    [],
+    Effect.gen(function* () {
+      const { append } = yield* ScriptedModel
+      append(...learns("Nice.", oslo))
+      const { assistantId } = yield* tell("I live in Oslo.")
+      for (let turn = 0; turn < 50; turn++) {
+        const repeated = [
+          "The user lives in Oslo.",
+          "[1] (noted 1970-01-01) The user lives in Oslo.",
+          "[1] THE USER lives in Oslo"
+        ]
+        const said = repeated[turn % 3] ?? ""
+        append(...learns(said, add(said, said, { message: 2 })))
+        yield* tell("Where do I live, in Oslo?", assistantId)
+      }
+      assert.deepStrictEqual(yield* remembered(assistantId), ["The user lives in Oslo."])
+    })
+  )
+
+  test(
     "keeps no orders, no secrets and nothing that nobody said",
     learns(
       "I will not.",
