@@ -1,8 +1,11 @@
 /** The wing `memory`: what an assistant remembers across its threads. `ARCHITECTURE.md` tells how it joins a turn. */
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Providers } from "../models/Provider.ts"
 import { layerLearning } from "./Learning.ts"
 import { Memories } from "./Memories.ts"
 import { layerMemoryPart } from "./MemoryPart.ts"
+import { MemoryStore } from "./MemoryStore.ts"
 
 export { type Imported, Memories, type MemoryOperation, type MemoryText } from "./Memories.ts"
 export { type MemoryLineProblem, MemoryLinesUnusable } from "./MemoryLines.ts"
@@ -34,5 +37,17 @@ export {
 export { KeptMemories, readKept, RetrievedMemory } from "./Recollection.ts"
 export { noReranker, type Reranked, Reranker, type RerankerPort, type RerankRequest } from "./Reranker.ts"
 
+/** Vectors that nobody keeps are not paid for; this says why nothing is found by its meaning. */
+const layerWarning = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { all } = yield* Providers
+    const { keepsVectors } = yield* MemoryStore
+    if (keepsVectors || !all.some(({ embedding }) => embedding !== undefined)) return
+    yield* Effect.logWarning(
+      "Memories are found by their words alone: the store keeps no vectors. docs/storage.md says what it needs."
+    )
+  })
+)
+
 /** All of the wing over a kernel: the use cases, the part of turns, and the workers that learn. */
-export const layerMemory = Layer.mergeAll(Memories.layer, layerMemoryPart, layerLearning)
+export const layerMemory = Layer.mergeAll(Memories.layer, layerMemoryPart, layerLearning, layerWarning)
