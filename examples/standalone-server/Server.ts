@@ -17,7 +17,6 @@ import { answersPart } from "@colloquy/core/answers"
 import { layerMemory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
 import { webHandler, type WebHandler } from "@colloquy/http"
-import { DocumentLinks } from "@colloquy/core/documents"
 import { defaultVideoSettings, videoPart, VideoSettings } from "@colloquy/core/media"
 import { docsPage } from "@colloquy/http/docs-page"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
@@ -29,6 +28,7 @@ import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import { createServer, type Server } from "node:http"
 import { clock } from "./Clock.ts"
+import { blobsOf, documentsOf, signingKeyOf } from "./Documents.ts"
 import { pagePaths, pageResponse } from "./Page.ts"
 import { realtimeModels } from "./RealtimeVendors.ts"
 import { rerankerOf } from "./RerankVendors.ts"
@@ -69,6 +69,7 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
   )
   voice.attach(server)
   const url = await listen(server, settings, api)
+  opened.listensAt(url)
   return {
     url,
     newKey,
@@ -85,6 +86,8 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
 /** The kernel behind its API, with what the server itself wants to know of it. */
 const openService = async (settings: Settings, providers: ProvidersOptions) => {
   let newKey: Redacted.Redacted | null = null
+  /** Known when the server listens. */
+  let address: string | null = null
   let isStoreUp: Effect.Effect<boolean> = Effect.succeed(false)
   const atStart = Layer.effectDiscard(
     Effect.gen(function* () {
@@ -111,11 +114,12 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     Layer.provideMerge(rooms),
     Layer.provideMerge(realtime),
     Layer.provide(realtimeModels(settings)),
-    Layer.provideMerge(DocumentLinks.layer),
+    Layer.provideMerge(documentsOf(settings)),
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       Providers.layer(providers),
-      storesOf(settings),
+      // Of two stores of bytes the later one counts.
+      Layer.merge(storesOf(settings), blobsOf(settings)),
       embeddingOf(settings, providers),
       Layer.succeed(Reranker, rerankerOf(settings)),
       Layer.succeed(VideoSettings, Object.assign({}, defaultVideoSettings, settings.video)),
@@ -123,13 +127,18 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       Layer.succeed(SessionLimits, Object.assign({}, defaultSessionLimits, { lease: sessionLease(settings) }))
     ])
   )
-  const api = webHandler({ ...access, kernel, bodyTimeout, docs: docsPage })
+  const links = {
+    publicUrl: () => settings.publicUrl ?? address,
+    signingKey: await signingKeyOf(settings),
+    linkPeriod: settings.mediaUrls
+  }
+  const api = webHandler({ ...access, ...links, kernel, bodyTimeout, docs: docsPage })
   try {
     await api.ready()
   } catch (error) {
     throw storeRefused(settings, error)
   }
-  return { api, isStoreUp, newKey, voice }
+  return { api, isStoreUp, newKey, voice, listensAt: (url: string) => void (address = url) }
 }
 
 /** As long as that of runs, but a dead process leaves the threads of its voice sessions blocked for 15 seconds at most. */

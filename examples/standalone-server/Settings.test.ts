@@ -74,6 +74,28 @@ describe("the environment of the standalone server", () => {
     })
   )
 
+  it.effect("keeps bytes in the database, a folder or a bucket, which needs its keys", () =>
+    Effect.gen(function* () {
+      const place = (environment: Record<string, string>) => Effect.map(readSettings(environment), ({ blobs }) => blobs)
+      assert.isNull(yield* place({}))
+      assert.isNull(yield* place({ COLLOQUY_BLOBS: "database" }))
+      assert.deepStrictEqual(yield* place({ COLLOQUY_BLOBS: "./bytes" }), { _tag: "Folder", folder: "./bytes" })
+      const keys = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "sk-1" }
+      const bucket = yield* place({ ...keys, COLLOQUY_BLOBS: "s3://files/a/b/", S3_ENDPOINT: "http://127.0.0.1:9000/" })
+      assert.deepInclude(bucket?._tag === "S3" ? bucket.options : {}, {
+        bucket: "files",
+        prefix: "a/b",
+        endpoint: "http://127.0.0.1:9000"
+      })
+      assert.notInclude(JSON.stringify(bucket), "sk-1")
+      const wrong = { COLLOQUY_BLOBS: "s3://files", PUBLIC_URL: "https://a.example/api", COLLOQUY_SIGNING_KEY: "short" }
+      const refused = yield* Effect.flip(readSettings({ ...wrong, MEDIA_URL_SECONDS: "1" }))
+      for (const name of ["COLLOQUY_BLOBS", "PUBLIC_URL", "COLLOQUY_SIGNING_KEY", "MEDIA_URL_SECONDS"]) {
+        assert.include(refused.message, name)
+      }
+    })
+  )
+
   it.effect("takes what an operator may say of turns", () =>
     Effect.gen(function* () {
       const { turns } = yield* readSettings({

@@ -11,6 +11,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import type { BlobSettings } from "./Documents.ts"
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -42,6 +43,16 @@ export interface Settings {
     readonly model: string | null
     readonly dimensions: number | null
   } | null
+  /** Where the bytes of files are; null: in the database. */
+  readonly blobs: BlobSettings | null
+  /** How long a message waits for the files that came with it. */
+  readonly attachmentWait: Duration.Duration
+  /** Where others reach the server, without the base path; null: where it listens. */
+  readonly publicUrl: string | null
+  /** Signs addresses of files; null: one that is made and kept. */
+  readonly signingKey: Redacted.Redacted<string> | null
+  /** How long such an address in an answer is good, at least. */
+  readonly mediaUrls: Duration.Duration
   /** Of the vendors with voices. */
   readonly realtime: { readonly [Name in RealtimeVendor]: RealtimeSettings }
 }
@@ -145,6 +156,24 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       numberBetween(1, 16_000),
       null
     )
+    const keeps = yield* read(
+      "COLLOQUY_BLOBS",
+      '"database", a folder, or an address such as s3://bucket/prefix',
+      BlobPlace,
+      "database"
+    )
+    const s3 = {
+      accessKeyId: yield* read("AWS_ACCESS_KEY_ID", "an id, without spaces", Word, null),
+      secretAccessKey: yield* read("AWS_SECRET_ACCESS_KEY", "a key, without spaces", Secret, null),
+      sessionToken: yield* read("AWS_SESSION_TOKEN", "a token, without spaces", Secret, null),
+      region: yield* read("AWS_REGION", "the name of a region", Word, null),
+      endpoint: yield* read("S3_ENDPOINT", "an address that begins with http:// or https://", HttpUrl, null)
+    }
+    const blobs = blobSettings(keeps, s3)
+    if (blobs === "incomplete") {
+      problems.push("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set when COLLOQUY_BLOBS names a bucket")
+    }
+    const signingKey = yield* read("COLLOQUY_SIGNING_KEY", "at least 16 characters, without spaces", LongSecret, null)
     const databaseUrl = yield* read("DATABASE_URL", "an address that begins with postgres://", PostgresUrl, null)
     const pairs = yield* read("COLLOQUY_API_KEYS", "pairs key=user, with commas between them", KeyPairs, "")
     const settings: Settings = {
@@ -173,6 +202,18 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       failedKeys: yield* read("FAILED_KEYS_PER_MINUTE", "a number from 1 to 10000", numberBetween(1, 10_000), 20),
       clientAddress: yield* read("CLIENT_ADDRESS", '"connection", or the name of a header', HeaderName, null),
       vendors: given,
+      blobs: blobs === "incomplete" ? null : blobs,
+      attachmentWait: yield* seconds("ATTACHMENT_WAIT_SECONDS", 0, 30),
+      publicUrl: yield* read(
+        "PUBLIC_URL",
+        "an origin such as https://ai.example, without a path",
+        Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/?#]+\/?$/u)),
+        null
+      ),
+      signingKey: signingKey === null ? null : Redacted.make(signingKey),
+      mediaUrls: Duration.seconds(
+        yield* read("MEDIA_URL_SECONDS", "a number of seconds from 60 to 604800", numberBetween(60, 604_800), 86_400)
+      ),
       reranking: rerankingOf(given, rerankVendor, rerankModel),
       embedding: embeddingProvider === null ? null : { provider: embeddingProvider, model: embeddingModel, dimensions },
       realtime: { OPENAI: yield* voicesOf("OPENAI"), GEMINI: yield* voicesOf("GEMINI"), XAI: yield* voicesOf("XAI") }
@@ -191,6 +232,34 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
     }
     return problems.length === 0 ? settings : yield* new SettingsRefused({ problems })
   })
+
+interface S3Environment {
+  readonly accessKeyId: string | null
+  readonly secretAccessKey: string | null
+  readonly sessionToken: string | null
+  readonly region: string | null
+  readonly endpoint: string | null
+}
+
+const blobSettings = (place: string, s3: S3Environment): BlobSettings | "incomplete" | null => {
+  if (place === "database") return null
+  if (!place.startsWith("s3://")) return { _tag: "Folder", folder: place }
+  const { accessKeyId, endpoint, region, secretAccessKey, sessionToken } = s3
+  if (accessKeyId === null || secretAccessKey === null) return "incomplete"
+  const [bucket = "", ...prefix] = trimmed(place.slice("s3://".length)).split("/")
+  return {
+    _tag: "S3",
+    options: {
+      bucket,
+      accessKeyId,
+      secretAccessKey: Redacted.make(secretAccessKey),
+      ...(prefix.length > 0 && { prefix: prefix.join("/") }),
+      ...(sessionToken && { sessionToken: Redacted.make(sessionToken) }),
+      ...(region && { region }),
+      ...(endpoint && { endpoint: trimmed(endpoint) })
+    }
+  }
+}
 
 /** The one that is named, else the first that is set. */
 const rerankingOf = (
@@ -211,6 +280,8 @@ const paceOf = (firstPause: Duration.Duration) => ({
 const BooleanWord = Schema.Literals(["true", "false"])
 const Word = Schema.String.check(Schema.isPattern(/^\S+$/u))
 const Secret = Word
+const LongSecret = Schema.String.check(Schema.isPattern(/^\S{16,}$/u))
+const BlobPlace = Schema.String.check(Schema.isPattern(/^(s3:\/\/[^\s/]+(\/\S*)?|(?!\w+:\/\/).+)$/u))
 const HeaderName = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9-]+$/u))
 const HttpUrl = Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/]\S*$/u))
 const SocketUrl = Schema.String.check(Schema.isPattern(/^wss?:\/\/[^\s/]\S*$/u))

@@ -44,9 +44,9 @@ export interface HttpSettings extends Bounds, AuthenticationSettings {
   readonly cors: Cors | null
   /**
    * Where others reach this server: an origin such as `https://ai.example`, without the base path. Null: addresses of documents begin with
-   * the path, and vendors that fetch files themselves cannot be given any.
+   * the path, and vendors that fetch files themselves cannot be given any. A function, where it is known only when the server listens.
    */
-  readonly publicUrl: string | null
+  readonly publicUrl: string | null | (() => string | null)
   /** Signs addresses of documents. Null: a random one, so that they are good in this process only. */
   readonly signingKey: Redacted.Redacted | null
   /** How long an address of a document in an answer is good, at least; at most twice as long. */

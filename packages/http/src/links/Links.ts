@@ -43,10 +43,11 @@ export const layer = (basePath: string): Layer.Layer<Links> =>
       const clock = yield* Clock.Clock
       const secret = secretOf(signingKey)
       const period = Math.max(1, Math.ceil(Duration.toSeconds(linkPeriod)))
-      const origin = publicUrl === null ? "" : publicUrl.replace(/\/+$/u, "")
+      const publicOrigin = () => (typeof publicUrl === "function" ? publicUrl() : publicUrl)
 
       const urlUntil = (documentId: string, expires: Expiry): string => {
         const query = `expires=${expires}&signature=${sign(secret, documentId, expires)}`
+        const origin = publicOrigin()?.replace(/\/+$/u, "") ?? ""
         return `${origin}${basePath}/documents/${encodeURIComponent(documentId)}/content?${query}`
       }
       const now = () => clock.currentTimeMillisUnsafe()
@@ -65,7 +66,7 @@ export const layer = (basePath: string): Layer.Layer<Links> =>
       if (Option.isSome(installed)) {
         yield* installed.value.serve({
           url: (id: DocumentId) => links.url(id),
-          signed: (id, lifetime) => (publicUrl === null ? null : links.link(id, lifetime).url)
+          signed: (id, lifetime) => (publicOrigin() === null ? null : links.link(id, lifetime).url)
         })
       }
       return links

@@ -1,0 +1,64 @@
+/**
+ * Documents of the server: where the bytes of files are, who reads their text, how long a message waits for its files, and the key that
+ * signs addresses of files.
+ */
+import { FolderBlobs } from "@colloquy/adapters/blobs"
+import { FileExtractor } from "@colloquy/adapters/files"
+import { S3Blobs } from "@colloquy/adapters/s3"
+import { TesseractReader } from "@colloquy/adapters/tesseract"
+import {
+  type BlobStore,
+  defaultDocumentSettings,
+  DocumentSettings,
+  Documents,
+  documentsPart
+} from "@colloquy/core/documents"
+import { Retrieval } from "@colloquy/core/retrieval"
+import type { StoreUnavailable } from "@colloquy/core"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { randomBytes } from "node:crypto"
+import { readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import type { Settings } from "./Settings.ts"
+import { inMemory } from "./Stores.ts"
+
+/** Where the bytes are, if not in the database. */
+export type BlobSettings =
+  | { readonly _tag: "Folder"; readonly folder: string }
+  | { readonly _tag: "S3"; readonly options: S3Blobs.S3BlobOptions }
+
+/** Takes the place of the database's own store of bytes. */
+export const blobsOf = ({ blobs }: Settings): Layer.Layer<BlobStore, StoreUnavailable> | Layer.Layer<never> => {
+  if (blobs === null) return Layer.empty
+  return blobs._tag === "S3" ? S3Blobs.layer(blobs.options) : FolderBlobs.layer({ folder: blobs.folder })
+}
+
+/** Over the kernel. */
+export const documentsOf = ({ attachmentWait }: Settings) =>
+  Layer.mergeAll(Documents.layer, documentsPart).pipe(
+    Layer.provideMerge(Retrieval.layer),
+    Layer.provide([
+      Layer.provide(FileExtractor.layer(), TesseractReader.layer()),
+      Layer.succeed(DocumentSettings, Object.assign({}, defaultDocumentSettings, { attachmentWait }))
+    ])
+  )
+
+/**
+ * The operator's own, or one that is made at the first start and kept in the data folder, so that addresses outlive a restart. Without a
+ * folder there is none, and addresses end with the process.
+ */
+export const signingKeyOf = async ({
+  dataDir,
+  databaseUrl,
+  signingKey
+}: Settings): Promise<Redacted.Redacted | null> => {
+  if (signingKey !== null || dataDir === inMemory || databaseUrl !== null) return signingKey
+  const file = join(dataDir, "signing-key")
+  try {
+    await writeFile(file, randomBytes(32).toString("base64url"), { flag: "wx", mode: 0o600 })
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
+  }
+  return Redacted.make(await readFile(file, "utf8"))
+}
