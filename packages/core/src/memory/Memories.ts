@@ -157,10 +157,11 @@ export class Memories extends Context.Service<
       const write = Effect.fnUntraced(function* (
         assistant: Assistant,
         tag: "Add" | "Update",
-        memories: ReadonlyArray<MemoryRecord>
+        memories: ReadonlyArray<MemoryRecord>,
+        target = finder.targetOf(assistant)
       ) {
         const contents = memories.map(({ content }) => content)
-        const made = yield* indexMemories(finder, finder.targetOf(assistant), contents)
+        const made = yield* indexMemories(finder, target, contents)
         yield* chargeOutside(account, null, made.charges)
         const changes = memories.flatMap((memory, index): ReadonlyArray<MemoryChange> => {
           const indexed = made.indexed[index]
@@ -170,7 +171,7 @@ export class Memories extends Context.Service<
         const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now })
         if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
         if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, whenItFailed)])
-        return applied.value
+        return { outcomes: applied.value, isIncomplete: made.isIncomplete }
       })
 
       return Memories.of({
@@ -188,7 +189,7 @@ export class Memories extends Context.Service<
           yield* refuseUnusable(content)
           const assistant = yield* assistantOf(assistantId)
           const memory = yield* newMemory(assistantId, { content, metadata }, yield* now)
-          const [outcome] = yield* write(assistant, "Add", [memory])
+          const [outcome] = (yield* write(assistant, "Add", [memory])).outcomes
           return outcome?.event === "Known"
             ? yield* Effect.catchTag(get(assistantId, outcome.id), "MemoryNotFound", () => Effect.succeed(memory))
             : memory
@@ -204,7 +205,7 @@ export class Memories extends Context.Service<
             source: null,
             updatedAt: yield* now
           }
-          const [outcome] = yield* write(assistant, "Update", [memory])
+          const [outcome] = (yield* write(assistant, "Update", [memory])).outcomes
           if (outcome?.event === "Known") return yield* new MemoryUnusable({ reason: "copy" })
           return outcome?.event === "Updated" ? memory : yield* new MemoryNotFound({ memoryId: id })
         }),
@@ -242,8 +243,12 @@ export class Memories extends Context.Service<
           if (problems.length > 0) return yield* new MemoryLinesUnusable({ problems })
           const memories = yield* Effect.forEach(lines, (line) => newMemory(assistantId, line, at))
           const outcomes: Array<MemoryOutcome> = []
+          let target = finder.targetOf(assistant)
           for (let from = 0; from < memories.length; from += mostAtOnce) {
-            outcomes.push(...(yield* write(assistant, "Add", memories.slice(from, from + mostAtOnce))))
+            const written = yield* write(assistant, "Add", memories.slice(from, from + mostAtOnce), target)
+            outcomes.push(...written.outcomes)
+            // A model that fails is not asked for the rest: the follow-up will.
+            if (written.isIncomplete) target = null
           }
           const imported = outcomes.filter(({ event }) => event === "Added").length
           return { imported, skipped: outcomes.length - imported }

@@ -12,12 +12,12 @@ import { quiet } from "../support/Story.ts"
 
 /** Knows one synonym: a text about a kettle or about boiling points the same way. Fails as long as it is told to. */
 const makeMeaning = () => {
-  const state = { isBroken: false }
+  const state = { isBroken: false, asked: 0 }
   const driver: EmbeddingDriver = {
     maxTexts: 10,
     maxCharacters: 1000,
     embed: ({ model, provider, texts }) =>
-      state.isBroken
+      (state.asked++, state.isBroken)
         ? Effect.fail(new ModelError({ reason: "auth", provider, model }))
         : Effect.succeed({
             vectors: texts.map((text) => Float32Array.from(/kettle|boil/u.test(text) ? [1, 0] : [0, 1])),
@@ -70,6 +70,24 @@ describe("memories with an embedding model", () => {
         days.map(({ purpose, usage }) => [purpose, usage.inputTokens]),
         [["embedding", 4]]
       )
+    }).pipe(Principal.provide("ada"), Effect.provide([kernelWith(driver), quiet]))
+  })
+
+  it.effect("that are imported while the model fails are all there, and it is not asked for each of them", () => {
+    const { driver, state } = makeMeaning()
+    return Effect.gen(function* () {
+      const memories = yield* Memories
+      const embedding = { provider: "e", model: "m", dimensions: 2 }
+      const { id } = yield* (yield* Assistants).create({ name: "A", embedding })
+      state.isBroken = true
+      const lines = Array.from({ length: 450 }, (_, at) => JSON.stringify({ content: `kettle ${at}` }))
+      assert.deepStrictEqual(yield* memories.import(id, lines.join("\n")), { imported: 450, skipped: 0 })
+      // One step of the import, in requests of ten texts, four of them at once.
+      assert.isAtMost(state.asked, 20)
+      state.isBroken = false
+      yield* TestClock.adjust("2 minutes")
+      const missing = yield* (yield* MemoryStore).withoutVectors(id, { name: "e/m", dimensions: 2 }, 10)
+      assert.deepStrictEqual(missing, [])
     }).pipe(Principal.provide("ada"), Effect.provide([kernelWith(driver), quiet]))
   })
 })
