@@ -1,0 +1,135 @@
+/**
+ * The socket inside servers that hosts have already, under a base path, beside routes of theirs and beside another user of upgrades on the
+ * same server. What stands in each mount is all that a host writes.
+ */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { ScriptedRealtime } from "@colloquy/adapters/scripted"
+import { Kernel, Keys, Principal, Providers } from "@colloquy/core"
+import { layer as realtime, RealtimeModels } from "@colloquy/core/realtime"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Redacted from "effect/Redacted"
+import { createAdaptorServer } from "@hono/node-server"
+import express from "express"
+import Fastify from "fastify"
+import { Hono } from "hono"
+import { once } from "node:events"
+import { createServer, Server } from "node:http"
+import { WebSocket, WebSocketServer } from "ws"
+import { type RealtimeSocket, realtimeSocket } from "../src/index.ts"
+import { firstFrame, rawClient } from "./Service.ts"
+
+const { hang } = ScriptedRealtime
+
+interface Mounted {
+  readonly server: Server
+  /** As the host ends: the sessions first, because a server waits for their sockets. */
+  readonly close: () => Promise<unknown>
+}
+
+type Mount = (voice: RealtimeSocket) => Promise<Mounted>
+
+const closing = (voice: RealtimeSocket, server: Server) => async () => {
+  await voice.drain()
+  server.close()
+  server.closeAllConnections()
+}
+
+const mounts: Readonly<Record<string, Mount>> = {
+  "node:http": async (voice) => {
+    const server = createServer((_, response) => response.end("host"))
+    voice.attach(server)
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    return { server, close: closing(voice, server) }
+  },
+
+  Express: async (voice) => {
+    const app = express()
+    app.use((_request, response) => void response.send("host"))
+    const server = app.listen(0, "127.0.0.1")
+    voice.attach(server)
+    await once(server, "listening")
+    return { server, close: closing(voice, server) }
+  },
+
+  Fastify: async (voice) => {
+    const app = Fastify()
+    app.get("/*", async () => "host")
+    voice.attach(app.server)
+    app.addHook("preClose", voice.drain)
+    await app.listen({ host: "127.0.0.1", port: 0 })
+    return { server: app.server, close: () => app.close() }
+  },
+
+  Hono: async (voice) => {
+    const app = new Hono()
+    app.all("/*", (context) => context.text("host"))
+    const server = createAdaptorServer({ fetch: app.fetch, createServer })
+    if (!isNodeServer(server)) throw new Error("This is no server of node:http.")
+    voice.attach(server)
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    return { server, close: closing(voice, server) }
+  },
+
+  "a server that gives out upgrades itself": async (voice) => {
+    const server = createServer((_, response) => response.end("host"))
+    server.on("upgrade", (request, socket, head) => {
+      if (!voice.handle(request, socket, head) && request.url !== "/chat") socket.destroy()
+    })
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    return { server, close: closing(voice, server) }
+  }
+}
+
+/** Hono may also make servers of HTTP/2. */
+const isNodeServer = (server: object): server is Server => server instanceof Server
+
+const open = async (mount: Mount) => {
+  const voice = realtimeSocket({ basePath: "/ai" })
+  const models = Layer.unwrap(Effect.map(ScriptedRealtime.make([[hang]]), ({ model }) => RealtimeModels.layer([model])))
+  const runtime = ManagedRuntime.make(
+    voice.layer.pipe(
+      Layer.provideMerge(realtime),
+      Layer.provideMerge(Kernel.layer),
+      Layer.provide([
+        models,
+        Providers.layer({ providers: [], defaults: { provider: "none", model: "none" } }),
+        InMemory.layer
+      ])
+    )
+  )
+  const { close, server } = await mount(voice)
+  const address = server.address()
+  const host = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`
+  return { runtime, server, close, host }
+}
+
+describe("the socket on a server of", () => {
+  it.each(Object.entries(mounts))("%s", async (_, mount) => {
+    const { close, host, runtime, server } = await open(mount)
+    const url = `ws://${host}/ai/threads/realtime`
+    const early = new WebSocket(url)
+    const [, response] = await once(early, "unexpected-response")
+    assert.strictEqual(response.statusCode, 503)
+    early.on("error", () => {}).terminate()
+
+    const key = await runtime.runPromise(Keys.use((keys) => keys.make("test")).pipe(Principal.provide("ada")))
+    // Another user of upgrades, with a listener of its own on the same server.
+    const chat = new WebSocketServer({ noServer: true })
+    server.on("upgrade", (request, socket, head) => {
+      if (request.url === "/chat") chat.handleUpgrade(request, socket, head, (client) => client.send("chat"))
+    })
+    const ours = rawClient(url, { key: Redacted.value(key.key), first: firstFrame })
+    await ours.heard("session.begin")
+    const theirs = new WebSocket(`ws://${host}/chat`)
+    assert.strictEqual(String((await once(theirs, "message"))[0]), "chat")
+    theirs.terminate()
+    assert.strictEqual(await (await fetch(`http://${host}/anything`)).text(), "host")
+    await close()
+    assert.strictEqual(await ours.closed, 1001)
+    assert.strictEqual(ours.events.at(-1)?.["type"], "session.ended")
+    await runtime.dispose()
+  })
+})
