@@ -6,6 +6,7 @@
 import type { Provider, ToolDefinition } from "@colloquy/core"
 import type { ChatDriver, ChatEvent, ChatRequest } from "@colloquy/core/adapters"
 import { describeModel, noUsage } from "@colloquy/core/adapters"
+import { draw } from "./DemoPainter.ts"
 import { memoryOperations } from "./DemoMemory.ts"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -17,8 +18,22 @@ export const demoModelName = "demo-1"
 export const demoProvider = (pace: Duration.Input = "30 millis"): Provider => ({
   id: "demo",
   chat: demoDriver(pace),
-  describe: () => description,
-  listModels: Effect.succeed([description])
+  image: {
+    generate: ({ model, prompt }) =>
+      Effect.sync(() => ({ images: [draw(prompt)], usage: { ...noUsage, costUsd: 0 }, model }))
+  },
+  describe: (model) => (model === demoPainter.name ? demoPainter : description),
+  listModels: Effect.succeed([description, demoPainter])
+})
+
+/** Draws the words of the prompt. */
+const demoPainter = describeModel({
+  name: "demo-painter",
+  provider: "demo",
+  modelType: "image",
+  displayName: "Demo painter (no network)",
+  supportsVision: false,
+  details: { supported_parameters: {} }
 })
 
 const description = describeModel({
@@ -109,7 +124,7 @@ const everyForm = [
 
 const hello = (asked: string): string =>
   `I am Colloquy's demo model: I run inside the server and know nothing. You said: "${asked.slice(0, 200)}". ` +
-  `Ask me "what time is it", tell me to "count to 50", ask for "markdown", or name one of your tools. ` +
+  `Ask me "what time is it", tell me to "count to 50" or, with images switched on, to "draw a fox", ask for "markdown", or name one of your tools. ` +
   `For real answers set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY, and DEFAULT_MODEL_NAME, ` +
   `and start the server again.`
 
@@ -137,10 +152,17 @@ const recalled = (request: ChatRequest): string => {
 }
 
 /** The tool that the question asks for, by a few simple rules. */
-export const wantedTool = (tools: ReadonlyArray<ToolDefinition>, asked: string): ToolDefinition | undefined =>
-  /\bwhat time is it\b|\bwhat's the time\b/i.test(asked)
-    ? tools.find((tool) => tool.name === "server_clock")
-    : tools.find((tool) => asked.toLowerCase().includes(tool.name.toLowerCase()))
+export const wantedTool = (tools: ReadonlyArray<ToolDefinition>, asked: string): ToolDefinition | undefined => {
+  const name = wishes.find(([wish]) => wish.test(asked))?.[1]
+  const wished = tools.find((tool) => tool.name === name)
+  return wished ?? tools.find((tool) => asked.toLowerCase().includes(tool.name.toLowerCase()))
+}
+
+const wishes: ReadonlyArray<readonly [wish: RegExp, tool: string]> = [
+  [/\bwhat time is it\b|\bwhat's the time\b/i, "server_clock"],
+  [/\b(draw|paint)\b/i, "generate_image"],
+  [/\bsearch\b/i, "web_search"]
+]
 
 const callEvents = (request: ChatRequest, tool: ToolDefinition): ReadonlyArray<ChatEvent> => {
   const id = `call_${crypto.randomUUID()}`

@@ -16,8 +16,9 @@ import { type ProvidersOptions } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
 import { layerMemory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
+import { searchPart } from "@colloquy/core/web-search"
 import { webHandler, type WebHandler } from "@colloquy/http"
-import { defaultVideoSettings, videoPart, VideoSettings } from "@colloquy/core/media"
+import { defaultVideoSettings, imagePart, videoPart, VideoSettings } from "@colloquy/core/media"
 import { docsPage } from "@colloquy/http/docs-page"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
 import { realtimeSocket } from "@colloquy/ws"
@@ -32,6 +33,7 @@ import { blobsOf, documentsOf, signingKeyOf } from "./Documents.ts"
 import { pagePaths, pageResponse } from "./Page.ts"
 import { realtimeModels } from "./RealtimeVendors.ts"
 import { rerankerOf } from "./RerankVendors.ts"
+import { searchEngineOf } from "./SearchVendors.ts"
 import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
 import { type Settings, SettingsRefused } from "./Settings.ts"
 import { addressRefused, storeRefused } from "./StartRefused.ts"
@@ -109,7 +111,15 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     failedKeys: { limit: settings.failedKeys, window: "1 minute" }
   } as const
   const voice = realtimeSocket(access)
-  const rooms = Layer.mergeAll(atStart, answersPart, layerMemory, videoPart, HostedTools.tools([clock]))
+  const rooms = Layer.mergeAll(
+    atStart,
+    answersPart,
+    layerMemory,
+    imagePart,
+    videoPart,
+    searchPart.pipe(Layer.provide(searchEngineOf(settings))),
+    HostedTools.tools([clock])
+  )
   const kernel = voice.layer.pipe(
     Layer.provideMerge(rooms),
     Layer.provideMerge(realtime),

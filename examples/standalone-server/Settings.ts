@@ -35,6 +35,8 @@ export interface Settings {
   readonly clientAddress: string | null
   /** Vendors of which a key or an address is set, by the prefix of their variables. */
   readonly vendors: ReadonlyMap<Vendor, VendorSettings>
+  /** Who searches the web; null: only models that do so by themselves. */
+  readonly search: { readonly vendor: SearchVendor; readonly settings: VendorSettings } | null
   /** Who reranks for Memory Pro; null: the assistant's own model. */
   readonly reranking: { readonly vendor: RerankVendor; readonly model: string | null } | null
   /** What new assistants embed with, and those whose own model is gone. Null: the first provider that can. */
@@ -75,6 +77,9 @@ export const vendors = [
   "JINA"
 ] as const
 export type Vendor = (typeof vendors)[number]
+
+const searchVendors = ["TAVILY", "EXA", "BRAVE", "SEARXNG"] as const
+export type SearchVendor = (typeof searchVendors)[number]
 
 /** Those that put texts in order. */
 const rerankVendors = ["COHERE", "VOYAGE", "JINA"] as const
@@ -120,8 +125,7 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
         read(name, `a number of seconds from ${least} to 3600`, numberBetween(least, 3600), fallback),
         Duration.seconds
       )
-    const given = new Map<Vendor, VendorSettings>()
-    for (const vendor of vendors) {
+    const vendorOf = Effect.fnUntraced(function* (vendor: Vendor | SearchVendor) {
       const apiKey = yield* read(`${vendor}_API_KEY`, "a key, without spaces", Secret, null)
       const baseUrl = yield* read(
         `${vendor}_BASE_URL`,
@@ -129,11 +133,29 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
         HttpUrl,
         null
       )
-      if (apiKey === null && baseUrl === null) continue
-      given.set(vendor, {
+      if (apiKey === null && baseUrl === null) return null
+      const found: VendorSettings = {
         ...(apiKey && { apiKey: Redacted.make(apiKey) }),
         ...(baseUrl && { baseUrl: trimmed(baseUrl) })
-      })
+      }
+      return found
+    })
+    const given = new Map<Vendor, VendorSettings>()
+    for (const vendor of vendors) {
+      const found = yield* vendorOf(vendor)
+      if (found !== null) given.set(vendor, found)
+    }
+    const wantedEngine = yield* read(
+      "WEB_SEARCH_PROVIDER",
+      "tavily, exa, brave or searxng",
+      Schema.Literals(["tavily", "exa", "brave", "searxng"]),
+      null
+    )
+    const engines: Array<NonNullable<Settings["search"]>> = []
+    for (const vendor of searchVendors) {
+      const found = yield* vendorOf(vendor)
+      const isWanted = wantedEngine === null || vendor.toLowerCase() === wantedEngine
+      if (found !== null && isWanted) engines.push({ vendor, settings: found })
     }
     const voicesOf = Effect.fnUntraced(function* (vendor: RealtimeVendor) {
       const address = "an address that begins with ws:// or wss://"
@@ -214,12 +236,20 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       mediaUrls: Duration.seconds(
         yield* read("MEDIA_URL_SECONDS", "a number of seconds from 60 to 604800", numberBetween(60, 604_800), 86_400)
       ),
+      search: engines[0] ?? null,
       reranking: rerankingOf(given, rerankVendor, rerankModel),
       embedding: embeddingProvider === null ? null : { provider: embeddingProvider, model: embeddingModel, dimensions },
       realtime: { OPENAI: yield* voicesOf("OPENAI"), GEMINI: yield* voicesOf("GEMINI"), XAI: yield* voicesOf("XAI") }
     }
     if (settings.defaultProvider !== null && settings.defaultModel === null) {
       problems.push("DEFAULT_MODEL_NAME must be set when DEFAULT_LLM_PROVIDER is")
+    }
+    if (settings.search === null && wantedEngine !== null) {
+      const name = wantedEngine.toUpperCase()
+      problems.push(`${name}_API_KEY or ${name}_BASE_URL must be set when WEB_SEARCH_PROVIDER is`)
+    }
+    if (settings.search?.vendor === "SEARXNG" && settings.search.settings.baseUrl === undefined) {
+      problems.push("SEARXNG_BASE_URL must be set, because it is a server of your own")
     }
     if (settings.reranking === null && (rerankVendor ?? rerankModel) !== null) {
       const name = rerankVendor?.toUpperCase() ?? "COHERE, VOYAGE or JINA"

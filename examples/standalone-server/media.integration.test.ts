@@ -1,0 +1,120 @@
+/** Pictures and web search of the standalone server: the demo paints without a key, and asks a server that speaks SearXNG's wire. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { createServer } from "node:http"
+import { inflateSync } from "node:zlib"
+import { draw } from "./DemoPainter.ts"
+import { startServer } from "./Server.ts"
+import { readSettings, SettingsRefused } from "./Settings.ts"
+
+const searched: Array<string> = []
+const engine = createServer((request, response) => {
+  searched.push(new URL(request.url ?? "", "http://engine").searchParams.get("q") ?? "")
+  response.setHeader("content-type", "application/json")
+  response.end(JSON.stringify({ results: [{ url: "https://foxes.example/", title: "Foxes", content: "They dig." }] }))
+})
+
+const open = async () => {
+  await new Promise<void>((resolve) => engine.listen(0, "127.0.0.1", resolve))
+  const address = engine.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  const environment = { COLLOQUY_DATA_DIR: "memory://", PORT: "0", SEARXNG_BASE_URL: `http://127.0.0.1:${port}` }
+  const server = await startServer(await Effect.runPromise(readSettings(environment)))
+  const key = server.newKey === null ? "" : Redacted.value(server.newKey)
+  const call = async (path: string, body?: object) => {
+    const response = await fetch(`${server.url}/api${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+    // A test of the wire: what comes is read field by field, and a missing one fails the assertion.
+    // oxlint-disable-next-line typescript/no-explicit-any, typescript/no-unsafe-type-assertion
+    return { status: response.status, body: (await response.json()) as any }
+  }
+  return { ...server, call }
+}
+
+describe("pictures and web search of the standalone server", () => {
+  let server: Awaited<ReturnType<typeof open>>
+  beforeAll(async () => {
+    server = await open()
+  }, 60_000)
+  afterAll(async () => {
+    await server.stop()
+    await new Promise((resolve) => engine.close(resolve))
+  })
+
+  it("the demo draws a picture without a key, which stands in the reply and among the thread's messages", async () => {
+    const { body, status } = await server.call("/threads/messages", {
+      content: "Draw a fox",
+      image_generation: "auto",
+      image_model_provider: "demo",
+      image_model_name: "demo-painter"
+    })
+    assert.strictEqual(status, 200)
+    const [medium] = body.generated_media
+    assert.deepInclude(medium, {
+      media_type: "image",
+      mime_type: "image/png",
+      file_size_bytes: draw("Draw a fox").length
+    })
+    const { messages } = (await server.call(`/threads/${body.thread_id}`)).body
+    assert.strictEqual(messages.at(-1).generated_media[0].document_id, medium.document_id)
+    // The address needs no key, because it is signed.
+    const picture = await fetch(medium.url.startsWith("/") ? server.url + medium.url : medium.url)
+    assert.deepStrictEqual([picture.status, picture.headers.get("content-type")], [200, "image/png"])
+    assert.deepStrictEqual(new Uint8Array(await picture.arrayBuffer()), draw("Draw a fox"))
+    const { models } = (await server.call("/models/image/all?provider=demo")).body
+    assert.deepStrictEqual(
+      models.map(({ name }: { name: string }) => name),
+      ["demo-painter"]
+    )
+  })
+
+  it("the web is searched with the engine of the environment, and the reply has its sources", async () => {
+    const { body } = await server.call("/threads/messages", { content: "Search for foxes", web_search: "Auto" })
+    assert.deepStrictEqual(searched, ["Search for foxes"])
+    assert.deepStrictEqual(body.metadata_, { sources: [{ title: "Foxes", url: "https://foxes.example/" }] })
+    assert.include(body.content, "They dig.")
+  })
+})
+
+describe("the demo's painter", () => {
+  it("draws other words otherwise, and the same words alike", () => {
+    const [fox, again, hen] = [draw("fox"), draw("fox"), draw("hen")]
+    assert.deepStrictEqual(fox, again)
+    assert.notDeepEqual(fox, hen)
+    const view = new DataView(fox.buffer)
+    assert.deepStrictEqual([view.getUint32(16), view.getUint32(20)], [512, 320])
+    const start = 8 + 25
+    const pixels = inflateSync(fox.subarray(start + 8, start + 8 + view.getUint32(start)))
+    assert.strictEqual(pixels.length, 320 * (1 + 512 * 3))
+    // Letters are brighter than anything behind them.
+    assert.isTrue(pixels.includes(245))
+  })
+
+  it("draws any text", () => {
+    for (const text of ["", " ", "☃".repeat(5_000), "a\nb", "x".repeat(100_000)]) assert.isAbove(draw(text).length, 100)
+  })
+})
+
+describe("the environment of a search", () => {
+  const refused = (env: Record<string, string>) =>
+    Effect.runPromise(
+      Effect.match(readSettings(env), {
+        onFailure: (error) => (error instanceof SettingsRefused ? error.problems.join() : ""),
+        onSuccess: ({ search }) => search?.vendor ?? "none"
+      })
+    )
+
+  it("takes the engine that is named, else the first that is set", async () => {
+    const both = { TAVILY_API_KEY: "k", BRAVE_API_KEY: "k" }
+    assert.strictEqual(await refused(both), "TAVILY")
+    assert.strictEqual(await refused({ ...both, WEB_SEARCH_PROVIDER: "brave" }), "BRAVE")
+    assert.strictEqual(await refused({}), "none")
+    assert.include(await refused({ ...both, WEB_SEARCH_PROVIDER: "exa" }), "EXA_API_KEY")
+    assert.include(await refused({ SEARXNG_API_KEY: "k" }), "SEARXNG_BASE_URL")
+    assert.include(await refused({ ...both, WEB_SEARCH_PROVIDER: "altavista" }), "tavily, exa, brave or searxng")
+  })
+})
