@@ -1,0 +1,90 @@
+/**
+ * A route that speaks the UI message stream, for a `useChat` that is pointed at an address: `export const POST = chatRoute({ handler })`
+ * beside the mounted service. It is the transport on the server's side: the request's own credentials go on to the handler, so it can do what
+ * its sender may do and nothing else.
+ */
+import type { UIMessage } from "ai"
+import { ColloquyTransport, type TransportOptions } from "./ColloquyTransport.ts"
+import type { TurnMetadata } from "./UiChunks.ts"
+
+export interface ChatRouteOptions extends Pick<TransportOptions, "assistantId" | "message" | "onStop"> {
+  /** `handler` of `webHandler`. */
+  readonly handler: (request: Request) => Promise<Response>
+  /** Where the handler is mounted: its `basePath`. */
+  readonly basePath?: string
+}
+
+interface ChatRequest {
+  readonly id: string
+  readonly messages: Array<UIMessage<TurnMetadata>>
+}
+
+const forwarded = ["authorization", "cookie", "x-api-key"]
+
+const headers = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+  "x-vercel-ai-ui-message-stream": "v1"
+}
+
+/** `POST` sends; `GET …/{chat}/stream` goes on with an answer that is under way. */
+export const chatRoute =
+  ({ basePath = "", handler, ...options }: ChatRouteOptions) =>
+  async (request: Request): Promise<Response> => {
+    const transport = new ColloquyTransport({
+      ...options,
+      baseUrl: new URL(basePath === "" ? "/" : basePath, request.url).href.replace(/\/$/u, ""),
+      headers: Object.fromEntries(forwarded.flatMap((name) => entryOf(name, request.headers.get(name)))),
+      handler
+    })
+    if (request.method === "GET") {
+      const chatId = /\/([^/]+)\/stream\/?$/u.exec(new URL(request.url).pathname)?.[1]
+      const stream = chatId === undefined ? null : await transport.reconnectToStream({ chatId })
+      return stream === null ? new Response(null, { status: 204 }) : eventStream(stream)
+    }
+    const body = chatRequestOf(await request.json().catch(() => null))
+    if (body === null)
+      return Response.json({ detail: "The body is not that of a chat: id and messages." }, { status: 422 })
+    return eventStream(
+      await transport.sendMessages({
+        trigger: "submit-message",
+        chatId: body.id,
+        messageId: undefined,
+        messages: body.messages,
+        abortSignal: undefined
+      })
+    )
+  }
+
+const entryOf = (name: string, value: string | null): ReadonlyArray<readonly [string, string]> =>
+  value === null ? [] : [[name, value]]
+
+/** Of the messages only texts, outputs of tools and ids are read, and the API behind checks all of them. */
+const chatRequestOf = (body: unknown): ChatRequest | null =>
+  typeof body === "object" && body !== null && "id" in body && "messages" in body && Array.isArray(body.messages)
+    ? { id: String(body.id), messages: body.messages }
+    : null
+
+/** A refusal of the API is the stream's first chunk: that is where `useChat` looks for it. */
+const eventStream = (chunks: ReadableStream<unknown>): Response => {
+  const encoder = new TextEncoder()
+  const line = (data: string) => encoder.encode(`data: ${data}\n\n`)
+  const reader = chunks.getReader()
+  const bytes = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      try {
+        const next = await reader.read()
+        if (!next.done) return controller.enqueue(line(JSON.stringify(next.value)))
+      } catch (error) {
+        controller.enqueue(
+          line(JSON.stringify({ type: "error", errorText: error instanceof Error ? error.message : String(error) }))
+        )
+      }
+      controller.enqueue(line("[DONE]"))
+      controller.close()
+    },
+    cancel: (reason) => reader.cancel(reason)
+  })
+  return new Response(bytes, { headers })
+}

@@ -1,0 +1,163 @@
+/**
+ * The events of a turn as the chunks of which the AI SDK makes a message. Pure but for the reading: the transport and the route both use it.
+ * A call is shown when it is known who answers it: the client (`tool_submit_required`), or the server, which has done so by the time the
+ * model goes on.
+ */
+import type { UIMessageChunk } from "ai"
+import type { ClientEvent } from "../client/ClientEvents.ts"
+
+/** What messages of a chat carry as `metadata`. The transport reads it when tool outputs go back. */
+export interface TurnMetadata {
+  readonly threadId: string
+  readonly assistantId: string | null
+  readonly runId: string
+  readonly model?: string
+  readonly inputTokens?: number
+  readonly outputTokens?: number
+  readonly costUsd?: number | null
+}
+
+interface Call {
+  readonly id: string
+  readonly name: string
+  readonly input: unknown
+}
+
+export async function* uiChunks(events: AsyncIterable<ClientEvent>): AsyncGenerator<UIMessageChunk, void, undefined> {
+  const message = new MessageInChunks()
+  for await (const event of events) yield* message.take(event)
+}
+
+/** The arguments as a model wrote them; text where they are no JSON. */
+export const inputOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+class MessageInChunks {
+  /** The part that deltas go to. */
+  private open: "text" | "reasoning" | null = null
+  private parts = 0
+  private calls: Array<Call> = []
+
+  take(event: ClientEvent): ReadonlyArray<UIMessageChunk> {
+    switch (event.type) {
+      case "run_started":
+        return [
+          { type: "start", messageId: event.message_id, messageMetadata: metadataOf(event) },
+          { type: "start-step" }
+        ]
+      case "run_continuing":
+        // The answer goes on in the message that asked for the tools.
+        return [{ type: "start", messageMetadata: metadataOf(event) }, { type: "start-step" }]
+      case "content_streaming":
+        return [...this.answered(), ...this.delta("text", event.content)]
+      case "reasoning_streaming":
+        return [...this.answered(), ...this.delta("reasoning", event.content)]
+      case "reasoning_ended":
+        return this.close()
+      case "tool_call_start":
+        return [
+          ...this.close(),
+          { type: "tool-input-start", toolCallId: event.tool_call_id, toolName: event.name, dynamic: true }
+        ]
+      case "tool_call_ready": {
+        const { arguments: text, name } = event.tool_call.function
+        this.calls.push({ id: event.tool_call.id, name, input: inputOf(text) })
+        return this.close()
+      }
+      case "media_generated":
+        return [...this.close(), { type: "file", url: event.media.url, mediaType: event.media.mime_type }]
+      case "memory_retrieved":
+        return [{ type: "data-memories", data: event.memories }]
+      case "tool_submit_required":
+        return this.end(event, new Set(event.tool_calls.map(({ id }) => id)), "tool-calls")
+      case "run_ended":
+        return [...this.files(event.retrieved_files ?? []), ...this.end(event, new Set(), "stop")]
+      case "run_failed":
+        return [...this.close(), ...this.answered(), { type: "error", errorText: event.error }]
+      case "run_cancelled":
+        return [...this.close(), ...this.answered(), { type: "abort" }]
+      case "message_saved":
+        return [{ type: "start", messageMetadata: metadataOf(event) }, { type: "finish" }]
+      case "user_message":
+      case "stt_stream_start":
+      case "stt_text_delta":
+      case "stt_stream_end":
+      case "tts_stream_start":
+      case "tts_audio_chunk":
+      case "tts_stream_end":
+      case "tts_error":
+        return []
+    }
+  }
+
+  private delta(kind: "text" | "reasoning", delta: string): ReadonlyArray<UIMessageChunk> {
+    const begin: Array<UIMessageChunk> = []
+    if (this.open !== kind) {
+      begin.push(...this.close())
+      this.open = kind
+      begin.push({ type: `${kind}-start`, id: this.partId })
+    }
+    return [...begin, { type: `${kind}-delta`, id: this.partId, delta }]
+  }
+
+  private get partId(): string {
+    return String(this.parts)
+  }
+
+  private close(): ReadonlyArray<UIMessageChunk> {
+    if (this.open === null) return []
+    const closed: UIMessageChunk = { type: `${this.open}-end`, id: this.partId }
+    this.open = null
+    this.parts++
+    return [closed]
+  }
+
+  /** The calls that the server has answered: all that were told, but those of the client. */
+  private answered(ofClient: ReadonlySet<string> = new Set()): ReadonlyArray<UIMessageChunk> {
+    const chunks = this.calls
+      .filter(({ id }) => !ofClient.has(id))
+      .flatMap(({ id, input, name }): ReadonlyArray<UIMessageChunk> => [
+        { type: "tool-input-available", toolCallId: id, toolName: name, input, dynamic: true, providerExecuted: true },
+        { type: "tool-output-available", toolCallId: id, output: null, dynamic: true, providerExecuted: true }
+      ])
+    this.calls = this.calls.filter(({ id }) => ofClient.has(id))
+    return chunks
+  }
+
+  private files(names: ReadonlyArray<string>): ReadonlyArray<UIMessageChunk> {
+    return names.map((name) => ({
+      type: "source-document",
+      sourceId: name,
+      title: name,
+      filename: name,
+      mediaType: "application/octet-stream"
+    }))
+  }
+
+  private end(
+    event: Extract<ClientEvent, { readonly type: "run_ended" | "tool_submit_required" }>,
+    ofClient: ReadonlySet<string>,
+    finishReason: "stop" | "tool-calls"
+  ): ReadonlyArray<UIMessageChunk> {
+    const chunks = [...this.close(), ...this.answered(ofClient)]
+    for (const { id, input, name } of this.calls)
+      chunks.push({ type: "tool-input-available", toolCallId: id, toolName: name, input, dynamic: true })
+    this.calls = []
+    const usage = { inputTokens: event.input_tokens, outputTokens: event.output_tokens }
+    const cost = event.type === "run_ended" ? { costUsd: event.cost_usd, model: event.model_name } : {}
+    const messageMetadata = { ...metadataOf(event), ...usage, ...cost }
+    return [...chunks, { type: "finish-step" }, { type: "finish", finishReason, messageMetadata }]
+  }
+}
+
+const metadataOf = (event: ClientEvent): TurnMetadata => ({
+  threadId: event.thread_id,
+  assistantId: event.assistant_id,
+  runId: event.run_id,
+  ...("model_name" in event ? { model: event.model_name } : {})
+})

@@ -1,0 +1,202 @@
+/** A thread behind `useChat`: the real chat of `@ai-sdk/react` over the transport, and over the route with the SDK's own transport. */
+import { Chat } from "@ai-sdk/react"
+import { callTool, fail, gate, say, type ScriptStep, think } from "@colloquy/adapters/scripted"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { DefaultChatTransport, lastAssistantMessageIsCompleteWithToolCalls, type UIMessage } from "ai"
+import { chatRoute, ColloquyTransport, type TurnMetadata, uiMessages } from "../../src/ai-sdk/index.ts"
+import { keys, open, type Service, tool } from "../Service.ts"
+
+type Message = UIMessage<TurnMetadata>
+
+const address = { baseUrl: "http://in.process" }
+
+const clientOf = (service: Service) => ({
+  ...address,
+  handler: service.handler,
+  apiKey: keys.ada
+})
+
+const newThread = async (service: Service, fields: object = {}): Promise<string> => {
+  const { assistant_id } = (await service.call("POST", "/assistants", { name: "a", ...fields })).body
+  return (await service.call("POST", `/assistants/${assistant_id}/threads`)).body.thread_id
+}
+
+const chatOf = (service: Service, id: string, options: Partial<ConstructorParameters<typeof Chat<Message>>[0]> = {}) =>
+  new Chat<Message>({ id, transport: new ColloquyTransport(clientOf(service)), ...options })
+
+const shown = (messages: ReadonlyArray<Message>) =>
+  messages.map(({ parts, role }) => [
+    role,
+    ...parts.flatMap((part) => {
+      if (part.type === "text" || part.type === "reasoning") return [`${part.type}: ${part.text}`]
+      return part.type === "dynamic-tool" ? [`${part.toolName}: ${part.state}`] : []
+    })
+  ])
+
+const until = (holds: () => boolean) =>
+  new Promise<void>((resolve) => {
+    const look = () => (holds() ? resolve() : setImmediate(look))
+    look()
+  })
+
+const hasText = (chat: Chat<Message>) =>
+  chat.lastMessage?.parts.some((part) => part.type === "text" && part.text !== "") === true &&
+  chat.lastMessage.role === "assistant"
+
+describe("the transport", () => {
+  it("streams text and reasoning into one message, which knows its run", async () => {
+    await using service = await open([[think("Well"), say("Hel", "lo.")]])
+    const id = await newThread(service)
+    const chat = chatOf(service, id)
+    await chat.sendMessage({ text: "Hi" })
+    assert.strictEqual(chat.status, "ready")
+    assert.deepStrictEqual(shown(chat.messages), [
+      ["user", "text: Hi"],
+      ["assistant", "reasoning: Well", "text: Hello."]
+    ])
+    const { messages } = (await service.call("GET", `/threads/${id}`)).body
+    assert.strictEqual(chat.lastMessage?.id, messages[1].message_id)
+    assert.strictEqual(chat.lastMessage?.metadata?.runId, messages[1].run_id)
+    assert.strictEqual(chat.lastMessage?.metadata?.threadId, id)
+  })
+
+  it("gives the client's tools to the client, answers with their outputs, and shows the server's as done", async () => {
+    const script: ReadonlyArray<ScriptStep> = [
+      callTool("clock", {}, "h"),
+      callTool("weather", { city: "Oslo" }, "c"),
+      say("Rain.")
+    ]
+    const clock = {
+      definition: { name: "clock", description: null, parameters: null },
+      run: () => Effect.succeed("noon")
+    }
+    await using service = await open(script, { hosted: [clock] })
+    const id = await newThread(service, { tools: [tool("weather")] })
+    const asked: Array<string> = []
+    const chat: Chat<Message> = chatOf(service, id, {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+      onToolCall: ({ toolCall }) => {
+        asked.push(toolCall.toolName)
+        void chat.addToolOutput({ tool: toolCall.toolName, toolCallId: toolCall.toolCallId, output: { rain: true } })
+      }
+    })
+    const done = new Promise<void>((resolve) => {
+      chat["~registerStatusCallback"](() => {
+        if (chat.status === "ready" && chat.lastMessage?.parts.at(-1)?.type === "text") resolve()
+      })
+    })
+    await chat.sendMessage({ text: "Weather?" })
+    await done
+    assert.deepStrictEqual(asked, ["weather"])
+    assert.deepStrictEqual(shown(chat.messages).at(-1), [
+      "assistant",
+      "clock: output-available",
+      "weather: output-available",
+      "text: Rain."
+    ])
+    const last = service.model.requests.at(-1)?.messages.at(-1)
+    assert.deepInclude(last, { role: "tool", output: '{"rain":true}' })
+  })
+
+  it("begins a thread for a chat that has none, and stays on it", async () => {
+    await using service = await open([say("One."), say("Two.")])
+    const begun: Array<string> = []
+    const transport = new ColloquyTransport({ ...clientOf(service), onThread: (threadId) => void begun.push(threadId) })
+    const chat = chatOf(service, "a chat", { transport })
+    await chat.sendMessage({ text: "1" })
+    await chat.sendMessage({ text: "2" })
+    assert.lengthOf(begun, 1)
+    assert.lengthOf((await service.call("GET", `/threads/${begun[0]}`)).body.messages, 4)
+  })
+
+  it("stops the run when the chat is stopped", async () => {
+    await using service = await open([[say("One, "), gate(), say("two.")]])
+    const id = await newThread(service)
+    const chat = chatOf(service, id)
+    const sent = chat.sendMessage({ text: "Count" })
+    await service.run(service.model.reached())
+    await until(() => hasText(chat))
+    await chat.stop()
+    await sent
+    let messages = []
+    do messages = (await service.call("GET", `/threads/${id}`)).body.messages
+    while (messages[1]?.status === "IN_PROGRESS")
+    assert.deepStrictEqual([messages[1].status, messages[1].content], ["CANCELLED", "One, "])
+  })
+
+  it("goes on with an answer that is under way, from its first word, and with none when none is", async () => {
+    await using service = await open([[say("One, "), gate(), say("two.")]])
+    const id = await newThread(service)
+    const first = chatOf(service, id, { transport: new ColloquyTransport({ ...clientOf(service), onStop: "leave" }) })
+    const sent = first.sendMessage({ text: "Count" })
+    await service.run(service.model.reached())
+    const { body } = await service.call("GET", `/threads/${id}`)
+    const chat = chatOf(service, id, { messages: uiMessages({ ...body, messages: body.messages.slice(0, 1) }) })
+    const resumed = chat.resumeStream()
+    await until(() => hasText(chat))
+    await service.run(service.model.release())
+    await resumed
+    await sent
+    assert.deepStrictEqual(shown(chat.messages), [
+      ["user", "text: Count"],
+      ["assistant", "text: One, two."]
+    ])
+    await chat.resumeStream()
+    assert.lengthOf(chat.messages, 2)
+  })
+
+  it("tells what the API refuses and what fails, as the chat's error", async () => {
+    await using service = await open([fail("auth")])
+    const chat = chatOf(service, "00000000-0000-0000-0000-000000000000")
+    await chat.sendMessage({ text: "Hi" })
+    assert.match(String(chat.error), /There is no thread/u)
+    const failing = chatOf(service, await newThread(service))
+    await failing.sendMessage({ text: "Hi" })
+    assert.strictEqual(failing.status, "error")
+  })
+})
+
+describe("the route", () => {
+  it("serves the SDK's own transport, with the credentials of the request", async () => {
+    await using service = await open([say("Hello."), callTool("weather", {}, "c"), say("Rain.")])
+    const id = await newThread(service, { tools: [tool("weather")] })
+    const route = chatRoute({ handler: service.handler })
+    const transport = (headers: Record<string, string>) =>
+      new DefaultChatTransport<Message>({
+        api: "http://in.process/chat",
+        headers,
+        fetch: (input, init) => route(new Request(input, init))
+      })
+    const chat: Chat<Message> = new Chat<Message>({
+      id,
+      transport: transport({ "x-api-key": keys.ada }),
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls
+    })
+    await chat.sendMessage({ text: "Hi" })
+    await chat.sendMessage({ text: "Weather?" })
+    await chat.addToolOutput({ tool: "weather", toolCallId: "c", output: "rain" })
+    await until(() => shown(chat.messages).at(-1)?.at(-1) === "text: Rain.")
+    await chat.resumeStream()
+    const stranger = new Chat<Message>({ id, transport: transport({ "x-api-key": "wrong" }) })
+    await stranger.sendMessage({ text: "Hi" })
+    assert.strictEqual(stranger.status, "error")
+    assert.strictEqual((await route(new Request("http://in.process/chat", { method: "POST", body: "no" }))).status, 422)
+  })
+})
+
+describe("a chat that is opened again", () => {
+  it("begins with the thread's messages, open calls among them", async () => {
+    await using service = await open([say("Hello."), callTool("weather", { city: "Oslo" }, "c")])
+    const id = await newThread(service, { tools: [tool("weather")] })
+    await service.call("POST", `/threads/${id}/messages`, { content: "Hi" })
+    await service.call("POST", `/threads/${id}/messages`, { content: "Weather?" })
+    const messages = uiMessages((await service.call("GET", `/threads/${id}`)).body)
+    assert.deepStrictEqual(shown(messages), [
+      ["user", "text: Hi"],
+      ["assistant", "text: Hello."],
+      ["user", "text: Weather?"],
+      ["assistant", "weather: input-available"]
+    ])
+  })
+})
