@@ -16,6 +16,7 @@ import { type ProvidersOptions } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
 import { layerMemory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
+import { voicePart } from "@colloquy/core/voice"
 import { searchPart } from "@colloquy/core/web-search"
 import { webHandler, type WebHandler } from "@colloquy/http"
 import { defaultVideoSettings, imagePart, videoPart, VideoSettings } from "@colloquy/core/media"
@@ -38,13 +39,15 @@ import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./Serve
 import { type Settings, SettingsRefused } from "./Settings.ts"
 import { addressRefused, storeRefused } from "./StartRefused.ts"
 import { prepareFolder, storesOf } from "./Stores.ts"
-import { defaultProblem, embeddingProblem, providersOf } from "./Vendors.ts"
+import { defaultProblem, embeddingProblem, providersOf, voiceNotes } from "./Vendors.ts"
 
 export interface RunningServer {
   readonly url: string
   /** The key that was made at this first start; null when there were keys already. */
   readonly newKey: Redacted.Redacted | null
   readonly defaultModel: string
+  /** What it lacks to hear and to speak. */
+  readonly voiceNotes: ReadonlyArray<string>
   /** Lets running turns settle, answers new ones with 503 meanwhile, then closes everything. */
   readonly stop: () => Promise<void>
 }
@@ -76,6 +79,7 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
     url,
     newKey,
     defaultModel: `${providers.defaults.provider}/${providers.defaults.model}`,
+    voiceNotes: voiceNotes(providers),
     stop: async () => {
       draining = true
       await Promise.all([api.drain(), voice.drain()])
@@ -117,6 +121,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     layerMemory,
     imagePart,
     videoPart,
+    voicePart,
     searchPart.pipe(Layer.provide(searchEngineOf(settings))),
     HostedTools.tools([clock])
   )

@@ -11,6 +11,8 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { accessSync, constants } from "node:fs"
+import { delimiter, join } from "node:path"
 import type { BlobSettings } from "./Documents.ts"
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -37,6 +39,8 @@ export interface Settings {
   readonly vendors: ReadonlyMap<Vendor, VendorSettings>
   /** Who searches the web; null: only models that do so by themselves. */
   readonly search: { readonly vendor: SearchVendor; readonly settings: VendorSettings } | null
+  /** The program is on the path: it speaks where no vendor does. */
+  readonly hasEspeak: boolean
   /** Who reranks for Memory Pro; null: the assistant's own model. */
   readonly reranking: { readonly vendor: RerankVendor; readonly model: string | null } | null
   /** What new assistants embed with, and those whose own model is gone. Null: the first provider that can. */
@@ -74,7 +78,9 @@ export const vendors = [
   "TYPEDPROVIDER",
   "COHERE",
   "VOYAGE",
-  "JINA"
+  "JINA",
+  "ELEVENLABS",
+  "DEEPGRAM"
 ] as const
 export type Vendor = (typeof vendors)[number]
 
@@ -223,6 +229,7 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       },
       failedKeys: yield* read("FAILED_KEYS_PER_MINUTE", "a number from 1 to 10000", numberBetween(1, 10_000), 20),
       clientAddress: yield* read("CLIENT_ADDRESS", '"connection", or the name of a header', HeaderName, null),
+      hasEspeak: isOnPath("espeak-ng", env["PATH"] ?? ""),
       vendors: given,
       blobs: blobs === "incomplete" ? null : blobs,
       attachmentWait: yield* seconds("ATTACHMENT_WAIT_SECONDS", 0, 30),
@@ -329,3 +336,13 @@ const toPair = (pair: string): Settings["apiKeys"] => {
   const [key, ownerId] = pair.trim().split("=")
   return key && ownerId ? [{ key: Redacted.make(key), ownerId }] : []
 }
+
+const isOnPath = (program: string, path: string): boolean =>
+  path.split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK)
+      return folder !== ""
+    } catch {
+      return false
+    }
+  })

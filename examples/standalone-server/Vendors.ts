@@ -1,9 +1,11 @@
 /**
  * The providers that the environment names. The demo model is always among them, and the default as long as no other one is chosen; its
- * typed answers are there until a real provider of them is named.
+ * typed answers are there until a real provider of them is named. Where the program espeak-ng is there, it speaks if nobody else does.
  */
 import * as Anthropic from "@colloquy/adapters/anthropic"
 import * as Cohere from "@colloquy/adapters/cohere"
+import * as Deepgram from "@colloquy/adapters/deepgram"
+import * as ElevenLabs from "@colloquy/adapters/elevenlabs"
 import * as Gemini from "@colloquy/adapters/gemini"
 import * as OpenAi from "@colloquy/adapters/openai"
 import * as OpenAiCompatible from "@colloquy/adapters/openai-compatible"
@@ -12,6 +14,7 @@ import * as SystemOne from "@colloquy/adapters/system-one"
 import * as Voyage from "@colloquy/adapters/voyage"
 import type { Provider } from "@colloquy/core"
 import type { ProvidersOptions } from "@colloquy/core/adapters"
+import { espeak } from "../custom-voice/EspeakVoice.ts"
 import { demoModelName, demoProvider } from "./DemoModel.ts"
 import { demoTypedProvider } from "./DemoTypedModel.ts"
 import { withVersion } from "./RerankVendors.ts"
@@ -30,6 +33,8 @@ const makers: { readonly [Name in Exclude<Vendor, "JINA">]: (settings: VendorSet
   VLLM: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.vLlm, ...settings }),
   LMSTUDIO: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.lmStudio, ...settings }),
   TYPEDPROVIDER: SystemOne.provider,
+  ELEVENLABS: ElevenLabs.provider,
+  DEEPGRAM: Deepgram.provider,
   COHERE: Cohere.provider,
   VOYAGE: (settings) => Voyage.provider(withVersion(settings))
 }
@@ -39,13 +44,23 @@ export const providersOf = (settings: Settings): ProvidersOptions => {
   const { defaultModel, defaultProvider } = settings
   const demos = settings.vendors.has("TYPEDPROVIDER") ? [demoProvider()] : [demoProvider(), demoTypedProvider()]
   return {
-    providers: [...demos, ...named],
+    providers: [...demos, ...named, ...(settings.hasEspeak ? [espeak] : [])],
     defaults:
       defaultModel === null
         ? { provider: "demo", model: demoModelName }
         : { provider: defaultProvider ?? named.find(converses)?.id ?? "demo", model: defaultModel }
   }
 }
+
+/** What a person should know of the server's voice; none when it hears and speaks. */
+export const voiceNotes = ({ providers }: ProvidersOptions): ReadonlyArray<string> => [
+  ...(providers.some(({ speechToText }) => speechToText !== undefined)
+    ? []
+    : ["No speech-to-text: set the key of OPENAI, ELEVENLABS, DEEPGRAM or XAI."]),
+  ...(providers.some(({ textToSpeech }) => textToSpeech !== undefined)
+    ? []
+    : ["No text-to-speech: set the key of OPENAI, ELEVENLABS or DEEPGRAM, or install espeak-ng."])
+]
 
 const converses = ({ chat }: Provider): boolean => chat !== undefined
 

@@ -29,6 +29,7 @@ const welcome = (server: RunningServer, settings: Settings): string => {
   return [
     `Colloquy listens on ${api}, default model ${server.defaultModel}.`,
     ...vendorLines(settings),
+    ...server.voiceNotes,
     "",
     ...keyLines(server, settings),
     "",

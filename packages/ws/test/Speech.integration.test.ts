@@ -19,7 +19,7 @@ import { RealtimeClient, type RealtimeEvent } from "../src/client/RealtimeClient
 import { realtimeSocket } from "../src/index.ts"
 
 const hasSpeech = spawnSync("espeak-ng", ["--version"]).status === 0
-const reason = "espeak-ng is not installed; `scripts/install-espeak.sh` installs it"
+const reason = "espeak-ng is not installed; `scripts/install-voices.sh` installs it"
 
 /** PCM16 at 24 kHz, of the WAV at 22,050 Hz that the program writes. */
 const speak = (text: string): Buffer => {

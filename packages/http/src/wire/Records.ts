@@ -76,6 +76,26 @@ export const ContextUsage = Schema.Struct({
 }).annotate({ identifier: "ContextUsage" })
 export type ContextUsage = typeof ContextUsage.Type
 
+const audio = { audio_url: text, document_id: text, duration: Schema.NullOr(Schema.Finite) }
+const voiceModel = { provider: Schema.String, model: Schema.String }
+
+/** What was heard and what was spoken. A recording or a speech that is not kept has no address. */
+export const VoiceRecords = Schema.Struct({
+  stt: Schema.NullOr(Schema.Struct({ transcript: Schema.String, language: text, ...voiceModel, ...audio })),
+  tts: Schema.NullOr(
+    Schema.Struct({
+      content_type: Schema.String,
+      voice: text,
+      characters: Schema.Int,
+      /** Why it ended before the answer did. */
+      error: text,
+      ...voiceModel,
+      ...audio
+    })
+  )
+}).annotate({ identifier: "VoiceRecords" })
+export type VoiceRecords = typeof VoiceRecords.Type
+
 export const StoredMessage = Schema.Struct({
   message_id: Id,
   role: Schema.Literals(["user", "assistant"]),
@@ -146,7 +166,7 @@ const reply = {
   generated_media: Schema.NullOr(Schema.Array(GeneratedMedia)),
   /** `sources`: the pages that the answer rests on. */
   metadata_: object,
-  voice_records: object,
+  voice_records: Schema.NullOr(VoiceRecords),
   context_usage: Schema.NullOr(ContextUsage)
 }
 
