@@ -6,10 +6,12 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
 import { BlobStore } from "../documents/BlobStore.ts"
+import { DocumentStore } from "../documents/DocumentStore.ts"
 import { recognise } from "../documents/FileContent.ts"
 import { FileEmpty, type FileType, fileTypeOf, FileTypeUnsupported } from "../documents/FileType.ts"
 import { type FileRefused, inspectUpload } from "../documents/Upload.ts"
@@ -30,14 +32,15 @@ export class Recordings extends Context.Service<
     readonly put: <E, R>(
       recording: NewRecording<E, R>
     ) => Effect.Effect<Recorded, E | FileRefused | StoreUnavailable, R | Principal>
-    /** For a recording whose message was not sent. */
+    /** For a recording whose message was not sent. One that is a document already stays. */
     readonly discard: (recorded: Recorded) => Effect.Effect<void, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/voice/Recordings") {
-  static readonly layer: Layer.Layer<Recordings, never, BlobStore> = Layer.effect(
+  static readonly layer: Layer.Layer<Recordings, never, BlobStore | DocumentStore> = Layer.effect(
     Recordings,
     Effect.gen(function* () {
       const blobs = yield* BlobStore
+      const documents = yield* DocumentStore
       const { maxRecordingBytes } = yield* VoiceSettings
       return Recordings.of({
         put: tracedFn("Recordings.put")(function* <E, R>(recording: NewRecording<E, R>) {
@@ -48,7 +51,9 @@ export class Recordings extends Context.Service<
           const { extension, mimeType } = yield* inspected.type
           return { documentId: yield* newId(DocumentId), blobId, filename, extension, mimeType, size, sha256 }
         }),
-        discard: ({ blobId }) => Effect.asVoid(blobs.remove(blobId))
+        discard: Effect.fnUntraced(function* ({ blobId, documentId }) {
+          if (Option.isNone(yield* documents.get(documentId))) yield* blobs.remove(blobId)
+        })
       })
     })
   )

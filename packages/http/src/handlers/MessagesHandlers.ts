@@ -9,6 +9,7 @@ import {
   type TurnRequest,
   Turns
 } from "@colloquy/core"
+import { BlobId, DocumentId } from "@colloquy/core/adapters"
 import { Documents, type ReceivedFile, startWithFiles } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -24,6 +25,7 @@ import { isLongerThan } from "../bodies/Text.ts"
 import type { DecodedBody, RawBody } from "../bodies/RequestBody.ts"
 import { optionsOf } from "../wings/Wings.ts"
 import { bodyReader } from "../bodies/BodyReader.ts"
+import type { UploadedFile } from "../bodies/UploadedFile.ts"
 import { delivery } from "./Delivery.ts"
 import { jsonObjectOf, routingFromWire, sendToModel, thinkingFromWire, toolsFromWire } from "./TurnOptions.ts"
 
@@ -55,7 +57,8 @@ export const layer = HttpApiBuilder.group(
           ...compact({ options: optionsOf(value, raw.files) }),
           ...rest
         }
-        const repeat = yield* idempotencyOf(sent, asked(request, files))
+        const options = compact({ options: optionsOf(value, raw.files.map(withoutIds)) })
+        const repeat = yield* idempotencyOf(sent, asked({ ...request, ...options }, files))
         return yield* deliver(
           Effect.onError(start({ ...request, ...repeat }, files), () => discard),
           value.stream === true
@@ -99,6 +102,14 @@ const turnStarter = Effect.gen(function* () {
 /** Files are kept for the field `files` where the kernel has documents; other ones were refused. */
 const filesOf = ({ files }: RawBody): ReadonlyArray<ReceivedFile> =>
   files.flatMap(({ field, outcome }) => (field === "files" && outcome._tag === "Kept" ? [outcome.file] : []))
+
+/** The same recording has other ids when it is sent again. */
+const withoutIds = (file: UploadedFile): UploadedFile =>
+  file.outcome._tag === "Recorded"
+    ? { ...file, outcome: { ...file.outcome, recorded: { ...file.outcome.recorded, ...noIds } } }
+    : file
+
+const noIds = { documentId: DocumentId.make("any"), blobId: BlobId.make("any") }
 
 /** By which a repeat is known: files have other ids when they are sent again. */
 const asked = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>) =>

@@ -99,12 +99,15 @@ export const voiceWing: Wing = {
       directions
         .filter((name) => isGiven(optionsIn(fields)[name]))
         .map((name) => ({ path: ["voice", name], title: titles[name] })),
-    problems: (fields, { files }) => {
+    problems: (fields, { files }, installed) => {
       const sent = files.filter(({ field }) => field === "audio_file")
-      if (sent.length > 0) return [notAvailable(["audio_file"], "Audio input")]
+      if (sent.length > 0 && !installed.has("voice")) return [notAvailable(["audio_file"], "Audio input")]
       return [...aboutMembers(fields), ...aboutAudio(fields, sent.length)]
     },
-    options: ({ voice }) => voice ?? null,
+    options: ({ voice }, files) => {
+      const [recording] = files.flatMap(({ outcome }) => (outcome._tag === "Recorded" ? [outcome.recorded] : []))
+      return recording === undefined ? (voice ?? null) : { ...voice, recording }
+    },
     place: placeOf
   },
   fields: (kept, urlOf) => ({ voice_records: recordsOf(kept, urlOf) }),
