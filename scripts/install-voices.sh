@@ -4,7 +4,7 @@ set -euo pipefail
 
 say() { echo "install-voices: $*" >&2; }
 
-has_voices() { command -v espeak-ng >/dev/null && command -v sox >/dev/null && sox --help | grep -q "AUDIO FILE FORMATS.* mp3"; }
+has_voices() { command -v espeak-ng >/dev/null && command -v sox >/dev/null && sox --help | grep "AUDIO FILE FORMATS.* mp3" >/dev/null; }
 
 if has_voices; then exit 0; fi
 [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || { say "run this as root on Debian, or install espeak-ng and sox with MP3 yourself"; exit 1; }
