@@ -201,7 +201,7 @@ describe("a message with voice is refused", () => {
     ["with a voice that is no JSON", form({ content: "x", voice: "{" }), 422, "voice"]
   ]
   for (const [title, body, status, place] of refused) {
-    it(title, async () => {
+    it(`because it comes ${title}`, async () => {
       await using open = await service()
       const answer = await send(open, body)
       assert.strictEqual(answer.status, status, answer.text)
