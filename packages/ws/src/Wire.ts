@@ -110,7 +110,7 @@ const wireFormat = ({ channels, encoding, sampleRate }: AudioFormat) => ({
 export type UrlOf = (documentId: DocumentId) => string
 
 /** Where nobody gives out documents: their path under the base address, which asks for a key. */
-export const contentPath: UrlOf = (documentId) => `/documents/${documentId}/content`
+const contentPath: UrlOf = (documentId) => `/documents/${documentId}/content`
 
 /** An event as a text frame. */
 export const writeEvent = (event: ServiceEvent, urlOf: UrlOf = contentPath): string =>

@@ -312,4 +312,79 @@ describe("hostile clients", () => {
       good.send({ type: "stop" })
       assert.strictEqual(await good.closed, 1000)
     }))
+
+  it("10,000 frames of every kind, from a hundred connections, end no session but the offender's", () =>
+    withService(
+      [[hear("Still there?"), say("Yes.")], ...Array.from({ length: 100 }, () => [hang])],
+      async (service) => {
+        const good = rawClient(service.url, { key: service.key })
+        await good.heard("session.begin")
+        const random = numbersFrom(7)
+        const offenders = Array.from({ length: 100 }, async () => {
+          const offender = rawClient(service.url, { key: service.key })
+          await offender.heard("session.begin")
+          for (let index = 0; index < 100; index++)
+            hostileFrames[random(hostileFrames.length)]?.(offender.socket, random)
+          offender.socket.close()
+          const code = await offender.closed
+          return { code, types: offender.events.slice(1).map(({ type }) => type) }
+        })
+        for (const { code, types } of await Promise.all(offenders)) {
+          assert.includeMembers([1000, 1002, 1005, 1006, 1007, 1008, 1009], [code])
+          assert.includeMembers(["error", "provider.event", "session.ended"], [...new Set(types)])
+        }
+        good.socket.send(Buffer.alloc(960))
+        await good.heard("response.done")
+        good.send({ type: "stop" })
+        assert.strictEqual(await good.closed, 1000)
+      }
+    ))
 })
+
+type Random = (below: number) => number
+
+/** The same numbers in every run. */
+const numbersFrom = (seed: number): Random => {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+const bytes = (random: Random, length: number): Buffer => Buffer.from(Array.from({ length }, () => random(256)))
+
+const randomJson = (random: Random, depth = 0): unknown => {
+  const kinds = [null, true, random(1000), "text", "stop", "tool.outputs", { type: random(9) }]
+  if (depth < 3 && random(2) === 0) {
+    return { type: kinds[random(kinds.length)], event: randomJson(random, depth + 1), outputs: [randomJson(random, 3)] }
+  }
+  return kinds[random(kinds.length)]
+}
+
+/** Random JSON, wrong types, binary of any length, texts that are no UTF-8, fragments that stay open, what is too large, pings. */
+const hostileFrames: ReadonlyArray<(socket: WebSocket, random: Random) => void> = [
+  (socket, random) => send(socket, JSON.stringify(randomJson(random))),
+  (socket, random) => send(socket, JSON.stringify({ type: "text", text: random(9) })),
+  (socket, random) => send(socket, JSON.stringify({ type: "tool.outputs", outputs: randomJson(random) })),
+  (socket, random) => send(socket, JSON.stringify({ type: "provider.event", event: randomJson(random) })),
+  (socket, random) => send(socket, bytes(random, random(64)), { binary: true }),
+  (socket) => send(socket, Buffer.alloc(0), { binary: true }),
+  (socket) => send(socket, "x".repeat(10_000)),
+  (socket, random) => {
+    if (random(50) === 0) send(socket, Buffer.from([0xff, 0xfe, 0xc0]), { binary: false })
+  },
+  (socket, random) => {
+    if (random(50) === 0) send(socket, "{", { fin: false })
+  },
+  (socket, random) => {
+    if (random(50) === 0) send(socket, Buffer.alloc(256 * 1024 + 1), { binary: random(2) === 0 })
+  },
+  (socket) => {
+    if (socket.readyState === WebSocket.OPEN) socket.ping("x".repeat(125))
+  }
+]
+
+const send = (socket: WebSocket, data: string | Buffer, options: Parameters<WebSocket["send"]>[1] = {}): void => {
+  if (socket.readyState === WebSocket.OPEN) socket.send(data, options)
+}
