@@ -1,34 +1,13 @@
 /** Pure: what of a search is recalled, how a model reads it, and which of it an answer cites. */
-import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
 import { languageOf } from "../retrieval/Language.ts"
 import { termsOf } from "../retrieval/Terms.ts"
 import type { Message } from "../threads/Message.ts"
 import { dayOf } from "./Extraction.ts"
+import type { RetrievedMemory } from "./KeptMemories.ts"
 import type { MemoryHit } from "./MemoryStore.ts"
 import type { MemorySettingsPort } from "./MemorySettings.ts"
-
-/** As it is told, kept with the answer and shown. `cited` is null unless citations were asked for. */
-export const RetrievedMemory = Schema.Struct({
-  id: Schema.String,
-  memory: Schema.String,
-  score: Schema.Finite,
-  cited: Schema.NullOr(Schema.Boolean)
-})
-export type RetrievedMemory = typeof RetrievedMemory.Type
-
-/** What the part keeps with an answer. */
-export const KeptMemories = Schema.Struct({
-  retrieved: Schema.Array(RetrievedMemory),
-  /** The run is learned from when it is COMPLETED: the operation has the id of the run. */
-  learns: Schema.Boolean
-})
-export type KeptMemories = typeof KeptMemories.Type
-
-export const readKept = (value: unknown): KeptMemories | null => Option.getOrNull(decodeKept(value))
-const decodeKept = Schema.decodeUnknownOption(KeptMemories)
 
 /** "And there?" says nothing alone: the user's message before it is asked for, too. */
 export const queryOf = (content: string, messages: ReadonlyArray<Message>): string => {

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Providers } from "../models/Provider.ts"
 import { layerLearning } from "./Learning.ts"
-import { Memories } from "./Memories.ts"
+import { memoriesLayer } from "./MemoriesLayer.ts"
 import { layerMemoryPart } from "./MemoryPart.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 
@@ -34,7 +34,7 @@ export {
   MemoryStore,
   type RemovedMemories
 } from "./MemoryStore.ts"
-export { KeptMemories, readKept, RetrievedMemory } from "./Recollection.ts"
+export { KeptMemories, readKept, RetrievedMemory } from "./KeptMemories.ts"
 export { noReranker, type Reranked, Reranker, type RerankerPort, type RerankRequest } from "./Reranker.ts"
 
 /** Vectors that nobody keeps are not paid for; this says why nothing is found by its meaning. */
@@ -50,4 +50,4 @@ const layerWarning = Layer.effectDiscard(
 )
 
 /** All of the wing over a kernel: the use cases, the part of turns, and the workers that learn. */
-export const layerMemory = Layer.mergeAll(Memories.layer, layerMemoryPart, layerLearning, layerWarning)
+export const layerMemory = Layer.mergeAll(memoriesLayer, layerMemoryPart, layerLearning, layerWarning)

@@ -1,0 +1,225 @@
+/**
+ * Makes the use cases of memories over the store, and registers what copies them when an assistant is cloned. Writes by hand are embedded at
+ * once; what the embedding model did not give is left to a follow-up.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { Copies } from "../assistants/Copies.ts"
+import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { Metering } from "../metering/Metering.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
+import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
+import type { Providers } from "../models/Provider.ts"
+import { type AssistantId, newId, type RunId } from "../primitives/Ids.ts"
+import { tracedFn } from "../primitives/Traced.ts"
+import type { FollowUp } from "../runs/FollowUp.ts"
+import { FollowUps } from "../runs/FollowUps.ts"
+import { learnKind } from "./Learning.ts"
+import { embedLater, findMemories, indexMemories, makeFinder, whenItFailed } from "./MemoryIndexing.ts"
+import { type MemoryLine, MemoryLinesUnusable, readLines, toLines } from "./MemoryLines.ts"
+import {
+  longestMemory,
+  MemoryId,
+  memoryKey,
+  MemoryNotFound,
+  type MemoryRecord,
+  MemoryUnusable
+} from "./MemoryRecord.ts"
+import { type AppliedRun, type MemoryChange, type MemoryOutcome, MemoryStore } from "./MemoryStore.ts"
+import { hasSecret } from "./Secrets.ts"
+import { Memories, type MemoryOperation, type MemoryText } from "./Memories.ts"
+
+export const memoriesLayer: Layer.Layer<
+  Memories,
+  never,
+  AssistantStore | Copies | EmbeddingModel | FollowUps | MemoryStore | Providers | UsageLedger
+> = Layer.effect(
+  Memories,
+  Effect.gen(function* () {
+    const assistants = yield* AssistantStore
+    const followUps = yield* FollowUps
+    const ledger = yield* UsageLedger
+    const metering = yield* Metering
+    const store = yield* MemoryStore
+    const finder = yield* makeFinder
+    // What is still to be learned of the source's turns stays with the source.
+    yield* (yield* Copies).register({ name: "memories", copy: store.copyAll })
+    const account = { ledger, metering }
+
+    const assistantOf = Effect.fnUntraced(function* (assistantId: AssistantId) {
+      const found = yield* assistants.get(assistantId)
+      return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId })
+    })
+    const get = Effect.fnUntraced(function* (assistantId: AssistantId, id: MemoryId) {
+      const found = yield* store.get(assistantId, id)
+      if (Option.isSome(found)) return found.value
+      yield* assistantOf(assistantId)
+      return yield* new MemoryNotFound({ memoryId: id })
+    })
+    const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
+
+    /** Writes memories by hand; the outcomes stand in the order of the memories. */
+    const write = Effect.fnUntraced(function* (
+      assistant: Assistant,
+      tag: "Add" | "Update",
+      memories: ReadonlyArray<MemoryRecord>,
+      target = finder.targetOf(assistant)
+    ) {
+      const contents = memories.map(({ content }) => content)
+      const made = yield* indexMemories(finder, target, contents)
+      yield* chargeOutside(account, null, made.charges)
+      const changes = memories.flatMap((memory, index): ReadonlyArray<MemoryChange> => {
+        const indexed = made.indexed[index]
+        return indexed === undefined ? [] : [{ _tag: tag, memory, indexed }]
+      })
+      const { id: assistantId } = assistant
+      const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now })
+      if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
+      if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, whenItFailed)])
+      return { outcomes: applied.value, isIncomplete: made.isIncomplete }
+    })
+
+    return Memories.of({
+      get: get,
+      list: tracedFn("Memories.list")(function* (assistantId, window) {
+        const found = yield* store.list(assistantId, window)
+        if (found.total === 0) yield* assistantOf(assistantId)
+        return found
+      }),
+      history: tracedFn("Memories.history")(function* (assistantId, id) {
+        yield* get(assistantId, id)
+        return yield* store.history(assistantId, id)
+      }),
+      add: tracedFn("Memories.add")(function* (assistantId, { content, metadata = null }) {
+        yield* refuseUnusable(content)
+        const assistant = yield* assistantOf(assistantId)
+        const memory = yield* newMemory(assistantId, { content, metadata }, yield* now)
+        const [outcome] = (yield* write(assistant, "Add", [memory])).outcomes
+        return outcome?.event === "Known"
+          ? yield* Effect.catchTag(get(assistantId, outcome.id), "MemoryNotFound", () => Effect.succeed(memory))
+          : memory
+      }),
+      update: tracedFn("Memories.update")(function* (assistantId, id, { content, metadata }) {
+        yield* refuseUnusable(content)
+        const before = yield* get(assistantId, id)
+        const assistant = yield* assistantOf(assistantId)
+        const memory: MemoryRecord = {
+          ...before,
+          content,
+          metadata: metadata === undefined ? before.metadata : metadata,
+          source: null,
+          updatedAt: yield* now
+        }
+        const [outcome] = (yield* write(assistant, "Update", [memory])).outcomes
+        if (outcome?.event === "Known") return yield* new MemoryUnusable({ reason: "copy" })
+        return outcome?.event === "Updated" ? memory : yield* new MemoryNotFound({ memoryId: id })
+      }),
+      remove: tracedFn("Memories.remove")(function* (assistantId, id) {
+        const changes = [{ _tag: "Delete", id } as const]
+        const versions = yield* store.history(assistantId, id)
+        const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now })
+        if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
+        if (applied.value[0]?.event !== "Deleted") return yield* new MemoryNotFound({ memoryId: id })
+        return { memories: 1, versions: versions.length }
+      }),
+      forgetAll: tracedFn("Memories.forgetAll")(function* (assistantId) {
+        yield* assistantOf(assistantId)
+        return yield* store.removeAll(assistantId, yield* now)
+      }),
+      search: tracedFn("Memories.search")(function* (assistantId, query, limit) {
+        const assistant = yield* assistantOf(assistantId)
+        const target = finder.targetOf(assistant)
+        const found = yield* findMemories(finder, { assistantId, text: query, target, limit, trueAt: null })
+        yield* chargeOutside(account, null, found.charges)
+        return found.hits
+      }),
+      stats: tracedFn("Memories.stats")(function* (assistantId) {
+        yield* assistantOf(assistantId)
+        return yield* store.survey(assistantId)
+      }),
+      export: tracedFn("Memories.export")(function* (assistantId) {
+        yield* assistantOf(assistantId)
+        return toLines((yield* store.list(assistantId, null)).memories)
+      }),
+      import: tracedFn("Memories.import")(function* (assistantId, text) {
+        const assistant = yield* assistantOf(assistantId)
+        const at = yield* now
+        const { lines, problems } = readLines(text, unusableReason)
+        if (problems.length > 0) return yield* new MemoryLinesUnusable({ problems })
+        const memories = yield* Effect.forEach(lines, (line) => newMemory(assistantId, line, at))
+        const outcomes: Array<MemoryOutcome> = []
+        let target = finder.targetOf(assistant)
+        for (let from = 0; from < memories.length; from += mostAtOnce) {
+          const written = yield* write(assistant, "Add", memories.slice(from, from + mostAtOnce), target)
+          outcomes.push(...written.outcomes)
+          // A model that fails is not asked for the rest: the follow-up will.
+          if (written.isIncomplete) target = null
+        }
+        const imported = outcomes.filter(({ event }) => event === "Added").length
+        return { imported, skipped: outcomes.length - imported }
+      }),
+      operation: tracedFn("Memories.operation")(function* (id: RunId) {
+        const [followUp, applied] = yield* Effect.all([followUps.find(learnKind, id), store.applied(id)], {
+          concurrency: 2
+        })
+        return operationOf(id, Option.getOrNull(followUp), Option.getOrNull(applied))
+      })
+    })
+  })
+)
+
+/** Memories that an import hands to the store in one step: it may take a second. */
+const mostAtOnce = 200
+
+const unusableReason = (content: string): MemoryUnusable["reason"] | null => {
+  if (memoryKey(content) === "") return "empty"
+  if (content.length > longestMemory) return "too_long"
+  return hasSecret(content) ? "secret" : null
+}
+
+const refuseUnusable = (content: string): Effect.Effect<void, MemoryUnusable> => {
+  const reason = unusableReason(content)
+  return reason === null ? Effect.void : Effect.fail(new MemoryUnusable({ reason }))
+}
+
+const newMemory = (
+  assistantId: AssistantId,
+  { content, from = null, learned, metadata, until = null }: Partial<MemoryLine> & MemoryText,
+  at: Date
+): Effect.Effect<MemoryRecord> =>
+  Effect.map(newId(MemoryId), (id) => ({
+    id,
+    assistantId,
+    content,
+    metadata: metadata ?? null,
+    source: null,
+    validFrom: from,
+    validUntil: until,
+    createdAt: learned ?? at,
+    updatedAt: at
+  }))
+
+const statuses = { pending: "PENDING", running: "IN_PROGRESS", done: "COMPLETED", dead: "FAILED" } as const
+
+/** What was applied stays known when the follow-up has been cleared away. */
+const operationOf = (
+  id: RunId,
+  followUp: FollowUp | null,
+  applied: AppliedRun | null
+): Option.Option<MemoryOperation> => {
+  const createdAt = followUp?.createdAt ?? applied?.appliedAt
+  if (createdAt === undefined) return Option.none()
+  const status = applied !== null ? "COMPLETED" : followUp === null ? "FAILED" : statuses[followUp.status]
+  return Option.some({
+    id,
+    status,
+    changes: applied?.outcomes.filter(({ event }) => event !== "Known" && event !== "Gone") ?? [],
+    error: status === "FAILED" ? (followUp?.lastError ?? null) : null,
+    createdAt,
+    updatedAt: applied?.appliedAt ?? followUp?.endedAt ?? createdAt
+  })
+}
