@@ -306,8 +306,10 @@ export class Documents extends Context.Service<
           return { excerpts, lexicalOnly, usage }
         }),
         remove: tracedFn("Documents.remove")(function* (id: DocumentId) {
-          const removed = yield* forgetting.forget(yield* get(id))
-          return Option.isSome(removed) ? removed.value : yield* new DocumentNotFound({ documentId: id })
+          // Its own follow-up may be quicker than this call, in whatever process.
+          const document = yield* get(id)
+          yield* forgetting.forget(document)
+          return document
         })
       })
     })

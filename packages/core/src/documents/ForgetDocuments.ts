@@ -36,13 +36,11 @@ export const makeForgetting = Effect.gen(function* () {
       { concurrency: 4, discard: true }
     )
 
-  /** False when another call has removed it already. */
   const forget = Effect.fnUntraced(function* (document: Document) {
     const trace = traceOf(document)
     yield* followUps.add([yield* newWork(forgetKind, document.id, [trace])])
-    const removed = yield* documents.remove(document.id)
+    yield* documents.remove(document.id)
     yield* leftovers([trace])
-    return removed
   })
 
   const forgetWorker: FollowUpWorker = {
