@@ -32,14 +32,19 @@ const reason =
 /** Headless, and without a word to the world outside. */
 const options = ["gpu", "quic", "background-networking", "component-update", "sync", "dev-shm-usage"]
 
-const launchFrom = (executablePath: string) => (): Promise<Browser> =>
-  chromium.launch({
-    executablePath,
-    args: [...options.map((option) => `--disable-${option}`), "--no-first-run", "--no-sandbox"]
-  })
+/** Starts the browser, with further flags where a test needs them: a microphone that is a file, for example. */
+export type Launch = (flags?: ReadonlyArray<string>) => Promise<Browser>
+
+const launchFrom =
+  (executablePath: string): Launch =>
+  (flags = []) =>
+    chromium.launch({
+      executablePath,
+      args: [...options.map((option) => `--disable-${option}`), "--no-first-run", "--no-sandbox", ...flags]
+    })
 
 /** `body` receives what starts the browser. */
-export const inChromium = (body: (launch: () => Promise<Browser>) => void): void => {
+export const inChromium = (body: (launch: Launch) => void): void => {
   if (path !== undefined) {
     describe("in Chromium", { meta: { browser: "Chromium" } }, () => body(launchFrom(path)))
     return

@@ -94,9 +94,12 @@ const indexOf = (basePath: string): string =>
     .replace('content="/api"', `content="${basePath}"`)
     .replace("<!-- modules -->", scripts)
 
+/** Comments that stand on lines of their own are for readers of the files, and would be a tenth of the page's weight. */
+const comments = /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm
+
 const sourceOf = (file: string): string => {
   const text = readFileSync(file, "utf8")
-  return file.endsWith(".ts") ? stripTypeScriptTypes(text) : text
+  return file.endsWith(".ts") ? stripTypeScriptTypes(text).replace(comments, "") : text
 }
 
 const packs = new Map<string, Promise<Packed>>()

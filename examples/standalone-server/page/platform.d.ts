@@ -2,3 +2,13 @@
 interface RequestInit {
   duplex?: "half"
 }
+
+/** What a module inside of an audio worklet has, and the browser's types leave out. */
+declare class AudioWorkletProcessor {
+  readonly port: MessagePort
+}
+declare const sampleRate: number
+declare function registerProcessor(
+  name: string,
+  processor: new (options: { readonly processorOptions: unknown }) => AudioWorkletProcessor
+): void

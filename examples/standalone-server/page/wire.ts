@@ -13,6 +13,9 @@ export type StreamEvent = Client.ClientEvent
 export type Model = ModelRecords.Model
 export type Capabilities = Answer<Client.Client["capabilities"]>
 export type RunInspection = Answer<Client.Client["runs"]["inspect"]>
+export type Memory = Answer<Client.Client["memories"]["get"]>
+export type MemoryOperation = Answer<Client.Client["memories"]["operation"]>
+export type RealtimeTicket = Answer<Client.Client["realtime"]["issueTicket"]>
 export type RunStep = RunInspection["steps"][number]
 export type SystemOne = NonNullable<StoredMessage["system_one"]>
 export type TypedAnswer = SystemOne["answers"][string]
@@ -21,6 +24,17 @@ export type ToolCall = NonNullable<StoredMessage["tool_calls"]>[number]
 export type Attachment = NonNullable<StoredMessage["attachments"]>[number]
 export type GeneratedMedia = NonNullable<StoredMessage["generated_media"]>[number]
 export type RetrievedMemory = NonNullable<MessageResponse["retrieved_memories"]>[number]
+
+/** A file that the service keeps. */
+export interface DocumentRead {
+  readonly document_id: string
+  readonly filename: string
+  readonly status: "processing" | "completed" | "error"
+  /** How far the reading came, or why it failed. */
+  readonly status_message: string | null
+  readonly summary: string | null
+  readonly created_at: string
+}
 
 /** A place on the web that an answer stands on. */
 export interface Source {

@@ -3,9 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import type { RunStep } from "../wire.ts"
 import { ownAddress, safeLink } from "./addresses.ts"
 import { duration, money } from "./format.ts"
+import { excerptsIn } from "./excerpts.ts"
 import { highlight } from "./highlight.ts"
 import { fieldsOf, initialText, readForm } from "./schema.ts"
 import { readTools, writeTools } from "./tools.ts"
+import { wavOf } from "./wav.ts"
 import { chartOf } from "./waterfall.ts"
 
 describe("addresses", () => {
@@ -173,6 +175,37 @@ describe("a turn on one scale of time", () => {
     assert.deepInclude(bars[0], { length: null, width: 1 })
     assert.deepInclude(bars[1], { start: null, width: 0 })
     assert.deepStrictEqual(chartOf([], 1).bars, [])
+  })
+})
+
+describe("excerpts in a prompt", () => {
+  it("are found with their file and place", () => {
+    const text = "Excerpts follow.\n\n[guide.pdf, page 3]\nThe keeper.\n\nHer tulips.\n\n[notes.md]\nTuesday [sic]."
+    const prompt = [
+      { part: "turn", tokens: 1, messages: [{ role: "user", text: "[no excerpt]\nx" }] },
+      { part: "excerpts", tokens: 9, messages: [{ role: "user", text }] }
+    ]
+    assert.deepStrictEqual(excerptsIn(prompt), [
+      { source: "guide.pdf, page 3", text: "The keeper.\n\nHer tulips." },
+      { source: "notes.md", text: "Tuesday [sic]." }
+    ])
+    assert.deepStrictEqual(excerptsIn(null), [])
+  })
+})
+
+describe("a WAV file", () => {
+  it("has a header of its length and rate, and samples of 16 bits that never wrap", () => {
+    const file = new DataView(wavOf(Float32Array.of(0, 1, -1, 2, -2), 16_000))
+    const word = (place: number) => String.fromCharCode(...new Uint8Array(file.buffer, place, 4))
+    assert.deepStrictEqual([word(0), word(8), word(12), word(36)], ["RIFF", "WAVE", "fmt ", "data"])
+    assert.deepStrictEqual(
+      [file.getUint32(4, true), file.getUint32(24, true), file.getUint32(40, true)],
+      [46, 16_000, 10]
+    )
+    assert.deepStrictEqual(
+      [0, 1, 2, 3, 4].map((index) => file.getInt16(44 + index * 2, true)),
+      [0, 32_767, -32_767, 32_767, -32_767]
+    )
   })
 })
 

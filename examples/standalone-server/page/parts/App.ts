@@ -14,6 +14,8 @@ import { Inspector } from "./Inspector.ts"
 import { KeyDialog } from "./KeyDialog.ts"
 import { Lists } from "./Lists.ts"
 import { SharedRoom } from "./SharedRoom.ts"
+import { realtimeModels } from "../state/voice.ts"
+import { VoiceRoom } from "./VoiceRoom.ts"
 import { docsAddress, TalkRoom } from "./TalkRoom.ts"
 
 export const App = (): View => {
@@ -42,6 +44,8 @@ const Room = (): View => {
   switch (room.value) {
     case "compare":
       return html`<${CompareRoom} />`
+    case "voice":
+      return html`<${VoiceRoom} />`
     case "shared":
       return html`<${SharedRoom} />`
     default:
@@ -65,6 +69,11 @@ const Bar = (): View =>
       ${
         assistant.value !== null &&
         html`<${IconButton} icon="columns" label="Compare two models" isPressed=${room.value === "compare"} onClick=${() => (room.value = room.value === "compare" ? "talk" : "compare")} />`
+      }
+      ${
+        assistant.value !== null &&
+        realtimeModels.value.length > 0 &&
+        html`<${IconButton} icon="wave" label="Talk by voice" isPressed=${room.value === "voice"} onClick=${() => (room.value = "voice")} />`
       }
       <${IconButton} icon="open" label="Open a shared turn" onClick=${act(openShared)} />
       <${IconButton} icon="look" label="Inside the turn" isPressed=${inspector.isOpen.value} onClick=${() => (inspector.isOpen.value = !inspector.isOpen.value)} />

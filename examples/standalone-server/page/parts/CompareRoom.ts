@@ -39,7 +39,7 @@ const ask = async (side: Side, assistantId: string, content: string): Promise<vo
   conversation.reset(assistantId)
   took.value = null
   const begin = performance.now()
-  await conversation.send({ body: { content, ...named }, files: [], audio: null }, `${letter}: ${content}`)
+  await conversation.send({ body: { content, ...named }, attachments: [], audio: null }, `${letter}: ${content}`)
   took.value = performance.now() - begin
 }
 

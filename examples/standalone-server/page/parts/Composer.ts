@@ -1,21 +1,32 @@
 /** Where the user writes: text, files by drop, paste or choice, the options of the turn, and the way to stop it. */
-import { bytes } from "../lib/format.ts"
-import { problemOf, readModelName } from "../state/catalogue.ts"
+import { ofType, problemOf, readModelName } from "../state/catalogue.ts"
+import { attachFile, removeUpload, type Upload, uploads } from "../state/documents.ts"
 import { activeOptions, bodyFor, options } from "../state/options.ts"
 import { act, assistant, can, conversation, notice } from "../state/place.ts"
-import { classes, html, signal, useEffect, useRef, useState, type View } from "../view.ts"
+import { classes, html, useEffect, useRef, useState, type View } from "../view.ts"
+import { type Attachment, isRecord, type JsonRecord } from "../wire.ts"
 import { Icon, IconButton } from "./Icon.ts"
+import { AttachedFile } from "./QuestionItem.ts"
+import { TalkButton } from "./TalkButton.ts"
 import { TurnOptions } from "./TurnOptions.ts"
 
-const files = signal<ReadonlyArray<File>>([])
+const listeners = ofType("stt")
 
-export const attach = (added: Iterable<File>): void => {
+/** Files go to the thread at once, so that they are read while the message is written. */
+export const attach = (added: ReadonlyArray<File>): void => {
   if (!can.value.documents) {
     notice.value = "This server keeps no documents, so nothing can be attached."
     return
   }
-  files.value = [...files.value, ...added]
+  const send = async () => {
+    const threadId = await conversation.ensureThread(added[0]?.name ?? "")
+    await Promise.all(added.map((file) => attachFile(threadId, file)))
+  }
+  if (added.length > 0 && assistant.value !== null) act(send)()
 }
+
+/** A file that is not read yet would only be refused. */
+const isBeingRead = (): boolean => uploads.value.some(({ status }) => status === "uploading" || status === "processing")
 
 /** What the catalogue says of the model that the next message would go to. */
 const modelProblem = (): string | null => {
@@ -39,20 +50,33 @@ export const Composer = (): View => {
 
   const send = async () => {
     const content = text.trim()
-    const attached = files.value
-    if ((content === "" && attached.length === 0) || !isReady) return
+    if ((content === "" && uploads.value.length === 0) || !isReady || isBeingRead()) return
+    await deliver(content, null)
+  }
+  const deliver = async (content: string, audio: Blob | null) => {
+    const attached = uploads.value.filter(({ status }) => status === "completed")
     const body = bodyFor(content, options.value, can.value)
+    const attachments = attached.flatMap(({ documentId }) => documentId ?? [])
     setText("")
-    files.value = []
+    uploads.value = []
     try {
       await conversation.send(
-        { body, files: attached, audio: null },
-        content === "" ? (attached[0]?.name ?? "") : content
+        {
+          body: {
+            ...body,
+            ...(attachments.length === 0 ? {} : { attachments }),
+            ...(audio === null ? {} : { voice: { ...voiceIn(body), stt: {} } })
+          },
+          attachments: attached.map(attachmentOf),
+          audio
+        },
+        content === "" ? (attached[0]?.name ?? "Spoken message") : content
       )
     } catch (error) {
-      const isKept = conversation.entries.value.some((entry) => entry.kind === "question" && entry.text === content)
-      if (!isKept || !conversation.isRunning.value) setText((now) => (now === "" && !wasSent(content) ? content : now))
-      if (!wasSent(content)) files.value = [...attached, ...files.value]
+      if (!wasSent(content)) {
+        setText((now) => (now === "" ? content : now))
+        uploads.value = [...attached, ...uploads.value]
+      }
       throw error
     }
   }
@@ -92,6 +116,7 @@ export const Composer = (): View => {
     <div class="row">
       <span class="row">
         ${can.value.documents && html`<${AttachButton} />`}
+        ${can.value.voice && listeners.value.length > 0 && html`<${TalkButton} isReady=${isReady} onSpeech=${(audio: Blob) => deliver(text.trim(), audio)} />`}
         <button type="button" class="quiet-button" aria-expanded=${isUnfolded} onClick=${() => unfold(!isUnfolded)}>
           <${Icon} name="options" /> Options${active > 0 && html` <span class="badge">${active}</span>`}
         </button>
@@ -101,7 +126,7 @@ export const Composer = (): View => {
           (isRunning || isWaiting) &&
           html`<button type="button" onClick=${() => act(() => conversation.cancel())()} title="Escape"><${Icon} name="stop" /> Cancel</button>`
         }
-        <button class=${classes("send", !isWaiting && "primary")} disabled=${!isReady || (text.trim() === "" && files.value.length === 0)}>
+        <button class=${classes("send", !isWaiting && "primary")} disabled=${!isReady || (text.trim() === "" && uploads.value.length === 0) || isBeingRead()}>
           <${Icon} name="send" /> Send
         </button>
       </span>
@@ -119,15 +144,26 @@ const grow = (field: HTMLTextAreaElement | null): void => {
   field.style.height = `${Math.min(field.scrollHeight, 220)}px`
 }
 
+const voiceIn = (body: JsonRecord): JsonRecord => (isRecord(body["voice"]) ? { tts: {} } : {})
+
+const attachmentOf = ({ documentId, name, size, status }: Upload): Attachment => ({
+  document_id: documentId ?? "",
+  filename: name,
+  status,
+  file_size_bytes: size,
+  summary: null
+})
+
 const Attached = (): View =>
-  files.value.length === 0
+  uploads.value.length === 0
     ? null
     : html`<ul class="attached" aria-label="Attached files">
-        ${files.value.map(
-          (file, index) =>
-            html`<li class="chip">
-              <${Icon} name="file" /> <span>${file.name}</span> <small>${bytes(file.size)}</small>
-              <${IconButton} icon="close" label="Remove ${file.name}" onClick=${() => (files.value = files.value.filter((_, at) => at !== index))} />
+        ${uploads.value.map(
+          (upload) =>
+            html`<li key=${upload.key}>
+              <${AttachedFile} attachment=${attachmentOf(upload)} />
+              ${upload.message !== null && html`<span class="problem" role="alert">${upload.message}</span>`}
+              <${IconButton} icon="close" label="Remove ${upload.name}" onClick=${() => act(removeUpload)(upload)} />
             </li>`
         )}
       </ul>`
@@ -143,7 +179,7 @@ const AttachButton = (): View => {
       aria-hidden="true"
       onChange=${(event: Event) => {
         if (!(event.currentTarget instanceof HTMLInputElement)) return
-        attach(event.currentTarget.files ?? [])
+        attach([...(event.currentTarget.files ?? [])])
         event.currentTarget.value = ""
       }}
     /><${IconButton} icon="clip" label="Attach files" onClick=${() => chooser.current?.click()} />`

@@ -5,6 +5,8 @@ import { can, assistant } from "../state/place.ts"
 import { html, useRef, type View } from "../view.ts"
 import { EventLog } from "./EventLog.ts"
 import { IconButton } from "./Icon.ts"
+import { DocumentsRoom } from "./DocumentsRoom.ts"
+import { MemoriesRoom } from "./MemoriesRoom.ts"
 import { PromptView } from "./PromptView.ts"
 import { Waterfall } from "./Waterfall.ts"
 
@@ -22,7 +24,7 @@ export const Inspector = (): View => {
     "turn",
     "prompt",
     "log",
-    ...(documents ? (["documents"] as const) : []),
+    ...(documents && assistant.value !== null ? (["documents"] as const) : []),
     ...(memory && assistant.value !== null ? (["memories"] as const) : [])
   ]
   const bar = useRef<HTMLDivElement>(null)
@@ -65,6 +67,8 @@ export const Inspector = (): View => {
 
 const Panel = ({ tab }: { readonly tab: Tab }): View => {
   const turn = inspector.inspected.value
+  if (tab === "memories") return html`<${MemoriesRoom} />`
+  if (tab === "documents") return html`<${DocumentsRoom} />`
   if (turn === null)
     return html`<p class="hint">Choose “Look inside” at an answer, and what happened in its turn is shown here.</p>`
   switch (tab) {

@@ -8,6 +8,7 @@ import { ModelPicker } from "./ModelPicker.ts"
 
 const imageModels = ofType("image")
 const videoModels = ofType("video")
+const speakers = ofType("tts")
 const typedModels = ofType("system_one")
 
 const efforts = { off: "Off", on: "On", low: "A little", medium: "Some", high: "Much", max: "As much as it can" }
@@ -42,13 +43,15 @@ export const TurnOptions = (): View => {
           <${Choice} label="Reasoning" name="thinking" words=${efforts} />
           ${room.memory && html`<${Choice} label="Memory" name="memory" words=${memories} />`}
           ${room.web_search && html`<${Check} label="May search the web" name="hasWebSearch" />`}
-          ${room.voice && html`<${Check} label="Read answers aloud" name="isSpoken" />`}
+          ${room.voice && speakers.value.length > 0 && html`<${Check} label="Read answers aloud" name="isSpoken" />`}
           ${
             room.image_generation &&
+            imageModels.value.length > 0 &&
             html`<${ModelPicker} label="May make pictures with" empty="No pictures" from=${imageModels} value=${chosen.imageModel} onInput=${(imageModel: string) => setOptions({ imageModel })} />`
           }
           ${
             room.video_generation &&
+            videoModels.value.length > 0 &&
             html`<${ModelPicker} label="May make videos with" empty="No videos" from=${videoModels} value=${chosen.videoModel} onInput=${(videoModel: string) => setOptions({ videoModel })} />`
           }`
     }

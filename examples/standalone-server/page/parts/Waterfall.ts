@@ -3,6 +3,7 @@ import { count, duration, money } from "../lib/format.ts"
 import { type Bar, chartOf } from "../lib/waterfall.ts"
 import type { InspectedTurn } from "../state/inspector.ts"
 import { html, type View } from "../view.ts"
+import { Remembered } from "./Remembered.ts"
 import type { RunStep } from "../wire.ts"
 
 const words: Readonly<Record<RunStep["kind"], string>> = {
@@ -33,6 +34,7 @@ export const Waterfall = ({ turn }: { readonly turn: InspectedTurn }): View => {
     <ol aria-label="Steps of the turn">
       ${bars.map((bar) => html`<${Step} bar=${bar} />`)}
     </ol>
+    <${Remembered} turn=${turn} />
     <${Charges} turn=${turn} />
     ${
       run.ignored_options.length > 0 &&

@@ -34,7 +34,7 @@ export interface Waiting {
 
 export interface Draft {
   readonly body: MessageBody
-  readonly files: ReadonlyArray<File>
+  readonly attachments: ReadonlyArray<Attachment>
   /** What the user says, spoken. */
   readonly audio: Blob | null
 }
@@ -108,18 +108,11 @@ export class Conversation {
   /** Sends a message. When the server does not take it, it is as if it had never been sent. */
   async send(draft: Draft, title: string): Promise<void> {
     const before = this.entries.value
-    const attachments = draft.files.map(({ name, size }) => ({
-      document_id: "",
-      filename: name,
-      status: "uploading",
-      file_size_bytes: size,
-      summary: null
-    }))
     const question: Question = {
       kind: "question",
       key: newKey(),
       text: draft.body.content,
-      attachments,
+      attachments: draft.attachments,
       at: new Date().toISOString(),
       isSent: false
     }
@@ -151,7 +144,8 @@ export class Conversation {
     return this.entries.value.some((each) => each.kind === "question" && each.key === key && each.isSent)
   }
 
-  private async ensureThread(title: string): Promise<string> {
+  /** The thread of the conversation; it is made when there is none yet. */
+  async ensureThread(title: string): Promise<string> {
     if (this.threadId.value !== null) return this.threadId.value
     const metadata = { title: title.replaceAll(/\s+/gu, " ").slice(0, 80) }
     const thread = await json<Thread>(`/assistants/${this.assistantId.value}/threads`, {
@@ -250,6 +244,7 @@ export class Conversation {
     record(event)
     this.runId = event.run_id
     if (questionKey !== null && event.type === "user_message") this.markSent(questionKey, event.content)
+    if (questionKey !== null && event.type === "stt_text_delta") this.addHeard(questionKey, event.delta)
     this.unread.push(event)
     const isDelta = event.type === "content_streaming" || event.type === "reasoning_streaming"
     if (!isDelta) this.draw()
@@ -298,6 +293,13 @@ export class Conversation {
     return last.answer.value
   }
 
+  /** What is said appears while it is heard. */
+  private addHeard(key: string, delta: string): void {
+    this.entries.value = this.entries.value.map((each) =>
+      each.kind === "question" && each.key === key ? { ...each, text: each.text + delta } : each
+    )
+  }
+
   private markSent(key: string, text: string): void {
     this.entries.value = this.entries.value.map((each) =>
       each.kind === "question" && each.key === key ? { ...each, text, isSent: true } : each
@@ -343,15 +345,15 @@ export class Conversation {
   }
 }
 
-const bodyOf = ({ audio, body, files }: Draft): object => {
-  if (files.length === 0 && audio === null) return body
+/** A recording goes as a form; everything else is JSON. */
+const bodyOf = ({ audio, body }: Pick<Draft, "audio" | "body">): object => {
+  if (audio === null) return body
   const form = new FormData()
   for (const [name, value] of Object.entries(body)) {
-    if (value === null || (name === "content" && value === "")) continue
+    if (value === null || value === "") continue
     form.set(name, typeof value === "string" ? value : JSON.stringify(value))
   }
-  for (const file of files) form.append("files", file, file.name)
-  if (audio !== null) form.set("audio_file", audio, "speech.wav")
+  form.set("audio_file", audio, "speech.wav")
   return form
 }
 

@@ -74,7 +74,7 @@ export const loadAssistants = async (): Promise<ReadonlyArray<Assistant>> => {
   return found
 }
 
-const loadThreads = async (): Promise<void> => {
+export const refreshThreads = async (): Promise<void> => {
   threads.value = await all<Thread>("/threads?include_messages=false")
 }
 
@@ -155,7 +155,7 @@ export const start = async (): Promise<void> => {
   const [found, capabilities] = await Promise.all([
     loadAssistants(),
     json<Capabilities>("/capabilities"),
-    loadThreads(),
+    refreshThreads(),
     loadCatalogue()
   ])
   can.value = capabilities

@@ -1,0 +1,125 @@
+/** What the assistant remembers: found by meaning, written by hand, edited and forgotten; and from which thread it was learned. */
+import { plural, shortDate, wholeDate } from "../lib/format.ts"
+import * as memory from "../state/memories.ts"
+import { act, assistant, openThread, tell } from "../state/place.ts"
+import { html, useEffect, useState, type View } from "../view.ts"
+import type { Memory } from "../wire.ts"
+import { confirm } from "./Confirm.ts"
+import { IconButton } from "./Icon.ts"
+import { Search } from "./Lists.ts"
+
+export const MemoriesRoom = (): View => {
+  const id = assistant.value?.assistant_id
+  const [search, setSearch] = useState("")
+  const [found, setFound] = useState<ReadonlyArray<Memory> | null>(null)
+  useEffect(() => {
+    if (id !== undefined) memory.loadMemories(id).catch(tell)
+  }, [id])
+  useEffect(() => {
+    if (id === undefined || search.trim() === "") return setFound(null)
+    const timer = setTimeout(() => {
+      memory.searchMemories(id, search).then(setFound, tell)
+    }, 250)
+    return () => clearTimeout(timer)
+  }, [search, id, memory.memories.value])
+  if (id === undefined) return null
+  const shown = found ?? memory.memories.value
+  const forget = () =>
+    confirm({
+      title: "Forget everything?",
+      text: `${plural(memory.memories.value.length, "memory", "memories")} of “${assistant.value?.name}” go, with their history. This cannot be undone.`,
+      action: "Forget everything",
+      run: () => memory.forgetAll(id)
+    })
+  return html`<section class="memories" aria-label="Memories">
+    <${NewMemory} assistantId=${id} />
+    ${memory.memories.value.length > 0 && html`<${Search} label="Search memories" value=${search} onInput=${setSearch} />`}
+    <ul>
+      ${shown.map((each) => html`<${MemoryItem} key=${each.id} each=${each} assistantId=${id} />`)}
+    </ul>
+    ${memory.isLoaded.value && shown.length === 0 && html`<p class="hint">${found === null ? "Nothing is remembered yet." : "Nothing is found."}</p>`}
+    ${
+      memory.memories.value.length > 0 &&
+      html`<div class="actions">
+      <button type="button" class="quiet" onClick=${() => act(memory.exportMemories)(id)}>Save as a file</button>
+      <button type="button" class="quiet" onClick=${forget}>Forget everything</button>
+    </div>`
+    }
+  </section>`
+}
+
+const NewMemory = ({ assistantId }: { readonly assistantId: string }): View => {
+  const [text, setText] = useState("")
+  const add = async () => {
+    if (text.trim() === "") return
+    await memory.addMemory(assistantId, text.trim())
+    setText("")
+  }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    act(add)()
+  }
+  return html`<form class="row" onSubmit=${submit}>
+    <input
+      aria-label="New memory"
+      placeholder="Something to remember"
+      value=${text}
+      onInput=${(event: Event) => {
+        if (event.currentTarget instanceof HTMLInputElement) setText(event.currentTarget.value)
+      }}
+    />
+    <button>Add</button>
+  </form>`
+}
+
+const MemoryItem = ({ assistantId, each }: { readonly assistantId: string; readonly each: Memory }): View => {
+  const [isEdited, setEdited] = useState(false)
+  const [text, setText] = useState(each.content)
+  const save = async () => {
+    await memory.changeMemory(assistantId, each.id, text.trim())
+    setEdited(false)
+  }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    act(save)()
+  }
+  if (isEdited) {
+    return html`<li>
+      <form onSubmit=${submit}>
+        <textarea
+          aria-label="Text of the memory"
+          rows="3"
+          value=${text}
+          onInput=${(event: Event) => {
+            if (event.currentTarget instanceof HTMLTextAreaElement) setText(event.currentTarget.value)
+          }}
+        ></textarea>
+        <div class="actions">
+          <button type="button" onClick=${() => setEdited(false)}>Leave it</button>
+          <button class="primary" disabled=${text.trim() === ""}>Save</button>
+        </div>
+      </form>
+    </li>`
+  }
+  return html`<li>
+    <p>${each.content}</p>
+    <div class="row">
+      <span class="detail">
+        <time datetime=${each.updated_at} title=${wholeDate(each.updated_at)}>${shortDate(each.updated_at)}</time>,${" "}
+        ${
+          each.source === null
+            ? "written by hand"
+            : html`<button type="button" class="quiet" onClick=${() => act(openThread)(each.source?.thread_id ?? "")}>learned on a thread</button>`
+        }
+        ${each.valid_until !== null && `, true until ${shortDate(each.valid_until)}`}
+      </span>
+      <span>
+        <${IconButton} icon="pencil" label="Edit memory ${each.content}" onClick=${() => {
+          setText(each.content)
+          setEdited(true)
+        }} />
+        <${IconButton} icon="trash" label="Forget memory ${each.content}" onClick=${() => act(memory.removeMemory)(assistantId, each.id)} />
+      </span>
+    </div>
+  </li>`
+}

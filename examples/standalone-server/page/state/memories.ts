@@ -1,0 +1,65 @@
+/** What an assistant remembers across its threads. */
+import { call, json } from "../api/http.ts"
+import { saveFile } from "../lib/files.ts"
+import { signal } from "../view.ts"
+import type { Memory, MemoryOperation } from "../wire.ts"
+
+export const memories = signal<ReadonlyArray<Memory>>([])
+export const isLoaded = signal(false)
+
+const pathOf = (assistantId: string): string => `/assistants/${assistantId}/memories`
+
+export const loadMemories = async (assistantId: string): Promise<void> => {
+  const found = await json<{ readonly memories: ReadonlyArray<Memory> }>(pathOf(assistantId))
+  memories.value = found.memories.toReversed()
+  isLoaded.value = true
+}
+
+export const searchMemories = async (assistantId: string, query: string): Promise<ReadonlyArray<Memory>> => {
+  const body = { query, limit: 20 }
+  const found = await json<{ readonly memories: ReadonlyArray<Memory> }>(`${pathOf(assistantId)}/search`, {
+    method: "POST",
+    body
+  })
+  return found.memories
+}
+
+export const addMemory = async (assistantId: string, content: string): Promise<void> => {
+  await call(pathOf(assistantId), { method: "POST", body: { content } })
+  await loadMemories(assistantId)
+}
+
+export const changeMemory = async (assistantId: string, id: string, content: string): Promise<void> => {
+  await call(`${pathOf(assistantId)}/${id}`, { method: "PUT", body: { content } })
+  await loadMemories(assistantId)
+}
+
+export const removeMemory = async (assistantId: string, id: string): Promise<void> => {
+  await call(`${pathOf(assistantId)}/${id}`, { method: "DELETE" })
+  await loadMemories(assistantId)
+}
+
+export const forgetAll = async (assistantId: string): Promise<void> => {
+  await call(pathOf(assistantId), { method: "DELETE" })
+  await loadMemories(assistantId)
+}
+
+export const exportMemories = async (assistantId: string): Promise<void> => {
+  const lines = await (await call(`${pathOf(assistantId)}/export`)).text()
+  saveFile("memories.jsonl", lines, "application/x-ndjson")
+}
+
+const pause = (millis: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, millis)
+  })
+
+/** How the learning of a turn went, once it is over. Null: it takes too long to wait for. */
+export const learned = async (operationId: string): Promise<MemoryOperation | null> => {
+  for (let turn = 0; turn < 60; turn++) {
+    const operation = await json<MemoryOperation>(`/assistants/memories/operations/${operationId}`)
+    if (operation.status === "COMPLETED" || operation.status === "FAILED") return operation
+    await pause(500)
+  }
+  return null
+}

@@ -1,0 +1,211 @@
+/** The studio's further rooms in a real browser: memories, voice sessions with a microphone that is a file, and what the server has not. */
+import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Browser, Page } from "playwright-core"
+import { inChromium } from "../../test/browser.ts"
+import { wavOf } from "./page/lib/wav.ts"
+import type { RunningServer } from "./Server.ts"
+import { caller, finished, keyOf, lastAnswer, makeAssistant, newThread, say, startDemo, visit } from "./StudioVisit.ts"
+
+/** Half a second of a tone and two seconds of silence, which Chromium plays again and again as the microphone. */
+const speech = (): Uint8Array => {
+  const rate = 24_000
+  const samples = Float32Array.from({ length: rate * 2.5 }, (_, index) =>
+    index < rate / 2 ? 0.5 * Math.sin((2 * Math.PI * 440 * index) / rate) : 0
+  )
+  return new Uint8Array(wavOf(samples, rate))
+}
+
+/** Waits until a meter of the voice room shows what is wanted: 0 is the user, 1 the assistant. */
+const meter = async (page: Page, index: number, isSo: (loudness: number) => boolean): Promise<void> => {
+  const read = () => page.evaluate<number>(`document.querySelectorAll(".voice meter")[${index}].value`)
+  while (!isSo(await read())) await page.waitForTimeout(20)
+}
+
+inChromium((launch) => {
+  let browser: Browser
+  let server: RunningServer
+  let address = ""
+  let folder = ""
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "studio-voice-"))
+    const file = join(folder, "speech.wav")
+    await writeFile(file, speech())
+    server = await startDemo()
+    browser = await launch([
+      "--use-fake-device-for-media-stream",
+      "--use-fake-ui-for-media-stream",
+      `--use-file-for-fake-audio-capture=${file}`,
+      "--autoplay-policy=no-user-gesture-required"
+    ])
+    address = `${server.url}/#key=${keyOf(server)}`
+  })
+  afterAll(async () => {
+    await browser.close()
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  describe("memories", () => {
+    it("are learned and recalled in turns, and shown with where they come from; edited, searched, written and forgotten", async () => {
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await makeAssistant(page, { name: "Ada" })
+      await page.getByRole("button", { name: "Options" }).click()
+      await page.getByRole("combobox", { name: "Memory" }).selectOption("Auto")
+      await say(page, "I live in Oslo.")
+      await finished(page)
+      await page.getByRole("button", { name: "Look inside" }).click()
+      const panel = page.getByRole("tabpanel")
+      await panel.getByRole("heading", { name: "Learned" }).waitFor()
+      await panel.getByText("The user lives in Oslo.").waitFor()
+      await panel.getByText("new", { exact: true }).waitFor()
+      await say(page, "Where do I live?")
+      await finished(page, 2)
+      await lastAnswer(page).getByText("1 memory").waitFor()
+      await page.getByRole("button", { name: "Look inside" }).last().click()
+      await panel.getByRole("heading", { name: "Recalled from memory" }).waitFor()
+      await panel.getByText("The user lives in Oslo.").waitFor()
+
+      await newThread(page)
+      await page.getByRole("tab", { name: "Memories" }).click()
+      await panel.getByRole("listitem").filter({ hasText: "The user lives in Oslo." }).waitFor()
+      await panel.getByRole("button", { name: "learned on a thread" }).click()
+      await page.locator(".question", { hasText: "I live in Oslo." }).waitFor()
+      await panel.getByRole("button", { name: "Edit memory The user lives in Oslo." }).click()
+      await panel.getByLabel("Text of the memory").fill("The user lives in Bergen.")
+      await panel.getByRole("button", { name: "Save", exact: true }).click()
+      await panel.getByText("The user lives in Bergen.").waitFor()
+      await panel.getByLabel("New memory").fill("The user plays chess.")
+      await panel.getByRole("button", { name: "Add" }).click()
+      const chess = panel.getByRole("listitem").filter({ hasText: "The user plays chess." })
+      await chess.getByText("written by hand").waitFor()
+      await panel.getByLabel("Search memories").fill("chess")
+      await panel.getByText("The user lives in Bergen.").waitFor({ state: "detached" })
+      await chess.getByRole("button", { name: "Forget memory" }).click()
+      await panel.getByLabel("Search memories").fill("")
+      await panel.getByRole("button", { name: "Forget everything" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Forget everything" }).click()
+      await panel.getByText("Nothing is remembered yet.").waitFor()
+      const call = caller(server)
+      const [assistant] = await call("GET", "/assistants")
+      assert.strictEqual((await call("GET", `/assistants/${assistant.assistant_id}/memories`)).total_count, 0)
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+  })
+
+  describe("documents", () => {
+    const guide = "The lighthouse keeper of Fanø is called Marguerite.\n\nShe waters her tulips on Tuesdays."
+
+    it("are attached by drop and by choice, read while one writes, and the excerpts that a turn used have file and place", async () => {
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await makeAssistant(page, { name: "Reader" })
+      const transfer = await page.evaluateHandle(
+        `(() => { const data = new DataTransfer(); data.items.add(new File([${JSON.stringify(guide)}], "guide.md", { type: "text/markdown" })); return data })()`
+      )
+      await page.dispatchEvent(".talk", "drop", { dataTransfer: transfer })
+      const attached = page.getByRole("list", { name: "Attached files" })
+      await attached.getByText("guide.md").waitFor()
+      const [chooser] = await Promise.all([
+        page.waitForEvent("filechooser"),
+        page.getByRole("button", { name: "Attach files" }).click()
+      ])
+      await chooser.setFiles({ name: "empty.txt", mimeType: "text/plain", buffer: Buffer.alloc(0) })
+      await attached.getByRole("alert").waitFor()
+      await attached.getByRole("button", { name: "Remove empty.txt" }).click()
+      await attached.getByText("empty.txt").waitFor({ state: "detached" })
+      await page.getByLabel("Message", { exact: true }).fill("Who keeps the lighthouse?")
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await finished(page)
+      await page.locator(".question", { hasText: "guide.md" }).waitFor()
+      await lastAnswer(page).locator(".chip", { hasText: "guide.md" }).waitFor()
+      await page.getByRole("button", { name: "Look inside" }).click()
+      const panel = page.getByRole("tabpanel")
+      await panel.locator(".excerpts summary", { hasText: "guide.md" }).first().click()
+      await panel.getByText("called Marguerite").waitFor()
+      await page.reload()
+      await page.locator(".question", { hasText: "guide.md" }).waitFor()
+      assert.deepStrictEqual(
+        visitor.complaints.filter((each) => !each.includes("422")),
+        []
+      )
+    })
+
+    it("of an assistant are added, shown with their status, and deleted", async () => {
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await makeAssistant(page, { name: "Librarian" })
+      await page.getByRole("button", { name: "Inside the turn" }).click()
+      await page.getByRole("tab", { name: "Documents" }).click()
+      const list = page.getByRole("region", { name: "Of Librarian, for all its threads" })
+      const add = async (name: string, mimeType: string, buffer: Buffer) => {
+        const [chooser] = await Promise.all([
+          page.waitForEvent("filechooser"),
+          list.getByRole("button", { name: "Add files" }).click()
+        ])
+        await chooser.setFiles({ name, mimeType, buffer })
+      }
+      await add("guide.md", "text/markdown", Buffer.from(guide))
+      await list.getByText("is read,").waitFor()
+      await add("broken.pdf", "application/pdf", Buffer.from("%PDF-1.7 this is no PDF"))
+      await list.getByText("could not be read").waitFor()
+      await list.getByRole("button", { name: "Delete document broken.pdf" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Delete document" }).click()
+      await list.getByText("broken.pdf").waitFor({ state: "detached" })
+      const call = caller(server)
+      const assistants: ReadonlyArray<{ readonly name: string; readonly assistant_id: string }> = await call(
+        "GET",
+        "/assistants"
+      )
+      const id = assistants.find(({ name }) => name === "Librarian")?.assistant_id ?? ""
+      const kept: ReadonlyArray<{ readonly filename: string }> = await call("GET", `/assistants/${id}/documents`)
+      assert.deepStrictEqual(
+        kept.map(({ filename }) => filename),
+        ["guide.md"]
+      )
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+  })
+
+  describe("a voice session", () => {
+    it("hears the microphone with a ticket, speaks, can be interrupted, calls tools, and leaves messages on the thread", async () => {
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      const keys: Array<string> = []
+      page.on("websocket", (socket) => keys.push(socket.url()))
+      await newThread(page)
+      await page.getByRole("button", { name: "Talk by voice" }).click()
+      await page.getByRole("button", { name: "Begin" }).click()
+      const said = page.getByRole("list", { name: "What was said" })
+      await said
+        .getByText(/seconds of sound\)/u)
+        .first()
+        .waitFor()
+      await said.getByText("Here it is again.").first().waitFor()
+      await meter(page, 0, (loudness) => loudness > 0.01)
+      await meter(page, 1, (loudness) => loudness > 0.01)
+      await page.getByRole("button", { name: "Microphone is on" }).click()
+      await page.getByRole("button", { name: "Microphone is off" }).waitFor()
+      await page.getByLabel("Write instead of speaking").fill("What time is it?")
+      await page.keyboard.press("Enter")
+      await page.getByRole("list", { name: "Tool calls" }).getByText("server_clock").waitFor()
+      await said.getByText("server_clock says:").waitFor()
+      await page.getByRole("button", { name: "Interrupt" }).click()
+      await meter(page, 1, (loudness) => loudness < 0.01)
+      await page.getByRole("button", { name: "End", exact: true }).click()
+      await page.getByText("What was said is on the thread.").waitFor()
+      await page.getByRole("button", { name: "Back to the thread" }).click()
+      await page.locator(".question", { hasText: "What time is it?" }).waitFor()
+      await page.locator(".question", { hasText: "seconds of sound" }).first().waitFor()
+      assert.isAtLeast(keys.length, 1)
+      for (const each of keys) {
+        assert.include(each, "?ticket=")
+        assert.notInclude(each, keyOf(server))
+      }
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+  })
+})
