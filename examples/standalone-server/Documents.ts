@@ -1,14 +1,16 @@
 /**
- * Documents of the server: where the bytes of files are, who reads their text, how long a message waits for its files, and the key that
+ * Documents of the server: where the bytes of files are, who reads their text and converts pictures, how long a message waits for its files, and the key that
  * signs addresses of files.
  */
 import { FolderBlobs } from "@colloquy/adapters/blobs"
 import { FileExtractor } from "@colloquy/adapters/files"
 import { S3Blobs } from "@colloquy/adapters/s3"
+import { SharpPictures } from "@colloquy/adapters/sharp"
 import { TesseractReader } from "@colloquy/adapters/tesseract"
 import {
   type BlobStore,
   defaultDocumentSettings,
+  defaultDocumentSummaries,
   DocumentSettings,
   Documents,
   documentsPart
@@ -35,12 +37,19 @@ export const blobsOf = ({ blobs }: Settings): Layer.Layer<BlobStore, StoreUnavai
 }
 
 /** Over the kernel. */
-export const documentsOf = ({ attachmentWait }: Settings) =>
+export const documentsOf = ({ attachmentWait, summarizesDocuments }: Settings) =>
   Layer.mergeAll(Documents.layer, documentsPart).pipe(
     Layer.provideMerge(Retrieval.layer),
     Layer.provide([
       Layer.provide(FileExtractor.layer(), TesseractReader.layer()),
-      Layer.succeed(DocumentSettings, Object.assign({}, defaultDocumentSettings, { attachmentWait }))
+      SharpPictures.layer,
+      Layer.succeed(
+        DocumentSettings,
+        Object.assign({}, defaultDocumentSettings, {
+          attachmentWait,
+          summaries: summarizesDocuments ? defaultDocumentSummaries : null
+        })
+      )
     ])
   )
 

@@ -14,6 +14,7 @@ import {
 } from "@colloquy/core"
 import { type ProvidersOptions } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
+import { documentSummaries } from "@colloquy/core/documents"
 import { layerMemory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
 import { voicePart } from "@colloquy/core/voice"
@@ -117,7 +118,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
   const voice = realtimeSocket(access)
   const rooms = Layer.mergeAll(
     atStart,
-    answersPart,
+    Layer.provide(answersPart, documentSummaries),
     layerMemory,
     imagePart,
     videoPart,

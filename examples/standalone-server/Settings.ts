@@ -53,6 +53,8 @@ export interface Settings {
   readonly blobs: BlobSettings | null
   /** How long a message waits for the files that came with it. */
   readonly attachmentWait: Duration.Duration
+  /** Whether a model writes what each document is about. */
+  readonly summarizesDocuments: boolean
   /** Where others reach the server, without the base path; null: where it listens. */
   readonly publicUrl: string | null
   /** Signs addresses of files; null: one that is made and kept. */
@@ -233,6 +235,7 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       vendors: given,
       blobs: blobs === "incomplete" ? null : blobs,
       attachmentWait: yield* seconds("ATTACHMENT_WAIT_SECONDS", 0, 30),
+      summarizesDocuments: (yield* read("DOCUMENT_SUMMARIES", "true or false", BooleanWord, "false")) === "true",
       publicUrl: yield* read(
         "PUBLIC_URL",
         "an origin such as https://ai.example, without a path",
