@@ -160,6 +160,7 @@ export const wantedTool = (tools: ReadonlyArray<ToolDefinition>, asked: string):
 
 const wishes: ReadonlyArray<readonly [wish: RegExp, tool: string]> = [
   [/\bwhat time is it\b|\bwhat's the time\b/i, "server_clock"],
+  [/\b(make|draw|film)\b.*\bvideo\b/i, "generate_video"],
   [/\b(draw|paint)\b/i, "generate_image"],
   [/\bsearch\b/i, "web_search"]
 ]

@@ -1,6 +1,6 @@
 /**
  * The providers that the environment names. The demo model is always among them, and the default as long as no other one is chosen; its
- * typed answers are there until a real provider of them is named. Where the program espeak-ng is there, it speaks if nobody else does.
+ * typed answers and videos are there until a real provider of them is named. Where the program espeak-ng is there, it speaks if nobody else does.
  */
 import * as Anthropic from "@colloquy/adapters/anthropic"
 import * as Cohere from "@colloquy/adapters/cohere"
@@ -17,6 +17,7 @@ import type { ProvidersOptions } from "@colloquy/core/adapters"
 import { espeak } from "../custom-voice/EspeakVoice.ts"
 import { demoModelName, demoProvider } from "./DemoModel.ts"
 import { demoTypedProvider } from "./DemoTypedModel.ts"
+import { demoVideo } from "./DemoVideo.ts"
 import { withVersion } from "./RerankVendors.ts"
 import type { Settings, Vendor, VendorSettings } from "./Settings.ts"
 
@@ -42,7 +43,8 @@ const makers: { readonly [Name in Exclude<Vendor, "JINA">]: (settings: VendorSet
 export const providersOf = (settings: Settings): ProvidersOptions => {
   const named = [...settings.vendors].flatMap(([vendor, given]) => (vendor === "JINA" ? [] : [makers[vendor](given)]))
   const { defaultModel, defaultProvider } = settings
-  const demos = settings.vendors.has("TYPEDPROVIDER") ? [demoProvider()] : [demoProvider(), demoTypedProvider()]
+  const demo = settings.vendors.has("OPENROUTER") ? demoProvider() : { ...demoProvider(), video: demoVideo() }
+  const demos = settings.vendors.has("TYPEDPROVIDER") ? [demo] : [demo, demoTypedProvider()]
   return {
     providers: [...demos, ...named, ...(settings.hasEspeak ? [espeak] : [])],
     defaults:

@@ -5,17 +5,12 @@ import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as VideoServer from "../../packages/adapters/test/providers/VideoServer.ts"
+import { drawVideo } from "./DemoVideo.ts"
 import { startServer } from "./Server.ts"
-import { readSettings } from "./Settings.ts"
+import { type Environment, readSettings } from "./Settings.ts"
 
-const open = async (baseUrl: string) => {
-  const environment = {
-    COLLOQUY_DATA_DIR: "memory://",
-    PORT: "0",
-    OPENROUTER_BASE_URL: baseUrl,
-    OPENROUTER_API_KEY: "sk-or",
-    VIDEO_POLL_SECONDS: "1"
-  }
+const open = async (vendors: Environment) => {
+  const environment = { COLLOQUY_DATA_DIR: "memory://", PORT: "0", VIDEO_POLL_SECONDS: "1", ...vendors }
   const server = await startServer(await Effect.runPromise(readSettings(environment)))
   const key = server.newKey === null ? "" : Redacted.value(server.newKey)
   const call = async (path: string, body?: object) => {
@@ -55,7 +50,7 @@ describe("videos of the standalone server", () => {
       pricing_skus: { "per-video-second": "0.08" }
     })
     vendor.inputs.set("acme/vid-1", ["text", "image"])
-    server = await open(vendor.baseUrl)
+    server = await open({ OPENROUTER_BASE_URL: vendor.baseUrl, OPENROUTER_API_KEY: "sk-or" })
   }, 60_000)
   afterAll(async () => {
     await server.stop()
@@ -115,4 +110,16 @@ describe("videos of the standalone server", () => {
     assert.deepInclude(body, { id: "acme/vid-1", supports_vision: true, supports_audio_input: false })
     assert.deepStrictEqual(body.supported_durations, [5, 10])
   })
+
+  it("come from the demo without any key: a real clip that costs nothing", async () => {
+    const demo = await open({})
+    const wanted = { video_model_provider: "demo", video_model_name: "demo/clip", video_config: null }
+    const { body } = await demo.call("/threads/messages", { ...wish, ...wanted, content: "Make a video of a boat" })
+    const bytes = drawVideo("Make a video of a boat")
+    assert.deepInclude(body.generated_media[0], { mime_type: "video/mp4", file_size_bytes: bytes.length })
+    const { data } = (await demo.call("/billing/usage/recent")).body
+    const row = data.find(({ model }: { readonly model: string }) => model === "demo/clip")
+    assert.deepInclude(row, { purpose: "video", amount_deducted_usd: 0 })
+    await demo.stop()
+  }, 60_000)
 })
