@@ -19,16 +19,28 @@ import {
 } from "@colloquy/core/adapters"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
 import { KeptSpoken } from "@colloquy/core/voice"
-import { assert, describe } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { weather } from "../support/Story.ts"
-import { delta, outline, record, second, soundIn, start, transcribed, voiceOf, voiceStory } from "./VoiceRoom.ts"
+import {
+  delta,
+  outline,
+  record,
+  second,
+  soundIn,
+  start,
+  transcribed,
+  voiceOf,
+  voiceRoom,
+  voiceStory
+} from "./VoiceRoom.ts"
 
 const away = new ModelError({ reason: "overloaded", provider: "toy", model: "toy", shouldRetry: false })
 const busy = new ModelError({ reason: "rate_limited", provider: "toy", model: "toy", retryAfterMillis: 3000 })
@@ -669,5 +681,40 @@ describe("speech out", () => {
         assert.strictEqual(Buffer.from(soundIn(events).subarray(0, 4)).toString(), "RIFF")
       }),
     { spoken: wished }
+  )
+
+  const pieces = Schema.Array(
+    Schema.Literals([
+      "One. ",
+      "Two",
+      "! ",
+      "3.14 ",
+      "```\n",
+      "\n",
+      "- item ",
+      "**bold** ",
+      "A longer one, with commas. "
+    ])
+  )
+  it.effect.prop(
+    "comes in order however the answer is cut: start, pieces, end, and then the end of the turn",
+    [pieces],
+    ([deltas]) =>
+      collect(speech).pipe(
+        Effect.map(({ events }) => {
+          const words = outline(events)
+          const told = words.filter((word) => word.startsWith("tts_"))
+          if (told.length > 0) {
+            assert.strictEqual(told[0], "tts_stream_start")
+            assert.strictEqual(told.indexOf("tts_stream_end"), told.length - 1)
+            assert.isAbove(words.indexOf("tts_stream_end"), words.lastIndexOf("text"))
+            assert.deepStrictEqual(new Set(told.slice(1, -1)), new Set(["tts_audio_chunk"]))
+          }
+          assert.strictEqual(words.at(-1), "RunEnded")
+          assert.strictEqual(words.filter((word) => word === "RunEnded").length, 1)
+        }),
+        Principal.provide("ada"),
+        Effect.provide([voiceRoom([say("x", ...deltas)]), Logger.layer([])])
+      )
   )
 })

@@ -66,7 +66,7 @@ export const transcribed = (text: string): TranscriptEvent => ({
 
 export const delta = (text: string): TranscriptEvent => ({ _tag: "TranscriptDelta", text })
 
-const voiceProvider = (options: VoiceRoomOptions): Provider => {
+export const voiceProvider = (options: VoiceRoomOptions): Provider => {
   const ear = (request: TranscriptionRequest) => {
     options.heard?.push(request)
     if (options.earIsAsked !== undefined) Deferred.doneUnsafe(options.earIsAsked, Effect.void)
@@ -108,7 +108,7 @@ const voiceProvider = (options: VoiceRoomOptions): Provider => {
   }
 }
 
-const voiceRoom = (steps: ReadonlyArray<ScriptStep>, options: VoiceRoomOptions = {}): Layer.Layer<Services> => {
+export const voiceRoom = (steps: ReadonlyArray<ScriptStep>, options: VoiceRoomOptions = {}): Layer.Layer<Services> => {
   const providers = Layer.effect(
     Providers,
     Effect.map(Providers, ({ all, ...rest }) => ({
