@@ -132,19 +132,24 @@ const cacheMark = ({ promptCache }: MessagesDialect): WireRecord =>
     ? {}
     : { cache_control: { type: "ephemeral", ...(promptCache === "5m" ? {} : { ttl: promptCache }) } }
 
-const lowerTools = (request: ChatRequest, markOfLast: WireRecord): WireRecord =>
-  request.tools.length === 0
-    ? {}
-    : {
-        tools: request.tools.map((tool, index) => ({
-          name: tool.name,
-          ...(tool.description === null ? {} : { description: tool.description }),
-          input_schema: { type: "object", ...tool.parameters },
-          ...(tool.strict === undefined ? {} : { strict: tool.strict }),
-          ...(index === request.tools.length - 1 ? markOfLast : {})
-        })),
-        ...(request.toolChoice === "none" ? { tool_choice: { type: "none" } } : {})
-      }
+const lowerTools = (request: ChatRequest, markOfLast: WireRecord): WireRecord => {
+  const own = request.ownTools?.includes("web_search") === true ? [ownSearch] : []
+  const functions = request.tools.map((tool) => ({
+    name: tool.name,
+    ...(tool.description === null ? {} : { description: tool.description }),
+    input_schema: { type: "object", ...tool.parameters },
+    ...(tool.strict === undefined ? {} : { strict: tool.strict })
+  }))
+  const tools = [...own, ...functions]
+  if (tools.length === 0) return {}
+  return {
+    tools: tools.map((tool, index) => (index === tools.length - 1 ? { ...tool, ...markOfLast } : tool)),
+    ...(request.toolChoice === "none" ? { tool_choice: { type: "none" } } : {})
+  }
+}
+
+/** The vendor's own search, with a limit, because each search is paid for. */
+const ownSearch = { type: "web_search_20250305", name: "web_search", max_uses: 8 }
 
 /** Body fields for `thinking`. The vendor's default is not to think, and nothing is sent for it. */
 const lowerThinking = (request: ChatRequest, dialect: MessagesDialect, maxTokens: number): WireRecord => {

@@ -89,21 +89,19 @@ export const lower = (request: ChatRequest, dialect: GeminiDialect): WireRequest
   ...lowerConfig(request, dialect)
 })
 
-const lowerTools = (request: ChatRequest): WireRecord =>
-  request.tools.length === 0
-    ? {}
-    : {
-        tools: [
-          {
-            functionDeclarations: request.tools.map((tool) => ({
-              name: tool.name,
-              ...(tool.description === null ? {} : { description: tool.description }),
-              ...(tool.parameters === null ? {} : { parametersJsonSchema: tool.parameters })
-            }))
-          }
-        ],
-        ...(request.toolChoice === "none" ? { toolConfig: { functionCallingConfig: { mode: "NONE" } } } : {})
-      }
+const lowerTools = (request: ChatRequest): WireRecord => {
+  const own = request.ownTools?.includes("web_search") === true ? [{ googleSearch: {} }] : []
+  const functionDeclarations = request.tools.map((tool) => ({
+    name: tool.name,
+    ...(tool.description === null ? {} : { description: tool.description }),
+    ...(tool.parameters === null ? {} : { parametersJsonSchema: tool.parameters })
+  }))
+  if (functionDeclarations.length === 0) return own.length === 0 ? {} : { tools: own }
+  return {
+    tools: [{ functionDeclarations }, ...own],
+    ...(request.toolChoice === "none" ? { toolConfig: { functionCallingConfig: { mode: "NONE" } } } : {})
+  }
+}
 
 const lowerSystem = (request: ChatRequest): WireRecord => {
   const system = systemWithJson(request)

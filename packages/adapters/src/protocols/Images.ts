@@ -42,7 +42,7 @@ export const imageModel = (settings: ImageSettings, protocol: ImageProtocol): Im
       const { body, ...place } = protocol.call(request)
       const { model, provider } = request
       const written = isForm(body) ? body : JSON.stringify(body)
-      const call: Call = { provider, model, headers: { ...settings.headers }, ...place, body: written }
+      const call: Call = { provider, model, headers: { ...settings.headers }, ...place, body: written, isOnce: true }
       return Effect.flatMap(fetchJson(call, protocol, { ...patience, ...settings }), (answer) =>
         answerOf(protocol.read(answer, request), request)
       )

@@ -108,19 +108,18 @@ const wordOnJson = (request: ChatRequest): ReadonlyArray<WireItem> =>
     : []
 
 /** `strict` is said in any case: where it is missing, this wire rewrites the parameters. */
-const lowerTools = (request: ChatRequest): WireRecord =>
-  request.tools.length === 0
-    ? {}
-    : {
-        tools: request.tools.map((tool) => ({
-          type: "function",
-          name: tool.name,
-          ...(tool.description === null ? {} : { description: tool.description }),
-          parameters: tool.parameters ?? { type: "object", properties: {} },
-          strict: tool.strict ?? false
-        })),
-        ...(request.toolChoice === "none" ? { tool_choice: "none" } : {})
-      }
+const lowerTools = (request: ChatRequest): WireRecord => {
+  const own = request.ownTools?.map((type) => ({ type })) ?? []
+  const functions = request.tools.map((tool) => ({
+    type: "function",
+    name: tool.name,
+    ...(tool.description === null ? {} : { description: tool.description }),
+    parameters: tool.parameters ?? { type: "object", properties: {} },
+    strict: tool.strict ?? false
+  }))
+  if (own.length + functions.length === 0) return {}
+  return { tools: [...own, ...functions], ...(request.toolChoice === "none" ? { tool_choice: "none" } : {}) }
+}
 
 const lowerThinking = (request: ChatRequest): WireRecord => {
   const { thinking, info } = request

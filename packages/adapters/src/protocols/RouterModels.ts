@@ -75,7 +75,8 @@ export const readModel: ReadEntry = (entry) => {
     thinkingControls: thinks === true ? readThinkingControls(record(entry.reasoning)) : null,
     inputCostPerMillionTokens: pricePerMillion(record(entry.pricing).prompt),
     outputCostPerMillionTokens: pricePerMillion(record(entry.pricing).completion),
-    ...(modelType === "image" || modelType === "video" ? { details: readMediaDetails(entry) } : {})
+    ...(modelType === "image" || modelType === "video" ? { details: readMediaDetails(entry) } : {}),
+    ...(modelType === "llm" ? readTalents(outputs, parameters) : {})
   }
 }
 
@@ -100,6 +101,15 @@ const readThinkingControls = (reasoning: WireRecord): ModelInfo["thinkingControl
     budget: reasoning.supports_max_tokens !== false,
     style: null
   }
+}
+
+/** What a model that talks can do besides: search the web by itself, paint. */
+const readTalents = (outputs: unknown, parameters: unknown): Partial<ModelInfo> => {
+  const details = {
+    ...(includes(parameters, "web_search_options") === true ? { web_search: true } : {}),
+    ...(includes(outputs, "image") === true ? { response_modalities: ["image", "text"] } : {})
+  }
+  return Object.keys(details).length === 0 ? {} : { details }
 }
 
 const readMediaDetails = (entry: WireRecord): Schema.JsonObject => {

@@ -78,10 +78,14 @@ const byBudget: Partial<ModelInfo> = {
   thinkingControls: { efforts: ["low", "medium", "high", "max"], budget: true, style: "budget" }
 }
 
+/** The vendor's own search of the web. */
+const searching: Partial<ModelInfo> = { details: { web_search: true } }
+
 /** Models from before adaptive thinking. Whatever came after them has it. */
 export const modelFamilies: ModelFamilies = [
   [/^claude-(instant|2|3-(5-)?(haiku|sonnet|opus))/, { supportsThinking: false }],
-  [/^claude-3-7|^claude-haiku-4-5|^claude-(sonnet|opus)-4-([015]\b|20\d{6})/, byBudget]
+  [/^claude-3-7|^claude-haiku-4-5|^claude-(sonnet|opus)-4-([015]\b|20\d{6})/, { ...byBudget, ...searching }],
+  [/^claude-(sonnet|opus|haiku)-/, searching]
 ]
 
 /** Older entries tell no capabilities: nothing is known then, and a request finds out. */

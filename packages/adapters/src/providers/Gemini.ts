@@ -86,7 +86,9 @@ export const modelFamilies: ModelFamilies = [
   [/^gemini-embedding/, { embeddingDimensions: 3072 }],
   [/^gemini-(1|2\.0)|^gemini-2\.5-flash-image|-tts/, { supportsThinking: false }],
   [/^gemini-2\.5-pro/, budget("low", "medium", "high", "max")],
-  [/^gemini-2\.5/, budget("none", "low", "medium", "high", "max")]
+  [/^gemini-2\.5/, budget("none", "low", "medium", "high", "max")],
+  // Older ones refuse their own search beside functions.
+  [/^gemini-3(?!.*-(image|tts|live))/, { details: { web_search: true } }]
 ]
 
 const readModel = (entry: WireRecord): KnownModel | null => {

@@ -55,7 +55,12 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
       ...(project === undefined ? {} : { "openai-project": project })
     }
   }
-  const describe = (model: string) => ({ ...familyOf(model, families), ...lookUp(settings.models ?? {}, model) })
+  /** Chat Completions has no search. */
+  const familyWith = (model: string) => ({
+    ...familyOf(model, families),
+    ...(wire !== "chat" && searching.test(model) ? { details: { web_search: true } } : {})
+  })
+  const describe = (model: string) => ({ ...familyWith(model), ...lookUp(settings.models ?? {}, model) })
   return {
     id: full.id,
     chat: wire === "chat" ? OpenAiChat.driver({ ...full, dialect }) : OpenAiResponses.driver(full),
@@ -74,10 +79,13 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
     listModels: listModels(full, (entry) => {
       const name = string(entry.id) ?? ""
       const modelType = kindOf(name, kinds)
-      return modelType === null ? null : { ...familyOf(name, families), modelType }
+      return modelType === null ? null : { ...familyWith(name), modelType }
     })
   }
 }
+
+/** Models with the vendor's own search. */
+const searching = /^(gpt-4o|gpt-4\.1|gpt-5|o3|o4)(?!.*(audio|realtime|transcribe|tts|search|image))/
 
 const dialect: ChatDialect = {
   ...plainDialect,

@@ -46,7 +46,10 @@ export const provider = (settings: OpenRouterSettings = {}): Provider => {
     }
   }
   const describe = (model: string) => lookUp(settings.models ?? {}, model)
-  const chatDialect: ChatDialect = { ...dialect, extra: (request) => lowerRouting(request, automaticModels) }
+  const chatDialect: ChatDialect = {
+    ...dialect,
+    extra: (request) => withAbilities(request, lowerRouting(request, automaticModels))
+  }
   return {
     id: full.id,
     // Only some of the upstreams tell log-probabilities; the others would leave them out without a word.
@@ -83,6 +86,20 @@ export const lowerThinking = (request: ChatRequest): WireFields => {
         ? { effort: thinking.effort }
         : { enabled: true }
   return { reasoning: { ...amount, ...(thinking.excludeReasoning === true ? { exclude: true } : {}) } }
+}
+
+/** The vendor's search is a plugin, beside that of the automatic choice; a model that paints has to be told that it may. */
+const withAbilities = ({ info, ownTools }: ChatRequest, { plugins, ...fields }: WireFields): WireFields => {
+  const all = [
+    ...(Array.isArray(plugins) ? plugins : []),
+    ...(ownTools?.includes("web_search") === true ? [{ id: "web" }] : [])
+  ]
+  const modalities = info.details?.["response_modalities"]
+  return {
+    ...fields,
+    ...(all.length === 0 ? {} : { plugins: all }),
+    ...(modalities === undefined ? {} : { modalities })
+  }
 }
 
 /** Body fields for `routing`. */
