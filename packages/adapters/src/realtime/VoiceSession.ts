@@ -15,7 +15,16 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { makeVoiceMapping, type VoiceDialect, voiceTool } from "./OpenAiVoice.ts"
 import { overSocket, type SocketSettings } from "./SocketLink.ts"
-import { at, isObject, listAt, type MappedSession, mergeOptions, takenName, type Fields } from "./VendorMapping.ts"
+import {
+  at,
+  isObject,
+  listAt,
+  type MappedSession,
+  type MappingSink,
+  mergeOptions,
+  takenName,
+  type Fields
+} from "./VendorMapping.ts"
 
 export interface VoiceVendor {
   readonly dialect: VoiceDialect
@@ -25,6 +34,8 @@ export interface VoiceVendor {
   readonly rates: ReadonlyArray<number>
   readonly turnDetections: ReadonlyArray<string>
   readonly providerSettings: ReadonlyArray<string>
+  /** Names that the vendor keeps for tools of its own: ours have others on its wire. */
+  readonly reserved?: ReadonlyArray<string>
 }
 
 /** What a host says of a voice model: its name, and what else is known of it. */
@@ -97,7 +108,10 @@ export const mapSession = (
   if (taken !== undefined) return refused(`provider_options.tools: the name "${taken}" is taken by another tool.`)
   const session = mergeOptions(
     { ...vendor.defaults, ...(setup.instructions === null ? {} : { instructions: setup.instructions }) },
-    { ...options, tools: [...setup.tools.map(voiceTool), ...native] }
+    {
+      ...options,
+      tools: [...setup.tools.map((tool) => voiceTool({ ...tool, name: wireName(tool.name, vendor) })), ...native]
+    }
   )
   const input = formatOf(session, "input", vendor.rates)
   const output = formatOf(session, "output", vendor.rates)
@@ -120,7 +134,7 @@ export const mapSession = (
     headers: key === null ? {} : { authorization: `Bearer ${Redacted.value(key)}` },
     makeMapping: (sink) =>
       makeVoiceMapping(
-        sink,
+        withOwnNames(sink, vendor),
         {
           session,
           history: setup.history,
@@ -131,6 +145,27 @@ export const mapSession = (
         vendor.dialect
       )
   })
+}
+
+const ownPrefix = "service_"
+
+const wireName = (name: string, { reserved = [] }: VoiceVendor): string =>
+  reserved.includes(name) ? `${ownPrefix}${name}` : name
+
+/** A call of a tool that has another name on the wire is told under ours. */
+const withOwnNames = (sink: MappingSink, { reserved = [] }: VoiceVendor): MappingSink => {
+  if (reserved.length === 0) return sink
+  const names = new Map(reserved.map((name) => [`${ownPrefix}${name}`, name]))
+  return {
+    audio: sink.audio,
+    send: sink.send,
+    redial: sink.redial,
+    event: (event) => {
+      if (event._tag !== "ToolCalled") return sink.event(event)
+      const { call } = event
+      sink.event({ _tag: "ToolCalled", call: { ...call, name: names.get(call.name) ?? call.name } })
+    }
+  }
 }
 
 const formatOf = (session: Fields, way: "input" | "output", rates: ReadonlyArray<number>): AudioFormat | null => {

@@ -47,6 +47,7 @@ const vendorOf = (pricePerMinute?: number): VoiceVendor => ({
   speed: { minimum: 0.7, maximum: 1.5 },
   rates: [8000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000],
   turnDetections: ["server_vad"],
+  reserved: ["web_search", "x_search", "file_search", "mcp"],
   providerSettings: ["instructions", "voice", "turn_detection", "audio", "tools", "reasoning", "resumption"]
 })
 

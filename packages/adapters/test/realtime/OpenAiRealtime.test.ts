@@ -499,4 +499,21 @@ describe("the differences of provider_c", () => {
     const costs = recorded.neutral().flatMap((event) => (event._tag === "Used" ? [event.usage.costUsd] : []))
     assert.deepStrictEqual(costs, [0.06, 0.03, 0])
   })
+
+  it("gives a tool whose name the vendor reserves another name on the wire, and tells its calls under its own", () => {
+    const tools = [{ ...tool, name: "web_search" }, tool]
+    const recorded = record(mapXai({ models: { "voice-1": {} } }, setup({ tools })))
+    recorded.hear({ type: "conversation.created", conversation: {} })
+    const update = JSON.stringify(recorded.sent.find(({ type }) => type === "session.update"))
+    assert.include(update, '"name":"service_web_search"')
+    assert.include(update, '"name":"get_time"')
+    assert.notInclude(update, '"name":"web_search"')
+    recorded.hear(
+      { type: "session.updated", session: {} },
+      { type: "response.created", response: { id: "r1" } },
+      { type: "response.function_call_arguments.done", call_id: "c1", name: "service_web_search", arguments: "{}" }
+    )
+    const calls = recorded.neutral().flatMap((event) => (event._tag === "ToolCalled" ? [event.call.name] : []))
+    assert.deepStrictEqual(calls, ["web_search"])
+  })
 })
