@@ -17,10 +17,13 @@ export {
   type Client,
   type ClientOptions,
   connect,
+  type DocumentPlace,
+  type MessageOptions,
   type ModelQuery,
   type PageQuery,
   type TurnOptions
 } from "./PromiseClient.ts"
+export type { FileInput } from "./FormBody.ts"
 
 export type EffectClient = HttpApiClient.ForApi<typeof Api>
 

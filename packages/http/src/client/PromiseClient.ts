@@ -19,6 +19,8 @@ import type { SubmitToolOutputsRequest } from "../endpoints/RunsApi.ts"
 import type { ThreadUpdate } from "../endpoints/ThreadsApi.ts"
 import type { Capabilities } from "../endpoints/ServiceApi.ts"
 import type { RunInspection } from "../wire/InspectionRecords.ts"
+import type * as Documents from "../wire/DocumentRecords.ts"
+import { type FileInput, formBody, formFields, type FormPart } from "./FormBody.ts"
 import { errorOf } from "./ClientErrors.ts"
 import { type EventPlace, readEvents } from "./ClientEvents.ts"
 
@@ -42,6 +44,12 @@ export interface TurnOptions {
   readonly idempotencyKey?: string
 }
 
+/** Of messages. */
+export interface MessageOptions extends TurnOptions {
+  /** Files that go with the message. */
+  readonly files?: ReadonlyArray<FileInput>
+}
+
 export interface ModelQuery extends PageQuery {
   readonly provider?: string
   readonly model_type?: ModelType
@@ -58,6 +66,8 @@ interface Call {
   readonly body?: object | null
   /** Sent as it is, in the place of a body. */
   readonly lines?: string
+  /** Sent as a multipart form, in the place of a body. */
+  readonly form?: ReadonlyArray<FormPart>
   readonly options?: TurnOptions
 }
 
@@ -67,7 +77,8 @@ type Send = (method: string, path: string, call?: Call) => Promise<Response>
 const sender = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Send => {
   const base = baseUrl.replace(/\/+$/u, "")
   const common = { ...headers, ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) }
-  return async (method, path, { body, lines, options, query } = {}) => {
+  return async (method, path, { body, form, lines, options, query } = {}) => {
+    const sent = form === undefined ? null : formBody(form)
     const hasBody = body !== undefined && body !== null
     const request = new Request(base + path + textOf(query), {
       method,
@@ -75,10 +86,12 @@ const sender = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Send => {
         ...common,
         ...(hasBody ? { "content-type": "application/json" } : {}),
         ...(lines === undefined ? {} : { "content-type": "application/x-ndjson" }),
+        ...sent?.headers,
         ...(options?.idempotencyKey === undefined ? {} : { "idempotency-key": options.idempotencyKey })
       },
       ...(hasBody ? { body: JSON.stringify(body) } : {}),
-      ...(lines === undefined ? {} : { body: lines })
+      ...(lines === undefined ? {} : { body: lines }),
+      ...sent?.init
     })
     const answer = await (handler === undefined ? globalThis.fetch(request) : handler(request))
     if (answer.ok) return answer
@@ -115,6 +128,7 @@ export const connect = async (options: ClientOptions) => {
     messages: messagesOf(send),
     runs: runsOf(send),
     answers: answersOf(send),
+    documents: documentsOf(send),
     realtime: realtimeOf(send),
     memories: memoriesOf(send),
     models: modelsOf(send),
@@ -151,16 +165,20 @@ const threadsOf = (send: Send) => ({
 })
 
 const messagesOf = (send: Send) => {
-  const post = (path: string, message: object, stream: boolean, options: TurnOptions) =>
-    send("POST", path, { body: { ...message, stream }, options })
+  const post = (path: string, message: object, stream: boolean, { files = [], ...options }: MessageOptions) => {
+    const body = { ...message, stream }
+    return files.length === 0
+      ? send("POST", path, { body, options })
+      : send("POST", path, { form: [...formFields(body), ...files.map((file) => ["files", file] as const)], options })
+  }
   return {
-    send: (threadId: string, message: Unstreamed<MessageRequest>, options: TurnOptions = {}) =>
+    send: (threadId: string, message: Unstreamed<MessageRequest>, options: MessageOptions = {}) =>
       as<Records.MessageResponse>(post(at`/threads/${threadId}/messages`, message, false, options)),
-    stream: (threadId: string, message: Unstreamed<MessageRequest>, options: TurnOptions = {}) =>
+    stream: (threadId: string, message: Unstreamed<MessageRequest>, options: MessageOptions = {}) =>
       events(() => post(at`/threads/${threadId}/messages`, message, true, options)),
-    sendStateless: (message: Unstreamed<StatelessMessageRequest>, options: TurnOptions = {}) =>
+    sendStateless: (message: Unstreamed<StatelessMessageRequest>, options: MessageOptions = {}) =>
       as<Records.MessageResponse>(post("/threads/messages", message, false, options)),
-    streamStateless: (message: Unstreamed<StatelessMessageRequest>, options: TurnOptions = {}) =>
+    streamStateless: (message: Unstreamed<StatelessMessageRequest>, options: MessageOptions = {}) =>
       events(() => post("/threads/messages", message, true, options))
   }
 }
@@ -195,6 +213,32 @@ const answersOf = (send: Send) => ({
     ),
   report: (assistantId: string) => as<Answers.AnswersReport>(send("GET", at`/assistants/${assistantId}/answers/report`))
 })
+
+/** Where a document is attached. */
+export type DocumentPlace = { readonly assistantId: string } | { readonly threadId: string }
+
+const documentsOf = (send: Send) => {
+  const pathOf = (place: DocumentPlace) =>
+    "threadId" in place ? at`/threads/${place.threadId}/documents` : at`/assistants/${place.assistantId}/documents`
+  return {
+    upload: (place: DocumentPlace, file: FileInput, fields: { readonly metadata?: object } = {}) =>
+      as<Documents.DocumentRead>(send("POST", pathOf(place), { form: [...formFields(fields), ["file", file]] })),
+    list: (place: DocumentPlace) => as<ReadonlyArray<Documents.DocumentRead>>(send("GET", pathOf(place))),
+    search: (place: DocumentPlace, body: Documents.DocumentSearchRequest) =>
+      as<Documents.DocumentExcerpts>(send("POST", `${pathOf(place)}/search`, { body })),
+    status: (documentId: string) =>
+      as<Documents.DocumentStatusResponse>(send("GET", at`/documents/${documentId}/status`)),
+    chunks: (documentId: string, query: PageQuery = {}) =>
+      as<Documents.DocumentChunks>(send("GET", at`/documents/${documentId}/chunks`, { query })),
+    /** The bytes, as they come. */
+    content: (documentId: string) => send("GET", at`/documents/${documentId}/content`),
+    /** An address of the bytes that needs no key. */
+    url: (documentId: string, body: Documents.DocumentUrlRequest | null = null) =>
+      as<Documents.DocumentUrl>(send("POST", at`/documents/${documentId}/url`, { body })),
+    remove: (documentId: string) =>
+      as<typeof Documents.DocumentDeleteResponse.Type>(send("DELETE", at`/documents/${documentId}`))
+  }
+}
 
 const realtimeOf = (send: Send) => ({
   issueTicket: (body: Realtime.RealtimeTicketRequest = null) =>
