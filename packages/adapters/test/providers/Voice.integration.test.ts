@@ -190,6 +190,7 @@ for (const [name, wire] of Object.entries(wires)) {
       name,
       Effect.gen(function* () {
         const fake = yield* FakeVendor.make
+        const services = yield* Effect.context()
         const driver = wire.make(fake.baseUrl).textToSpeech
         if (driver === undefined) throw new Error(`${name} does not speak.`)
         const paths = [...new Set(driver.formats.map(speaking.path))]
@@ -201,7 +202,7 @@ for (const [name, wire] of Object.entries(wires)) {
             const body = pieces.map((piece): FakeVendor.Piece => {
               if (piece instanceof Uint8Array) return piece
               const gate = new FakeVendor.Gate()
-              void Effect.runPromise(piece).then(() => gate.open())
+              void Effect.runPromiseWith(services)(piece).then(() => gate.open())
               return gate
             })
             for (const path of paths) fake.script(path, { headers: { "content-type": "audio/mpeg" }, body })
