@@ -99,17 +99,17 @@ describe("documents of another user", () => {
     const id = await room.upload("secret.txt", "Secret of Ada")
     const form = () => fileForm({ file: new File(["x"], "x.txt") })
     const surface: ReadonlyArray<readonly [string, (ids: Record<string, string>) => string, (() => unknown)?]> = [
-      ["GET", ({ assistant }) => `/assistants/${assistant}/documents`],
-      ["POST", ({ assistant }) => `/assistants/${assistant}/documents`, form],
-      ["POST", ({ assistant }) => `/assistants/${assistant}/documents/search`, () => ({ query: "secret" })],
-      ["GET", ({ thread }) => `/threads/${thread}/documents`],
-      ["POST", ({ thread }) => `/threads/${thread}/documents`, form],
-      ["POST", ({ thread }) => `/threads/${thread}/documents/search`, () => ({ query: "secret" })],
-      ["GET", ({ id }) => `/documents/${id}/status`],
-      ["GET", ({ id }) => `/documents/${id}/content`],
-      ["GET", ({ id }) => `/documents/${id}/chunks`],
-      ["POST", ({ id }) => `/documents/${id}/url`],
-      ["DELETE", ({ id }) => `/documents/${id}`]
+      ["GET", (ids) => `/assistants/${ids["assistant"]}/documents`],
+      ["POST", (ids) => `/assistants/${ids["assistant"]}/documents`, form],
+      ["POST", (ids) => `/assistants/${ids["assistant"]}/documents/search`, () => ({ query: "secret" })],
+      ["GET", (ids) => `/threads/${ids["thread"]}/documents`],
+      ["POST", (ids) => `/threads/${ids["thread"]}/documents`, form],
+      ["POST", (ids) => `/threads/${ids["thread"]}/documents/search`, () => ({ query: "secret" })],
+      ["GET", (ids) => `/documents/${ids["id"]}/status`],
+      ["GET", (ids) => `/documents/${ids["id"]}/content`],
+      ["GET", (ids) => `/documents/${ids["id"]}/chunks`],
+      ["POST", (ids) => `/documents/${ids["id"]}/url`],
+      ["DELETE", (ids) => `/documents/${ids["id"]}`]
     ]
     const hers = { assistant, thread, id }
     const nobodys = {
