@@ -1,4 +1,5 @@
 /** A visitor of the studio in a real browser, for its tests: a server in this process, a browser memory of his own, and what he does most. */
+import axe from "axe-core"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
@@ -87,3 +88,19 @@ export const finished = (page: Page, count = 1): Promise<void> =>
     .waitFor()
 
 export const numbers = (to: number): string => Array.from({ length: to }, (_, index) => index + 1).join(" ")
+
+interface Violation {
+  readonly id: string
+  readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary: string }>
+}
+
+/** What axe finds on the page as it is now. */
+export const faults = async (page: Page): Promise<ReadonlyArray<string>> => {
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate<{ readonly violations: ReadonlyArray<Violation> }>(
+    "axe.run(document, { resultTypes: ['violations'] })"
+  )
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary}`)
+  )
+}

@@ -1,6 +1,5 @@
 /** How the studio looks and feels: for a screen reader, on a phone, with the keyboard alone, with a server that dies, and how heavy it is. */
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
-import axe from "axe-core"
 import { createServer } from "node:net"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -12,6 +11,7 @@ import { spawnServer } from "./ServerProcess.ts"
 import {
   answers,
   caller,
+  faults,
   finished,
   keyOf,
   lastAnswer,
@@ -21,22 +21,6 @@ import {
   startDemo,
   visit
 } from "./StudioVisit.ts"
-
-interface Violation {
-  readonly id: string
-  readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary: string }>
-}
-
-/** What axe finds on the page as it is now. */
-const faults = async (page: Page): Promise<ReadonlyArray<string>> => {
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate<{ readonly violations: ReadonlyArray<Violation> }>(
-    "axe.run(document, { resultTypes: ['violations'] })"
-  )
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary}`)
-  )
-}
 
 /** Contrast of a colour to the ground behind it, as WCAG computes it. Runs in the page. */
 const contrasts = `(selector, property) => {

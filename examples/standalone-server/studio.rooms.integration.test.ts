@@ -1,13 +1,25 @@
 /** The studio's further rooms in a real browser: memories, voice sessions with a microphone that is a file, and what the server has not. */
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../test/browser.ts"
 import { wavOf } from "./page/lib/wav.ts"
 import type { RunningServer } from "./Server.ts"
-import { caller, finished, keyOf, lastAnswer, makeAssistant, newThread, say, startDemo, visit } from "./StudioVisit.ts"
+import {
+  caller,
+  faults,
+  finished,
+  keyOf,
+  lastAnswer,
+  makeAssistant,
+  newThread,
+  say,
+  startDemo,
+  visit
+} from "./StudioVisit.ts"
 
 /** Half a second of a tone and two seconds of silence, which Chromium plays again and again as the microphone. */
 const speech = (): Uint8Array => {
@@ -17,6 +29,11 @@ const speech = (): Uint8Array => {
   )
   return new Uint8Array(wavOf(samples, rate))
 }
+
+/** A second of silence: frames of MPEG 1, layer 3, 128 kbit/s at 44.1 kHz. */
+const silentMp3 = Buffer.concat(
+  Array.from({ length: 40 }, () => Buffer.concat([Buffer.of(0xff, 0xfb, 0x90, 0x64), Buffer.alloc(413)]))
+)
 
 /** Waits until a meter of the voice room shows what is wanted: 0 is the user, 1 the assistant. */
 const meter = async (page: Page, index: number, isSo: (loudness: number) => boolean): Promise<void> => {
@@ -82,6 +99,7 @@ inChromium((launch) => {
       await panel.getByRole("button", { name: "Add" }).click()
       const chess = panel.getByRole("listitem").filter({ hasText: "The user plays chess." })
       await chess.getByText("written by hand").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "memories")
       await panel.getByLabel("Search memories").fill("chess")
       await panel.getByText("The user lives in Bergen.").waitFor({ state: "detached" })
       await chess.getByRole("button", { name: "Forget memory" }).click()
@@ -152,6 +170,7 @@ inChromium((launch) => {
       await list.getByText("is read,").waitFor()
       await add("broken.pdf", "application/pdf", Buffer.from("%PDF-1.7 this is no PDF"))
       await list.getByText("could not be read").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "documents")
       await list.getByRole("button", { name: "Delete document broken.pdf" }).click()
       await page.getByRole("dialog").getByRole("button", { name: "Delete document" }).click()
       await list.getByText("broken.pdf").waitFor({ state: "detached" })
@@ -168,6 +187,78 @@ inChromium((launch) => {
       )
       assert.deepStrictEqual(visitor.complaints, [])
     })
+  })
+
+  it("a picture that a tool made is shown from the service itself, also after a reload", async () => {
+    await using visitor = await visit(browser, address)
+    const { page } = visitor
+    await makeAssistant(page, { name: "Painter" })
+    await page.getByRole("button", { name: "Options" }).click()
+    await page.getByRole("combobox", { name: "May make pictures with" }).click()
+    await page.getByRole("listbox").getByRole("option").first().click()
+    await say(page, "Please generate_image of a lighthouse")
+    await finished(page)
+    const widthOf = () => page.evaluate<number>(`document.querySelector(".media img")?.naturalWidth ?? 0`)
+    while ((await widthOf()) === 0) await page.waitForTimeout(20)
+    await page.reload()
+    await page.locator(".media img").waitFor()
+    while ((await widthOf()) === 0) await page.waitForTimeout(20)
+    assert.match((await page.locator(".media img").getAttribute("src")) ?? "", /^\/api\/documents\//)
+    assert.deepStrictEqual(await faults(page), [])
+    assert.deepStrictEqual(visitor.complaints, [])
+  })
+
+  it("a message is spoken while a button is held, and the answer is heard", async () => {
+    const heard: Array<Buffer> = []
+    const vendor = createServer((request, response) => {
+      const pieces: Array<Buffer> = []
+      request.on("data", (piece: Buffer) => pieces.push(piece))
+      request.on("end", () => {
+        if (request.url?.endsWith("/audio/transcriptions")) {
+          heard.push(Buffer.concat(pieces))
+          response.setHeader("content-type", "application/json").end(JSON.stringify({ text: "count to 3" }))
+        } else if (request.url?.endsWith("/audio/speech")) {
+          response.setHeader("content-type", "audio/mpeg").end(silentMp3)
+        } else {
+          const models = ["gpt-4o-mini-transcribe", "gpt-4o-mini-tts"]
+          const data = models.map((id) => ({ id, object: "model", created: 0, owned_by: "test" }))
+          response.setHeader("content-type", "application/json").end(JSON.stringify({ object: "list", data }))
+        }
+      })
+    })
+    await new Promise<void>((resolve) => vendor.listen(0, "127.0.0.1", resolve))
+    const bound = vendor.address()
+    const port = typeof bound === "object" && bound !== null ? bound.port : 0
+    const own = await startDemo({
+      OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
+      OPENAI_API_KEY: "key-of-the-test",
+      DEFAULT_LLM_PROVIDER: "demo",
+      DEFAULT_MODEL_NAME: "demo-1"
+    })
+    try {
+      await using visitor = await visit(browser, `${own.url}/#key=${keyOf(own)}`)
+      const { page } = visitor
+      await makeAssistant(page, { name: "Ada" })
+      await page.getByRole("button", { name: "Options" }).click()
+      await page.getByLabel("Read answers aloud").check()
+      const button = page.getByRole("button", { name: "Hold to talk" })
+      await button.focus()
+      await page.keyboard.down("Space")
+      // The microphone is heard in real time.
+      await page.waitForTimeout(1200)
+      const played = page.waitForResponse((response) => response.url().includes("/content"))
+      await page.keyboard.up("Space")
+      await page.locator(".question", { hasText: "count to 3" }).waitFor()
+      await finished(page)
+      assert.strictEqual(await lastAnswer(page).locator(".text").textContent(), "1 2 3")
+      assert.isTrue(heard.some((body) => body.includes("RIFF") && body.includes("WAVEfmt") && body.length > 16_000))
+      assert.include([200, 206], (await played).status())
+      await lastAnswer(page).getByRole("button", { name: "Hear it" }).waitFor()
+      assert.deepStrictEqual(visitor.complaints, [])
+    } finally {
+      await own.stop()
+      vendor.close()
+    }
   })
 
   describe("a voice session", () => {
@@ -193,6 +284,7 @@ inChromium((launch) => {
       await page.keyboard.press("Enter")
       await page.getByRole("list", { name: "Tool calls" }).getByText("server_clock").waitFor()
       await said.getByText("server_clock says:").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "voice")
       await page.getByRole("button", { name: "Interrupt" }).click()
       await meter(page, 1, (loudness) => loudness < 0.01)
       await page.getByRole("button", { name: "End", exact: true }).click()

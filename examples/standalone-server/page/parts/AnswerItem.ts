@@ -37,6 +37,7 @@ export const AnswerItem = ({ actions, answer: shown, name, threadId }: AnswerIte
       }
       <${Media} media=${answer.media} />
       <${Found} answer=${answer} />
+      ${answer.speechProblem !== null && html`<p class="mark">It could not be read aloud: ${answer.speechProblem}</p>`}
       <${Ending} answer=${answer} threadId=${threadId} />
       ${!isOpen(answer) && html`<${Footer} answer=${answer} actions=${actions} />`}
     </article>

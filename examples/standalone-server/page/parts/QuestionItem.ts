@@ -1,7 +1,9 @@
 /** What the user said, with what was attached. */
 import { bytes, wholeDate } from "../lib/format.ts"
 import type { Question } from "../state/conversation.ts"
-import { classes, html, type View } from "../view.ts"
+import { addressOf, openDocument } from "../state/documents.ts"
+import { act } from "../state/place.ts"
+import { classes, html, useEffect, useState, type View } from "../view.ts"
 import type { Attachment } from "../wire.ts"
 import { Icon } from "./Icon.ts"
 
@@ -10,7 +12,10 @@ export const QuestionItem = ({ question }: { readonly question: Question }): Vie
     <article aria-label="You say">
       <h3 class="unseen">You</h3>
       ${question.text !== "" && html`<p title=${question.at === null ? "" : wholeDate(question.at)}>${question.text}</p>`}
-      ${question.attachments.map((each) => html`<${AttachedFile} attachment=${each} />`)}
+      ${question.attachments.map(
+        (each) =>
+          html`<${each.document_id === "" || !question.isSent ? AttachedFile : SentFile} key=${each.document_id} attachment=${each} />`
+      )}
     </article>
   </li>`
 
@@ -19,6 +24,20 @@ const words: Readonly<Record<string, string>> = {
   processing: "being read",
   completed: "",
   error: "could not be read"
+}
+
+const isPicture = (name: string): boolean => /\.(?:png|jpe?g|gif|webp)$/iu.test(name)
+
+/** A file of a message: a picture as such, everything else by its name; both open the bytes. */
+export const SentFile = ({ attachment }: { readonly attachment: Attachment }): View => {
+  const { document_id: id, filename } = attachment
+  const [address, setAddress] = useState<string | null>(null)
+  useEffect(() => {
+    if (isPicture(filename)) addressOf(id).then(setAddress, () => {})
+  }, [id])
+  return html`<button type="button" class="sent-file" aria-label="Open ${filename}" onClick=${() => act(openDocument)(id)}>
+    ${address === null ? html`<${AttachedFile} attachment=${attachment} />` : html`<img src=${address} alt=${filename} loading="lazy" />`}
+  </button>`
 }
 
 export const AttachedFile = ({ attachment }: { readonly attachment: Attachment }): View =>

@@ -1,5 +1,6 @@
 /** The conversation: what was said, the tool form when the assistant waits, and the field for the next message. Files may be dropped on it. */
-import { base, call } from "../api/http.ts"
+import { base } from "../api/http.ts"
+import { playDocument } from "../state/documents.ts"
 import * as inspector from "../state/inspector.ts"
 import { act, assistant, assistants, conversation, tell, titleOf, threads } from "../state/place.ts"
 import { classes, html, useEffect, useLayoutEffect, useRef, useState, type View } from "../view.ts"
@@ -42,18 +43,13 @@ const Welcome = (): View =>
     <${AssistantForm} assistant=${null} />
   </div>`
 
-const hear = async (documentId: string): Promise<void> => {
-  const response = await call(`/documents/${documentId}/content`)
-  await new Audio(URL.createObjectURL(await response.blob())).play()
-}
-
 const actionsFor = (threadId: string | null): AnswerActions =>
   threadId === null
     ? {}
     : {
         onInspect: (runId) => act(() => inspector.inspect(threadId, runId))(),
         onShare: (runId) => act(() => shareTurn(threadId, runId))(),
-        onHear: (documentId) => act(() => hear(documentId))()
+        onHear: (documentId) => act(() => playDocument(documentId))()
       }
 
 const Messages = (): View => {

@@ -43,6 +43,8 @@ export interface Answer {
   readonly memoryOperationId: string | null
   /** Where the spoken answer is heard. */
   readonly speech: string | null
+  /** Why it could not be read aloud. */
+  readonly speechProblem: string | null
   readonly startedAt: string | null
 }
 
@@ -66,6 +68,7 @@ export const emptyAnswer: Answer = {
   costUsd: null,
   memoryOperationId: null,
   speech: null,
+  speechProblem: null,
   startedAt: null
 }
 
@@ -117,6 +120,8 @@ export const afterEvent = (answer: Answer, event: StreamEvent): Answer => {
       return { ...answer, state: "waiting", ...tokensOf(event) }
     case "tts_stream_end":
       return { ...answer, speech: event.document_id }
+    case "tts_error":
+      return { ...answer, speechProblem: event.error }
     case "run_ended":
       return {
         ...answer,

@@ -40,6 +40,8 @@ export interface Draft {
 }
 
 interface Listener {
+  /** An answer was read aloud, and is stored as this document. */
+  readonly onSpeech?: (documentId: string) => void
   readonly onThread: (thread: Thread) => void
   readonly onActivity: (threadId: string) => void
 }
@@ -275,6 +277,7 @@ export class Conversation {
       this.spoken.value = "The answer is complete."
       if (last?.calls.some(({ output }) => output === null)) void this.refresh(event.message_id)
     }
+    if (event.type === "tts_stream_end" && event.document_id !== null) this.listener.onSpeech?.(event.document_id)
     if (event.type === "run_failed") this.spoken.value = `The answer failed: ${event.error}`
     if (event.type === "run_cancelled") this.spoken.value = "Cancelled."
   }

@@ -99,8 +99,18 @@ export const removeDocument = async (documentId: string): Promise<void> => {
   ofThread.value = ofThread.value.filter(({ document_id }) => document_id !== documentId)
 }
 
+/** Where the bytes are found, for some time and without the key. */
+export const addressOf = async (documentId: string): Promise<string> => {
+  const { url } = await json<{ readonly url: string }>(`/documents/${documentId}/url`, { method: "POST", body: {} })
+  return ownAddress(url, base)
+}
+
+/** Sound is fetched piece by piece while it plays. */
+export const playDocument = async (documentId: string): Promise<void> => {
+  await new Audio(await addressOf(documentId)).play()
+}
+
 /** The bytes, shown in a window of their own. */
 export const openDocument = async (documentId: string): Promise<void> => {
-  const { url } = await json<{ readonly url: string }>(`/documents/${documentId}/url`, { method: "POST", body: {} })
-  window.open(ownAddress(url, base), "_blank", "noopener")
+  window.open(await addressOf(documentId), "_blank", "noopener")
 }

@@ -3,6 +3,7 @@ import { all, call, getKey, isServerUp, json, Refused, setKey } from "../api/htt
 import { batch, computed, effect, signal } from "../view.ts"
 import type { Assistant, Capabilities, Thread } from "../wire.ts"
 import { loadCatalogue } from "./catalogue.ts"
+import { playDocument } from "./documents.ts"
 import { Conversation } from "./conversation.ts"
 
 export type Room = "talk" | "compare" | "voice" | "shared"
@@ -29,6 +30,9 @@ const nothing: Capabilities = {
 export const can = signal<Capabilities>(nothing)
 
 export const conversation = new Conversation({
+  onSpeech: (documentId) => {
+    playDocument(documentId).catch(tell)
+  },
   onThread: (thread) => {
     threads.value = [thread, ...threads.value]
     remember(thread.thread_id)
