@@ -12,7 +12,7 @@ import {
   defaultDocumentSettings,
   defaultDocumentSummaries,
   DocumentSettings,
-  Documents,
+  documentsLayer,
   documentsPart
 } from "@colloquy/core/documents"
 import { Retrieval } from "@colloquy/core/retrieval"
@@ -38,7 +38,7 @@ export const blobsOf = ({ blobs }: Settings): Layer.Layer<BlobStore, StoreUnavai
 
 /** Over the kernel. */
 export const documentsOf = ({ attachmentWait, summarizesDocuments }: Settings) =>
-  Layer.mergeAll(Documents.layer, documentsPart).pipe(
+  Layer.mergeAll(documentsLayer, documentsPart).pipe(
     Layer.provideMerge(Retrieval.layer),
     Layer.provide([
       Layer.provide(FileExtractor.layer(), TesseractReader.layer()),

@@ -14,7 +14,8 @@
  */
 import * as Layer from "effect/Layer"
 import { Keys, type KeyStore } from "./access/Keys.ts"
-import { Assistants } from "./assistants/Assistants.ts"
+import type { Assistants } from "./assistants/Assistants.ts"
+import { assistantsLayer } from "./assistants/AssistantsLayer.ts"
 import type { AssistantStore } from "./assistants/AssistantStore.ts"
 import { Copies } from "./assistants/Copies.ts"
 import { Catalog } from "./catalog/Catalog.ts"
@@ -55,7 +56,7 @@ export type Kernel =
   | EmbeddingModel
 
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
-  Assistants.layer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge([Removals.layer, Copies.layer])),
+  assistantsLayer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge([Removals.layer, Copies.layer])),
   turnsLayer.pipe(Layer.provide(Catalog.layer), Layer.provideMerge([TurnParts.layer, HostedTools.layer])),
   Keys.layer,
   Catalog.layer,

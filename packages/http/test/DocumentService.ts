@@ -7,7 +7,7 @@ import { answersPart } from "@colloquy/core/answers"
 import {
   defaultDocumentSettings,
   DocumentSettings,
-  Documents,
+  documentsLayer,
   documentsPart,
   TextExtractor
 } from "@colloquy/core/documents"
@@ -30,7 +30,7 @@ export const openWithDocuments = (
   { extract = readText, http, settings }: DocumentOptions = {}
 ): Promise<Service> =>
   serve(
-    Layer.mergeAll(Documents.layer, documentsPart, answersPart).pipe(
+    Layer.mergeAll(documentsLayer, documentsPart, answersPart).pipe(
       Layer.provideMerge(Retrieval.layer),
       Layer.provideMerge(Kernel.layer),
       Layer.provide([

@@ -3,7 +3,7 @@ import { ScriptedModel } from "@colloquy/adapters/scripted"
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, type Provider, Providers } from "@colloquy/core"
 import type { ChatEvent } from "@colloquy/core/adapters"
-import { Documents, documentsPart, TextExtractor } from "@colloquy/core/documents"
+import { documentsLayer, documentsPart, TextExtractor } from "@colloquy/core/documents"
 import { Retrieval } from "@colloquy/core/retrieval"
 import { voicePart } from "@colloquy/core/voice"
 import * as Layer from "effect/Layer"
@@ -26,7 +26,7 @@ const parrot: Provider = {
 
 export const openSpeaking = (stores: Layer.Layer<InMemory.Stores, unknown>, voice: Provider): Promise<Service> =>
   serve(
-    Layer.mergeAll(Documents.layer, documentsPart, voicePart).pipe(
+    Layer.mergeAll(documentsLayer, documentsPart, voicePart).pipe(
       Layer.provideMerge(Retrieval.layer),
       Layer.provideMerge(Kernel.layer),
       Layer.provide(Layer.succeed(TextExtractor, { readable: ["txt"], extract: readText })),

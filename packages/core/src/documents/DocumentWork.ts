@@ -53,3 +53,6 @@ export const readWork = <A>(
     Schema.decodeUnknownEffect(schema)(payload),
     () => new FollowUpFailed({ message: "What is to be done cannot be read by this version.", isRetryable: false })
   )
+
+/** The name of the part of turns, of its options and of what it keeps. */
+export const documentsPartName = "documents"

@@ -31,12 +31,9 @@ import type { BlobStore } from "./BlobStore.ts"
 import type { Document } from "./Document.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { type DocumentFilter, DocumentStore, type DocumentSurvey } from "./DocumentStore.ts"
-import { searchScopeOf } from "./DocumentWork.ts"
+import { documentsPartName, searchScopeOf } from "./DocumentWork.ts"
 import { makeNoticing } from "./FillVectors.ts"
 import { makeMedia } from "./MediaPart.ts"
-
-/** How documents are called among the parts of a turn: in its options, and in what is kept with a message. */
-export const documentsPartName = "documents"
 
 const Options = Schema.Struct({ attachments: Schema.optionalKey(Schema.Array(DocumentId)) })
 

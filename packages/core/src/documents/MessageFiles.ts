@@ -18,7 +18,7 @@ import type { TurnRequest } from "../turns/TurnRequest.ts"
 import type { StartError, Turns } from "../turns/TurnUseCases.ts"
 import type { Document } from "./Document.ts"
 import type { Documents } from "./Documents.ts"
-import { documentsPartName } from "./DocumentsPart.ts"
+import { documentsPartName } from "./DocumentWork.ts"
 import type { ReceivedFile } from "./ReceivedFile.ts"
 
 /** The files were kept, but the turn has not begun: a document of its scope is still processed. */

@@ -10,7 +10,9 @@ export {
   type Upload
 } from "./Documents.ts"
 export { type DocumentAddresses, DocumentLinks, NoPublicAddress } from "./DocumentLinks.ts"
-export { documentsPart, documentsPartName } from "./DocumentsPart.ts"
+export { documentsLayer } from "./DocumentsLayer.ts"
+export { documentsPart } from "./DocumentsPart.ts"
+export { documentsPartName } from "./DocumentWork.ts"
 export {
   defaultDocumentSettings,
   defaultDocumentSummaries,

@@ -11,7 +11,7 @@ import {
   TurnParts
 } from "@colloquy/core"
 import { firstPage, noUsage, ThreadStore, UsageLedger } from "@colloquy/core/adapters"
-import { Documents, documentsPart, TextExtractor } from "@colloquy/core/documents"
+import { Documents, documentsLayer, documentsPart, TextExtractor } from "@colloquy/core/documents"
 import { layerMemory, Memories } from "@colloquy/core/memory"
 import { nothingSelected, type ServiceSelection } from "@colloquy/core/realtime"
 import { Retrieval } from "@colloquy/core/retrieval"
@@ -130,7 +130,7 @@ describe("memory in a voice session", () => {
 describe("documents in a voice session", () => {
   const extractor = Layer.succeed(TextExtractor, { readable: ["txt"], extract: readText })
   const kernel = (script: Parameters<typeof TestRealtime.layer>[0]) =>
-    Layer.provideMerge(documentsPart, Documents.layer).pipe(
+    Layer.provideMerge(documentsPart, documentsLayer).pipe(
       Layer.provideMerge(Retrieval.layer),
       Layer.provide(extractor),
       Layer.provideMerge(TestRealtime.layer(script, { providers: writing() }))

@@ -6,7 +6,8 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { scripted, type ScriptStep } from "@colloquy/adapters/scripted"
 import { Kernel, type ModelInfo, type Provider, Providers } from "@colloquy/core"
 import { AssistantStore, type ChatRequest, FollowUpStore, ModelError, noUsage } from "@colloquy/core/adapters"
-import { BlobStore, Documents, documentsPart, DocumentStore, TextExtractor } from "@colloquy/core/documents"
+import type { Documents } from "@colloquy/core/documents"
+import { BlobStore, documentsLayer, documentsPart, DocumentStore, TextExtractor } from "@colloquy/core/documents"
 import { ChunkIndex, nowhere, Retrieval } from "@colloquy/core/retrieval"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -71,7 +72,7 @@ const providersOf = ({ asked, embed, info = {}, steps = [] }: RoomOptions) => {
 
 export const roomOver = <E>(storage: Layer.Layer<Storage, E>, options: RoomOptions = {}): Layer.Layer<Services, E> => {
   const extractor = Layer.succeed(TextExtractor, { readable: ["txt"], extract: options.extract ?? readText })
-  return Layer.provideMerge(documentsPart, Documents.layer).pipe(
+  return Layer.provideMerge(documentsPart, documentsLayer).pipe(
     Layer.provideMerge(Retrieval.layer),
     Layer.provideMerge(Kernel.layer),
     Layer.provide([providersOf(options), extractor, Logger.layer([])]),

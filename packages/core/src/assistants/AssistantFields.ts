@@ -1,0 +1,70 @@
+/** The fields of an assistant's record, as they follow from a request and from each other. Pure. */
+import * as Effect from "effect/Effect"
+import type { AssistantId } from "../primitives/Ids.ts"
+import type { Provider } from "../models/Provider.ts"
+import { type Assistant, type AssistantPatch, EmbeddingModelFixed } from "./Assistant.ts"
+
+import type { NewAssistant } from "./Assistants.ts"
+
+/** The names stand in the assistant's record from the beginning: stored vectors depend on them. */
+export const embeddingFor = (
+  given: Assistant["embedding"],
+  providers: ReadonlyArray<Provider>
+): Assistant["embedding"] => {
+  if (given.provider !== null || given.model !== null) return given
+  const found = providers.find(({ defaultEmbedding, embedding }) => embedding && defaultEmbedding)
+  return found?.defaultEmbedding === undefined ? given : { provider: found.id, ...found.defaultEmbedding }
+}
+
+/** A whole record from what a request gives. */
+export const newAssistant = (
+  id: AssistantId,
+  request: Omit<NewAssistant, "embedding"> & Pick<Assistant, "embedding">,
+  at: Date
+): Assistant => ({
+  id,
+  name: request.name,
+  description: null,
+  systemPrompt: null,
+  ...instructions(request),
+  provider: request.provider ?? null,
+  model: request.model ?? null,
+  tools: request.tools ?? null,
+  searchLimit: request.searchLimit ?? 10,
+  embedding: request.embedding,
+  factExtractionPrompt: request.factExtractionPrompt ?? null,
+  memoryUpdatePrompt: request.memoryUpdatePrompt ?? null,
+  metadata: request.metadata ?? null,
+  createdAt: at,
+  updatedAt: at
+})
+
+/** `description` and `systemPrompt` begin as one text, unless both are given. */
+const instructions = (
+  given: AssistantPatch
+): { readonly description?: string | null; readonly systemPrompt?: string | null } => {
+  const { description = given.systemPrompt, systemPrompt = given.description } = given
+  return description === undefined || systemPrompt === undefined ? {} : { description, systemPrompt }
+}
+
+export const namesOf = ({ embedding, model, name, provider }: Partial<NewAssistant>) => ({
+  name,
+  provider,
+  model,
+  embeddingProvider: embedding?.provider,
+  embeddingModel: embedding?.model
+})
+
+export const namesOne = ({ description, systemPrompt }: AssistantPatch): boolean =>
+  (description === undefined) !== (systemPrompt === undefined)
+
+/** A change of one of the two: the other follows while they are equal, and stays once they have been told apart. */
+export const following = (before: Assistant, patch: AssistantPatch): ReturnType<typeof instructions> =>
+  namesOne(patch) && before.description === before.systemPrompt ? instructions(patch) : {}
+
+export const refuseOtherEmbedding = (assistant: Assistant, embedding: Partial<Assistant["embedding"]>) => {
+  const fields = (["provider", "model", "dimensions"] as const).filter(
+    (field) => embedding[field] !== undefined && embedding[field] !== assistant.embedding[field]
+  )
+  return fields.length === 0 ? Effect.void : Effect.fail(new EmbeddingModelFixed({ fields }))
+}

@@ -1,0 +1,235 @@
+/**
+ * Makes the use cases of documents over their stores: does the follow-ups of documents as long as it is open, and registers what copies and
+ * removes them with their assistants and threads.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { Principal } from "../access/Principal.ts"
+import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { Copies } from "../assistants/Copies.ts"
+import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { Metering } from "../metering/Metering.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
+import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
+import { Providers } from "../models/Provider.ts"
+import { type AssistantId, BlobId, DocumentId, newId } from "../primitives/Ids.ts"
+import type { Page } from "../primitives/Page.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { traced, tracedFn } from "../primitives/Traced.ts"
+import { ChunkIndex, scopeOfAssistant, scopeOfThread } from "../retrieval/ChunkIndex.ts"
+import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
+import { Retrieval } from "../retrieval/Retrieval.ts"
+import { FollowUps } from "../runs/FollowUps.ts"
+import { FollowUpStore } from "../runs/FollowUpStore.ts"
+import { Removals } from "../threads/Removals.ts"
+import { type Metadata, ThreadNotFound } from "../threads/Thread.ts"
+import { BlobNotFound, BlobStore, type ByteRange } from "./BlobStore.ts"
+import { copyDocument, type Document, DocumentNotFound, type DocumentScope } from "./Document.ts"
+import { DocumentLinks } from "./DocumentLinks.ts"
+import { DocumentStore } from "./DocumentStore.ts"
+import { indexKind, newWork, searchScopeOf, traceOf } from "./DocumentWork.ts"
+import { makeNoticing, makeVectorWorker } from "./FillVectors.ts"
+import { makeForgetting } from "./ForgetDocuments.ts"
+import { makeIndexWorker } from "./IndexDocument.ts"
+import type { TextExtractor } from "./TextExtractor.ts"
+import { sweepNowAndThen } from "./OrphanedBlobs.ts"
+import { makeSummaryWorker } from "./SummarizeDocument.ts"
+import { makeReceiving, type ReceivedFile } from "./ReceivedFile.ts"
+
+import { type DocumentPlace, Documents, type DocumentSearch, type NoPlace, type Upload } from "./Documents.ts"
+
+/** Over `Kernel.layer` and `Retrieval.layer`. */
+export const documentsLayer: Layer.Layer<
+  Documents | DocumentLinks,
+  never,
+  | AssistantStore
+  | BlobStore
+  | ChunkIndex
+  | Copies
+  | DocumentStore
+  | EmbeddingModel
+  | FollowUps
+  | FollowUpStore
+  | Providers
+  | Removals
+  | Retrieval
+  | TextExtractor
+  | UsageLedger
+> = Layer.effect(
+  Documents,
+  Effect.gen(function* () {
+    const store = yield* DocumentStore
+    const blobs = yield* BlobStore
+    const index = yield* ChunkIndex
+    const assistants = yield* AssistantStore
+    const retrieval = yield* Retrieval
+    const followUps = yield* FollowUps
+    const followUpStore = yield* FollowUpStore
+    const { all: providers } = yield* Providers
+    const receiving = yield* makeReceiving
+    const account = { ledger: yield* UsageLedger, metering: yield* Metering }
+    const forgetting = yield* makeForgetting
+    yield* (yield* Removals).watch(forgetting.watcher)
+    for (const worker of [
+      yield* makeIndexWorker,
+      yield* makeSummaryWorker,
+      yield* makeVectorWorker,
+      ...forgetting.workers
+    ])
+      yield* followUps.register(worker)
+
+    yield* sweepNowAndThen
+    const notice = yield* makeNoticing
+
+    const assistantOf = Effect.fnUntraced(function* (
+      place: DocumentPlace
+    ): Effect.fn.Return<Assistant, NoPlace | StoreUnavailable, Principal> {
+      if ("assistantId" in place) {
+        const found = yield* assistants.get(place.assistantId)
+        return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId: place.assistantId })
+      }
+      const found = yield* assistants.ofThread(place.threadId)
+      return Option.isSome(found) ? found.value.assistant : yield* new ThreadNotFound({ threadId: place.threadId })
+    })
+
+    /**
+     * The follow-up comes first: it waits a little for the record, and a record without it would be in processing for ever. The
+     * chunks of a copy come between, so that a completed record is never without them.
+     */
+    const insert = (document: Document, prepare: Effect.Effect<unknown, StoreUnavailable, Principal> = Effect.void) =>
+      Effect.gen(function* () {
+        yield* followUpStore.add([yield* newWork(indexKind, document.id, traceOf(document))])
+        yield* prepare
+        const isStored = yield* store.insert(document)
+        if (isStored) followUps.wake()
+        else yield* blobs.remove(document.blobId)
+        return isStored
+      }).pipe(Effect.uninterruptible)
+
+    const get = tracedFn("Documents.get")(function* (id: DocumentId) {
+      const found = yield* store.get(id)
+      return Option.isSome(found) ? found.value : yield* new DocumentNotFound({ documentId: id })
+    })
+
+    const attach = tracedFn("Documents.attach")(function* (
+      file: ReceivedFile,
+      scope: DocumentScope,
+      metadata: Metadata | null = null
+    ) {
+      const { blobId, filename, sha256, size, type } = file
+      const at = new Date(yield* Clock.currentTimeMillis)
+      const document: Document = {
+        id: yield* newId(DocumentId),
+        scope,
+        filename,
+        extension: type.extension,
+        mimeType: type.mimeType,
+        blobId,
+        size,
+        sha256,
+        status: "processing",
+        statusMessage: null,
+        summary: null,
+        totalTokens: null,
+        chunkCount: null,
+        metadata,
+        createdAt: at,
+        updatedAt: at,
+        processingStartedAt: null,
+        processingCompletedAt: null
+      }
+      // What becomes of the bytes is told by the record from now on, also when it is not known whether that was stored.
+      receiving.take(file)
+      if (!(yield* insert(document))) return yield* noPlace(placeOf(scope))
+      return document
+    })
+
+    const upload = tracedFn("Documents.upload")(function* <E, R>(file: Upload<E, R>) {
+      yield* assistantOf(placeOf(file.scope))
+      return yield* attach(yield* receiving.receive(file), file.scope, file.metadata)
+    }, Effect.scoped)
+
+    const copy = Effect.fnUntraced(function* (source: Document, to: AssistantId) {
+      const scope: DocumentScope = { _tag: "Assistant", assistantId: to }
+      const [id, blobId, millis] = [yield* newId(DocumentId), yield* newId(BlobId), yield* Clock.currentTimeMillis]
+      const document = copyDocument(source, { id, blobId, scope, at: new Date(millis) })
+      yield* blobs.put(blobId, blobs.get(source.blobId))
+      const from = { documentId: source.id, scope: searchScopeOf(source.scope) }
+      return yield* insert(document, index.copy(from, { documentId: id, scope: searchScopeOf(scope) }))
+    })
+
+    /** The documents of an assistant with their chunks and vectors: nothing is computed again. */
+    const copyAll = tracedFn("Documents.copyAll")(function* (from: AssistantId, to: AssistantId) {
+      const sources = yield* forgetting.all({ assistantId: from })
+      const copied = yield* Effect.forEach(sources, (source) =>
+        // Deleted while the others were copied: there is nothing to copy any more.
+        Effect.catchTag(copy(source, to), "BlobNotFound", () => Effect.succeed(false))
+      )
+      return copied.filter(Boolean).length
+    })
+    yield* (yield* Copies).register({ name: "documents", copy: copyAll })
+
+    return Documents.of({
+      upload,
+      receive: receiving.receive,
+      attach,
+      ensurePlace: (place) => Effect.asVoid(assistantOf(place)).pipe(traced("Documents.ensurePlace")),
+      get,
+      ownerOf: tracedFn("Documents.ownerOf")(function* (id: DocumentId) {
+        const found = yield* store.ownerOf(id)
+        return Option.isSome(found) ? found.value : yield* new DocumentNotFound({ documentId: id })
+      }),
+      list: tracedFn("Documents.list")(function* (place: DocumentPlace, page: Page) {
+        yield* assistantOf(place)
+        return yield* store.list(place, page)
+      }),
+      content: tracedFn("Documents.content")(function* (id: DocumentId, range?: ByteRange) {
+        const document = yield* get(id)
+        const { blobId } = document
+        if (Option.isNone(yield* blobs.head(blobId))) return yield* new BlobNotFound({ blobId })
+        return { document, bytes: blobs.get(document.blobId, range) }
+      }),
+      chunks: tracedFn("Documents.chunks")(function* (id: DocumentId, page: Page) {
+        const { scope } = yield* get(id)
+        return yield* index.chunks({ documentId: id, scope: searchScopeOf(scope) }, page)
+      }),
+      search: tracedFn("Documents.search")(function* ({ limit, place, query }: DocumentSearch) {
+        const assistant = yield* assistantOf(place)
+        const embedding = embeddingOf(assistant, providers)
+        const { hits, lexicalOnly, usage } = yield* retrieval.search({
+          scopes: [scopeOfAssistant(assistant.id), ...("threadId" in place ? [scopeOfThread(place.threadId)] : [])],
+          query,
+          limit: limit ?? assistant.searchLimit,
+          embedding
+        })
+        if (embedding !== null && lexicalOnly === null) {
+          const { model, provider } = embedding
+          yield* chargeOutside(account, null, [{ provider, model, purpose: "embedding", usage }])
+          yield* notice(assistant.id, embedding, hits)
+        }
+        const named = yield* store.getMany([...new Set(hits.map(({ documentId }) => documentId))])
+        const byId = new Map(named.map((document) => [document.id, document]))
+        const excerpts = hits.flatMap(({ chunk, documentId, lexical, score, semantic }) => {
+          const document = byId.get(documentId)
+          return document?.status === "completed" ? [{ document, chunk, score, lexical, semantic }] : []
+        })
+        return { excerpts, lexicalOnly, usage }
+      }),
+      remove: tracedFn("Documents.remove")(function* (id: DocumentId) {
+        // Its own follow-up may be quicker than this call, in whatever process.
+        const document = yield* get(id)
+        yield* forgetting.forget(document)
+        return document
+      })
+    })
+  })
+).pipe(Layer.merge(DocumentLinks.layer))
+
+const placeOf = (scope: DocumentScope): DocumentPlace =>
+  scope._tag === "Assistant" ? { assistantId: scope.assistantId } : { threadId: scope.threadId }
+
+const noPlace = (place: DocumentPlace) =>
+  Effect.fail("threadId" in place ? new ThreadNotFound(place) : new AssistantNotFound(place))
