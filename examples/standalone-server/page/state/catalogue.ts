@@ -36,11 +36,11 @@ export const find = ({ model, provider }: ModelName): Model | undefined =>
 /** What is wrong with a name, as far as the catalogue can tell; null when it knows the model or has no list of the provider. */
 export const problemOf = (name: ModelName): string | null => {
   const { model, provider } = name
-  if (model === null) return null
+  if (model === null || models.value.length === 0) return null
   const ofProvider = models.value.filter((each) => provider === null || each.provider === provider)
   if (provider !== null && ofProvider.length === 0) {
     const known = [...new Set(models.value.map((each) => each.provider))]
-    return `This server has no provider “${provider}” in its catalogue${known.length === 0 ? "" : `; it has ${known.join(", ")}`}.`
+    return `The catalogue has no models of “${provider}”${known.length === 0 ? "" : `; it has those of ${known.join(", ")}`}.`
   }
   const found = ofProvider.filter((each) => each.name === model)
   if (found.length === 0)
