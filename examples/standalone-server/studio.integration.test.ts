@@ -415,6 +415,7 @@ inChromium((launch) => {
   it("compares two models on one message", async () => {
     await using visitor = await visit(browser, address)
     const { page } = visitor
+    await makeAssistant(page, { name: "Judge" })
     await page.getByRole("button", { name: "Compare two models" }).click()
     await page.getByRole("combobox", { name: "Model A" }).fill("demo/demo-1")
     await page.getByRole("textbox", { name: "Message to both" }).fill("count to 4")

@@ -2,7 +2,7 @@
 import { isServerUp } from "../api/http.ts"
 import { chooseText } from "../lib/files.ts"
 import * as inspector from "../state/inspector.ts"
-import { act, assistant, conversation, isListShown, keyProblem, notice, room } from "../state/place.ts"
+import { act, assistant, conversation, isListShown, isStarted, keyProblem, notice, room } from "../state/place.ts"
 import { opened, readShared } from "../state/shared.ts"
 import { isDark, switchTheme } from "../state/theme.ts"
 import { classes, html, useEffect, type View } from "../view.ts"
@@ -30,7 +30,7 @@ export const App = (): View => {
   }, [])
   return html`<div class=${classes("studio", isListShown.value && "with-lists", inspector.isOpen.value && "with-inspector")}>
     <${Bar} />
-    <nav class="lists" aria-label="Assistants and threads"><${Lists} /></nav>
+    <nav class="lists" aria-label="Assistants and threads">${isStarted.value && html`<${Lists} />`}</nav>
     <main>
       <${Notices} />
       <${Room} />
@@ -41,6 +41,7 @@ export const App = (): View => {
 }
 
 const Room = (): View => {
+  if (!isStarted.value) return html`<p class="hint loading">The studio opens.</p>`
   switch (room.value) {
     case "compare":
       return html`<${CompareRoom} />`

@@ -61,6 +61,8 @@ export class Conversation {
   /** For those who cannot see it: what has just happened. */
   readonly spoken = signal("")
   private readonly listener: Listener
+  /** Rises when another thread is shown: what was asked for before comes too late. */
+  private visits = 0
   private stop = new AbortController()
   private runId: string | null = null
   private unread: Array<StreamEvent> = []
@@ -71,6 +73,7 @@ export class Conversation {
   }
 
   reset(assistantId: string | null): void {
+    this.visits += 1
     this.leave()
     batch(() => {
       this.threadId.value = null
@@ -82,9 +85,11 @@ export class Conversation {
     })
   }
 
-  /** Shows a thread as it is stored, and goes on listening to an answer that is under way. */
-  async open(threadId: string): Promise<Thread> {
+  /** Shows a thread as it is stored, and goes on listening to an answer that is under way. Null: another one was asked for meanwhile. */
+  async open(threadId: string): Promise<Thread | null> {
+    const visit = ++this.visits
     const thread = await json<Thread>(`/threads/${threadId}`)
+    if (visit !== this.visits) return null
     this.reset(thread.assistant_id)
     this.threadId.value = threadId
     const running = thread.messages.find(({ status }) => status === "IN_PROGRESS")

@@ -11,6 +11,8 @@ export type Room = "talk" | "compare" | "voice" | "shared"
 export const assistants = signal<ReadonlyArray<Assistant> | null>(null)
 export const threads = signal<ReadonlyArray<Thread>>([])
 export const assistantId = signal<string | null>(null)
+/** Everything that the first look needs has been read. */
+export const isStarted = signal(false)
 export const room = signal<Room>("talk")
 export const isListShown = signal(false)
 /** The problem of the last action, in words. */
@@ -88,8 +90,8 @@ export const openThread = async (threadId: string): Promise<void> => {
     isListShown.value = false
   })
   remember(threadId)
-  const { assistant_id } = await conversation.open(threadId)
-  assistantId.value = assistant_id
+  const opened = await conversation.open(threadId)
+  if (opened !== null) assistantId.value = opened.assistant_id
 }
 
 /** An empty page of paper: the thread is made with its first message. */
@@ -163,10 +165,11 @@ export const start = async (): Promise<void> => {
     loadCatalogue()
   ])
   can.value = capabilities
-  if (threads.value.some(({ thread_id }) => thread_id === wanted)) return openThread(wanted)
   const newest = found.at(-1)
-  if (newest === undefined) newThread()
+  if (threads.value.some(({ thread_id }) => thread_id === wanted)) await openThread(wanted)
+  else if (newest === undefined) newThread()
   else await openAssistant(newest.assistant_id)
+  isStarted.value = true
 }
 
 export const begin = (): void => {
