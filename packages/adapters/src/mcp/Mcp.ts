@@ -63,7 +63,7 @@ const shortestPause = "1 second"
 /** Of one server; what is beyond is left out, and said in the log. */
 const mostTools = 128
 
-/** Why a server's tools are not offered now. Said in the log. */
+/** What kept a server from answering. */
 class Away extends Data.TaggedError("Away")<{ readonly cause: unknown }> {}
 
 export const layer = (
@@ -190,13 +190,13 @@ const noTimeout = 2 ** 31 - 1
 const call = (server: McpServer, client: Client, name: string, args: Readonly<Record<string, unknown>>) =>
   Effect.tryPromise({
     try: (signal) => client.callTool({ name, arguments: args }, CallToolResultSchema, { signal, timeout: noTimeout }),
-    catch: (error) => error
+    catch: (cause) => new Away({ cause })
   }).pipe(
     Effect.map((result) => CallToolResultSchema.parse(result)),
-    Effect.catch((error) =>
+    Effect.catchTag("Away", ({ cause }) =>
       // What a server answers is meant for the model. A connection that broke is made anew, for later calls.
-      error instanceof McpError && error.code !== connectionClosed
-        ? Effect.fail(new HostedToolFailed({ message: error.message.replace(sdkPrefix, "") }))
+      cause instanceof McpError && cause.code !== connectionClosed
+        ? Effect.fail(new HostedToolFailed({ message: cause.message.replace(sdkPrefix, "") }))
         : Effect.andThen(
             Effect.ignore(Effect.promise(() => client.close())),
             Effect.fail(
