@@ -35,7 +35,14 @@ const builtPackages = async () => {
 const copyApplication = () => {
   mkdirSync(join(root, ".vitest"), { recursive: true })
   const folder = mkdtempSync(join(root, ".vitest/next-"))
-  for (const part of ["embed/next", "embed/kernel.ts", "embed/sessions.ts", "standalone-server/DemoModel.ts"])
+  for (const part of [
+    "embed/next",
+    "embed/kernel.ts",
+    "embed/sessions.ts",
+    "standalone-server/DemoModel.ts",
+    "standalone-server/DemoPainter.ts",
+    "standalone-server/DemoMemory.ts"
+  ])
     cpSync(join(examples, part), join(folder, part), { recursive: true })
   const builds = join(folder, "builds")
   const kernel = join(folder, "embed/kernel.ts")

@@ -175,6 +175,9 @@ onPostgres((url) => {
     }).pipe(Effect.provide(hostClient(url)))
   )
 
+  /** All rows of an owner, or of the table. */
+  const readsTooMuch = /Index Cond: \(owner = \$\d+\)$|Seq Scan/u
+
   it.live("a row is found by its key alone also before a table was ever analyzed", () =>
     Effect.gen(function* () {
       const schema = yield* scratchSchema(url)
@@ -201,7 +204,7 @@ onPostgres((url) => {
               `explain (costs off) execute by_key (${nulls})`
             )
             yield* client.unsafe("deallocate by_key")
-            return plan.some((line) => line["QUERY PLAN"].includes("Filter:")) ? [name] : []
+            return plan.some((line) => readsTooMuch.test(line["QUERY PLAN"])) ? [name] : []
           })
         )
       )
