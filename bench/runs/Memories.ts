@@ -13,16 +13,11 @@ import * as Redacted from "effect/Redacted"
 import pg from "pg"
 import { median } from "../Load.ts"
 import type { Row } from "../Report.ts"
+import { random } from "./Random.ts"
+import { weighedPostings } from "./WeighedPostings.ts"
 
 const owner = "bench"
 const schema = "bench_memories"
-
-/** Numbers that look random and are the same in every run. */
-const random = (seed: number) => () => {
-  seed = (seed + 0x6d2b79f5) | 0
-  const mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-}
 
 /** Few words are frequent and many are rare, as in any language. */
 const word = (next: () => number): string => `word${Math.floor(20_000 ** next())}`
@@ -65,15 +60,7 @@ const fill = Effect.fnUntraced(function* (assistantId: AssistantId, count: numbe
   }
 })
 
-const bareQuery = `
-with p as materialized (
-  select term, entry, segment, offsets, impacts from ${schema}.search_postings
-  where owner = $1 and scope_key = hashtextextended($2, 0) and term = any ($3::text[])
-), n as (select sum(chunks)::float8 as n from ${schema}.search_entries where owner = $1 and scope = $2),
-w as materialized (
-  select term, ln(1 + (n - df + 0.5) / (df + 0.5)) as idf
-  from (select term, sum(cardinality(offsets))::float8 as df from p group by term) c, n
-), best as (
+const bareQuery = `${weighedPostings(schema)}, best as (
   select entry, sum(i * idf) as score
   from p join w using (term), unnest(p.offsets, p.impacts) u (o, i) group by 1 order by 2 desc limit 8
 )

@@ -1,15 +1,6 @@
-/** A visitor of the studio in a real browser, for its tests: a server in this process, a browser memory of his own, and what he does most. */
+/** A visitor of the studio in a real browser, for its tests: a browser memory of its own, and what a visitor does most. */
 import axe from "axe-core"
-import * as Effect from "effect/Effect"
-import * as Redacted from "effect/Redacted"
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
-import { type RunningServer, startServer } from "./Server.ts"
-import { type Environment, readSettings } from "./Settings.ts"
-
-export const startDemo = async (environment: Environment = {}): Promise<RunningServer> =>
-  startServer(await Effect.runPromise(readSettings({ COLLOQUY_DATA_DIR: "memory://", PORT: "0", ...environment })))
-
-export const keyOf = (server: RunningServer): string => (server.newKey === null ? "" : Redacted.value(server.newKey))
 
 export interface Visit {
   readonly page: Page
@@ -30,19 +21,6 @@ export const visit = async (browser: Browser, address: string, options: BrowserC
   await page.goto(address)
   return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
 }
-
-/** Calls the API as another client of the same user would. */
-export const caller =
-  (server: RunningServer, key = keyOf(server)) =>
-  // oxlint-disable-next-line typescript/no-explicit-any
-  async (method: string, path: string, body?: object): Promise<any> => {
-    const response = await fetch(`${server.url}/api${path}`, {
-      method,
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) })
-    })
-    return response.json()
-  }
 
 interface NewAssistant {
   readonly name: string

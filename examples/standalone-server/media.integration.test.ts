@@ -1,12 +1,11 @@
 /** Pictures and web search of the standalone server: the demo paints without a key, and asks a server that speaks SearXNG's wire. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Redacted from "effect/Redacted"
 import { createServer } from "node:http"
 import { inflateSync } from "node:zlib"
 import { draw } from "./DemoPainter.ts"
-import { startServer } from "./Server.ts"
 import { readSettings, SettingsRefused } from "./Settings.ts"
+import { callApi, keyOf, startDemo } from "./TestServer.ts"
 
 const searched: Array<string> = []
 const engine = createServer((request, response) => {
@@ -19,19 +18,9 @@ const open = async () => {
   await new Promise<void>((resolve) => engine.listen(0, "127.0.0.1", resolve))
   const address = engine.address()
   const port = typeof address === "object" && address !== null ? address.port : 0
-  const environment = { COLLOQUY_DATA_DIR: "memory://", PORT: "0", SEARXNG_BASE_URL: `http://127.0.0.1:${port}` }
-  const server = await startServer(await Effect.runPromise(readSettings(environment)))
-  const key = server.newKey === null ? "" : Redacted.value(server.newKey)
-  const call = async (path: string, body?: object) => {
-    const response = await fetch(`${server.url}/api${path}`, {
-      method: body === undefined ? "GET" : "POST",
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) })
-    })
-    // A test of the wire: what comes is read field by field, and a missing one fails the assertion.
-    // oxlint-disable-next-line typescript/no-explicit-any, typescript/no-unsafe-type-assertion
-    return { status: response.status, body: (await response.json()) as any }
-  }
+  const server = await startDemo({ SEARXNG_BASE_URL: `http://127.0.0.1:${port}` })
+  const call = (path: string, body?: object) =>
+    callApi({ api: `${server.url}/api`, key: keyOf(server) }, body === undefined ? "GET" : "POST", path, body)
   return { ...server, call }
 }
 

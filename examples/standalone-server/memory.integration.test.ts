@@ -1,26 +1,13 @@
 /** Memory of the standalone server: the demo model learns plain sentences without any key, and a reranker is asked when the environment names one. */
 import { assert, describe, it } from "@effect/vitest"
-import * as Effect from "effect/Effect"
-import * as Redacted from "effect/Redacted"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { startServer } from "./Server.ts"
-import { type Environment, readSettings } from "./Settings.ts"
+import type { Environment } from "./Settings.ts"
+import { caller, startDemo } from "./TestServer.ts"
 
 const open = async (environment: Environment = {}) => {
-  const memory = { COLLOQUY_DATA_DIR: "memory://", PORT: "0" }
-  const server = await startServer(await Effect.runPromise(readSettings({ ...memory, ...environment })))
-  const key = server.newKey === null ? "" : Redacted.value(server.newKey)
-  const call = async (method: string, path: string, body?: object) => {
-    const response = await fetch(`${server.url}/api${path}`, {
-      method,
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) })
-    })
-    // A test of the wire: what comes is read field by field, and a missing one fails the assertion.
-    // oxlint-disable-next-line typescript/no-explicit-any, typescript/no-unsafe-type-assertion
-    return (await response.json()) as any
-  }
+  const server = await startDemo(environment)
+  const call = caller(server)
   /** A message under `Auto`, and what was learned of it. */
   const tell = async (assistant_id: string, content: string, more: object = {}) => {
     const reply = await call("POST", "/threads/messages", { assistant_id, content, memory: "Auto", ...more })

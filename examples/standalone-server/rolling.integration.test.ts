@@ -5,28 +5,11 @@
 import { assert, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { randomUUID } from "node:crypto"
-import pg from "pg"
 import { onPostgres } from "../../test/databases.ts"
+import { scratchDatabase } from "./ScratchDatabase.ts"
 import { type ServerProcess, spawnServer } from "./ServerProcess.ts"
 
 const key = "rolling-key"
-
-const scratchDatabase = async (url: string) => {
-  const name = `rolling_${randomUUID().replaceAll("-", "")}`
-  const admin = async (statement: string) => {
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    await client.query(statement)
-    await client.end()
-  }
-  await admin(`create database ${name}`)
-  const own = new URL(url)
-  own.pathname = `/${name}`
-  return {
-    url: own.href,
-    [Symbol.asyncDispose]: () => admin(`drop database if exists ${name} with (force)`)
-  }
-}
 
 interface Running {
   readonly api: string

@@ -6,18 +6,16 @@ import { inChromium } from "../../test/browser.ts"
 import type { RunningServer } from "./Server.ts"
 import {
   answers,
-  caller,
   finished,
-  keyOf,
   lastAnswer,
   lastText,
   makeAssistant,
   newThread,
   numbers,
   say,
-  startDemo,
   visit
 } from "./StudioVisit.ts"
+import { caller, keyOf, startDemo } from "./TestServer.ts"
 
 const weather = {
   type: "function",

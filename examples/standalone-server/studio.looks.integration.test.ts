@@ -8,19 +8,8 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../test/browser.ts"
 import type { RunningServer } from "./Server.ts"
 import { spawnServer } from "./ServerProcess.ts"
-import {
-  answers,
-  caller,
-  faults,
-  finished,
-  keyOf,
-  lastAnswer,
-  makeAssistant,
-  newThread,
-  say,
-  startDemo,
-  visit
-} from "./StudioVisit.ts"
+import { answers, faults, finished, lastAnswer, makeAssistant, newThread, say, visit } from "./StudioVisit.ts"
+import { caller, keyOf, startDemo } from "./TestServer.ts"
 
 /** Contrast of a colour to the ground behind it, as WCAG computes it. Runs in the page. */
 const contrasts = `(selector, property) => {

@@ -8,18 +8,8 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../test/browser.ts"
 import { wavOf } from "./page/lib/wav.ts"
 import type { RunningServer } from "./Server.ts"
-import {
-  caller,
-  faults,
-  finished,
-  keyOf,
-  lastAnswer,
-  makeAssistant,
-  newThread,
-  say,
-  startDemo,
-  visit
-} from "./StudioVisit.ts"
+import { faults, finished, lastAnswer, makeAssistant, newThread, say, visit } from "./StudioVisit.ts"
+import { caller, keyOf, startDemo } from "./TestServer.ts"
 
 /** Half a second of a tone and two seconds of silence, which Chromium plays again and again as the microphone. */
 const speech = (): Uint8Array => {

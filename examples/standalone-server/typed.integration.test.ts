@@ -1,26 +1,14 @@
 /** Typed answers of the standalone server: the demo without any key, and a real provider when the environment names one. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import * as Effect from "effect/Effect"
-import * as Redacted from "effect/Redacted"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { startServer } from "./Server.ts"
-import { type Environment, readSettings } from "./Settings.ts"
+import type { Environment } from "./Settings.ts"
+import { caller, startDemo } from "./TestServer.ts"
 
 const open = async (environment: Environment = {}) => {
-  const memory = { COLLOQUY_DATA_DIR: "memory://", PORT: "0" }
-  const server = await startServer(await Effect.runPromise(readSettings({ ...memory, ...environment })))
-  const key = server.newKey === null ? "" : Redacted.value(server.newKey)
-  const call = async (path: string, body?: object) => {
-    const response = await fetch(`${server.url}/api${path}`, {
-      method: body === undefined ? "GET" : "POST",
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) })
-    })
-    // A test of the wire: what comes is read field by field, and a missing one fails the assertion.
-    // oxlint-disable-next-line typescript/no-explicit-any, typescript/no-unsafe-type-assertion
-    return (await response.json()) as any
-  }
+  const server = await startDemo(environment)
+  const ask = caller(server)
+  const call = (path: string, body?: object) => ask(body === undefined ? "GET" : "POST", path, body)
   return { ...server, call, [Symbol.asyncDispose]: () => server.stop() }
 }
 

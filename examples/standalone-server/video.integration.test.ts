@@ -2,27 +2,16 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as VideoServer from "../../packages/adapters/test/providers/VideoServer.ts"
 import { drawVideo } from "./DemoVideo.ts"
-import { startServer } from "./Server.ts"
-import { type Environment, readSettings } from "./Settings.ts"
+import type { Environment } from "./Settings.ts"
+import { callApi, keyOf, startDemo } from "./TestServer.ts"
 
 const open = async (vendors: Environment) => {
-  const environment = { COLLOQUY_DATA_DIR: "memory://", PORT: "0", VIDEO_POLL_SECONDS: "1", ...vendors }
-  const server = await startServer(await Effect.runPromise(readSettings(environment)))
-  const key = server.newKey === null ? "" : Redacted.value(server.newKey)
-  const call = async (path: string, body?: object) => {
-    const response = await fetch(`${server.url}/api${path}`, {
-      method: body === undefined ? "GET" : "POST",
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) })
-    })
-    // A test of the wire: what comes is read field by field, and a missing one fails the assertion.
-    // oxlint-disable-next-line typescript/no-explicit-any, typescript/no-unsafe-type-assertion
-    return { status: response.status, body: (await response.json()) as any }
-  }
+  const server = await startDemo({ VIDEO_POLL_SECONDS: "1", ...vendors })
+  const call = (path: string, body?: object) =>
+    callApi({ api: `${server.url}/api`, key: keyOf(server) }, body === undefined ? "GET" : "POST", path, body)
   return { ...server, call }
 }
 

@@ -3,27 +3,13 @@
  * middle of a session. What was said stays, and the thread can be used again within seconds.
  */
 import { assert, it } from "@effect/vitest"
-import { randomUUID } from "node:crypto"
-import pg from "pg"
 import { onPostgres } from "../../test/databases.ts"
+import { scratchDatabase } from "./ScratchDatabase.ts"
 import { spawnServer } from "./ServerProcess.ts"
+import { callApi } from "./TestServer.ts"
 import { firstFrame, talk, withHeaders } from "./VoiceTalk.ts"
 
 const keys = { ada: "key-of-ada", bob: "key-of-bob" }
-
-const scratchDatabase = async (url: string) => {
-  const name = `voices_${randomUUID().replaceAll("-", "")}`
-  const admin = async (statement: string) => {
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    await client.query(statement)
-    await client.end()
-  }
-  await admin(`create database ${name}`)
-  const own = new URL(url)
-  own.pathname = `/${name}`
-  return { url: own.href, [Symbol.asyncDispose]: () => admin(`drop database if exists ${name} with (force)`) }
-}
 
 const open = async (databaseUrl: string) => {
   const server = spawnServer({
@@ -35,16 +21,8 @@ const open = async (databaseUrl: string) => {
     RUN_LEASE_SECONDS: "3"
   })
   const api = /listens on (\S+),/.exec(await server.printed(/Documentation/))?.[1] ?? assert.fail(server.output())
-  const call = async (method: string, path: string, body?: object, key = keys.ada) => {
-    const answer = await fetch(`${api}${path}`, {
-      method,
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) })
-    })
-    // oxlint-disable-next-line typescript/no-explicit-any
-    const read: any = await answer.json()
-    return { status: answer.status, body: read }
-  }
+  const call = (method: string, path: string, body?: object, key = keys.ada) =>
+    callApi({ api, key }, method, path, body)
   const url = `${api.replace("http:", "ws:")}/threads/realtime`
   const session = (fields: object = {}, key = keys.ada) =>
     talk({ url, first: { ...firstFrame, ...fields }, open: withHeaders({ "x-api-key": key }) })

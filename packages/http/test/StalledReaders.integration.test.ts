@@ -1,9 +1,7 @@
 /** What it costs the service when clients ask for a long stream and do not read it. */
 import { assert, describe, it } from "@effect/vitest"
-import { fork } from "node:child_process"
-import { once } from "node:events"
 import { connect, type Socket } from "node:net"
-import { join } from "node:path"
+import { startService } from "./ForkedService.ts"
 
 /** The first ones pay for what all of them share: pages of the log, and code that is compiled. */
 const first = 50
@@ -11,18 +9,8 @@ const more = 200
 
 describe("a reader that does not read", () => {
   it("costs less than 300 KB", { timeout: 120_000 }, async () => {
-    const child = fork(join(import.meta.dirname, "StalledReadersProcess.ts"), {
-      execArgv: ["--conditions=colloquy-source", "--expose-gc"]
-    })
+    const { child, next } = startService("StalledReadersProcess.ts")
     const sockets: Array<Socket> = []
-    const next = async (tag: string) => {
-      const [message] = await Promise.race([
-        once(child, "message"),
-        once(child, "exit").then(() => assert.fail("The service ended"))
-      ])
-      assert.strictEqual(message._tag, tag)
-      return message
-    }
     try {
       const { key, path, port } = await next("Listening")
       const heldWith = async (count: number) => {

@@ -1,11 +1,10 @@
 /** What it costs the service when many large files come at once: they go to the store as they come. */
 import { assert, describe, it } from "@effect/vitest"
-import { fork } from "node:child_process"
-import { once } from "node:events"
 import { mkdtemp, rm } from "node:fs/promises"
 import { request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { startService } from "./ForkedService.ts"
 
 const uploads = 20
 const size = 50 * 1024 * 1024
@@ -13,17 +12,7 @@ const size = 50 * 1024 * 1024
 describe("twenty uploads of 50 MiB at once", () => {
   it("cost less than 150 MB", { timeout: 300_000 }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "colloquy-uploads-"))
-    const child = fork(join(import.meta.dirname, "UploadMemoryProcess.ts"), [folder], {
-      execArgv: ["--conditions=colloquy-source", "--expose-gc"]
-    })
-    const next = async (tag: string) => {
-      const [message] = await Promise.race([
-        once(child, "message"),
-        once(child, "exit").then(() => assert.fail("The service ended"))
-      ])
-      assert.strictEqual(message._tag, tag)
-      return message
-    }
+    const { child, next } = startService("UploadMemoryProcess.ts", [folder])
     try {
       const { key, path, port } = await next("Listening")
       // The first one pays for code that is compiled.

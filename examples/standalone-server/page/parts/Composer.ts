@@ -5,6 +5,7 @@ import { activeOptions, bodyFor, options } from "../state/options.ts"
 import { act, assistant, can, conversation, notice } from "../state/place.ts"
 import { classes, html, useEffect, useRef, useState, type View } from "../view.ts"
 import { type Attachment, isRecord, type JsonRecord } from "../wire.ts"
+import { FileChooser } from "./FileChooser.ts"
 import { Icon, IconButton } from "./Icon.ts"
 import { AttachedFile } from "./QuestionItem.ts"
 import { TalkButton } from "./TalkButton.ts"
@@ -168,19 +169,8 @@ const Attached = (): View =>
         )}
       </ul>`
 
-const AttachButton = (): View => {
-  const chooser = useRef<HTMLInputElement>(null)
-  return html`<input
-      ref=${chooser}
-      type="file"
-      multiple
-      class="unseen"
-      tabindex="-1"
-      aria-hidden="true"
-      onChange=${(event: Event) => {
-        if (!(event.currentTarget instanceof HTMLInputElement)) return
-        attach([...(event.currentTarget.files ?? [])])
-        event.currentTarget.value = ""
-      }}
-    /><${IconButton} icon="clip" label="Attach files" onClick=${() => chooser.current?.click()} />`
-}
+const AttachButton = (): View =>
+  html`<${FileChooser}
+    onFiles=${attach}
+    button=${(choose: () => void) => html`<${IconButton} icon="clip" label="Attach files" onClick=${choose} />`}
+  />`

@@ -2,9 +2,10 @@
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
 import * as documents from "../state/documents.ts"
 import { act, assistant, conversation, tell } from "../state/place.ts"
-import { classes, html, type ReadonlySignal, useEffect, useRef, useState, type View } from "../view.ts"
+import { classes, html, type ReadonlySignal, useEffect, useState, type View } from "../view.ts"
 import type { DocumentRead } from "../wire.ts"
 import { confirm } from "./Confirm.ts"
+import { FileChooser } from "./FileChooser.ts"
 import { Icon, IconButton } from "./Icon.ts"
 
 export const DocumentsRoom = (): View => {
@@ -27,7 +28,6 @@ interface DocumentListProps {
 }
 
 const DocumentList = ({ list, place, title }: DocumentListProps): View => {
-  const chooser = useRef<HTMLInputElement>(null)
   const [isOver, setOver] = useState(false)
   const add = (files: Iterable<File>) => act(documents.addDocuments)(place, [...files])
   const drag = (event: DragEvent, over: boolean) => {
@@ -47,20 +47,10 @@ const DocumentList = ({ list, place, title }: DocumentListProps): View => {
   >
     <header class="row">
       <h3>${title}</h3>
-      <input
-        ref=${chooser}
-        type="file"
-        multiple
-        class="unseen"
-        tabindex="-1"
-        aria-hidden="true"
-        onChange=${(event: Event) => {
-          if (!(event.currentTarget instanceof HTMLInputElement)) return
-          add(event.currentTarget.files ?? [])
-          event.currentTarget.value = ""
-        }}
+      <${FileChooser}
+        onFiles=${add}
+        button=${(choose: () => void) => html`<button type="button" onClick=${choose}><${Icon} name="plus" /> Add files</button>`}
       />
-      <button type="button" onClick=${() => chooser.current?.click()}><${Icon} name="plus" /> Add files</button>
     </header>
     <ul>
       ${list.value.map((each) => html`<${DocumentItem} key=${each.document_id} each=${each} />`)}

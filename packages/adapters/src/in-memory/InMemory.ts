@@ -2,14 +2,6 @@
  * Every storage port in memory: the reference for what the ports promise, and the store of tests. Nothing survives the process.
  * `layer` has a state of its own. For two kernels over one "database", make a state and hand it to both: `layerFrom(state)`.
  */
-import type {
-  AssistantStore,
-  FollowUpStore,
-  KeyStore,
-  RunStore,
-  ThreadStore,
-  UsageLedger
-} from "@colloquy/core/adapters"
 import * as Ports from "@colloquy/core/adapters"
 import { OutcomeStore } from "@colloquy/core/answers"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
@@ -18,6 +10,7 @@ import { SessionStore, TicketStore } from "@colloquy/core/realtime"
 import { ChunkIndex } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { Stores } from "../Stores.ts"
 import { assistantStore } from "./AssistantStore.ts"
 import { chunkIndex } from "./ChunkIndex.ts"
 import { followUpStore } from "./FollowUpStore.ts"
@@ -33,22 +26,8 @@ import { threadStore } from "./ThreadStore.ts"
 import { ticketStore } from "./TicketStore.ts"
 import { usageLedger } from "./UsageLedger.ts"
 
+export type { Stores }
 export { makeState, type State }
-
-export type Stores =
-  | AssistantStore
-  | BlobStore
-  | ChunkIndex
-  | DocumentStore
-  | FollowUpStore
-  | KeyStore
-  | MemoryStore
-  | OutcomeStore
-  | RunStore
-  | SessionStore
-  | ThreadStore
-  | TicketStore
-  | UsageLedger
 
 export const layerFrom = (state: State): Layer.Layer<Stores> =>
   Layer.mergeAll(

@@ -5,14 +5,6 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { RateLimiter, type StoreUnavailable } from "@colloquy/core"
-import type {
-  AssistantStore,
-  FollowUpStore,
-  KeyStore,
-  RunStore,
-  ThreadStore,
-  UsageLedger
-} from "@colloquy/core/adapters"
 import * as Ports from "@colloquy/core/adapters"
 import { ChunkIndex } from "@colloquy/core/retrieval"
 import { OutcomeStore } from "@colloquy/core/answers"
@@ -25,6 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import type { Stores } from "../Stores.ts"
 import { makeConnections } from "./Connections.ts"
 import { hasJoined, type HostPool, layerClientOfPool, poolDriver } from "./PoolClient.ts"
 import type { Pool } from "./PoolTypes.ts"
@@ -50,25 +43,11 @@ import { type HintOptions, type Listen, makeRunHints } from "./RunHints.ts"
 import type { SchemaRefused } from "./SchemaHistory.ts"
 import { buildVectorIndexes } from "./VectorIndexes.ts"
 
+export type { Stores }
 export { HostPool, joinTransaction, layerClientOfPool } from "./PoolClient.ts"
 export type { Pool, PoolConnection } from "./PoolTypes.ts"
 export { ProviderKeyVault } from "./PostgresProviderKeys.ts"
 export { SchemaRefused } from "./SchemaHistory.ts"
-
-export type Stores =
-  | AssistantStore
-  | BlobStore
-  | ChunkIndex
-  | DocumentStore
-  | FollowUpStore
-  | KeyStore
-  | MemoryStore
-  | OutcomeStore
-  | RunStore
-  | SessionStore
-  | ThreadStore
-  | TicketStore
-  | UsageLedger
 
 export interface StoreOptions {
   /** The schema that holds the tables; it is made when it is missing. Default `colloquy`. */

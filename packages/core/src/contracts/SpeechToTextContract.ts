@@ -4,12 +4,10 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
-import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { SpeechToText, TranscriptionRequest } from "../models/SpeechToText.ts"
-import type { VoiceVendor } from "./TextToSpeechContract.ts"
+import { type VoiceVendor, voiceVendorTests } from "./VoiceVendor.ts"
 
 export interface HearingVendor extends VoiceVendor {
   /** With the host's key `sk-of-the-host`. */
@@ -58,65 +56,11 @@ export const speechToTextSuite = (name: string, open: Effect.Effect<HearingVendo
       })
     )
 
-    it.effect("MUST ask with the customer's own key where there is one", () =>
-      Effect.gen(function* () {
-        const vendor = yield* open
-        vendor.writes("Hello.")
-        yield* vendor.driver.transcribe(request(vendor, { apiKey: Redacted.make("sk-of-the-customer") }))
-        assert.include((yield* vendor.keys)[0], "sk-of-the-customer")
-      })
-    )
-
-    for (const [status, reason] of [
-      [401, "auth"],
-      [429, "rate_limited"],
-      [503, "overloaded"]
-    ] as const) {
-      it.effect(
-        `MUST fail with ${reason} on status ${status}, after one request, without a word of what the vendor wrote`,
-        () =>
-          Effect.gen(function* () {
-            const vendor = yield* open
-            vendor.answers(status, { "retry-after": "7" }, '{"detail":"sk-of-the-host said a secret"}')
-            const error = yield* Effect.flip(vendor.driver.transcribe(request(vendor)))
-            assert.deepInclude(error, { _tag: "ModelError", reason, status })
-            assert.notMatch(error.message, /sk-of-the-host|secret/u)
-            assert.strictEqual((yield* vendor.keys).length, 1)
-          })
-      )
-    }
-
-    for (const [what, answer] of [
-      [
-        "a page of HTML with 200",
-        (vendor: HearingVendor) => vendor.answers(200, { "content-type": "text/html" }, "<html>")
-      ],
-      [
-        "JSON of another kind",
-        (vendor: HearingVendor) => vendor.answers(200, {}, '{"text":7,"results":{"channels":[{}]}}')
-      ],
-      ["an answer that breaks off", (vendor: HearingVendor) => vendor.breaksOff()],
-      ["an answer without an end", (vendor: HearingVendor) => vendor.neverEnds()]
-    ] as const) {
-      it.effect(`MUST fail, and not with a defect, on ${what}`, () =>
-        Effect.gen(function* () {
-          const vendor = yield* open
-          answer(vendor)
-          assert.strictEqual((yield* Effect.flip(vendor.driver.transcribe(request(vendor))))._tag, "ModelError")
-        })
-      )
-    }
-
-    it.effect("MUST close the connection when it is interrupted", () =>
-      Effect.gen(function* () {
-        const vendor = yield* open
-        const { asked, left } = vendor.hangs()
-        const fiber = yield* Effect.forkChild(vendor.driver.transcribe(request(vendor)))
-        yield* asked
-        yield* Fiber.interrupt(fiber)
-        yield* left
-      })
-    )
+    voiceVendorTests(open, {
+      ask: (vendor, apiKey) => vendor.driver.transcribe(request(vendor, { apiKey })),
+      answersWell: (vendor) => vendor.writes("Hello."),
+      broken: [["JSON of another kind", (vendor) => vendor.answers(200, {}, '{"text":7,"results":{"channels":[{}]}}')]]
+    })
 
     it.effect("MUST give what it tells in pieces as one text at the end, where it tells it in pieces", () =>
       Effect.gen(function* () {

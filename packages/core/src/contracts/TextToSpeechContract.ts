@@ -5,25 +5,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
-import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { SpeechRequest, TextToSpeech } from "../models/TextToSpeech.ts"
-
-/** A vendor of voice, behind its wire. Each answer is for one request, in their order. */
-export interface VoiceVendor {
-  readonly model: string
-  readonly answers: (status: number, headers: { readonly [name: string]: string }, body: string) => void
-  /** Begins an answer and ends the connection. */
-  readonly breaksOff: () => void
-  /** Writes for as long as somebody reads. */
-  readonly neverEnds: () => void
-  /** Takes the request and says nothing; completes when the connection is closed. */
-  readonly hangs: () => { readonly asked: Effect.Effect<void>; readonly left: Effect.Effect<void> }
-  /** The headers that carried a key, of every request. */
-  readonly keys: Effect.Effect<ReadonlyArray<string>>
-}
+import { type VoiceVendor, voiceVendorTests } from "./VoiceVendor.ts"
 
 export interface SpeakingVendor extends VoiceVendor {
   /** With the host's key `sk-of-the-host`. */
@@ -93,61 +78,10 @@ export const textToSpeechSuite = (name: string, open: Effect.Effect<SpeakingVend
       })
     )
 
-    it.effect("MUST ask with the customer's own key where there is one", () =>
-      Effect.gen(function* () {
-        const vendor = yield* open
-        vendor.speaks(first)
-        yield* bytesOf(vendor, { apiKey: Redacted.make("sk-of-the-customer") })
-        assert.include((yield* vendor.keys)[0], "sk-of-the-customer")
-      })
-    )
-
-    for (const [status, reason] of [
-      [401, "auth"],
-      [429, "rate_limited"],
-      [503, "overloaded"]
-    ] as const) {
-      it.effect(
-        `MUST fail with ${reason} on status ${status}, after one request, without a word of what the vendor wrote`,
-        () =>
-          Effect.gen(function* () {
-            const vendor = yield* open
-            vendor.answers(status, { "retry-after": "7" }, '{"detail":"sk-of-the-host said a secret"}')
-            const error = yield* Effect.flip(bytesOf(vendor))
-            assert.deepInclude(error, { _tag: "ModelError", reason, status, retryAfterMillis: 7000 })
-            assert.notMatch(error.message, /sk-of-the-host|secret/u)
-            assert.strictEqual((yield* vendor.keys).length, 1)
-          })
-      )
-    }
-
-    for (const [what, answer] of [
-      [
-        "a page of HTML with 200",
-        (vendor: SpeakingVendor) => vendor.answers(200, { "content-type": "text/html" }, "<html>")
-      ],
-      ["an empty answer", (vendor: SpeakingVendor) => vendor.speaks()],
-      ["an answer that breaks off", (vendor: SpeakingVendor) => vendor.breaksOff()],
-      ["an answer without an end", (vendor: SpeakingVendor) => vendor.neverEnds()]
-    ] as const) {
-      it.effect(`MUST fail, and not with a defect, on ${what}`, () =>
-        Effect.gen(function* () {
-          const vendor = yield* open
-          answer(vendor)
-          assert.strictEqual((yield* Effect.flip(bytesOf(vendor)))._tag, "ModelError")
-        })
-      )
-    }
-
-    it.effect("MUST close the connection when it is interrupted", () =>
-      Effect.gen(function* () {
-        const vendor = yield* open
-        const { asked, left } = vendor.hangs()
-        const fiber = yield* Effect.forkChild(bytesOf(vendor))
-        yield* asked
-        yield* Fiber.interrupt(fiber)
-        yield* left
-      })
-    )
+    voiceVendorTests(open, {
+      ask: (vendor, apiKey) => bytesOf(vendor, { apiKey }),
+      answersWell: (vendor) => vendor.speaks(first),
+      broken: [["an empty answer", (vendor) => vendor.speaks()]]
+    })
   })
 }

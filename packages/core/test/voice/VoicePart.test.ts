@@ -417,6 +417,17 @@ describe("a message that asks for what voice cannot do", () => {
 
 const speech = { content: "x", options: { voice: { tts: {} } } }
 
+/** A turn that is spoken and whose model waits at its gate until the first sound has been heard. */
+const heardThroughGate = Effect.gen(function* () {
+  const turn = yield* start(speech)
+  const reading = yield* Effect.forkChild(Stream.runCollect(turn.events))
+  const model = yield* ScriptedModel
+  yield* model.reached("gate")
+  yield* firstSound(turn)
+  yield* model.release("gate")
+  return { turn, events: yield* Fiber.join(reading) }
+})
+
 describe("speech out", () => {
   const asked: Array<SpeechRequest> = []
   voiceStory(
@@ -477,13 +488,7 @@ describe("speech out", () => {
     [[say("One sentence. ", "Another one. "), gate(), say("The end.")]],
     () =>
       Effect.gen(function* () {
-        const turn = yield* start(speech)
-        const reading = yield* Effect.forkChild(Stream.runCollect(turn.events))
-        const model = yield* ScriptedModel
-        yield* model.reached("gate")
-        yield* firstSound(turn)
-        yield* model.release("gate")
-        const events = yield* Fiber.join(reading)
+        const { events, turn } = yield* heardThroughGate
         assert.deepStrictEqual(outline(events).slice(-5), [
           "tts_stream_start",
           "tts_audio_chunk",
@@ -593,13 +598,7 @@ describe("speech out", () => {
     [[say("One sentence. ", "Another"), gate(), fail("auth")]],
     () =>
       Effect.gen(function* () {
-        const turn = yield* start(speech)
-        const reading = yield* Effect.forkChild(Stream.runCollect(turn.events))
-        const model = yield* ScriptedModel
-        yield* model.reached("gate")
-        yield* firstSound(turn)
-        yield* model.release("gate")
-        const events = yield* Fiber.join(reading)
+        const { events, turn } = yield* heardThroughGate
         assert.deepStrictEqual(outline(events).slice(-2), ["tts_stream_end", "RunFailed"])
         assert.deepStrictEqual(
           (yield* bytesOf((yield* spokenOf(turn.threadId)).documentId)).bytes.subarray(44),

@@ -1,4 +1,5 @@
 /** The records that the service answers with, in snake_case, and how they are made from the kernel's. */
+import { RunStatus } from "@colloquy/core/adapters"
 import * as Schema from "effect/Schema"
 import { SystemOne } from "./Answers.ts"
 import { Timestamp } from "./Fields.ts"
@@ -176,14 +177,7 @@ export type MessageResponse = typeof MessageResponse.Type
 /** The same record under the name that the specification gives it. */
 export const ToolOutputsResponse = Schema.Struct(reply).annotate({ identifier: "ToolOutputsResponse" })
 
-export const RunStatus = Schema.Literals([
-  "QUEUED",
-  "IN_PROGRESS",
-  "REQUIRES_ACTION",
-  "COMPLETED",
-  "FAILED",
-  "CANCELLED"
-])
+export { RunStatus }
 
 export const CancelResponse = Schema.Struct({
   thread_id: Id,

@@ -1,0 +1,6 @@
+/** Numbers that look random and are the same in every run. */
+export const random = (seed: number) => () => {
+  seed = (seed + 0x6d2b79f5) | 0
+  const mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+}

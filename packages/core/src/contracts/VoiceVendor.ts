@@ -1,0 +1,89 @@
+/** What the contracts of `SpeechToText` and `TextToSpeech` have in common: the vendor behind its wire, and what both ports promise when it fails. */
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import type { ModelError } from "../models/ModelError.ts"
+
+/** A vendor of voice, behind its wire. Each answer is for one request, in their order. */
+export interface VoiceVendor {
+  readonly model: string
+  readonly answers: (status: number, headers: { readonly [name: string]: string }, body: string) => void
+  /** Begins an answer and ends the connection. */
+  readonly breaksOff: () => void
+  /** Writes an answer that has no end, until the connection is closed. */
+  readonly neverEnds: () => void
+  /** Takes the request and says nothing; completes when the connection is closed. */
+  readonly hangs: () => { readonly asked: Effect.Effect<void>; readonly left: Effect.Effect<void> }
+  /** The headers that carried a key, of every request. */
+  readonly keys: Effect.Effect<ReadonlyArray<string>>
+}
+
+interface Asking<Vendor> {
+  /** One request, with a customer's key or (null) the host's. */
+  readonly ask: (vendor: Vendor, apiKey: Redacted.Redacted<string> | null) => Effect.Effect<unknown, ModelError>
+  /** Lets the vendor answer one request well. */
+  readonly answersWell: (vendor: Vendor) => void
+  /** Answers from which nothing can be made, by what they are. */
+  readonly broken: ReadonlyArray<readonly [what: string, answer: (vendor: Vendor) => void]>
+}
+
+export const voiceVendorTests = <Vendor extends VoiceVendor>(
+  open: Effect.Effect<Vendor, never, Scope.Scope>,
+  { answersWell, ask, broken }: Asking<Vendor>
+): void => {
+  it.effect("MUST ask with the customer's own key where there is one", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      answersWell(vendor)
+      yield* ask(vendor, Redacted.make("sk-of-the-customer"))
+      assert.include((yield* vendor.keys)[0], "sk-of-the-customer")
+    })
+  )
+
+  for (const [status, reason] of [
+    [401, "auth"],
+    [429, "rate_limited"],
+    [503, "overloaded"]
+  ] as const) {
+    it.effect(
+      `MUST fail with ${reason} on status ${status}, after one request, without a word of what the vendor wrote`,
+      () =>
+        Effect.gen(function* () {
+          const vendor = yield* open
+          vendor.answers(status, { "retry-after": "7" }, '{"detail":"sk-of-the-host said a secret"}')
+          const error = yield* Effect.flip(ask(vendor, null))
+          assert.deepInclude(error, { _tag: "ModelError", reason, status, retryAfterMillis: 7000 })
+          assert.notMatch(error.message, /sk-of-the-host|secret/u)
+          assert.strictEqual((yield* vendor.keys).length, 1)
+        })
+    )
+  }
+
+  const alwaysBroken: typeof broken = [
+    ["a page of HTML with 200", (vendor) => vendor.answers(200, { "content-type": "text/html" }, "<html>")],
+    ["an answer that breaks off", (vendor) => vendor.breaksOff()],
+    ["an answer without an end", (vendor) => vendor.neverEnds()]
+  ]
+  for (const [what, answer] of [...broken, ...alwaysBroken]) {
+    it.effect(`MUST fail, and not with a defect, on ${what}`, () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        answer(vendor)
+        assert.strictEqual((yield* Effect.flip(ask(vendor, null)))._tag, "ModelError")
+      })
+    )
+  }
+
+  it.effect("MUST close the connection when it is interrupted", () =>
+    Effect.gen(function* () {
+      const vendor = yield* open
+      const { asked, left } = vendor.hangs()
+      const fiber = yield* Effect.forkChild(ask(vendor, null))
+      yield* asked
+      yield* Fiber.interrupt(fiber)
+      yield* left
+    })
+  )
+}
