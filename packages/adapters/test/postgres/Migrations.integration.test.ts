@@ -212,6 +212,22 @@ onPostgres((url) => {
     }).pipe(Effect.provide(hostClient(url)))
   )
 
+  it.live("the functions of runs are planned without reading whole tables", () =>
+    Effect.gen(function* () {
+      const schema = yield* scratchSchema(url)
+      yield* start(schema)
+      const planned = yield* sql(
+        `select proname::text as name from pg_proc
+         where pronamespace = '${schema}'::regnamespace and 'enable_seqscan=off' = any (proconfig)`
+      )
+      for (const entry of ["begin_run", "activate_run", "continue_run", "append_many", "settle_run", "read_log"])
+        assert.isTrue(
+          planned.some(({ name }) => name.startsWith(`${entry}_`)),
+          entry
+        )
+    }).pipe(Effect.provide(hostClient(url)))
+  )
+
   it.live("every foreign key has an index, so that a deletion reads no table from end to end", () =>
     Effect.gen(function* () {
       const schema = yield* scratchSchema(url)
