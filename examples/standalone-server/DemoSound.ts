@@ -1,4 +1,4 @@
-/** Sound for the demo voice, PCM16 at 24 kHz: melodies that stand for words, and an ear that tells where somebody begins and ends to speak. */
+/** Sound for the demo voice, PCM16 at 24 kHz: melodies that stand for words, and the detection of where speech begins and ends. */
 
 export const sampleRate = 24_000
 const bytesPerMilli = (sampleRate * 2) / 1000

@@ -1,5 +1,5 @@
 /**
- * A voice model that needs no network and no key: it hears when somebody speaks, plays it back, answers texts with a melody (a note a word),
+ * A voice model that needs no network and no key: it plays back what the user says, answers texts with a melody (a note a word),
  * calls the tool that a text names, and can be interrupted. Everything is real PCM in real time.
  */
 import { describeModel, noUsage } from "@colloquy/core/adapters"
@@ -164,7 +164,7 @@ class DemoTalk {
     this.say(`I heard ${seconds} seconds of sound. Here it is again.`, join([chime, audio]))
   }
 
-  /** Breaks off what is being said: somebody speaks, cancels, or asks the next thing. */
+  /** Breaks off what is being said: the user speaks, cancels, or asks the next thing. */
   interrupt(): void {
     const { speech } = this
     if (speech === null) return

@@ -158,7 +158,7 @@ const answer = (socket: Duplex, status: string, detail: string): void => {
 }
 
 /**
- * Puts the handler on a server, beside whoever else takes upgrades there: our path is taken before another listener sees it, every other
+ * Puts the handler on a server, beside other listeners for upgrades: our path is taken before another listener sees it, every other
  * path is left to them, and refused where there are none. The answer takes it off again.
  */
 export const attachUpgrade = (server: Server, handler: UpgradeHandler): (() => void) => {

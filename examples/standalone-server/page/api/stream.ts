@@ -88,7 +88,7 @@ const read = async (
       if (isWaiting && !isWhole) return
     } catch (error) {
       if (stop.aborted) return
-      // Nothing has begun, or the server knows better: that is for whoever asked.
+      // The request itself was refused: the caller is told, and nothing is tried again.
       if (last === 0 || (error instanceof Refused && error.status < 500)) throw error
     }
     if (isWaiting) continue

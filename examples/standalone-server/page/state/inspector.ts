@@ -1,4 +1,4 @@
-/** The turn that is looked into: read from the server, or from a file that somebody shared. */
+/** The turn that is looked into: read from the server, or from a shared file. */
 import { call, json } from "../api/http.ts"
 import { type EventPlace, eventsOf } from "../api/stream.ts"
 import { signal } from "../view.ts"

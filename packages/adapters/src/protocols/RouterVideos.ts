@@ -2,7 +2,7 @@
  * Videos on the router's wire: an order, its job, and the bytes of the clip. `providers/OpenRouter` registers it.
  *
  * All addresses are made here, of the base URL and the job's id: those that an answer names (`polling_url`, `unsigned_urls`) are not followed,
- * nor is any redirect, so that neither the key nor a request of this server goes where somebody else wants it.
+ * nor is any redirect, so that an answer can send neither the key nor a request of this server to an address of its choice.
  */
 import type { Picture, VideoAccount, VideoJob, VideoModel, VideoOrder, VideoReference } from "@colloquy/core/adapters"
 import { ModelError, VideoJobStatus } from "@colloquy/core/adapters"

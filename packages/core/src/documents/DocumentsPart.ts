@@ -192,7 +192,7 @@ const makePart = Effect.gen(function* () {
     recall,
     render,
     tools,
-    // What somebody will say is not known yet: the model asks.
+    // There is no question yet when a session begins, so excerpts come by the tool, when the model asks for them.
     session: (plan) =>
       Effect.succeed({
         tools: tools({ ...plan, excerpts: plan.excerpts === "none" ? "none" : "tool" }),

@@ -1,7 +1,7 @@
 /**
  * A picture, clip or sound that a model made: what is known of it besides its bytes, which are a document of the thread. Every part of a
  * turn that makes media keeps them with the answer in this form and tells the reader of each. An address is no part of it: it is made
- * when somebody reads. Specification part 2, "Generated media entry".
+ * for each answer that shows the medium. Specification part 2, "Generated media entry".
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"

@@ -44,7 +44,7 @@ const withJob = (metadata: Metadata, entry: VideoJobEntry): Metadata => {
   return { [field]: isKnown ? jobs.map((job) => (job.job_id === entry.job_id ? entry : job)) : [...jobs, entry] }
 }
 
-/** Sets the entry of one job and leaves all others, whoever writes beside. */
+/** Sets the entry of one job and leaves all others, also those that other tool calls and processes write at the same time. */
 export const writeJob = (
   threads: typeof ThreadStore.Service,
   threadId: ThreadId,

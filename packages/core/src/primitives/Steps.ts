@@ -1,6 +1,6 @@
 /**
  * Long pure work in small steps: a generator gives way at every `yield`, so that a server goes on with everything else while it cuts a large
- * text. Whoever is in no such hurry runs it to its end at once.
+ * text. A caller that has nothing else to serve runs all steps at once (`runSteps`).
  */
 import * as Effect from "effect/Effect"
 

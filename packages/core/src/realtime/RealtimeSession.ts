@@ -60,7 +60,7 @@ export interface SessionServices {
   readonly places: Places
   readonly store: typeof SessionStore.Service
   readonly features: SessionFeatures
-  /** Work was stored that somebody may do now. */
+  /** Tells the runner of follow-ups that some were stored. */
   readonly wakeFollowUps: () => void
   readonly providerKeys: ProviderKeysPort
   readonly metering: MeteringPort

@@ -1,6 +1,6 @@
 /**
  * *** How an answer is spoken. *** While it is written, its sentences go to the provider one after the other; the sound of them is told
- * piece by piece to whoever listens at the moment, and stored as one recording.
+ * piece by piece to readers of the live stream, and stored as one recording.
  *
  *     words ─ sentences ─ requests (`SpokenSound`) ─ sound (`SpeechAudio`) ─┬─ live pieces (`LiveSound`)
  *                                                                           └─ recording, a document (`SpeechRecording`)

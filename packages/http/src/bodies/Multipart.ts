@@ -1,6 +1,6 @@
 /**
- * Reads a multipart body piece by piece. Fields are kept as text; the bytes of a file go to whoever takes them while they come, no faster
- * than that, so that a body of any size costs the memory of some pieces.
+ * Reads a multipart body piece by piece. Fields are kept as text; the bytes of a file are handed on while they come, no faster than
+ * their reader takes them, so that a body of any size costs the memory of some pieces.
  */
 import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"

@@ -92,7 +92,7 @@ const contentTypeOf = ({ mimeType }: Document): string => {
   return type.startsWith("text/") ? `${type}; charset=utf-8` : type
 }
 
-/** The name twice: for old clients in ASCII, and whole. Nothing in it is a path for whoever saves it. */
+/** The name twice: for old clients in ASCII, and whole. Nothing in it is a path for the program that saves the file. */
 const dispositionOf = ({ filename, mimeType }: Document): string => {
   const name = filename.toWellFormed().replaceAll(/[\p{Cc}\p{Zl}\p{Zp}/\\]/gu, "_")
   const plain = name.replaceAll(/[^\x20-\x7e]/gu, "_").replaceAll(/["%]/gu, "_")

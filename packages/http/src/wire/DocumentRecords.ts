@@ -83,7 +83,7 @@ export const DocumentExcerpts = Schema.Struct({
 }).annotate({ identifier: "DocumentExcerpts" })
 export type DocumentExcerpts = typeof DocumentExcerpts.Type
 
-/** Seven days: whoever needs a file for longer asks again. */
+/** Seven days. A client that needs the file for longer asks for another address. */
 const longestLifetime = 604_800
 
 export const DocumentUrlRequest = Schema.Struct({
