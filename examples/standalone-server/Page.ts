@@ -7,8 +7,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
 import { extname } from "node:path"
 import { fileURLToPath } from "node:url"
-import { promisify } from "node:util"
-import { gzip } from "node:zlib"
+import { type Packed, pack, packedResponse } from "./Packed.ts"
 
 const folder = fileURLToPath(new URL("page", import.meta.url))
 
@@ -45,13 +44,6 @@ const files: ReadonlyMap<string, string> = new Map([
 
 export const pagePaths: ReadonlyArray<string> = ["/", ...files.keys()]
 
-interface Packed {
-  readonly type: string
-  readonly plain: Buffer<ArrayBuffer>
-  readonly zipped: Buffer<ArrayBuffer>
-  readonly etag: string
-}
-
 const importMap = JSON.stringify({
   imports: Object.fromEntries([...libraries].map(([name, address]) => [name, `.${address}`]))
 })
@@ -77,16 +69,7 @@ const headers = {
   "content-security-policy": policy,
   "permissions-policy": "camera=(), geolocation=(), microphone=(self)",
   "referrer-policy": "no-referrer",
-  vary: "accept-encoding",
   "x-content-type-options": "nosniff"
-}
-
-const zip = promisify(gzip)
-
-const pack = async (text: string, type: string): Promise<Packed> => {
-  const plain = Buffer.from(text)
-  const etag = `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`
-  return { type, plain, etag, zipped: Buffer.from(await zip(plain, { level: 9 })) }
 }
 
 const indexOf = (basePath: string): string =>
@@ -124,16 +107,5 @@ export const pageResponse = async (request: Request, basePath: string): Promise<
   if (request.method !== "GET" && request.method !== "HEAD") return null
   const found = await packed(new URL(request.url).pathname, basePath)
   if (found === null) return null
-  const { etag, plain, type, zipped } = found
-  const all = { ...headers, etag, "content-type": type }
-  if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers: all })
-  const takesZip = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")
-  const body = takesZip ? zipped : plain
-  return new Response(body, {
-    headers: {
-      ...all,
-      "content-length": String(body.byteLength),
-      ...(takesZip ? { "content-encoding": "gzip" } : {})
-    }
-  })
+  return packedResponse(request, found, headers)
 }

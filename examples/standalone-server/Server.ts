@@ -32,6 +32,7 @@ import type * as Redacted from "effect/Redacted"
 import { createServer, type Server } from "node:http"
 import { clock } from "./Clock.ts"
 import { blobsOf, documentsOf, signingKeyOf } from "./Documents.ts"
+import { guideResponse, isGuidePath } from "./GuideResponse.ts"
 import { pagePaths, pageResponse } from "./Page.ts"
 import { realtimeModels } from "./RealtimeVendors.ts"
 import { rerankerOf } from "./RerankVendors.ts"
@@ -69,7 +70,7 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
   const server = refuseInJson(
     createServer((message, response) => {
       const [path = "/"] = (message.url ?? "/").split("?", 1)
-      if (ownPaths.has(path)) own(message, response)
+      if (ownPaths.has(path) || isGuidePath(path, settings.basePath)) own(message, response)
       else api.node(message, response)
     })
   )
@@ -185,6 +186,7 @@ const answer = async (
     const ready = await isReady()
     return Response.json({ status: ready ? "ready" : "not ready" }, { status: ready ? 200 : 503 })
   }
+  if (isGuidePath(pathname, basePath)) return guideResponse(request, basePath)
   return (await pageResponse(request, basePath)) ?? api.handler(request)
 }
 

@@ -38,7 +38,7 @@ const welcome = (server: RunningServer, settings: Settings): string => {
     `    -H "Content-Type: application/json" -d '{"content": "What time is it?", "stream": true}'`,
     "",
     `Page:          ${server.url}/${key === null ? "" : `#key=${key}`}`,
-    `Documentation: ${api}/docs`
+    `Documentation: ${api}/docs, and to read: ${api}/docs/guide`
   ].join("\n")
 }
 

@@ -16,7 +16,7 @@ import { Lists } from "./Lists.ts"
 import { SharedRoom } from "./SharedRoom.ts"
 import { realtimeModels } from "../state/voice.ts"
 import { VoiceRoom } from "./VoiceRoom.ts"
-import { docsAddress, TalkRoom } from "./TalkRoom.ts"
+import { guideAddress, TalkRoom } from "./TalkRoom.ts"
 
 export const App = (): View => {
   useEffect(() => {
@@ -78,7 +78,7 @@ const Bar = (): View =>
       }
       <${IconButton} icon="open" label="Open a shared turn" onClick=${act(openShared)} />
       <${IconButton} icon="look" label="Inside the turn" isPressed=${inspector.isOpen.value} onClick=${() => (inspector.isOpen.value = !inspector.isOpen.value)} />
-      <a class="icon-button" href=${docsAddress} aria-label="API documents" title="API documents"><${Icon} name="book" /></a>
+      <a class="icon-button" href=${guideAddress} aria-label="The guide" title="The guide"><${Icon} name="book" /></a>
       <${IconButton} icon=${isDark.value ? "sun" : "moon"} label=${isDark.value ? "Light colours" : "Dark colours"} onClick=${switchTheme} />
       <${IconButton} icon="key" label="API key" onClick=${() => (keyProblem.value = "")} />
     </div>

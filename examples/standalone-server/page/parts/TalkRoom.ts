@@ -100,4 +100,4 @@ const Messages = (): View => {
     <p class="unseen" role="status">${conversation.spoken.value}</p>`
 }
 
-export const docsAddress = `${base}/docs`
+export const guideAddress = `${base}/docs/guide`

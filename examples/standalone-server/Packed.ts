@@ -1,0 +1,37 @@
+/** A text that is sent many times: packed once, and not sent again to a browser that has it. For the studio and the guide. */
+import { createHash } from "node:crypto"
+import { promisify } from "node:util"
+import { gzip } from "node:zlib"
+
+export interface Packed {
+  readonly type: string
+  readonly plain: Buffer<ArrayBuffer>
+  readonly zipped: Buffer<ArrayBuffer>
+  readonly etag: string
+}
+
+const zip = promisify(gzip)
+
+export const pack = async (text: string, type: string): Promise<Packed> => {
+  const plain = Buffer.from(text)
+  const etag = `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`
+  return { type, plain, etag, zipped: Buffer.from(await zip(plain, { level: 9 })) }
+}
+
+export const packedResponse = (
+  request: Request,
+  { etag, plain, type, zipped }: Packed,
+  headers: Readonly<Record<string, string>>
+): Response => {
+  const all = { ...headers, etag, "content-type": type, vary: "accept-encoding" }
+  if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers: all })
+  const takesZip = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")
+  const body = takesZip ? zipped : plain
+  return new Response(body, {
+    headers: {
+      ...all,
+      "content-length": String(body.byteLength),
+      ...(takesZip ? { "content-encoding": "gzip" } : {})
+    }
+  })
+}

@@ -1,0 +1,90 @@
+/** What stands around each page of the guide: contents, search, the way to the page before and the one behind. No script. */
+import { escaped } from "./GuideMarkdown.ts"
+import type { GuideHit } from "./GuideSearch.ts"
+
+export interface PageLink {
+  readonly title: string
+  readonly href: string
+}
+
+export interface Frame {
+  readonly title: string
+  /** The way from this page to the folder of all pages. */
+  readonly up: string
+  readonly api: string
+  readonly contents: ReadonlyArray<PageLink>
+  /** The page itself, among the contents. */
+  readonly current: string | null
+  readonly query: string
+}
+
+const linkTo = ({ href, title }: PageLink, rel = ""): string =>
+  `<a href="${escaped(href)}"${rel === "" ? "" : ` rel="${rel}"`}>${escaped(title)}</a>`
+
+const contentsOf = ({ contents, current }: Frame): string =>
+  contents
+    .map((page) => {
+      const mark = page.href === current ? ' aria-current="page"' : ""
+      return `<li><a href="${escaped(page.href)}"${mark}>${escaped(page.title)}</a></li>`
+    })
+    .join("\n")
+
+const neighboursOf = ({ contents, current }: Frame): string => {
+  const index = contents.findIndex(({ href }) => href === current)
+  const before = index > 0 ? contents[index - 1] : undefined
+  const behind = index >= 0 ? contents[index + 1] : undefined
+  if (before === undefined && behind === undefined) return ""
+  const back = before === undefined ? "<span></span>" : `<span>Before: ${linkTo(before, "prev")}</span>`
+  const on = behind === undefined ? "" : `<span>Next: ${linkTo(behind, "next")}</span>`
+  return `<nav class="neighbours" aria-label="Before and next">${back}${on}</nav>`
+}
+
+export const layout = (frame: Frame, content: string): string => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>${escaped(frame.title)} · Colloquy</title>
+    <link rel="stylesheet" href="${frame.up}guide.css" />
+    <link rel="icon" href="data:," />
+  </head>
+  <body>
+    <a class="skip" href="#content">To the text</a>
+    <header>
+      <a class="home" href="${frame.up}">Colloquy: the guide</a>
+      <a class="to-contents" href="#contents">Contents</a>
+      <a href="${escaped(frame.api)}">The API</a>
+      <form role="search" action="${frame.up}" method="get">
+        <label for="q">Search the guide</label>
+        <input id="q" name="q" type="search" value="${escaped(frame.query)}" maxlength="200" required />
+        <button>Search</button>
+      </form>
+    </header>
+    <div class="columns">
+      <main id="content" tabindex="-1">
+${content}
+${neighboursOf(frame)}
+      </main>
+      <nav id="contents" aria-label="Contents"><ol>
+${contentsOf(frame)}
+      </ol></nav>
+    </div>
+  </body>
+</html>
+`
+
+export const searchResults = (
+  query: string,
+  hits: ReadonlyArray<GuideHit>,
+  href: (section: GuideHit["section"]) => string
+): string => {
+  const words = escaped(query)
+  if (hits.length === 0) return `<h1>Search</h1><p role="status">Nothing in the guide has “${words}”.</p>`
+  const items = hits.map(({ excerpt, section }) => {
+    const name = section.heading === "" ? section.title : `${section.title}: ${section.heading}`
+    const text = excerpt.map((word) => (word.isFound ? `<mark>${escaped(word.text)}</mark>` : escaped(word.text)))
+    return `<li><h2><a href="${escaped(href(section))}">${escaped(name)}</a></h2><p>${text.join(" ")}</p></li>`
+  })
+  const count = hits.length === 1 ? "One section" : `${hits.length} sections`
+  return `<h1>Search</h1><p role="status">${count} for “${words}”, best first.</p><ol class="hits">${items.join("\n")}</ol>`
+}
