@@ -289,7 +289,10 @@ begin
 end $$`
 )
 
-/** The postings of the terms, and what they add up to: the best chunks by their words. */
+/**
+ * The postings of the terms, and what they add up to: the best chunks by their words. Arrays are unfolded in a list of columns, because a
+ * function in FROM writes each of them to a table of its own first.
+ */
 const byWords = (limit: string): string => `
   found as materialized (
     select p.term, p.entry, p.segment, p.offsets, p.impacts from {schema}.search_postings p
@@ -298,8 +301,10 @@ const byWords = (limit: string): string => `
     select c.term, round(1000 * ln(1 + (v_all - c.chunks + 0.5) / (c.chunks + 0.5)))::integer as rarity
     from (select term, sum(cardinality(offsets))::double precision as chunks from found group by term) c
   ), worded as materialized (
-    select f.entry, f.segment * ${segmentSize} + u.place as ordinal, sum(u.impact * w.rarity) as lexical
-    from found f join weighed w on w.term = f.term, unnest(f.offsets, f.impacts) u (place, impact)
+    select u.entry, u.ordinal, sum(u.weight) as lexical from (
+      select f.entry, f.segment * ${segmentSize} + unnest(f.offsets) as ordinal, unnest(f.impacts) * w.rarity as weight
+      from found f join weighed w on w.term = f.term
+    ) u
     group by 1, 2 order by 3 desc, 1, 2 limit ${limit}
   )`
 
