@@ -1,6 +1,6 @@
 /**
  * Voice sessions with 20 ms of audio both ways, against a relay on the same library that does nothing else: CPU, memory and added latency a
- * session. Sides take turns, and the median of the rounds counts.
+ * session. Sides are warmed up, then take turns, and the median of the rounds counts.
  */
 import { WebSocket } from "ws"
 import { median } from "../Load.ts"
@@ -25,9 +25,14 @@ export const voice = async (sessions: number, rounds: number, seconds: number): 
   const found: Array<Array<Heard>> = sides.map(() => [])
   const kilobytes: Array<number> = []
   for (const side of sides) kilobytes.push(await memoryOf(side, sessions))
+  for (const side of sides) await talk(side, sessions, seconds)
   for (let round = 0; round < rounds; round++) {
-    for (const [index, side] of sides.entries()) found[index]?.push(await talk(side, sessions, seconds))
+    const turns = [...sides.entries()]
+    for (const [index, side] of round % 2 === 0 ? turns : turns.toReversed()) {
+      found[index]?.push(await talk(side, sessions, seconds))
+    }
   }
+  const slow = sides[0] === undefined ? [] : await besideSlowClient(sides[0], rounds, seconds)
   for (const each of [...sides, vendor]) await each.stop()
   const of = (index: number, field: keyof Heard) => median((found[index] ?? []).map((heard) => heard[field]))
   const row = (what: string, unit: string, kernel: number, baseline: number | null, target: Row["target"]): Row => ({
@@ -50,7 +55,48 @@ export const voice = async (sessions: number, rounds: number, seconds: number): 
       bound: 20
     }),
     row("pieces answered", "%", of(0, "answered"), of(1, "answered"), { value: "at least", bound: 99 }),
-    row("memory", "kB a session", kilobytes[0] ?? 0, kilobytes[1] ?? 0, null)
+    row("memory", "kB a session", kilobytes[0] ?? 0, kilobytes[1] ?? 0, null),
+    ...slow
+  ]
+}
+
+const goodClients = 100
+
+/** One client asks for sound without end and reads none of it; a hundred others talk meanwhile. They are compared with themselves alone. */
+const besideSlowClient = async (side: Process, rounds: number, seconds: number): Promise<ReadonlyArray<Row>> => {
+  const alone: Array<Heard> = []
+  const beside: Array<Heard> = []
+  const megabytes: Array<number> = []
+  for (let round = 0; round < rounds; round++) {
+    alone.push(await talk(side, goodClients, seconds))
+    await side.collect()
+    const before = (await side.stats()).rss
+    const [slow] = await open(side, 1)
+    slow?.send('{"type":"provider.event","event":{"type":"response.create"}}')
+    slow?.pause()
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    await side.collect()
+    megabytes.push(((await side.stats()).rss - before) / 1_000_000)
+    beside.push(await talk(side, goodClients, seconds))
+    slow?.terminate()
+  }
+  const of = (heard: ReadonlyArray<Heard>, field: keyof Heard) => median(heard.map((each) => each[field]))
+  const row = (what: string, unit: string, kernel: number, baseline: number | null, target: Row["target"]): Row => ({
+    store: "in-memory",
+    what: `${what}, ${goodClients} voice sessions beside one that does not read (baseline: alone)`,
+    unit,
+    kernel,
+    baseline,
+    target
+  })
+  return [
+    row("latency of a piece, p99", "ms", of(beside, "latency99"), of(alone, "latency99"), null),
+    row("pieces answered", "%", of(beside, "answered"), of(alone, "answered"), { value: "at least", bound: 99 }),
+    row("CPU", "% of a core a session", of(beside, "cpuPercent"), of(alone, "cpuPercent"), {
+      ratio: "at most",
+      bound: 1.25
+    }),
+    row("memory that the slow one takes", "MB", median(megabytes), null, { value: "at most", bound: 32 })
   ]
 }
 

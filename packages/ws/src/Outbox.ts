@@ -11,6 +11,8 @@ export interface OutboxSocket {
   readonly send: (data: string | Buffer, options: { readonly binary: false }, sent?: () => void) => void
 }
 
+const asText = { binary: false } as const
+
 export interface Outbox {
   readonly send: (data: string | Buffer, isAudio: boolean) => void
   readonly dropAudio: () => void
@@ -38,7 +40,6 @@ export const makeOutbox = (
   limits: OutboxLimits = defaultOutboxLimits
 ): Outbox => {
   let queue: Array<Waiting> = []
-  let next = 0
   let bytes = 0
   let isWaiting = false
   let isBehind = false
@@ -49,45 +50,42 @@ export const makeOutbox = (
     onBehind(false)
   }
 
+  const hand = (data: string | Buffer): void => {
+    isWaiting = socket.bufferedAmount + data.length > limits.inSocket
+    socket.send(data, asText, isWaiting ? pass : undefined)
+  }
+
   const pass = (): void => {
     isWaiting = false
-    while (next < queue.length && socket.readyState === WebSocket.OPEN) {
-      const each = queue[next]
-      next++
-      if (each === undefined) continue
+    while (!isWaiting && socket.readyState === WebSocket.OPEN) {
+      const each = queue.shift()
+      if (each === undefined) break
       bytes -= each.data.length
-      isWaiting = socket.bufferedAmount + each.data.length > limits.inSocket
-      socket.send(each.data, { binary: false }, isWaiting ? pass : undefined)
-      if (isWaiting) break
-    }
-    if (next === queue.length) {
-      queue = []
-      next = 0
+      hand(each.data)
     }
     relieve()
   }
 
   return {
     send: (data, isAudio) => {
+      if (socket.readyState !== WebSocket.OPEN) return
+      if (!isWaiting) return hand(data)
       queue.push({ data, isAudio })
       bytes += data.length
-      if (!isWaiting) pass()
       if (bytes <= limits.behind || isBehind) return
       isBehind = true
       onBehind(true)
     },
     dropAudio: () => {
-      queue = queue.slice(next).filter(({ isAudio }) => !isAudio)
-      next = 0
+      queue = queue.filter(({ isAudio }) => !isAudio)
       bytes = queue.reduce((sum, { data }) => sum + data.length, 0)
       relieve()
     },
     flush: () => {
-      for (const { data } of queue.slice(next)) {
-        if (socket.readyState === WebSocket.OPEN) socket.send(data, { binary: false })
+      for (const { data } of queue) {
+        if (socket.readyState === WebSocket.OPEN) socket.send(data, asText)
       }
       queue = []
-      next = 0
       bytes = 0
     }
   }

@@ -1,5 +1,7 @@
 // What waits for a slow client, and what overtakes it.
 import { assert, describe, it } from "@effect/vitest"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { WebSocket } from "ws"
 import { makeOutbox } from "../src/Outbox.ts"
 
@@ -26,6 +28,11 @@ const slowSocket = () => {
   return { socket, sent, drain }
 }
 
+const collectGarbage = (): void => {
+  setFlagsFromString("--expose-gc")
+  runInNewContext("gc")()
+}
+
 describe("Outbox", () => {
   it("lets interrupted overtake the audio that waits", () => {
     const { drain, sent, socket } = slowSocket()
@@ -50,6 +57,29 @@ describe("Outbox", () => {
       sent,
       Array.from({ length: 9 }, (_, index) => `piece-${index}`)
     )
+  })
+
+  it("keeps nothing of what it has handed over, however long something waits", async () => {
+    const { drain, socket } = slowSocket()
+    const outbox = makeOutbox({ ...socket, send: (_data, _options, done) => socket.send("", {}, done) }, () => {}, {
+      inSocket: -1,
+      behind: 1000
+    })
+    const send = (letter: string) => {
+      const data = Buffer.from(letter)
+      outbox.send(data, true)
+      return new WeakRef(data)
+    }
+    const handedOver = Array.from({ length: 500 }, (_, index) => {
+      const piece = send(`piece ${index}`)
+      if (index > 0) drain()
+      return piece
+    })
+    outbox.send("waits", true)
+    // What a WeakRef was made of in a job stays until the job is over.
+    await new Promise((resolve) => setImmediate(resolve))
+    collectGarbage()
+    assert.isAtMost(handedOver.filter((each) => each.deref() !== undefined).length, 2)
   })
 
   it("hands everything over before the end", () => {

@@ -16,7 +16,8 @@ const backslash = 92
 
 /** Null: something else than a flat, unescaped audio delta of this kind. `kind` is the type in quotes. */
 export const sliceAudioDelta = (message: Buffer, kind: Buffer): AudioSlice | null => {
-  if (message.subarray(0, 256).indexOf(kind) < 0 || message.indexOf(brace, 1) >= 0) return null
+  const kindAt = message.indexOf(kind)
+  if (kindAt < 0 || kindAt > 256 || message.indexOf(brace, 1) >= 0) return null
   const itemAt = message.indexOf(itemKey) + itemKey.length
   const deltaAt = message.indexOf(deltaKey) + deltaKey.length
   if (itemAt < itemKey.length || deltaAt < deltaKey.length) return null
@@ -28,6 +29,7 @@ export const sliceAudioDelta = (message: Buffer, kind: Buffer): AudioSlice | nul
 
 /** Bytes of audio behind base64. */
 export const decodedLength = (base64: Uint8Array): number => {
-  const padding = base64.at(-1) !== 61 ? 0 : base64.at(-2) === 61 ? 2 : 1
-  return Math.floor((base64.byteLength * 3) / 4) - padding
+  const { length } = base64
+  const padding = base64[length - 1] !== 61 ? 0 : base64[length - 2] === 61 ? 2 : 1
+  return Math.floor((length * 3) / 4) - padding
 }

@@ -12,12 +12,14 @@ import type { VendorEvent, VendorLink, VendorListener } from "./RealtimeModel.ts
 import { millis } from "./SessionLimits.ts"
 import {
   type Action,
+  countAudio,
   decide,
   type Ending,
   type Input,
   nextDue,
   openingState,
-  type SessionTerms
+  type SessionTerms,
+  takesAudio
 } from "./SessionState.ts"
 
 /** What the relay leaves to the session, which has time and a store. */
@@ -60,6 +62,16 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
   let isDeciding = false
   let vendorStuckAt = never
   let clientStuckAt = never
+  /** Audio that was passed on since the last decision. */
+  let passedBytes = 0
+  let passedAt: number | null = null
+
+  const countPassed = (): void => {
+    if (passedAt === null) return
+    state = countAudio(state, passedBytes, passedAt)
+    passedBytes = 0
+    passedAt = null
+  }
 
   /** What an action causes (a link that answers at once) waits until the decision before it is carried out. */
   const input = (next: Input): void => {
@@ -67,6 +79,7 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
     if (isDeciding) return
     isDeciding = true
     for (let each = waiting.shift(); each !== undefined; each = waiting.shift()) {
+      countPassed()
       const decided = decide(state, each, owner.now())
       state = decided.state
       for (const action of decided.actions) perform(action)
@@ -125,12 +138,11 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
   }
 
   const onAudio = (audio: Uint8Array): void => {
-    const decided = decide(state, { _tag: "Audio", bytes: audio.byteLength }, owner.now())
-    if (decided.actions.length === 1 && decided.actions[0]?._tag === "PassAudio") {
-      state = decided.state
-      return passAudio(audio)
-    }
-    input({ _tag: "Audio", bytes: audio.byteLength })
+    const bytes = audio.byteLength
+    if (!takesAudio(state, passedBytes + bytes)) return input({ _tag: "Audio", bytes })
+    passedBytes += bytes
+    passedAt = owner.now()
+    passAudio(audio)
   }
 
   /** While the vendor is behind, the client is not read until this very piece has left. */
@@ -160,6 +172,7 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
   }
 
   const tick = (now: number): number => {
+    countPassed()
     if (vendorStuckAt <= now) input(stuckClient)
     else if (clientStuckAt <= now) input(stuckVendor)
     else if (nextDue(state) <= now) input({ _tag: "Tick" })

@@ -191,6 +191,17 @@ const onInput = (
   return next({ ...state, inputBytes, lastInputAt: now })
 }
 
+/** Whether this much more audio goes to the vendor without any decision. The relay asks for each piece, and counts what it has passed. */
+export const takesAudio = ({ inputBytes, phase, terms }: SessionState, bytes: number): boolean =>
+  phase === "live" && inputBytes + bytes <= terms.limits.inputBytes
+
+/** The state after audio that it takes. Many pieces are counted at once, before the next decision. */
+export const countAudio = (state: SessionState, bytes: number, at: number): SessionState => ({
+  ...state,
+  inputBytes: state.inputBytes + bytes,
+  lastInputAt: at
+})
+
 const refusal = (code: ErrorCode, message: string): Ending => ({ error: { code, message }, close: "refused" })
 
 const onAudio = (state: SessionState): Decided =>

@@ -16,11 +16,13 @@ import type { VendorEvent } from "../../src/realtime/RealtimeModel.ts"
 import { defaultSessionLimits } from "../../src/realtime/SessionLimits.ts"
 import {
   type Action,
+  countAudio,
   decide,
   type Input,
   nextDue,
   openingState,
-  type SessionState
+  type SessionState,
+  takesAudio
 } from "../../src/realtime/SessionState.ts"
 import {
   answerCalls,
@@ -154,6 +156,17 @@ describe("SessionState", () => {
       if (actions.some(({ _tag }) => _tag === "PassAudio") && input._tag === "Audio") passed += input.bytes
     }
     assert.isAtMost(passed, terms.limits.inputBytes)
+  })
+
+  it.prop("counts audio that it takes as a decision about it would", { steps: Steps }, ({ steps }) => {
+    for (const { before } of play(steps)) {
+      for (const bytes of [0, 1, 500, 2000, 2001]) {
+        const decided = decide(before, { _tag: "Audio", bytes }, 77)
+        const passes = decided.actions.some(({ _tag }) => _tag === "PassAudio")
+        assert.strictEqual(takesAudio(before, bytes), passes)
+        if (passes) assert.deepStrictEqual(countAudio(before, bytes, 77), decided.state)
+      }
+    }
   })
 
   it.prop("gives every hosted call one result at most, and the client's none", { steps: Steps }, ({ steps }) => {
