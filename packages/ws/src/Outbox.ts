@@ -57,11 +57,12 @@ export const makeOutbox = (
 
   const pass = (): void => {
     isWaiting = false
-    while (!isWaiting && socket.readyState === WebSocket.OPEN) {
+    while (socket.readyState === WebSocket.OPEN) {
       const each = queue.shift()
       if (each === undefined) break
       bytes -= each.data.length
       hand(each.data)
+      if (isWaiting) break
     }
     relieve()
   }
