@@ -1,5 +1,5 @@
 /** What a message asks of parts of a turn, over the wire: the parts are told their options, the places of refusals are those of the wire. */
-import { say } from "@colloquy/adapters/scripted"
+import { callTool, say } from "@colloquy/adapters/scripted"
 import { type TurnPart, TurnParts, TurnRefused } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -117,6 +117,42 @@ describe("the fields of a part", () => {
     assert.strictEqual((await send(service, { web_search: "Auto" })).status, 200)
     await service.run(Scope.close(scope, Exit.void))
     assert.deepStrictEqual(problemsOf(await send(service, { web_search: "Auto" })), ["body.web_search not_available"])
+  })
+
+  it("an assistant's web_search tool is refused in words where there is no web search, when it is saved and when it is used", async () => {
+    await using service = await open([say("a"), say("b"), callTool("mine"), say("c")])
+    const scope = await install(service, toy("search"))
+    const tools = [{ type: "web_search" }]
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "A", tools })).body
+    await service.run(Scope.close(scope, Exit.void))
+    const saved = [
+      await service.call("POST", "/assistants", { name: "B", tools }),
+      await service.call("PUT", `/assistants/${assistant_id}`, { tools })
+    ]
+    for (const { body, status } of saved) {
+      assert.deepStrictEqual([status, ...problemsOf({ body })], [422, "body.tools.0 not_available"])
+      assert.match(body.detail[0].msg, /Web search is not available on this server/u)
+    }
+    const used = await send(service, { assistant_id })
+    assert.deepStrictEqual([used.status, ...problemsOf(used)], [422, "body.tools not_available"])
+    assert.match(used.body.detail[0].msg, /no "web_search", which the assistant carries/u)
+    const { thread_id } = (await service.call("POST", `/assistants/${assistant_id}/threads`, {})).body
+    const streamed = await service.call("POST", `/threads/${thread_id}/messages`, { content: "x", stream: true })
+    assert.strictEqual(streamed.status, 422)
+    const { messages } = (await service.call("GET", `/threads/${thread_id}`)).body
+    assert.deepStrictEqual(messages, [])
+    assert.strictEqual((await send(service, { assistant_id, tools: [] })).status, 200)
+    assert.strictEqual((await send(service, { assistant_id, send_to_llm: false })).status, 200)
+    assert.strictEqual((await service.call("PUT", `/assistants/${assistant_id}`, { tools: [] })).status, 200)
+    assert.strictEqual((await send(service, { assistant_id })).status, 200)
+
+    const mine = { type: "function", function: { name: "mine" } }
+    const waiting = (await send(service, { tools: [mine] })).body
+    const tool_outputs = [{ tool_call_id: waiting.tool_calls[0].id, output: "x" }]
+    const body = { thread_id: waiting.thread_id, tool_outputs }
+    const again = await service.call("POST", "/threads/tool-outputs", { ...body, tools: [mine, ...tools] })
+    assert.deepStrictEqual([again.status, ...problemsOf(again)], [422, "body.tools.1 not_available"])
+    assert.strictEqual((await service.call("POST", "/threads/tool-outputs", body)).status, 200)
   })
 
   it("stand beside every other problem of the request", async () => {

@@ -11,7 +11,7 @@ import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import type { OfferedTool } from "../turns/Leg.ts"
-import { decideParts } from "../turns/PartDecisions.ts"
+import { decideParts, refuseAbsentTools } from "../turns/PartDecisions.ts"
 import type { Place } from "../turns/Place.ts"
 import type { FollowUpOrder, PlannedPart, RegisteredPart, SessionExchange, SessionShare } from "../turns/TurnPart.ts"
 import type { ServiceSelection, SessionRequest } from "./Frames.ts"
@@ -73,6 +73,7 @@ export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFe
       return yield* new FeatureRefused({ reason: `${titles[absent] ?? absent} is not installed on this service.` })
     }
     const { planned } = yield* decideParts(joining, turn, []).pipe(
+      Effect.tap((decided) => refuseAbsentTools(turn, decided.planned, hostTools())),
       Effect.catchTag("TurnRefused", ({ message }) => Effect.fail(new FeatureRefused({ reason: message })))
     )
     const shares = yield* Effect.forEach(planned, (part) =>

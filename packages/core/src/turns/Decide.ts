@@ -15,7 +15,7 @@ import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import { checkRoom, preambleOf, roomFor } from "../prompts/PromptAssembly.ts"
 import type { Answerer } from "./Leg.ts"
 import type { Draft } from "./Draft.ts"
-import { decideParts, listen, type PartError, type PartsDecided, refuseAbsentParts } from "./PartDecisions.ts"
+import { decideParts, listen, type PartError, type PartsDecided, refuseAbsentParts, refuseAbsentTools } from "./PartDecisions.ts"
 import type { Place } from "./Place.ts"
 import type { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
 import type { TurnCase } from "./TurnPart.ts"
@@ -60,6 +60,7 @@ export const decide = Effect.fnUntraced(function* (
   const parts = yield* decideParts(registered, { ...turn, content: heard.content }, heard.supplements)
   const model = parts.answers === null ? yield* Effect.fromResult(resolved) : answererOf(parts.answers)
   const hosted = workshop.hosted()
+  yield* refuseAbsentTools(turn, parts.planned, hosted)
   const content = heard.content.trim() === "" ? (parts.content ?? heard.content) : heard.content
   const plan = yield* Effect.fromResult(planTurn({ request, assistant, content, model, hosted, parts }))
   const messageTokens = counter.count(content) + parts.tokens

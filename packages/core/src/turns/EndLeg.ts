@@ -58,7 +58,7 @@ const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegE
     const recorded = recordLeg(leg.log.events, leg.counter)
     // A lost run may have been deleted: what it used is settled all the same. One that was taken over is settled by its new holder.
     if (ended === null || (ended === lost && recorded.charges.length === 0)) return leg.log.close("lost")
-    const end = afterTools(ended, recorded)
+    const end = afterTools(ended, recorded, leg.number)
     const terminal = terminalEvent(recorded, end, leg.explanation, leg.log.nextSequence)
     const followUps = yield* followUpsOf(leg.parts, recorded, end.status, leg)
     const settlement = settlementOf({
@@ -80,7 +80,12 @@ const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegE
       return
     }
     const shown =
-      settled === null ? terminalEvent(recorded, storeAway, leg.explanation, leg.log.nextSequence) : settled.terminal
+      settled === null ? terminalEvent(
+            recorded,
+            afterTools(storeAway, recorded, leg.number),
+            leg.explanation,
+            leg.log.nextSequence
+          ) : settled.terminal
     leg.log.push(() => shown)
     leg.log.close("ended")
     if (settled?.status === end.status && followUps.length > 0) runner.followUps.wake()

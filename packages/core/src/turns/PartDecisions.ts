@@ -10,6 +10,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
 import type { Supplements } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
+import { hostedMark } from "../tools/ToolDefinition.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { Listening, PartAnswerer, PartDecision, PlannedPart, RegisteredPart, TurnCase } from "./TurnPart.ts"
 import type { IgnoredOption } from "./TurnPlan.ts"
@@ -57,6 +58,27 @@ export const refuseAbsentParts = (
   if (part === undefined) return Effect.void
   const problems = absent.map((name) => ({ path: [], message: `This server has no "${name}".` }))
   return Effect.fail(new TurnRefused({ part, reason: "absent", problems }))
+}
+
+/** A tool of the server, named in a list, that neither a part of this turn nor the host brings: it would be left out without a word. */
+export const refuseAbsentTools = (
+  { assistant, request }: Pick<TurnCase, "assistant" | "request">,
+  planned: ReadonlyArray<Pick<PlannedPart, "ownTools" | "tools">>,
+  hosted: ReadonlyArray<HostedTool>
+): Effect.Effect<void, TurnRefused> => {
+  const tools = request.sendToModel === false ? [] : (request.tools ?? assistant.tools ?? [])
+  const brought = new Set<string>([
+    ...planned.flatMap((part) => part.ownTools),
+    ...[...planned.flatMap((part) => part.tools), ...hosted].map(({ definition }) => definition.name)
+  ])
+  const problems = tools.flatMap((tool, index) => {
+    if (!hostedMark(tool) || brought.has(tool.name)) return []
+    const whose = request.tools === undefined ? "which the assistant carries" : "which the list of tools names"
+    const message = `This server has no "${tool.name}", ${whose}. Leave it out of the tools.`
+    return [{ path: request.tools === undefined ? [] : [index], message }]
+  })
+  if (problems.length === 0) return Effect.void
+  return Effect.fail(new TurnRefused({ part: "tools", reason: "absent", problems }))
 }
 
 export interface HeardWords {

@@ -113,7 +113,7 @@ const settleTaken = tracedFn("Recovery.settle")(function* (
     Effect.as(Effect.logError(`The log of abandoned run ${run.id} cannot be read; it ends without it`, defect), [])
   )
   const recorded = withIdentity(recordLeg(fromLog(log), counter), run)
-  const end = afterTools(why, recorded)
+  const end = afterTools(why, recorded, run.leg)
   const terminal = terminalEvent(recorded, end, null, run.lastSequence + sequenceLeap)
   const parts = plannedParts(kernel.parts(), decodePlan(run.plan).parts ?? {})
   const followUps = yield* followUpsOf(parts, recorded, end.status, {

@@ -1,5 +1,5 @@
 /** The rules of the video tool, each as a turn with a scripted model for videos. Specification part 4, "Video tool rules". */
-import { callTools, say, ScriptedVideo } from "@colloquy/adapters/scripted"
+import { callTool, callTools, fail, say, ScriptedVideo } from "@colloquy/adapters/scripted"
 import { InsufficientCredit, type MeteringPort, type ThreadId, Threads, Turns } from "@colloquy/core"
 import { type ChatRequest, firstPage, UsageLedger } from "@colloquy/core/adapters"
 import { DocumentStore } from "@colloquy/core/documents"
@@ -372,6 +372,59 @@ describe("waiting", () => {
         assert.strictEqual(studio.looks(), 0)
       }),
     { steps: callOnce().slice(0, 1) }
+  )
+})
+
+describe("a failed turn", () => {
+  const failing = [
+    ["of the conversation model", [fail("rate_limited"), fail("rate_limited"), fail("rate_limited")]],
+    ["in the next leg", [fail("overloaded"), fail("overloaded"), fail("overloaded")]]
+  ] as const
+  for (const [title, last] of failing) {
+    const isLater = title === "in the next leg"
+    storyWith(
+      `must not be blindly resubmitted: after a clip, a failure ${title} is told as not retryable`,
+      {},
+      ({ studio }) =>
+        Effect.gen(function* () {
+          const lookUp = { name: "look_up", description: null, parameters: null }
+          const first = yield* turnWith(isLater ? { tools: [lookUp] } : {})
+          if (isLater) {
+            const [call] = first.reply.toolCalls ?? []
+            const again = yield* (yield* Turns).submitToolOutputs({
+              threadId: first.turn.threadId,
+              outputs: [{ toolCallId: call?.id ?? "", output: "found" }],
+              stream: true
+            })
+            yield* TestClock.adjust("5 minutes")
+            const fault = (yield* again.reply).fault
+            assert.deepInclude(fault, { code: "overloaded", retryable: false })
+          } else {
+            const end = first.events.at(-1)
+            if (end?._tag !== "RunFailed") throw new Error("The run did not fail.")
+            assert.deepInclude(end, { code: "rate_limited", retryable: false })
+            assert.match(end.error, /tools had been called.*look at the thread before you send the message again/su)
+          }
+          assert.strictEqual((yield* documentsOf(first.turn.threadId)).length, 1)
+          assert.strictEqual(studio.orders.length, 1)
+        }),
+      {
+        steps: isLater
+          ? [callTools(["generate_video", { prompt: "a boat" }], ["look_up", {}]), ...last]
+          : [callTool("generate_video", { prompt: "a boat" }), ...last]
+      }
+    )
+  }
+
+  storyWith(
+    "in which nothing was called may be sent again",
+    {},
+    () =>
+      Effect.gen(function* () {
+        const { reply } = yield* turnWith()
+        assert.deepInclude(reply.fault, { code: "rate_limited", retryable: true })
+      }),
+    { steps: [fail("rate_limited"), fail("rate_limited"), fail("rate_limited")] }
   )
 })
 

@@ -247,6 +247,20 @@ describe("tools that a session selects", () => {
       assert.deepStrictEqual((yield* HostedTools).all(), [])
     }).pipe(Effect.scoped, Principal.provide("ada"), Effect.provide(TestRealtime.layer([])))
   )
+
+  it.effect("a tool of the service that the assistant carries and the service does not have refuses the session", () =>
+    Effect.gen(function* () {
+      const tools = [{ name: "web_search", description: null, parameters: null, hosted: true }]
+      const { id } = yield* (yield* Assistants).create({ name: "A", tools })
+      const error = yield* (yield* TestRealtime.connect({ assistantId: id })).next("Error")
+      assert.deepInclude(error, { code: "invalid_first_frame" })
+      assert.match(error.message, /no "web_search", which the assistant carries/u)
+      assert.deepStrictEqual(yield* (yield* ThreadStore).list(firstPage), [])
+      const without = yield* TestRealtime.connect({ assistantId: id, tools: [] })
+      yield* without.next("SessionBegin")
+      yield* leave(without)
+    }).pipe(Effect.scoped, Principal.provide("ada"), Effect.provide(TestRealtime.layer([[hang]])))
+  )
 })
 
 describe("history after a saved summary", () => {

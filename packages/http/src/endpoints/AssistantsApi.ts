@@ -4,12 +4,12 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { AssistantName, AssistantNameFilter } from "@colloquy/core/adapters"
-import { bodyOf, type BodyRules, DeclaredBody } from "../bodies/RequestBody.ts"
-import { isRecord } from "../bodies/Json.ts"
+import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
+import { toolRules } from "../bodies/ToolRules.ts"
 import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { maybe, page, Uuid } from "../wire/Fields.ts"
 import { Assistant, AssistantCloneResponse, AssistantDeleteResponse, Thread } from "../wire/Records.ts"
-import { repeatedToolNames, Tool } from "../wire/Tools.ts"
+import { Tool } from "../wire/Tools.ts"
 import { unreadable } from "./Unreadable.ts"
 
 const config = {
@@ -49,8 +49,6 @@ export const ThreadCreateForAssistant = Schema.Struct({ metadata: maybe(Schema.J
   identifier: "ThreadCreateForAssistant"
 })
 export type ThreadCreateForAssistant = typeof ThreadCreateForAssistant.Type
-
-const toolRules: BodyRules = ({ value }) => repeatedToolNames(isRecord(value) ? value["tools"] : undefined)
 
 export const assistantBodies = {
   create: bodyOf(AssistantCreate, toolRules),

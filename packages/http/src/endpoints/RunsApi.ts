@@ -4,15 +4,15 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { isRecord } from "../bodies/Json.ts"
-import { bodyOf, type BodyRules, DeclaredBody } from "../bodies/RequestBody.ts"
+import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
+import { toolRules } from "../bodies/ToolRules.ts"
 import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { BooleanWord, IntegerWord, maybe, Uuid } from "../wire/Fields.ts"
 import { Thinking } from "../wire/MessageBody.ts"
 import { EventStream, IdempotencyHeader, turnErrors } from "./MessagesApi.ts"
 import { RunInspection } from "../wire/InspectionRecords.ts"
 import { CancelResponse, Run, ToolOutputsResponse } from "../wire/Records.ts"
-import { repeatedToolNames, Tool } from "../wire/Tools.ts"
+import { Tool } from "../wire/Tools.ts"
 
 const outputs = {
   tool_outputs: Schema.Array(Schema.Struct({ tool_call_id: Schema.String, output: Schema.String })),
@@ -28,8 +28,6 @@ export type SubmitToolOutputsRequest = typeof SubmitToolOutputsRequest.Type
 const ThreadToolOutputsRequest = Schema.Struct({ thread_id: Uuid, ...outputs }).annotate({
   identifier: "ThreadToolOutputsRequest"
 })
-
-const toolRules: BodyRules = ({ value }) => repeatedToolNames(isRecord(value) ? value["tools"] : undefined)
 
 export const runBodies = {
   submit: bodyOf(SubmitToolOutputsRequest, toolRules),

@@ -4,20 +4,29 @@
  */
 import { sourcesIn } from "@colloquy/core/web-search"
 import { isServiceTool } from "../wire/Tools.ts"
-import { isOneOf } from "./Fields.ts"
-import type { AskedField, RawFields, Wing } from "./Wing.ts"
+import type { ValidationError } from "../wire/Errors.ts"
+import { isOneOf, notAvailable } from "./Fields.ts"
+import type { AskedField, Installed, RawFields, Wing } from "./Wing.ts"
 
+const part = "search"
 const title = "Web search"
 
 const asked = ({ tools, web_search }: RawFields): ReadonlyArray<AskedField> => [
   ...(isOneOf(web_search, "Auto") ? [{ path: ["web_search"], title }] : []),
-  ...(Array.isArray(tools)
-    ? tools.flatMap((tool: unknown, index) => (isServiceTool(tool) ? [{ path: ["tools", index], title }] : []))
-    : [])
+  ...askedTools(tools)
 ]
 
+const askedTools = (tools: unknown): ReadonlyArray<AskedField> =>
+  Array.isArray(tools)
+    ? tools.flatMap((tool: unknown, index) => (isServiceTool(tool) ? [{ path: ["tools", index], title }] : []))
+    : []
+
+/** The tools of this room in a list that no message holds: an assistant's, or one that comes with tool outputs. */
+export const absentTools = (tools: unknown, installed: Installed): ReadonlyArray<ValidationError> =>
+  installed.has(part) ? [] : askedTools(tools).map((each) => notAvailable(each.path, each.title))
+
 export const searchWing: Wing = {
-  part: "search",
+  part,
   message: {
     asked,
     options: () => ({ mode: "Auto" }),
