@@ -21,8 +21,8 @@ export interface ModelPages {
   readonly entries: (page: WireRecord) => ReadonlyArray<unknown>
   /** Undefined: this page is the last. */
   readonly cursor: (page: WireRecord) => string | undefined
-  /** Null for an entry that is no model of a kind that the catalogue has. */
-  readonly read: (entry: WireRecord) => KnownModel | null
+  /** None for an entry that is no model of a kind that the catalogue has; several for a model of several kinds. */
+  readonly read: (entry: WireRecord) => ReadonlyArray<KnownModel>
   readonly families: ModelFamilies
   /** What the host knows of single models; beats the list, which beats the families. */
   readonly models: { readonly [name: string]: Partial<ModelInfo> }
@@ -49,10 +49,9 @@ export const listPagedModels = (
 /** A list that does not end is cut here. */
 const maximumPages = 20
 
-const readEntry = (entry: unknown, pages: ModelPages): ReadonlyArray<ModelInfo> => {
-  const known = pages.read(record(entry))
-  if (known === null) return []
-  const { name, modelType } = known
-  const family = describeModel({ ...familyOf(name, pages.families), name, provider: pages.id, modelType })
-  return [mergeModelInfo(mergeModelInfo(family, known), lookUp(pages.models, name) ?? {})]
-}
+const readEntry = (entry: unknown, pages: ModelPages): ReadonlyArray<ModelInfo> =>
+  pages.read(record(entry)).map((known) => {
+    const { name, modelType } = known
+    const family = describeModel({ ...familyOf(name, pages.families), name, provider: pages.id, modelType })
+    return mergeModelInfo(mergeModelInfo(family, known), lookUp(pages.models, name) ?? {})
+  })

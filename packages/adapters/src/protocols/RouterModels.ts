@@ -1,6 +1,6 @@
 /**
- * What the router tells of its models, as catalogue entries: limits, prices and capabilities of all of them, what a video may be for those
- * that make videos, and what each upstream asks for which model. Used by `providers/OpenRouter`. Specification part 2 (video model).
+ * What the router tells of its models, as catalogue entries: limits, prices and capabilities of all of them, what a video or a picture may be
+ * for those that make such, and what each upstream asks for which model. Used by `providers/OpenRouter`. Specification part 2 (video model).
  */
 import { type ModelInfo } from "@colloquy/core"
 import { describeModel, type ModelError, type ModelType, type Upstream } from "@colloquy/core/adapters"
@@ -11,15 +11,16 @@ import { finite, isRecord, json, list, lookUp, record, string, text, wholeNumber
 
 type Models = Effect.Effect<ReadonlyArray<ModelInfo>, ModelError>
 
-/** The list of videos adds to the list of models; without it, videos are models like all others. */
+/** The lists of videos and images add to the list of models; without them, such models are like all others. */
 export const listModels = (settings: ModelListSettings): Models =>
   Effect.gen(function* () {
     const models = yield* listPages(settings, 0)
-    const videos = yield* fetchModels(settings, "/videos/models").pipe(
-      Effect.map(readVideos),
-      Effect.catch(() => Effect.succeed(noVideos))
-    )
-    return withVideos(models, videos, settings)
+    const more = (path: string) =>
+      Effect.orElseSucceed(Effect.map(fetchModels(settings, path), entriesById), () => null)
+    const [videos, images] = yield* Effect.all([more("/videos/models"), more("/images/models")], {
+      concurrency: "unbounded"
+    })
+    return withImages(withVideos(models, videos ?? nothingListed, settings), images, settings)
   })
 
 /**
@@ -27,7 +28,7 @@ export const listModels = (settings: ModelListSettings): Models =>
  */
 export const listVideoModels = (settings: ModelListSettings): Models =>
   Effect.gen(function* () {
-    const videos = readVideos(yield* fetchModels(settings, "/videos/models"))
+    const videos = entriesById(yield* fetchModels(settings, "/videos/models"))
     const models = yield* fetchModels(settings, `/models?output_modalities=video&limit=${pageSize}`).pipe(
       Effect.map((body) => readModels(body, settings, readModel)),
       Effect.catch(() => Effect.succeed([]))
@@ -48,16 +49,29 @@ const maximumModels = 20_000
 const listPages = (settings: ModelListSettings, offset: number): Models =>
   Effect.gen(function* () {
     const body = yield* fetchModels(settings, `/models?output_modalities=all&limit=${pageSize}&offset=${offset}`)
-    const models = readModels(body, settings, readModel)
+    const models = [...readModels(body, settings, readModel), ...readModels(body, settings, readPainter)]
     const isLast = list(record(body).data).length < pageSize || offset + pageSize >= maximumModels
     return isLast ? models : [...models, ...(yield* listPages(settings, offset + pageSize))]
   })
 
 export const readModel: ReadEntry = (entry) => {
+  const { output_modalities: outputs } = record(entry.architecture)
+  const modelType = modelTypes.find(([modality]) => list(outputs).includes(modality))?.[1]
+  return modelType === undefined ? null : readAs(modelType, entry)
+}
+
+/** A model that writes and paints stands in the catalogue twice: as one to talk to, and as one for pictures. */
+const readPainter: ReadEntry = (entry) => {
+  const { output_modalities: outputs } = record(entry.architecture)
+  return paintsToo(outputs) ? readAs("image", entry) : null
+}
+
+const paintsToo = (outputs: unknown): boolean =>
+  includes(outputs, "text") === true && includes(outputs, "image") === true
+
+const readAs = (modelType: ModelType, entry: WireRecord): ReturnType<ReadEntry> => {
   const { input_modalities: inputs, output_modalities: outputs } = record(entry.architecture)
   const parameters = entry.supported_parameters
-  const modelType = modelTypes.find(([modality]) => list(outputs).includes(modality))?.[1]
-  if (modelType === undefined) return null
   const thinks = includes(parameters, "reasoning")
   return {
     modelType,
@@ -75,7 +89,7 @@ export const readModel: ReadEntry = (entry) => {
     thinkingControls: thinks === true ? readThinkingControls(record(entry.reasoning)) : null,
     inputCostPerMillionTokens: pricePerMillion(record(entry.pricing).prompt),
     outputCostPerMillionTokens: pricePerMillion(record(entry.pricing).completion),
-    ...(modelType === "image" || modelType === "video" ? { details: readMediaDetails(entry) } : {}),
+    ...(modelType === "image" || modelType === "video" ? { details: readMediaDetails(entry, modelType) } : {}),
     ...(modelType === "llm" ? readTalents(outputs, parameters) : {})
   }
 }
@@ -83,7 +97,7 @@ export const readModel: ReadEntry = (entry) => {
 /** Null when the list is not there: that is no word about what it would hold. */
 const includes = (words: unknown, word: string): boolean | null => (Array.isArray(words) ? words.includes(word) : null)
 
-/** The first output that fits decides: a model that writes and paints is one to talk to. */
+/** The first output that fits decides. */
 const modelTypes: ReadonlyArray<readonly [modality: string, type: ModelType]> = [
   ["text", "llm"],
   ["embeddings", "embedding"],
@@ -112,14 +126,17 @@ const readTalents = (outputs: unknown, parameters: unknown): Partial<ModelInfo> 
   return Object.keys(details).length === 0 ? {} : { details }
 }
 
-const readMediaDetails = (entry: WireRecord): Schema.JsonObject => {
-  const { input_modalities, output_modalities } = record(entry.architecture)
-  return {
-    architecture: isRecord(entry.architecture)
-      ? { input_modalities: json(input_modalities), output_modalities: json(output_modalities) }
-      : null,
-    supported_parameters: json(entry.supported_parameters)
-  }
+/** The parameters of this list are words for a conversation; what may be asked of a picture stands in the list of images. */
+const readMediaDetails = (entry: WireRecord, modelType: "image" | "video"): Schema.JsonObject => ({
+  architecture: readArchitecture(entry),
+  supported_parameters: modelType === "image" ? null : json(entry.supported_parameters)
+})
+
+const readArchitecture = ({ architecture }: WireRecord): Schema.JsonObject | null => {
+  const { input_modalities, output_modalities } = record(architecture)
+  return isRecord(architecture)
+    ? { input_modalities: json(input_modalities), output_modalities: json(output_modalities) }
+    : null
 }
 
 /** The wire has dollars for one token, as a decimal text; rounded, because a binary fraction would show in a catalogue. */
@@ -131,11 +148,12 @@ const pricePerMillion = (price: unknown): number | null => {
 
 // ------ videos
 
-type Videos = ReadonlyMap<string, WireRecord>
+/** Entries of a list for one kind of models. */
+type Listed = ReadonlyMap<string, WireRecord>
 
-const noVideos: Videos = new Map()
+const nothingListed: Listed = new Map()
 
-const readVideos = (body: unknown): Videos =>
+const entriesById = (body: unknown): Listed =>
   new Map(
     list(record(body).data).flatMap((entry) => {
       const id = text(record(entry).id)
@@ -145,7 +163,7 @@ const readVideos = (body: unknown): Videos =>
 
 const withVideos = (
   models: ReadonlyArray<ModelInfo>,
-  videos: Videos,
+  videos: Listed,
   settings: ModelListSettings
 ): ReadonlyArray<ModelInfo> => {
   const known = new Set(models.map((model) => model.name))
@@ -182,6 +200,46 @@ const videoFields = [
   "pricing_skus",
   "allowed_passthrough_parameters"
 ]
+
+// ------ images
+
+/**
+ * What a picture may be: descriptors by the names of the options. A model that writes and paints is one for pictures only where this list
+ * has it, or could not be had (`null`).
+ */
+const withImages = (
+  models: ReadonlyArray<ModelInfo>,
+  images: Listed | null,
+  settings: ModelListSettings
+): ReadonlyArray<ModelInfo> => {
+  if (images === null) return models
+  const writing = new Set(models.flatMap(({ modelType, name }) => (modelType === "llm" ? [name] : [])))
+  const known = new Set(models.flatMap(({ modelType, name }) => (modelType === "image" ? [name] : [])))
+  const more = [...images.keys()]
+    .filter((name) => !known.has(name))
+    .map((name) => describeModel({ name, provider: settings.id, modelType: "image" }))
+  return [...models, ...more].flatMap((model) => {
+    if (model.modelType !== "image") return [model]
+    const image = images.get(model.name)
+    if (image === undefined) return writing.has(model.name) ? [] : [model]
+    return [{ ...describeImage(model, image), ...lookUp(settings.models ?? {}, model.name) }]
+  })
+}
+
+const describeImage = (model: ModelInfo, image: WireRecord): ModelInfo => {
+  const { input_modalities: inputs } = record(image.architecture)
+  const { supported_parameters: parameters } = image
+  return {
+    ...model,
+    displayName: model.displayName ?? text(image.name) ?? null,
+    supportsVision: model.supportsVision ?? includes(inputs, "image"),
+    details: {
+      ...model.details,
+      architecture: readArchitecture(image) ?? model.details?.["architecture"] ?? null,
+      supported_parameters: isRecord(parameters) ? json(parameters) : null
+    }
+  }
+}
 
 // ------ upstreams
 

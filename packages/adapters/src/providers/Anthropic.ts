@@ -89,9 +89,12 @@ export const modelFamilies: ModelFamilies = [
 ]
 
 /** Older entries tell no capabilities: nothing is known then, and a request finds out. */
-const readModel = (entry: WireRecord): KnownModel | null => {
+const readModel = (entry: WireRecord): ReadonlyArray<KnownModel> => {
   const name = text(entry.id)
-  if (name === undefined || entry.lifecycle === "retired") return null
+  return name === undefined || entry.lifecycle === "retired" ? [] : [describe(name, entry)]
+}
+
+const describe = (name: string, entry: WireRecord): KnownModel => {
   const has = record(entry.capabilities)
   return {
     name,

@@ -11,6 +11,7 @@ import * as GeminiEmbeddings from "../protocols/GeminiEmbeddings.ts"
 import * as GeminiImages from "../protocols/GeminiImages.ts"
 import * as GeminiNextToken from "../protocols/GeminiNextToken.ts"
 import { errorDialect } from "../protocols/GeminiErrors.ts"
+import type * as Schema from "effect/Schema"
 import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
 import { type KnownModel, listPagedModels } from "../protocols/ModelPages.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
@@ -81,30 +82,65 @@ const budget = (...efforts: ReadonlyArray<string>): Partial<ModelInfo> => ({
   thinkingControls: { efforts, budget: true, style: "budget" }
 })
 
+/** The vendor's list does not tell which of the models that talk paint as well; their names do. */
+const paints = /^gemini-.*-image|^nano-banana/
+
+/** What a model for pictures takes, as the descriptors of catalogue entries. What the wire has no field for is not among them. */
+const painting = (parameters: Schema.JsonObject): Partial<ModelInfo> => ({
+  supportsVision: true,
+  details: { supported_parameters: { ...parameters, seed: { type: "integer" } } }
+})
+
+const oneOf = (...values: ReadonlyArray<string>): Schema.JsonObject => ({ type: "enum", values })
+
+const aspectRatios = oneOf("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
+
+/** Of newer models the words are passed on as they are: their lists grow. */
+const anyText: Schema.JsonObject = { type: "string" }
+
+const imagen: Partial<ModelInfo> = {
+  supportsVision: false,
+  details: {
+    supported_parameters: {
+      n: { type: "range", min: 1, max: 4 },
+      aspect_ratio: oneOf("1:1", "3:4", "4:3", "9:16", "16:9"),
+      resolution: anyText,
+      output_format: oneOf("png", "jpeg")
+    }
+  }
+}
+
 /** Models from before the levels of thinking; the largest of them cannot be told not to think. Whatever came after them has levels. */
 export const modelFamilies: ModelFamilies = [
   [/^gemini-embedding/, { embeddingDimensions: 3072 }],
-  [/^gemini-(1|2\.0)|^gemini-2\.5-flash-image|-tts/, { supportsThinking: false }],
+  [/^imagen/, imagen],
+  [/^gemini-2\.0-.*-image/, { ...painting({}), supportsThinking: false }],
+  [/^gemini-2\.5-.*-image/, { ...painting({ aspect_ratio: aspectRatios }), supportsThinking: false }],
+  [paints, painting({ aspect_ratio: anyText, resolution: anyText })],
+  [/^gemini-(1|2\.0)|-tts/, { supportsThinking: false }],
   [/^gemini-2\.5-pro/, budget("low", "medium", "high", "max")],
   [/^gemini-2\.5/, budget("none", "low", "medium", "high", "max")],
   // Older ones refuse their own search beside functions.
   [/^gemini-3(?!.*-(image|tts|live))/, { details: { web_search: true } }]
 ]
 
-const readModel = (entry: WireRecord): KnownModel | null => {
+const readModel = (entry: WireRecord): ReadonlyArray<KnownModel> => {
   const name = text(entry.name)?.replace(/^models\//, "")
   const methods = list(entry.supportedGenerationMethods)
   const modelType = kinds.find(([method]) => methods.includes(method))?.[1]
-  if (name === undefined || modelType === undefined) return null
-  return {
-    name,
-    modelType,
-    displayName: text(entry.displayName) ?? null,
-    contextLimit: wholeNumber(entry.inputTokenLimit),
-    maxOutputTokens: wholeNumber(entry.outputTokenLimit),
-    supportsThinking: typeof entry.thinking === "boolean" ? entry.thinking : null
-  }
+  if (name === undefined || modelType === undefined) return []
+  const known = describe(name, modelType, entry)
+  return modelType === "llm" && paints.test(name) ? [known, { ...known, modelType: "image" }] : [known]
 }
+
+const describe = (name: string, modelType: ModelType, entry: WireRecord): KnownModel => ({
+  name,
+  modelType,
+  displayName: text(entry.displayName) ?? null,
+  contextLimit: wholeNumber(entry.inputTokenLimit),
+  maxOutputTokens: wholeNumber(entry.outputTokenLimit),
+  supportsThinking: typeof entry.thinking === "boolean" ? entry.thinking : null
+})
 
 /** The first method that fits decides. */
 const kinds: ReadonlyArray<readonly [method: string, kind: ModelType]> = [

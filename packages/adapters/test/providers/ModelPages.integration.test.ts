@@ -5,6 +5,7 @@ import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as Anthropic from "../../src/providers/Anthropic.ts"
 import * as Gemini from "../../src/providers/Gemini.ts"
+import { record } from "../../src/protocols/Wire.ts"
 import * as FakeVendor from "./FakeVendor.ts"
 import { request } from "./Scenarios.ts"
 import { anthropic } from "./vendors/Anthropic.ts"
@@ -125,6 +126,46 @@ describe("Gemini", () => {
       )
       assert.strictEqual(models[1]?.embeddingDimensions, 3072)
       assert.strictEqual(fake.requests[0]?.headers["x-goog-api-key"], "sk-1")
+    })
+  )
+
+  it.live("models that talk and paint are listed as both, and pictures tell what may be asked of them", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeVendor.make
+      const entry = (name: string, method: string) => ({
+        name: `models/${name}`,
+        supportedGenerationMethods: [method]
+      })
+      const talking = [
+        "gemini-2.5-flash-image",
+        "gemini-3-pro-image-preview",
+        "gemini-3-pro",
+        "nano-banana-pro-preview"
+      ]
+      const models = [...talking.map((name) => entry(name, "generateContent")), entry("imagen-4", "predict")]
+      fake.script("/v1beta/models?pageSize=1000", FakeVendor.json({ models }))
+      const provider = Gemini.provider({ apiKey, baseUrl: `${fake.baseUrl}/v1beta` })
+      const listed = yield* provider.listModels ?? none
+      assert.deepStrictEqual(
+        listed.map(({ modelType, name }) => `${name} ${modelType}`),
+        [
+          "gemini-2.5-flash-image llm",
+          "gemini-2.5-flash-image image",
+          "gemini-3-pro-image-preview llm",
+          "gemini-3-pro-image-preview image",
+          "gemini-3-pro llm",
+          "nano-banana-pro-preview llm",
+          "nano-banana-pro-preview image",
+          "imagen-4 image"
+        ]
+      )
+      const takes = (name: string) => {
+        const image = listed.find((each) => each.name === name && each.modelType === "image")
+        return [image?.supportsVision, Object.keys(record(image?.details?.["supported_parameters"]))]
+      }
+      assert.deepStrictEqual(takes("gemini-2.5-flash-image"), [true, ["aspect_ratio", "seed"]])
+      assert.deepStrictEqual(takes("gemini-3-pro-image-preview"), [true, ["aspect_ratio", "resolution", "seed"]])
+      assert.deepStrictEqual(takes("imagen-4"), [false, ["n", "aspect_ratio", "resolution", "output_format"]])
     })
   )
 

@@ -1,4 +1,5 @@
 /** What the router tells of models that make videos and images, and of its upstreams and their prices. */
+import type { ModelInfo } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as OpenRouter from "../../src/providers/OpenRouter.ts"
@@ -62,7 +63,7 @@ describe("videos and images", () => {
         supportsVision: true,
         details: {
           architecture: { input_modalities: ["text", "image"], output_modalities: ["image"] },
-          supported_parameters: ["seed"]
+          supported_parameters: null
         }
       })
       assert.deepInclude(first, {
@@ -105,6 +106,102 @@ describe("videos and images", () => {
         const [corrected] = yield* listed(fake, { models: { "acme/vid-1": { supportsAudioOutput: false } } })
         assert.deepStrictEqual([corrected?.supportsAudioOutput, corrected?.details?.["seed"]], [false, false])
       })
+  )
+})
+
+describe("images", () => {
+  const descriptors = {
+    aspect_ratio: { type: "enum", values: ["1:1", "16:9"] },
+    resolution: { type: "enum", values: ["1K", "2K"] },
+    input_references: { type: "range", min: 0, max: 3 },
+    seed: { type: "boolean" }
+  }
+  const architecture = { input_modalities: ["text", "image"], output_modalities: ["image"] }
+  const talker = {
+    id: "acme/talk-and-paint",
+    name: "Both",
+    architecture: { input_modalities: ["text", "image"], output_modalities: ["text", "image"] },
+    supported_parameters: ["tools"]
+  }
+  const other = { ...talker, id: "acme/talks-with-pictures" }
+  const all = FakeVendor.json({ data: [llm("acme/m"), painter, talker, other] })
+  const kinds = (found: ReadonlyArray<ModelInfo>) => found.map(({ modelType, name }) => `${name} ${modelType}`)
+
+  it.live(
+    "have what the list of images tells: sizes, ratios, pictures to begin with; a model that talks too is both",
+    () =>
+      Effect.gen(function* () {
+        const fake = yield* FakeVendor.make
+        fake.script(models, all)
+        const entry = (id: string, more: object = {}) => ({
+          id,
+          name: id,
+          architecture,
+          supported_parameters: descriptors,
+          ...more
+        })
+        fake.script(
+          "/v1/images/models",
+          FakeVendor.json({
+            data: [
+              entry(painter.id),
+              entry(talker.id),
+              entry("acme/only-here", { architecture: null, supported_parameters: ["seed"] }),
+              { id: 7 },
+              null
+            ]
+          })
+        )
+        const found = yield* listed(fake)
+        assert.deepStrictEqual(kinds(found), [
+          "acme/m llm",
+          "acme/paint image",
+          "acme/talk-and-paint llm",
+          "acme/talks-with-pictures llm",
+          "acme/talk-and-paint image",
+          "acme/only-here image"
+        ])
+        assert.deepStrictEqual(found[1]?.details, { architecture, supported_parameters: descriptors })
+        assert.deepInclude(found[4], {
+          displayName: "Both",
+          supportsVision: true,
+          details: { architecture, supported_parameters: descriptors }
+        })
+        assert.deepStrictEqual(found[2]?.details, { response_modalities: ["image", "text"] })
+        assert.deepInclude(found[5], {
+          supportsVision: null,
+          details: { architecture: null, supported_parameters: null }
+        })
+      })
+  )
+
+  it.live("are listed without descriptors when that list cannot be had; the host's word beats it when it can", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeVendor.make
+      fake.script(models, all, all)
+      fake.script(
+        "/v1/images/models",
+        FakeVendor.json({ error: { code: 500 } }, 500),
+        FakeVendor.json({ data: [{ id: painter.id, supported_parameters: descriptors }] })
+      )
+      const without = yield* listed(fake)
+      assert.sameMembers(kinds(without), [
+        "acme/m llm",
+        "acme/paint image",
+        "acme/talk-and-paint llm",
+        "acme/talk-and-paint image",
+        "acme/talks-with-pictures llm",
+        "acme/talks-with-pictures image"
+      ])
+      for (const { details, modelType } of without) {
+        if (modelType === "image") assert.isNull(details?.["supported_parameters"])
+      }
+      const [corrected] = (yield* listed(fake, { models: { [painter.id]: { supportsVision: false } } })).filter(
+        ({ name }) => name === painter.id
+      )
+      assert.strictEqual(corrected?.supportsVision, false)
+      assert.deepStrictEqual(corrected?.details?.["supported_parameters"], descriptors)
+    })
   )
 })
 

@@ -55,7 +55,7 @@ export class Catalog extends Context.Service<
       filter: CatalogFilter,
       page: { readonly skip: number; readonly limit: number }
     ) => Effect.Effect<{ readonly models: ReadonlyArray<CatalogEntry>; readonly total: number }>
-    /** The first entry of that name, of one type when given. */
+    /** The first entry of that name, of one type when given; else, of a model of several types, the one to talk to. */
     readonly find: (name: string, modelType?: ModelType) => Effect.Effect<CatalogEntry, ModelNotFound>
     /**
      * What is known of one model at this moment. It never waits: a list that is not there yet is fetched behind the caller's back, for the
@@ -142,10 +142,11 @@ export class Catalog extends Context.Service<
           return { models: models.slice(page.skip, page.skip + page.limit), total: models.length }
         }),
         find: tracedFn("Catalog.find")(function* (name, modelType) {
-          const found = (yield* entries(modelType)).find(
+          const found = (yield* entries(modelType)).filter(
             (entry) => entry.name === name && (modelType === undefined || entry.modelType === modelType)
           )
-          return found ?? (yield* new ModelNotFound({ name }))
+          const best = found.find((entry) => entry.modelType === "llm") ?? found[0]
+          return best ?? (yield* new ModelNotFound({ name }))
         }),
         video: tracedFn("Catalog.video")(function* (id, name) {
           const isIt = (entry: ModelInfo) => entry.name === name && entry.provider === id && isVideo(entry)

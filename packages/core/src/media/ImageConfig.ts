@@ -49,8 +49,9 @@ export const abilitiesOf = ({ details, supportsVision }: ModelInfo): ImageAbilit
           )
         )
   const references = Option.getOrNull(decodeDescriptor(parameters?.["input_references"]))
-  const most = references !== null && "max" in references ? Math.floor(references.max) : maxInputs
-  return { options, inputs: supportsVision === null ? null : supportsVision ? Math.min(most, maxInputs) : 0 }
+  const most = references !== null && "max" in references ? Math.floor(references.max) : null
+  if (supportsVision === false) return { options, inputs: 0 }
+  return { options, inputs: supportsVision === null && most === null ? null : Math.min(most ?? maxInputs, maxInputs) }
 }
 
 const isObject = Schema.is(Schema.JsonObject)

@@ -15,7 +15,14 @@ import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import { checkRoom, preambleOf, roomFor } from "../prompts/PromptAssembly.ts"
 import type { Answerer } from "./Leg.ts"
 import type { Draft } from "./Draft.ts"
-import { decideParts, listen, type PartError, type PartsDecided, refuseAbsentParts, refuseAbsentTools } from "./PartDecisions.ts"
+import {
+  decideParts,
+  listen,
+  type PartError,
+  type PartsDecided,
+  refuseAbsentParts,
+  refuseAbsentTools
+} from "./PartDecisions.ts"
 import type { Place } from "./Place.ts"
 import type { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
 import type { TurnCase } from "./TurnPart.ts"

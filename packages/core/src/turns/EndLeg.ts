@@ -80,12 +80,9 @@ const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegE
       return
     }
     const shown =
-      settled === null ? terminalEvent(
-            recorded,
-            afterTools(storeAway, recorded, leg.number),
-            leg.explanation,
-            leg.log.nextSequence
-          ) : settled.terminal
+      settled === null
+        ? terminalEvent(recorded, afterTools(storeAway, recorded, leg.number), leg.explanation, leg.log.nextSequence)
+        : settled.terminal
     leg.log.push(() => shown)
     leg.log.close("ended")
     if (settled?.status === end.status && followUps.length > 0) runner.followUps.wake()

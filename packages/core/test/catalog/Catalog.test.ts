@@ -56,6 +56,18 @@ describe("the catalogue", () => {
     }).pipe(Effect.provide(catalog([a.provider], [entry("a", "m", { contextLimit: 2000 })])))
   })
 
+  it.effect("has a model of several types once for each; by its name alone it is the one to talk to", () => {
+    const a = listing("a", [entry("a", "both", { modelType: "image", displayName: "Paints" }), entry("a", "both")])
+    return Effect.gen(function* () {
+      const { describe: lookUp, find, list } = yield* Catalog
+      const types = (yield* list({}, everything)).models.map(({ modelType }) => modelType)
+      assert.sameMembers(types, ["image", "llm"])
+      assert.strictEqual((yield* find("both")).modelType, "llm")
+      assert.strictEqual((yield* find("both", "image")).displayName, "Paints")
+      assert.strictEqual((yield* lookUp("a", "both", "image")).displayName, "Paints")
+    }).pipe(Effect.provide(catalog([a.provider])))
+  })
+
   it.effect("filters by type, provider, tools and context; what is not known fits no bound", () => {
     const a = listing("a", [
       entry("a", "big", { contextLimit: 200_000, supportsTools: true }),
