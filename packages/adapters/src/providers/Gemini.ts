@@ -88,7 +88,7 @@ const paints = /^gemini-.*-image|^nano-banana/
 /** What a model for pictures takes, as the descriptors of catalogue entries. What the wire has no field for is not among them. */
 const painting = (parameters: Schema.JsonObject): Partial<ModelInfo> => ({
   supportsVision: true,
-  details: { supported_parameters: { ...parameters, seed: { type: "integer" } } }
+  details: { supported_parameters: Object.assign({ seed: { type: "integer" } }, parameters) }
 })
 
 const oneOf = (...values: ReadonlyArray<string>): Schema.JsonObject => ({ type: "enum", values })

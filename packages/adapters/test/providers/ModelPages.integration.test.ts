@@ -163,8 +163,8 @@ describe("Gemini", () => {
         const image = listed.find((each) => each.name === name && each.modelType === "image")
         return [image?.supportsVision, Object.keys(record(image?.details?.["supported_parameters"]))]
       }
-      assert.deepStrictEqual(takes("gemini-2.5-flash-image"), [true, ["aspect_ratio", "seed"]])
-      assert.deepStrictEqual(takes("gemini-3-pro-image-preview"), [true, ["aspect_ratio", "resolution", "seed"]])
+      assert.deepStrictEqual(takes("gemini-2.5-flash-image"), [true, ["seed", "aspect_ratio"]])
+      assert.deepStrictEqual(takes("gemini-3-pro-image-preview"), [true, ["seed", "aspect_ratio", "resolution"]])
       assert.deepStrictEqual(takes("imagen-4"), [false, ["n", "aspect_ratio", "resolution", "output_format"]])
     })
   )

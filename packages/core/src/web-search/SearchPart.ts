@@ -79,7 +79,13 @@ const makePart = Effect.gen(function* () {
         instructions: null,
         tools:
           by === "engine" && engine !== null
-            ? [{ definition, run: (args, call) => searchTool(engine, settings).run(args, call) }]
+            ? [
+                {
+                  definition,
+                  timeout: settings.timeout,
+                  run: (args, call) => searchTool(engine, settings).run(args, call)
+                }
+              ]
             : []
       }),
     tools,
