@@ -19,7 +19,7 @@ import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { type Bounds, readInThread } from "./Isolation.ts"
-import { isInstalled, packageFor } from "./Packages.ts"
+import { isInstalled, packageFor, tablesFolder, tablesPackage } from "./Packages.ts"
 import { section } from "./Sections.ts"
 
 export interface FileExtractorOptions {
@@ -61,10 +61,11 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
         growth: options.growth ?? 700
       }
       const script = options.worker ?? ownWorker
+      const tables = has(tablesPackage) ? tablesFolder() : null
 
       const read = (extension: string, bytes: Uint8Array<ArrayBuffer>) =>
         Effect.mapError(
-          readInThread(script, extension, bytes, bounds),
+          readInThread(script, { extension, bytes, tables }, bounds),
           ({ message, reason }) => new ExtractionFailed({ reason, sentence: message })
         )
       return TextExtractor.of({

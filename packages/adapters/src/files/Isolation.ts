@@ -6,6 +6,7 @@ import type { Section } from "@colloquy/core/retrieval"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { Worker } from "node:worker_threads"
+import type { FileOfThread } from "./readFile.ts"
 import { damaged, Refused, tooMuchMemory, tooSlow } from "./Refused.ts"
 
 export interface Bounds {
@@ -17,10 +18,10 @@ export interface Bounds {
 }
 
 /** Nothing in the data of a worker that is not meant for it: no environment, and what libraries print is dropped. */
-const startWorker = (script: URL, extension: string, bytes: Uint8Array<ArrayBuffer>, { heap }: Bounds): Worker =>
+const startWorker = (script: URL, file: FileOfThread, { heap }: Bounds): Worker =>
   new Worker(script, {
-    workerData: { extension, bytes },
-    transferList: [bytes.buffer],
+    workerData: file,
+    transferList: [file.bytes.buffer],
     env: {},
     stdout: true,
     stderr: true,
@@ -42,12 +43,11 @@ const watch = ({ deadline, growth }: Bounds, exceeded: (refused: Refused) => voi
 
 export const readInThread = (
   script: URL,
-  extension: string,
-  bytes: Uint8Array<ArrayBuffer>,
+  file: FileOfThread,
   bounds: Bounds
 ): Effect.Effect<ReadonlyArray<Section>, Refused> =>
   Effect.callback((resume) => {
-    const worker = startWorker(script, extension, bytes, bounds)
+    const worker = startWorker(script, file, bounds)
     const stopWatch = watch(bounds, (refused) => fail(refused))
     const stop = () => {
       stopWatch()

@@ -1,9 +1,14 @@
 /**
  * PDF: the text layer, page by page, under headings that are known by their size. Scripts, forms and annotations of the file are never
  * loaded. A page without text is a picture of one; it gives no section.
+ *
+ * Texts in Chinese, Japanese and Korean often use a font that the file does not bring. Which characters its codes stand for is in tables
+ * that only `pdfjs-dist` has; without that package a file whose text needs them is refused.
  */
 import type { Section } from "@colloquy/core/retrieval"
 import { getDocumentProxy } from "unpdf"
+import { readFile } from "node:fs/promises"
+import { basename, join } from "node:path"
 import { limits } from "./Limits.ts"
 import { type Line, readingOrder, textOfLine, type Word } from "./PdfLines.ts"
 import { damaged, encrypted, Refused, tooLarge } from "./Refused.ts"
@@ -11,9 +16,11 @@ import { section } from "./Sections.ts"
 
 type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>
 
-export const readPdf = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>> => {
+/** `tablesFolder` is where the tables of characters are, or null where there is none. */
+export const readPdf = async (bytes: Uint8Array, tablesFolder: string | null): Promise<ReadonlyArray<Section>> => {
   if (!hasEnd(bytes)) throw new Refused("damaged", "The PDF file is incomplete: its end is missing. Upload it again.")
-  const document = await open(bytes)
+  const tables = new CharacterTables(tablesFolder)
+  const document = await open(bytes, tables)
   if (document.numPages > limits.pages) throw tooLarge(`it has more than ${limits.pages} pages`)
   const sections: Array<Section> = []
   let heading: string | null = null
@@ -26,7 +33,32 @@ export const readPdf = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>
     sections.push(...found.sections)
     heading = found.heading
   }
+  if (sections.length === 0 && tables.isLacking) throw new Refused("unsupported", withoutTables)
   return sections
+}
+
+const withoutTables =
+  "The text of this PDF file uses Chinese, Japanese or Korean fonts that are not in the file. To read it, the server needs the package pdfjs-dist."
+
+/** Where the reader gets its tables of characters. */
+class CharacterTables {
+  /** A table was asked for, and is not here. */
+  isLacking = false
+  private readonly folder: string | null
+
+  constructor(folder: string | null) {
+    this.folder = folder
+  }
+
+  readonly fetch = async ({ filename, kind }: { readonly kind: string; readonly filename: string }) => {
+    // The other kinds are fonts and programs for drawing, which nobody does here.
+    if (kind !== "cMapUrl") throw new Error("Only text is read.")
+    if (this.folder === null) {
+      this.isLacking = true
+      throw new Error("The package pdfjs-dist is not installed.")
+    }
+    return new Uint8Array(await readFile(join(this.folder, basename(filename))))
+  }
 }
 
 /** The library would read what is there of a file that was cut, and not tell that the rest is missing. */
@@ -36,9 +68,13 @@ const hasEnd = (bytes: Uint8Array): boolean => {
   return new TextDecoder("latin1").decode(bytes.subarray(Math.max(0, end - 4096), end)).includes("%%EOF")
 }
 
-const open = async (bytes: Uint8Array): Promise<PdfDocument> => {
+const open = async (bytes: Uint8Array, tables: CharacterTables): Promise<PdfDocument> => {
   try {
-    return await getDocumentProxy(bytes, { verbosity: 0 })
+    // The reader makes an object of the class that it is given.
+    const BinaryDataFactory = function () {
+      return tables
+    }
+    return await getDocumentProxy(bytes, { verbosity: 0, useWorkerFetch: false, BinaryDataFactory })
   } catch (error) {
     throw error instanceof Error && error.name === "PasswordException" ? encrypted() : damaged("PDF file")
   }

@@ -31,8 +31,16 @@ const officeNames: Readonly<Record<string, string>> = {
   xlsx: "Excel workbook"
 }
 
-export const readFile = async (extension: string, bytes: Uint8Array): Promise<ReadonlyArray<Section>> => {
-  if (extension === "pdf") return (await import("./Pdf.ts")).readPdf(bytes)
+/** What the thread gets. */
+export interface FileOfThread {
+  readonly extension: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+  /** The folder with the tables of characters for PDF; null where their package is not installed. */
+  readonly tables: string | null
+}
+
+export const readFile = async ({ bytes, extension, tables }: FileOfThread): Promise<ReadonlyArray<Section>> => {
+  if (extension === "pdf") return (await import("./Pdf.ts")).readPdf(bytes, tables)
   const office = officeNames[extension]
   return office === undefined ? readText(extension, bytes) : readOffice(extension, office, bytes)
 }

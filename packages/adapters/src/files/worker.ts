@@ -4,7 +4,7 @@ import { explain, readFile } from "./readFile.ts"
 
 const answer = async () => {
   try {
-    return { sections: await readFile(workerData.extension, workerData.bytes) }
+    return { sections: await readFile(workerData) }
   } catch (error) {
     const { message, reason } = explain(error)
     return { reason, message }

@@ -6,7 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { FileExtractor } from "../../src/files/index.ts"
-import { doc, docx, paragraph, pdf, ppt, pptx, shape, utf8, xls, xlsx } from "./MadeFiles.ts"
+import { doc, docx, namedFont, paragraph, pdf, ppt, pptx, shape, utf8, xls, xlsx } from "./MadeFiles.ts"
 
 const extract = (extension: string, bytes: Uint8Array) =>
   Effect.flatMap(TextExtractor, (extractor) => {
@@ -209,6 +209,39 @@ describe("PDF", () => {
       assert.isBelow(text.indexOf("left line 9"), text.indexOf("right line 0"))
       assert.notInclude(text, "|")
     })
+  )
+
+  const named = [
+    ["90ms-RKSJ-H", "Japan1", "93fa967b8cea82cc8365", "日本語のテ"],
+    ["UniJIS-UCS2-H", "Japan1", "65e5672c8a9e", "日本語"],
+    ["EUC-H", "Japan1", "c6fccbdcb8ec", "日本語"],
+    ["Identity-H", "Japan1", "034b034d", "あい"],
+    ["GBK-EUC-H", "GB1", "d6d0cec4", "中文"],
+    ["ETen-B5-H", "CNS1", "a4a4a4e5", "中文"],
+    ["KSCms-UHC-H", "Korea1", "c7d1b1db", "한글"]
+  ] as const
+  it.live.each(named)(
+    "a font that is not in the file, with the codes of %s for %s",
+    ([encoding, ordering, codes, text]) =>
+      Effect.gen(function* () {
+        const escaped = codes.replaceAll(
+          /../gu,
+          (byte) => `\\${Number.parseInt(byte, 16).toString(8).padStart(3, "0")}`
+        )
+        const file = pdf([[{ text: escaped, x: 72, y: 720 }]], "", "", [], namedFont(encoding, ordering))
+        const [section] = yield* read("pdf", file)
+        assert.deepStrictEqual(section, { form: "prose", page: 1, text })
+      })
+  )
+
+  it.live("such a font without the package that has its table is refused", () =>
+    Effect.gen(function* () {
+      const codes = { text: "\\223\\372", x: 72, y: 720 }
+      const file = pdf([[codes]], "", "", [], namedFont("90ms-RKSJ-H", "Japan1"))
+      const refused = yield* Effect.flip(extract("pdf", file))
+      assert.strictEqual(refused._tag === "ExtractionFailed" && refused.reason, "unsupported")
+      assert.include(refused.message, "the server needs the package pdfjs-dist")
+    }).pipe(Effect.provide(FileExtractor.layer({ isInstalled: (name) => name !== "pdfjs-dist" })))
   )
 
   it.live("a page without text gives nothing", () =>

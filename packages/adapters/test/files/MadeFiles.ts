@@ -158,17 +158,30 @@ interface PdfText {
   readonly size?: number
 }
 
-/** Pages of 612 by 792 points. `extra` goes into the trailer, `resources` to those of each page; `more` are objects behind the others. */
+const helvetica = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
+
+/** A font that the file names and does not bring, with codes of one of Adobe's tables. */
+export const namedFont = (encoding: string, ordering: string): string =>
+  `<< /Type /Font /Subtype /Type0 /BaseFont /Anything /Encoding /${encoding} /DescendantFonts [<< /Type /Font /Subtype /CIDFontType0
+    /BaseFont /Anything /CIDSystemInfo << /Registry (Adobe) /Ordering (${ordering}) /Supplement 2 >> /DW 1000
+    /FontDescriptor << /Type /FontDescriptor /FontName /Anything /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 880
+    /Descent -120 /CapHeight 700 /StemV 80 >> >>] >>`
+
+/**
+ * Pages of 612 by 792 points. `extra` goes into the trailer, `resources` to those of each page; `more` are objects behind the others. Texts are
+ * in the codes of the font.
+ */
 export const pdf = (
   pages: ReadonlyArray<ReadonlyArray<PdfText>>,
   extra = "",
   resources = "",
-  more: ReadonlyArray<string> = []
+  more: ReadonlyArray<string> = [],
+  font = helvetica
 ): Uint8Array => {
   const objects: Array<string> = [
     "<< /Type /Catalog /Pages 2 0 R >>",
     `<< /Type /Pages /Count ${pages.length} /Kids [${pages.map((_, index) => `${4 + index * 2} 0 R`).join(" ")}] >>`,
-    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
+    font
   ]
   for (const [index, texts] of pages.entries()) {
     const content = texts
