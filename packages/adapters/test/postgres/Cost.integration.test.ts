@@ -25,7 +25,7 @@ class SchemaName extends Context.Service<SchemaName, string>()("test/SchemaName"
 
 onPostgres((url) => {
   const observed: Observed = { roundTrips: 0, plans: [] }
-  const stores = (explain: boolean) =>
+  const stores = (explain: "no" | "plans" | "reads") =>
     onScratchSchema(url, (schema) =>
       Layer.mergeAll(
         Postgres.layerFromClient({ schema, notifications: false }),
@@ -33,7 +33,7 @@ onPostgres((url) => {
       ).pipe(Layer.provideMerge(observedClient(url, observed, explain)))
     )
 
-  layer(stores(false), { excludeTestServices: true })("round trips", (it) => {
+  layer(stores("no"), { excludeTestServices: true })("round trips", (it) => {
     it.effect("a turn takes three: what it needs to know, its beginning, its end", () =>
       Effect.gen(function* () {
         const assistants = yield* AssistantStore
@@ -77,7 +77,41 @@ onPostgres((url) => {
     )
   })
 
-  layer(stores(true), { excludeTestServices: true, timeout: "2 minutes" })("plans on 100,000 messages", (it) => {
+  layer(stores("reads"), { excludeTestServices: true })("on a database that was never analyzed", (it) => {
+    /** Pages that the server looked at, in the statements themselves and in what they call. */
+    const pages = (plans: ReadonlyArray<string>) =>
+      plans.reduce((sum, plan) => sum + Number(/Buffers: shared hit=(\d+)/u.exec(plan)?.[1] ?? 0), 0)
+
+    const leavesOutMany = (plan: string) => /Rows Removed by Filter: \d{2,}/u.test(plan)
+
+    it.effect("the three hundredth turn of an owner and a connection reads as much as the tenth", () =>
+      Effect.gen(function* () {
+        const assistants = yield* AssistantStore
+        const runs = yield* RunStore
+        const assistant = yield* sampleAssistant()
+        yield* assistants.insert(assistant)
+        const thread = yield* sampleThread(assistant.id)
+        yield* (yield* ThreadStore).insert(thread)
+        const turn = Effect.gen(function* () {
+          yield* assistants.ofThread(thread.id)
+          const begin = yield* sampleBegin(thread.id, { historyTokens: 20 })
+          const { lease } = expectTag(yield* runs.begin(begin), "Started")
+          const leg = { runId: begin.run.id, threadId: thread.id, answerId: begin.run.answerId, leg: 0 }
+          yield* runs.append([{ lease, events: [sampleEvent(2)] }])
+          yield* runs.settle(lease, yield* sampleSettlement(leg))
+        })
+        const few = Effect.map(observing(observed, Effect.repeat(turn, { times: 9 })), ({ plans }) => plans)
+        const early = yield* Effect.andThen(few, few)
+        yield* Effect.repeat(turn, { times: 299 })
+        const late = yield* few
+        assert.isAbove(pages(early), 0)
+        assert.isBelow(pages(late), pages(early) * 1.4)
+        assert.deepStrictEqual(late.filter(leavesOutMany), [])
+      }).pipe(Principal.provide("owner"))
+    )
+  })
+
+  layer(stores("plans"), { excludeTestServices: true, timeout: "2 minutes" })("plans on 100,000 messages", (it) => {
     it.effect("a list of threads reads no messages", () =>
       Effect.gen(function* () {
         const threads = yield* ThreadStore

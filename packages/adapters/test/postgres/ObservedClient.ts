@@ -24,14 +24,19 @@ const explainEverything = {
   client_min_messages: "log"
 }
 
+/** With what each statement read: `Buffers: shared hit=…`. */
+const explainReads = { ...explainEverything, "auto_explain.log_analyze": "on", "auto_explain.log_buffers": "on" }
+
+const startupParameters = { no: {}, plans: explainEverything, reads: explainReads }
+
 /** One connection, so that what is seen belongs to what was asked. */
-export const observedClient = (url: string, observed: Observed, explain: boolean) =>
+export const observedClient = (url: string, observed: Observed, explain: keyof typeof startupParameters) =>
   PgClient.layerFrom(
     PgClient.make({
       url: Redacted.make(url),
       maxConnections: 1,
       stream: () => observedSocket(url, observed),
-      startupParameters: explain ? explainEverything : {}
+      startupParameters: startupParameters[explain]
     })
   ).pipe(Layer.orDie)
 

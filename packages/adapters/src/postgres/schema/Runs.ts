@@ -94,14 +94,14 @@ export const runTables: Migration = {
       outcome text, run_id uuid, token bigint, expired boolean, leg_start integer, fingerprint text
     )`,
     runs,
-    `create index runs_of_thread on {schema}.runs (owner, thread_id)`,
-    primaryKey("runs", "(owner, id)"),
-    `create index runs_active on {schema}.runs (owner, thread_id, status, ordinal) where status in ('IN_PROGRESS', 'QUEUED')`,
-    `create unique index runs_in_progress on {schema}.runs (owner, thread_id) where status = 'IN_PROGRESS'`,
-    `create unique index runs_waiting on {schema}.runs (owner, thread_id) where status = 'REQUIRES_ACTION'`,
+    `create index runs_of_thread on {schema}.runs (thread_id)`,
+    primaryKey("runs", "(id, owner)"),
+    `create index runs_active on {schema}.runs (thread_id, status, ordinal) where status in ('IN_PROGRESS', 'QUEUED')`,
+    `create unique index runs_in_progress on {schema}.runs (thread_id, owner) where status = 'IN_PROGRESS'`,
+    `create unique index runs_waiting on {schema}.runs (thread_id, owner) where status = 'REQUIRES_ACTION'`,
     runLog,
     idempotencyKeys,
-    `create index idempotency_keys_of_run on {schema}.idempotency_keys (owner, run_id)`,
+    `create index idempotency_keys_of_run on {schema}.idempotency_keys (run_id)`,
     deletedRuns,
     compression
   ]

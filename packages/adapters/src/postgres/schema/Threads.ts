@@ -35,7 +35,6 @@ create table {schema}.threads (
   updated_at timestamptz not null,
   message_count integer not null default 0,
   tokens bigint not null default 0,
-  primary key (owner, id),
   foreign key (owner, assistant_id) references {schema}.assistants (owner, id) on delete cascade
 ) with (fillfactor = 80)`
 
@@ -57,7 +56,6 @@ create table {schema}.messages (
   created_at timestamptz not null,
   body text not null,
   tool_results text not null,
-  primary key (owner, id),
   foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
 )`
 
@@ -92,14 +90,16 @@ export const threadTables: Migration = {
     assistants,
     `create index assistants_of_owner on {schema}.assistants (owner, created_at, ordinal)`,
     `create index assistants_by_name on {schema}.assistants (owner, hashtextextended(name, 0), created_at, ordinal)`,
-    primaryKey("assistants", "(owner, id)"),
+    primaryKey("assistants", "(id, owner)"),
     threads,
     `create index threads_of_owner on {schema}.threads (owner, created_at, ordinal)`,
-    `create index threads_of_assistant on {schema}.threads (owner, assistant_id, created_at, ordinal)`,
+    `create index threads_of_assistant on {schema}.threads (assistant_id, created_at, ordinal)`,
+    primaryKey("threads", "(id, owner)"),
     messages,
-    `create unique index messages_in_order on {schema}.messages (owner, thread_id, sequence)`,
-    `create index messages_by_size on {schema}.messages (owner, thread_id, tokens_before, sequence)`,
-    `create index messages_of_run on {schema}.messages (owner, run_id, sequence)`,
+    `create index messages_by_size on {schema}.messages (thread_id, tokens_before, sequence)`,
+    `create unique index messages_in_order on {schema}.messages (thread_id, sequence, owner)`,
+    `create index messages_of_run on {schema}.messages (run_id, sequence)`,
+    primaryKey("messages", "(id, owner)"),
     compression
   ]
 }
