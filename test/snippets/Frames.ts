@@ -1,0 +1,443 @@
+/**
+ * What stands around a snippet when it is run: the values that its page speaks of (`before`), and what must hold when it has run (`after`).
+ * A snippet without a frame is a whole program and is run as it stands. Frames of other snippets, and those that nothing matches, fail the
+ * test, so a snippet that is changed or added is looked at here.
+ */
+export interface Frame {
+  readonly page: string
+  /** A line of the snippet that no other snippet of the page has. */
+  readonly has: string
+  readonly before?: string
+  readonly after?: string
+  /** What the program must print. */
+  readonly prints?: string | RegExp
+  /** Names in the snippet that mean another machine, and what stands for them in the test. */
+  readonly instead?: ReadonlyArray<readonly [string, string]>
+  /** It connects to the Postgres server of the tests, by DATABASE_URL. */
+  readonly needsPostgres?: boolean
+  /** It is a test itself, for vitest. */
+  readonly isTest?: boolean
+  /** It is a file of the repository, which that test runs. */
+  readonly runBy?: { readonly file: string; readonly test: string }
+}
+
+const stage = `import { listen, providers, providersOptions, send, stores } from "../../test/snippets/Stage.ts"
+import assert from "node:assert"
+`
+
+/** A kernel of the demo model, for the pages about what stands around one. */
+const kernel = `${stage}import { Kernel } from "@colloquy/core"
+import * as KernelLayer from "effect/Layer"
+const kernel = Kernel.layer.pipe(KernelLayer.provide([providers, stores]))
+`
+
+const url = `import * as Secret from "effect/Redacted"
+const url = Secret.make(process.env["DATABASE_URL"] ?? "")
+`
+
+const says = (name: string) => `
+const reply = await send(${name}, { content: "Count to 3" })
+assert.deepStrictEqual([reply.status, reply.content], ["COMPLETED", "1 2 3"])
+`
+
+/** A kernel over the stores of a snippet, used once. */
+const usesStores = (name: string) => `
+import { Kernel } from "@colloquy/core"
+import * as KernelLayer from "effect/Layer"
+const kernel = Kernel.layer.pipe(KernelLayer.provide([providers, ${name}]))
+${says("kernel")}`
+
+export const frames: ReadonlyArray<Frame> = [
+  { page: "README.md", has: 'from "colloquy/testing"', prints: "It is sunny in Paris." },
+  {
+    page: "README.md",
+    has: "ScriptedModel.layer([",
+    prints: "REQUIRES_ACTION get_weather\nCOMPLETED It is sunny in Paris.\n"
+  },
+  {
+    page: "docs/answers.md",
+    has: "answersPart.pipe(",
+    needsPostgres: true,
+    before: stage + url,
+    after: `
+const answers = { questions: { urgent: { type: "noul", instructions: "Does it need an answer today?" } } }
+const typed = { provider: "typedprovider", model: "typed-latest" }
+const reply = await send(kernel, { ...typed, content: "It is urgent.", options: { answers } })
+assert.strictEqual(reply.status, "COMPLETED")
+const { urgent } = JSON.parse(reply.content ?? "")
+assert.ok(urgent.noul >= 0 && urgent.noul <= 1)
+`
+  },
+  {
+    page: "docs/documents.md",
+    has: "FileExtractor.layer()",
+    before: `${stage}const options = providersOptions
+`,
+    after: `
+import { Assistants, Principal } from "@colloquy/core"
+import { Documents } from "@colloquy/core/documents"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+const found = Effect.gen(function* () {
+  const documents = yield* Documents
+  const { id: assistantId } = yield* (yield* Assistants).create({ name: "A" })
+  const scope = { _tag: "Assistant", assistantId } as const
+  yield* documents.upload({ scope, filename: "tea.html", bytes: Stream.make(new TextEncoder().encode("<p>Tea is a drink.")) })
+  const search = documents.search({ place: { assistantId }, query: "tea" })
+  return yield* Effect.repeat(search, { until: ({ excerpts }) => excerpts.length > 0, schedule: Schedule.spaced("20 millis") })
+})
+const { excerpts } = await Effect.runPromise(found.pipe(Principal.provide("ada"), Effect.provide(kernel)))
+assert.strictEqual(excerpts[0]?.chunk.text, "Tea is a drink.")
+`
+  },
+  {
+    page: "docs/files.md",
+    has: "TesseractReader.layer()",
+    before: 'import assert from "node:assert"\n',
+    after: `
+import { fileTypeOf, TextExtractor } from "@colloquy/core/documents"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+const type = fileTypeOf("html")
+assert.ok(type)
+const bytes = new TextEncoder().encode("<h1>Tea</h1><p>is a drink")
+const read = TextExtractor.use((files) => files.extract({ type, size: bytes.length, bytes: Stream.make(bytes) }))
+const [section] = await Effect.runPromise(Effect.provide(read, extractor))
+assert.strictEqual(section?.text, "Tea\\n\\nis a drink")
+`
+  },
+  ...["docs/http.md", "packages/http/README.md"].map((page) => ({
+    page,
+    has: 'const ai = webHandler({ kernel, basePath: "/ai" })',
+    before: kernel,
+    after: `
+assert.strictEqual((await ai.handler(new Request("http://host/ai/threads"))).status, 401)
+assert.strictEqual((await ai.handler(new Request("http://host/ai/openapi.json"))).status, 200)
+await ai.dispose()
+`
+  })),
+  {
+    page: "docs/http.md",
+    has: "scope.removeAllContentTypeParsers()",
+    before: `${kernel}import { webHandler } from "@colloquy/http"
+import fastify from "fastify"
+const app = fastify()
+const ai = webHandler({ kernel, basePath: "/ai", authenticate: () => "ada" })
+`,
+    after: `
+const at = await app.listen({ port: 0, host: "127.0.0.1" })
+const answer = await fetch(at + "/ai/threads/messages", { method: "POST", body: JSON.stringify({ content: "Count to 3" }), headers: { "content-type": "application/json" } })
+assert.match(await answer.text(), /"content":"1 2 3"/)
+await app.close()
+await ai.dispose()
+`
+  },
+  {
+    page: "docs/http.md",
+    has: "declare global {",
+    before: kernel,
+    after: `
+assert.strictEqual((await globalThis.ai?.handler(new Request("http://host/ai/threads")))?.status, 401)
+await ai.dispose()
+`
+  },
+  {
+    page: "docs/http.md",
+    has: 'import { routes } from "@colloquy/http"',
+    before: `${kernel}import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+const myRoutes = HttpRouter.add("GET", "/mine", HttpServerResponse.text("mine"))
+`,
+    after: `
+const { handler, dispose } = HttpRouter.toWebHandler(app)
+assert.strictEqual(await (await handler(new Request("http://host/mine"))).text(), "mine")
+assert.strictEqual((await handler(new Request("http://host/ai/threads"))).status, 401)
+await dispose()
+`
+  },
+  {
+    page: "docs/http.md",
+    has: 'process.once("SIGTERM"',
+    before: `${kernel}import { webHandler } from "@colloquy/http"
+import { once } from "node:events"
+import { createServer } from "node:http"
+const ai = webHandler({ kernel })
+await ai.ready()
+const server = createServer(ai.node)
+await once(server.listen(0, "127.0.0.1"), "listening")
+`,
+    after: `
+const closed = once(server, "close")
+process.kill(process.pid, "SIGTERM")
+await closed
+assert.strictEqual(server.listening, false)
+`
+  },
+  {
+    page: "docs/http.md",
+    has: "Client.connect({",
+    instead: [["https://api.example/ai", "{API}"]],
+    before: `const apiKey = process.env["KEY"] ?? ""
+const { assistant_id }: { assistant_id: string } = JSON.parse(await (await fetch("{API}/assistants", { method: "POST", body: '{"name": "A"}', headers: { "x-api-key": apiKey, "content-type": "application/json" } })).text())
+const thread = await fetch("{API}/assistants/" + assistant_id + "/threads", { method: "POST", headers: { "x-api-key": apiKey } })
+const { thread_id: threadId }: { thread_id: string } = JSON.parse(await thread.text())
+`,
+    after: `
+const { messages } = await client.threads.get(threadId)
+process.stdout.write(messages.at(-1)?.status === "COMPLETED" ? "|stored" : "|not stored")
+`,
+    prints: /You said: "Hello"[^]*\|stored$/u
+  },
+  ...["docs/media.md", "docs/web-search.md"].map((page) => ({
+    page,
+    has: "export const kernelOf",
+    runBy: {
+      file: "examples/search-and-images/kernel.ts",
+      test: "examples/search-and-images/search-and-images.test.ts"
+    }
+  })),
+  {
+    page: "docs/memory.md",
+    has: "layerMemory.pipe(",
+    needsPostgres: true,
+    before: stage + url,
+    after: says("kernel")
+  },
+  {
+    page: "docs/memory.md",
+    has: 'import { setTimeout } from "node:timers/promises"',
+    prints: "In Oslo. [ 'Ada lives in Oslo.' ]\n"
+  },
+  {
+    page: "docs/providers.md",
+    has: 'import * as Anthropic from "@colloquy/adapters/anthropic"',
+    before: 'import assert from "node:assert"\n',
+    after: `
+import { idsOf } from "../../test/snippets/Stage.ts"
+assert.deepStrictEqual(await idsOf(providers), ["anthropic", "ollama"])
+`
+  },
+  {
+    page: "docs/providers.md",
+    has: 'import * as AiSdk from "@colloquy/adapters/ai-sdk"',
+    before: `${stage}import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
+const vendor = await listen((request, response) => {
+  if (request.headers.authorization !== "Bearer ours") return void response.writeHead(401).end()
+  response.writeHead(200, { "content-type": "text/event-stream" })
+  const chunk = { id: "1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta: { content: "From the vendor." }, finish_reason: "stop" }] }
+  response.end("data: " + JSON.stringify(chunk) + "\\n\\ndata: [DONE]\\n\\n")
+})
+const ours = Redacted.make("ours")
+const createAcme = (settings: { readonly apiKey: string }) => createOpenAICompatible({ name: "acme", baseURL: vendor.url, ...settings })
+`,
+    after: `
+import { Kernel, Providers } from "@colloquy/core"
+import * as Layer from "effect/Layer"
+const models = Providers.layer({ providers: [acme], defaults: { provider: "acme", model: "m" } })
+const reply = await send(Kernel.layer.pipe(Layer.provide([models, stores])), { content: "Hello" })
+assert.strictEqual(reply.content, "From the vendor.")
+await vendor.stop()
+`
+  },
+  {
+    page: "docs/providers.md",
+    has: 'import { Answers } from "@colloquy/core/answers"',
+    before: stage,
+    after: `
+import * as OpenAi from "@colloquy/adapters/openai"
+import { Kernel, Principal, Providers } from "@colloquy/core"
+import { answersPart } from "@colloquy/core/answers"
+import { oneToken } from "../../test/snippets/Stage.ts"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+const vendor = await listen(oneToken)
+const models = Providers.layer({
+  providers: [OpenAi.provider({ apiKey: Redacted.make("key"), baseUrl: vendor.url + "/v1" })],
+  defaults: { provider: "openai", model: "gpt-4.1-mini" }
+})
+const kernel = answersPart.pipe(Layer.provideMerge(Kernel.layer), Layer.provide([models, stores]))
+const { answers, method } = await Effect.runPromise(judged.pipe(Principal.provide("ada"), Effect.provide(kernel)))
+assert.strictEqual(method, "logprobs")
+assert.strictEqual(answers["topic"]?.type === "choice" && answers["topic"].choice, "refund")
+await vendor.stop()
+`
+  },
+  ...(
+    [
+      ["const voice = realtimeSocket(access)", "server.ts"],
+      ["export const begin = async", "page.ts"]
+    ] as const
+  ).map(([has, file]) => ({
+    page: "docs/realtime.md",
+    has,
+    runBy: { file: `examples/voice/${file}`, test: "examples/voice/voice.integration.test.ts" }
+  })),
+  { page: "docs/realtime.md", has: "TestRealtime.connect(", isTest: true },
+  {
+    page: "docs/storage.md",
+    has: "maxConnections: 10",
+    needsPostgres: true,
+    before: stage.replace(", stores", ""),
+    after: usesStores("stores")
+  },
+  { page: "docs/storage.md", has: "Postgres.migrate(", needsPostgres: true },
+  {
+    page: "docs/storage.md",
+    has: "Postgres.layerFromClient(",
+    needsPostgres: true,
+    before: `${stage.replace(", stores", "")}${url}import * as PgClient from "@effect/sql-pg/PgClient"
+const hostPgClient = PgClient.layer({ url })
+`,
+    after: usesStores("stores").replace('import * as KernelLayer from "effect/Layer"', "const KernelLayer = Layer")
+  },
+  {
+    page: "docs/storage.md",
+    has: "Postgres.layerFromPool(",
+    needsPostgres: true,
+    before: `${stage.replace(", stores", "")}import { Assistants, Kernel } from "@colloquy/core"
+import * as Layer from "effect/Layer"
+import * as Secret from "effect/Redacted"
+const url = Secret.make(process.env["DATABASE_URL"] ?? "")
+const earlier = Kernel.layer.pipe(Layer.provide([providers, Postgres.layer({ url, schema: "chat" })]))
+const made = Assistants.use((assistants) => assistants.create({ name: "A" }))
+const { id: assistantId } = await Effect.runPromise(made.pipe(Principal.provide("ada"), Effect.provide(earlier)))
+`,
+    after: `
+await pool.query("create table orders (item text)")
+const kernel = Kernel.layer.pipe(Layer.provideMerge(stores), Layer.provide(providers))
+await Effect.runPromise(opened.pipe(Principal.provide("ada"), Effect.provide(kernel)))
+const { rows } = await pool.query("select (select count(*)::int from chat.threads where assistant_id = $1) threads, (select count(*)::int from orders) orders", [assistantId])
+assert.deepStrictEqual(rows, [{ threads: 1, orders: 1 }])
+await pool.end()
+`
+  },
+  {
+    page: "docs/storage.md",
+    has: "Pglite.layer(",
+    before: stage.replace(", stores", ""),
+    after: usesStores("stores")
+  },
+  {
+    page: "docs/storage.md",
+    has: "FolderBlobs.layer(",
+    needsPostgres: true,
+    instead: [["/var/lib/colloquy/blobs", "blobs"]],
+    before: `${stage.replace(", stores", "")}${url}const [bucket, region, accessKeyId, secretAccessKey] = ["b", "r", "id", Secret.make("key")] as const
+`,
+    after: `
+${usesStores("stores").replace('import * as KernelLayer from "effect/Layer"', "const KernelLayer = Layer")}
+await send(Kernel.layer.pipe(Layer.provide([providers, Layer.merge(Postgres.layer({ url }), inS3)])), { content: "Count to 3" })
+`
+  },
+  { page: "docs/testing.md", has: "TestKernel.open([" },
+  { page: "docs/testing.md", has: 'it.effect("waits for its turn"', isTest: true },
+  {
+    page: "docs/tools.md",
+    has: "client.messages.send(threadId",
+    before: `import { Client } from "@colloquy/http"
+import assert from "node:assert"
+const client = await Client.connect({ baseUrl: "{API}", apiKey: process.env["KEY"] ?? "" })
+const { assistant_id } = await client.assistants.create({ name: "A" })
+const threadId = (await client.assistants.createThread(assistant_id)).thread_id
+`,
+    after: `
+assert.strictEqual(asked.status, "REQUIRES_ACTION")
+const { messages } = await client.threads.get(threadId)
+assert.match(messages.at(-1)?.content ?? "", /12 degrees, rain/)
+`
+  },
+  {
+    page: "docs/tools.md",
+    has: "const orderStatus: HostedTool",
+    before: `${stage}import { callTool, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import * as Effect from "effect/Effect"
+import type { Json } from "effect/Schema"
+const asked: Array<Json | undefined> = []
+const lookUp = (order: Json | undefined) => Effect.sync(() => { asked.push(order); return "It is on its way." })
+`,
+    after: `
+const model = ScriptedModel.layer([callTool("order_status", { order: "7" }), say("On its way.")])
+const reply = await send(kernel.pipe(Layer.provide([model, stores])), { content: "Where is order 7?" })
+assert.deepStrictEqual([reply.content, asked], ["On its way.", ["7"]])
+`
+  },
+  {
+    page: "docs/tools.md",
+    has: "Mcp.layer([",
+    instead: [
+      ['"npx"', "process.execPath"],
+      [
+        '["-y", "@modelcontextprotocol/server-filesystem", "/srv/files"]',
+        '["--conditions=colloquy-source", "{ROOT}/packages/adapters/test/mcp/ToolServerProcess.ts"]'
+      ],
+      ['"https://mcp.example/mcp"', "remote.url"]
+    ],
+    before: `${stage}import { callTool, say, ScriptedModel } from "@colloquy/adapters/scripted"
+const token = "secret"
+const seen: Array<string | undefined> = []
+const remote = await listen((request, response) => { seen.push(request.headers.authorization); response.writeHead(404).end() })
+`,
+    after: `
+const model = ScriptedModel.layer([callTool("files_echo", { text: "hello" }), say("Done.")])
+const reply = await send(kernel.pipe(Layer.provide([model, stores])), { content: "?" })
+assert.strictEqual(reply.content, "Done.")
+assert.strictEqual(seen[0], "Bearer secret")
+await remote.stop()
+`
+  },
+  {
+    page: "docs/use-chat.md",
+    has: "new ColloquyTransport(",
+    isTest: true,
+    before: `import { assert, it } from "@effect/vitest"
+import { createRequire } from "node:module"
+import { createElement } from "react"
+const { renderToString } = createRequire(import.meta.url)("react-dom/server")
+const Messages = (props: { messages: ReadonlyArray<UIMessage>; onSend: (text: string) => void; onStop: () => void }) =>
+  <ol>{props.messages.map((message) => <li key={message.id}>{message.role}</li>)}</ol>
+`,
+    after: `
+it("shows the messages that it begins with", () => {
+  const messages = [{ id: "1", role: "user" as const, parts: [{ type: "text" as const, text: "Hi" }] }]
+  assert.strictEqual(renderToString(createElement(Conversation, { threadId: "t", messages })), "<ol><li>user</li></ol>")
+})
+`
+  },
+  {
+    page: "docs/use-chat.md",
+    has: "chatRoute({",
+    before: `${kernel}import { webHandler } from "@colloquy/http"
+const ai = webHandler({ kernel, basePath: "/ai", authenticate: () => "ada" })
+`,
+    after: `
+const messages = [{ id: "1", role: "user", parts: [{ type: "text", text: "Count to 3" }] }]
+const body = JSON.stringify({ id: "chat-1", messages, trigger: "submit-message" })
+const answer = await POST(new Request("http://host/chat", { method: "POST", body, headers: { "content-type": "application/json" } }))
+assert.strictEqual(answer.status, 200)
+assert.match(await answer.text(), /"type":"text-delta"/)
+await ai.dispose()
+`
+  },
+  {
+    page: "docs/video.md",
+    has: "videoPart.pipe(",
+    before: `${stage}import * as Secret from "effect/Redacted"
+const apiKey = Secret.make("key")
+const defaults = { provider: "demo", model: "demo-1" }
+`,
+    instead: [
+      [
+        "providers: [OpenRouter.provider({ apiKey })]",
+        "providers: [OpenRouter.provider({ apiKey }), ...providersOptions.providers]"
+      ]
+    ],
+    after: says("kernel")
+  },
+  {
+    page: "docs/voice.md",
+    has: "voicePart.pipe(",
+    before: stage.replace("providers, providersOptions", "providersOptions as providers"),
+    after: says("kernel")
+  }
+]

@@ -1,0 +1,194 @@
+/**
+ * The code that the guide, the README and the packages' READMEs show: every block is type-checked against the packages and run as
+ * `Frames.ts` says.
+ */
+import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { execFile } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import pg from "pg"
+import { type RunningServer } from "../../examples/standalone-server/Server.ts"
+import { keyOf, startDemo } from "../../examples/standalone-server/TestServer.ts"
+import { onPostgres } from "../databases.ts"
+import { type Frame, frames } from "./Frames.ts"
+import { root, type Snippet, snippets } from "./Pages.ts"
+
+const programs = snippets.filter(({ language }) => language === "ts" || language === "tsx")
+
+const frameOf = (snippet: Snippet): Frame | undefined =>
+  frames.find(({ has, page }) => page === snippet.page && snippet.code.includes(has))
+
+/** Beside the examples, so that what an example imports is found from here too. */
+const folder = mkdtempSync(join(root, "examples/.snippets-"))
+const work = join(folder, "work")
+
+let server: RunningServer
+beforeAll(async () => {
+  mkdirSync(work)
+  server = await startDemo()
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const fileOf = ({ language, name }: Snippet, frame: Frame | undefined): string =>
+  `${name.replaceAll(/\W+/gu, "-")}${frame?.isTest === true ? ".test" : ""}.${language}`
+
+/** The snippet in its frame, with what the test has for the names that mean other machines. */
+const programOf = (snippet: Snippet, frame: Frame | undefined): string => {
+  const named = (frame?.instead ?? []).reduce((code, [from, to]) => {
+    assert.include(code, from, `${snippet.name} names what its frame replaces`)
+    return code.replaceAll(from, to)
+  }, snippet.code)
+  return [frame?.before ?? "", named, frame?.after ?? "", "export {}\n"]
+    .join("\n")
+    .replaceAll("{API}", `${server.url}/api`)
+    .replaceAll("{ROOT}", root)
+}
+
+const write = (snippet: Snippet): string => {
+  const frame = frameOf(snippet)
+  const file = join(folder, fileOf(snippet, frame))
+  writeFileSync(file, programOf(snippet, frame))
+  return file
+}
+
+interface Ended {
+  readonly ok: boolean
+  readonly output: string
+}
+
+const run = (command: ReadonlyArray<string>, cwd: string, environment: Readonly<Record<string, string>> = {}) =>
+  new Promise<Ended>((resolve) => {
+    const [program = "", ...parameters] = command
+    const env = { PATH: process.env["PATH"], HOME: work, ...environment }
+    execFile(program, parameters, { cwd, env, maxBuffer: 2 ** 24 }, (error, said, problems) =>
+      resolve({ ok: error === null, output: `${error?.message ?? ""}\n${said}\n${problems}` })
+    )
+  })
+
+const node = [process.execPath, "--conditions=colloquy-source", "--disable-warning=ExperimentalWarning"]
+
+interface Result {
+  readonly file: string
+  readonly said: string
+  readonly problem: string | null
+}
+
+/** All of them in one process beside this one, when the first is asked for. */
+const runner = (kind: string, wanted: ReadonlyArray<Snippet>, environment: Readonly<Record<string, string>> = {}) => {
+  let running: Promise<{ readonly results: ReadonlyArray<Result>; readonly output: string }> | undefined
+  const runAll = async () => {
+    const report = join(work, `${kind}.json`)
+    const command = [...node, join(import.meta.dirname, "Runner.ts"), report, ...wanted.map(write)]
+    const { output } = await run(command, work, { KEY: keyOf(server), ...environment })
+    const results: ReadonlyArray<Result> = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : []
+    return { results, output }
+  }
+  return async (snippet: Snippet) => {
+    const { output, results } = await (running ??= runAll())
+    const frame = frameOf(snippet)
+    const result = results.find(({ file }) => file === join(folder, fileOf(snippet, frame)))
+    if (result === undefined) return assert.fail(`It was not run:\n${output}`)
+    assert.isNull(result.problem, result.problem ?? "")
+    const prints = frame?.prints
+    if (prints instanceof RegExp) assert.match(result.said, prints)
+    else if (prints !== undefined) assert.strictEqual(result.said, prints)
+  }
+}
+
+const vitestConfig = `export default {
+  resolve: { conditions: ["colloquy-source"] },
+  ssr: { resolve: { conditions: ["colloquy-source"] } },
+  test: { include: ["*.test.ts", "*.test.tsx"], testTimeout: 60_000 }
+}`
+
+const isRunElsewhere = (snippet: Snippet) => frameOf(snippet)?.runBy !== undefined
+const needsPostgres = (snippet: Snippet) => frameOf(snippet)?.needsPostgres === true
+const isTest = (snippet: Snippet) => frameOf(snippet)?.isTest === true
+
+describe("the snippets of the guide", () => {
+  it("have frames that fit: each frame one snippet, each snippet one frame at most", () => {
+    for (const { has, page } of frames) {
+      const found = programs.filter((snippet) => snippet.page === page && snippet.code.includes(has))
+      assert.lengthOf(found, 1, `${page}: ${has}`)
+    }
+    for (const snippet of programs) {
+      const fit = frames.filter(({ has, page }) => page === snippet.page && snippet.code.includes(has))
+      assert.isAtMost(fit.length, 1, snippet.name)
+    }
+    assert.isAbove(programs.length, 30)
+  })
+
+  it("are in languages that this test knows", () => {
+    const known = new Set(["ts", "tsx", "sh"])
+    assert.deepStrictEqual(
+      snippets.filter(({ language }) => !known.has(language)).map(({ language, name }) => `${name}: ${language}`),
+      []
+    )
+  })
+
+  it("have the types that they need", async () => {
+    for (const snippet of programs) write(snippet)
+    const options = {
+      extends: join(root, "tsconfig.base.json"),
+      compilerOptions: {
+        noEmit: true,
+        customConditions: ["colloquy-source"],
+        allowImportingTsExtensions: true,
+        rewriteRelativeImportExtensions: false,
+        jsx: "react-jsx"
+      },
+      include: ["*.ts", "*.tsx"]
+    }
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(options))
+    const ended = await run([process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", folder], folder)
+    assert.isTrue(ended.ok, ended.output)
+  })
+
+  describe("run", () => {
+    const plain = programs.filter((each) => !isRunElsewhere(each) && !needsPostgres(each) && !isTest(each))
+    const succeeds = runner("plain", plain)
+    for (const snippet of plain) it(`${snippet.name} succeeds`, () => succeeds(snippet), 300_000)
+  })
+
+  it("run as tests, where they are tests", async () => {
+    const tests = programs.filter(isTest)
+    for (const snippet of tests) write(snippet)
+    writeFileSync(join(folder, "vitest.config.js"), vitestConfig)
+    const report = join(work, "vitest.json")
+    const vitest = [process.execPath, join(root, "node_modules/vitest/vitest.mjs"), "run", "--root", folder]
+    const ended = await run([...vitest, "--reporter=json", `--outputFile=${report}`], folder)
+    assert.isTrue(ended.ok, ended.output)
+    assert.strictEqual(JSON.parse(readFileSync(report, "utf8")).numPassedTests, tests.length)
+  }, 300_000)
+
+  describe("run as files of examples", () => {
+    for (const snippet of programs.filter(isRunElsewhere)) {
+      it(`${snippet.name} is that file`, () => {
+        const { file, test } = frameOf(snippet)?.runBy ?? assert.fail("no file")
+        assert.include(readFileSync(join(root, file), "utf8"), snippet.code.trim())
+        assert.isTrue(existsSync(join(root, test)))
+      })
+    }
+  })
+
+  onPostgres((url) => {
+    const database = `snippets_${process.pid}`
+    const of = new URL(url)
+    of.pathname = `/${database}`
+    const ask = async (statement: string) => {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      await client.query(statement)
+      await client.end()
+    }
+    beforeAll(() => ask(`create database ${database}`))
+    afterAll(() => ask(`drop database ${database} with (force)`))
+
+    const wanted = programs.filter(needsPostgres)
+    const succeeds = runner("postgres", wanted, { DATABASE_URL: of.href })
+    for (const snippet of wanted) it(`${snippet.name} succeeds`, () => succeeds(snippet), 300_000)
+  })
+})
