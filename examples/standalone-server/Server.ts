@@ -17,6 +17,7 @@ import { answersPart } from "@colloquy/core/answers"
 import { documentSummaries } from "@colloquy/core/documents"
 import { layerMemory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
+import { layerRetention } from "@colloquy/core/retention"
 import { voicePart } from "@colloquy/core/voice"
 import { searchPart } from "@colloquy/core/web-search"
 import { webHandler, type WebHandler } from "@colloquy/http"
@@ -36,6 +37,7 @@ import { guideResponse, isGuidePath } from "./GuideResponse.ts"
 import { pagePaths, pageResponse } from "./Page.ts"
 import { realtimeModels } from "./RealtimeVendors.ts"
 import { rerankerOf } from "./RerankVendors.ts"
+import { retentionOf } from "./KeptFor.ts"
 import { searchEngineOf } from "./SearchVendors.ts"
 import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
 import { type Settings, SettingsRefused } from "./Settings.ts"
@@ -121,6 +123,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     atStart,
     Layer.provide(answersPart, documentSummaries),
     layerMemory,
+    layerRetention,
     imagePart,
     videoPart,
     voicePart,
@@ -138,6 +141,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       // Of two stores of bytes the later one counts.
       Layer.merge(storesOf(settings), blobsOf(settings)),
       embeddingOf(settings, providers),
+      retentionOf(settings),
       Layer.succeed(Reranker, rerankerOf(settings)),
       Layer.succeed(VideoSettings, Object.assign({}, defaultVideoSettings, settings.video)),
       Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns)),

@@ -4,6 +4,7 @@
  */
 import type { TurnSettings } from "@colloquy/core"
 import { defaultVideoSettings, type VideoSettings } from "@colloquy/core/media"
+import type { RetentionSettings } from "@colloquy/core/retention"
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Data from "effect/Data"
@@ -31,6 +32,8 @@ export interface Settings {
   readonly turns: Pick<TurnSettings, "lease" | "queueTimeout" | "sweep" | "maxQueued" | "drainTimeout">
   readonly bodyTimeout: Duration.Duration
   readonly video: Pick<VideoSettings, "firstPause" | "longestPause" | "reattach">
+  /** How long is kept what only serves for a while. */
+  readonly retention: Pick<RetentionSettings, "logs" | "followUps" | "deadFollowUps">
   /** Wrong keys of one address in a minute before it is refused. */
   readonly failedKeys: number
   /** Where the address of a client is found: `connection`, or a header that a proxy sets; null: nowhere. */
@@ -133,6 +136,10 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
         read(name, `a number of seconds from ${least} to 3600`, numberBetween(least, 3600), fallback),
         Duration.seconds
       )
+    const days = (name: string, fallback: number | null) =>
+      Effect.map(read(name, "a number of days from 1 to 36500", numberBetween(1, 36_500), fallback), (number) =>
+        number === null ? null : Duration.days(number)
+      )
     const vendorOf = Effect.fnUntraced(function* (vendor: Vendor | SearchVendor) {
       const apiKey = yield* read(`${vendor}_API_KEY`, "a key, without spaces", Secret, null)
       const baseUrl = yield* read(
@@ -228,6 +235,11 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       video: {
         ...paceOf(yield* seconds("VIDEO_POLL_SECONDS", 1, 5)),
         reattach: (yield* read("VIDEO_REATTACH", "true or false", BooleanWord, "false")) === "true"
+      },
+      retention: {
+        logs: yield* days("RETENTION_LOG_DAYS", null),
+        followUps: yield* days("RETENTION_FOLLOW_UP_DAYS", 30),
+        deadFollowUps: yield* days("RETENTION_DEAD_FOLLOW_UP_DAYS", null)
       },
       failedKeys: yield* read("FAILED_KEYS_PER_MINUTE", "a number from 1 to 10000", numberBetween(1, 10_000), 20),
       clientAddress: yield* read("CLIENT_ADDRESS", '"connection", or the name of a header', HeaderName, null),

@@ -155,6 +155,8 @@ describe("the standalone server", () => {
       assert.lengthOf(text.match(/"type":"run_failed"/g) ?? [], 1)
       assert.strictEqual(await server.ended, 0)
     }
+    const pruned = await refusal({ ...environment, RETENTION_LOG_DAYS: "30" }, ["retention.ts"])
+    assert.deepStrictEqual(pruned, { code: 0, text: "Nothing was old enough to be deleted.\n" })
     const made = await refusal(environment, ["key.ts", "make", "bob"])
     const bobs = addresses(made.text).key ?? assert.fail(made.text)
     {

@@ -10,7 +10,7 @@ interface PackageRule {
 
 const effectRoot = /^effect\/[A-Z]\w*$/
 const core =
-  /^@colloquy\/core(\/(adapters|promises|retrieval|documents|memory|summaries|answers|media|web-search|voice|realtime))?$/
+  /^@colloquy\/core(\/(adapters|promises|retrieval|documents|memory|summaries|answers|media|web-search|voice|realtime|retention))?$/
 const node = /^node:/
 
 export const packageRules: Readonly<Record<string, PackageRule>> = {
@@ -71,7 +71,8 @@ export const wings: Readonly<Record<string, ReadonlyArray<string>>> = {
   media: ["documents", "retrieval"],
   "web-search": [],
   voice: ["documents"],
-  realtime: []
+  realtime: [],
+  retention: []
 }
 
 const contracts = "contracts"

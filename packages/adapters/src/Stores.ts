@@ -11,6 +11,7 @@ import type { OutcomeStore } from "@colloquy/core/answers"
 import type { BlobStore, DocumentStore } from "@colloquy/core/documents"
 import type { MemoryStore } from "@colloquy/core/memory"
 import type { SessionStore, TicketStore } from "@colloquy/core/realtime"
+import type { RetentionStore } from "@colloquy/core/retention"
 import type { ChunkIndex } from "@colloquy/core/retrieval"
 
 export type Stores =
@@ -22,6 +23,7 @@ export type Stores =
   | KeyStore
   | MemoryStore
   | OutcomeStore
+  | RetentionStore
   | RunStore
   | SessionStore
   | ThreadStore

@@ -16,6 +16,7 @@ import type { OutcomeStore } from "@colloquy/core/answers"
 import type { BlobStore, DocumentStore } from "@colloquy/core/documents"
 import type { MemoryStore } from "@colloquy/core/memory"
 import { openKernel, type OpenKernel, type OpenKernelOptions } from "@colloquy/core/promises"
+import type { RetentionStore } from "@colloquy/core/retention"
 import type { ChunkIndex } from "@colloquy/core/retrieval"
 import * as Layer from "effect/Layer"
 import { type WithHandler, withHandler } from "./Handler.ts"
@@ -23,8 +24,8 @@ import { type WithHandler, withHandler } from "./Handler.ts"
 /** What `postgres`, `pglite` and `inMemory` give: opened with the kernel and closed with it. */
 export type Store = Layer.Layer<Stores | WingStores, unknown>
 
-/** What rooms keep: typed answers, documents, memories. */
-type WingStores = BlobStore | ChunkIndex | DocumentStore | MemoryStore | OutcomeStore
+/** What rooms keep (typed answers, documents, memories), and what deletes by age. */
+type WingStores = BlobStore | ChunkIndex | DocumentStore | MemoryStore | OutcomeStore | RetentionStore
 
 export interface ColloquyOptions extends OpenKernelOptions {
   readonly store: Store

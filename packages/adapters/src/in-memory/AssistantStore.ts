@@ -28,9 +28,9 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
         return row !== undefined
       }),
     discard: (id) =>
-      ownedStep((ownerId) => {
+      ownedStep((ownerId, now) => {
         const row = draftOf(ownerId, id)
-        if (row !== undefined) forgetAssistant(state, id)
+        if (row !== undefined) forgetAssistant(state, id, now)
         return row !== undefined
       }),
     get: (id) => ownedStep((ownerId) => Option.fromNullishOr(shownOf(ownerId, id)?.assistant)),
@@ -58,9 +58,9 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
         return Option.some(row.assistant)
       }),
     remove: (id) =>
-      ownedStep((ownerId) => {
+      ownedStep((ownerId, now) => {
         const row = shownOf(ownerId, id)
-        if (row !== undefined) forgetAssistant(state, id)
+        if (row !== undefined) forgetAssistant(state, id, now)
         return row !== undefined
       })
   })

@@ -7,6 +7,7 @@ import { OutcomeStore } from "@colloquy/core/answers"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
 import { MemoryStore } from "@colloquy/core/memory"
 import { SessionStore, TicketStore } from "@colloquy/core/realtime"
+import { RetentionStore } from "@colloquy/core/retention"
 import { ChunkIndex } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -19,6 +20,7 @@ import { documentStore } from "./DocumentStore.ts"
 import { keyStore } from "./KeyStore.ts"
 import { memoryStore } from "./MemoryStore.ts"
 import { outcomeStore } from "./OutcomeStore.ts"
+import { retentionStore } from "./RetentionStore.ts"
 import { runStore } from "./RunStore.ts"
 import { sessionStore } from "./SessionStore.ts"
 import { makeState, type State } from "./State.ts"
@@ -39,6 +41,7 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
     Layer.succeed(Ports.KeyStore, keyStore(state)),
     Layer.succeed(MemoryStore, memoryStore(state)),
     Layer.succeed(OutcomeStore, outcomeStore(state)),
+    Layer.succeed(RetentionStore, retentionStore(state)),
     Layer.succeed(Ports.RunStore, runStore(state)),
     Layer.succeed(SessionStore, sessionStore(state)),
     Layer.succeed(Ports.ThreadStore, threadStore(state)),

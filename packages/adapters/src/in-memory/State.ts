@@ -121,7 +121,10 @@ export interface State {
   readonly ledger: Map<string, UsageOfDay & { readonly ownerId: OwnerId }>
   readonly followUps: Map<FollowUpId, FollowUpRow>
   /** Runs that were deleted while they were active: the lease that still may settle what was used, and whether it has. */
-  readonly deletedRuns: Map<RunId, { readonly ownerId: OwnerId; readonly token: number; isCharged: boolean }>
+  readonly deletedRuns: Map<
+    RunId,
+    { readonly ownerId: OwnerId; readonly token: number; readonly at: number; isCharged: boolean }
+  >
   /** By owner, answer set and question. */
   readonly outcomes: Map<string, { readonly ownerId: OwnerId; readonly outcome: Outcome }>
   /** An entry stays when its assistant is gone, and counts for nothing. */
@@ -129,8 +132,8 @@ export interface State {
   readonly appliedRuns: Map<RunId, AppliedRow>
   /** The index of chunks. */
   readonly chunks: Map<OwnerId, EntriesOfOwner>
-  /** Charges that no settlement brought, by owner and id. */
-  readonly charges: Set<string>
+  /** When charges that no settlement brought were counted, by owner and id. */
+  readonly charges: Map<string, number>
   /** By their hash. */
   readonly tickets: Map<string, TicketRecord>
   /** Those of voice sessions that were not reported yet, by session and number. */
@@ -155,7 +158,7 @@ export const makeState = (): State => ({
   memories: new Map(),
   appliedRuns: new Map(),
   chunks: new Map(),
-  charges: new Set(),
+  charges: new Map(),
   listeners: new Set()
 })
 
@@ -280,24 +283,24 @@ export const forgetRun = (state: State, row: RunRow): void => {
 }
 
 /** Its threads with it. */
-export const forgetAssistant = (state: State, id: AssistantId): void => {
+export const forgetAssistant = (state: State, id: AssistantId, now: number): void => {
   state.assistants.delete(id)
   for (const thread of state.threads.values()) {
-    if (thread.thread.assistantId === id) forgetThread(state, thread)
+    if (thread.thread.assistantId === id) forgetThread(state, thread, now)
   }
   for (const [documentId, { document }] of state.documents) {
     if (document.scope._tag === "Assistant" && document.scope.assistantId === id) state.documents.delete(documentId)
   }
 }
 
-export const forgetThread = (state: State, row: ThreadRow): void => {
+export const forgetThread = (state: State, row: ThreadRow, now: number): void => {
   state.threads.delete(row.thread.id)
   for (const [id, { document }] of state.documents) {
     if (document.scope._tag !== "Assistant" && document.scope.threadId === row.thread.id) state.documents.delete(id)
   }
   for (const run of row.runs) {
     if (isActive(run)) {
-      state.deletedRuns.set(run.run.id, { ownerId: row.ownerId, token: run.token, isCharged: false })
+      state.deletedRuns.set(run.run.id, { ownerId: row.ownerId, token: run.token, at: now, isCharged: false })
     }
     forgetRun(state, run)
   }

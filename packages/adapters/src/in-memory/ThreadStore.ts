@@ -69,7 +69,7 @@ export const threadStore = (state: State): typeof ThreadStore.Service =>
           const row = threadOf(state, ownerId, id)
           if (row === undefined) return Effect.succeed(false)
           if (isInSession(row, now)) return Effect.fail(new ThreadInSession({ threadId: id }))
-          forgetThread(state, row)
+          forgetThread(state, row, now)
           return Effect.succeed(true)
         })
       )

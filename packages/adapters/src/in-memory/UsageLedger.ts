@@ -10,7 +10,7 @@ export const usageLedger = (state: State): typeof UsageLedger.Service =>
       ownedStep((ownerId, now) => {
         const name = JSON.stringify([ownerId, id])
         if (state.charges.has(name)) return
-        state.charges.add(name)
+        state.charges.set(name, now)
         for (const charge of charges) addToLedger(state, ownerId, now, charge)
       }),
     recent: ({ skip, limit }) =>

@@ -6,6 +6,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { RateLimiter, type StoreUnavailable } from "@colloquy/core"
 import * as Ports from "@colloquy/core/adapters"
+import { RetentionStore } from "@colloquy/core/retention"
 import { ChunkIndex } from "@colloquy/core/retrieval"
 import { OutcomeStore } from "@colloquy/core/answers"
 import { SessionStore, TicketStore } from "@colloquy/core/realtime"
@@ -34,6 +35,7 @@ import { chunkIndex, openVectors, withoutExtension } from "./PostgresChunkIndex.
 import { memoryStore } from "./PostgresMemoryStore.ts"
 import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
 import { rateLimiter } from "./PostgresRateLimiter.ts"
+import { retentionStore } from "./PostgresRetentionStore.ts"
 import { runStore } from "./PostgresRunStore.ts"
 import { sessionStore } from "./PostgresSessionStore.ts"
 import { ticketStore } from "./PostgresTicketStore.ts"
@@ -182,6 +184,7 @@ const makeStores = (
       Context.add(Ports.KeyStore, keyStore(database)),
       Context.add(MemoryStore, memoryStore(database, keepsVectors)),
       Context.add(OutcomeStore, outcomeStore(database)),
+      Context.add(RetentionStore, retentionStore(database)),
       Context.add(Ports.RunStore, runStore(database, hints)),
       Context.add(SessionStore, sessionStore(database)),
       Context.add(Ports.ThreadStore, threadStore(database)),

@@ -9,6 +9,7 @@ import {
   openThread,
   outcomeStoreSuite,
   realtimeSuite,
+  retentionStoreSuite,
   sampleBegin,
   sampleEvent,
   settleTurn,
@@ -28,6 +29,7 @@ storageSuite("in memory, real time", InMemory.layer, { testClock: false, signals
 const shared = InMemory.makeState()
 followUpStoreSuite("in memory", InMemory.layerFrom(shared), { testClock: true, signals: false })
 outcomeStoreSuite("in memory: OutcomeStore", InMemory.layer)
+retentionStoreSuite("in memory: RetentionStore", InMemory.layer, { testClock: true, signals: false })
 realtimeSuite("in memory", InMemory.layer, { testClock: true, signals: false })
 
 describe("InMemory", () => {

@@ -1,7 +1,7 @@
 /**
  * Follows a run's log from anywhere: from this process's memory while it works on the run, from the store otherwise, and from one to the
  * other when the run changes hands. A stream of events ends with the first terminal event after its start. Who follows a run whose
- * thread is deleted meanwhile is told that it was cancelled.
+ * thread is deleted meanwhile is told that it was cancelled; who follows an old one whose log is not kept any more is told how it ended.
  */
 import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -21,6 +21,7 @@ import { isAtRest, type Run } from "../runs/Run.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { RunSignals } from "../runs/RunSignals.ts"
 import type { RunStore } from "../runs/RunStore.ts"
+import { endOfPrunedRun } from "./PrunedLog.ts"
 import { type Recovery, withIdentity } from "./Recovery.ts"
 import { terminalEvent } from "./Settlement.ts"
 import { digestOf, makeLogPages } from "./LogPages.ts"
@@ -86,6 +87,7 @@ export const makeFollow = ({ counter, lease, live, recovery, signals, store }: F
     let known: Run | null = null
     let last = after
     let hasEnded = false
+    let wasAtRest = false
     let heardAt = Number.NEGATIVE_INFINITY
     const endOfDeletedRun = () => {
       hasEnded = true
@@ -110,6 +112,13 @@ export const makeFollow = ({ counter, lease, live, recovery, signals, store }: F
         }
         known = run.value
         if (isAtRest(known.status) && known.lastSequence <= last) break
+        if (wasAtRest && isAtRest(known.status)) {
+          hasEnded = true
+          return [yield* endOfPrunedRun(store, counter, known)] as const
+        }
+        // The log is whole now: one more look shows what it has, or that it is gone.
+        wasAtRest = isAtRest(known.status)
+        if (wasAtRest) continue
         const isSilent = (yield* Clock.currentTimeMillis) - heardAt >= silence
         if (isSilent && !isAtRest(known.status) && (yield* recovery.endExpired(runId))) continue
         yield* changed

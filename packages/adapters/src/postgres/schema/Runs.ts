@@ -106,3 +106,16 @@ export const runTables: Migration = {
     compression
   ]
 }
+
+/** How what is old is found. A run leaves its index with its log; what is indexed of it changes at no other time. */
+export const agedRows: Migration = {
+  name: "rows by age",
+  tables: [],
+  statements: [
+    `alter table {schema}.runs add column log_pruned boolean not null default false`,
+    `create index runs_with_log on {schema}.runs (created_at) where not log_pruned`,
+    `create index idempotency_keys_by_age on {schema}.idempotency_keys (created_at)`,
+    `create index deleted_runs_by_age on {schema}.deleted_runs (deleted_at)`,
+    `create index usage_receipts_by_age on {schema}.usage_receipts (recorded_at)`
+  ]
+}

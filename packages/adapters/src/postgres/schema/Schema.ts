@@ -13,7 +13,7 @@ import { providerKeyTables } from "./ProviderKeys.ts"
 import { rateLimitTables } from "./RateLimits.ts"
 import { realtimeFunctions, realtimeTables } from "./Realtime.ts"
 import { runEndFunctions } from "./RunEnds.ts"
-import { runTables } from "./Runs.ts"
+import { agedRows, runTables } from "./Runs.ts"
 import { runStartFunctions } from "./RunStarts.ts"
 import { runStepFunctions } from "./RunSteps.ts"
 import type { Migration, SqlFunction } from "./SchemaPart.ts"
@@ -42,7 +42,8 @@ export const schemaOfThisVersion: Schema = {
     receiptTables,
     summaryColumns,
     documentIds,
-    assistantDrafts
+    assistantDrafts,
+    agedRows
   ],
   /** In any order: PostgreSQL looks into a function when it is called. */
   functions: [

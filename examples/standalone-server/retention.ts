@@ -1,0 +1,37 @@
+/**
+ * `npm run retention`: deletes once what is old enough by the server's settings, bytes without a document among it, and says what it was.
+ * The server does the same every hour; this is for a first time with much to delete, or for a schedule of the operator's own. With
+ * DATABASE_URL servers may run meanwhile; the embedded database belongs to one process.
+ */
+import { sweepOrphanedBlobs } from "@colloquy/core/documents"
+import { describePruned, pruneOnce } from "@colloquy/core/retention"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { blobsOf } from "./Documents.ts"
+import { retentionOf } from "./KeptFor.ts"
+import { readSettings } from "./Settings.ts"
+import { StartRefused, storeRefused } from "./StartRefused.ts"
+import { inMemory, prepareFolder, storesOf } from "./Stores.ts"
+
+const run = async (): Promise<string> => {
+  const settings = await Effect.runPromise(readSettings(process.env))
+  if (settings.databaseUrl === null && settings.dataDir === inMemory) {
+    throw new StartRefused({ message: "COLLOQUY_DATA_DIR is memory://, which keeps nothing." })
+  }
+  await prepareFolder(settings)
+  // Of two stores of bytes the later one counts.
+  const stores = Layer.mergeAll(Layer.merge(storesOf(settings), blobsOf(settings)), retentionOf(settings))
+  const all = Effect.all([pruneOnce, sweepOrphanedBlobs()])
+  const [pruned, blobs] = await Effect.runPromise(Effect.provide(all, stores)).catch((error: unknown) => {
+    throw storeRefused(settings, error)
+  })
+  return [describePruned(pruned), ...(blobs === 0 ? [] : [`Files without a document: ${blobs}.`])].join("\n")
+}
+
+run().then(
+  (text) => console.log(text),
+  (error: unknown) => {
+    console.error(error instanceof Error ? error.message : error)
+    process.exitCode = 1
+  }
+)

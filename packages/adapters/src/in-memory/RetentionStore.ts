@@ -1,0 +1,35 @@
+/** `RetentionStore` in memory. The rows stand in the order in which they were stored. */
+import { type Prunable, RetentionStore } from "@colloquy/core/retention"
+import { type State, step } from "./State.ts"
+
+export const retentionStore = (state: State): typeof RetentionStore.Service =>
+  RetentionStore.of({
+    prune: (what, before, limit) =>
+      step(() => {
+        const old = oldOnes[what](state, before.getTime()).slice(0, limit)
+        for (const remove of old) remove()
+        return old.length
+      })
+  })
+
+/** For each row that is old enough, what removes it. */
+const oldOnes: {
+  readonly [What in Prunable]: (state: State, before: number) => ReadonlyArray<() => void>
+} = {
+  logs: ({ runs }, before) =>
+    [...runs.values()].flatMap(({ log, run }) =>
+      log.length > 0 && run.endedAt !== null && run.endedAt.getTime() < before ? [() => void log.splice(0)] : []
+    ),
+  idempotencyKeys: ({ repeated }, before) =>
+    [...repeated].flatMap(([key, { at }]) => (at < before ? [() => void repeated.delete(key)] : [])),
+  deletedRuns: ({ deletedRuns }, before) =>
+    [...deletedRuns].flatMap(([id, { at }]) => (at < before ? [() => void deletedRuns.delete(id)] : [])),
+  chargeReceipts: ({ charges }, before) =>
+    [...charges].flatMap(([name, at]) => (at < before ? [() => void charges.delete(name)] : [])),
+  deadFollowUps: ({ followUps }, before) =>
+    [...followUps].flatMap(([id, { followUp }]) =>
+      followUp.status === "dead" && followUp.endedAt !== null && followUp.endedAt.getTime() < before
+        ? [() => void followUps.delete(id)]
+        : []
+    )
+}

@@ -1,0 +1,47 @@
+/**
+ * `RetentionStore` on Postgres. Every step is one statement over rows that it finds by an index of their age, oldest first; rows that
+ * another transaction has locked are passed over.
+ */
+import { type Prunable, RetentionStore } from "@colloquy/core/retention"
+import * as Effect from "effect/Effect"
+import type { Database } from "./Database.ts"
+
+export const retentionStore = ({ query, schema }: Database): typeof RetentionStore.Service => {
+  const statements = statementsOf(schema)
+  return RetentionStore.of({
+    prune: (what, before, limit) =>
+      Effect.map(
+        query<{ readonly count: number }>("RetentionStore.prune", statements[what], [before, limit]),
+        ([row]) => row?.count ?? 0
+      )
+  })
+}
+
+/** `$1` is the moment before which they are old, `$2` how many of them go. */
+const statementsOf = (schema: string): { readonly [What in Prunable]: string } => {
+  const rows = (table: string, key: string, age: string, condition = "true") => `
+    with old as (
+      select owner, ${key} from ${schema}.${table} where ${age} < $1 and ${condition}
+      order by ${age} limit $2 for update skip locked
+    ), gone as (
+      delete from ${schema}.${table} aged using old where aged.owner = old.owner and aged.${key} = old.${key} returning 1
+    )
+    select count(*)::integer as count from gone`
+  return {
+    // What ended before the moment began before it, too: the index is by the beginning.
+    logs: `
+      with old as (
+        select owner, id from ${schema}.runs where not log_pruned and created_at < $1 and ended_at < $1
+        order by created_at limit $2 for no key update skip locked
+      ), gone as (
+        delete from ${schema}.run_log log using old where log.owner = old.owner and log.run_id = old.id
+      ), noted as (
+        update ${schema}.runs run set log_pruned = true from old where run.owner = old.owner and run.id = old.id returning 1
+      )
+      select count(*)::integer as count from noted`,
+    idempotencyKeys: rows("idempotency_keys", "key", "created_at"),
+    deletedRuns: rows("deleted_runs", "id", "deleted_at"),
+    chargeReceipts: rows("usage_receipts", "id", "recorded_at"),
+    deadFollowUps: rows("follow_ups", "id", "ended_at", "status = 'dead'")
+  }
+}

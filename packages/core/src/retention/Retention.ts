@@ -1,0 +1,100 @@
+/**
+ * Deletes what only serves for a while, as `RetentionSettings` say: in small steps with pauses, so that no turn waits for it. A host adds
+ * `layerRetention` over its kernel; one process is enough, and several do not get into each other's way. `pruneOnce` is the same for a
+ * command.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { tracedFn } from "../primitives/Traced.ts"
+import { FollowUpStore } from "../runs/FollowUpStore.ts"
+import { RetentionSettings } from "./RetentionSettings.ts"
+import { type Prunable, RetentionStore } from "./RetentionStore.ts"
+
+/** What was deleted: of `logs` those of so many runs. */
+export type Pruned = { readonly [Kind in Prunable | "followUps"]: number }
+
+/** Repeats of a request, and of a settlement, are told apart for a day. */
+const leastAge = Duration.days(1)
+
+const kinds = ["logs", "idempotencyKeys", "deletedRuns", "chargeReceipts", "deadFollowUps", "followUps"] as const
+
+/** A setting that would break a promise is refused at the start. */
+const checkSettings = (settings: RetentionSettings): Effect.Effect<void> => {
+  const tooShort = kinds.filter((kind) => {
+    const age = settings[kind]
+    return age !== null && Duration.isLessThan(Duration.fromInputUnsafe(age), leastAge)
+  })
+  if (tooShort.length > 0) {
+    return Effect.die(new RangeError(`Retention of ${tooShort.join(", ")} must be a day at least, or null.`))
+  }
+  return settings.batch >= 1 ? Effect.void : Effect.die(new RangeError("The batch of a retention must be 1 at least."))
+}
+
+/** Deletes all that is old enough now, and answers how much that was. */
+export const pruneOnce: Effect.Effect<Pruned, StoreUnavailable, RetentionStore | FollowUpStore> = tracedFn(
+  "Retention.prune"
+)(function* () {
+  const settings = yield* RetentionSettings
+  yield* checkSettings(settings)
+  const store = yield* RetentionStore
+  const followUps = yield* FollowUpStore
+  const now = yield* Clock.currentTimeMillis
+
+  const pruneAll = Effect.fnUntraced(function* (kind: (typeof kinds)[number]) {
+    const age = settings[kind]
+    if (age === null) return 0
+    const before = new Date(now - Duration.toMillis(age))
+    let count = 0
+    while (true) {
+      const step =
+        kind === "followUps" ? followUps.prune(before, settings.batch) : store.prune(kind, before, settings.batch)
+      const pruned = yield* step
+      count += pruned
+      if (pruned < settings.batch) return count
+      yield* Effect.sleep(settings.pause)
+    }
+  })
+
+  return {
+    logs: yield* pruneAll("logs"),
+    idempotencyKeys: yield* pruneAll("idempotencyKeys"),
+    deletedRuns: yield* pruneAll("deletedRuns"),
+    chargeReceipts: yield* pruneAll("chargeReceipts"),
+    followUps: yield* pruneAll("followUps"),
+    deadFollowUps: yield* pruneAll("deadFollowUps")
+  }
+})()
+
+/** As a sentence for a log or a terminal. */
+export const describePruned = (pruned: Pruned): string => {
+  const names: { readonly [Kind in keyof Pruned]: string } = {
+    logs: "logs of runs",
+    idempotencyKeys: "idempotency keys",
+    deletedRuns: "notes of deleted runs",
+    chargeReceipts: "receipts of charges",
+    followUps: "follow-ups that were done",
+    deadFollowUps: "follow-ups that had failed"
+  }
+  const told = kinds.filter((kind) => pruned[kind] > 0).map((kind) => `${pruned[kind]} ${names[kind]}`)
+  return told.length === 0 ? "Nothing was old enough to be deleted." : `Deleted by age: ${told.join(", ")}.`
+}
+
+const isSomething = (pruned: Pruned): boolean => kinds.some((kind) => pruned[kind] > 0)
+
+/** As often as the settings say, as long as the layer is open. A store that is away is asked again the next time. */
+export const layerRetention: Layer.Layer<never, never, RetentionStore | FollowUpStore> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const settings = yield* RetentionSettings
+    yield* checkSettings(settings)
+    yield* pruneOnce.pipe(
+      Effect.tap((pruned) => (isSomething(pruned) ? Effect.logInfo(describePruned(pruned)) : Effect.void)),
+      Effect.catchCause((cause) => Effect.logWarning("What is old could not be deleted; it is tried again", cause)),
+      Effect.delay(settings.every),
+      Effect.forever,
+      Effect.forkScoped
+    )
+  })
+)
