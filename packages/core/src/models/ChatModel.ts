@@ -18,7 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Stream from "effect/Stream"
 import { traced } from "../primitives/Traced.ts"
-import { type Deadlines, makeDeadlines } from "../primitives/Deadlines.ts"
+import { type DeadlinesPort, makeDeadlines } from "../primitives/Deadlines.ts"
 import { metricSeries } from "../primitives/MetricSeries.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
@@ -78,7 +78,7 @@ export const converse = (
   )
 
 /** The same with deadlines that many steps share. */
-export const converseWithin = (deadlines: Deadlines, step: ModelStep): Effect.Effect<void, ModelError> =>
+export const converseWithin = (deadlines: DeadlinesPort, step: ModelStep): Effect.Effect<void, ModelError> =>
   attempt(deadlines, step, 0).pipe(
     Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason)),
     traced(`chat ${step.request.model}`, {
@@ -92,7 +92,7 @@ export const converseWithin = (deadlines: Deadlines, step: ModelStep): Effect.Ef
     })
   )
 
-const attempt = (deadlines: Deadlines, step: ModelStep, failures: number): Effect.Effect<void, ModelError> =>
+const attempt = (deadlines: DeadlinesPort, step: ModelStep, failures: number): Effect.Effect<void, ModelError> =>
   Effect.clockWith((clock) => {
     const heard: Heard = {
       events: 0,
@@ -133,7 +133,7 @@ class Finished extends Data.TaggedError("Finished") {}
 const finished = Effect.fail(new Finished())
 
 const listen = (
-  deadlines: Deadlines,
+  deadlines: DeadlinesPort,
   { chat, listener, policy, request }: ModelStep,
   heard: Heard,
   clock: Clock.Clock

@@ -3,6 +3,8 @@
  * tokenizer replaces it.
  */
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 
 export interface TokenCounterPort {
   readonly count: (text: string) => number
@@ -11,6 +13,12 @@ export interface TokenCounterPort {
 export const TokenCounter = Context.Reference<TokenCounterPort>("@colloquy/core/models/TokenCounter", {
   defaultValue: () => ({ count: estimateTokens })
 })
+
+/** A host's counter may well divide something: sizes are stored and added up as integers. */
+export const inWholeTokens: Layer.Layer<never> = Layer.effect(
+  TokenCounter,
+  Effect.map(TokenCounter, ({ count }) => ({ count: (text) => Math.ceil(count(text)) }))
+)
 
 /**
  * Above what common tokenizers give, also for what they cut into small pieces (code, JSON, identifiers, digits): three letters of a word a

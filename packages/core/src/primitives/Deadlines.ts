@@ -3,14 +3,15 @@
  * left behind: its cleanup is not waited for, because it is not our code (a provider's driver, a host's meter), and some of that never ends.
  */
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { makeAlarm } from "./Alarm.ts"
 
-export interface Deadlines {
+export interface DeadlinesPort {
   /**
    * The effect, while `due` lies ahead; then `late`, and the effect is interrupted in the background, as it is when the caller is. The
    * time may move while the effect goes on.
@@ -33,7 +34,7 @@ interface Entry {
   readonly expire: () => void
 }
 
-export const makeDeadlines: Effect.Effect<Deadlines, never, Scope.Scope> = Effect.gen(function* () {
+export const makeDeadlines: Effect.Effect<DeadlinesPort, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const entries = new Set<Entry>()
   const alarm = yield* makeAlarm((now) =>
@@ -84,3 +85,8 @@ export const makeDeadlines: Effect.Effect<Deadlines, never, Scope.Scope> = Effec
       })
   }
 })
+
+/** Those that all work of one kernel shares. */
+export class Deadlines extends Context.Service<Deadlines, DeadlinesPort>()("@colloquy/core/primitives/Deadlines") {
+  static readonly layer: Layer.Layer<Deadlines> = Layer.effect(Deadlines, makeDeadlines)
+}

@@ -19,7 +19,7 @@ import type { ProviderKeysPort } from "../access/ProviderKeys.ts"
 import type { Charge } from "../metering/Charge.ts"
 import type { CreditNeed, InsufficientCredit, MeteringPort } from "../metering/Metering.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import type { Deadlines } from "../primitives/Deadlines.ts"
+import type { DeadlinesPort } from "../primitives/Deadlines.ts"
 import { MessageId, newId, type OwnerId, RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { totalTokens, type Usage } from "../primitives/Usage.ts"
@@ -68,7 +68,7 @@ export interface SessionServices {
   readonly counter: TokenCounterPort
   readonly limits: SessionLimits
   readonly turnSettings: TurnSettings
-  readonly deadlines: Deadlines
+  readonly deadlines: DeadlinesPort
   /** Takes the session into the common round of ticks and renewals while the scope is open. */
   readonly register: (session: OpenSession) => Effect.Effect<void, never, Scope.Scope>
   readonly wakeAt: (time: number) => void

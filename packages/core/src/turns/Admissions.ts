@@ -2,76 +2,86 @@
  * Which calls may still begin a turn, and how many are doing so. A shutdown first refuses new ones, then waits for those that were let in
  * and for the runs that they began: a turn is in one of the two from its first step to its end, so none falls in between.
  */
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type { LiveRuns } from "../runs/LiveRuns.ts"
+import * as Layer from "effect/Layer"
+import { RunningTurns } from "./RunningTurns.ts"
 import { ShuttingDown } from "./TurnErrors.ts"
-import type { TurnEvent } from "./TurnEvent.ts"
-
-export interface Admissions {
-  /** Does what begins a turn, unless the kernel is shutting down. */
-  readonly admit: <A, E, R>(begin: Effect.Effect<A, E, R>) => Effect.Effect<A, E | ShuttingDown, R>
-  /** Refuses from now on, and waits until nothing is under way; what takes longer than the time is stopped and settled. */
-  readonly drain: Effect.Effect<void>
-  /** Refuses from now on, and stops and settles what is under way. */
-  readonly close: Effect.Effect<void>
-}
+import { TurnSettings } from "./TurnSettings.ts"
 
 /** How long a kernel that closes waits for calls that are still beginning a turn: such a call may hang in a host's own code. */
 const patience = Duration.seconds(10)
 
-export const makeAdmissions = (live: LiveRuns<TurnEvent>, drainTimeout: Duration.Input): Admissions => {
-  const admitted = new Set<Deferred.Deferred<void>>()
-  let refuses = false
+export class Admissions extends Context.Service<
+  Admissions,
+  {
+    /** Does what begins a turn, unless the kernel is shutting down. */
+    readonly admit: <A, E, R>(begin: Effect.Effect<A, E, R>) => Effect.Effect<A, E | ShuttingDown, R>
+    /** Refuses from now on, and waits until nothing is under way; what takes longer than the time is stopped and settled. */
+    readonly drain: Effect.Effect<void>
+    /** Refuses from now on, and stops and settles what is under way. */
+    readonly close: Effect.Effect<void>
+  }
+>()("@colloquy/core/turns/Admissions") {
+  static readonly layer: Layer.Layer<Admissions, never, RunningTurns> = Layer.effect(
+    Admissions,
+    Effect.gen(function* () {
+      const running = yield* RunningTurns
+      const { drainTimeout } = yield* TurnSettings
+      const admitted = new Set<Deferred.Deferred<void>>()
+      let refuses = false
 
-  const admissionsEnd = Effect.suspend(() =>
-    Effect.forEach([...admitted], (each) => Deferred.await(each), { concurrency: "unbounded", discard: true })
-  )
-  const runsEnd = Effect.suspend(() =>
-    Effect.forEach(
-      live.all().flatMap(({ fiber }) => (fiber === null ? [] : [fiber])),
-      (fiber) => Fiber.await(fiber),
-      { concurrency: "unbounded", discard: true }
-    )
-  )
-  const nothingLeft: Effect.Effect<void> = Effect.suspend(() =>
-    admitted.size === 0 && live.all().length === 0
-      ? Effect.void
-      : Effect.andThen(Effect.andThen(admissionsEnd, runsEnd), nothingLeft)
-  )
-  const stopRuns = Effect.suspend(() =>
-    Effect.forEach(live.all(), (run) => live.stop(run.lease.runId, "shutdown"), {
-      concurrency: "unbounded",
-      discard: true
+      const admissionsEnd = Effect.suspend(() =>
+        Effect.forEach([...admitted], (each) => Deferred.await(each), { concurrency: "unbounded", discard: true })
+      )
+      const runsEnd = Effect.suspend(() =>
+        Effect.forEach(
+          running.all().flatMap(({ fiber }) => (fiber === null ? [] : [fiber])),
+          (fiber) => Fiber.await(fiber),
+          { concurrency: "unbounded", discard: true }
+        )
+      )
+      const nothingLeft: Effect.Effect<void> = Effect.suspend(() =>
+        admitted.size === 0 && running.all().length === 0
+          ? Effect.void
+          : Effect.andThen(Effect.andThen(admissionsEnd, runsEnd), nothingLeft)
+      )
+      const stopRuns = Effect.suspend(() =>
+        Effect.forEach(running.all(), (run) => running.stop(run.lease.runId, "shutdown"), {
+          concurrency: "unbounded",
+          discard: true
+        })
+      )
+      /** A call that was let in may begin a run while the others are being stopped. */
+      const stopAll: Effect.Effect<void> = Effect.gen(function* () {
+        yield* stopRuns
+        if (admitted.size > 0) yield* Effect.timeoutOption(admissionsEnd, patience)
+        yield* stopRuns
+      })
+      const refuse = Effect.sync(() => {
+        refuses = true
+      })
+
+      return Admissions.of({
+        admit: <A, E, R>(begin: Effect.Effect<A, E, R>) =>
+          Effect.suspend((): Effect.Effect<A, E | ShuttingDown, R> => {
+            if (refuses) return Effect.fail(new ShuttingDown())
+            const ended = Deferred.makeUnsafe<void>()
+            admitted.add(ended)
+            return Effect.ensuring(
+              begin,
+              Effect.sync(() => {
+                admitted.delete(ended)
+                Deferred.doneUnsafe(ended, Effect.void)
+              })
+            )
+          }),
+        drain: Effect.andThen(refuse, Effect.andThen(Effect.timeoutOption(nothingLeft, drainTimeout), stopAll)),
+        close: Effect.andThen(refuse, stopAll)
+      })
     })
   )
-  /** A call that was let in may begin a run while the others are being stopped. */
-  const stopAll: Effect.Effect<void> = Effect.gen(function* () {
-    yield* stopRuns
-    if (admitted.size > 0) yield* Effect.timeoutOption(admissionsEnd, patience)
-    yield* stopRuns
-  })
-  const refuse = Effect.sync(() => {
-    refuses = true
-  })
-
-  return {
-    admit: <A, E, R>(begin: Effect.Effect<A, E, R>) =>
-      Effect.suspend((): Effect.Effect<A, E | ShuttingDown, R> => {
-        if (refuses) return Effect.fail(new ShuttingDown())
-        const ended = Deferred.makeUnsafe<void>()
-        admitted.add(ended)
-        return Effect.ensuring(
-          begin,
-          Effect.sync(() => {
-            admitted.delete(ended)
-            Deferred.doneUnsafe(ended, Effect.void)
-          })
-        )
-      }),
-    drain: Effect.andThen(refuse, Effect.andThen(Effect.timeoutOption(nothingLeft, drainTimeout), stopAll)),
-    close: Effect.andThen(refuse, stopAll)
-  }
 }

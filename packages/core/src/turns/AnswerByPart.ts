@@ -5,12 +5,13 @@ import type { Principal } from "../access/Principal.ts"
 import { ModelError } from "../models/ModelError.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import type { History } from "../threads/Message.ts"
+import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
-import { liveTurn } from "./LegTurn.ts"
 import { LegOutcome } from "./ModelLoop.ts"
 
 export const answerByPart = Effect.fnUntraced(function* (
   leg: Leg,
+  turnOf: (part: string) => LiveTurn,
   history: History
 ): Effect.fn.Return<LegOutcome, ModelError, Principal> {
   const { log, model } = leg
@@ -22,7 +23,7 @@ export const answerByPart = Effect.fnUntraced(function* (
   const promptTokens = history.messages.reduce((sum, message) => sum + message.tokens, 0)
   const startedAt = yield* Clock.currentTimeMillis
   log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens, at: startedAt }))
-  const answer = yield* part.answer(liveTurn(leg, part.name, history), history).pipe(
+  const answer = yield* part.answer(turnOf(part.name), history).pipe(
     // What a failed answer used is what its error tells, and nothing otherwise: a refused request is not estimated.
     Effect.tapError(({ usage = noUsage }) =>
       Effect.map(Clock.currentTimeMillis, (at) => {

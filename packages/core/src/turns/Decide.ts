@@ -2,19 +2,22 @@
  * Steps 2 and 3 of a turn: what the parts hear, and what is to be done. Every refusal that depends on the request comes from here, before
  * anything is stored.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import type { Principal } from "../access/Principal.ts"
-import type { Assistant } from "../assistants/Assistant.ts"
+import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { describeModel } from "../models/ModelInfo.ts"
 import { checkNames, type NameTooLong } from "../models/NameTooLong.ts"
 import type { ModelNotNamed, ProviderNotFound } from "../models/Provider.ts"
-import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
-import { checkRoom, preambleOf, roomFor } from "../prompts/PromptAssembly.ts"
-import type { Answerer } from "./Leg.ts"
+import { checkRoom } from "../prompts/PromptAssembly.ts"
+import { HostedTools } from "../tools/HostedTool.ts"
 import type { Draft } from "./Draft.ts"
+import { type Answerer, type PlannedLeg, planLeg } from "./Leg.ts"
 import {
   decideParts,
   listen,
@@ -25,16 +28,17 @@ import {
 } from "./PartDecisions.ts"
 import type { Place } from "./Place.ts"
 import type { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
+import { TurnModels } from "./TurnModels.ts"
 import type { TurnCase } from "./TurnPart.ts"
-import { chooseModel, planTurn, systemPromptOf, type TurnPlan } from "./TurnPlan.ts"
+import { TurnParts } from "./TurnParts.ts"
+import { chooseModel, planTurn, systemPromptOf } from "./TurnPlan.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
-import type { Workshop } from "./Workshop.ts"
+import { TurnSettings } from "./TurnSettings.ts"
 
 /** What is to be done, and all that is needed to begin it. */
 export interface Decided {
-  readonly plan: TurnPlan
+  readonly leg: PlannedLeg
   readonly parts: PartsDecided
-  readonly model: Answerer
   readonly content: string
   /** Of the user's message, what parts keep with it included. */
   readonly messageTokens: number
@@ -50,66 +54,80 @@ export type DecideError =
   | ModelNotNamed
   | ProviderNotFound
 
-export const decide = Effect.fnUntraced(function* (
-  workshop: Workshop,
-  request: TurnRequest,
-  place: Place,
-  draft: Draft
-): Effect.fn.Return<Decided, DecideError, Principal> {
-  const { counter, settings } = workshop
-  const { assistant } = place
-  const registered = workshop.parts()
-  yield* Effect.fromResult(checkNames({ provider: request.provider, model: request.model }))
-  yield* refuseAbsentParts(registered, request.options ?? {})
-  const resolved = yield* Effect.result(resolveModel(workshop, request, assistant))
-  const turn = caseOf(workshop, request, place, resolved)
-  const heard = yield* listen(registered, turn, draft.listening)
-  const parts = yield* decideParts(registered, { ...turn, content: heard.content }, heard.supplements)
-  const model = parts.answers === null ? yield* Effect.fromResult(resolved) : answererOf(parts.answers)
-  const hosted = workshop.hosted()
-  yield* refuseAbsentTools(turn, parts.planned, hosted)
-  const content = heard.content.trim() === "" ? (parts.content ?? heard.content) : heard.content
-  const plan = yield* Effect.fromResult(planTurn({ request, assistant, content, model, hosted, parts }))
-  const messageTokens = counter.count(content) + parts.tokens
-  if (plan.saves !== true && parts.answers === null) {
-    const offered = [...parts.tools, ...hosted].map((tool) => tool.definition)
-    const tools = [...offered.filter((tool) => plan.hosted.includes(tool.name)), ...plan.tools]
-    const room = roomFor(model.info, settings.assumedContextLimit)
-    const preamble = preambleOf(plan.system, tools, counter)
-    yield* Effect.fromResult(checkRoom(preamble, messageTokens, room, model.model))
+export class Decide extends Context.Service<
+  Decide,
+  {
+    readonly decide: (
+      request: TurnRequest,
+      place: Place,
+      draft: Draft
+    ) => Effect.Effect<Decided, DecideError, Principal>
   }
-  return { plan, parts, model, content, messageTokens, apiKey: yield* findKey(workshop, model.provider) }
-})
+>()("@colloquy/core/turns/Decide") {
+  static readonly layer: Layer.Layer<Decide, never, TurnModels | TurnParts | HostedTools> = Layer.effect(
+    Decide,
+    Effect.gen(function* () {
+      const models = yield* TurnModels
+      const registered = yield* TurnParts
+      const hosted = yield* HostedTools
+      const keys = yield* ProviderKeys
+      const counter = yield* TokenCounter
+      const { assumedContextLimit } = yield* TurnSettings
 
-const findKey = (
-  { providerKeys }: Workshop,
-  provider: string
-): Effect.Effect<Decided["apiKey"], StoreUnavailable, Principal> => providerKeys.find(provider)
+      const resolveModel = Effect.fnUntraced(function* (request: TurnRequest, { assistant }: Place) {
+        const { model, provider } = yield* Effect.fromResult(chooseModel(request, assistant, models))
+        return yield* models.resolve(provider, model)
+      })
 
-const resolveModel = Effect.fnUntraced(function* ({ providers }: Workshop, request: TurnRequest, assistant: Assistant) {
-  const { model, provider } = yield* Effect.fromResult(chooseModel(request, assistant, providers))
-  return yield* providers.resolve(provider, model)
-})
+      const caseOf = (
+        request: TurnRequest,
+        { assistant, hasDocuments, isNewThread, summary, thread }: Place,
+        resolved: Result.Result<Answerer, ProviderNotFound | ModelNotNamed>
+      ): TurnCase => ({
+        request,
+        options: undefined,
+        assistant,
+        thread,
+        isNewThread,
+        hasDocuments,
+        summary,
+        content: request.content,
+        system: systemPromptOf(request, assistant),
+        provider: request.provider ?? assistant.provider ?? models.defaults.provider,
+        model: Result.isSuccess(resolved) ? resolved.success.model : (request.model ?? null),
+        info: Result.isSuccess(resolved) ? resolved.success.info : null
+      })
 
-const caseOf = (
-  { providers }: Workshop,
-  request: TurnRequest,
-  { assistant, hasDocuments, isNewThread, summary, thread }: Place,
-  resolved: Result.Result<Answerer, ProviderNotFound | ModelNotNamed>
-): TurnCase => ({
-  request,
-  options: undefined,
-  assistant,
-  thread,
-  isNewThread,
-  hasDocuments,
-  summary,
-  content: request.content,
-  system: systemPromptOf(request, assistant),
-  provider: request.provider ?? assistant.provider ?? providers.defaults.provider,
-  model: Result.isSuccess(resolved) ? resolved.success.model : (request.model ?? null),
-  info: Result.isSuccess(resolved) ? resolved.success.info : null
-})
+      const decide = Effect.fnUntraced(function* (
+        request: TurnRequest,
+        place: Place,
+        draft: Draft
+      ): Effect.fn.Return<Decided, DecideError, Principal> {
+        const all = registered.all()
+        yield* Effect.fromResult(checkNames({ provider: request.provider, model: request.model }))
+        yield* refuseAbsentParts(all, request.options ?? {})
+        const resolved = yield* Effect.result(resolveModel(request, place))
+        const turn = caseOf(request, place, resolved)
+        const heard = yield* listen(all, turn, draft.listening)
+        const parts = yield* decideParts(all, { ...turn, content: heard.content }, heard.supplements)
+        const model = parts.answers === null ? yield* Effect.fromResult(resolved) : answererOf(parts.answers)
+        const ofHost = hosted.all()
+        yield* refuseAbsentTools(turn, parts.planned, ofHost)
+        const content = heard.content.trim() === "" ? (parts.content ?? heard.content) : heard.content
+        const { assistant } = place
+        const plan = yield* Effect.fromResult(planTurn({ request, assistant, content, model, hosted: ofHost, parts }))
+        const leg = planLeg({ plan, model, parts: parts.planned }, ofHost, { counter, assumedContextLimit })
+        const messageTokens = counter.count(content) + parts.tokens
+        if (plan.saves !== true && parts.answers === null) {
+          yield* Effect.fromResult(checkRoom(leg.preamble, messageTokens, leg.room, model.model))
+        }
+        return { leg, parts, content, messageTokens, apiKey: yield* keys.find(model.provider) }
+      })
+
+      return Decide.of({ decide })
+    })
+  )
+}
 
 /** A part answers: no driver is needed. */
 const answererOf = ({ info, model, provider }: NonNullable<PartsDecided["answers"]>): Answerer => ({

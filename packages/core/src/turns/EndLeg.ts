@@ -3,34 +3,25 @@
  * is settled once, and its followers are shown the end when it is stored.
  */
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Scope from "effect/Scope"
-import type { MeteringPort } from "../metering/Metering.ts"
-import type { Deadlines } from "../primitives/Deadlines.ts"
-import type { LiveRun, LiveRuns, StopReason } from "../runs/LiveRuns.ts"
-import type { LogWriter } from "../runs/LogWriter.ts"
-import type { RunStore } from "../runs/RunStore.ts"
-import type { FollowUps } from "../runs/FollowUps.ts"
+import type { Principal } from "../access/Principal.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
+import type { LiveRun, StopReason } from "../runs/LiveRuns.ts"
+import { FollowUps } from "../runs/FollowUps.ts"
 import { followUpsOf } from "./PartFollowUps.ts"
 import { afterTools, interruptedCode } from "./Interruption.ts"
 import type { Leg } from "./Leg.ts"
 import { faultOf, type LegError, type LegOutcome } from "./ModelLoop.ts"
-import { account, type LegEnd, settle, settlementOf, terminalEvent } from "./Settlement.ts"
+import { TurnLogs } from "./RunningTurns.ts"
+import { type LegEnd, settlementOf, terminalEvent } from "./Settlement.ts"
+import { Settlements } from "./Settlements.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { recordLeg } from "./TurnRecorder.ts"
-
-export interface LegRunner {
-  readonly store: typeof RunStore.Service
-  readonly metering: MeteringPort
-  readonly live: LiveRuns<TurnEvent>
-  readonly writer: LogWriter<TurnEvent>
-  readonly deadlines: Deadlines
-  readonly scope: Scope.Scope
-  readonly followUps: typeof FollowUps.Service
-}
 
 /** Another process has taken the run over, or it was deleted: the work on it must stop. */
 export class LeaseLost extends Data.TaggedError("LeaseLost") {}
@@ -38,56 +29,80 @@ export class LeaseLost extends Data.TaggedError("LeaseLost") {}
 /** The run never began and nothing of it is left: there is no leg to settle. */
 export class Withdrawn extends Data.TaggedError("Withdrawn") {}
 
-/** A settlement that breaks leaves no follower waiting at the log: the lease runs out, and the next holder settles from the store. */
-export const endLeg = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) =>
-  Effect.catchCause(finish(runner, run, leg, exit), (cause) =>
-    Effect.andThen(
-      Effect.logError(`Run ${leg.lease.runId} could not be settled`, cause),
-      Effect.sync(() => leg.log.close("lost"))
-    )
-  )
-
 type LegExit = Exit.Exit<LegOutcome, LegError | LeaseLost | Withdrawn>
 
-/** Every leg ends here, and nothing can interrupt it any more. The terminal event is shown when it is stored, not before. */
-const finish = (runner: LegRunner, run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) =>
-  Effect.gen(function* () {
-    const ended = yield* endOf(exit, run.stopped)
-    leg.hasEnded = true
-    runner.writer.close(run)
-    const recorded = recordLeg(leg.log.events, leg.counter)
-    // A lost run may have been deleted: what it used is settled all the same. One that was taken over is settled by its new holder.
-    if (ended === null || (ended === lost && recorded.charges.length === 0)) return leg.log.close("lost")
-    const end = afterTools(ended, recorded, leg.number)
-    const terminal = terminalEvent(recorded, end, leg.explanation, leg.log.nextSequence)
-    const followUps = yield* followUpsOf(leg.parts, recorded, end.status, leg)
-    const settlement = settlementOf({
-      lease: leg.lease,
-      followUps,
-      leg: recorded,
-      end,
-      explanation: leg.explanation,
-      terminal,
-      rest: leg.tail.rest().events,
-      counter: leg.counter
+export class EndLeg extends Context.Service<
+  EndLeg,
+  {
+    /** Every leg ends here, and nothing can interrupt it any more. */
+    readonly settle: (run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) => Effect.Effect<void, never, Principal>
+  }
+>()("@colloquy/core/turns/EndLeg") {
+  static readonly layer: Layer.Layer<EndLeg, never, TurnLogs | Settlements | FollowUps> = Layer.effect(
+    EndLeg,
+    Effect.gen(function* () {
+      const logs = yield* TurnLogs
+      const settlements = yield* Settlements
+      const followUps = yield* FollowUps
+      const counter = yield* TokenCounter
+
+      /** The terminal event is shown when it is stored, not before. */
+      const end = Effect.fnUntraced(function* (run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) {
+        const ended = yield* endOf(exit, run.stopped)
+        leg.hasEnded = true
+        logs.close(run)
+        const recorded = recordLeg(leg.log.events, counter)
+        // A lost run may have been deleted: what it used is settled all the same. One that was taken over is settled by its new holder.
+        if (ended === null || (ended === lost && recorded.charges.length === 0)) return leg.log.close("lost")
+        const outcome = afterTools(ended, recorded, leg.number)
+        const terminal = terminalEvent(recorded, outcome, leg.explanation, leg.log.nextSequence)
+        const ordered = yield* followUpsOf(leg.parts, recorded, outcome.status, leg)
+        const settlement = settlementOf({
+          lease: leg.lease,
+          followUps: ordered,
+          leg: recorded,
+          end: outcome,
+          explanation: leg.explanation,
+          terminal,
+          rest: leg.tail.rest().events,
+          counter
+        })
+        const settled = yield* settlements
+          .settle(leg.lease, settlement, terminal)
+          .pipe(Effect.catchTag("StoreUnavailable", () => Effect.succeed(null)))
+        if (settled !== null && settled.stored !== true) {
+          leg.log.close("lost")
+          if (settled.stored === "deleted") yield* settlements.account(leg.lease, recorded, leg.number, "CANCELLED")
+          return
+        }
+        const shown =
+          settled === null
+            ? terminalEvent(
+                recorded,
+                afterTools(storeAway, recorded, leg.number),
+                leg.explanation,
+                leg.log.nextSequence
+              )
+            : settled.terminal
+        leg.log.push(() => shown)
+        leg.log.close("ended")
+        if (settled?.status === outcome.status && ordered.length > 0) followUps.wake()
+        if (settled !== null) yield* settlements.account(leg.lease, recorded, leg.number, settled.status)
+      })
+
+      return EndLeg.of({
+        // A settlement that breaks leaves no follower waiting at the log: the lease runs out, and the next holder settles from the store.
+        settle: (run, leg, exit) =>
+          Effect.catchCause(end(run, leg, exit), (cause) =>
+            Effect.andThen(
+              Effect.logError(`Run ${leg.lease.runId} could not be settled`, cause),
+              Effect.sync(() => leg.log.close("lost"))
+            )
+          )
+      })
     })
-    const settled = yield* settle(runner.store, leg.lease, { settlement, terminal }, leg.settings.settleTimeout).pipe(
-      Effect.catchTag("StoreUnavailable", () => Effect.succeed(null))
-    )
-    if (settled !== null && settled.stored !== true) {
-      leg.log.close("lost")
-      if (settled.stored === "deleted") yield* account(runner, leg.lease, recorded, leg.number, "CANCELLED")
-      return
-    }
-    const shown =
-      settled === null
-        ? terminalEvent(recorded, afterTools(storeAway, recorded, leg.number), leg.explanation, leg.log.nextSequence)
-        : settled.terminal
-    leg.log.push(() => shown)
-    leg.log.close("ended")
-    if (settled?.status === end.status && followUps.length > 0) runner.followUps.wake()
-    if (settled !== null) yield* account(runner, leg.lease, recorded, leg.number, settled.status)
-  })
+  )
+}
 
 /** Null: there is no leg to end. */
 const endOf = (exit: LegExit, stopped: StopReason | null): Effect.Effect<LegEnd | null> => {

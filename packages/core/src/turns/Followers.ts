@@ -6,46 +6,44 @@
 import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Principal } from "../access/Principal.ts"
-import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
 import type { RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import type { LiveRuns } from "../runs/LiveRuns.ts"
 import { isAtRest, type Run } from "../runs/Run.ts"
 import type { RunLog } from "../runs/RunLog.ts"
-import type { RunSignals } from "../runs/RunSignals.ts"
-import type { RunStore } from "../runs/RunStore.ts"
+import { RunStore } from "../runs/RunStore.ts"
 import { endOfPrunedRun } from "./PrunedLog.ts"
-import { type Recovery, withIdentity } from "./Recovery.ts"
+import { Recovery, withIdentity } from "./Recovery.ts"
+import { RunningTurns, TurnSignals } from "./RunningTurns.ts"
 import { terminalEvent } from "./Settlement.ts"
 import { digestOf, makeLogPages } from "./LogPages.ts"
 import { isTerminal, type TurnEvent } from "./TurnEvent.ts"
 import { recordLeg } from "./TurnRecorder.ts"
+import { TurnSettings } from "./TurnSettings.ts"
 
-/** The principal is an argument: a stream may be read outside of the context in which it was asked for. */
-export type Follow = (
+type Follow = (
   principal: typeof Principal.Service,
   runId: RunId,
   after: number,
   log?: RunLog<TurnEvent>
 ) => Stream.Stream<TurnEvent, StoreUnavailable>
 
-export interface FollowingKernel {
-  readonly store: typeof RunStore.Service
-  readonly live: LiveRuns<TurnEvent>
-  readonly signals: RunSignals
-  readonly counter: TokenCounterPort
-  readonly recovery: Recovery
-  readonly lease: Duration.Duration
-}
-
-export const makeFollow = ({ counter, lease, live, recovery, signals, store }: FollowingKernel): Follow => {
+const makeFollow = Effect.gen(function* () {
+  const store = yield* RunStore
+  const running = yield* RunningTurns
+  const signals = yield* TurnSignals
+  const recovery = yield* Recovery
+  const counter = yield* TokenCounter
+  const { lease } = yield* TurnSettings
   const readPage = makeLogPages(store)
   /** A run that is silent for so long is asked about: the process that works on it may be dead. */
   const silence = Duration.toMillis(lease) / 2
@@ -128,7 +126,7 @@ export const makeFollow = ({ counter, lease, live, recovery, signals, store }: F
   })
 
   // Two sources, one pull: a stage of the stream for the change from one to the other would be paid by every delta.
-  return (principal, runId, after, log = live.get(runId)?.log) =>
+  const follow: Follow = (principal, runId, after, log = running.get(runId)?.log) =>
     Stream.unwrap(
       Effect.map(
         log !== undefined && after >= log.first - 1
@@ -137,6 +135,29 @@ export const makeFollow = ({ counter, lease, live, recovery, signals, store }: F
         (pull) => Stream.fromPull(Effect.succeed(pull))
       )
     )
+  return follow
+})
+
+export class Followers extends Context.Service<
+  Followers,
+  {
+    /**
+     * The events of a run after a sequence number; `log` is that of the leg, when this process works on it. The stream may be read outside
+     * of the context in which it was asked for: the principal goes with it.
+     */
+    readonly events: (
+      runId: RunId,
+      after: number,
+      log?: RunLog<TurnEvent>
+    ) => Effect.Effect<Stream.Stream<TurnEvent, StoreUnavailable>, never, Principal>
+  }
+>()("@colloquy/core/turns/Followers") {
+  static readonly layer: Layer.Layer<Followers, never, RunStore | RunningTurns | TurnSignals | Recovery> = Layer.effect(
+    Followers,
+    Effect.map(makeFollow, (follow) =>
+      Followers.of({ events: (...args) => Effect.map(Principal, (principal) => follow(principal, ...args)) })
+    )
+  )
 }
 
 type EventPull = Pull.Pull<NonEmptyReadonlyArray<TurnEvent>, StoreUnavailable>

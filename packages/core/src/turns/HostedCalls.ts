@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import { traced } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { cutTo } from "../models/ReportedFigures.ts"
-import type { Deadlines } from "../primitives/Deadlines.ts"
+import type { DeadlinesPort } from "../primitives/Deadlines.ts"
 import type { HostedCall, HostedTool } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { OfferedTool } from "./Leg.ts"
@@ -56,7 +56,7 @@ export const runHosted = (
   tool: HostedTool,
   args: Schema.JsonObject,
   call: HostedCall,
-  { deadlines, settings }: { readonly deadlines: Deadlines; readonly settings: TurnSettings }
+  { deadlines, settings }: { readonly deadlines: DeadlinesPort; readonly settings: TurnSettings }
 ): Effect.Effect<string, never, Principal> => {
   const time = timeOf(tool, args, settings)
   const result = Effect.map(

@@ -1,21 +1,21 @@
-/** Everything that a leg works with, but for the history, which it gets when its turn has come. */
+/**
+ * A leg of a run: what is to be done in it, decided once, and what has become of it so far. Everything that it works with but the history,
+ * which it gets when its turn has come.
+ */
 import type * as Redacted from "effect/Redacted"
-import type { MeteringPort } from "../metering/Metering.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { Provider } from "../models/Provider.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import type { Deadlines } from "../primitives/Deadlines.ts"
 import type { AssistantId, MessageId } from "../primitives/Ids.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
+import { type Preamble, preambleOf, type Room, roomFor } from "../prompts/PromptAssembly.ts"
 import { LogTail } from "../runs/LogTail.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { Lease } from "../runs/RunStore.ts"
-import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { LiveWindow } from "./LiveWindow.ts"
-import { plannedParts } from "./PartDecisions.ts"
-import type { PlannedPart, RegisteredPart } from "./TurnPart.ts"
+import type { PlannedPart } from "./TurnPart.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
 import type { TurnPlan } from "./TurnPlan.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
@@ -35,37 +35,66 @@ export interface OfferedTool {
   readonly part: string
 }
 
-/** What all legs of a kernel share. */
-export interface LegKernel {
-  readonly counter: TokenCounterPort
-  readonly settings: TurnSettings
-  readonly deadlines: Deadlines
-  readonly metering: MeteringPort
-  readonly threads: typeof ThreadStore.Service
-  /** The host's own tools. */
-  readonly hosted: () => ReadonlyArray<HostedTool>
-  readonly parts: () => ReadonlyArray<RegisteredPart>
+/** What follows from the plan of a leg. Computed when the turn is decided or goes on, and carried along. */
+export interface PlannedLeg {
+  readonly plan: TurnPlan
+  readonly model: Answerer
+  /** The parts that have something to do in this run. */
+  readonly parts: ReadonlyArray<PlannedPart>
+  readonly hosted: ReadonlyMap<string, OfferedTool>
+  readonly preamble: Preamble
+  readonly room: Room
 }
 
-export interface NewLeg {
+/** Tools of the host say what they say under this name. */
+const hostPart = "tools"
+
+/** The tools of a plan that the kernel runs, by name: those of its parts, then the host's own. */
+export const offeredTools = (
+  plan: TurnPlan,
+  parts: ReadonlyArray<PlannedPart>,
+  ofHost: ReadonlyArray<HostedTool>
+): ReadonlyMap<string, OfferedTool> => {
+  if (plan.hosted.length === 0) return noTools
+  const ofParts = parts.flatMap(({ name, tools }) => tools.map((tool) => ({ tool, part: name })))
+  const all = [...ofParts, ...ofHost.map((tool) => ({ tool, part: hostPart }))]
+  return new Map(
+    all
+      .filter(({ tool }) => plan.hosted.includes(tool.definition.name))
+      .map((offered) => [offered.tool.definition.name, offered])
+  )
+}
+
+const noTools: ReadonlyMap<string, OfferedTool> = new Map()
+
+/** All tools that the model is told of: those that the kernel runs, then the client's. */
+export const toolsOf = (plan: TurnPlan, hosted: ReadonlyMap<string, OfferedTool>) => [
+  ...[...hosted.values()].map(({ tool }) => tool.definition),
+  ...plan.tools
+]
+
+export const planLeg = (
+  { model, parts, plan }: Pick<PlannedLeg, "plan" | "model" | "parts">,
+  ofHost: ReadonlyArray<HostedTool>,
+  { assumedContextLimit, counter }: { readonly counter: TokenCounterPort; readonly assumedContextLimit: number }
+): PlannedLeg => {
+  const hosted = offeredTools(plan, parts, ofHost)
+  const preamble = preambleOf(plan.system, toolsOf(plan, hosted), counter)
+  return { plan, model, parts, hosted, preamble, room: roomFor(model.info, assumedContextLimit) }
+}
+
+export interface NewLeg extends PlannedLeg {
   readonly lease: Lease
   readonly assistantId: AssistantId
   readonly answerId: MessageId
   /** 0 for the first leg of the run. */
   readonly number: number
   readonly stream: boolean
-  readonly plan: TurnPlan
-  readonly model: Answerer
   readonly apiKey: Redacted.Redacted<string> | null
   readonly log: RunLog<TurnEvent>
 }
 
-export interface Leg extends NewLeg, Omit<LegKernel, "hosted" | "parts"> {
-  /** The parts that have something to do in this run. */
-  readonly parts: ReadonlyArray<PlannedPart>
-  /** All parts of the kernel, for what they kept with earlier messages. */
-  readonly registered: ReadonlyArray<RegisteredPart>
-  readonly hosted: ReadonlyMap<string, OfferedTool>
+export interface Leg extends NewLeg {
   readonly tail: LogTail<TurnEvent>
   readonly liveNews: LiveWindow
   /** The last prompt's explanation, for the settlement. */
@@ -74,35 +103,11 @@ export interface Leg extends NewLeg, Omit<LegKernel, "hosted" | "parts"> {
   hasEnded: boolean
 }
 
-/** Tools of the host say what they say under this name. */
-const hostPart = "tools"
-
 /** `stored`: so many events of its log are in the store already. */
-export const makeLeg = (kernel: LegKernel, leg: NewLeg, stored: number): Leg => {
-  const { counter, deadlines, metering, settings, threads } = kernel
-  const registered = kernel.parts()
-  const parts = plannedParts(registered, leg.plan.parts ?? {})
-  const tools = [
-    ...parts.flatMap(({ name, tools: ofPart }) => ofPart.map((tool) => ({ tool, part: name }))),
-    ...kernel.hosted().map((tool) => ({ tool, part: hostPart }))
-  ]
-  return {
-    ...leg,
-    counter,
-    deadlines,
-    metering,
-    settings,
-    threads,
-    parts,
-    registered,
-    hosted: new Map(
-      tools
-        .filter(({ tool }) => leg.plan.hosted.includes(tool.definition.name))
-        .map((offered) => [offered.tool.definition.name, offered])
-    ),
-    tail: new LogTail(leg.log, stored, leg.stream ? settings.streamedLog : settings.unwatchedLog, isKept),
-    liveNews: new LiveWindow(leg.log),
-    explanation: null,
-    hasEnded: false
-  }
-}
+export const beginLeg = (leg: NewLeg, stored: number, settings: TurnSettings): Leg => ({
+  ...leg,
+  tail: new LogTail(leg.log, stored, leg.stream ? settings.streamedLog : settings.unwatchedLog, isKept),
+  liveNews: new LiveWindow(leg.log),
+  explanation: null,
+  hasEnded: false
+})

@@ -2,19 +2,24 @@
  * Step 5 of a turn: what its parts bring for this content, side by side, each in its time. It is recalled once a run: later legs find it with
  * the answers of the earlier ones, so that their prompts begin with the same bytes.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { ContentPart } from "../models/ChatRequest.ts"
+import { Deadlines } from "../primitives/Deadlines.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
 import type { Rendered } from "../prompts/PromptMessages.ts"
 import { PromptPart } from "../prompts/PromptPart.ts"
 import type { History, Message } from "../threads/Message.ts"
 import { supplementOf } from "../threads/Supplement.ts"
 import type { Leg } from "./Leg.ts"
-import { liveTurn } from "./LegTurn.ts"
+import { LiveTurns } from "./LiveTurns.ts"
 import type { PlannedPart } from "./TurnPart.ts"
+import { TurnParts } from "./TurnParts.ts"
+import { TurnSettings } from "./TurnSettings.ts"
 
 export interface Recalled {
   readonly prompt: ReadonlyArray<PromptPart>
@@ -24,49 +29,84 @@ export interface Recalled {
   readonly notes: Explanation["leftOut"]
 }
 
-export const recall = Effect.fnUntraced(function* (
-  leg: Leg,
-  history: History
-): Effect.fn.Return<Recalled, never, Principal> {
-  const rendered = yield* renderMessages(leg, history)
-  if (leg.number > 0) return { prompt: recalledBefore(leg, history), rendered, notes: [] }
-  const asked = leg.parts.filter((part) => part.recall !== undefined)
-  if (asked.length === 0) return { prompt: [], rendered, notes: [] }
-  const found = yield* Effect.forEach(asked, (part) => recallBy(part, leg, history), { concurrency: "unbounded" })
-  for (const { part, prompt } of found) {
-    if (prompt.length > 0) leg.log.push((sequence) => ({ _tag: "PartRecalled", sequence, part, prompt }))
-  }
-  leg.log.wake()
-  return {
-    prompt: found.flatMap(({ prompt }) => prompt),
-    rendered,
-    notes: found.flatMap(({ note, part }) => (note === null ? [] : [{ part, messages: 0, tokens: 0, because: note }]))
-  }
-})
-
 interface Found {
   readonly part: string
   readonly prompt: ReadonlyArray<PromptPart>
   readonly note: string | null
 }
 
-/** What fails or is late is left out, with a note. */
-const recallBy = (part: PlannedPart, leg: Leg, history: History): Effect.Effect<Found, never, Principal> => {
-  const found = (prompt: ReadonlyArray<PromptPart>): Found => ({ part: part.name, prompt, note: null })
-  const nothing = (note: string): Found => ({ part: part.name, prompt: [], note })
-  const recalled = Effect.suspend(() => part.recall?.(liveTurn(leg, part.name, history), history) ?? Effect.succeed([]))
-  return leg.deadlines
-    .within(leg.settings.recallTimeout, Effect.map(recalled, found), () =>
-      Effect.succeed(nothing("it was not found in time"))
-    )
-    .pipe(
-      Effect.catchCause((cause) =>
-        Effect.as(
-          Effect.logWarning(`The part "${part.name}" could not recall for run ${leg.lease.runId}`, cause),
-          nothing("the search for it failed")
+export class Recall extends Context.Service<
+  Recall,
+  { readonly recall: (leg: Leg, history: History) => Effect.Effect<Recalled, never, Principal> }
+>()("@colloquy/core/turns/Recall") {
+  static readonly layer: Layer.Layer<Recall, never, TurnParts | LiveTurns | Deadlines> = Layer.effect(
+    Recall,
+    Effect.gen(function* () {
+      const parts = yield* TurnParts
+      const liveTurns = yield* LiveTurns
+      const deadlines = yield* Deadlines
+      const { mediaBytes, recallTimeout } = yield* TurnSettings
+
+      /** What fails or is late is left out, with a note. */
+      const recallBy = (part: PlannedPart, leg: Leg, history: History): Effect.Effect<Found, never, Principal> => {
+        const found = (prompt: ReadonlyArray<PromptPart>): Found => ({ part: part.name, prompt, note: null })
+        const nothing = (note: string): Found => ({ part: part.name, prompt: [], note })
+        const recalled = Effect.suspend(
+          () => part.recall?.(liveTurns.of(leg, part.name, history), history) ?? Effect.succeed([])
         )
-      )
-    )
+        return deadlines
+          .within(recallTimeout, Effect.map(recalled, found), () => Effect.succeed(nothing("it was not found in time")))
+          .pipe(
+            Effect.catchCause((cause) =>
+              Effect.as(
+                Effect.logWarning(`The part "${part.name}" could not recall for run ${leg.lease.runId}`, cause),
+                nothing("the search for it failed")
+              )
+            )
+          )
+      }
+
+      /** The newest first: where there is more than a prompt may take, the oldest media stay behind. */
+      const renderMessages = Effect.fnUntraced(function* (leg: Leg, history: History) {
+        const rendered = new Map<Message["id"], ReadonlyArray<ContentPart>>()
+        let room = mediaBytes
+        for (const message of history.messages.toReversed()) {
+          if (message.role !== "user" || message.supplements === null) continue
+          const content: Array<ContentPart> = []
+          for (const { name, render } of parts.all()) {
+            const supplement = supplementOf(message, name)
+            if (render === undefined || supplement === null) continue
+            const more = yield* render(supplement.value, message, { info: leg.model.info, room })
+            room = Math.max(0, room - sizeOf(more))
+            content.push(...more)
+          }
+          if (content.length > 0) rendered.set(message.id, content)
+        }
+        return (message: Message) => rendered.get(message.id) ?? []
+      })
+
+      const recall = Effect.fnUntraced(function* (leg: Leg, history: History) {
+        const rendered = yield* renderMessages(leg, history)
+        if (leg.number > 0) return { prompt: recalledBefore(leg, history), rendered, notes: [] }
+        const asked = leg.parts.filter((part) => part.recall !== undefined)
+        if (asked.length === 0) return { prompt: [], rendered, notes: [] }
+        const found = yield* Effect.forEach(asked, (part) => recallBy(part, leg, history), { concurrency: "unbounded" })
+        for (const { part, prompt } of found) {
+          if (prompt.length > 0) leg.log.push((sequence) => ({ _tag: "PartRecalled", sequence, part, prompt }))
+        }
+        leg.log.wake()
+        return {
+          prompt: found.flatMap(({ prompt }) => prompt),
+          rendered,
+          notes: found.flatMap(({ note, part }) =>
+            note === null ? [] : [{ part, messages: 0, tokens: 0, because: note }]
+          )
+        }
+      })
+
+      return Recall.of({ recall })
+    })
+  )
 }
 
 const recalledBefore = (leg: Leg, history: History): ReadonlyArray<PromptPart> => {
@@ -79,25 +119,6 @@ const recalledBefore = (leg: Leg, history: History): ReadonlyArray<PromptPart> =
 }
 
 const decodePrompt = Schema.decodeUnknownOption(Schema.Array(PromptPart))
-
-/** The newest first: where there is more than a prompt may take, the oldest media stay behind. */
-const renderMessages = Effect.fnUntraced(function* (leg: Leg, history: History) {
-  const rendered = new Map<Message["id"], ReadonlyArray<ContentPart>>()
-  let room = leg.settings.mediaBytes
-  for (const message of history.messages.toReversed()) {
-    if (message.role !== "user" || message.supplements === null) continue
-    const parts: Array<ContentPart> = []
-    for (const { name, render } of leg.registered) {
-      const supplement = supplementOf(message, name)
-      if (render === undefined || supplement === null) continue
-      const more = yield* render(supplement.value, message, { info: leg.model.info, room })
-      room = Math.max(0, room - sizeOf(more))
-      parts.push(...more)
-    }
-    if (parts.length > 0) rendered.set(message.id, parts)
-  }
-  return (message: Message) => rendered.get(message.id) ?? []
-})
 
 const sizeOf = (parts: ReadonlyArray<ContentPart>): number =>
   parts.reduce((sum, part) => sum + (part.type !== "text" && "bytes" in part.source ? part.source.bytes.length : 0), 0)

@@ -4,60 +4,84 @@
  *     wait       until the thread is free                                  `awaitTurn`
  *   5 recall     what the parts of the turn bring for this content         `Recall`
  *   6 assemble   one request that fits the window                          `PromptAssembly`, `ContextWindow`
- *   7 converse   model and hosted tools, or the part that answers          `ModelLoop`
+ *   7 converse   model and hosted tools, or the part that answers          `ModelLoop`, `AnswerByPart`
  *     speak      parts that read the answer aloud                          `Speaking`
  *   8 settle     log, message, run, charges, follow-ups: one transaction   `EndLeg`, `Settlement`
  *
  * All of it runs in the kernel's scope: a client that goes away changes nothing. What follows up is done by `FollowUps`, in any process.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { traced } from "../primitives/Traced.ts"
+import * as Layer from "effect/Layer"
 import type { Principal } from "../access/Principal.ts"
+import { traced } from "../primitives/Traced.ts"
 import type { LiveRun } from "../runs/LiveRuns.ts"
 import type { History } from "../threads/Message.ts"
 import { answerByPart } from "./AnswerByPart.ts"
-import { endLeg, type LeaseLost, type LegRunner, type Withdrawn } from "./EndLeg.ts"
-import type { Leg } from "./Leg.ts"
-import { type LegError, type LegOutcome, runLoop } from "./ModelLoop.ts"
-import { recall, type Recalled } from "./Recall.ts"
-import { startSpeaking } from "./Speaking.ts"
+import { EndLeg, type LeaseLost, type Withdrawn } from "./EndLeg.ts"
+import { beginLeg, type Leg, type NewLeg } from "./Leg.ts"
+import { LiveTurns } from "./LiveTurns.ts"
+import { ModelLoop } from "./ModelLoop.ts"
+import { Recall } from "./Recall.ts"
+import { LegScope, RunningTurns, TurnLogs } from "./RunningTurns.ts"
+import { speakWhile } from "./Speaking.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
+import { TurnSettings } from "./TurnSettings.ts"
 
-/** Gives a leg to the kernel. `awaitTurn` gives the history, at once or when the thread is free. */
-export const startLeg = (
-  runner: LegRunner,
-  leg: Leg,
-  awaitTurn: Effect.Effect<History, LeaseLost | Withdrawn, Principal>
-): Effect.Effect<LiveRun<TurnEvent>, never, Principal> =>
-  Effect.gen(function* () {
-    const run: LiveRun<TurnEvent> = { lease: leg.lease, log: leg.log, tail: leg.tail, stopped: null, fiber: null }
-    runner.live.add(run)
-    runner.writer.add(run)
-    run.fiber = yield* Effect.interruptible(runLeg(leg, awaitTurn)).pipe(
-      Effect.onExit((exit) => endLeg(runner, run, leg, exit)),
-      Effect.ensuring(Effect.sync(() => runner.live.remove(run))),
-      traced("Turns.leg", { attributes: { "gen_ai.conversation.id": leg.lease.threadId } }),
-      // Only the work can be interrupted: a fiber that is stopped before its first step would end without settling anything.
-      Effect.forkIn(runner.scope, { uninterruptible: true })
-    )
-    if (runner.scope.state._tag === "Closed") leg.log.close("lost")
-    return run
-  })
+type AwaitTurn = Effect.Effect<History, LeaseLost | Withdrawn, Principal>
 
-const runLeg = (leg: Leg, awaitTurn: Effect.Effect<History, LeaseLost | Withdrawn, Principal>) =>
-  Effect.gen(function* () {
-    const history = yield* awaitTurn
-    const recalled = yield* recall(leg, history)
-    if (leg.parts.length === 0) return yield* converse(leg, history, recalled)
-    return yield* Effect.scoped(
-      Effect.gen(function* () {
-        const speaking = yield* startSpeaking(leg, history)
-        const outcome = yield* converse(leg, history, recalled)
-        yield* speaking.lastWord
-        return outcome
+export class RunLeg extends Context.Service<
+  RunLeg,
+  {
+    /**
+     * Gives a leg to the kernel. `stored`: so many events of its log are in the store already. `awaitTurn` gives the history, at once or
+     * when the thread is free.
+     */
+    readonly start: (leg: NewLeg, stored: number, awaitTurn: AwaitTurn) => Effect.Effect<void, never, Principal>
+  }
+>()("@colloquy/core/turns/RunLeg") {
+  static readonly layer: Layer.Layer<
+    RunLeg,
+    never,
+    LegScope | RunningTurns | TurnLogs | Recall | ModelLoop | LiveTurns | EndLeg
+  > = Layer.effect(
+    RunLeg,
+    Effect.gen(function* () {
+      const scope = yield* LegScope
+      const running = yield* RunningTurns
+      const logs = yield* TurnLogs
+      const settings = yield* TurnSettings
+      const liveTurns = yield* LiveTurns
+      const { recall } = yield* Recall
+      const { converse } = yield* ModelLoop
+      const { settle } = yield* EndLeg
+
+      const answer = Effect.fnUntraced(function* (leg: Leg, awaitTurn: AwaitTurn) {
+        const history = yield* awaitTurn
+        const turnOf = (part: string) => liveTurns.of(leg, part, history)
+        const recalled = yield* recall(leg, history)
+        const { chat } = leg.model
+        const answered =
+          chat === null ? answerByPart(leg, turnOf, history) : converse(leg, chat, { history, recalled, turnOf })
+        return yield* speakWhile(leg, turnOf, answered)
       })
-    )
-  })
 
-const converse = (leg: Leg, history: History, recalled: Recalled): Effect.Effect<LegOutcome, LegError, Principal> =>
-  leg.model.chat === null ? answerByPart(leg, history) : runLoop(leg, leg.model.chat, history, recalled)
+      const start = Effect.fnUntraced(function* (newLeg: NewLeg, stored: number, awaitTurn: AwaitTurn) {
+        const leg = beginLeg(newLeg, stored, settings)
+        const run: LiveRun<TurnEvent> = { lease: leg.lease, log: leg.log, tail: leg.tail, stopped: null, fiber: null }
+        running.add(run)
+        logs.add(run)
+        run.fiber = yield* Effect.interruptible(answer(leg, awaitTurn)).pipe(
+          Effect.onExit((exit) => settle(run, leg, exit)),
+          Effect.ensuring(Effect.sync(() => running.remove(run))),
+          traced("Turns.leg", { attributes: { "gen_ai.conversation.id": leg.lease.threadId } }),
+          // Only the work can be interrupted: a fiber that is stopped before its first step would end without settling anything.
+          Effect.forkIn(scope, { uninterruptible: true })
+        )
+        if (scope.state._tag === "Closed") leg.log.close("lost")
+      })
+
+      return RunLeg.of({ start })
+    })
+  )
+}

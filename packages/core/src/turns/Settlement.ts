@@ -1,26 +1,14 @@
 /**
- * Step 8 of a turn: one leg's end, computed from its events and the way it ended, and brought to the store. Used for legs that this
- * process ran (`LegRunner`) and for those of others (`Recovery`): the same events give the same message, usage and terminal event.
+ * Step 8 of a turn, pure: one leg's end, computed from its events and the way it ended. Used for legs that this process ran (`EndLeg`) and
+ * for those of others (`Recovery`): the same events give the same message, usage and terminal event.
  */
-import * as Cause from "effect/Cause"
-import type * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
-import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Principal } from "../access/Principal.ts"
-import type { MeteringPort } from "../metering/Metering.ts"
 import { withValues } from "../threads/Supplement.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import type { Deadlines } from "../primitives/Deadlines.ts"
 import { cutTo, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
-import { contentRefused } from "../primitives/ContentRefused.ts"
-import { metricSeries } from "../primitives/MetricSeries.ts"
-import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunFault } from "../runs/Run.ts"
-import type { Lease, RunStore, Settled, Settlement } from "../runs/RunStore.ts"
-import { repeatWhileAway } from "./StoreRetry.ts"
+import type { Lease, Settlement } from "../runs/RunStore.ts"
 import { contextUsageOf, Explanation } from "../prompts/Explanation.ts"
 import type { TerminalEvent, TurnEvent } from "./TurnEvent.ts"
 import { answerOf, type RecordedLeg } from "./TurnRecorder.ts"
@@ -118,39 +106,6 @@ const withinBounds = (leg: RecordedLeg): RecordedLeg => ({
   }))
 })
 
-/** What became of a settlement: false when the run belongs to another holder now. */
-export interface SettledLeg {
-  readonly stored: Settled
-  readonly status: Settlement["status"]
-  readonly terminal: LegEndEvent
-}
-
-/**
- * Brings a settlement to the store, again and again while the store is away. One that the store refuses for what is in it is settled as
- * FAILED with what can always be stored: a run that cannot end would block its thread for ever.
- */
-export const settle = (
-  store: typeof RunStore.Service,
-  lease: Lease,
-  { settlement, terminal }: { readonly settlement: Settlement; readonly terminal: LegEndEvent },
-  timeout: Duration.Input
-): Effect.Effect<SettledLeg, StoreUnavailable, Principal> => {
-  const write = (each: Settlement) => repeatWhileAway(store.settle(lease, each), timeout)
-  return write(settlement).pipe(
-    Effect.map((stored): SettledLeg => ({ stored, status: settlement.status, terminal })),
-    Effect.catchDefect((defect) => {
-      const least = storable(settlement, terminal)
-      return Effect.logError(
-        `Run ${lease.runId} could not be settled as it ended, and is settled as FAILED without its answer`,
-        contentRefused(Cause.die(defect)) ?? defect
-      ).pipe(
-        Effect.andThen(write(least.settlement)),
-        Effect.map((stored): SettledLeg => ({ stored, status: "FAILED", terminal: least.terminal }))
-      )
-    })
-  )
-}
-
 const notStorable: RunFault = {
   code: "answer_not_stored",
   message: "The answer could not be stored: the database refused what is in it. The operator has been told.",
@@ -158,7 +113,7 @@ const notStorable: RunFault = {
 }
 
 /** The end of the leg and what it used, without anything that a model wrote. */
-const storable = (settlement: Settlement, terminal: LegEndEvent) => {
+export const storable = (settlement: Settlement, terminal: LegEndEvent) => {
   const { answer } = settlement
   const { messageId, model, provider, sequence, usage } = terminal
   const failed: LegEndEvent = {
@@ -194,41 +149,3 @@ const storable = (settlement: Settlement, terminal: LegEndEvent) => {
   }
   return { settlement: least, terminal: failed }
 }
-
-const turns = metricSeries(
-  Metric.counter("colloquy.turns", { description: "Legs of runs that were settled", incremental: true })
-)
-const tokens = metricSeries(
-  Metric.counter("gen_ai.client.token.usage", { description: "Tokens used", incremental: true })
-)
-
-/** Tells the host's metering and the metrics what a settled leg used. The answer stands whatever comes of it. */
-export const account = (
-  { deadlines, metering }: { readonly deadlines: Deadlines; readonly metering: MeteringPort },
-  lease: Lease,
-  leg: RecordedLeg,
-  legNumber: number,
-  status: string
-) =>
-  Effect.contextWith((context: Context.Context<Principal>) => {
-    const attributes = { "gen_ai.provider.name": leg.provider, "gen_ai.request.model": leg.model }
-    turns({ ...attributes, status }).updateUnsafe(1, context)
-    if (leg.modelCalls === 0) return Effect.void
-    tokens({ ...attributes, "gen_ai.token.type": "input" }).updateUnsafe(leg.usage.inputTokens, context)
-    tokens({ ...attributes, "gen_ai.token.type": "output" }).updateUnsafe(leg.usage.outputTokens, context)
-    const report = {
-      runId: lease.runId,
-      leg: legNumber,
-      threadId: lease.threadId,
-      provider: leg.provider,
-      model: leg.model,
-      usage: leg.usage,
-      charges: leg.charges
-    }
-    // This stands in the way of a shutdown: a meter that does not answer is given up.
-    return deadlines.within("30 seconds", metering.record(report), () =>
-      Effect.die(new Error("The meter did not answer"))
-    )
-  }).pipe(
-    Effect.catchCause((cause) => Effect.logWarning(`Usage of run ${lease.runId} was not reported to the host`, cause))
-  )

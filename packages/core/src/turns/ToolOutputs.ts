@@ -1,34 +1,43 @@
 /**
  * Goes on with a run that waits for the client. Everything needed comes from the store: the run's plan, its open calls, the history; so
- * it works in any process, and after a restart. The next leg enters the turn at step 6.
+ * it works in any process, and after a restart. The next leg enters the turn at step 5.
  */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
-import { chatCredit, type InsufficientCredit } from "../metering/Metering.ts"
-import type { ProviderNotFound, ResolvedModel } from "../models/Provider.ts"
+import { ProviderKeys } from "../access/ProviderKeys.ts"
+import { chatCredit, type InsufficientCredit, Metering } from "../metering/Metering.ts"
+import type { ProviderNotFound } from "../models/Provider.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
 import { MessageId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { type Run, RunNotFound } from "../runs/Run.ts"
-import { RunLog } from "../runs/RunLog.ts"
-import type { Continue } from "../runs/RunStore.ts"
-import type { Message } from "../threads/Message.ts"
-import { matchToolOutputs, ToolOutputsRejected } from "../tools/ToolRoundTrip.ts"
-import { makeLeg } from "./Leg.ts"
-import { plannedParts } from "./PartDecisions.ts"
-import { startLeg } from "./RunLeg.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import { sizeOf, tokensPerMessage } from "../prompts/ContextWindow.ts"
-import { checkRoom, preambleOf, roomFor } from "../prompts/PromptAssembly.ts"
+import { checkRoom } from "../prompts/PromptAssembly.ts"
+import { type Run, RunNotFound } from "../runs/Run.ts"
+import { RunLog } from "../runs/RunLog.ts"
+import { type Continue, RunStore } from "../runs/RunStore.ts"
+import type { Message } from "../threads/Message.ts"
+import { HostedTools } from "../tools/HostedTool.ts"
+import { matchToolOutputs, ToolOutputsRejected } from "../tools/ToolRoundTrip.ts"
+import { Followers } from "./Followers.ts"
+import { type PlannedLeg, planLeg } from "./Leg.ts"
+import { plannedParts } from "./PartDecisions.ts"
+import { Repeats } from "./Repeats.ts"
+import { RunLeg } from "./RunLeg.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { repeatWhileAway } from "./StoreRetry.ts"
 import { IdempotencyConflict, NothingPending, type ShuttingDown, type ToolNameTaken } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
-import { continuePlan, decodePlan, type TurnPlan } from "./TurnPlan.ts"
+import { TurnModels } from "./TurnModels.ts"
+import { TurnParts } from "./TurnParts.ts"
+import { continuePlan, decodePlan } from "./TurnPlan.ts"
 import type { ToolOutputsRequest } from "./TurnRequest.ts"
-import type { Workshop } from "./Workshop.ts"
+import { TurnSettings } from "./TurnSettings.ts"
 
 export type SubmitError =
   | RunNotFound
@@ -42,103 +51,126 @@ export type SubmitError =
   | ShuttingDown
   | StoreUnavailable
 
-export const submitToolOutputs = Effect.fnUntraced(function* (
-  workshop: Workshop,
-  request: ToolOutputsRequest
-): Effect.fn.Return<StartedTurn, Exclude<SubmitError, ShuttingDown>, Principal> {
-  const { store, settings } = workshop
-  const repeated = yield* Effect.catchTag(workshop.findRepeated(request.idempotency), "ThreadBusy", usedForMessage)
-  if (Option.isSome(repeated)) return repeated.value
-
-  const run = yield* findRun(workshop, request)
-  const messages = yield* store.messages(run.id)
-  const { open, answered } = callsOf(run, messages)
-  const pending = open.length > 0
-  if (!pending && answered.size === 0) return yield* new NothingPending({ threadId: run.threadId })
-  const results = yield* Effect.fromResult(matchToolOutputs(open, answered, request.outputs))
-  if (!pending) return yield* new NothingPending({ threadId: run.threadId })
-
-  const before = decodePlan(run.plan)
-  const model = yield* workshop.providers.resolve(before.provider, before.model)
-  const plan = yield* Effect.fromResult(continuePlan(before, request, model))
-  const tokens = results.reduce((sum, result) => sum + workshop.counter.count(result.output), 0)
-  yield* Effect.fromResult(checkOutputs(workshop, plan, model, messages, tokens))
-  const apiKey = yield* workshop.providerKeys.find(plan.provider)
-  yield* workshop.metering.ensureCredit(chatCredit)
-
-  const log = new RunLog<TurnEvent>(run.lastSequence + 1)
-  const answerId = yield* newId(MessageId)
-  const at = new Date(yield* Clock.currentTimeMillis).toISOString()
-  log.push((sequence) => ({
-    _tag: "RunContinuing",
-    sequence,
-    messageId: answerId,
-    provider: plan.provider,
-    model: plan.model,
-    at
-  }))
-  const next: Continue = {
-    runId: run.id,
-    messageId: run.answerId,
-    results,
-    tokens,
-    answerId,
-    stream: request.stream === true,
-    plan,
-    events: [...log.events],
-    lease: Duration.fromInputUnsafe(settings.lease),
-    historyTokens: roomFor(model.info, settings.assumedContextLimit).forPrompt,
-    idempotency: request.idempotency ?? null
+export class ToolOutputs extends Context.Service<
+  ToolOutputs,
+  {
+    readonly submit: (
+      request: ToolOutputsRequest
+    ) => Effect.Effect<StartedTurn, Exclude<SubmitError, ShuttingDown>, Principal>
   }
-  // A caller who goes away between the two would leave a run that nobody works on.
-  const outcome = yield* Effect.uninterruptible(
-    Effect.tap(repeatWhileAway(store.continue(next), settings.startTimeout), (continued) => {
-      if (continued._tag !== "Started") return Effect.void
-      const leg = {
-        lease: continued.lease,
-        assistantId: run.assistantId,
-        answerId,
-        plan,
-        model,
-        apiKey,
-        number: run.leg + 1,
-        log
-      }
-      return startLeg(
-        workshop,
-        makeLeg(workshop, { ...leg, stream: next.stream }, next.events.length),
-        Effect.succeed(continued.history)
-      )
+>()("@colloquy/core/turns/ToolOutputs") {
+  static readonly layer: Layer.Layer<
+    ToolOutputs,
+    never,
+    RunStore | TurnModels | TurnParts | HostedTools | Repeats | Followers | RunLeg
+  > = Layer.effect(
+    ToolOutputs,
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const models = yield* TurnModels
+      const parts = yield* TurnParts
+      const hosted = yield* HostedTools
+      const repeats = yield* Repeats
+      const followers = yield* Followers
+      const legs = yield* RunLeg
+      const keys = yield* ProviderKeys
+      const metering = yield* Metering
+      const counter = yield* TokenCounter
+      const { assumedContextLimit, lease, startTimeout } = yield* TurnSettings
+
+      const findRun = Effect.fnUntraced(function* ({ threadId, runId }: ToolOutputsRequest) {
+        if (runId === undefined) {
+          const waiting = yield* store.waitingOn(threadId)
+          return Option.isSome(waiting) ? waiting.value : yield* new NothingPending({ threadId })
+        }
+        const run = yield* store.get(runId)
+        if (Option.isNone(run) || run.value.threadId !== threadId) return yield* new RunNotFound({ runId })
+        return run.value
+      })
+
+      const submit = Effect.fnUntraced(function* (
+        request: ToolOutputsRequest
+      ): Effect.fn.Return<StartedTurn, Exclude<SubmitError, ShuttingDown>, Principal> {
+        const repeated = yield* Effect.catchTag(repeats.find(request.idempotency), "ThreadBusy", usedForMessage)
+        if (Option.isSome(repeated)) return repeated.value
+
+        const run = yield* findRun(request)
+        const messages = yield* store.messages(run.id)
+        const { open, answered } = callsOf(run, messages)
+        const pending = open.length > 0
+        if (!pending && answered.size === 0) return yield* new NothingPending({ threadId: run.threadId })
+        const results = yield* Effect.fromResult(matchToolOutputs(open, answered, request.outputs))
+        if (!pending) return yield* new NothingPending({ threadId: run.threadId })
+
+        const before = decodePlan(run.plan)
+        const model = yield* models.resolve(before.provider, before.model)
+        const plan = yield* Effect.fromResult(continuePlan(before, request, model))
+        const planned = plannedParts(parts.all(), plan.parts ?? {})
+        const leg = planLeg({ plan, model, parts: planned }, hosted.all(), { counter, assumedContextLimit })
+        const tokens = results.reduce((sum, result) => sum + counter.count(result.output), 0)
+        yield* Effect.fromResult(checkOutputs(leg, messages, tokens))
+        const apiKey = yield* keys.find(plan.provider)
+        yield* metering.ensureCredit(chatCredit)
+
+        const log = new RunLog<TurnEvent>(run.lastSequence + 1)
+        const answerId = yield* newId(MessageId)
+        const at = new Date(yield* Clock.currentTimeMillis).toISOString()
+        log.push((sequence) => ({
+          _tag: "RunContinuing",
+          sequence,
+          messageId: answerId,
+          provider: plan.provider,
+          model: plan.model,
+          at
+        }))
+        const next: Continue = {
+          runId: run.id,
+          messageId: run.answerId,
+          results,
+          tokens,
+          answerId,
+          stream: request.stream === true,
+          plan,
+          events: [...log.events],
+          lease: Duration.fromInputUnsafe(lease),
+          historyTokens: leg.room.forPrompt,
+          idempotency: request.idempotency ?? null
+        }
+        const { assistantId, threadId } = run
+        // A caller who goes away between the two would leave a run that nobody works on.
+        const outcome = yield* Effect.uninterruptible(
+          Effect.tap(repeatWhileAway(store.continue(next), startTimeout), (continued) => {
+            if (continued._tag !== "Started") return Effect.void
+            const place = { lease: continued.lease, assistantId, answerId, number: run.leg + 1 }
+            const nextLeg = { ...leg, ...place, apiKey, stream: next.stream, log }
+            return legs.start(nextLeg, next.events.length, Effect.succeed(continued.history))
+          })
+        )
+        switch (outcome._tag) {
+          case "Repeated":
+            return yield* Effect.catchTag(
+              repeats.join(outcome, request.idempotency?.fingerprint ?? ""),
+              "ThreadBusy",
+              usedForMessage
+            )
+          case "NotOpen":
+            return yield* tooLate(request)
+          case "Started":
+            return startedTurn(
+              { threadId, assistantId, runId: run.id },
+              yield* followers.events(run.id, log.first - 1, log),
+              log
+            )
+        }
+      })
+
+      return ToolOutputs.of({ submit })
     })
   )
-  switch (outcome._tag) {
-    case "Repeated":
-      return yield* Effect.catchTag(
-        workshop.repeat(outcome, request.idempotency?.fingerprint ?? ""),
-        "ThreadBusy",
-        usedForMessage
-      )
-    case "NotOpen":
-      return yield* tooLate(request)
-    case "Started": {
-      const { threadId, assistantId, id: runId } = run
-      return startedTurn({ threadId, assistantId, runId }, yield* workshop.eventsOf(runId, log.first - 1, log), log)
-    }
-  }
-})
+}
 
 /** A run that waited in the queue was begun by a message, not by tool outputs. */
 const usedForMessage = () => Effect.fail(new IdempotencyConflict())
-
-const findRun = Effect.fnUntraced(function* ({ store }: Workshop, { threadId, runId }: ToolOutputsRequest) {
-  if (runId === undefined) {
-    const waiting = yield* store.waitingOn(threadId)
-    return Option.isSome(waiting) ? waiting.value : yield* new NothingPending({ threadId })
-  }
-  const run = yield* store.get(runId)
-  if (Option.isNone(run) || run.value.threadId !== threadId) return yield* new RunNotFound({ runId })
-  return run.value
-})
 
 /** Calls of the run that are open now, and the ids of all that are not any more. */
 const callsOf = (run: Run, messages: ReadonlyArray<Message>) => {
@@ -151,19 +183,12 @@ const callsOf = (run: Run, messages: ReadonlyArray<Message>) => {
 
 /** What can never be left out of the next prompt. Outputs that make it too large are refused, and the run waits for others. */
 const checkOutputs = (
-  { counter, hosted, parts, settings }: Workshop,
-  plan: TurnPlan,
-  { info, model }: ResolvedModel,
+  { model, preamble, room }: PlannedLeg,
   messages: ReadonlyArray<Message>,
   outputTokens: number
 ) => {
-  const ofParts = plannedParts(parts(), plan.parts ?? {}).flatMap(({ tools }) => tools)
-  const offered = [...ofParts, ...hosted()]
-    .map((tool) => tool.definition)
-    .filter((tool) => plan.hosted.includes(tool.name))
-  const preamble = preambleOf(plan.system, [...offered, ...plan.tools], counter)
   const turnTokens = messages.reduce((sum, message) => sum + sizeOf(message), outputTokens)
-  return checkRoom(preamble, turnTokens - tokensPerMessage, roomFor(info, settings.assumedContextLimit), model)
+  return checkRoom(preamble, turnTokens - tokensPerMessage, room, model.model)
 }
 
 /** The outputs of another call won, or the run was cancelled in the same moment. */

@@ -1,6 +1,8 @@
 /** What a host may set about turns. The defaults suit a server on one database. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { type ChatPolicy, defaultChatPolicy } from "../models/ChatModel.ts"
 import type { WriterSettings } from "../runs/LogTail.ts"
 import type { BusyPolicy } from "./TurnRequest.ts"
@@ -65,8 +67,12 @@ export const defaultTurnSettings: TurnSettings = {
   mediaBytes: 14_000_000
 }
 
-/** The settings that every turn looks at, read once. */
-export const inDurations = (settings: TurnSettings) => {
+export const TurnSettings = Context.Reference<TurnSettings>("@colloquy/core/turns/TurnSettings", {
+  defaultValue: () => defaultTurnSettings
+})
+
+/** The times that every turn looks at, read once. */
+const inDurations = (settings: TurnSettings): TurnSettings => {
   const { chat, lease, settleTimeout, streamedLog, unwatchedLog, ...others } = settings
   const read = Duration.fromInputUnsafe
   return {
@@ -84,6 +90,5 @@ export const inDurations = (settings: TurnSettings) => {
   }
 }
 
-export const TurnSettings = Context.Reference<TurnSettings>("@colloquy/core/turns/TurnSettings", {
-  defaultValue: () => defaultTurnSettings
-})
+/** What the host has set, as the services of turns work with it. */
+export const readTurnSettings: Layer.Layer<never> = Layer.effect(TurnSettings, Effect.map(TurnSettings, inDurations))

@@ -1,0 +1,72 @@
+/**
+ * Step 2 of a turn that is streamed: the stream begins with what a part tells while it hears, before the message is written. The rest then
+ * goes on in the kernel, and a refusal is the stream's end; while nothing was told, a refusal is a refusal.
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { Principal } from "../access/Principal.ts"
+import { Admissions } from "./Admissions.ts"
+import { type Draft, endDraft } from "./Draft.ts"
+import { Followers } from "./Followers.ts"
+import type { Place } from "./Place.ts"
+import { LegScope } from "./RunningTurns.ts"
+import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
+import type { ShuttingDown } from "./TurnErrors.ts"
+import type { StartError } from "./TurnUseCases.ts"
+
+export class EarlyStream extends Context.Service<
+  EarlyStream,
+  {
+    /** `rest`: all that is left of the beginning of the turn. */
+    readonly begin: <E extends StartError>(
+      place: Place,
+      draft: Draft,
+      rest: Effect.Effect<StartedTurn, E, Principal>
+    ) => Effect.Effect<StartedTurn, E | ShuttingDown, Principal>
+  }
+>()("@colloquy/core/turns/EarlyStream") {
+  static readonly layer: Layer.Layer<EarlyStream, never, Admissions | Followers | LegScope> = Layer.effect(
+    EarlyStream,
+    Effect.gen(function* () {
+      const { admit } = yield* Admissions
+      const followers = yield* Followers
+      const scope = yield* LegScope
+
+      return EarlyStream.of({
+        begin: Effect.fnUntraced(function* <E extends StartError>(
+          place: Place,
+          draft: Draft,
+          rest: Effect.Effect<StartedTurn, E, Principal>
+        ): Effect.fn.Return<StartedTurn, E | ShuttingDown, Principal> {
+          const fiber = yield* Effect.forkIn(admit(rest), scope)
+          const first = yield* Effect.raceFirst(
+            Effect.as(Deferred.await(draft.told), null),
+            Effect.onInterrupt(Fiber.join(fiber), () =>
+              draft.log.events.length === 0 ? Fiber.interrupt(fiber) : Effect.void
+            )
+          )
+          if (first !== null) return first
+          fiber.addObserver((exit) => {
+            if (Exit.isFailure(exit)) endDraft(draft, place, refusalOf(exit.cause))
+          })
+          const turn = { threadId: place.thread.id, assistantId: place.assistant.id, runId: draft.runId }
+          return startedTurn(turn, yield* followers.events(draft.runId, 0, draft.log), draft.log)
+        })
+      })
+    })
+  )
+}
+
+const refusalOf = (cause: Cause.Cause<StartError>) => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  if (error?._tag === "TurnRefused")
+    return { code: error.code ?? error.reason, message: error.message, retryable: false }
+  if (error !== undefined) return { code: "not_stored", message: error.message, retryable: false }
+  return { code: "interrupted", message: "The server was stopped. Nothing was stored; send it again.", retryable: true }
+}

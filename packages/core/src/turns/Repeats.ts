@@ -1,0 +1,65 @@
+/** Before step 1 of a turn: a request with an idempotency key that was used before joins the turn that the first one began. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { Principal } from "../access/Principal.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Run } from "../runs/Run.ts"
+import { type IdempotencyKey, type Repeated, RunStore } from "../runs/RunStore.ts"
+import { Followers } from "./Followers.ts"
+import { Recovery } from "./Recovery.ts"
+import { TurnSignals } from "./RunningTurns.ts"
+import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
+import { IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
+
+type RepeatError = IdempotencyConflict | ThreadBusy | StoreUnavailable
+
+export class Repeats extends Context.Service<
+  Repeats,
+  {
+    /** The turn that a key began, if it began one; a conflict when that was for another body. */
+    readonly find: (
+      key: IdempotencyKey | undefined
+    ) => Effect.Effect<Option.Option<StartedTurn>, RepeatError, Principal>
+    /** Joins the first one, and shares its fate: while that waits in the queue so does the repeat, and both may be told `ThreadBusy`. */
+    readonly join: (repeated: Repeated, fingerprint: string) => Effect.Effect<StartedTurn, RepeatError, Principal>
+  }
+>()("@colloquy/core/turns/Repeats") {
+  static readonly layer: Layer.Layer<Repeats, never, RunStore | TurnSignals | Recovery | Followers> = Layer.effect(
+    Repeats,
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const signals = yield* TurnSignals
+      const recovery = yield* Recovery
+      const followers = yield* Followers
+
+      const join = Effect.fnUntraced(function* (repeated: Repeated, fingerprint: string) {
+        const run = yield* store.get(repeated.runId)
+        if (repeated.fingerprint !== fingerprint || Option.isNone(run)) return yield* new IdempotencyConflict()
+        const { threadId, assistantId, id } = run.value
+        if (run.value.status === "QUEUED") yield* untilBegun(run.value)
+        return startedTurn({ threadId, assistantId, runId: id }, yield* followers.events(id, repeated.legStart - 1))
+      })
+
+      const untilBegun = Effect.fnUntraced(function* ({ id, threadId }: Run) {
+        const changed = yield* signals.listen(id)
+        while (true) {
+          const run = yield* store.get(id)
+          if (Option.isNone(run)) return yield* new ThreadBusy({ threadId, runId: id })
+          if (run.value.status !== "QUEUED") return
+          if (!(yield* recovery.endExpired(id))) yield* changed
+        }
+      }, Effect.scoped)
+
+      return Repeats.of({
+        join,
+        find: Effect.fnUntraced(function* (key) {
+          if (key === undefined) return Option.none()
+          const repeated = yield* store.findRepeated(key.key)
+          return Option.isNone(repeated) ? Option.none() : Option.some(yield* join(repeated.value, key.fingerprint))
+        })
+      })
+    })
+  )
+}

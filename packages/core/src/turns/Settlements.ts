@@ -1,0 +1,111 @@
+/**
+ * Step 8 of a turn: brings the end of a leg to the store, and tells the host's metering and the metrics what it used. For legs that this
+ * process ran (`EndLeg`) and for those of others (`Recovery`).
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import type { Principal } from "../access/Principal.ts"
+import { Metering } from "../metering/Metering.ts"
+import { contentRefused } from "../primitives/ContentRefused.ts"
+import { Deadlines } from "../primitives/Deadlines.ts"
+import { metricSeries } from "../primitives/MetricSeries.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { type Lease, RunStore, type Settled, type Settlement } from "../runs/RunStore.ts"
+import { type LegEndEvent, storable } from "./Settlement.ts"
+import { repeatWhileAway } from "./StoreRetry.ts"
+import type { RecordedLeg } from "./TurnRecorder.ts"
+import { TurnSettings } from "./TurnSettings.ts"
+
+/** What became of a settlement: `stored` is false when the run belongs to another holder now. */
+export interface StoredEnd {
+  readonly stored: Settled
+  readonly status: Settlement["status"]
+  readonly terminal: LegEndEvent
+}
+
+const turns = metricSeries(
+  Metric.counter("colloquy.turns", { description: "Legs of runs that were settled", incremental: true })
+)
+const tokens = metricSeries(
+  Metric.counter("gen_ai.client.token.usage", { description: "Tokens used", incremental: true })
+)
+
+export class Settlements extends Context.Service<
+  Settlements,
+  {
+    /**
+     * Asks the store again and again while it is away. A settlement that it refuses for what is in it is settled as FAILED with what can
+     * always be stored: a run that cannot end would block its thread for ever.
+     */
+    readonly settle: (
+      lease: Lease,
+      settlement: Settlement,
+      terminal: LegEndEvent
+    ) => Effect.Effect<StoredEnd, StoreUnavailable, Principal>
+    /** Tells what a settled leg used. The answer stands whatever comes of it. */
+    readonly account: (
+      lease: Lease,
+      leg: RecordedLeg,
+      legNumber: number,
+      status: string
+    ) => Effect.Effect<void, never, Principal>
+  }
+>()("@colloquy/core/turns/Settlements") {
+  static readonly layer: Layer.Layer<Settlements, never, RunStore | Deadlines> = Layer.effect(
+    Settlements,
+    Effect.gen(function* () {
+      const store = yield* RunStore
+      const deadlines = yield* Deadlines
+      const metering = yield* Metering
+      const { settleTimeout } = yield* TurnSettings
+
+      const write = (lease: Lease, settlement: Settlement) =>
+        repeatWhileAway(store.settle(lease, settlement), settleTimeout)
+
+      return Settlements.of({
+        settle: (lease, settlement, terminal) =>
+          write(lease, settlement).pipe(
+            Effect.map((stored): StoredEnd => ({ stored, status: settlement.status, terminal })),
+            Effect.catchDefect((defect) => {
+              const least = storable(settlement, terminal)
+              return Effect.logError(
+                `Run ${lease.runId} could not be settled as it ended, and is settled as FAILED without its answer`,
+                contentRefused(Cause.die(defect)) ?? defect
+              ).pipe(
+                Effect.andThen(write(lease, least.settlement)),
+                Effect.map((stored): StoredEnd => ({ stored, status: "FAILED", terminal: least.terminal }))
+              )
+            })
+          ),
+        account: (lease, leg, legNumber, status) =>
+          Effect.contextWith((context: Context.Context<Principal>) => {
+            const attributes = { "gen_ai.provider.name": leg.provider, "gen_ai.request.model": leg.model }
+            turns({ ...attributes, status }).updateUnsafe(1, context)
+            if (leg.modelCalls === 0) return Effect.void
+            tokens({ ...attributes, "gen_ai.token.type": "input" }).updateUnsafe(leg.usage.inputTokens, context)
+            tokens({ ...attributes, "gen_ai.token.type": "output" }).updateUnsafe(leg.usage.outputTokens, context)
+            const report = {
+              runId: lease.runId,
+              leg: legNumber,
+              threadId: lease.threadId,
+              provider: leg.provider,
+              model: leg.model,
+              usage: leg.usage,
+              charges: leg.charges
+            }
+            // This stands in the way of a shutdown: a meter that does not answer is given up.
+            return deadlines.within("30 seconds", metering.record(report), () =>
+              Effect.die(new Error("The meter did not answer"))
+            )
+          }).pipe(
+            Effect.catchCause((cause) =>
+              Effect.logWarning(`Usage of run ${lease.runId} was not reported to the host`, cause)
+            )
+          )
+      })
+    })
+  )
+}

@@ -1,0 +1,156 @@
+/** What a model says in one step, as events of the leg's log. `ModelLoop` makes one for each model call. */
+import type { ChatEvent, FinishReason } from "../models/ChatEvent.ts"
+import type { Listener } from "../models/ChatModel.ts"
+import type { ProviderData } from "../models/ChatRequest.ts"
+import { cutTo, longestId, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
+import type { Usage } from "../primitives/Usage.ts"
+import type { ToolCall } from "../tools/ToolCall.ts"
+import type { Leg } from "./Leg.ts"
+import type { ModelMedia, ModelSource } from "./TurnPart.ts"
+import { stepSeparator } from "./TurnRecorder.ts"
+
+export interface StepResult {
+  readonly calls: ReadonlyArray<ToolCall>
+  readonly reason: FinishReason
+  readonly spoke: boolean
+  readonly media: ReadonlyArray<ModelMedia>
+  readonly sources: ReadonlyArray<ModelSource>
+  /** The provider reported names or figures beyond all bounds. */
+  readonly hasCut: boolean
+}
+
+/** Of one step: what comes after them is more than anybody reads. */
+const maximumSources = 200
+
+export class StepRecorder implements Listener {
+  private readonly leg: Leg
+  private readonly provider: string
+  private readonly calls: Array<ToolCall> = []
+  private usage: Usage | null = null
+  private reason: FinishReason = "stop"
+  private model: string | null = null
+  private providerData: ProviderData | null = null
+  private spoke = false
+  private readonly media: Array<ModelMedia> = []
+  private readonly sources: Array<ModelSource> = []
+  private reasoning = false
+  private separator: string
+  /** The ids of this leg's calls, and what each of the driver's ids stands for at the moment. */
+  private readonly callIds: Set<string>
+  private readonly renamed = new Map<string, string>()
+  /** The last number that was put behind an id. */
+  private readonly numbers = new Map<string, number>()
+  private hasCut = false
+
+  constructor(leg: Leg, provider: string) {
+    this.leg = leg
+    this.provider = provider
+    // What was said before a call and after it is one text for the reader: a blank line keeps the two apart. An answer that the provider
+    // only broke off goes on where it stopped.
+    const before = leg.log.events.findLast((event) => event._tag === "ToolCallReady" || event._tag === "StepStarted")
+    const hasSpoken = leg.log.events.some((event) => event._tag === "TextDelta")
+    this.separator = hasSpoken && before?._tag === "ToolCallReady" ? stepSeparator : ""
+    this.callIds = new Set(
+      leg.log.events.flatMap((event) =>
+        event._tag === "ToolCallStart" ? [event.toolCallId] : event._tag === "ToolCallReady" ? [event.call.id] : []
+      )
+    )
+  }
+
+  readonly hear = (event: ChatEvent): void => {
+    const log = this.leg.log
+    if (this.reasoning && event._tag !== "ReasoningDelta") this.endReasoning()
+    switch (event._tag) {
+      case "TextDelta": {
+        if (event.text === "") return
+        const text = this.separator + event.text
+        this.separator = ""
+        this.spoke = true
+        log.push((sequence) => ({ _tag: "TextDelta", sequence, text }))
+        return
+      }
+      case "ReasoningDelta":
+        if (event.text === "" || this.leg.plan.thinking?.excludeReasoning === true) return
+        this.reasoning = true
+        log.push((sequence) => ({ _tag: "ReasoningDelta", sequence, text: event.text }))
+        return
+      case "ToolCallStart": {
+        const toolCallId = this.newCallId(event.id)
+        const name = this.cut(event.name)
+        log.push((sequence) => ({ _tag: "ToolCallStart", sequence, toolCallId, name }))
+        return
+      }
+      case "ToolCallReady": {
+        const name = this.cut(event.call.name)
+        const call = { ...event.call, name, id: this.renamed.get(event.call.id) ?? this.newCallId(event.call.id) }
+        this.renamed.delete(event.call.id)
+        this.calls.push(call)
+        log.push((sequence) => ({ _tag: "ToolCallReady", sequence, call }))
+        return
+      }
+      case "Usage":
+        this.usage = usageWithinBounds(event.usage)
+        this.hasCut ||= this.usage !== event.usage
+        return
+      case "Finished":
+        this.reason = event.reason
+        this.model = event.model === null ? null : this.cut(event.model)
+        this.providerData = event.providerData === null ? null : { provider: this.provider, data: event.providerData }
+        return
+      case "Media":
+        this.media.push(event)
+        return
+      case "Source":
+        if (this.sources.length < maximumSources) this.sources.push(event)
+        return
+      case "KeepAlive":
+      case "ToolCallDelta":
+        // A call is kept whole, when it is ready.
+        return
+      default:
+        event satisfies never
+    }
+  }
+
+  /** Called after each array of events. */
+  readonly pause = (): void => this.leg.log.wake()
+
+  /** A name that goes into records. */
+  private cut(name: string): string {
+    const short = cutTo(name, longestName)
+    this.hasCut ||= short !== name
+    return short
+  }
+
+  /** Some models number their calls anew in each step, or twice alike in one: inside a leg every call has an id of its own. */
+  private newCallId(id: string): string {
+    const short = cutTo(id, longestId)
+    let number = this.numbers.get(short) ?? 1
+    let unique = short
+    while (this.callIds.has(unique)) unique = `${cutTo(short, longestId - 8)}_${++number}`
+    this.numbers.set(short, number)
+    this.callIds.add(unique)
+    this.renamed.set(id, unique)
+    return unique
+  }
+
+  private endReasoning(): void {
+    this.reasoning = false
+    this.leg.log.push((sequence) => ({ _tag: "ReasoningEnded", sequence }))
+  }
+
+  end(at: number): StepResult {
+    this.leg.log.push((sequence) => ({
+      _tag: "StepEnded",
+      sequence,
+      usage: this.usage,
+      model: this.model,
+      providerData: this.providerData,
+      at
+    }))
+    if (this.calls.length > 0) this.leg.tail.urge()
+    this.leg.log.wake()
+    const { calls, hasCut, media, reason, sources, spoke } = this
+    return { calls, reason, spoke, media, sources, hasCut }
+  }
+}

@@ -1,0 +1,27 @@
+/** The providers as turns ask for them: a turn decides by all that is known of its model, the host's word first, then the provider's list. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Catalog } from "../catalog/Catalog.ts"
+import { mergeModelInfo } from "../models/ModelInfo.ts"
+import { Providers } from "../models/Provider.ts"
+
+export class TurnModels extends Context.Service<TurnModels, typeof Providers.Service>()(
+  "@colloquy/core/turns/TurnModels"
+) {
+  static readonly layer: Layer.Layer<TurnModels, never, Providers | Catalog> = Layer.effect(
+    TurnModels,
+    Effect.gen(function* () {
+      const providers = yield* Providers
+      const catalog = yield* Catalog
+      return TurnModels.of({
+        ...providers,
+        resolve: Effect.fnUntraced(function* (provider, model) {
+          const resolved = yield* providers.resolve(provider, model)
+          const listed = yield* catalog.known(provider, model)
+          return listed === undefined ? resolved : { ...resolved, info: mergeModelInfo(listed, resolved.info) }
+        })
+      })
+    })
+  )
+}

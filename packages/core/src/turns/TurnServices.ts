@@ -1,0 +1,71 @@
+/**
+ * How the services of a turn are put together: each asks for what it needs, and is built once with its kernel. None of them is a part of the
+ * public API.
+ */
+import * as Layer from "effect/Layer"
+import type { Catalog } from "../catalog/Catalog.ts"
+import type { Providers } from "../models/Provider.ts"
+import { inWholeTokens } from "../models/TokenCounter.ts"
+import { Deadlines } from "../primitives/Deadlines.ts"
+import type { FollowUps } from "../runs/FollowUps.ts"
+import type { RunStore } from "../runs/RunStore.ts"
+import type { ThreadStore } from "../threads/ThreadStore.ts"
+import type { HostedTools } from "../tools/HostedTool.ts"
+import { Admissions } from "./Admissions.ts"
+import { Cancellation } from "./Cancellation.ts"
+import { Decide } from "./Decide.ts"
+import { EarlyStream } from "./EarlyStream.ts"
+import { EndLeg } from "./EndLeg.ts"
+import { Followers } from "./Followers.ts"
+import { InspectRun } from "./InspectRun.ts"
+import { LiveTurns } from "./LiveTurns.ts"
+import { ModelLoop } from "./ModelLoop.ts"
+import { QueueTurn } from "./QueueTurn.ts"
+import { Recall } from "./Recall.ts"
+import { Recovery } from "./Recovery.ts"
+import { Repeats } from "./Repeats.ts"
+import { RunLeg } from "./RunLeg.ts"
+import { LegScope, RunningTurns, TurnLogs, TurnSignals } from "./RunningTurns.ts"
+import { Settlements } from "./Settlements.ts"
+import { ToolOutputs } from "./ToolOutputs.ts"
+import { TurnModels } from "./TurnModels.ts"
+import type { TurnParts } from "./TurnParts.ts"
+import { readTurnSettings } from "./TurnSettings.ts"
+import { WriteTurn } from "./WriteTurn.ts"
+
+/** What the services of a turn are built on. */
+export type TurnPorts = RunStore | ThreadStore | Providers | Catalog | TurnParts | HostedTools | FollowUps
+
+/** What this process does at the moment. */
+const running = Layer.mergeAll(TurnSignals.layer, TurnLogs.layer, Admissions.layer).pipe(
+  Layer.provideMerge([RunningTurns.layer, LegScope.layer])
+)
+
+/** Steps 5 to 8. */
+const leg = RunLeg.layer.pipe(
+  Layer.provide([Recall.layer, ModelLoop.layer, EndLeg.layer]),
+  Layer.provide(LiveTurns.layer)
+)
+
+/** Who looks after runs besides the leg that works on them. */
+const aroundRuns = Layer.mergeAll(Cancellation.layer, Repeats.layer).pipe(
+  Layer.provideMerge(Followers.layer),
+  Layer.provideMerge(Recovery.layer)
+)
+
+/** Steps 1 to 4, and what else a host may ask. */
+const beginnings = Layer.mergeAll(
+  EarlyStream.layer,
+  WriteTurn.layer.pipe(Layer.provide(QueueTurn.layer)),
+  ToolOutputs.layer,
+  Decide.layer,
+  InspectRun.layer
+)
+
+export const turnServices = beginnings.pipe(
+  Layer.provideMerge([leg, aroundRuns, TurnModels.layer]),
+  Layer.provideMerge(running),
+  Layer.provideMerge(Settlements.layer),
+  Layer.provideMerge(Deadlines.layer),
+  Layer.provideMerge([readTurnSettings, inWholeTokens])
+)
