@@ -3,14 +3,14 @@ import type { Passage } from "@colloquy/core/retrieval"
 import { readFileSync } from "node:fs"
 import type { Corpus, Group } from "./Corpus.ts"
 
-interface Turn {
+export interface Turn {
   readonly dia_id: string
   readonly speaker: string
   readonly text?: string
   readonly blip_caption?: string
 }
 
-interface Sample {
+export interface Sample {
   readonly conversation: Readonly<Record<string, unknown>>
   readonly qa: ReadonlyArray<{ readonly question: string; readonly evidence?: ReadonlyArray<string> }>
 }
@@ -60,7 +60,7 @@ const passageOf = ({ blip_caption: caption = "", speaker, text = "" }: Turn, sai
 })
 
 /** "1:56 pm on 8 May, 2023" */
-const dayOf = (written: string): Date | null => {
+export const dayOf = (written: string): Date | null => {
   const day = /\d+ \w+, \d{4}/u.exec(written)
   return day === null ? null : new Date(`${day[0]} UTC`)
 }

@@ -15,6 +15,7 @@ import { ownConversation } from "./Conversation.ts"
 import type { Corpus } from "./Corpus.ts"
 import { ownDocuments } from "./Documents.ts"
 import { locomo } from "./Locomo.ts"
+import { measureFacts } from "./LocomoFacts.ts"
 import { measureMemories, memoriesAround, memoryQuestions } from "./Memories.ts"
 import { asShipped, measureRecall, type Recall, type Variant } from "./Recall.ts"
 
@@ -87,6 +88,18 @@ const memoryStores = [
 for (const [name, store] of memoryStores) {
   for (const { at10, at5, name: how } of await Effect.runPromise(measureMemories(store))) {
     console.log(`${`${how}, ${name}`.padEnd(50)} ${at5.toFixed(1).padStart(5)} ${at10.toFixed(1).padStart(6)}`)
+  }
+}
+if (file !== undefined) {
+  console.log("\nmemories: facts of LoCoMo's turns".padEnd(51) + "  at 5  at 10")
+  for (const [how, withWords] of [
+    ["by facts and the words they were told in", true],
+    ["by the facts alone", false]
+  ] as const) {
+    const { at10, at5, questions } = await Effect.runPromise(measureFacts(file, InMemory.layer, withWords))
+    console.log(
+      `${`${how}, ${questions} questions`.padEnd(50)} ${at5.toFixed(1).padStart(5)} ${at10.toFixed(1).padStart(6)}`
+    )
   }
 }
 if (!isEqual) {

@@ -51,7 +51,7 @@ const fill = Effect.fnUntraced(function* (assistantId: AssistantId, count: numbe
       Effect.map(newId(MemoryId), (id) => {
         const content = sentence(next)
         const dates = { validFrom: null, validUntil: null, createdAt: at, updatedAt: at }
-        const memory = { id, assistantId, content, metadata: null, source: null, ...dates }
+        const memory = { id, assistantId, content, metadata: null, source: null, confirmedBy: [], ...dates }
         const indexed = { ...prepareTurns([{ text: content, label: "", context: "", said: null }]), vectors: null }
         return { _tag: "Add" as const, memory, indexed }
       })

@@ -56,6 +56,7 @@ export const memories = (stores: Layer.Layer<InMemory.Stores, unknown>): void =>
       metadata: { by: "hand", deep: [1, null] },
       score: null,
       source: null,
+      confirmed_by: [],
       valid_from: null,
       valid_until: null
     })

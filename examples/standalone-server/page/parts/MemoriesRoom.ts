@@ -111,6 +111,7 @@ const MemoryItem = ({ assistantId, each }: { readonly assistantId: string; reado
             ? "written by hand"
             : html`<button type="button" class="quiet" onClick=${() => act(openThread)(each.source?.thread_id ?? "")}>learned on a thread</button>`
         }
+        ${each.confirmed_by.length > 0 && `, said again ${plural(each.confirmed_by.length, "time", "times")}`}
         ${each.valid_until !== null && `, true until ${shortDate(each.valid_until)}`}
       </span>
       <span>

@@ -8,7 +8,10 @@ import {
   memoryKey,
   type MemoryOutcome,
   type MemoryRecord,
-  MemoryStore
+  type MemorySource,
+  MemoryStore,
+  type MemoryVersion,
+  mostConfirmations
 } from "@colloquy/core/memory"
 import { candidates, scopeOfMemories, type VectorModel } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
@@ -33,11 +36,12 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
       ownedStep((ownerId) => {
         const memories = memoriesOf(ownerId, assistantId)
         if (memories === undefined) return Option.none()
-        if (learned === null) return Option.some(changes.map((change) => applyTo(memories, change, at)))
+        if (learned === null)
+          return Option.some(changes.map((change) => applyTo(memories, change, { at, isLearned: false })))
         const before = state.appliedRuns.get(learned.runId)
         if (before !== undefined) return Option.some(before.outcomes)
         const isForgotten = memories.forgottenAt >= learned.orderedAt.getTime()
-        const outcomes = isForgotten ? [] : changes.map((change) => applyTo(memories, change, at))
+        const outcomes = isForgotten ? [] : changes.map((change) => applyTo(memories, change, { at, isLearned: true }))
         state.appliedRuns.set(learned.runId, { ownerId, assistantId, outcomes, appliedAt: at })
         return Option.some(outcomes)
       }),
@@ -139,12 +143,21 @@ const isTrueAt = ({ validUntil }: MemoryRecord, moment: Date): boolean =>
 /** Equal times stay in the order of storing, which is that of the map. */
 const oldestFirst = (a: MemoryRecord, b: MemoryRecord): number => a.createdAt.getTime() - b.createdAt.getTime()
 
-const applyTo = (memories: MemoriesOfAssistant, change: MemoryChange, at: Date): MemoryOutcome => {
+interface Occasion {
+  readonly at: Date
+  /** For a run, not by hand. */
+  readonly isLearned: boolean
+}
+
+const applyTo = (memories: MemoriesOfAssistant, change: MemoryChange, occasion: Occasion): MemoryOutcome => {
   switch (change._tag) {
-    case "Add":
-      return add(memories, { memory: change.memory, versions: [], entry: entryOfMemory(change) })
+    case "Add": {
+      const outcome = add(memories, { memory: change.memory, versions: [], entry: entryOfMemory(change) })
+      if (occasion.isLearned && outcome.event === "Known") confirm(memories, outcome.id, change.memory.source)
+      return outcome
+    }
     case "Update":
-      return update(memories, change, at)
+      return update(memories, change, occasion)
     case "Delete":
       return { event: memories.rows.delete(change.id) ? "Deleted" : "Gone", id: change.id }
   }
@@ -160,23 +173,56 @@ const add = (memories: MemoriesOfAssistant, row: MemoryRow): MemoryOutcome => {
 const update = (
   memories: MemoriesOfAssistant,
   change: Extract<MemoryChange, { _tag: "Update" }>,
-  at: Date
+  { at, isLearned }: Occasion
 ): MemoryOutcome => {
   const { memory } = change
   const row = memories.rows.get(memory.id)
   if (row === undefined) return { event: "Gone", id: memory.id }
-  const copy = copyIn(memories, memory)
-  if (copy !== undefined && copy.id !== memory.id) return { event: "Known", id: copy.id }
-  const { content, createdAt, metadata, source, updatedAt, validFrom, validUntil } = row.memory
-  row.versions.push({ content, metadata, source, validFrom, validUntil, writtenAt: updatedAt, replacedAt: at })
-  row.memory = { ...memory, createdAt }
+  const copy = copyIn(memories, memory, memory.id)
+  if (copy !== undefined && !isLearned) return { event: "Known", id: copy.id }
+  if (copy !== undefined) {
+    memories.rows.get(copy.id)?.versions.push(...row.versions, versionOf(row.memory, at))
+    memories.rows.delete(memory.id)
+    confirm(memories, copy.id, memory.source)
+    return { event: "Merged", id: memory.id }
+  }
+  row.versions.push(versionOf(row.memory, at))
+  row.memory = { ...memory, createdAt: row.memory.createdAt }
   row.entry = entryOfMemory(change)
   return { event: "Updated", id: memory.id }
 }
 
-const copyIn = (memories: MemoriesOfAssistant, { content }: MemoryRecord): MemoryRecord | undefined => {
+const versionOf = (
+  { confirmedBy, content, metadata, source, updatedAt, validFrom, validUntil }: MemoryRecord,
+  at: Date
+): MemoryVersion => ({
+  content,
+  metadata,
+  source,
+  confirmedBy,
+  validFrom,
+  validUntil,
+  writtenAt: updatedAt,
+  replacedAt: at
+})
+
+const confirm = (memories: MemoriesOfAssistant, id: MemoryId, source: MemorySource | null): void => {
+  const row = memories.rows.get(id)
+  if (row === undefined || source === null) return
+  const { confirmedBy, source: first } = row.memory
+  if ([first, ...confirmedBy].some((known) => known?.runId === source.runId)) return
+  row.memory = { ...row.memory, confirmedBy: [...confirmedBy, source].slice(-mostConfirmations) }
+}
+
+const copyIn = (
+  memories: MemoriesOfAssistant,
+  { content }: MemoryRecord,
+  except: MemoryId | null = null
+): MemoryRecord | undefined => {
   const key = memoryKey(content)
-  for (const { memory } of memories.rows.values()) if (memoryKey(memory.content) === key) return memory
+  for (const { memory } of memories.rows.values()) {
+    if (memory.id !== except && memoryKey(memory.content) === key) return memory
+  }
   return undefined
 }
 

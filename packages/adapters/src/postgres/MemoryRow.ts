@@ -19,6 +19,7 @@ interface ContentRow {
   readonly content: string
   readonly metadata: string | null
   readonly source: string | null
+  readonly confirmed_by: string | null
   readonly valid_from: Date | null
   readonly valid_until: Date | null
 }
@@ -42,6 +43,7 @@ export const memoryColumns = [
   "content",
   "metadata",
   "source",
+  "confirmed_by",
   "valid_from",
   "valid_until",
   "created_at",
@@ -54,6 +56,7 @@ const decodeContent = (row: ContentRow) => ({
   content: fromText(row.content),
   metadata: fromJsonOrNull<Schema.JsonObject>(row.metadata),
   source: fromJsonOrNull<MemorySource>(row.source),
+  confirmedBy: fromJsonOrNull<ReadonlyArray<MemorySource>>(row.confirmed_by) ?? [],
   validFrom: row.valid_from,
   validUntil: row.valid_until
 })

@@ -130,7 +130,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
       Effect.map(
         asked<VersionRow>(
           "history",
-          `select v.content, v.metadata, v.source, v.valid_from, v.valid_until, v.written_at, v.replaced_at
+          `select v.content, v.metadata, v.source, v.confirmed_by, v.valid_from, v.valid_until, v.written_at, v.replaced_at
            from ${table} join ${schema}.memory_versions v on v.owner = m.owner and v.memory_id = m.id
            where ${ofAssistant} and m.id = $3 order by v.ordinal desc`,
           [knownId(assistantId), knownId(id)]

@@ -8,7 +8,7 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
-import { MemoryId, type MemoryRecord } from "../memory/MemoryRecord.ts"
+import { MemoryId, type MemoryRecord, type MemorySource, mostConfirmations } from "../memory/MemoryRecord.ts"
 import { type IndexedMemory, type MemoryChange, MemoryStore } from "../memory/MemoryStore.ts"
 import { AssistantId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { prepareTurns } from "../retrieval/Indexing.ts"
@@ -94,6 +94,70 @@ export const memoryStoreSuite = (
     )
 
     test(
+      "MUST note the turns that said the same again, each once, the newest of many",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const sources = yield* Effect.forEach(Array.from({ length: mostConfirmations + 3 }), () => sampleSource)
+        const said = Effect.fnUntraced(function* (source: MemorySource, content: string) {
+          const memory = yield* sampleMemory(assistantId, { content, source, metadata: { from: "a copy" } })
+          const learned = { runId: source.runId, orderedAt: moment(1) }
+          return yield* apply(assistantId, [toAdd(memory), toAdd(memory)], learned)
+        })
+        const [first, ...others] = sources
+        const [added] = yield* said(first ?? (yield* sampleSource), "The user prefers Vim.")
+        const id = added?.id ?? MemoryId.make("none")
+        const before = Option.getOrThrow(yield* store.get(assistantId, id))
+        assert.deepStrictEqual([before.source, before.confirmedBy], [first, []])
+        for (const source of others) {
+          const known = { event: "Known", id } as const
+          assert.deepStrictEqual(yield* said(source, "the user prefers VIM"), [known, known])
+        }
+        const after = Option.getOrThrow(yield* store.get(assistantId, id))
+        assert.deepStrictEqual(after, { ...before, confirmedBy: others.slice(-mostConfirmations) })
+        assert.deepStrictEqual(yield* store.history(assistantId, id), [])
+        yield* apply(assistantId, [toAdd({ ...before, id: yield* newId(MemoryId), source: yield* sampleSource })])
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(assistantId, id)), after)
+        const copyIn = yield* openAssistant
+        yield* store.copyAll(assistantId, copyIn)
+        const [copy] = (yield* store.list(copyIn, null)).memories
+        assert.deepStrictEqual(copy?.confirmedBy, after.confirmedBy)
+        yield* apply(assistantId, [toUpdate({ ...after, content: "The user prefers Emacs.", confirmedBy: [] })])
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(assistantId, id)).confirmedBy, [])
+        assert.deepStrictEqual((yield* store.history(assistantId, id))[0]?.confirmedBy, after.confirmedBy)
+      })
+    )
+
+    test(
+      "MUST make one memory of two when a run changes one to what the other says",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const oslo = yield* sampleMemory(assistantId, { content: "The user lives in Oslo." })
+        const rome = { ...oslo, content: "The user lives in Rome.", updatedAt: moment(2) }
+        const bergen = yield* sampleMemory(assistantId, { content: "The user lives in Bergen." })
+        yield* apply(assistantId, [toAdd(oslo), toUpdate(rome), toAdd(bergen)])
+        const source = yield* sampleSource
+        const change = toUpdate({ ...rome, content: "the user lives in BERGEN", source })
+        const learned = { runId: source.runId, orderedAt: moment(1) }
+        assert.deepStrictEqual(yield* apply(assistantId, [change, change], learned), [
+          { event: "Merged", id: oslo.id },
+          { event: "Gone", id: oslo.id }
+        ])
+        const left = { ...bergen, confirmedBy: [source] }
+        assert.deepStrictEqual(yield* store.list(assistantId, null), { memories: [left], total: 1 })
+        assert.deepStrictEqual(
+          (yield* store.history(assistantId, bergen.id)).map(({ content }) => content),
+          [rome.content, oslo.content]
+        )
+        assert.deepStrictEqual(yield* find(assistantId, "Oslo Rome Bergen"), [bergen.content])
+        yield* apply(assistantId, [{ _tag: "Delete", id: bergen.id }])
+        assert.deepStrictEqual(yield* store.history(assistantId, bergen.id), [])
+        assert.deepStrictEqual(yield* find(assistantId, "Oslo Rome Bergen"), [])
+      })
+    )
+
+    test(
       "MUST leave one memory of many writers that add the same at once",
       Effect.gen(function* () {
         const store = yield* MemoryStore
@@ -128,8 +192,15 @@ export const memoryStoreSuite = (
         ])
         const now = { ...paris, createdAt: oslo.createdAt }
         assert.deepStrictEqual(Option.getOrThrow(yield* store.get(assistantId, oslo.id)), now)
-        const { source, validFrom, validUntil } = oslo
-        const unchanged = { source, validFrom, validUntil, metadata: { by: "hand" }, replacedAt: moment(50) }
+        const { confirmedBy, source, validFrom, validUntil } = oslo
+        const unchanged = {
+          source,
+          confirmedBy,
+          validFrom,
+          validUntil,
+          metadata: { by: "hand" },
+          replacedAt: moment(50)
+        }
         assert.deepStrictEqual(yield* store.history(assistantId, oslo.id), [
           { ...unchanged, content: bergen.content, writtenAt: moment(4) },
           { ...unchanged, content: oslo.content, writtenAt: oslo.updatedAt }
@@ -482,12 +553,19 @@ const sampleMemory = (assistantId: AssistantId, fields: Partial<MemoryRecord> = 
     content: "A sample.",
     metadata: null,
     source: null,
+    confirmedBy: [],
     validFrom: null,
     validUntil: null,
     createdAt: moment(0),
     updatedAt: moment(0),
     ...fields
   }))
+
+/** A strange message id, because it stands in the JSON that a store takes apart. */
+const sampleSource: Effect.Effect<MemorySource> = Effect.gen(function* () {
+  const [threadId, runId] = [yield* newId(ThreadId), yield* newId(RunId)]
+  return { threadId, runId, messageIds: [MessageId.make("strange \0 \ud800")] }
+})
 
 const indexedAs = ({ content }: MemoryRecord, kind?: number): IndexedMemory => ({
   ...prepareTurns([{ text: content, label: "", context: "", said: null }]),

@@ -41,23 +41,20 @@ const Operations = Schema.Struct({
 })
 type Operation = (typeof Operations.Type)["operations"][number]
 
-/** An operation that passed. `message` is the place of its source among the messages. */
+interface CheckedFact {
+  readonly text: string
+  /** The place of its source among the messages. */
+  readonly message: number
+  /** The sentences of that message that it was taken from, and when they were said. */
+  readonly said: { readonly text: string; readonly at: Date }
+  readonly from: Date | null
+  readonly until: Date | null
+}
+
+/** An operation that passed. */
 export type CheckedOperation =
-  | {
-      readonly op: "ADD"
-      readonly text: string
-      readonly message: number
-      readonly from: Date | null
-      readonly until: Date | null
-    }
-  | {
-      readonly op: "UPDATE"
-      readonly target: MemoryRecord
-      readonly text: string
-      readonly message: number
-      readonly from: Date | null
-      readonly until: Date | null
-    }
+  | ({ readonly op: "ADD" } & CheckedFact)
+  | ({ readonly op: "UPDATE"; readonly target: MemoryRecord } & CheckedFact)
   | { readonly op: "DELETE"; readonly target: MemoryRecord }
 
 export type Refusal =
@@ -178,8 +175,37 @@ const checkOne = (
   if (refusal !== null) return refusal
   const from = dateOf(operation.from)
   const until = dateOf(operation.until)
-  const fact = { text, message: (operation.message ?? 0) - 1, from, until }
+  const said = { text: sentencesAround(message.text, quote), at: message.saidAt }
+  const fact = { text, message: (operation.message ?? 0) - 1, said, from, until }
   return target === undefined ? { op: "ADD", ...fact } : { op: "UPDATE", target, ...fact }
+}
+
+/** Of what is longer, the beginning. */
+const longestSaid = 600
+const sentences = new Intl.Segmenter("en", { granularity: "sentence" })
+
+/**
+ * The whole sentences that a quote stands in: a memory is asked for with the words around it, too ("which medicine did the doctor give me").
+ * Nothing, where they hold a secret.
+ */
+const sentencesAround = (text: string, quote: string): string => {
+  const keyed = Array.from(sentences.segment(text), ({ segment }) => ({ segment, key: memoryKey(segment) }))
+  const start = keyed
+    .map(({ key }) => key)
+    .join(" ")
+    .indexOf(quote)
+  const end = start + quote.length
+  let at = 0
+  const around = keyed.filter(({ key }) => {
+    const from = at
+    at += key.length + 1
+    return start !== -1 && from < end && from + key.length > start
+  })
+  const said = around
+    .map(({ segment }) => segment)
+    .join("")
+    .trim()
+  return hasSecret(said) ? "" : said.slice(0, longestSaid)
 }
 
 /** How a recalled memory is told to a model: not a part of the fact when an answer has repeated it. */

@@ -20,7 +20,7 @@ import { chargeOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { complete } from "../models/Completion.ts"
-import { EmbeddingModel } from "../models/EmbeddingModel.ts"
+import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
 import { AssistantId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -45,6 +45,7 @@ import {
   findMemories,
   indexMemories,
   makeFinder,
+  newestMemories,
   vectorsOf,
   whenItFailed
 } from "./MemoryIndexing.ts"
@@ -140,6 +141,20 @@ const makeLearner = Effect.gen(function* () {
     return yield* new FollowUpFailed({ message: "The model's answer could not be read, twice.", isRetryable: false })
   })
 
+  /** Similar memories, then the newest: "I moved to Bergen" shares no word with where the user lived before. */
+  const knownMemories = Effect.fnUntraced(function* (
+    assistantId: AssistantId,
+    text: string,
+    target: EmbeddingTarget | null
+  ) {
+    const limit = settings.compared
+    const { charges, hits } = yield* findMemories(finder, { assistantId, text, target, limit, trueAt: null })
+    const similar = hits.map(({ memory }) => memory)
+    const newest = similar.length < limit ? yield* newestMemories(store, assistantId, limit) : []
+    const others = newest.filter(({ id }) => similar.every((memory) => memory.id !== id))
+    return { charges, memories: [...similar, ...others].slice(0, limit) }
+  })
+
   const learn = tracedFn("Memories.learn")(function* (
     followUp: FollowUp
   ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
@@ -160,18 +175,12 @@ const makeLearner = Effect.gen(function* () {
     const earlier =
       first === undefined ? [] : yield* threads.messagesBefore(threadId, first.sequence, settings.earlierMessages)
     const said = messages.map(({ content }) => content).join("\n\n")
-    const known = yield* findMemories(finder, {
-      assistantId,
-      text: said,
-      target,
-      limit: settings.compared,
-      trueAt: null
-    })
+    const known = yield* knownMemories(assistantId, said, target)
     yield* chargeOutside(account, runId, known.charges)
     const asked: ExtractionCase = {
       messages: messages.map(toSaid),
       earlier: earlier.filter(isSaid).map(toSaid),
-      known: known.hits.map(({ memory }) => memory),
+      known: known.memories,
       factPrompt: assistant.factExtractionPrompt,
       updatePrompt: assistant.memoryUpdatePrompt,
       systemPrompt: assistant.systemPrompt
@@ -184,7 +193,7 @@ const makeLearner = Effect.gen(function* () {
     const made = yield* indexMemories(
       finder,
       target,
-      writes.map(({ text }) => text)
+      writes.map(({ said, text }) => ({ content: text, said }))
     )
     yield* chargeOutside(account, runId, made.charges)
     const now = new Date(yield* Clock.currentTimeMillis)
@@ -267,6 +276,7 @@ const memoryOf = (
   content: operation.text,
   metadata: operation.op === "ADD" ? null : operation.target.metadata,
   source,
+  confirmedBy: [],
   validFrom: operation.from,
   validUntil: operation.until,
   createdAt: now,

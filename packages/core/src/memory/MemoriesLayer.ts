@@ -69,8 +69,8 @@ export const memoriesLayer: Layer.Layer<
       memories: ReadonlyArray<MemoryRecord>,
       target = finder.targetOf(assistant)
     ) {
-      const contents = memories.map(({ content }) => content)
-      const made = yield* indexMemories(finder, target, contents)
+      const words = memories.map(({ content }) => ({ content, said: null }))
+      const made = yield* indexMemories(finder, target, words)
       yield* chargeOutside(account, null, made.charges)
       const changes = memories.flatMap((memory, index): ReadonlyArray<MemoryChange> => {
         const indexed = made.indexed[index]
@@ -112,6 +112,7 @@ export const memoriesLayer: Layer.Layer<
           content,
           metadata: metadata === undefined ? before.metadata : metadata,
           source: null,
+          confirmedBy: [],
           updatedAt: yield* now
         }
         const [outcome] = (yield* write(assistant, "Update", [memory])).outcomes
@@ -197,6 +198,7 @@ const newMemory = (
     content,
     metadata: metadata ?? null,
     source: null,
+    confirmedBy: [],
     validFrom: from,
     validUntil: until,
     createdAt: learned ?? at,

@@ -60,18 +60,25 @@ export interface Indexed {
   readonly isIncomplete: boolean
 }
 
+export interface MemoryWords {
+  readonly content: string
+  /** What was said when it was learned, and when: the memory is found by these as well, at less weight. They are not kept as text. */
+  readonly said: { readonly text: string; readonly at: Date } | null
+}
+
 export const indexMemories = Effect.fnUntraced(function* (
   { embeddings, store }: Finder,
   target: EmbeddingTarget | null,
-  contents: ReadonlyArray<string>
+  memories: ReadonlyArray<MemoryWords>
 ): Effect.fn.Return<Indexed, StoreUnavailable, Principal> {
   const wanted = target !== null && store.keepsVectors ? target : null
+  const contents = memories.map(({ content }) => content)
   const made =
     wanted === null || contents.length === 0 ? null : yield* vectorsOf(embeddings, wanted, contents, "document")
-  const indexed = contents.map((content, index): IndexedMemory => {
+  const indexed = memories.map(({ content, said }, index): IndexedMemory => {
     const values = made?.vectors[index]
     return {
-      ...prepareTurns([{ text: content, label: "", context: "", said: null }]),
+      ...prepareTurns([{ text: content, label: "", context: said?.text ?? "", said: said?.at ?? null }]),
       vectors: values === undefined || wanted === null ? null : { model: vectorModel(wanted, values), values: [values] }
     }
   })
@@ -98,6 +105,17 @@ export const vectorsOf = (
     })),
     Effect.catchTag(["EmbeddingFailed", "ModelError"], () => Effect.succeed(null))
   )
+
+/** The newest first. */
+export const newestMemories = Effect.fnUntraced(function* (
+  store: typeof MemoryStore.Service,
+  assistantId: AssistantId,
+  count: number
+) {
+  const { total } = yield* store.survey(assistantId)
+  const { memories } = yield* store.list(assistantId, { skip: Math.max(0, total - count), limit: count })
+  return memories.toReversed()
+})
 
 export interface MemoryQuery {
   readonly assistantId: AssistantId

@@ -23,6 +23,8 @@ export const MemoryRecord = Schema.Struct({
   metadata: Schema.NullOr(Schema.JsonObject),
   /** Null: written by hand. */
   source: Schema.NullOr(MemorySource),
+  /** Later turns that said the same again, oldest first; of many the newest. */
+  confirmedBy: Schema.Array(MemorySource),
   /** From when on, and until when, it is true, as far as that was said. */
   validFrom: Schema.NullOr(Schema.Date),
   validUntil: Schema.NullOr(Schema.Date),
@@ -37,11 +39,15 @@ export interface MemoryVersion {
   readonly content: string
   readonly metadata: Schema.JsonObject | null
   readonly source: MemorySource | null
+  readonly confirmedBy: ReadonlyArray<MemorySource>
   readonly validFrom: Date | null
   readonly validUntil: Date | null
   readonly writtenAt: Date
   readonly replacedAt: Date
 }
+
+/** A fact may be repeated for years: so many of the turns that did are kept with it. */
+export const mostConfirmations = 20
 
 /** At most so many UTF-16 units. */
 export const longestMemory = 4_000

@@ -8,7 +8,7 @@ import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { AssistantId } from "../primitives/Ids.ts"
 import { type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { FollowUpOrder, SessionExchange, SessionShare } from "../turns/TurnPart.ts"
-import { findMemories } from "./MemoryIndexing.ts"
+import { findMemories, newestMemories } from "./MemoryIndexing.ts"
 import type { MemorySettingsPort } from "./MemorySettings.ts"
 import { chooseHits, promptOfHits } from "./Recollection.ts"
 
@@ -28,10 +28,8 @@ export const makeMemorySession = (
   learn: (exchange: SessionExchange) => FollowUpOrder
 ) => {
   const newest = Effect.fnUntraced(function* (assistantId: AssistantId) {
-    const { total } = yield* finder.store.list(assistantId, { skip: 0, limit: 1 })
-    const skip = Math.max(0, total - settings.recalled)
-    const { memories } = yield* finder.store.list(assistantId, { skip, limit: settings.recalled })
-    const hits = memories.toReversed().map((memory) => ({ memory, score: 1, lexical: null, semantic: null }))
+    const memories = yield* newestMemories(finder.store, assistantId, settings.recalled)
+    const hits = memories.map((memory) => ({ memory, score: 1, lexical: null, semantic: null }))
     return textOf(chooseHits(hits, settings, counter))
   })
 

@@ -27,9 +27,12 @@ export type MemoryChange =
     }
   | { readonly _tag: "Delete"; readonly id: MemoryId }
 
-/** What became of a change. `Known`: the memory `id` says the same already. `Gone`: there is no such memory. */
+/**
+ * What became of a change. `Known`: the memory `id` says the same already. `Merged`: the memory `id` would have said what another one says,
+ * and became an earlier version of that one. `Gone`: there is no such memory.
+ */
 export interface MemoryOutcome {
-  readonly event: "Added" | "Updated" | "Deleted" | "Known" | "Gone"
+  readonly event: "Added" | "Updated" | "Merged" | "Deleted" | "Known" | "Gone"
   readonly id: MemoryId
 }
 
@@ -90,7 +93,10 @@ export class MemoryStore extends Context.Service<
     readonly keepsVectors: boolean
     /**
      * MUST make all changes, in order, in one step, and answer what became of each; none, and nothing changed, when there is no such assistant.
-     * - An `Add` or `Update` that would be a copy of another memory MUST change nothing: `Known`, with the id of that one.
+     * - An `Add` that would be a copy of another memory MUST leave that one as it is (`Known`, with its id), and for a run note the source
+     *   of the change in its `confirmedBy`: each run once and not the one that it was learned from, at most `mostConfirmations`, the newest.
+     * - An `Update` by hand that would be a copy of another memory MUST change nothing: `Known`. For a run there is one memory afterwards:
+     *   the other one, confirmed as above; what was to be updated is gone and stands, with its versions, among those of the other (`Merged`).
      * - An `Update` keeps what was there as a version; a `Delete` removes the memory with all its versions.
      * - For a run MUST change nothing when the run was applied before, and answer what was answered then; and MUST change nothing, and answer
      *   no outcomes, when all memories of the assistant were removed at or after `orderedAt`. Runs that were applied are remembered as long as

@@ -18,7 +18,8 @@ export {
   MemoryRecord,
   MemorySource,
   MemoryUnusable,
-  type MemoryVersion
+  type MemoryVersion,
+  mostConfirmations
 } from "./MemoryRecord.ts"
 export { defaultMemorySettings, MemorySettings, type MemorySettingsPort } from "./MemorySettings.ts"
 export {

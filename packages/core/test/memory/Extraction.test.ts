@@ -23,6 +23,7 @@ const known = (id: string, content: string): MemoryRecord => ({
   content,
   metadata: null,
   source: null,
+  confirmedBy: [],
   validFrom: null,
   validUntil: null,
   createdAt: day,

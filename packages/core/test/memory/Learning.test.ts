@@ -1,7 +1,16 @@
 /** What an assistant learns from its turns, in virtual time: stories with a scripted model. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { expect, fail, gate, say, type ScriptStep, ScriptedModel, type TestKernel } from "@colloquy/adapters/scripted"
-import { Assistants, Billing, Principal, Turns } from "@colloquy/core"
+import {
+  type Beat,
+  expect,
+  fail,
+  gate,
+  say,
+  type ScriptStep,
+  ScriptedModel,
+  type TestKernel
+} from "@colloquy/adapters/scripted"
+import { Assistants, Billing, Principal, type RunId, Turns } from "@colloquy/core"
 import { type ChatRequest, firstPage } from "@colloquy/core/adapters"
 import { Memories, MemoryStore } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"
@@ -79,7 +88,8 @@ describe("learning", () => {
       ...learns("Nice.", oslo, add("The user likes tea.", "like tea")),
       ...learns("Good luck!", {
         op: "UPDATE",
-        target: 1,
+        // The newest first, where no words are alike.
+        target: 2,
         text: "The user moved from Oslo to Bergen.",
         message: 1,
         quote: "moved to Bergen"
@@ -91,7 +101,8 @@ describe("learning", () => {
       const { assistantId } = yield* tell("I live in Oslo and like tea.")
       const [first] = (yield* memories.list(assistantId, null)).memories
       yield* TestClock.adjust("10 minutes")
-      yield* tell("I moved to Bergen, I do not live in Oslo.", assistantId)
+      // No word of it stands in what is known.
+      yield* tell("We moved to Bergen!", assistantId)
       assert.deepStrictEqual(yield* remembered(assistantId), [
         "The user moved from Oslo to Bergen.",
         "The user likes tea."
@@ -203,6 +214,80 @@ describe("learning", () => {
         yield* tell("I live in Oslo.", assistantId)
       }
       assert.deepStrictEqual(yield* remembered(assistantId), ["The user lives in Oslo."])
+    })
+  )
+
+  test(
+    "leaves one memory of a fact that a thousand turns tell in other words, and notes the turns that told it in its own",
+    [],
+    Effect.gen(function* () {
+      const { append } = yield* ScriptedModel
+      const told = [
+        "My home is in Oslo.",
+        "We settled down in the Norwegian capital.",
+        "Nothing is as dear to me as this city on the fjord.",
+        "I live in Oslo."
+      ]
+      /** Adds what it does not find among the known memories, as a model that compares meanings would. */
+      const careful = (text: string) => {
+        let answer = ""
+        const written: Beat = {
+          _tag: "Text",
+          get deltas() {
+            return [answer]
+          }
+        }
+        const read = expect((request) => {
+          const isKnown = JSON.parse(askedOf(request)).known_memories[0]?.text === "The user lives in Oslo."
+          const isRepeated = text.includes("I live")
+          answer = operations(
+            ...(isKnown && !isRepeated ? [{ op: "NONE" as const, target: 1 }] : [add("The user lives in Oslo.", text)])
+          )
+        })
+        return [read, written]
+      }
+      append(...learns("Ok.", oslo))
+      const { assistantId, runId } = yield* tell("I live in Oslo.")
+      const runs: Array<RunId> = []
+      for (let turn = 1; turn < 1000; turn++) {
+        const text = told[turn % told.length] ?? ""
+        append(say("Ok."), careful(text))
+        const reply = yield* tell(text, assistantId)
+        if (text.includes("I live")) runs.push(reply.runId)
+      }
+      const { memories } = yield* (yield* Memories).list(assistantId, null)
+      assert.deepStrictEqual(
+        memories.map(({ confirmedBy, content, source }) => [content, source?.runId, confirmedBy.map((by) => by.runId)]),
+        [["The user lives in Oslo.", runId, runs.slice(-20)]]
+      )
+    })
+  )
+
+  test(
+    "is found by the words that it was told in, which stand nowhere, and by none of a sentence with a secret",
+    learns(
+      "Get well soon.",
+      add("The user takes metformin twice a day.", "metformin"),
+      add("The user has an account.", "account")
+    ),
+    Effect.gen(function* () {
+      const memories = yield* Memories
+      const { assistantId } = yield* tell(
+        "It rains. The doctor put me on metformin, twice a day. My account's password is swordfish99, keep quiet."
+      )
+      const found = (query: string) =>
+        Effect.map(memories.search(assistantId, query, 5), (hits) => hits.map(({ memory }) => memory.content))
+      const metformin = "The user takes metformin twice a day."
+      assert.deepStrictEqual(yield* found("Which medicine did the doctor give me?"), [metformin])
+      assert.deepStrictEqual(yield* found("rains"), [])
+      assert.deepStrictEqual(yield* found("swordfish99 quiet password"), [])
+      assert.notInclude(yield* memories.export(assistantId), "doctor")
+      const [id] = (yield* memories.search(assistantId, "doctor", 5)).map(({ memory }) => memory.id)
+      if (id === undefined) throw new Error("Nothing was found.")
+      yield* memories.update(assistantId, id, { content: metformin })
+      assert.deepStrictEqual(yield* found("doctor"), [])
+      yield* memories.remove(assistantId, id)
+      assert.deepStrictEqual(yield* found("metformin doctor"), [])
     })
   )
 

@@ -5,15 +5,23 @@ import type * as Wire from "../wire/Memories.ts"
 
 const timestampOrNull = (date: Date | null): string | null => (date === null ? null : timestampOf(date))
 
-const sourceToWire = (source: MemorySource | null): Wire.Memory["source"] =>
-  source === null ? null : { thread_id: source.threadId, run_id: source.runId, message_ids: source.messageIds }
+const sourceToWire = (source: MemorySource): Wire.Memory["confirmed_by"][number] => ({
+  thread_id: source.threadId,
+  run_id: source.runId,
+  message_ids: source.messageIds
+})
+
+const provenanceToWire = ({ confirmedBy, source }: Pick<MemoryRecord, "confirmedBy" | "source">) => ({
+  source: source === null ? null : sourceToWire(source),
+  confirmed_by: confirmedBy.map(sourceToWire)
+})
 
 export const memoryToWire = (memory: MemoryRecord, score: number | null = null): Wire.Memory => ({
   id: memory.id,
   content: memory.content,
   metadata: memory.metadata,
   score,
-  source: sourceToWire(memory.source),
+  ...provenanceToWire(memory),
   valid_from: timestampOrNull(memory.validFrom),
   valid_until: timestampOrNull(memory.validUntil),
   created_at: timestampOf(memory.createdAt),
@@ -23,7 +31,7 @@ export const memoryToWire = (memory: MemoryRecord, score: number | null = null):
 export const versionToWire = (version: MemoryVersion): Wire.MemoryHistory["versions"][number] => ({
   content: version.content,
   metadata: version.metadata,
-  source: sourceToWire(version.source),
+  ...provenanceToWire(version),
   valid_from: timestampOrNull(version.validFrom),
   valid_until: timestampOrNull(version.validUntil),
   written_at: timestampOf(version.writtenAt),
@@ -35,6 +43,8 @@ type Changed = Wire.MemoryOperation["memory_ids"][number]["event"]
 const events: { readonly [Event in MemoryOutcome["event"]]: Changed | null } = {
   Added: "ADD",
   Updated: "UPDATE",
+  // Another memory says it.
+  Merged: "DELETE",
   Deleted: "DELETE",
   Known: null,
   Gone: null

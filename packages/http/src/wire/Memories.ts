@@ -7,6 +7,12 @@ const integer = Schema.Int
 /** Of one search. */
 export const mostFound = 50
 
+const Source = Schema.Struct({
+  thread_id: Schema.String,
+  run_id: Schema.String,
+  message_ids: Schema.Array(Schema.String)
+})
+
 export const Memory = Schema.Struct({
   id: Schema.String,
   content: Schema.String,
@@ -14,9 +20,9 @@ export const Memory = Schema.Struct({
   /** Of a search; null elsewhere. */
   score: Schema.NullOr(Schema.Finite),
   /** Null: written by hand. */
-  source: Schema.NullOr(
-    Schema.Struct({ thread_id: Schema.String, run_id: Schema.String, message_ids: Schema.Array(Schema.String) })
-  ),
+  source: Schema.NullOr(Source),
+  /** Later turns that said the same again, oldest first; of many the newest twenty. */
+  confirmed_by: Schema.Array(Source),
   /** From when on, and until when, it is true, as far as that was said. */
   valid_from: Schema.NullOr(Timestamp),
   valid_until: Schema.NullOr(Timestamp),
@@ -78,6 +84,7 @@ export const MemoryHistory = Schema.Struct({
       content: Memory.fields.content,
       metadata: Memory.fields.metadata,
       source: Memory.fields.source,
+      confirmed_by: Memory.fields.confirmed_by,
       valid_from: Memory.fields.valid_from,
       valid_until: Memory.fields.valid_until,
       written_at: Timestamp,

@@ -4,6 +4,7 @@
  *
  * Writers of one assistant's memories come one after the other, by a lock that is held until the end of the transaction.
  */
+import { mostConfirmations } from "@colloquy/core/memory"
 import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 const assistant = `foreign key (owner, assistant_id) references {schema}.assistants (owner, id) on delete cascade`
@@ -101,6 +102,45 @@ export const memoryTables: Migration = {
   ]
 }
 
+/** A JSON list of the later turns that said the same; null: none. */
+export const memoryConfirmations: Migration = {
+  name: "memory_confirmations",
+  tables: [],
+  statements: [
+    `alter table {schema}.memories add column confirmed_by text`,
+    `alter table {schema}.memory_versions add column confirmed_by text`
+  ]
+}
+
+/** Keeps the memory as it is as its newest version, or as that of the memory that takes its place. */
+const keepMemoryVersion = sqlFunction(
+  "keep_memory_version",
+  `(p_owner text, p_id uuid, p_of uuid, p_at timestamptz) returns void language sql as $$
+  insert into {schema}.memory_versions
+    (owner, memory_id, content, metadata, source, confirmed_by, valid_from, valid_until, written_at, replaced_at)
+  select owner, p_of, content, metadata, source, confirmed_by, valid_from, valid_until, updated_at, p_at
+  from {schema}.memories where owner = p_owner and id = p_id
+$$`
+)
+
+/**
+ * Notes another turn that said what the memory says, each once. The objects are compared as text, because their strings may hold what
+ * PostgreSQL cannot; a quoted name in a string would stand there with escapes.
+ */
+const confirmMemory = sqlFunction(
+  "confirm_memory",
+  `(p_owner text, p_id uuid, p_run uuid, p_source text) returns void language sql as $$
+  update {schema}.memories m set confirmed_by = (
+    select json_agg(newest.value order by newest.place)::text from (
+      select known.value, known.place from json_array_elements(coalesce(m.confirmed_by, '[]')::json) with ordinality known (value, place)
+      union all select p_source::json, ${mostConfirmations + 1} order by place desc limit ${mostConfirmations}
+    ) newest
+  )
+  where m.owner = p_owner and m.id = p_id and p_source is not null
+    and position('"runId":"' || p_run || '"' in concat(m.source, m.confirmed_by)) = 0
+$$`
+)
+
 /** Waits for the other writers; false when there is no such assistant. */
 const lockMemories = sqlFunction(
   "lock_memories",
@@ -159,14 +199,20 @@ begin
       ) then
         v_event := 'Gone';
       elsif v_copy is not null then
-        v_event := 'Known';
-        v_id := v_copy;
+        if p_run is not null and v_change.change = 'Update' then
+          update {schema}.memory_versions set memory_id = v_copy where owner = p_owner and memory_id = v_change.id;
+          perform {schema}.keep_memory_version(p_owner, v_change.id, v_copy, p_at);
+          delete from {schema}.memories where owner = p_owner and id = v_change.id;
+          v_event := 'Merged';
+        else
+          v_event := 'Known';
+          v_id := v_copy;
+        end if;
+        if p_run is not null then perform {schema}.confirm_memory(p_owner, v_copy, p_run, v_change.source); end if;
       elsif v_change.change = 'Update' then
-        insert into {schema}.memory_versions (owner, memory_id, content, metadata, source, valid_from, valid_until, written_at, replaced_at)
-          select owner, id, content, metadata, source, valid_from, valid_until, updated_at, p_at
-          from {schema}.memories where owner = p_owner and id = v_change.id;
+        perform {schema}.keep_memory_version(p_owner, v_change.id, v_change.id, p_at);
         update {schema}.memories set content = v_change.content, content_hash = v_change.content_hash, metadata = v_change.metadata,
-          source = v_change.source, valid_from = v_change.valid_from, valid_until = v_change.valid_until, updated_at = v_change.updated_at
+          source = v_change.source, confirmed_by = null, valid_from = v_change.valid_from, valid_until = v_change.valid_until, updated_at = v_change.updated_at
           where owner = p_owner and id = v_change.id;
         v_event := 'Updated';
       else
@@ -230,10 +276,10 @@ begin
   loop
     v_seen := v_seen + 1;
     v_last := v_memory.ordinal;
-    insert into {schema}.memories (owner, id, assistant_id, content_hash, content, metadata, source, valid_from, valid_until,
-      created_at, updated_at)
+    insert into {schema}.memories (owner, id, assistant_id, content_hash, content, metadata, source, confirmed_by, valid_from,
+      valid_until, created_at, updated_at)
     values (p_owner, gen_random_uuid(), p_to, v_memory.content_hash, v_memory.content, v_memory.metadata, v_memory.source,
-      v_memory.valid_from, v_memory.valid_until, v_memory.created_at, v_memory.updated_at)
+      v_memory.confirmed_by, v_memory.valid_from, v_memory.valid_until, v_memory.created_at, v_memory.updated_at)
     on conflict (owner, assistant_id, content_hash) do nothing returning id into v_id;
     if v_id is not null then
       perform {schema}.copy_search_document(p_owner, 'memories:' || p_from, v_memory.id, 'memories:' || p_to, v_id);
@@ -270,6 +316,8 @@ end $$`
 
 export const memoryFunctions: ReadonlyArray<SqlFunction> = [
   lockMemories,
+  keepMemoryVersion,
+  confirmMemory,
   applyMemoryChanges,
   forgetMemories,
   copyMemories,
