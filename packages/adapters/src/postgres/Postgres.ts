@@ -164,11 +164,14 @@ export const indexVectors = (options: PostgresOptions): Effect.Effect<ReadonlyAr
     Effect.provide(migrationClient(options))
   )
 
-/** Brings a schema up to date and ends: for a deployment that migrates before it starts. Needs no kernel. */
+/**
+ * Brings a schema up to date and ends, with room for vectors where the extension is there: for a deployment that migrates before it starts.
+ * Needs no kernel.
+ */
 export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
-  PgClient.PgClient.use((client) => Effect.suspend(() => migrateSchema(client, nameOf(options)))).pipe(
-    Effect.provide(migrationClient(options))
-  )
+  PgClient.PgClient.use((client) =>
+    Effect.flatMap(openSchema(client, { ...options, migrate: true }), (database) => openVectors(database, true))
+  ).pipe(Effect.asVoid, Effect.provide(migrationClient(options)))
 
 const makeStores = (
   database: Database,

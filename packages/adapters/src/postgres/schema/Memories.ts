@@ -5,7 +5,7 @@
  * Writers of one assistant's memories come one after the other, by a lock that is held until the end of the transaction.
  */
 import { mostConfirmations } from "@colloquy/core/memory"
-import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+import { type Migration, primaryKey, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 const assistant = `foreign key (owner, assistant_id) references {schema}.assistants (owner, id) on delete cascade`
 
@@ -19,11 +19,11 @@ create table {schema}.memories (
   content text not null,
   metadata text,
   source text,
+  confirmed_by text,
   valid_from timestamptz,
   valid_until timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  primary key (owner, id),
   ${assistant}
 )`
 
@@ -35,6 +35,7 @@ create table {schema}.memory_versions (
   content text not null,
   metadata text,
   source text,
+  confirmed_by text,
   valid_from timestamptz,
   valid_until timestamptz,
   written_at timestamptz not null,
@@ -92,6 +93,7 @@ export const memoryTables: Migration = {
     memories,
     `create unique index memories_once on {schema}.memories (owner, assistant_id, content_hash)`,
     `create index memories_in_order on {schema}.memories (owner, assistant_id, created_at, ordinal)`,
+    primaryKey("memories", "(owner, id)"),
     versions,
     runs,
     `create index memory_runs_of_assistant on {schema}.memory_runs (owner, assistant_id)`,
@@ -102,25 +104,16 @@ export const memoryTables: Migration = {
   ]
 }
 
-/** A JSON list of the later turns that said the same; null: none. */
-export const memoryConfirmations: Migration = {
-  name: "memory_confirmations",
-  tables: [],
-  statements: [
-    `alter table {schema}.memories add column confirmed_by text`,
-    `alter table {schema}.memory_versions add column confirmed_by text`
-  ]
-}
-
 /** Keeps the memory as it is as its newest version, or as that of the memory that takes its place. */
 const keepMemoryVersion = sqlFunction(
   "keep_memory_version",
-  `(p_owner text, p_id uuid, p_of uuid, p_at timestamptz) returns void language sql as $$
+  `(p_owner text, p_id uuid, p_of uuid, p_at timestamptz) returns void language plpgsql as $$
+begin
   insert into {schema}.memory_versions
     (owner, memory_id, content, metadata, source, confirmed_by, valid_from, valid_until, written_at, replaced_at)
   select owner, p_of, content, metadata, source, confirmed_by, valid_from, valid_until, updated_at, p_at
-  from {schema}.memories where owner = p_owner and id = p_id
-$$`
+  from {schema}.memories where owner = p_owner and id = p_id;
+end $$`
 )
 
 /**
@@ -129,7 +122,8 @@ $$`
  */
 const confirmMemory = sqlFunction(
   "confirm_memory",
-  `(p_owner text, p_id uuid, p_run uuid, p_source text) returns void language sql as $$
+  `(p_owner text, p_id uuid, p_run uuid, p_source text) returns void language plpgsql as $$
+begin
   update {schema}.memories m set confirmed_by = (
     select json_agg(newest.value order by newest.place)::text from (
       select known.value, known.place from json_array_elements(coalesce(m.confirmed_by, '[]')::json) with ordinality known (value, place)
@@ -137,8 +131,8 @@ const confirmMemory = sqlFunction(
     ) newest
   )
   where m.owner = p_owner and m.id = p_id and p_source is not null
-    and position('"runId":"' || p_run || '"' in concat(m.source, m.confirmed_by)) = 0
-$$`
+    and position('"runId":"' || p_run || '"' in concat(m.source, m.confirmed_by)) = 0;
+end $$`
 )
 
 /** Waits for the other writers; false when there is no such assistant. */

@@ -7,7 +7,7 @@ import { documentFunctions, documentIds, documentTables } from "./Documents.ts"
 import { followUpFunctions, followUpTables } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
 import { ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
-import { memoryConfirmations, memoryFunctions, memoryTables } from "./Memories.ts"
+import { memoryFunctions, memoryTables } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
 import { rateLimitTables } from "./RateLimits.ts"
@@ -43,8 +43,7 @@ export const schemaOfThisVersion: Schema = {
     summaryColumns,
     documentIds,
     assistantDrafts,
-    agedRows,
-    memoryConfirmations
+    agedRows
   ],
   /** In any order: PostgreSQL looks into a function when it is called. */
   functions: [
