@@ -87,10 +87,10 @@ const allOf = (assistantId: AssistantId) =>
     const store = yield* MemoryStore
     const { memories } = yield* store.list(assistantId, null)
     const histories = yield* Effect.forEach(memories, ({ id }) => store.history(assistantId, id))
-    const vector = { model: { name: "p/m", dimensions: 2 }, values: Float32Array.from([1, 1]) }
+    const near = { model: { name: "p/m", dimensions: 2 }, values: Float32Array.from([1, 1]) }
     const terms = termsByLanguage("Oslo Bergen tea cat user vim")
     const byWords = yield* store.search({ assistantId, terms, vector: null, limit: 50, trueAt: null })
-    const byMeaning = yield* store.search({ assistantId, terms: new Map(), vector, limit: 50, trueAt: null })
+    const byMeaning = yield* store.search({ assistantId, terms: new Map(), vector: near, limit: 50, trueAt: null })
     const found = [byWords, byMeaning].map((hits) => hits.map(({ memory }) => memory.content).toSorted())
     return { memories, histories, found }
   })

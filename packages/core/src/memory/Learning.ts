@@ -193,7 +193,7 @@ const makeLearner = Effect.gen(function* () {
     const made = yield* indexMemories(
       finder,
       target,
-      writes.map(({ said, text }) => ({ content: text, said }))
+      writes.map((write) => ({ content: write.text, said: write.said }))
     )
     yield* chargeOutside(account, runId, made.charges)
     const now = new Date(yield* Clock.currentTimeMillis)
