@@ -38,7 +38,7 @@ export const openVendor = async () => {
     while (!free.has(at)) await new Promise<void>((resolve) => released.push(resolve))
   }
 
-  const server = Http.createServer(async (request, response) => {
+  const answer = async (request: Http.IncomingMessage, response: Http.ServerResponse): Promise<void> => {
     const pieces: Array<Buffer> = []
     for await (const piece of request) pieces.push(piece)
     const body = pieces.length === 0 ? {} : JSON.parse(Buffer.concat(pieces).toString())
@@ -66,7 +66,7 @@ export const openVendor = async () => {
     response.write(clip.subarray(0, 100_000))
     if (at === "storing") await hold(at, key)
     response.end(clip.subarray(100_000))
-  })
+  }
 
   /** Calls the tool, and when it has its result says a word. */
   const converse = async (
@@ -87,13 +87,14 @@ export const openVendor = async () => {
     response.end("data: [DONE]\n\n")
   }
 
+  const server = Http.createServer((request, response) => void answer(request, response))
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   const address = server.address()
   return {
     baseUrl: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`,
     orders,
-    /** Resolves when a request is held there, with the key of the process that sent it. `nth`: the how manieth, from 1. */
+    /** Resolves when a request is held there, with the key of the process that sent it. `nth`: which of them, from 1. */
     held: async (at: Stage, nth = 1): Promise<string> => {
       while (true) {
         const found = arrivals.filter((each) => each.at === at)[nth - 1]

@@ -5,8 +5,11 @@
  *
  * Nothing is done twice: the answer tells which jobs the turn has charged, the charge has the follow-up's own id, and the clip's document
  * carries the id of its job.
+ *
+ * A job of a voice session has no run that tells whether somebody still waits for it: it is gone on with when no session can wait any more.
  */
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -23,12 +26,13 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { ChargeId, FollowUpId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { FollowUp, NewFollowUp } from "../runs/FollowUp.ts"
 import { FollowUpFailed, type FollowUpWorker } from "../runs/FollowUps.ts"
+import type { Run } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { supplementOf } from "../threads/Supplement.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedCall } from "../tools/HostedTool.ts"
 import { MediaStorage } from "./MediaStorage.ts"
-import { billedIn, fetchClip, look, type OrderedJob, videoPurpose } from "./VideoJob.ts"
+import { billedIn, callTime, fetchClip, look, type OrderedJob, videoPurpose } from "./VideoJob.ts"
 import { nextStep } from "./VideoJobStep.ts"
 import { videoJobsIn, writeJob } from "./VideoJournal.ts"
 import { patienceOf, VideoSettings } from "./VideoSettings.ts"
@@ -93,9 +97,22 @@ export const makeReattachWorker = Effect.gen(function* () {
     }
   })
 
-  const isBilled = Effect.fnUntraced(function* ({ answerId, jobId, runId }: Work) {
-    const answer = (yield* runs.messages(runId)).find(({ id }) => id === answerId)
-    return answer !== undefined && billedIn(supplementOf(answer, videoPurpose)?.value).includes(jobId)
+  /** The messages of a voice session have ids of their own. */
+  const isBilled = Effect.fnUntraced(function* ({ answerId, jobId, runId, threadId }: Work, inSession: boolean) {
+    const answers = inSession
+      ? yield* threads.messages([threadId])
+      : (yield* runs.messages(runId)).filter(({ id }) => id === answerId)
+    return answers.some((answer) => billedIn(supplementOf(answer, videoPurpose)?.value).includes(jobId))
+  })
+
+  /** Null: nobody waits for the job any more. Otherwise for how long somebody may. */
+  const stillWaitedFor = Effect.fnUntraced(function* (work: Work, run: Option.Option<Run>) {
+    if (Option.isSome(run)) {
+      const { status } = run.value
+      return status === "IN_PROGRESS" || status === "QUEUED" ? pauseWhileTurnLives : null
+    }
+    const left = work.orderedAt + Duration.toMillis(callTime(settings)) - (yield* Clock.currentTimeMillis)
+    return left > 0 ? left : null
   })
 
   const note = ({ jobId, model, runId, threadId }: Work, { costUsd, status }: Pick<VideoJob, "costUsd" | "status">) =>
@@ -145,11 +162,11 @@ export const makeReattachWorker = Effect.gen(function* () {
       const work = yield* Effect.mapError(decode(followUp.payload), () => unreadable)
       const run = yield* runs.get(work.runId)
       const thread = yield* threads.get(work.threadId)
-      if (Option.isNone(run) || Option.isNone(thread)) return
-      const { status } = run.value
-      if (status === "IN_PROGRESS" || status === "QUEUED") return yield* later("Its turn goes on.", pauseWhileTurnLives)
+      if (Option.isNone(thread)) return
+      const pause = yield* stillWaitedFor(work, run)
+      if (pause !== null) return yield* later("Its turn goes on.", pause)
       const entry = videoJobsIn(thread.value.metadata).find(({ job_id }) => job_id === work.jobId)
-      const billed = yield* isBilled(work)
+      const billed = yield* isBilled(work, Option.isNone(run))
       const stored = entry?.status === "completed" ? yield* isStored(work) : false
       if (billed && (stored || isLost(entry?.status))) return
       yield* goOn(work, followUp, billed, stored)

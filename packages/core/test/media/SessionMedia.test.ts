@@ -13,7 +13,7 @@ import {
 } from "@colloquy/core"
 import { firstPage, type ImageRequest, UsageLedger } from "@colloquy/core/adapters"
 import { DocumentLinks, DocumentStore } from "@colloquy/core/documents"
-import { imagePart, mediaIn, videoPart } from "@colloquy/core/media"
+import { defaultVideoSettings, imagePart, mediaIn, videoPart, VideoSettings } from "@colloquy/core/media"
 import { nothingSelected, type ServiceSelection } from "@colloquy/core/realtime"
 import { defaultSearchSettings, searchPart, sourcesIn, WebSearch } from "@colloquy/core/web-search"
 import { assert, describe, it } from "@effect/vitest"
@@ -33,12 +33,15 @@ interface Scene {
   readonly asked?: Array<ImageRequest>
   readonly isPoor?: boolean
   readonly hasEngine?: boolean
+  /** Jobs are gone on with. */
+  readonly reattach?: boolean
   /** The engine never answers. */
   readonly isSilent?: boolean
 }
 
 const service = (scene: Scene) => {
   const { asked = [], beats, hasEngine = true, isPoor = false, isSilent = false, studio = ScriptedVideo.make() } = scene
+  const { reattach = false } = scene
   const painter: Provider = {
     id: "painter",
     image: { generate: (request) => Effect.sync(() => (asked.push(request), painted(png(asked.length)))) }
@@ -59,7 +62,11 @@ const service = (scene: Scene) => {
           })
   })
   const parts = Layer.mergeAll(imagePart, videoPart, searchPart).pipe(
-    Layer.provide([DocumentLinks.layer, hasEngine ? engine : Layer.empty])
+    Layer.provide([
+      DocumentLinks.layer,
+      hasEngine ? engine : Layer.empty,
+      Layer.succeed(VideoSettings, { ...defaultVideoSettings, reattach })
+    ])
   )
   const metering = Layer.succeed(Metering, {
     ensureCredit: ({ purpose }: { readonly purpose: string }) =>
@@ -204,6 +211,45 @@ describe("a voice session with videos", () => {
       const jobs: unknown = thread.metadata?.["video_jobs"]
       assert.deepInclude(Array.isArray(jobs) ? jobs[0] : null, { job_id: "job-1", cost_usd: null })
       assert.deepStrictEqual(yield* charges, [["video", null]])
+    })
+  )
+
+  const later = ScriptedVideo.make({ looks: ["in_progress", { status: "completed", costUsd: 0.25 }] })
+  story(
+    "that ends before its clip leaves it to a follow-up where jobs are gone on with: stored once, charged once",
+    { studio: later, reattach: true, beats: calls.slice(0, 2) },
+    Effect.gen(function* () {
+      const client = yield* TestRealtime.connect(select({ video }))
+      const { threadId } = yield* client.next("SessionBegin")
+      client.speak(frame)
+      yield* client.next("ToolCall")
+      yield* TestClock.adjust("7 seconds")
+      yield* leave(client)
+      yield* TestClock.adjust("30 minutes")
+      assert.deepStrictEqual([yield* documentsOf(threadId), yield* charges], [[], []])
+      yield* TestClock.adjust("40 minutes")
+      assert.lengthOf(yield* documentsOf(threadId), 1)
+      assert.deepStrictEqual(yield* charges, [["video", 0.25]])
+      assert.strictEqual(later.orders.length, 1)
+    })
+  )
+
+  const done = ScriptedVideo.make()
+  story(
+    "that has its clip leaves nothing to the follow-up",
+    { studio: done, reattach: true, beats: calls },
+    Effect.gen(function* () {
+      const client = yield* TestRealtime.connect(select({ video }))
+      const { threadId } = yield* client.next("SessionBegin")
+      client.speak(frame)
+      yield* client.next("ToolCall")
+      yield* TestClock.adjust("30 seconds")
+      yield* client.next("ToolCompleted")
+      yield* leave(client)
+      yield* TestClock.adjust("2 hours")
+      assert.lengthOf(yield* documentsOf(threadId), 1)
+      assert.deepStrictEqual(yield* charges, [["video", 0.25]])
+      assert.deepStrictEqual([done.orders.length, done.downloads()], [1, 1])
     })
   )
 
