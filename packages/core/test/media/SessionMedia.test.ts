@@ -65,7 +65,7 @@ const service = (scene: Scene) => {
     Layer.provide([
       DocumentLinks.layer,
       hasEngine ? engine : Layer.empty,
-      Layer.succeed(VideoSettings, { ...defaultVideoSettings, reattach })
+      Layer.succeed(VideoSettings, Object.assign({}, defaultVideoSettings, { reattach }))
     ])
   )
   const metering = Layer.succeed(Metering, {
