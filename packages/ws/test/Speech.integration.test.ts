@@ -2,21 +2,12 @@
  * Real speech through the whole chain: a client, the socket, a session, the vendor's wire, and back. What is heard at each end is byte by
  * byte what was spoken at the other.
  */
-import { InMemory } from "@colloquy/adapters/in-memory"
-import { OpenAiRealtime } from "@colloquy/adapters/realtime"
-import { Kernel, Keys, Principal, Providers, ThreadId, Threads } from "@colloquy/core"
-import { layer as realtime, RealtimeModels } from "@colloquy/core/realtime"
 import { assert, describe, it } from "@effect/vitest"
-import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as ManagedRuntime from "effect/ManagedRuntime"
-import * as Redacted from "effect/Redacted"
 import { spawnSync } from "node:child_process"
-import { createServer } from "node:http"
 import { WebSocket } from "ws"
 import { startVendor } from "../../adapters/test/realtime/FakeVendor.ts"
 import { RealtimeClient, type RealtimeEvent } from "../src/client/RealtimeClient.ts"
-import { realtimeSocket } from "../src/index.ts"
+import { startVendorService } from "./VendorService.ts"
 
 const hasSpeech = spawnSync("espeak-ng", ["--version"]).status === 0
 const reason = "espeak-ng is not installed; `scripts/install-voices.sh` installs it"
@@ -46,43 +37,6 @@ function* piecesOf(audio: Buffer, ...sizes: ReadonlyArray<number>) {
   }
 }
 
-const startService = async (vendorUrl: string) => {
-  const voice = realtimeSocket({ basePath: "/ai" })
-  const models = [OpenAiRealtime.model({ id: "provider_a", url: vendorUrl, models: { "voice-1": {} } })]
-  const runtime = ManagedRuntime.make(
-    voice.layer.pipe(
-      Layer.provideMerge(realtime),
-      Layer.provideMerge(Kernel.layer),
-      Layer.provide([
-        RealtimeModels.layer(models),
-        Providers.layer({ providers: [], defaults: { provider: "none", model: "none" } }),
-        InMemory.layer
-      ])
-    )
-  )
-  const key = await runtime.runPromise(Keys.use((keys) => keys.make("test")).pipe(Principal.provide("ada")))
-  const server = createServer()
-  voice.attach(server)
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  const address = server.address()
-  return {
-    url: `ws://127.0.0.1:${typeof address === "object" ? address?.port : ""}/ai/threads/realtime`,
-    key: Redacted.value(key.key),
-    said: (threadId: string) =>
-      runtime.runPromise(
-        Threads.use((threads) => threads.get(ThreadId.make(threadId))).pipe(
-          Effect.map(({ messages }) => messages.map(({ content, role }) => [role, content])),
-          Principal.provide("ada")
-        )
-      ),
-    [Symbol.asyncDispose]: async () => {
-      await voice.drain()
-      await new Promise((resolve) => server.close(resolve).closeAllConnections())
-      await runtime.dispose()
-    }
-  }
-}
-
 describe("real speech", () => {
   const isSkipped = !hasSpeech && process.env["CI"] !== "true"
   it.skipIf(isSkipped)(`both ways, byte by byte${hasSpeech ? "" : ` (${reason})`}`, async () => {
@@ -91,7 +45,7 @@ describe("real speech", () => {
     const answer = speak("It is about seven hundred metres. Turn left at the church, and then right.")
     assert.isAbove(question.length, 48_000)
     const vendor = await startVendor()
-    await using service = await startService(vendor.url)
+    await using service = await startVendorService(vendor.url)
     const events: Array<RealtimeEvent> = []
     const closed = new Promise<number>((resolve) => {
       const client = new RealtimeClient({
