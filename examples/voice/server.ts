@@ -16,7 +16,7 @@ const access = {
   authenticate: ({ headers }: HostCredentials) => owners.get(headers["x-api-key"] ?? "")
 }
 
-const voice = realtimeSocket(access)
+export const voice = realtimeSocket(access)
 
 const kernel = voice.layer.pipe(
   Layer.provideMerge(realtime),

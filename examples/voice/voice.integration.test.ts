@@ -9,7 +9,7 @@ import { ai, server, stop } from "./server.ts"
 describe("the voice example", () => {
   it("is what the guide shows", async () => {
     const guide = await readFile(new URL("../../docs/realtime.md", import.meta.url), "utf8")
-    for (const file of ["server.ts", "page.ts", "session.test.ts"]) {
+    for (const file of ["server.ts", "page.ts", "session.test.ts", "next/server.mjs"]) {
       const text = await readFile(new URL(file, import.meta.url), "utf8")
       const shown = text.slice(text.indexOf("*/\n") + 3).trim()
       assert.include(guide, shown, file)

@@ -1,0 +1,95 @@
+/**
+ * The custom server of this folder before the real Next, in a copy that Next may write into: pages, the API, a voice session and Next's own
+ * WebSocket on one port. Next ends upgrades of paths that one of its routes takes, and the application here has such a route.
+ */
+import { RealtimeClient, type RealtimeEvent } from "@colloquy/ws/client"
+import { assert, it } from "@effect/vitest"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { WebSocket } from "ws"
+
+const examples = join(dirname(fileURLToPath(import.meta.url)), "..")
+const key = { "x-api-key": "key-of-ada" }
+
+/** Inside the repository, because Next takes files of its workspace only. */
+const copyApplication = () => {
+  const place = join(examples, "../.vitest")
+  mkdirSync(place, { recursive: true })
+  const folder = mkdtempSync(join(place, "next-voice-"))
+  for (const part of ["voice/server.ts", "voice/next", "standalone-server"])
+    cpSync(join(examples, part), join(folder, part), { recursive: true })
+  return {
+    folder: join(folder, "voice/next"),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+const serve = async (folder: string) => {
+  const child = spawn(process.execPath, ["--conditions=colloquy-source", "server.mjs"], {
+    cwd: folder,
+    env: { ...process.env, NODE_ENV: undefined, NEXT_TELEMETRY_DISABLED: "1", PORT: "0" }
+  })
+  let output = ""
+  const ended = once(child, "close")
+  const host = await new Promise<string>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (piece: Buffer) => {
+        output += piece.toString()
+        const [, found] = /http:\/\/(127\.0\.0\.1:\d+)/u.exec(output) ?? []
+        if (found !== undefined) resolve(found)
+      })
+    }
+    child.once("close", () => reject(new Error(output)))
+  })
+  return {
+    host,
+    child,
+    ended,
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGKILL")
+      await ended
+    }
+  }
+}
+
+it(
+  "a custom server of Next takes voice sessions beside Next's pages, routes and its own WebSocket",
+  { timeout: 60_000 },
+  async () => {
+    using application = copyApplication()
+    await using server = await serve(application.folder)
+    const { child, ended, host } = server
+    // Next takes upgrades from its first request on.
+    assert.strictEqual(await (await fetch(`http://${host}/hello`)).text(), "Hello from Next")
+    assert.deepStrictEqual(await (await fetch(`http://${host}/ai/threads`, { headers: key })).json(), [])
+    const reloads = new WebSocket(`ws://${host}/_next/hmr`)
+    await once(reloads, "open")
+    reloads.terminate()
+    const taken = new WebSocket(`ws://${host}/ai/other`)
+    const [error] = await once(taken, "error")
+    assert.match(String(error), /hang up|ECONNRESET/)
+
+    const events: Array<RealtimeEvent> = []
+    const closed = await new Promise<number>((resolve) => {
+      const session = new RealtimeClient({
+        url: `ws://${host}/ai/threads/realtime`,
+        first: { provider: "demo", model: "demo-voice-1" },
+        open: (url) => new WebSocket(url, { headers: key }),
+        onEvent: (event) => {
+          events.push(event)
+          if (event.type === "session.begin") session.sendText("Hello")
+          if (event.type === "response.done") child.kill("SIGTERM")
+        },
+        onClose: resolve
+      })
+    })
+    assert.strictEqual(closed, 1001)
+    assert.strictEqual(events[0]?.type, "session.begin")
+    assert.isTrue(events.some(({ type }) => type === "audio.delta"))
+    assert.strictEqual(events.at(-1)?.type, "session.ended")
+    await ended
+  }
+)
