@@ -3,6 +3,7 @@
  * may help, bounded in time, and traced without any content. The reply is checked by `readAnswers` before anybody sees it.
  */
 import * as Effect from "effect/Effect"
+import { inTime } from "../primitives/Deadlines.ts"
 import { traced } from "../primitives/Traced.ts"
 import type { AnswerDriver, AnswerReply, AnswerRequest } from "../models/AnswerDriver.ts"
 import { ModelError } from "../models/ModelError.ts"
@@ -63,10 +64,7 @@ const dependable = <A>(
   failures = 0
 ): Effect.Effect<A, ModelError> =>
   request.pipe(
-    Effect.timeoutOrElse({
-      duration: settings.timeout,
-      orElse: () => Effect.fail(new ModelError({ reason: "timeout", provider, model }))
-    }),
+    inTime(settings.timeout, () => Effect.fail(new ModelError({ reason: "timeout", provider, model }))),
     Effect.catch((error) =>
       Effect.flatMap(pauseBeforeRetry(error, settings, failures), (pause) =>
         pause === null

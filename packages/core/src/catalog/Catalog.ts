@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import { inTime } from "../primitives/Deadlines.ts"
 import { traced, tracedFn } from "../primitives/Traced.ts"
 import { describeModel, type ModelInfo, type ModelType, mergeModelInfo } from "../models/ModelInfo.ts"
 import { type Provider, Providers } from "../models/Provider.ts"
@@ -190,10 +191,7 @@ const listVideos = (provider: Provider): Effect.Effect<Listed<ModelInfo>, ModelE
     const items = yield* provider.video?.listModels ?? provider.listModels ?? Effect.succeed([])
     return { items, at: new Date(yield* Clock.currentTimeMillis) }
   }).pipe(
-    Effect.timeoutOrElse({
-      duration: "20 seconds",
-      orElse: () => Effect.fail(new ModelError({ reason: "timeout", provider: provider.id, model: "" }))
-    })
+    inTime("20 seconds", () => Effect.fail(new ModelError({ reason: "timeout", provider: provider.id, model: "" })))
   )
 
 const listModels = (provider: Provider): Effect.Effect<Listed<ModelInfo>> =>
@@ -208,7 +206,7 @@ const listUpstreams = (provider: Provider): Effect.Effect<Listed<RoutedUpstream>
 const ask = <A>(
   provider: Provider,
   list: Effect.Effect<ReadonlyArray<A>, ModelError> | undefined,
-  patience: Duration.Input,
+  longest: Duration.Input,
   what: string
 ): Effect.Effect<Listed<A>> =>
   Effect.gen(function* () {
@@ -216,7 +214,7 @@ const ask = <A>(
       list === undefined
         ? []
         : yield* list.pipe(
-            Effect.timeout(patience),
+            inTime(longest, () => Effect.fail(null)),
             Effect.catch(() => Effect.as(Effect.logWarning(`The ${what} of ${provider.id} could not be listed`), []))
           )
     return { items, at: new Date(yield* Clock.currentTimeMillis) }

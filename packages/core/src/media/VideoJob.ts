@@ -12,6 +12,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import { inTime } from "../primitives/Deadlines.ts"
 import type { Principal } from "../access/Principal.ts"
 import { chargeOfCost } from "../metering/Charge.ts"
 import { ModelError } from "../models/ModelError.ts"
@@ -261,10 +262,9 @@ export const fetchClip = (
         : Effect.fail(error)
     )
   return attempt(1).pipe(
-    Effect.timeoutOrElse({
-      duration: settings.downloadTime,
-      orElse: () => Effect.fail(new ModelError({ reason: "timeout", provider: account.provider, model: account.model }))
-    })
+    inTime(settings.downloadTime, () =>
+      Effect.fail(new ModelError({ reason: "timeout", provider: account.provider, model: account.model }))
+    )
   )
 }
 

@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { inTime } from "../primitives/Deadlines.ts"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
@@ -103,7 +104,7 @@ const makeMemoryPart = Effect.gen(function* () {
         order.map(({ index }) => index)
       )
     }).pipe(
-      Effect.timeoutOrElse({ duration: settings.rerankTimeout, orElse: () => Effect.succeed(hits) }),
+      inTime(settings.rerankTimeout, () => Effect.succeed(hits)),
       Effect.catchCause((cause) =>
         Effect.as(Effect.logWarning(`Memories of run ${turn.runId} were not reranked`, cause), hits)
       )

@@ -3,6 +3,7 @@
  * a meter that fails or does not answer changes nothing about the work.
  */
 import * as Effect from "effect/Effect"
+import { inTime } from "../primitives/Deadlines.ts"
 import type { Principal } from "../access/Principal.ts"
 import { ChargeId, newId, type RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -23,7 +24,7 @@ export const chargeOutside = Effect.fnUntraced(function* (
   const { recordCharges } = to.metering
   if (recordCharges === undefined) return
   yield* recordCharges({ id, runId, charges }).pipe(
-    Effect.timeout("30 seconds"),
+    inTime("30 seconds", () => Effect.die(new Error("The meter did not answer"))),
     Effect.catchCause((cause) => Effect.logWarning(`Charge ${id} was not reported to the host`, cause))
   )
 })

@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { inTime } from "../primitives/Deadlines.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
@@ -106,10 +107,9 @@ const embedBatch = (
   failures = 0
 ): Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError> =>
   driver.embed(request).pipe(
-    Effect.timeoutOrElse({
-      duration: "1 minute",
-      orElse: () => Effect.fail(new ModelError({ reason: "timeout", provider: request.provider, model: request.model }))
-    }),
+    inTime("1 minute", () =>
+      Effect.fail(new ModelError({ reason: "timeout", provider: request.provider, model: request.model }))
+    ),
     Effect.catch((error) =>
       error.isRetryable && failures < 3
         ? Effect.andThen(

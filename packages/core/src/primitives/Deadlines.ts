@@ -1,6 +1,7 @@
 /**
- * Limits in time for many waits at once, over one alarm. A wait costs an entry in a set, and its work one fiber. Work that is too late is
- * left behind: its cleanup is not waited for, because it is not our code (a provider's driver, a host's meter), and some of that never ends.
+ * Every limit in time that core sets to code which is not its own (a provider's driver, a host's meter, a part of a turn). Work that is too
+ * late is left behind: its cleanup is not waited for, because some of that never ends. Many waits share one alarm: a wait costs an entry in a
+ * set, and its work one fiber. `inTime` is the same for a single wait.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -90,3 +91,13 @@ export const makeDeadlines: Effect.Effect<DeadlinesPort, never, Scope.Scope> = E
 export class Deadlines extends Context.Service<Deadlines, DeadlinesPort>()("@colloquy/core/primitives/Deadlines") {
   static readonly layer: Layer.Layer<Deadlines> = Layer.effect(Deadlines, makeDeadlines)
 }
+
+/** For a wait that comes seldom: deadlines of its own. */
+export const inTime =
+  <B, E2>(time: Duration.Input, late: () => Effect.Effect<B, E2>) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A | B, E | E2, R> =>
+    Effect.contextWith((context: Context.Context<R>) =>
+      Effect.scoped(
+        Effect.flatMap(makeDeadlines, ({ within }) => within(time, Effect.provideContext(effect, context), late))
+      )
+    )

@@ -160,10 +160,8 @@ const authorize = ({ tickets }: SessionServices, { origin, principal, ticket }: 
 
 const firstFrame = Effect.fnUntraced(function* (services: SessionServices, door: SessionDoor, connectedAt: number) {
   const left = connectedAt + millis(services.limits.firstFrame) - (yield* Clock.currentTimeMillis)
-  return yield* Effect.timeoutOrElse(door.firstFrame, {
-    duration: Math.max(0, left),
-    orElse: () => Effect.fail(refuse("first_frame_timeout", "The first frame did not come in time."))
-  })
+  const late = () => Effect.fail(refuse("first_frame_timeout", "The first frame did not come in time."))
+  return yield* services.deadlines.within(Math.max(0, left), door.firstFrame, late)
 })
 
 /** Everything that can be refused is refused before anything is made; the thread is held before the vendor is asked. */

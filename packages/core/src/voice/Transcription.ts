@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { inTime } from "../primitives/Deadlines.ts"
 import type { Principal } from "../access/Principal.ts"
 import { BlobStore } from "../documents/BlobStore.ts"
 import type { Charge } from "../metering/Charge.ts"
@@ -90,10 +91,7 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
           apiKey: yield* models.keys.find(provider)
         }
         const transcript = yield* ask(driver, request, isStreamed, listening).pipe(
-          Effect.timeoutOrElse({
-            duration: settings.transcriptionTimeout,
-            orElse: () => Effect.fail(timedOut(request))
-          }),
+          inTime(settings.transcriptionTimeout, () => Effect.fail(timedOut(request))),
           Effect.tapError(({ usage }) =>
             Effect.sync(() => {
               if (usage !== undefined) listening.spend({ provider, model, purpose: "stt", usage })

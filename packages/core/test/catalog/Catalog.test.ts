@@ -2,6 +2,7 @@ import { Catalog, HostModels, type ModelInfo, type Provider, Providers } from "@
 import { describeModel, ModelError } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 
@@ -103,6 +104,19 @@ describe("the catalogue", () => {
       yield* total
       assert.strictEqual(sound.asked.times, 2)
     }).pipe(Effect.provide(catalog([sound.provider, flaky.provider])))
+  })
+
+  it.effect("leaves a provider behind that neither answers nor can be stopped", () => {
+    const stuck: Provider = { id: "stuck", listModels: Effect.uninterruptible(Effect.never) }
+    const well = listing("well", [entry("well", "one")])
+    return Effect.gen(function* () {
+      const asked = yield* Effect.forkChild((yield* Catalog).list({}, everything))
+      yield* TestClock.adjust("21 seconds")
+      assert.deepStrictEqual(
+        (yield* Fiber.join(asked)).models.map(({ name }) => name),
+        ["one"]
+      )
+    }).pipe(Effect.provide(catalog([stuck, well.provider])))
   })
 
   it.effect("never makes a turn wait: a list that is not there yet is known the next time", () => {

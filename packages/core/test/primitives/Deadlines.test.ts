@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import { makeDeadlines } from "../../src/primitives/Deadlines.ts"
+import { inTime, makeDeadlines } from "../../src/primitives/Deadlines.ts"
 
 const late = () => Effect.succeed("late")
 
@@ -69,6 +69,19 @@ describe("deadlines", () => {
       assert.strictEqual(yield* Effect.flip(deadlines.within(100, Effect.fail("no"), late)), "no")
       const defect = Effect.suspend(() => Effect.die("broken"))
       assert.strictEqual((yield* Effect.exit(deadlines.within(100, defect, late)))._tag, "Failure")
+    })
+  )
+
+  it.effect("are there for a single wait too, in the context of the work", () =>
+    Effect.gen(function* () {
+      const stubborn = Effect.onInterrupt(Effect.never, () => Effect.never)
+      const given = yield* Effect.forkChild(inTime(100, late)(stubborn))
+      const kept = yield* inTime(100, late)(Effect.addFinalizer(() => Effect.void).pipe(Effect.as("done")))
+      assert.strictEqual(kept, "done")
+      yield* TestClock.adjust(99)
+      assert.isUndefined(given.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.strictEqual(yield* Fiber.join(given), "late")
     })
   )
 })
