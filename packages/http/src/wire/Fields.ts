@@ -31,25 +31,7 @@ export const Uuid = Schema.String.check(Schema.isGUID({ expected: "a UUID", form
 /** ISO 8601 with `Z`. */
 export const Timestamp = Schema.String.annotate({ format: "date-time" })
 
-export const timestampOf = (date: Date): string => {
-  const time = date.getTime()
-  const day = Math.floor(time / dayMillis)
-  // The platform takes as long for the text of a date as a list takes for a whole message; the dates of a list are mostly of few days.
-  if (day !== knownDay.number) {
-    const text = date.toISOString()
-    knownDay = { number: day, text: text.slice(0, text.indexOf("T") + 1) }
-  }
-  const ofDay = time - day * dayMillis
-  const seconds = Math.floor(ofDay / 1000)
-  const minutes = Math.floor(seconds / 60)
-  const clock = `${two(Math.floor(minutes / 60))}:${two(minutes % 60)}:${two(seconds % 60)}`
-  return `${knownDay.text}${clock}.${String(ofDay % 1000).padStart(3, "0")}Z`
-}
-
-const dayMillis = 86_400_000
-let knownDay = { number: Number.NaN, text: "" }
-
-const two = (value: number): string => (value < 10 ? `0${value}` : String(value))
+export const timestampOf = (date: Date): string => date.toISOString()
 
 const words = ["true", "1", "yes", "on", "y", "t"]
 export const isBooleanWord = /^(?:true|false|1|0|yes|no|on|off|y|n|t|f)$/iu
