@@ -24,6 +24,7 @@ import { webHandler, type WebHandler } from "@colloquy/http"
 import { defaultVideoSettings, imagePart, videoPart, VideoSettings } from "@colloquy/core/media"
 import { docsPage } from "@colloquy/http/docs-page"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
+import { openai } from "@colloquy/http/openai"
 import { realtimeSocket } from "@colloquy/ws"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -72,8 +73,10 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
   const server = refuseInJson(
     createServer((message, response) => {
       const [path = "/"] = (message.url ?? "/").split("?", 1)
-      if (ownPaths.has(path) || isGuidePath(path, settings.basePath)) own(message, response)
-      else api.node(message, response)
+      if (ownPaths.has(path) || isGuidePath(path, settings.basePath)) return own(message, response)
+      // OpenAI's clients look for theirs at the root, wherever the API begins.
+      if (path.startsWith("/v1/")) message.url = settings.basePath + (message.url ?? "")
+      api.node(message, response)
     })
   )
   voice.attach(server)
@@ -153,7 +156,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     signingKey: await signingKeyOf(settings),
     linkPeriod: settings.mediaUrls
   }
-  const api = webHandler({ ...access, ...links, kernel, bodyTimeout, docs: docsPage })
+  const api = webHandler({ ...access, ...links, kernel, bodyTimeout, docs: docsPage, openai })
   try {
     await api.ready()
   } catch (error) {

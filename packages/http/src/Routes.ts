@@ -33,6 +33,7 @@ import { socketPath } from "./handlers/SocketPath.ts"
 import { defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
 import { methodsAt } from "./endpoints/Methods.ts"
 import * as Links from "./links/Links.ts"
+import type { OpenAiRoutes } from "./openai/Routes.ts"
 import * as RateLimit from "./guards/RateLimit.ts"
 import { inOneSegment, withSlashedNames } from "./endpoints/SlashedNames.ts"
 import * as Validation from "./guards/Validation.ts"
@@ -47,11 +48,13 @@ export interface RoutesOptions<Source = unknown> extends Partial<
   /** Where the routes begin, such as `/ai`. Absent: at the root. */
   readonly basePath?: string
   readonly limits?: Partial<HttpSettings["limits"]>
+  /** `openai` of `@colloquy/http/openai`: OpenAI's clients find their endpoints under `/v1`. Absent: they are not served. */
+  readonly openai?: OpenAiRoutes
 }
 
 const { limits: defaultLimits, ...defaults } = defaultHttpSettings
 
-const settingsOf = <Source>({ basePath: _, limits, ...options }: RoutesOptions<Source>): HttpSettings => ({
+const settingsOf = <Source>({ basePath: _, limits, openai: __, ...options }: RoutesOptions<Source>): HttpSettings => ({
   ...defaults,
   ...options,
   limits: { ...defaultLimits, ...limits }
@@ -123,7 +126,8 @@ export const routes = <Source = unknown>(
   const basePath = plainPath(options.basePath)
   const envelope = HttpRouter.middleware((app) => withEnvelope(settings.cors)(app))
   const docs = settings.docs === false ? Layer.empty : docsRoutes(basePath, settings.docs)
-  return Layer.mergeAll(endpoints, socketPath, docs, everythingElse).pipe(
+  const ofOpenAi = options.openai === undefined ? Layer.empty : Layer.provide(options.openai, guards)
+  return Layer.mergeAll(endpoints, socketPath, docs, ofOpenAi, everythingElse).pipe(
     Layer.provide(envelope.layer),
     Layer.provide(Links.layer(basePath)),
     Layer.provide(Layer.succeed(HttpSettings, settings)),

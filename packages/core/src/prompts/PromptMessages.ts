@@ -6,8 +6,17 @@ import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
 /** A call that was never answered (a run that was cancelled, superseded or cut) is closed with these words. */
 const unansweredCall = "No result: the conversation went on before this call was answered."
 
-/** What a model reads of a message besides its text: pictures, audio, files. */
-export type Rendered = (message: Message) => ReadonlyArray<ContentPart>
+/** What a model reads of a user's message besides its text. */
+export interface RenderedMessage {
+  /** Pictures, audio, files: they stand behind the text. */
+  readonly content: ReadonlyArray<ContentPart>
+  /** Messages of their own around it. */
+  readonly before: ReadonlyArray<ChatMessage>
+  readonly after: ReadonlyArray<ChatMessage>
+}
+
+/** Undefined: the message is its text and nothing else. */
+export type Rendered = (message: Message) => RenderedMessage | undefined
 
 export const addMessage = (
   into: Array<ChatMessage>,
@@ -19,8 +28,11 @@ export const addMessage = (
 ): void => {
   if (message.role === "user") {
     const texts = message.content === null || message.content === "" ? before : [...before, message.content]
-    const content = [...texts.map((text) => ({ type: "text", text }) as const), ...rendered(message)]
+    const more = rendered(message)
+    const content = [...texts.map((text) => ({ type: "text", text }) as const), ...(more?.content ?? [])]
+    if (more !== undefined) into.push(...more.before)
     into.push({ role: "user", content: content.length === 0 ? [{ type: "text", text: "" }] : content })
+    if (more !== undefined) into.push(...more.after)
   } else if (message.steps.length > 0) {
     for (const step of message.steps) addStep(into, step, message.toolResults, provider)
   } else if (message.content !== null) {

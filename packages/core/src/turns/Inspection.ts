@@ -183,9 +183,9 @@ const recalledWith = (message: Message): ReadonlyArray<PromptPart> =>
         Option.getOrElse(decodeParts(supplementOf(message, name)?.prompt), () => [])
       )
 
-/** Pictures and other files of a message stand in it by their names only: they are shown with the message itself. */
+/** Without what parts put behind and around a user's message (pictures, a conversation that came with it): it is kept with the message. */
 const read = (messages: ReadonlyArray<Message>, provider: string): ReadonlyArray<ReadMessage> => {
   const into: Array<ChatMessage> = []
-  for (const message of messages) addMessage(into, message, provider, () => [], [])
+  for (const message of messages) addMessage(into, message, provider, () => undefined, [])
   return into.map((message) => ({ role: message.role, text: textOf(message) }))
 }

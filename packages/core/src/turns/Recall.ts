@@ -8,10 +8,10 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
-import type { ContentPart } from "../models/ChatRequest.ts"
+import type { ChatMessage, ContentPart } from "../models/ChatRequest.ts"
 import { Deadlines } from "../primitives/Deadlines.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
-import type { Rendered } from "../prompts/PromptMessages.ts"
+import type { Rendered, RenderedMessage } from "../prompts/PromptMessages.ts"
 import { PromptPart } from "../prompts/PromptPart.ts"
 import type { History, Message } from "../threads/Message.ts"
 import { supplementOf } from "../threads/Supplement.ts"
@@ -68,21 +68,31 @@ export class Recall extends Context.Service<
 
       /** The newest first: where there is more than a prompt may take, the oldest media stay behind. */
       const renderMessages = Effect.fnUntraced(function* (leg: Leg, history: History) {
-        const rendered = new Map<Message["id"], ReadonlyArray<ContentPart>>()
+        const rendered = new Map<Message["id"], RenderedMessage>()
         let room = mediaBytes
         for (const message of history.messages.toReversed()) {
           if (message.role !== "user" || message.supplements === null) continue
           const content: Array<ContentPart> = []
-          for (const { name, render } of parts.all()) {
+          const before: Array<ChatMessage> = []
+          const after: Array<ChatMessage> = []
+          for (const { name, render, surround } of parts.all()) {
             const supplement = supplementOf(message, name)
-            if (render === undefined || supplement === null) continue
-            const more = yield* render(supplement.value, message, { info: leg.model.info, room })
-            room = Math.max(0, room - sizeOf(more))
-            content.push(...more)
+            if (supplement === null) continue
+            if (render !== undefined) {
+              const more = yield* render(supplement.value, message, { info: leg.model.info, room })
+              room = Math.max(0, room - sizeOf(more))
+              content.push(...more)
+            }
+            if (surround !== undefined) {
+              const around = yield* surround(supplement.value, message, { info: leg.model.info, room })
+              room = Math.max(0, room - sizeOfMessages(around.before) - sizeOfMessages(around.after))
+              before.push(...around.before)
+              after.push(...around.after)
+            }
           }
-          if (content.length > 0) rendered.set(message.id, content)
+          if (content.length + before.length + after.length > 0) rendered.set(message.id, { content, before, after })
         }
-        return (message: Message) => rendered.get(message.id) ?? []
+        return (message: Message) => rendered.get(message.id)
       })
 
       const recall = Effect.fnUntraced(function* (leg: Leg, history: History) {
@@ -122,3 +132,6 @@ const decodePrompt = Schema.decodeUnknownOption(Schema.Array(PromptPart))
 
 const sizeOf = (parts: ReadonlyArray<ContentPart>): number =>
   parts.reduce((sum, part) => sum + (part.type !== "text" && "bytes" in part.source ? part.source.bytes.length : 0), 0)
+
+const sizeOfMessages = (messages: ReadonlyArray<ChatMessage>): number =>
+  messages.reduce((sum, message) => sum + (message.role === "user" ? sizeOf(message.content) : 0), 0)

@@ -14,7 +14,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
 import type { Charge } from "../metering/Charge.ts"
-import type { ContentPart, OwnTool } from "../models/ChatRequest.ts"
+import type { ChatMessage, ContentPart, OwnTool } from "../models/ChatRequest.ts"
 import type { ModelError } from "../models/ModelError.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -140,6 +140,12 @@ export interface Reading {
   readonly room: number
 }
 
+/** Messages that a model reads around a user's message. Every call in them has its output in the same list, behind it. */
+export interface Surroundings {
+  readonly before: ReadonlyArray<ChatMessage>
+  readonly after: ReadonlyArray<ChatMessage>
+}
+
 /** The kernel gives it an id and a time, and stores it with the settlement. */
 export interface FollowUpOrder {
   readonly kind: string
@@ -196,6 +202,15 @@ export interface TurnPart<Plan> {
     message: Message,
     reading: Reading
   ) => Effect.Effect<ReadonlyArray<ContentPart>, never, Principal>
+  /**
+   * 5 recall: a conversation that the client brought with its message, as messages of their own around it, also in later turns. Its size
+   * is told with the decision (`tokens`). Equal for equal input.
+   */
+  readonly surround?: (
+    supplement: Schema.Json,
+    message: Message,
+    reading: Reading
+  ) => Effect.Effect<Surroundings, never, Principal>
   /** 7 converse. Also asked in step 3, for the names. */
   readonly tools?: (plan: Plan) => ReadonlyArray<HostedTool>
   /** 7 converse: what the conversation's model shall do by itself, on its vendor's side. */
@@ -247,6 +262,7 @@ export interface RegisteredPart {
     turn: TurnCase
   ) => Effect.Effect<PartDecision<Schema.Json> | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
   readonly render?: TurnPart<never>["render"]
+  readonly surround?: TurnPart<never>["surround"]
   readonly receiveMedia?: TurnPart<never>["receiveMedia"]
   readonly receiveSources?: TurnPart<never>["receiveSources"]
   readonly joinsSessions: boolean
@@ -258,13 +274,27 @@ export interface RegisteredPart {
 export const registeredPart = <Plan>(part: TurnPart<Plan>): RegisteredPart => {
   const decode = Schema.decodeUnknownOption(part.plan)
   const encode = Schema.encodeEffect(part.plan)
-  const { answer, decide, listen, name, recall, refuse, receiveMedia, receiveSources, render, session, speak } = part
+  const {
+    answer,
+    decide,
+    listen,
+    name,
+    recall,
+    refuse,
+    receiveMedia,
+    receiveSources,
+    render,
+    session,
+    speak,
+    surround
+  } = part
   return {
     name,
     joinsSessions: session !== undefined,
     ...(refuse === undefined ? {} : { refuse }),
     ...(listen === undefined ? {} : { listen }),
     ...(render === undefined ? {} : { render }),
+    ...(surround === undefined ? {} : { surround }),
     ...(receiveMedia === undefined ? {} : { receiveMedia }),
     ...(receiveSources === undefined ? {} : { receiveSources }),
     decide: Effect.fnUntraced(function* (turn) {

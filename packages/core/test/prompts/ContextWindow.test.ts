@@ -146,7 +146,7 @@ describe("a prompt", () => {
     history: windowOf(thread, room.forPrompt),
     steps: [],
     recalled: [],
-    rendered: () => [],
+    rendered: () => undefined,
     counter
   })
 

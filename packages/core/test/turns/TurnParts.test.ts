@@ -19,6 +19,7 @@ import {
 import {
   chargeOfCost,
   type ChargeReport,
+  type ChatMessage,
   noUsage,
   UsageLedger,
   firstPage,
@@ -103,6 +104,21 @@ const speaker = (heard: Array<string>): TurnPart<null> => ({
       turn.tell({ type: "spoken_end", data: {} })
     })
 })
+
+/** Puts a conversation that came with the message around it. */
+const witness: TurnPart<null> = {
+  name: "witness",
+  plan: Schema.Null,
+  decide: ({ options }) =>
+    Effect.succeed(options === undefined ? null : { plan: null, supplement: options, tokens: 900 }),
+  surround: (supplement) =>
+    Effect.succeed({
+      before: [
+        { role: "assistant", content: `before ${JSON.stringify(supplement)}`, toolCalls: [], providerData: null }
+      ],
+      after: [{ role: "assistant", content: `after ${JSON.stringify(supplement)}`, toolCalls: [], providerData: null }]
+    })
+}
 
 const learner: TurnPart<null> = {
   name: "learner",
@@ -271,6 +287,27 @@ describe("parts of a turn", () => {
       const [before, after] = (yield* ScriptedModel).requests
       assert.deepStrictEqual(after?.messages.slice(0, 1), before?.messages)
       assert.deepStrictEqual(recalls, ["today"])
+    })
+  )
+
+  withParts(
+    "put messages of their own around the user's, in later turns too, and their size counts",
+    [TurnParts.part(witness)],
+    [say("One."), say("Two.")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* turns.send({ content: "1", options: { witness: "a" } })
+      yield* turns.send({ threadId: first.threadId, content: "2" })
+      const textOf = (request: { readonly messages: ReadonlyArray<ChatMessage> } | undefined) =>
+        request?.messages.map((each) =>
+          each.role === "user" ? each.content : each.role === "assistant" && each.content
+        )
+      const [one, two] = (yield* ScriptedModel).requests
+      const around = ['before "a"', [{ type: "text", text: "1" }], 'after "a"']
+      assert.deepStrictEqual<unknown>(textOf(one), around)
+      assert.deepStrictEqual<unknown>(textOf(two), [...around, "One.", [{ type: "text", text: "2" }]])
+      const { explanation } = yield* turns.report(first.threadId, first.runId)
+      assert.isAbove(explanation?.parts.find(({ part }) => part === "turn")?.tokens ?? 0, 900)
     })
   )
 

@@ -1,0 +1,33 @@
+/** Streams of OpenAI's forms: the events of a run as server-sent events, ended with the run, which is cancelled when its reader goes away. */
+import { Principal, type StartedTurn, type TurnEvent } from "@colloquy/core"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Stream from "effect/Stream"
+import { HttpSettings } from "../HttpSettings.ts"
+import { withHeartbeat } from "../streams/Heartbeat.ts"
+
+/** What the events of a run become. */
+export interface Encoder {
+  readonly encode: (events: ReadonlyArray<TurnEvent>) => string
+  readonly hasEnded: boolean
+}
+
+const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
+
+export const streamAnswer = Effect.fnUntraced(function* (
+  { events }: Pick<StartedTurn, "events">,
+  encoder: Encoder,
+  /** What happens when the reader goes away before the end. */
+  abandoned: Effect.Effect<void, never, Principal>
+) {
+  const { heartbeat } = yield* HttpSettings
+  const clock = yield* Clock.Clock
+  const principal = yield* Principal
+  const leave = Effect.suspend(() => (encoder.hasEnded ? Effect.void : abandoned))
+  const bytes = withHeartbeat({ events, encode: encoder.encode, interval: heartbeat, clock })
+  return HttpServerResponse.stream(Stream.ensuring(bytes, Effect.provideService(leave, Principal, principal)), {
+    contentType: "text/event-stream",
+    headers
+  })
+})

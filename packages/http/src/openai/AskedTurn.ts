@@ -1,0 +1,185 @@
+/** What both interfaces ask of the kernel: a turn for a conversation that the client has sent, on a thread that stays or on one that goes. */
+import {
+  type AssistantId,
+  Assistants,
+  type Principal,
+  type StartedTurn,
+  type ThreadId,
+  Threads,
+  type TurnRequest,
+  Turns
+} from "@colloquy/core"
+import type { BusyPolicy, Metadata, StartError, Thinking } from "@colloquy/core/adapters"
+import { Documents, type FilesNotReady, type ReceivedFile, startWithFiles } from "@colloquy/core/documents"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { compact } from "../wire/Fields.ts"
+import { fromKernel, invalid, type OpenAiError } from "./Errors.ts"
+import { type AnswerFormat, formatInstruction } from "./Options.ts"
+import type { AskedTools } from "./Tools.ts"
+import { type Item, mediaOf, type MediaPart, type Split, split, textOf, type UserItem } from "./Transcript.ts"
+import { optionsOf, type Transcript } from "./TranscriptPart.ts"
+
+export interface AskedTurn {
+  /** Absent: a new thread, of this assistant or of one of its own. */
+  readonly threadId?: ThreadId
+  readonly assistantId?: AssistantId
+  readonly provider?: string
+  readonly model?: string
+  /** Nothing of it is kept. */
+  readonly isTemporary: boolean
+  /** The assistant's own instructions. */
+  readonly system: string | null
+  /** For this turn alone. */
+  readonly instructions: ReadonlyArray<string>
+  /** What the developer has said on this thread before, and says now. */
+  readonly developerBefore: ReadonlyArray<string>
+  readonly developer: ReadonlyArray<string>
+  readonly items: ReadonlyArray<Item>
+  /** Absent: those of the assistant. */
+  readonly tools?: AskedTools
+  readonly thinking?: Thinking
+  readonly format: AnswerFormat
+  readonly stream: boolean
+  readonly metadata?: Metadata
+  readonly busy?: BusyPolicy
+  /** The messages are kept, and no model is asked. */
+  readonly isKept?: boolean
+  /** What the record of the answer shows of the request. */
+  readonly asked: Schema.JsonObject | null
+}
+
+interface Placed extends Split {
+  readonly developer: ReadonlyArray<string>
+}
+
+/** A conversation of nothing but instructions: the last of them is what is asked. */
+const placed = ({ developer, items }: AskedTurn): Placed | undefined => {
+  const found = split(items)
+  if (found !== undefined) return { ...found, developer }
+  const last = developer.at(-1)
+  if (items.length > 0 || last === undefined) return undefined
+  const current: UserItem = { role: "user", content: [{ type: "text", text: last }] }
+  return { before: [], current, after: [], developer: developer.slice(0, -1) }
+}
+
+const noUser = invalid("The conversation has no message of a user.", null)
+
+/** Pictures of a thread that stays are documents of it, attached to the message; those by address stay where they stand. */
+const withoutBytes = (items: ReadonlyArray<Item>): ReadonlyArray<Item> =>
+  items.map((item) =>
+    item.role === "user"
+      ? {
+          ...item,
+          content: item.content.map((part) =>
+            part.type === "text" || part.url !== undefined
+              ? part
+              : { type: "text" as const, text: "[A file was sent here. It is attached to the last message.]" }
+          )
+        }
+      : item
+  )
+
+const bytesIn = (items: ReadonlyArray<Item>): ReadonlyArray<MediaPart> =>
+  items.flatMap((item) => (item.role === "user" ? mediaOf(item).filter(({ url }) => url === undefined) : []))
+
+const systemOf = ({ developerBefore, format, instructions, system }: AskedTurn, developer: ReadonlyArray<string>) => {
+  const more = [...instructions, ...developerBefore, ...developer, formatInstruction(format) ?? ""]
+  const given = more.filter((text) => text !== "")
+  return given.length === 0 ? undefined : [system ?? "", ...given].filter((text) => text !== "").join("\n\n")
+}
+
+const requestOf = (asked: AskedTurn, { after, before, current, developer }: Placed): TurnRequest => {
+  const media = mediaOf(current)
+  const transcript: Transcript = asked.isTemporary
+    ? { before, after, media, developer: [], asked: null }
+    : {
+        before: withoutBytes(before),
+        after: withoutBytes(after),
+        media: media.filter(({ url }) => url !== undefined),
+        developer,
+        asked: asked.asked
+      }
+  const temporary = asked.isTemporary ? (asked.assistantId === undefined ? "assistant" : "thread") : null
+  const search = asked.tools?.webSearch === true ? { search: { mode: "Auto" } } : {}
+  return {
+    content: textOf(current),
+    stream: asked.stream,
+    jsonOutput: asked.format.type !== "text",
+    options: Object.assign(optionsOf({ transcript, temporary }), search),
+    ...compact({
+      threadId: asked.threadId,
+      assistantId: asked.assistantId,
+      provider: asked.provider,
+      model: asked.model,
+      systemPrompt: systemOf(asked, developer),
+      tools: asked.tools?.tools,
+      thinking: asked.thinking,
+      metadata: asked.metadata,
+      busy: asked.busy,
+      sendToModel: asked.isKept === true ? false : undefined
+    })
+  }
+}
+
+const extensions: Readonly<Record<string, string>> = {
+  "audio/mpeg": "mp3",
+  "audio/wav": "wav",
+  "image/jpeg": "jpg"
+}
+
+const noDocuments = invalid(
+  "This server keeps no files. Send pictures by their https address, or use store: false.",
+  null,
+  "unsupported_content"
+)
+
+export const makeStart = Effect.gen(function* () {
+  const turns = yield* Turns
+  const places = { assistants: yield* Assistants, threads: yield* Threads }
+  const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
+
+  const receive = Effect.fnUntraced(function* (
+    use: typeof Documents.Service,
+    { base64 = "", mediaType }: MediaPart,
+    index: number
+  ): Effect.fn.Return<ReceivedFile, OpenAiError, Principal | Scope.Scope> {
+    const filename = `${mediaType.split("/")[0]}-${index + 1}.${extensions[mediaType] ?? mediaType.split("/")[1]}`
+    const bytes = Uint8Array.from(globalThis.atob(base64), (character) => character.charCodeAt(0))
+    return yield* use
+      .receive({ filename, bytes: Stream.make(bytes), purpose: "attachment" })
+      .pipe(
+        Effect.mapError((error) =>
+          error._tag === "StoreUnavailable" ? fromKernel(error) : invalid(error.message, null, "unsupported_content")
+        )
+      )
+  })
+
+  const begun = (
+    request: TurnRequest,
+    files: ReadonlyArray<ReceivedFile>
+  ): Effect.Effect<StartedTurn, StartError | FilesNotReady, Principal> =>
+    documents === null || files.length === 0
+      ? turns.start(request)
+      : startWithFiles({ ...places, documents, turns }, request, files)
+
+  /** Begins the turn, or says why not. `ThreadBusy` is left to the caller: it may go elsewhere. */
+  const start = Effect.fnUntraced(function* (asked: AskedTurn) {
+    const place = placed(asked)
+    if (place === undefined) return yield* noUser
+    const media = asked.isTemporary ? [] : bytesIn([...place.before, place.current, ...place.after])
+    if (media.length > 0 && documents === null) return yield* noDocuments
+    const files =
+      documents === null ? [] : yield* Effect.forEach(media, (part, index) => receive(documents, part, index))
+    return yield* begun(requestOf(asked, place), files)
+  }, Effect.scoped)
+
+  /** Ends a run whose reader has gone. */
+  const cancel = (turn: StartedTurn): Effect.Effect<void, never, Principal> =>
+    Effect.ignore(turns.cancel(turn.threadId, turn.runId))
+
+  return { start, cancel }
+})

@@ -1,0 +1,85 @@
+/**
+ * `POST /v1/chat/completions`: the client carries the conversation, so each request is a turn on a thread of its own that goes when it has
+ * ended. Tools of the server, documents and memory of an assistant join it as they join every turn.
+ */
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type { Metadata } from "@colloquy/core/adapters"
+import { compact } from "../wire/Fields.ts"
+import { streamAnswer } from "./Answering.ts"
+import { type AskedTurn, makeStart } from "./AskedTurn.ts"
+import { ChatBody, conversationOf } from "./ChatBody.ts"
+import { cancelled, ChatChunks, chatReply } from "./ChatReply.ts"
+import { fromFault, fromKernel, OpenAiError } from "./Errors.ts"
+import { makeModelNames, type Target } from "./ModelNames.ts"
+import { ignoredHeader, ignoredOptions, refuseOptions, thinkingOf } from "./Options.ts"
+import { decoderOf, readFields } from "./Request.ts"
+import { askedTools } from "./Tools.ts"
+import { checkCalls } from "./Transcript.ts"
+
+const decode = decoderOf(ChatBody)
+
+export const makeChatCompletions = Effect.gen(function* () {
+  const { cancel, start } = yield* makeStart
+  const findModel = yield* makeModelNames
+
+  return Effect.gen(function* () {
+    const fields = yield* readFields
+    yield* Effect.fromResult(refuseOptions(fields))
+    const body = yield* decode(fields)
+    const conversation = yield* Effect.fromResult(conversationOf(body))
+    const items = yield* Effect.fromResult(checkCalls(conversation.items))
+    const tools = yield* Effect.fromResult(askedTools(body.tools ?? []))
+    const asked: AskedTurn = {
+      ...placeOf(yield* findModel(body.model)),
+      isTemporary: true,
+      instructions: [],
+      developerBefore: [],
+      developer: conversation.developer,
+      items,
+      format: formatOf(body),
+      stream: body.stream === true,
+      asked: null,
+      ...compact({
+        tools: body.tool_choice === "none" ? none : (body.tools ?? null) === null ? undefined : tools,
+        thinking: thinkingOf(body.reasoning_effort),
+        metadata: metadataOf(body.metadata)
+      })
+    }
+    const ignored = ignoredOptions(fields, ChatBody.fields)
+    const turn = yield* Effect.mapError(start(asked), (error) =>
+      error instanceof OpenAiError ? error : fromKernel(error)
+    )
+    if (asked.stream) {
+      const chunks = new ChatChunks(turn.runId, body.stream_options?.include_usage === true)
+      return withIgnored(yield* streamAnswer(turn, chunks, cancel(turn)), ignored)
+    }
+    const reply = yield* turn.reply.pipe(
+      Effect.mapError(fromKernel),
+      Effect.onInterrupt(() => cancel(turn))
+    )
+    if (reply.fault !== null) return yield* fromFault(reply.fault, false)
+    if (reply.status === "CANCELLED") return yield* cancelled
+    return withIgnored(HttpServerResponse.jsonUnsafe(chatReply(reply)), ignored)
+  })
+})
+
+const none = { tools: [], webSearch: false }
+
+const metadataOf = (metadata: Metadata | null | undefined): Metadata | undefined => metadata ?? undefined
+
+const formatOf = ({ response_format }: ChatBody): AskedTurn["format"] => {
+  if (response_format === null || response_format === undefined) return { type: "text" }
+  return "json_schema" in response_format
+    ? { type: response_format.type, ...response_format.json_schema }
+    : { type: response_format.type }
+}
+
+/** Where a new conversation with this model takes place. */
+export const placeOf = (target: Target) =>
+  target._tag === "Model"
+    ? { provider: target.provider, model: target.model, system: null }
+    : { assistantId: target.assistant.id, system: target.assistant.systemPrompt }
+
+export const withIgnored = (response: HttpServerResponse.HttpServerResponse, ignored: ReadonlyArray<string>) =>
+  ignored.length === 0 ? response : HttpServerResponse.setHeader(response, ignoredHeader, ignored.join(", "))

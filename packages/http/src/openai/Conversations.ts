@@ -1,0 +1,107 @@
+/** `/v1/conversations`: a conversation is a thread, with pairs of text of its client. Made here, it is kept until it is deleted. */
+import { AssistantId, Assistants, type Principal, type Thread, type ThreadId, Threads } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Schema from "effect/Schema"
+import { isRecord } from "../bodies/Json.ts"
+import { maybe } from "../wire/Fields.ts"
+import { makeStart } from "./AskedTurn.ts"
+import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
+import { conversationIdOf, isUuid, readConversationId } from "./Ids.ts"
+import { decoderOf, readFields } from "./Request.ts"
+import { conversationIn, InputItems } from "./ResponseBody.ts"
+import { noConversation } from "./Responses.ts"
+import { checkCalls } from "./Transcript.ts"
+
+const pairs = Schema.Record(Schema.String, Schema.String)
+const decodeNew = decoderOf(Schema.Struct({ items: maybe(InputItems), metadata: maybe(pairs) }))
+const decodeChange = decoderOf(Schema.Struct({ metadata: maybe(pairs) }))
+
+/** Of a thread's metadata, the entry that makes it a conversation. */
+const entry = "conversation"
+
+const recordOf = ({ createdAt, id, metadata }: Thread) => {
+  const own = metadata?.[entry]
+  return {
+    id: conversationIdOf(id),
+    object: "conversation",
+    created_at: Math.floor(createdAt.getTime() / 1000),
+    metadata: isRecord(own) ? own : {}
+  }
+}
+
+const answer = (thread: Thread) => HttpServerResponse.jsonUnsafe(recordOf(thread))
+
+export const makeConversations = Effect.gen(function* () {
+  const threads = yield* Threads
+  const assistants = yield* Assistants
+  const { start } = yield* makeStart
+
+  const placeFor = Effect.fnUntraced(function* (named: string | undefined) {
+    if (named === undefined) return (yield* assistants.create({ name: "Assistant" })).id
+    return isUuid(named) ? AssistantId.make(named.toLowerCase()) : yield* noAssistant
+  })
+
+  /** Items are kept as a message that no model is asked about. */
+  const create = Effect.gen(function* () {
+    const { items, metadata } = yield* Effect.flatMap(readFields, decodeNew)
+    const given = yield* Effect.fromResult(conversationIn(items, "items"))
+    const checked = yield* Effect.fromResult(checkCalls(given.items))
+    const assistantId = yield* Effect.mapError(placeFor(metadata?.["assistant_id"]), toOpenAi)
+    const thread = yield* Effect.mapError(assistants.createThread(assistantId, { [entry]: { ...metadata } }), (error) =>
+      error._tag === "AssistantNotFound" ? noAssistant : fromKernel(error)
+    )
+    if (checked.length + given.developer.length === 0) return answer(thread)
+    const keep = start({
+      threadId: thread.id,
+      isTemporary: false,
+      system: null,
+      instructions: [],
+      developerBefore: [],
+      developer: given.developer,
+      items: checked,
+      format: { type: "text" },
+      stream: false,
+      asked: null,
+      isKept: true
+    })
+    yield* keep.pipe(
+      Effect.flatMap((turn) => turn.reply),
+      Effect.mapError(toOpenAi),
+      Effect.onError(() => Effect.ignore(threads.remove(thread.id)))
+    )
+    return answer(thread)
+  })
+
+  const find = Effect.fnUntraced(function* (id: string): Effect.fn.Return<ThreadId, OpenAiError> {
+    return readConversationId(id) ?? (yield* noConversation(id))
+  })
+
+  const notFound = (id: string) => (error: Parameters<typeof fromKernel>[0]) =>
+    error._tag === "ThreadNotFound" ? noConversation(id) : fromKernel(error)
+
+  const get = Effect.fnUntraced(function* (id: string): Effect.fn.Return<Answer, OpenAiError, Principal> {
+    const { thread } = yield* Effect.mapError(threads.get(yield* find(id)), notFound(id))
+    return answer(thread)
+  })
+
+  const update = Effect.fnUntraced(function* (id: string) {
+    const { metadata } = yield* Effect.flatMap(readFields, decodeChange)
+    const threadId = yield* find(id)
+    return answer(yield* Effect.mapError(threads.update(threadId, { [entry]: { ...metadata } }), notFound(id)))
+  })
+
+  const remove = Effect.fnUntraced(function* (id: string) {
+    yield* Effect.mapError(threads.remove(yield* find(id)), notFound(id))
+    return HttpServerResponse.jsonUnsafe({ id, object: "conversation.deleted", deleted: true })
+  })
+
+  return { create, get, update, remove }
+})
+
+type Answer = HttpServerResponse.HttpServerResponse
+
+const toOpenAi = (error: OpenAiError | Parameters<typeof fromKernel>[0]): OpenAiError =>
+  error instanceof OpenAiError ? error : fromKernel(error)
+
+const noAssistant = invalid("There is no such assistant.", "metadata.assistant_id")

@@ -1,0 +1,120 @@
+/**
+ * Errors as OpenAI's clients know them: `{"error": {"message", "type", "param", "code"}}`, and a status by which the client chooses its
+ * class. What the kernel and the API's own guards refuse comes here through the table of the native API, so that no error is forgotten.
+ */
+import * as Data from "effect/Data"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type { RunFault } from "@colloquy/core/adapters"
+import type { ValidationError } from "../wire/Errors.ts"
+import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
+
+export class OpenAiError extends Data.TaggedError("OpenAiError")<{
+  readonly status: number
+  readonly message: string
+  /** The field that is wrong, as a path. */
+  readonly param?: string | null
+  readonly code?: string | null
+  /** Whether the client may send the same request again by itself. Absent: what it thinks of the status. */
+  readonly mayRetry?: boolean
+}> {}
+
+const types: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  429: "rate_limit_error"
+}
+
+const codes: Readonly<Record<number, string>> = { 401: "invalid_api_key", 429: "rate_limit_exceeded" }
+
+export const errorBody = ({ code, message, param, status }: OpenAiError) => ({
+  message,
+  type: types[status] ?? (status < 500 ? "invalid_request_error" : "server_error"),
+  param: param ?? null,
+  code: code ?? codes[status] ?? null
+})
+
+export const errorResponse = (error: OpenAiError): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.jsonUnsafe(
+    { error: errorBody(error) },
+    {
+      status: error.status,
+      ...(error.mayRetry === undefined ? {} : { headers: { "x-should-retry": String(error.mayRetry) } })
+    }
+  )
+
+/** A request that cannot be done as it is. */
+export const invalid = (message: string, param: string | null, code: string | null = null) =>
+  new OpenAiError({ status: 400, message, param, code })
+
+/** `messages[0].content` */
+export const pathOf = (loc: ValidationError["loc"]): string =>
+  loc.map((step, index) => (typeof step === "number" ? `[${step}]` : index === 0 ? step : `.${step}`)).join("")
+
+/** Fields of the native API, by the names that a client of OpenAI has sent them under. */
+const renamed: Readonly<Record<string, string | null>> = {
+  llm_provider: "model",
+  model_name: "model",
+  tool_outputs: "input",
+  // Made of several fields: which of them it was is not known any more.
+  content: null,
+  files: null,
+  transcript: null
+}
+
+const firstProblem = (problems: ReadonlyArray<ValidationError>) => {
+  const [{ loc, msg } = { loc: [], msg: "The request is not valid." }] = problems
+  const [field, ...rest] = loc[0] === "body" ? loc.slice(1) : loc
+  const name = typeof field === "string" && field in renamed ? renamed[field] : field
+  return { message: msg, param: name === undefined || name === null ? null : pathOf([name, ...rest]) }
+}
+
+interface WireFault {
+  readonly status: number
+  readonly detail: string | ReadonlyArray<ValidationError>
+}
+
+/** What the native API would answer, in this form. Its 422 is a 400 here. */
+export const fromWire = ({ detail, status }: WireFault): OpenAiError =>
+  typeof detail === "string"
+    ? new OpenAiError({ status, message: detail })
+    : new OpenAiError({ status: 400, ...firstProblem(detail) })
+
+export const fromKernel = (error: KernelError): OpenAiError => {
+  switch (error._tag) {
+    case "ContextTooLong":
+      return invalid(error.message, null, "context_length_exceeded")
+    case "InsufficientCredit":
+      return new OpenAiError({ status: 429, message: error.message, code: "insufficient_quota", mayRetry: false })
+    case "ProviderNotFound":
+    case "ModelNotNamed":
+    case "AssistantNotFound":
+      return new OpenAiError({ status: 404, message: error.message, param: "model", code: "model_not_found" })
+    default:
+      return fromWire(toWireError(error))
+  }
+}
+
+const faults: Readonly<Record<string, { readonly status: number; readonly code?: string }>> = {
+  rate_limited: { status: 429 },
+  overloaded: { status: 503 },
+  refused: { status: 400, code: "content_filter" },
+  context_too_long: { status: 400, code: "context_length_exceeded" },
+  invalid_request: { status: 400 },
+  model_not_found: { status: 404, code: "model_not_found" },
+  timeout: { status: 504 },
+  output_not_supported: { status: 400, code: "output_not_supported" },
+  too_many_tool_rounds: { status: 400, code: "too_many_tool_rounds" }
+}
+
+/** Why a run failed. A run that is stored is not to be sent again by the client itself: its message would stand there twice. */
+export const fromFault = ({ code, message, retryable }: RunFault, isStored: boolean): OpenAiError => {
+  const known = faults[code] ?? { status: 502 }
+  return new OpenAiError({
+    status: known.status,
+    message,
+    code: known.code ?? code,
+    ...(known.status === 404 ? { param: "model" } : {}),
+    mayRetry: retryable && !isStored
+  })
+}

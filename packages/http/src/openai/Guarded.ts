@@ -1,0 +1,81 @@
+/**
+ * Stands around each of OpenAI's endpoints: the API's own guards (who asks, how often), so that one key and one rate hold for all
+ * endpoints, with every refusal in OpenAI's form.
+ */
+import { Principal } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import type * as HttpRouter from "effect/http/HttpRouter"
+import * as Headers from "effect/http/Headers"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as Redacted from "effect/Redacted"
+import { Authorization, RateLimit } from "../endpoints/Middleware.ts"
+import { errorResponse, fromWire, OpenAiError } from "./Errors.ts"
+
+type Response = HttpServerResponse.HttpServerResponse
+
+/** What the guards are told of the endpoint: they read its annotations, and it has none. */
+const place = {
+  // Every endpoint is one of this type but for how its handlers are called, and nothing is called here.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  endpoint: HttpApiEndpoint.get("openai", "/v1") as unknown as HttpApiEndpoint.Top,
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  group: HttpApiGroup.make("openai") as unknown as HttpApiGroup.Top
+}
+
+/** OpenAI's clients send the key as a bearer token. It stands where the API's own clients send it, unless one stands there already. */
+const withKey = (request: HttpServerRequest): HttpServerRequest => {
+  const [, bearer] = /^Bearer +(\S+)\s*$/iu.exec(request.headers["authorization"] ?? "") ?? []
+  return bearer === undefined || request.headers["x-api-key"] !== undefined
+    ? request
+    : request.modify({ headers: Headers.set(request.headers, "x-api-key", bearer) })
+}
+
+const tooMany = (seconds: string | undefined): Response => {
+  const message = `Too many requests. Come back in ${seconds ?? "some"} seconds.`
+  const response = errorResponse(new OpenAiError({ status: 429, message }))
+  return seconds === undefined ? response : HttpServerResponse.setHeader(response, "retry-after", seconds)
+}
+
+const isWireFault = (error: unknown): error is { readonly status: number; readonly detail: string } =>
+  typeof error === "object" &&
+  error !== null &&
+  "status" in error &&
+  "detail" in error &&
+  typeof error.status === "number" &&
+  typeof error.detail === "string"
+
+export const makeGuarded = Effect.gen(function* () {
+  const authorization = yield* Authorization
+  const rateLimit = yield* RateLimit
+
+  return <R>(handler: Effect.Effect<Response, OpenAiError, R | Principal>) =>
+    Effect.gen(function* () {
+      const request = withKey(yield* HttpServerRequest)
+      const context = yield* Effect.context<Exclude<R, Principal> | HttpRouter.Provided>()
+      let isLetIn = false
+      const inside = Effect.suspend(() => {
+        isLetIn = true
+        return Effect.catchTag(handler, "OpenAiError", (error) => Effect.succeed(errorResponse(error)))
+      })
+      const counted = Effect.flatMap(Principal, (principal) =>
+        rateLimit(Effect.provideContext(Effect.provideService(inside, Principal, principal), context), place).pipe(
+          Effect.catch(refused),
+          Effect.provideService(Principal, principal),
+          Effect.provideContext(context)
+        )
+      )
+      const answer = yield* Effect.catch(
+        authorization.apiKey(counted, { ...place, credential: Redacted.make(request.headers["x-api-key"] ?? "") }),
+        refused
+      ).pipe(Effect.provideService(HttpServerRequest, request))
+      return isLetIn || answer.status !== 429 ? answer : tooMany(answer.headers["retry-after"])
+    })
+})
+
+const refused = (error: unknown): Effect.Effect<Response> =>
+  Effect.succeed(isWireFault(error) ? errorResponse(fromWire(error)) : broken)
+
+const broken = errorResponse(new OpenAiError({ status: 500, message: "The server met a fault. Its log says which." }))

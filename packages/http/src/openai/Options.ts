@@ -1,0 +1,114 @@
+/**
+ * Options of a request that this server cannot do. One that would make another answer than the caller expects is refused; one that only
+ * tunes the answer is left out, and told in the header `x-ignored-options`. Pure.
+ */
+import * as Result from "effect/Result"
+import type { Thinking } from "@colloquy/core/adapters"
+import { isRecord } from "../bodies/Json.ts"
+import { invalid, type OpenAiError } from "./Errors.ts"
+
+export const ignoredHeader = "x-ignored-options"
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** What is wrong with a value; null: it can be had. */
+type Rule = (value: unknown) => string | null
+
+const onlyOne: Rule = (value) =>
+  value === 1 ? null : "Only one answer is given to a request. Send it again for another one."
+
+const onlyText: Rule = (value) =>
+  Array.isArray(value) && value.every((each) => each === "text")
+    ? null
+    : "Answers are words here. For sound, use the voice of the native API."
+
+const notHere =
+  (sentence: string): Rule =>
+  (value) =>
+    value === false || (Array.isArray(value) && value.length === 0) ? null : sentence
+
+const toolChoice: Rule = (value) =>
+  value === "auto" || value === "none"
+    ? null
+    : 'The model decides by itself whether it calls a tool: "auto" and "none" are possible. Leave the other tools out to have one called.'
+
+/** Of both interfaces. */
+const refusals: Readonly<Record<string, Rule>> = {
+  n: onlyOne,
+  modalities: onlyText,
+  tool_choice: toolChoice,
+  audio: notHere("Answers are words here. For sound, use the voice of the native API."),
+  logprobs: notHere("Probabilities of tokens are not given."),
+  top_logprobs: (value) => (value === 0 ? null : "Probabilities of tokens are not given."),
+  functions: notHere("`functions` is the old form. Send `tools`."),
+  function_call: notHere("`function_call` is the old form. Send `tools`."),
+  web_search_options: notHere('Ask for the web with the tool {"type": "web_search"} of /v1/responses.'),
+  prompt: notHere("Prompts are not stored here. Make an assistant and name it as the model.")
+}
+
+export const refuseOptions = (body: Fields): Result.Result<void, OpenAiError> => {
+  for (const [name, rule] of Object.entries(refusals)) {
+    const value = body[name]
+    const problem = value === undefined || value === null ? null : rule(value)
+    if (problem !== null) return Result.fail(invalid(problem, name, "unsupported_parameter"))
+  }
+  return Result.void
+}
+
+/** Nothing of the answer depends on these here. */
+const silent: ReadonlySet<string> = new Set([
+  ...Object.keys(refusals),
+  "user",
+  "safety_identifier",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "service_tier",
+  "include"
+])
+
+/** Values that ask for what is done anyway. */
+const usual: Readonly<Record<string, unknown>> = {
+  parallel_tool_calls: true,
+  truncation: "auto",
+  temperature: 1,
+  top_p: 1,
+  presence_penalty: 0,
+  frequency_penalty: 0
+}
+
+/** Names of what was asked for and has no effect. `known`: the fields that the interface reads. */
+export const ignoredOptions = (body: Fields, known: object): ReadonlyArray<string> =>
+  Object.entries(body).flatMap(([name, value]) => {
+    if (value === null || value === undefined || name in known || silent.has(name) || usual[name] === value) return []
+    return [name.replaceAll(/[^\w-]/gu, "").slice(0, 64)]
+  })
+
+const efforts: Readonly<Record<string, Thinking["effort"]>> = {
+  minimal: "low",
+  low: "low",
+  medium: "medium",
+  high: "high",
+  xhigh: "max",
+  max: "max"
+}
+
+/** Undefined: the provider's default. */
+export const thinkingOf = (effort: string | null | undefined): Thinking | undefined => {
+  const known = typeof effort === "string" ? efforts[effort] : undefined
+  return known === undefined ? undefined : { effort: known }
+}
+
+/** How the answer shall be written, as both interfaces say it. */
+export interface AnswerFormat {
+  readonly type: string
+  readonly name?: unknown
+  readonly schema?: unknown
+}
+
+/** What the model is told so that its answer has this form. Null: as it likes. */
+export const formatInstruction = ({ name, schema, type }: AnswerFormat): string | null => {
+  if (type === "json_object") return "Answer with one JSON object and nothing else."
+  if (type !== "json_schema" || !isRecord(schema)) return null
+  const title = typeof name === "string" ? ` "${name}"` : ""
+  return `Answer with one JSON value and nothing else: no words around it, no code fence. It must be valid by this JSON Schema${title}:\n${JSON.stringify(schema)}`
+}

@@ -1,0 +1,135 @@
+/** The events of a streamed response, made of those of its run. Each is numbered; the first and the last hold the whole record. */
+import { isTerminal, type TurnEvent } from "@colloquy/core"
+import {
+  begun,
+  type Beginning,
+  callItem,
+  messageItem,
+  outputOf,
+  responseRecord,
+  type ResponseParts,
+  textPart
+} from "./ResponseRecord.ts"
+import { itemIdOf } from "./Ids.ts"
+
+type End = Extract<TurnEvent, { readonly _tag: "RunEnded" | "ToolSubmitRequired" | "RunFailed" | "RunCancelled" }>
+
+export class ResponseEvents {
+  /** The last event has been seen: nothing is left to cancel. */
+  hasEnded = false
+  private readonly beginning: Beginning
+  private number = 0
+  private parts: ResponseParts
+  private messageId = ""
+  /** What the open message says so far; null: none is open. */
+  private text: string | null = null
+
+  constructor(beginning: Beginning) {
+    this.beginning = beginning
+    this.parts = begun(beginning, "", new Date(0), "in_progress")
+  }
+
+  readonly encode = (events: ReadonlyArray<TurnEvent>): string => events.map((event) => this.take(event)).join("")
+
+  private take(event: TurnEvent): string {
+    if (isTerminal(event)) this.hasEnded = true
+    switch (event._tag) {
+      case "RunStarted":
+      case "RunContinuing":
+        this.messageId = event.messageId
+        this.parts = begun(this.beginning, `${event.provider}/${event.model}`, new Date(event.at), "in_progress")
+        return this.whole("response.created") + this.whole("response.in_progress")
+      case "TextDelta":
+        return this.opened() + this.delta(event.text)
+      case "ToolSubmitRequired":
+      case "RunEnded":
+      case "RunFailed":
+      case "RunCancelled":
+        return this.end(event)
+      default:
+        return ""
+    }
+  }
+
+  private tell(type: string, fields: object): string {
+    return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields, sequence_number: this.number++ })}\n\n`
+  }
+
+  private whole(type: string): string {
+    return this.tell(type, { response: responseRecord(this.parts) })
+  }
+
+  private get place() {
+    return { item_id: itemIdOf("msg", this.messageId), output_index: 0, content_index: 0 }
+  }
+
+  private opened(): string {
+    if (this.text !== null) return ""
+    this.text = ""
+    return (
+      this.tell("response.output_item.added", {
+        output_index: 0,
+        item: messageItem(this.messageId, null, "in_progress")
+      }) + this.tell("response.content_part.added", { ...this.place, part: textPart("") })
+    )
+  }
+
+  private delta(text: string): string {
+    this.text = (this.text ?? "") + text
+    return this.tell("response.output_text.delta", { ...this.place, delta: text, logprobs: [] })
+  }
+
+  private closed(status: "completed" | "incomplete"): string {
+    if (this.text === null) return ""
+    const { text } = this
+    return (
+      this.tell("response.output_text.done", { ...this.place, text, logprobs: [] }) +
+      this.tell("response.content_part.done", { ...this.place, part: textPart(text) }) +
+      this.tell("response.output_item.done", { output_index: 0, item: messageItem(this.messageId, text, status) })
+    )
+  }
+
+  private calls(event: End): string {
+    if (event._tag !== "ToolSubmitRequired") return ""
+    const first = this.text === null ? 0 : 1
+    return event.toolCalls
+      .map((call, index) => {
+        const place = { item_id: itemIdOf("fc", this.messageId, index), output_index: first + index }
+        const item = (status: string, text: string) =>
+          callItem(this.messageId, { ...call, arguments: text }, index, status)
+        return (
+          this.tell("response.output_item.added", {
+            output_index: place.output_index,
+            item: item("in_progress", "")
+          }) +
+          this.tell("response.function_call_arguments.delta", { ...place, delta: call.arguments }) +
+          this.tell("response.function_call_arguments.done", {
+            ...place,
+            name: call.name,
+            arguments: call.arguments
+          }) +
+          this.tell("response.output_item.done", {
+            output_index: place.output_index,
+            item: item("completed", call.arguments)
+          })
+        )
+      })
+      .join("")
+  }
+
+  private end(event: End): string {
+    const isDone = event._tag === "RunEnded" || event._tag === "ToolSubmitRequired"
+    const status = isDone ? "completed" : "incomplete"
+    const calls = event._tag === "ToolSubmitRequired" ? event.toolCalls : []
+    this.parts = {
+      ...this.parts,
+      model: `${event.provider}/${event.model}`,
+      status: isDone ? "completed" : event._tag === "RunFailed" ? "failed" : "cancelled",
+      fault: event._tag === "RunFailed" ? { code: event.code, message: event.error, retryable: event.retryable } : null,
+      output: outputOf(event.messageId, this.text ?? event.content, calls, status),
+      usage: event.usage
+    }
+    const type = isDone ? "response.completed" : event._tag === "RunFailed" ? "response.failed" : "response.incomplete"
+    return this.closed(status) + this.calls(event) + this.whole(type)
+  }
+}

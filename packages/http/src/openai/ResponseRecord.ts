@@ -1,0 +1,228 @@
+/** A response as a record: what was asked, how far it is, and its output items. The same from a reply as from the store. Pure. */
+import type { Message, Run, StartedTurn, ToolDefinition, TurnReply, Usage } from "@colloquy/core"
+import { isAtRest, type RunFault, type RunStatus, totalTokens } from "@colloquy/core/adapters"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { isRecord } from "../bodies/Json.ts"
+import { conversationIdOf, itemIdOf, type ResponsePlace, responseIdOf } from "./Ids.ts"
+
+export type ResponseStatus = "queued" | "in_progress" | "completed" | "failed" | "cancelled"
+
+interface Call {
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+}
+
+/** What a response says of its request; kept with the user's message, and read again from there. */
+export const Asked = Schema.Struct({
+  instructions: Schema.NullOr(Schema.String),
+  previous: Schema.NullOr(Schema.String),
+  isConversation: Schema.Boolean,
+  isBackground: Schema.Boolean,
+  format: Schema.JsonObject,
+  metadata: Schema.JsonObject
+})
+export type Asked = typeof Asked.Type
+
+const readAsked = Schema.decodeUnknownOption(Asked)
+
+/** Of a run that was begun by the native API. */
+export const askedOf = (kept: unknown): Asked =>
+  Option.getOrElse(readAsked(kept), () => ({
+    instructions: null,
+    previous: null,
+    isConversation: false,
+    isBackground: false,
+    format: { type: "text" },
+    metadata: {}
+  }))
+
+export interface ResponseParts {
+  readonly place: ResponsePlace
+  readonly asked: Asked
+  readonly isStored: boolean
+  readonly status: ResponseStatus
+  readonly model: string
+  readonly tools: ReadonlyArray<ToolDefinition>
+  readonly createdAt: Date
+  readonly fault: RunFault | null
+  readonly output: ReadonlyArray<OutputItem>
+  readonly usage: Usage | null
+}
+
+export type OutputItem = ReturnType<typeof messageItem> | ReturnType<typeof callItem>
+
+export const textPart = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] })
+
+export const messageItem = (messageId: string, text: string | null, status: string) => ({
+  id: itemIdOf("msg", messageId),
+  type: "message",
+  role: "assistant",
+  status,
+  content: text === null ? [] : [textPart(text)]
+})
+
+export const callItem = (messageId: string, call: Call, index: number, status: string) => ({
+  id: itemIdOf("fc", messageId, index),
+  type: "function_call",
+  status,
+  call_id: call.id,
+  name: call.name,
+  arguments: call.arguments
+})
+
+export const outputOf = (
+  messageId: string,
+  text: string,
+  calls: ReadonlyArray<Call>,
+  status: "completed" | "incomplete"
+): ReadonlyArray<OutputItem> => [
+  ...(text === "" ? [] : [messageItem(messageId, text, status)]),
+  ...calls.map((call, index) => callItem(messageId, call, index, status))
+]
+
+const usageToResponse = (usage: Usage) => ({
+  input_tokens: usage.inputTokens,
+  input_tokens_details: { cached_tokens: usage.cachedInputTokens, cache_write_tokens: usage.cacheWriteTokens },
+  output_tokens: usage.outputTokens,
+  output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  total_tokens: totalTokens(usage)
+})
+
+const toolToResponse = ({ description, name, parameters, strict }: ToolDefinition) => ({
+  type: "function",
+  name,
+  description,
+  parameters,
+  strict: strict ?? false
+})
+
+export const responseRecord = (parts: ResponseParts) => {
+  const { asked, createdAt, fault, place, status } = parts
+  return {
+    id: responseIdOf(place),
+    object: "response",
+    created_at: Math.floor(createdAt.getTime() / 1000),
+    status,
+    background: asked.isBackground,
+    error:
+      fault === null
+        ? null
+        : { code: fault.code === "rate_limited" ? "rate_limit_exceeded" : "server_error", message: fault.message },
+    incomplete_details: null,
+    instructions: asked.instructions,
+    max_output_tokens: null,
+    model: parts.model,
+    output: parts.output,
+    parallel_tool_calls: true,
+    previous_response_id: place.leg === 0 ? asked.previous : responseIdOf({ ...place, leg: place.leg - 1 }),
+    ...(asked.isConversation ? { conversation: { id: conversationIdOf(place.threadId) } } : {}),
+    reasoning: { effort: null, summary: null },
+    store: parts.isStored,
+    temperature: null,
+    text: { format: asked.format },
+    tool_choice: "auto",
+    tools: parts.tools.map(toolToResponse),
+    top_p: null,
+    truncation: "auto",
+    usage: parts.usage === null ? null : usageToResponse(parts.usage),
+    user: null,
+    metadata: asked.metadata
+  }
+}
+
+/** What of a response is known before its run begins. */
+export type Beginning = Pick<ResponseParts, "place" | "asked" | "isStored" | "tools">
+
+export const begun = (beginning: Beginning, model: string, createdAt: Date, status: ResponseStatus): ResponseParts => ({
+  ...beginning,
+  status,
+  model,
+  createdAt,
+  fault: null,
+  output: [],
+  usage: null
+})
+
+const statusOfReply = {
+  COMPLETED: "completed",
+  REQUIRES_ACTION: "completed",
+  FAILED: "failed",
+  CANCELLED: "cancelled",
+  IN_PROGRESS: "in_progress"
+} as const
+
+export const ofReply = (beginning: Beginning, reply: TurnReply): ResponseParts => ({
+  ...begun(beginning, `${reply.provider}/${reply.model}`, reply.createdAt, statusOfReply[reply.status]),
+  output: outputOf(
+    reply.messageId,
+    reply.fault === null ? reply.content : "",
+    reply.toolCalls,
+    reply.status === "CANCELLED" ? "incomplete" : "completed"
+  ),
+  fault: reply.fault,
+  usage: reply.usage
+})
+
+/** Tools that the run's plan names. */
+export const toolsIn = ({ plan }: Pick<Run, "plan">): ReadonlyArray<ToolDefinition> => {
+  const tools = isRecord(plan) ? plan["tools"] : null
+  if (!Array.isArray(tools)) return []
+  return tools.flatMap((tool: unknown) => {
+    if (!isRecord(tool) || typeof tool["name"] !== "string") return []
+    const { description, name, parameters, strict } = tool
+    return [
+      {
+        name,
+        description: typeof description === "string" ? description : null,
+        parameters: isJsonObject(parameters) ? parameters : null,
+        ...(typeof strict === "boolean" ? { strict } : {})
+      }
+    ]
+  })
+}
+
+const isJsonObject = Schema.is(Schema.JsonObject)
+
+/** A leg as the store has it. `message` is undefined while nothing of it is stored. */
+export const ofStored = (
+  place: ResponsePlace,
+  run: Run,
+  asked: Asked,
+  message: Message | undefined
+): ResponseParts | null => {
+  const isLast = run.leg === place.leg
+  if (place.leg > run.leg) return null
+  const running = isLast && !isAtRest(run.status)
+  const beginning = { place, asked, isStored: true, tools: toolsIn(run) }
+  const model = `${message?.provider ?? run.provider}/${message?.model ?? run.model}`
+  if (running || message === undefined) {
+    const status = run.status === "QUEUED" ? "queued" : running ? "in_progress" : statusOfRun[run.status]
+    return { ...begun(beginning, model, run.createdAt, status), fault: running ? null : run.fault }
+  }
+  const status =
+    message.status === "CANCELLED" && message.toolCalls.length > 0 ? "completed" : statusOfReply[message.status]
+  return {
+    ...begun(beginning, model, message.createdAt, status),
+    fault: isLast ? run.fault : null,
+    output: outputOf(
+      message.id,
+      message.content ?? "",
+      message.toolCalls,
+      status === "completed" ? "completed" : "incomplete"
+    ),
+    usage: message.usage
+  }
+}
+
+const statusOfRun: { readonly [Status in RunStatus]: ResponseStatus } = {
+  QUEUED: "queued",
+  IN_PROGRESS: "in_progress",
+  REQUIRES_ACTION: "completed",
+  COMPLETED: "completed",
+  FAILED: "failed",
+  CANCELLED: "cancelled"
+}
+
+export const placeOfTurn = ({ runId, threadId }: StartedTurn, leg: number): ResponsePlace => ({ threadId, runId, leg })

@@ -1,0 +1,245 @@
+/**
+ * `POST /v1/responses`. A stored response is a leg of a run of a thread: the next one goes on with the thread, by `previous_response_id` or by
+ * `conversation`. A response that is not the last of its thread is gone on with on a thread of its own, which begins with what was said up to
+ * there. With `store: false` the thread goes when the answer is there.
+ */
+import {
+  type Assistant,
+  Assistants,
+  type Message,
+  type Principal,
+  type StartedTurn,
+  type Thread,
+  Threads,
+  Turns
+} from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import { isRecord } from "../bodies/Json.ts"
+import { compact } from "../wire/Fields.ts"
+import { streamAnswer } from "./Answering.ts"
+import { type AskedTurn, makeStart } from "./AskedTurn.ts"
+import { placeOf, withIgnored } from "./ChatCompletions.ts"
+import { fromFault, fromKernel, invalid, OpenAiError } from "./Errors.ts"
+import { readConversationId, readResponseId, type ResponsePlace } from "./Ids.ts"
+import { makeModelNames, type Target } from "./ModelNames.ts"
+import { ignoredOptions, refuseOptions, thinkingOf } from "./Options.ts"
+import { decoderOf, type Fields, readFields } from "./Request.ts"
+import { conversationIn, ResponseBody } from "./ResponseBody.ts"
+import { ResponseEvents } from "./ResponseEvents.ts"
+import { type Asked, askedOf, begun, type Beginning, ofReply, placeOfTurn, responseRecord } from "./ResponseRecord.ts"
+import { developerIn, isDeleted, isLast, itemsOf, questionOf, upTo, waitingIn } from "./StoredTurns.ts"
+import { type AskedTools, askedTools } from "./Tools.ts"
+import { checkCalls, type Conversation } from "./Transcript.ts"
+import { transcriptOf } from "./TranscriptPart.ts"
+
+const decode = decoderOf(ResponseBody)
+
+/** What a response goes on with. */
+interface Before {
+  readonly thread: Thread
+  readonly assistant: Assistant
+  readonly messages: ReadonlyArray<Message>
+  /** The thread does not go on: a new one begins with these messages. */
+  readonly isCopied: boolean
+}
+
+interface Wanted {
+  readonly fields: Fields
+  readonly body: ResponseBody
+  readonly conversation: Conversation
+  readonly tools: AskedTools | undefined
+  readonly before: Before | null
+  readonly target: Target | null
+}
+
+export const makeResponses = Effect.gen(function* () {
+  const turns = yield* Turns
+  const threads = yield* Threads
+  const assistants = yield* Assistants
+  const { cancel, start } = yield* makeStart
+  const findModel = yield* makeModelNames
+
+  const load = Effect.fnUntraced(function* (place: Pick<ResponsePlace, "threadId">, missing: OpenAiError) {
+    const found = yield* threads
+      .get(place.threadId)
+      .pipe(Effect.mapError((error) => (error._tag === "ThreadNotFound" ? missing : fromKernel(error))))
+    const assistant = yield* Effect.mapError(assistants.get(found.thread.assistantId), fromKernel)
+    return { ...found, assistant }
+  })
+
+  const beforeOf = Effect.fnUntraced(function* (
+    body: ResponseBody
+  ): Effect.fn.Return<Before | null, OpenAiError, Principal> {
+    const { conversation, previous_response_id: previous } = body
+    const isStored = body.store !== false
+    if (typeof previous === "string") {
+      if (conversation !== null && conversation !== undefined) return yield* both
+      const place = readResponseId(previous)
+      const missing = noPrevious(previous)
+      if (place === null) return yield* missing
+      const found = yield* load(place, missing)
+      if (isDeleted(found.thread, place) || questionOf(found.messages, place.runId) === undefined) return yield* missing
+      const isCopied = !isStored || !isLast(found.messages, place)
+      return { ...found, messages: isCopied ? upTo(found.messages, place) : found.messages, isCopied }
+    }
+    if (conversation === null || conversation === undefined) return null
+    const id = typeof conversation === "string" ? conversation : conversation.id
+    const threadId = readConversationId(id)
+    const missing = noConversation(id)
+    if (threadId === null) return yield* missing
+    return { ...(yield* load({ threadId }, missing)), isCopied: !isStored }
+  })
+
+  const targetOf = Effect.fnUntraced(function* (
+    { model }: ResponseBody,
+    before: Before | null
+  ): Effect.fn.Return<Target | null, OpenAiError, Principal> {
+    if (typeof model !== "string") return before === null ? yield* noModel : null
+    const target = yield* findModel(model)
+    if (before !== null && target._tag === "Assistant" && target.assistant.id !== before.assistant.id)
+      return yield* otherAssistant
+    return target
+  })
+
+  const newTurn = Effect.fnUntraced(function* (wanted: Wanted, asked: Asked) {
+    const { before, body, conversation } = wanted
+    const copied = before?.isCopied === true ? itemsOf(before.messages) : []
+    const items = yield* Effect.fromResult(checkCalls([...copied, ...conversation.items]))
+    const turn: AskedTurn = {
+      ...whereOf(wanted),
+      isTemporary: body.store === false,
+      instructions: typeof body.instructions === "string" ? [body.instructions] : [],
+      developerBefore: before === null ? [] : developerIn(before.messages),
+      developer: conversation.developer,
+      items,
+      format: formatOf(body),
+      stream: body.stream === true,
+      asked: { ...asked },
+      ...compact({
+        tools: wanted.tools,
+        thinking: thinkingOf(body.reasoning?.effort),
+        metadata: body.metadata ?? undefined
+      })
+    }
+    return yield* Effect.mapError(start(turn), (error) => (error instanceof OpenAiError ? error : fromKernel(error)))
+  })
+
+  const nextLeg = (wanted: Wanted, { runId, threadId }: ResponsePlace) => {
+    const outputs = wanted.conversation.items.flatMap(({ item }) =>
+      item.role === "tool" ? [{ toolCallId: item.toolCallId, output: item.output }] : []
+    )
+    const more = compact({ tools: wanted.tools?.tools, thinking: thinkingOf(wanted.body.reasoning?.effort) })
+    const request = { threadId, runId, outputs, stream: wanted.body.stream === true, ...more }
+    return Effect.mapError(turns.submitToolOutputs(request), fromKernel)
+  }
+
+  const answer = Effect.fnUntraced(function* (
+    turn: StartedTurn,
+    beginning: Beginning,
+    body: ResponseBody,
+    ignored: ReadonlyArray<string>
+  ) {
+    const { isStored } = beginning
+    const isBackground = body.background === true
+    if (body.stream === true) {
+      const abandoned = isBackground ? Effect.void : cancel(turn)
+      return withIgnored(yield* streamAnswer(turn, new ResponseEvents(beginning), abandoned), ignored)
+    }
+    if (isBackground) {
+      const { run } = yield* Effect.mapError(turns.report(turn.threadId, turn.runId), fromKernel)
+      const record = begun(beginning, `${run.provider}/${run.model}`, run.createdAt, "in_progress")
+      return withIgnored(HttpServerResponse.jsonUnsafe(responseRecord(record)), ignored)
+    }
+    const reply = yield* turn.reply.pipe(
+      Effect.mapError(fromKernel),
+      Effect.onInterrupt(() => cancel(turn))
+    )
+    if (reply.fault !== null) return yield* fromFault(reply.fault, isStored)
+    return withIgnored(HttpServerResponse.jsonUnsafe(responseRecord(ofReply(beginning, reply))), ignored)
+  })
+
+  return Effect.gen(function* () {
+    const fields = yield* readFields
+    yield* Effect.fromResult(refuseOptions(fields))
+    const body = yield* decode(fields)
+    if (body.background === true && body.store === false) return yield* backgroundUnstored
+    const conversation = yield* Effect.fromResult(conversationIn(body.input))
+    const tools = yield* Effect.fromResult(askedTools(body.tools ?? []))
+    const before = yield* beforeOf(body)
+    const target = yield* targetOf(body, before)
+    const given = (body.tools ?? null) === null ? undefined : tools
+    const wanted = { fields, body, conversation, before, target, tools: body.tool_choice === "none" ? none : given }
+
+    const waiting = before === null || before.isCopied ? null : waitingIn(before.messages)
+    const outputs = conversation.items.filter(({ item }) => item.role === "tool")
+    const ignored = ignoredOptions(fields, ResponseBody.fields)
+    const isStored = body.store !== false
+    if (before !== null && waiting !== null && outputs.length > 0) {
+      if (outputs.length < conversation.items.length || conversation.developer.length > 0) return yield* outputsAlone
+      const question = questionOf(before.messages, waiting.runId)
+      const asked = askedOf(question === undefined ? null : transcriptOf(question)?.asked)
+      const turn = yield* nextLeg(wanted, waiting)
+      const beginning = { place: placeOfTurn(turn, waiting.leg), asked, isStored, tools: tools.tools }
+      return yield* answer(turn, beginning, body, [...ignored, ...ofTheRun(body, asked)])
+    }
+    const asked = askedBy(body)
+    const turn = yield* newTurn(wanted, asked)
+    const beginning = { place: placeOfTurn(turn, 0), asked, isStored, tools: tools.tools }
+    return yield* answer(turn, beginning, body, ignored)
+  })
+})
+
+const none: AskedTools = { tools: [], webSearch: false }
+
+const whereOf = ({ before, target }: Wanted) => {
+  if (before === null) return target === null ? { system: null } : placeOf(target)
+  const model = target?._tag === "Model" ? { provider: target.provider, model: target.model } : {}
+  const place = before.isCopied ? { assistantId: before.assistant.id } : { threadId: before.thread.id }
+  return { ...place, ...model, system: before.assistant.systemPrompt }
+}
+
+const formatOf = ({ text }: ResponseBody): AskedTurn["format"] => text?.format ?? { type: "text" }
+
+const askedBy = (body: ResponseBody): Asked => ({
+  instructions: body.instructions ?? null,
+  previous: body.previous_response_id ?? null,
+  isConversation: body.conversation !== null && body.conversation !== undefined,
+  isBackground: body.background === true,
+  format: isRecord(body.text?.format) ? { ...body.text.format } : { type: "text" },
+  metadata: { ...body.metadata }
+})
+
+/** What belongs to the run and does not change when the outputs of its tools come. */
+const ofTheRun = (body: ResponseBody, asked: Asked): ReadonlyArray<string> =>
+  typeof body.instructions === "string" && body.instructions !== asked.instructions ? ["instructions"] : []
+
+const both = invalid("Name either previous_response_id or conversation.", "previous_response_id")
+
+const noModel = invalid("Missing required parameter: 'model'.", "model", "missing_required_parameter")
+
+const otherAssistant = invalid(
+  "This conversation belongs to another assistant. Name that one or a model, or begin a new conversation.",
+  "model"
+)
+
+const outputsAlone = invalid(
+  "The conversation waits for the outputs of its tools. Send them alone, and what else there is to say with the next request.",
+  "input"
+)
+
+const backgroundUnstored = invalid("A response in the background must be stored.", "background")
+
+const noPrevious = (id: string) =>
+  invalid(
+    `Previous response with id '${id.slice(0, 100)}' not found.`,
+    "previous_response_id",
+    "previous_response_not_found"
+  )
+
+export const noConversation = (id: string) =>
+  new OpenAiError({
+    status: 404,
+    message: `Conversation with id '${id.slice(0, 100)}' not found.`,
+    param: "conversation"
+  })

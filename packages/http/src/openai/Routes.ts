@@ -1,0 +1,66 @@
+/**
+ * The endpoints of OpenAI's clients under `/v1`, as a wing of the API: `webHandler({ …, openai })`. They stand outside of `Api`, because they
+ * are OpenAI's and its description is the one that counts.
+ */
+import type { Assistants, Catalog, FollowUps, Principal, Threads, TurnParts, Turns } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import type { Authorization, RateLimit } from "../endpoints/Middleware.ts"
+import { makeChatCompletions } from "./ChatCompletions.ts"
+import { makeConversations } from "./Conversations.ts"
+import { OpenAiError } from "./Errors.ts"
+import { makeGuarded } from "./Guarded.ts"
+import { makeModels } from "./Models.ts"
+import { makeResponses } from "./Responses.ts"
+import { makeStoredResponses } from "./StoredResponses.ts"
+import * as TranscriptPart from "./TranscriptPart.ts"
+
+type Handler = Effect.Effect<HttpServerResponse, OpenAiError, Principal | HttpServerRequest | HttpRouter.RouteContext>
+
+const unknownPath = Effect.fail(
+  new OpenAiError({ status: 404, message: "There is no such endpoint here. The native API does what is missing." })
+)
+
+const routes = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const guarded = yield* makeGuarded
+    const chat = yield* makeChatCompletions
+    const models = yield* makeModels
+    const responses = yield* makeResponses
+    const stored = yield* makeStoredResponses
+    const conversations = yield* makeConversations
+    const param = (name: string) => Effect.map(HttpRouter.RouteContext, ({ params }) => params[name] ?? "")
+    const at = (method: "GET" | "POST" | "DELETE" | "*", path: `/${string}`, handler: Handler) =>
+      router.add(method, `/v1${path}`, guarded(handler))
+
+    yield* at("POST", "/chat/completions", chat)
+    // Names have slashes, and not every client encodes them. The path without a name is the list.
+    yield* at(
+      "GET",
+      "/models/*",
+      Effect.flatMap(param("*"), (name) => (name === "" ? models.list : models.get(name)))
+    )
+    const id = (handle: (id: string) => Handler): Handler => Effect.flatMap(param("id"), handle)
+    yield* at("POST", "/responses", responses)
+    yield* at("GET", "/responses/:id", id(stored.get))
+    yield* at("DELETE", "/responses/:id", id(stored.remove))
+    yield* at("POST", "/responses/:id/cancel", id(stored.cancel))
+    yield* at("POST", "/conversations", conversations.create)
+    yield* at("GET", "/conversations/:id", id(conversations.get))
+    yield* at("POST", "/conversations/:id", id(conversations.update))
+    yield* at("DELETE", "/conversations/:id", id(conversations.remove))
+    yield* at("*", "/*", unknownPath)
+  })
+)
+
+/** What the wing needs: the kernel's use cases, and the guards of the API that mounts it. */
+export type OpenAiRoutes = Layer.Layer<
+  never,
+  never,
+  HttpRouter.HttpRouter | Authorization | RateLimit | Turns | Threads | Assistants | Catalog | TurnParts | FollowUps
+>
+
+export const openai: OpenAiRoutes = Layer.mergeAll(routes, TranscriptPart.layer)

@@ -1,0 +1,72 @@
+/** `GET`, `DELETE` and `/cancel` of a stored response. */
+import { type Principal, Threads, Turns } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import { streamAnswer } from "./Answering.ts"
+import { withIgnored } from "./ChatCompletions.ts"
+import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
+import { readResponseId } from "./Ids.ts"
+import { ResponseEvents } from "./ResponseEvents.ts"
+import { askedOf, ofStored, responseRecord, toolsIn } from "./ResponseRecord.ts"
+import { deletedKey, isDeleted, isForgotten, legsOf, questionOf } from "./StoredTurns.ts"
+import { transcriptOf } from "./TranscriptPart.ts"
+
+const missing = (id: string) =>
+  new OpenAiError({ status: 404, message: `Response with id '${id.slice(0, 100)}' not found.`, param: "response_id" })
+
+export const makeStoredResponses = Effect.gen(function* () {
+  const turns = yield* Turns
+  const threads = yield* Threads
+
+  const find = Effect.fnUntraced(function* (id: string) {
+    const place = readResponseId(id)
+    if (place === null) return yield* missing(id)
+    const { threadId } = place
+    const found = yield* threads
+      .get(threadId)
+      .pipe(Effect.mapError((error) => (error._tag === "ThreadNotFound" ? missing(id) : fromKernel(error))))
+    const { run } = yield* turns
+      .report(threadId, place.runId)
+      .pipe(Effect.mapError((error) => (error._tag === "RunNotFound" ? missing(id) : fromKernel(error))))
+    const question = questionOf(found.messages, run.id)
+    const asked = askedOf(question === undefined ? null : transcriptOf(question)?.asked)
+    const parts = ofStored(place, run, asked, legsOf(found.messages, run.id)[place.leg])
+    if (parts === null || isDeleted(found.thread, place)) return yield* missing(id)
+    return { ...found, place, run, asked, parts }
+  })
+
+  const get = Effect.fnUntraced(function* (
+    id: string
+  ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, OpenAiError, Principal | HttpServerRequest> {
+    const { asked, parts, place, run } = yield* find(id)
+    const query = new URLSearchParams((yield* HttpServerRequest).url.split("?", 2)[1] ?? "")
+    if (query.get("stream") !== "true") return HttpServerResponse.jsonUnsafe(responseRecord(parts))
+    if (place.leg !== run.leg) return yield* overtaken
+    const { threadId, runId } = place
+    const events = yield* Effect.mapError(turns.follow(threadId, runId, run.legStart - 1), fromKernel)
+    const encoder = new ResponseEvents({ place, asked, isStored: true, tools: toolsIn(run) })
+    const answer = yield* streamAnswer({ events }, encoder, Effect.void)
+    return withIgnored(answer, query.has("starting_after") ? ["starting_after"] : [])
+  })
+
+  const remove = Effect.fnUntraced(function* (id: string) {
+    const { place, thread } = yield* find(id)
+    const marked = yield* Effect.mapError(threads.update(place.threadId, { [deletedKey(place)]: true }), fromKernel)
+    const { messages } = yield* Effect.mapError(threads.get(thread.id), fromKernel)
+    const isConversation = marked.metadata?.["conversation"] !== undefined
+    if (!isConversation && isForgotten({ thread: marked, messages }))
+      yield* Effect.mapError(threads.remove(thread.id), fromKernel)
+    return HttpServerResponse.jsonUnsafe({ id, object: "response", deleted: true })
+  })
+
+  const cancel = Effect.fnUntraced(function* (id: string) {
+    const { place } = yield* find(id)
+    yield* Effect.mapError(turns.cancel(place.threadId, place.runId), fromKernel)
+    return HttpServerResponse.jsonUnsafe(responseRecord((yield* find(id)).parts))
+  })
+
+  return { get, remove, cancel }
+})
+
+const overtaken = invalid("This response has ended, and its run has gone on. Ask for it without stream.", "stream")

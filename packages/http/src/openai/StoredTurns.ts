@@ -1,0 +1,87 @@
+/** A stored thread as OpenAI's clients see it: which response was the last one, what waits for outputs, and the whole as a transcript. Pure. */
+import type { Message, Thread } from "@colloquy/core"
+import type { ThreadWithMessages } from "@colloquy/core/adapters"
+import type { ResponsePlace } from "./Ids.ts"
+import type { ReadItem } from "./Transcript.ts"
+import { transcriptOf } from "./TranscriptPart.ts"
+
+/** The answer messages of a run, one for each leg. */
+export const legsOf = (messages: ReadonlyArray<Message>, runId: ResponsePlace["runId"]): ReadonlyArray<Message> =>
+  messages.filter((message) => message.runId === runId && message.role === "assistant")
+
+export const questionOf = (messages: ReadonlyArray<Message>, runId: ResponsePlace["runId"]): Message | undefined =>
+  messages.find((message) => message.runId === runId && message.role === "user")
+
+/** Whether nothing was said after this response. */
+export const isLast = (messages: ReadonlyArray<Message>, { leg, runId }: ResponsePlace): boolean =>
+  messages.at(-1)?.runId === runId && legsOf(messages, runId).length === leg + 1
+
+/** The run that waits for outputs, and the leg that they begin. */
+export const waitingIn = (messages: ReadonlyArray<Message>): ResponsePlace | null => {
+  const last = messages.at(-1)
+  if (last?.status !== "REQUIRES_ACTION" || last.runId === null) return null
+  return { threadId: last.threadId, runId: last.runId, leg: legsOf(messages, last.runId).length }
+}
+
+/** What the developer has said on the thread so far. */
+export const developerIn = (messages: ReadonlyArray<Message>): ReadonlyArray<string> =>
+  messages.flatMap((message) => (message.role === "user" ? (transcriptOf(message)?.developer ?? []) : []))
+
+/** All messages up to a response, itself included. */
+export const upTo = (messages: ReadonlyArray<Message>, { leg, runId }: ResponsePlace): ReadonlyArray<Message> => {
+  const answer = legsOf(messages, runId)[leg]
+  return answer === undefined ? messages : messages.slice(0, messages.indexOf(answer) + 1)
+}
+
+const notAnswered = "No result: the conversation went on before this call was answered."
+
+/** The items of stored messages. Calls of the last one that a client has to answer stay open: their outputs come with the next request. */
+export const itemsOf = (messages: ReadonlyArray<Message>): ReadonlyArray<ReadItem> => {
+  const items: Array<ReadItem["item"]> = []
+  const last = messages.at(-1)
+  for (const message of messages) {
+    if (message.role === "user") {
+      const transcript = transcriptOf(message)
+      const text = { type: "text", text: message.content ?? "" } as const
+      items.push(
+        ...(transcript?.before ?? []),
+        { role: "user", content: [text, ...(transcript?.media ?? [])] },
+        ...(transcript?.after ?? [])
+      )
+      continue
+    }
+    const steps =
+      message.steps.length > 0
+        ? message.steps
+        : [{ text: message.content ?? "", toolCalls: message.toolCalls, hostedResults: [] }]
+    for (const step of steps) {
+      if (step.text === "" && step.toolCalls.length === 0) continue
+      items.push({ role: "assistant", content: step.text, toolCalls: step.toolCalls })
+      const results = [...step.hostedResults, ...(message === last ? [] : message.toolResults)]
+      for (const call of step.toolCalls) {
+        const found = results.find(({ toolCallId }) => toolCallId === call.id)
+        if (found === undefined && message === last && message.toolCalls.some(({ id }) => id === call.id)) continue
+        items.push({
+          role: "tool",
+          toolCallId: call.id,
+          toolName: call.name,
+          output: found?.output ?? notAnswered
+        })
+      }
+    }
+  }
+  return items.map((item) => ({ item, param: "previous_response_id" }))
+}
+
+/** Under which name a thread's metadata say that a response was deleted. */
+export const deletedKey = ({ leg, runId }: ResponsePlace): string => `deleted_response_${runId}_${leg}`
+
+export const isDeleted = ({ metadata }: Thread, place: ResponsePlace): boolean => metadata?.[deletedKey(place)] === true
+
+/** Whether every response of the thread was deleted, so that nothing of it is to be kept. */
+export const isForgotten = ({ messages, thread }: ThreadWithMessages): boolean => {
+  const runs = new Set(messages.flatMap(({ runId }) => (runId === null ? [] : [runId])))
+  return [...runs].every((runId) =>
+    legsOf(messages, runId).every((_, leg) => isDeleted(thread, { threadId: thread.id, runId, leg }))
+  )
+}

@@ -1,0 +1,183 @@
+/**
+ * How a conversation that the client brought joins a turn: it is kept with the user's message and stands around it in every prompt of the
+ * thread. A turn of a stateless request also leaves a follow-up with its settlement: its thread is removed then, in whatever process, so that
+ * nothing of it stays but its entries in the ledger.
+ */
+import {
+  AssistantId,
+  Assistants,
+  FollowUpFailed,
+  FollowUps,
+  supplementOf,
+  ThreadId,
+  Threads,
+  TokenCounter,
+  type TurnPart,
+  TurnParts,
+  TurnRefused
+} from "@colloquy/core"
+import type { ChatMessage, ContentPart, FollowUpWorker, TokenCounterPort } from "@colloquy/core/adapters"
+import type { Message } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { Item, MediaPart } from "./Transcript.ts"
+
+const transcriptPart = "transcript"
+
+/** What is kept with the user's message. */
+export const Transcript = Schema.Struct({
+  before: Schema.Array(Item),
+  after: Schema.Array(Item),
+  /** Of the message itself, where they are no documents. */
+  media: Schema.Array(MediaPart),
+  /** What the developer said with this message; it holds for the rest of the conversation. */
+  developer: Schema.Array(Schema.String),
+  /** What an answer shows of its request. */
+  asked: Schema.NullOr(Schema.JsonObject)
+})
+export type Transcript = typeof Transcript.Type
+
+/** What goes when the turn has ended. */
+const Temporary = Schema.Literals(["thread", "assistant"])
+
+const Options = Schema.Struct({ transcript: Transcript, temporary: Schema.NullOr(Temporary) })
+export type TranscriptOptions = typeof Options.Type
+
+const Plan = Schema.Struct({ temporary: Schema.NullOr(Temporary) })
+
+const readOptions = Schema.decodeUnknownOption(Options)
+const readTranscript = Schema.decodeUnknownOption(Transcript)
+const isJson = Schema.is(Schema.Json)
+
+/** As `TurnRequest.options` wants it. */
+export const optionsOf = (options: TranscriptOptions): Schema.JsonObject => ({
+  [transcriptPart]: isJson(options) ? options : null
+})
+
+/** What was kept with a message; null where the client brought nothing. */
+export const transcriptOf = (message: Pick<Message, "supplements">): Transcript | null =>
+  Option.getOrNull(readTranscript(supplementOf(message, transcriptPart)?.value))
+
+const removalKind = "remove_temporary_thread"
+const Removal = Schema.Struct({ threadId: ThreadId, assistantId: Schema.NullOr(AssistantId) })
+const readRemoval = Schema.decodeUnknownOption(Removal)
+
+/** What vendors count for a picture of usual size. */
+const mediaTokens = 1000
+const tokensPerMessage = 4
+
+const tokensOf = ({ after, before, media }: Transcript, { count }: TokenCounterPort): number => {
+  const ofItem = (item: Item): number => {
+    if (item.role === "tool") return count(item.output)
+    if (item.role === "assistant")
+      return count(item.content) + item.toolCalls.reduce((sum, call) => sum + count(call.name + call.arguments), 0)
+    return item.content.reduce((sum, part) => sum + (part.type === "text" ? count(part.text) : mediaTokens), 0)
+  }
+  return [...before, ...after].reduce((sum, item) => sum + ofItem(item) + tokensPerMessage, media.length * mediaTokens)
+}
+
+const bytesOf = (base64: string): Uint8Array =>
+  Uint8Array.from(globalThis.atob(base64), (character) => character.charCodeAt(0))
+
+const contentOf = (part: typeof MediaPart.Type, room: { left: number }): ContentPart => {
+  if (part.url !== undefined)
+    return { type: part.type, mediaType: part.mediaType, filename: null, source: { url: part.url } }
+  const bytes = bytesOf(part.base64 ?? "")
+  if (bytes.length > room.left)
+    return { type: "text", text: `[A file (${part.mediaType}) was sent here and is not shown. There is no more room.]` }
+  room.left -= bytes.length
+  return { type: part.type, mediaType: part.mediaType, filename: null, source: { bytes } }
+}
+
+const messagesOf = (items: ReadonlyArray<Item>, room: { left: number }): ReadonlyArray<ChatMessage> =>
+  items.map((item) => {
+    if (item.role === "assistant") return { ...item, providerData: null }
+    if (item.role === "tool") return item
+    const content = item.content.map((part) => (part.type === "text" ? part : contentOf(part, room)))
+    return { role: "user", content: content.length === 0 ? [{ type: "text", text: "" }] : content }
+  })
+
+const hasPictures = ({ after, before, media }: Transcript): boolean =>
+  media.some(({ type }) => type === "image") ||
+  [...before, ...after].some((item) => item.role === "user" && item.content.some(({ type }) => type === "image"))
+
+const noPictures = new TurnRefused({
+  part: transcriptPart,
+  reason: "invalid",
+  problems: [{ path: [], message: "This model does not take pictures. Choose one that does, or leave them out." }]
+})
+
+const partWith = (counter: TokenCounterPort): TurnPart<typeof Plan.Type> => ({
+  name: transcriptPart,
+  plan: Plan,
+  decide: ({ info, options }) => {
+    const given = Option.getOrNull(readOptions(options))
+    if (given === null) return Effect.succeed(null)
+    const { temporary, transcript } = given
+    if (info?.supportsVision === false && hasPictures(transcript)) return Effect.fail(noPictures)
+    return Effect.succeed({
+      plan: { temporary },
+      supplement: isJson(transcript) ? transcript : null,
+      tokens: tokensOf(transcript, counter),
+      allowsEmptyContent: transcript.media.length > 0 || transcript.after.length > 0
+    })
+  },
+  render: (supplement, _, { room }) =>
+    Effect.sync(() => {
+      const left = { left: room }
+      const transcript = Option.getOrNull(readTranscript(supplement))
+      return transcript?.media.map((part) => contentOf(part, left)) ?? []
+    }),
+  surround: (supplement, _, { room }) =>
+    Effect.sync(() => {
+      const left = { left: room }
+      const transcript = Option.getOrNull(readTranscript(supplement))
+      if (transcript === null) return { before: [], after: [] }
+      return { after: messagesOf(transcript.after, left), before: messagesOf(transcript.before, left) }
+    }),
+  followUps: ({ temporary }, { assistantId, threadId }) =>
+    temporary === null
+      ? []
+      : [
+          {
+            kind: removalKind,
+            key: threadId,
+            payload: { threadId, assistantId: temporary === "assistant" ? assistantId : null }
+          }
+        ]
+})
+
+const removalWorker = Effect.gen(function* () {
+  const threads = yield* Threads
+  const assistants = yield* Assistants
+  const worker: FollowUpWorker = {
+    kind: removalKind,
+    run: ({ payload }) => {
+      const place = Option.getOrNull(readRemoval(payload))
+      if (place === null) return Effect.fail(new FollowUpFailed({ message: unreadable, isRetryable: false }))
+      const { assistantId, threadId } = place
+      return assistantId === null
+        ? threads.remove(threadId).pipe(
+            Effect.catchTag("ThreadNotFound", () => Effect.void),
+            Effect.catchTag("ThreadInSession", ({ message }) =>
+              Effect.fail(new FollowUpFailed({ message, isRetryable: true }))
+            )
+          )
+        : Effect.catchTag(assistants.remove(assistantId), "AssistantNotFound", () => Effect.void)
+    }
+  }
+  return worker
+})
+
+const unreadable = "What is to be removed cannot be read."
+
+export const layer: Layer.Layer<never, never, TurnParts | FollowUps | Threads | Assistants> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const parts = yield* TurnParts
+    const followUps = yield* FollowUps
+    yield* followUps.register(yield* removalWorker)
+    yield* parts.register(partWith(yield* TokenCounter))
+  })
+)
