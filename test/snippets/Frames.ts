@@ -387,6 +387,24 @@ await remote.stop()
 `
   },
   {
+    page: "docs/openai.md",
+    has: "webHandler({ kernel, openai })",
+    before: kernel,
+    after: `
+assert.strictEqual((await ai.handler(new Request("http://host/v1/models"))).status, 401)
+await ai.dispose()
+`
+  },
+  {
+    page: "docs/openai.md",
+    has: "new OpenAI({",
+    instead: [
+      ["http://127.0.0.1:8787/v1", "{API}/v1"],
+      ['"Hello"', '"Count to 3"']
+    ],
+    prints: "1 2 3\n"
+  },
+  {
     page: "docs/use-chat.md",
     has: "new ColloquyTransport(",
     isTest: true,
