@@ -3,6 +3,7 @@ import { TestKernel as Kernels, type ScriptStep } from "@colloquy/adapters/scrip
 import { type WithHandler, withHandler } from "./Handler.ts"
 
 export {
+  Cassette,
   callTool,
   callTools,
   cut,

@@ -18,6 +18,7 @@ export {
 } from "./Script.ts"
 export type { Beat, ScriptStep } from "./Script.ts"
 export { make, scripted, ScriptedModel, type ScriptedOptions } from "./ScriptedModel.ts"
+export * as Cassette from "./Cassette.ts"
 export * as Crash from "./Crash.ts"
 export * as ScriptedVideo from "./ScriptedVideo.ts"
 export * as TestKernel from "./TestKernel.ts"

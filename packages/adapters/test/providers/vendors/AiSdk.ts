@@ -8,7 +8,7 @@ import { openAi } from "./OpenAiChat.ts"
 export const aiSdk: Vendor = {
   ...openAi,
   name: "a model of the AI SDK",
-  provider: ({ server, apiKey: ofTheHost }) =>
+  provider: ({ server, apiKey: ofTheHost, fetch }) =>
     AiSdk.provider({
       id: "ai-sdk",
       languageModel: (model, ofTheCustomer) => {
@@ -18,6 +18,7 @@ export const aiSdk: Vendor = {
           baseURL: `${server}/v1`,
           includeUsage: true,
           supportsStructuredOutputs: true,
+          ...(fetch === undefined ? {} : { fetch }),
           ...(key === undefined ? {} : { apiKey: Redacted.value(key) })
         })(model)
       }
