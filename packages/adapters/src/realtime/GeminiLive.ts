@@ -194,6 +194,8 @@ export const makeGeminiMapping = (
   let handle: string | null = null
   let mustRedial = false
   let numbers = 0
+  /** Typed while a call was open. */
+  const texts: Array<string> = []
 
   const send = (message: Fields): void => sink.send(JSON.stringify(message))
   const next = (): number => {
@@ -346,6 +348,7 @@ export const makeGeminiMapping = (
       for (const id of cancelled) blocking.delete(id)
       sink.event({ _tag: "ToolsCancelled", toolCallIds: cancelled })
     }
+    giveTexts(now)
     const resumption = record(parsed["sessionResumptionUpdate"])
     if (resumption["resumable"] === true) handle = string(resumption["newHandle"]) ?? handle
     if (parsed["goAway"] !== undefined && handle !== null) {
@@ -360,9 +363,19 @@ export const makeGeminiMapping = (
     speak(text)
   }
 
+  /** Any input while a blocking call is open closes the socket. */
   const isBlocked = (now: number): boolean => {
     for (const [id, until] of blocking) if (until <= now) blocking.delete(id)
     return blocking.size > 0
+  }
+
+  const giveTexts = (now: number): void => {
+    if (texts.length === 0 || isBlocked(now)) return
+    for (const text of texts.splice(0)) {
+      hasTyped = true
+      send({ realtimeInput: { text } })
+      sink.event({ _tag: "Typed", itemId: `user_${next()}`, text })
+    }
   }
 
   return {
@@ -373,23 +386,24 @@ export const makeGeminiMapping = (
     receive,
     stopWaiting: () => {},
     audio: (pcm, now) => {
-      // Any input while a blocking call is open closes the socket.
       if (isBlocked(now)) return null
+      giveTexts(now)
       if (isManual && !isSpeaking) send({ realtimeInput: { activityStart: {} } })
       isSpeaking = true
       const data = Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength).toString("base64")
       return `{"realtimeInput":{"audio":{"data":"${data}","mimeType":"audio/pcm;rate=16000"}}}`
     },
-    command: (command: VendorCommand): Refusal | null => {
+    finish: () => {},
+    command: (command: VendorCommand, now: number): Refusal | null => {
       switch (command._tag) {
         case "Text":
-          hasTyped = true
-          send({ realtimeInput: { text: command.text } })
-          sink.event({ _tag: "Typed", itemId: `user_${next()}`, text: command.text })
+          texts.push(command.text)
+          giveTexts(now)
           return null
         case "Commit":
           isSpeaking = false
-          send({ realtimeInput: isManual ? { activityEnd: {} } : { audioStreamEnd: true } })
+          if (isManual) send({ realtimeInput: { activityEnd: {} } })
+          else if (!isBlocked(now)) send({ realtimeInput: { audioStreamEnd: true } })
           return null
         case "Cancel":
           return { code: "unsupported_frame", reason: "This provider cannot cancel an answer." }
@@ -404,14 +418,15 @@ export const makeGeminiMapping = (
             }
           })
           for (const { toolCallId } of command.outputs) blocking.delete(toolCallId)
+          giveTexts(now)
           return null
         case "Native":
-          return native(command.event)
+          return native(command.event, now)
       }
     }
   }
 
-  function native(event: Fields): Refusal | null {
+  function native(event: Fields, now: number): Refusal | null {
     const keys = Object.keys(event)
     if (keys.includes("setup")) {
       return { code: "invalid_frame", reason: "The setup cannot be changed in a session. Connect again." }
@@ -420,6 +435,12 @@ export const makeGeminiMapping = (
     if (keys.length !== 1 || key === undefined || !nativeKeys.has(key)) {
       return { code: "unsupported_frame", reason: `A provider event has one key of ${[...nativeKeys].join(", ")}.` }
     }
+    const input = event["realtimeInput"]
+    const isEnd = at(input, "activityEnd") !== undefined
+    if (isBlocked(now) && !isEnd) {
+      return { code: "invalid_frame", reason: "The model waits for the output of a tool, and takes nothing else." }
+    }
+    if (isEnd || at(input, "activityStart") !== undefined) isSpeaking = !isEnd
     send(event)
     return null
   }

@@ -89,6 +89,8 @@ interface ResponseState {
   /** Text so far of the items that are not final. */
   readonly drafts: Map<string, string>
   interrupted: boolean
+  /** It was asked to end: what still comes of it is not passed on. */
+  cancelled: boolean
 }
 
 export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: VoiceDialect): VendorMapping => {
@@ -208,12 +210,13 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
 
   // -- interruption
 
-  const interrupt = (now: number): void => {
+  /** What of the answer was not heard is taken back. False: nothing was being said or played. */
+  const breakOff = (now: number): boolean => {
     const played = playing
     const generatedMillis = played === null ? 0 : played.bytes / rate
     const heardMillis = played === null ? 0 : Math.floor(Math.min(now - played.startedAt, generatedMillis))
     const isPlaying = played !== null && heardMillis < Math.floor(generatedMillis)
-    if (!isPlaying && (response === null || response.interrupted)) return
+    if (!isPlaying && (response === null || response.interrupted)) return false
     if (response !== null) response.interrupted = true
     playing = null
     const isCut = isPlaying && dialect.truncates && truncatedByClient !== played.itemId
@@ -224,12 +227,21 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     if (isCut) {
       send({ type: "conversation.item.truncate", item_id: played.itemId, content_index: 0, audio_end_ms: heardMillis })
     }
-    if (response !== null && at(session, ...dialect.turnDetection, "interrupt_response") === false) {
-      send({ type: "response.cancel" })
-    }
+    return true
+  }
+
+  const cancel = (): void => {
+    if (response === null) return
+    response.cancelled = true
+    send({ type: "response.cancel" })
+  }
+
+  const interrupt = (now: number): void => {
+    if (breakOff(now) && at(session, ...dialect.turnDetection, "interrupt_response") === false) cancel()
   }
 
   const playAudio = (itemId: string, encoded: Uint8Array, now: number): void => {
+    if (response?.cancelled === true) return
     if (playing?.itemId !== itemId) playing = { itemId, startedAt: now, bytes: 0 }
     playing.bytes += decodedLength(encoded)
     sink.audio(itemId, encoded)
@@ -313,7 +325,12 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       // Some interrupted responses never get their end; the next one shows that they are over.
       if (response !== null) endResponse(response)
       isRequested = false
-      response = { id: string(record(message["response"])["id"]) ?? "response", drafts: new Map(), interrupted: false }
+      response = {
+        id: string(record(message["response"])["id"]) ?? "response",
+        drafts: new Map(),
+        interrupted: false,
+        cancelled: false
+      }
       sink.event({ _tag: "ResponseStarted", responseId: response.id })
     },
     "response.output_item.added": (message) =>
@@ -375,7 +392,9 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       return { code: "unsupported_frame", reason: "This event of the provider cannot be sent through the service." }
     }
     const problem =
-      type === "session.update" ? updateProblem(event["session"]) : responseProblem(type, event["response"])
+      type === "session.update"
+        ? updateProblem(event["session"])
+        : (responseProblem(type, event["response"]) ?? itemProblem(event["item"]))
     if (problem !== null) return { code: "invalid_frame", reason: problem }
     if (type === "session.update") noteUpdate(event["session"])
     if (type === "response.create") isRequested = true
@@ -419,7 +438,8 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       const whole = setup.inputFormat.encoding === "pcm_s16le" ? wholeSamples(pcm) : pcm
       return whole.byteLength === 0 ? null : `{"type":"input_audio_buffer.append","audio":"${base64(whole)}"}`
     },
-    command: (command: VendorCommand) => {
+    finish: cancel,
+    command: (command: VendorCommand, now: number) => {
       switch (command._tag) {
         case "Text":
           texts.push(command.text)
@@ -430,8 +450,8 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
           send({ type: "input_audio_buffer.commit" })
           return null
         case "Cancel":
-          if (response !== null) send({ type: "response.cancel" })
-          playing = null
+          cancel()
+          breakOff(now)
           return null
         case "ToolOutputs":
           for (const { output, toolCallId } of command.outputs) {
@@ -477,6 +497,10 @@ const responseProblem = (type: string, response: Schema.Json | undefined): strin
   (at(response, "tools") !== undefined || at(response, "audio", "output", "format") !== undefined)
     ? `Tools and audio formats ${fixed}`
     : null
+
+/** Results of calls are checked against the calls that are open, so they have one way only. */
+const itemProblem = (item: Schema.Json | undefined): string | null =>
+  at(item, "type") === "function_call_output" ? "Results of tools are sent as tool.outputs." : null
 
 const withValue = (object: Fields, path: ReadonlyArray<string>, value: Schema.Json): Fields => {
   const [key, ...rest] = path

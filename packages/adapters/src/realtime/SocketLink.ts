@@ -110,7 +110,7 @@ const connect = (
     yield* Effect.forkScoped(Effect.andThen(Effect.sleep(ackPatience), Effect.sync(mapping.stopWaiting)))
 
     return {
-      send: mapping.command,
+      send: (command) => mapping.command(command, now()),
       sendAudio: (audio, sent) => {
         const message = mapping.audio(audio, now())
         if (message === null || socket.readyState !== WebSocket.OPEN) return sent?.()
@@ -126,7 +126,7 @@ const connect = (
         isPaused = false
         if (socket.readyState === WebSocket.OPEN) socket.resume()
       },
-      finish: () => {}
+      finish: mapping.finish
     }
   })
 

@@ -25,9 +25,11 @@ export interface VendorMapping {
   /** One message of the vendor. */
   readonly receive: (message: Buffer, now: number) => void
   /** Null when the command was taken. */
-  readonly command: (command: VendorCommand) => Refusal | null
+  readonly command: (command: VendorCommand, now: number) => Refusal | null
   /** Audio of the client as the vendor's message; null: it must not be sent now. */
   readonly audio: (pcm: Uint8Array, now: number) => string | null
+  /** The client says nothing more. An answer that is being given is broken off, where the vendor can, so that its usage becomes known. */
+  readonly finish: () => void
   /** The vendor has not acknowledged the setup for a while: begin without. */
   readonly stopWaiting: () => void
 }

@@ -248,6 +248,34 @@ describe("tools of provider_b", () => {
     assert.isNotNull(recorded.mapping.audio(new Uint8Array(2), 11_000))
   })
 
+  it("sends nothing of the client while a blocking call is open: a text waits for the output, what is native is refused", () => {
+    const recorded = ready({ tools: [tool] })
+    recorded.hearAt(0, called("c1"))
+    recorded.clear()
+    recorded.tell({ _tag: "Text", text: "And?" }, 10)
+    recorded.tell({ _tag: "Commit" }, 10)
+    const refused = recorded.tell({ _tag: "Native", event: { realtimeInput: { text: "x" } } }, 10)
+    assert.strictEqual(refused?.code, "invalid_frame")
+    assert.deepStrictEqual([recorded.sent, recorded.tags()], [[], []])
+    recorded.tell({ _tag: "ToolOutputs", outputs: [{ toolCallId: "c1", name: "get_time", output: "10" }] }, 20)
+    assert.deepStrictEqual(recorded.sent.slice(1), [{ realtimeInput: { text: "And?" } }])
+    assert.deepStrictEqual(recorded.tags(), ["Typed"])
+    recorded.hearAt(30, called("c2"))
+    recorded.tell({ _tag: "Text", text: "Hello?" }, 40)
+    recorded.hearAt(50, { toolCallCancellation: { ids: ["c2"] } })
+    assert.deepStrictEqual(recorded.sent.at(-1), { realtimeInput: { text: "Hello?" } })
+  })
+
+  it("lets the end of a manual turn through while a blocking call is open", () => {
+    const detection = { automaticActivityDetection: { disabled: true } }
+    const recorded = ready({ tools: [tool], options: { realtimeInputConfig: detection } })
+    recorded.mapping.audio(new Uint8Array(2), 0)
+    recorded.hearAt(0, called("c1"))
+    recorded.clear()
+    recorded.tell({ _tag: "Commit" }, 10)
+    assert.deepStrictEqual(recorded.sent, [{ realtimeInput: { activityEnd: {} } }])
+  })
+
   it("lets audio through while a call that does not block is open", () => {
     const recorded = ready({ tools: [tool] }, { ...settings, toolBehavior: "NON_BLOCKING" })
     recorded.hear(called("c1"))
@@ -305,6 +333,13 @@ describe("what the client sends to provider_b", () => {
       { realtimeInput: { activityEnd: {} } },
       { realtimeInput: { activityStart: {} } }
     ])
+  })
+
+  it("opens no second manual turn where the client has opened one itself", () => {
+    const recorded = ready({ options: { realtimeInputConfig: { automaticActivityDetection: { disabled: true } } } })
+    recorded.tell({ _tag: "Native", event: { realtimeInput: { activityStart: {} } } })
+    recorded.mapping.audio(new Uint8Array(2), 0)
+    assert.lengthOf(recorded.sent, 1)
   })
 
   it("takes native input and content, and refuses a second setup and everything else", () => {

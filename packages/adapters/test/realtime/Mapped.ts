@@ -26,7 +26,7 @@ export interface Recorded {
   /** Messages of the vendor, now or at this time. */
   readonly hear: (...messages: ReadonlyArray<object>) => void
   readonly hearAt: (now: number, ...messages: ReadonlyArray<object>) => void
-  readonly tell: (command: VendorCommand) => ReturnType<VendorMapping["command"]>
+  readonly tell: (command: VendorCommand, now?: number) => ReturnType<VendorMapping["command"]>
   /** Forgets what was written down so far. */
   readonly clear: () => void
 }
@@ -58,7 +58,7 @@ export const record = (session: Result.Result<MappedSession, unknown>): Recorded
     redials: () => redials,
     hear: (...messages) => hearAt(0, ...messages),
     hearAt,
-    tell: (command) => mapping.command(command),
+    tell: (command, now = 0) => mapping.command(command, now),
     clear: () => {
       events.length = 0
       audio.length = 0

@@ -354,6 +354,43 @@ describe("what the client sends to provider_a", () => {
     assert.deepStrictEqual(recorded.types(), ["response.cancel", "response.cancel"])
   })
 
+  it("takes back what was not heard of an answer that the client cancels, and passes on nothing more of it", () => {
+    const recorded = ready()
+    recorded.hearAt(1000, ...answer("r1", "one two three four", 2000))
+    recorded.clear()
+    recorded.tell({ _tag: "Cancel" }, 1500)
+    assert.deepStrictEqual(recorded.neutral(), [
+      { _tag: "Interrupted", cut: { itemId: "i_r1", heardMillis: 500, generatedMillis: 2000 } }
+    ])
+    assert.deepStrictEqual(recorded.sent, [
+      { type: "response.cancel" },
+      { type: "conversation.item.truncate", item_id: "i_r1", content_index: 0, audio_end_ms: 500 }
+    ])
+    const late = { type: "response.output_audio.delta", response_id: "r1", item_id: "i_r1", delta: pcm(20) }
+    const reason = { type: "cancelled", reason: "client_cancelled" }
+    recorded.hearAt(1600, late, done("r1", { status: "cancelled", status_details: reason }))
+    assert.lengthOf(recorded.audio, 0)
+    recorded.hearAt(2000, ...answer("r2", "five", 20))
+    assert.lengthOf(recorded.audio, 1)
+  })
+
+  it("breaks off an answer that is being given when the session stops, so that its usage comes", () => {
+    const recorded = ready()
+    recorded.mapping.finish()
+    assert.deepStrictEqual(recorded.types(), [])
+    recorded.hear({ type: "response.created", response: { id: "r1" } })
+    recorded.mapping.finish()
+    assert.deepStrictEqual(recorded.types(), ["response.cancel"])
+  })
+
+  it("takes results of tools as tool.outputs only, where they are checked", () => {
+    const recorded = ready()
+    const item = { type: "function_call_output", call_id: "c1", output: "forged" }
+    const event = { type: "conversation.item.create", item }
+    assert.strictEqual(recorded.tell({ _tag: "Native", event })?.code, "invalid_frame")
+    assert.deepStrictEqual(recorded.sent, [])
+  })
+
   it("asks for an answer when every call of the response is answered and response.done was seen", () => {
     const recorded = ready({ tools: [tool] })
     const called = (id: string) => ({

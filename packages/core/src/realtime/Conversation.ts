@@ -278,5 +278,9 @@ const chargeLast = (conversation: Conversation, usage: Usage): Conversation => {
       }))
 }
 
+/** Whether what is said of this item was broken off before. */
+export const isCutOff = ({ entries }: Conversation, itemId: string): boolean =>
+  entries.some(({ items }) => items.some((item) => item.itemId === itemId && item.isCut))
+
 /** Whether the user spoke before all of it was heard. */
 export const isCutShort = (entry: Entry): boolean => entry.items.some(({ isCut }) => isCut)

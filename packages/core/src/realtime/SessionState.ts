@@ -12,6 +12,7 @@ import {
   type Conversation,
   emptyConversation,
   hear,
+  isCutOff,
   keepWith,
   pendingTranscripts
 } from "./Conversation.ts"
@@ -262,7 +263,8 @@ const onVendor = (before: SessionState, event: VendorEvent, now: number): Decide
         : stay(state)
     case "TranscriptDelta":
     case "TranscriptFinal":
-      return { state, actions: [tell(event)] }
+      // Words of an answer that was broken off were not heard, and were taken back.
+      return isCutOff(state.conversation, event.itemId) ? stay(state) : { state, actions: [tell(event)] }
     case "TranscriptFailed":
       return { state, actions: [failedTranscript(event.itemId)] }
     case "ToolCalled":
@@ -417,9 +419,19 @@ const stop = (state: SessionState, ending: Ending, now: number): Decided => {
 }
 
 const end = (state: SessionState, ending: Ending): Decided => ({
-  state: { ...state, phase: "ended", conversation: close(state.conversation), ending },
+  state: {
+    ...state,
+    phase: "ended",
+    conversation: close(state.conversation),
+    usage: state.responding ? addUsage(state.usage, unknownUsage) : state.usage,
+    ending
+  },
   actions: [
     { _tag: "StopHosted", toolCallIds: openCalls(state.ledger) },
+    ...(state.responding ? [{ _tag: "Charge" as const, usage: unknownUsage }] : nothing),
     { _tag: "End", ending }
   ]
 })
+
+/** Of an answer whose end nobody has heard: the vendor will charge for it, and did not say how much. */
+const unknownUsage: Usage = { ...noUsage, estimated: true }

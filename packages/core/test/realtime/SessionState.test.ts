@@ -191,6 +191,49 @@ describe("SessionState", () => {
   })
 })
 
+describe("the end of an answer that was broken off", () => {
+  const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
+  const decideAll = (inputs: ReadonlyArray<Input>) => {
+    let state = openingState(terms, 0)
+    const actions = inputs.flatMap((input) => {
+      const decided = decide(state, input, 0)
+      state = decided.state
+      return decided.actions
+    })
+    return { state, actions }
+  }
+  const answering = [
+    vendor({ _tag: "Ready" }),
+    vendor({ _tag: "ResponseStarted", responseId: "r" }),
+    vendor({ _tag: "TranscriptDelta", role: "assistant", itemId: "i", text: "one two three four" })
+  ]
+
+  it("words that were not heard are not told, and not kept, whenever the vendor brings them", () => {
+    const cut = { itemId: "i", heardMillis: 500, generatedMillis: 1000 }
+    const { actions, state } = decideAll([
+      ...answering,
+      vendor({ _tag: "Interrupted", cut }),
+      vendor({ _tag: "TranscriptDelta", role: "assistant", itemId: "i", text: " five" }),
+      vendor({ _tag: "TranscriptFinal", role: "assistant", itemId: "i", text: "one two three four five" }),
+      vendor({ _tag: "ResponseDone", responseId: "r" })
+    ])
+    const told = actions.flatMap((action) =>
+      action._tag === "Tell" && action.event._tag === "TranscriptFinal" ? [action.event.text] : []
+    )
+    assert.deepStrictEqual(told, ["one two"])
+    assert.deepStrictEqual(ready(state.conversation).map(textOf), ["one two"])
+  })
+
+  it("an answer whose end nobody has heard is charged as unknown", () => {
+    const gone: Input = { _tag: "ClientGone" }
+    const broken = decideAll([...answering, gone])
+    assert.isTrue(broken.state.usage.estimated)
+    assert.isTrue(broken.actions.some((action) => action._tag === "Charge" && action.usage.estimated))
+    const whole = decideAll([...answering, vendor({ _tag: "ResponseDone", responseId: "r" }), gone])
+    assert.isFalse(whole.state.usage.estimated)
+  })
+})
+
 const Moves = Schema.Array(
   Schema.Struct({
     move: Schema.Literals(["open", "hosted", "answer", "complete", "cancel"]),
