@@ -1,11 +1,9 @@
 /** `RunStore` in memory: what a lease allows, who takes over, cancelling, reading and signals. Starting runs is in `RunStarts`. */
 import type { OwnerId, Run } from "@colloquy/core"
-import type { Lease, LogBatch, RunSignal, Settled, Settlement } from "@colloquy/core/adapters"
+import type { Lease, LogBatch, Settled, Settlement } from "@colloquy/core/adapters"
 import { addUsage, canMove, isEnded, RunStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Queue from "effect/Queue"
-import * as Stream from "effect/Stream"
 import { storeFollowUps } from "./FollowUpStore.ts"
 import { grant, prolong, runStarts, storePending } from "./RunStarts.ts"
 import {
@@ -123,7 +121,9 @@ const leases = (state: State): Pick<typeof RunStore.Service, "renew" | "expired"
 /** How many log entries one `read` gives. */
 const readLimit = 1000
 
-const reads = (state: State): Pick<typeof RunStore.Service, "get" | "waitingOn" | "messages" | "read" | "signals"> => ({
+const reads = (
+  state: State
+): Pick<typeof RunStore.Service, "get" | "waitingOn" | "messages" | "read" | "onChange"> => ({
   get: (runId) => ownedStep((ownerId) => Option.fromNullishOr(runOf(state, ownerId, runId)?.run)),
 
   waitingOn: (threadId) =>
@@ -142,16 +142,9 @@ const reads = (state: State): Pick<typeof RunStore.Service, "get" | "waitingOn" 
       return log.slice(from, from + readLimit)
     }),
 
-  signals: Stream.callback<RunSignal>((queue) =>
+  onChange: (hear) =>
     Effect.acquireRelease(
-      Effect.sync(() => {
-        const listener = (each: RunSignal) => {
-          Queue.offerUnsafe(queue, each)
-        }
-        state.listeners.add(listener)
-        return listener
-      }),
-      (listener) => Effect.sync(() => state.listeners.delete(listener))
+      Effect.sync(() => void state.listeners.add(hear)),
+      () => Effect.sync(() => state.listeners.delete(hear))
     )
-  )
 })

@@ -32,7 +32,7 @@ export const runStore = (database: Database, hints: RunHints): typeof RunStore.S
     ...runLeases(database),
     ...writes(database, hints),
     ...reads(database),
-    signals: hints.signals
+    onChange: hints.onChange
   })
 
 const writes = (

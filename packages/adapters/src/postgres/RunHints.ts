@@ -7,15 +7,15 @@ import type { RunId, ThreadId } from "@colloquy/core"
 import type { RunSignal } from "@colloquy/core/adapters"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as PubSub from "effect/PubSub"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
-import * as Stream from "effect/Stream"
 import { fromJson } from "./StoredText.ts"
 
+type Hear = (hint: RunSignal) => void
+
 export interface RunHints {
-  readonly signals: Stream.Stream<RunSignal>
+  readonly onChange: (hear: Hear) => Effect.Effect<void, never, Scope.Scope>
   /** Tells this process; inside the host's transaction, when that is committed. */
   readonly echo: (runId: RunId, threadId: ThreadId, cancel: boolean) => Effect.Effect<void>
 }
@@ -32,27 +32,30 @@ export interface HintOptions {
 
 export const makeRunHints = ({ listen, whenWritten }: HintOptions): Effect.Effect<RunHints, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const hints = yield* PubSub.sliding<RunSignal>(4096)
-    if (listen !== null) yield* listenForHints(hints, listen)
+    const listeners = new Set<Hear>()
+    const tell: Hear = (hint) => {
+      for (const hear of listeners) hear(hint)
+    }
+    if (listen !== null) yield* listenForHints(tell, listen)
     return {
-      signals: Stream.fromPubSub(hints),
-      echo: (runId, threadId, cancel) => whenWritten(tell(hints, { runId, threadId, cancel }))
+      onChange: (hear) =>
+        Effect.acquireRelease(
+          Effect.sync(() => void listeners.add(hear)),
+          () => Effect.sync(() => listeners.delete(hear))
+        ),
+      echo: (runId, threadId, cancel) => whenWritten(Effect.sync(() => tell({ runId, threadId, cancel })))
     }
   })
-
-/** At once; only who makes room for it has more to do. */
-const tell = (hints: PubSub.PubSub<RunSignal>, hint: RunSignal): Effect.Effect<void> =>
-  Effect.suspend(() => (PubSub.publishUnsafe(hints, hint) ? Effect.void : Effect.asVoid(PubSub.publish(hints, hint))))
 
 const shortestPause = 100
 const longestPause = 5000
 
 /** Comes back when the first attempt has succeeded or failed, so that nothing after it is missed for want of time. */
-const listenForHints = (hints: PubSub.PubSub<RunSignal>, listen: Listen): Effect.Effect<void, never, Scope.Scope> =>
+const listenForHints = (tell: Hear, listen: Listen): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
     const tried = yield* Deferred.make<void>()
     let pause = shortestPause
-    const publish = (each: Notification) => Effect.flatMap(decodeHint(each), (hint) => PubSub.publish(hints, hint))
+    const publish = (each: Notification) => Effect.map(decodeHint(each), tell)
     const attempt = listen.pipe(
       Effect.tap(() =>
         Effect.sync(() => {

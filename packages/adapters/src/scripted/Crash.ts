@@ -64,7 +64,11 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
       Stream.mapArrayEffect(stream, (items) => read(Effect.succeed(items)))
 
     return {
-      stores: (stores) => Layer.provide(mortalStores(read, write), stores),
+      stores: (stores) =>
+        Layer.provide(
+          mortalStores(read, write, () => dead),
+          stores
+        ),
       provider: (provider) => {
         const { chat } = provider
         return chat === undefined
@@ -82,7 +86,7 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
 type Wrap = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /** Every operation of every port, as one who may die in it. */
-const mortalStores = (read: Wrap, write: Wrap): Layer.Layer<Stores, never, Stores> =>
+const mortalStores = (read: Wrap, write: Wrap, isDead: () => boolean): Layer.Layer<Stores, never, Stores> =>
   Layer.mergeAll(
     Layer.effect(
       AssistantStore,
@@ -129,7 +133,10 @@ const mortalStores = (read: Wrap, write: Wrap): Layer.Layer<Stores, never, Store
         waitingOn: (...args) => read(store.waitingOn(...args)),
         messages: (...args) => read(store.messages(...args)),
         read: (...args) => read(store.read(...args)),
-        signals: Stream.mapArrayEffect(store.signals, (signals) => read(Effect.succeed(signals)))
+        onChange: (hear) =>
+          store.onChange((signal) => {
+            if (!isDead()) hear(signal)
+          })
       }))
     ),
     Layer.effect(

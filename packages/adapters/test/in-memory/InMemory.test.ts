@@ -1,6 +1,7 @@
 import type { Message, RunId } from "@colloquy/core"
 import { RunStore } from "@colloquy/core/adapters"
 import {
+  changesOf,
   anHour,
   appendTo,
   asNewOwner,
@@ -56,7 +57,7 @@ describe("InMemory", () => {
     Effect.gen(function* () {
       const store = yield* RunStore
       const turn = yield* startSomewhere
-      const listener = yield* Effect.forkChild(Stream.runCollect(Stream.take(store.signals, 1000)), {
+      const listener = yield* Effect.forkChild(Stream.runCollect(Stream.take(changesOf(store), 1000)), {
         startImmediately: true
       })
       for (let sequence = 2; sequence <= 1000; sequence++) yield* appendTo(turn.lease, [sampleEvent(sequence)])

@@ -2,6 +2,7 @@
 import { Principal, StoreUnavailable } from "@colloquy/core"
 import { AssistantStore, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import {
+  changesOf,
   expectTag,
   openThread,
   sampleAssistant,
@@ -52,7 +53,7 @@ onPostgres((url) => {
     Effect.gen(function* () {
       const host = yield* PgClient
       const runs = yield* RunStore
-      const heard = yield* Effect.forkChild(Stream.runHead(runs.signals), { startImmediately: true })
+      const heard = yield* Effect.forkChild(Stream.runHead(changesOf(runs)), { startImmediately: true })
       const { id } = yield* openThread
       const turn = yield* host.withTransaction(
         Effect.gen(function* () {

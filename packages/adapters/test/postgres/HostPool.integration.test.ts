@@ -2,6 +2,7 @@
 import { Principal, StoreUnavailable, Threads } from "@colloquy/core"
 import { AssistantStore, Removals, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import {
+  changesOf,
   followUpStoreSuite,
   moment,
   openThread,
@@ -112,7 +113,7 @@ onPostgres((url) => {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { runId } = yield* startTurn((yield* openThread).id)
-      const heard = yield* Effect.forkChild(Stream.runHead(runs.signals), { startImmediately: true })
+      const heard = yield* Effect.forkChild(Stream.runHead(changesOf(runs)), { startImmediately: true })
       yield* inTransaction(
         "commit",
         Effect.gen(function* () {
@@ -189,7 +190,7 @@ onPostgres((url) => {
           until: ({ rows }) => rows.length > 0,
           schedule: Schedule.spaced("20 millis")
         })
-        const heard = yield* Effect.forkChild(Stream.runHead(runs.signals), { startImmediately: true })
+        const heard = yield* Effect.forkChild(Stream.runHead(changesOf(runs)), { startImmediately: true })
         // From another process, as far as this pool can see.
         const elsewhere = RunStore.use((store) => store.requestCancel(runId, moment(9)))
         yield* Effect.provide(elsewhere, Postgres.layerFromPool(other, { schema }), { local: true })

@@ -1,7 +1,15 @@
 /** A database that goes away and comes back: what callers hear meanwhile, and that everything works afterwards. */
 import { type MessageId, Principal, StoreUnavailable, type ThreadId } from "@colloquy/core"
 import { type Lease, RunStore } from "@colloquy/core/adapters"
-import { anHour, openThread, sampleBegin, sampleSettlement, startTurn, storedMessages } from "@colloquy/core/contracts"
+import {
+  changesOf,
+  anHour,
+  openThread,
+  sampleBegin,
+  sampleSettlement,
+  startTurn,
+  storedMessages
+} from "@colloquy/core/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -69,7 +77,7 @@ const hearsAgain = (schema: string) =>
     const { id } = yield* openThread
     const { runId } = yield* startTurn(id)
     const heard = yield* Effect.forkChild(
-      Stream.runHead(Stream.filter(runs.signals, (signal) => signal.cancel && signal.runId === runId)),
+      Stream.runHead(Stream.filter(changesOf(runs), (signal) => signal.cancel && signal.runId === runId)),
       { startImmediately: true }
     )
     const ask = PgClient.use((client) =>

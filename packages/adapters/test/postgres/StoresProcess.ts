@@ -1,7 +1,7 @@
 /** A process with stores of its own, for a `Worker`. */
 import { Principal, type ThreadId } from "@colloquy/core"
 import { RunStore, type Lease, type RunSignal } from "@colloquy/core/adapters"
-import { appendTo, expectTag, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/core/contracts"
+import { changesOf, appendTo, expectTag, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/core/contracts"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -62,7 +62,7 @@ const orders: Orders<Order, RunStore> = {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const isWish = (signal: RunSignal) => signal.cancel && signal.threadId === threadId
-      ear = yield* Effect.forkDetach(Stream.runHead(Stream.filter(runs.signals, isWish)), { startImmediately: true })
+      ear = yield* Effect.forkDetach(Stream.runHead(Stream.filter(changesOf(runs), isWish)), { startImmediately: true })
       return "listening"
     }),
 

@@ -19,7 +19,7 @@ export type Stores = AssistantStore | FollowUpStore | KeyStore | RunStore | Thre
 export interface Capabilities {
   /** The store's own clock is Effect's `Clock`, so that a test may move it. Without it, what needs days to pass is not tested. */
   readonly testClock: boolean
-  /** The store tells of changes. Without it, `signals` stays silent. */
+  /** The store tells of changes. Without it, `onChange` stays silent. */
   readonly signals: boolean
 }
 

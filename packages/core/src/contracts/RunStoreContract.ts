@@ -18,6 +18,7 @@ import { runLegContract } from "./RunLegContract.ts"
 import { runQueueContract } from "./RunQueueContract.ts"
 import { asNewOwner, moment, sampleBegin, sampleContinue, sampleSettlement } from "./Samples.ts"
 import {
+  changesOf,
   anHour,
   appendTo,
   continueTurn,
@@ -101,7 +102,7 @@ const reading = (test: ContractTest): void => {
           if (cancel) yield* runs.requestCancel(turn.runId, moment(5))
           yield* settleTurn(turn)
         })
-        const signal = Stream.filter(runs.signals, (each) => mine.has(each.runId) && each.cancel === cancel)
+        const signal = Stream.filter(changesOf(runs), (each) => mine.has(each.runId) && each.cancel === cancel)
         return Effect.raceFirst(Stream.runHead(signal), Effect.forever(makeChange))
       })
       assert.deepStrictEqual(

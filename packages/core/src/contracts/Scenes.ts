@@ -5,10 +5,20 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import type { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { RunStore, type Begin, type Continue, type Lease, type LogEvent, type Started } from "../runs/RunStore.ts"
+import {
+  RunStore,
+  type Begin,
+  type Continue,
+  type Lease,
+  type LogEvent,
+  type RunSignal,
+  type Started
+} from "../runs/RunStore.ts"
 import type { History } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import {
@@ -144,3 +154,7 @@ const startedTurn = (begin: Begin, leg: Leg, { history, lease }: Started): Start
   lease,
   history
 })
+
+/** What `onChange` tells, as a stream: from the moment on that it runs. */
+export const changesOf = (runs: typeof RunStore.Service): Stream.Stream<RunSignal> =>
+  Stream.callback<RunSignal>((queue) => runs.onChange((signal) => void Queue.offerUnsafe(queue, signal)))

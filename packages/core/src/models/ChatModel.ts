@@ -205,7 +205,7 @@ const tooManyCalls = ({ model, provider }: ChatRequest): Effect.Effect<never, Mo
     )
   )
 
-const firstEventSeconds = metricSeries(
+const firstEventSeconds = metricSeries(() =>
   Metric.histogram("gen_ai.client.operation.time_to_first_chunk", {
     description: "Seconds from the request to the first streamed event",
     boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]

@@ -5,7 +5,6 @@
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
 import type { RunSignal, RunStore } from "./RunStore.ts"
 
@@ -25,18 +24,14 @@ export const makeRunSignals = (
   Effect.gen(function* () {
     const listeners = new Map<string, Set<() => void>>()
     const tell = (signal: RunSignal) => {
+      if (listeners.size === 0) return
       for (const id of [signal.runId, signal.threadId]) for (const notify of new Set(listeners.get(id))) notify()
     }
-    yield* store.signals.pipe(
-      Stream.runForEach((signal) => {
-        tell(signal)
-        return signal.cancel ? onCancel(signal.runId) : Effect.void
-      }),
-      Effect.catchCause((cause) => Effect.logError("Hints from the store failed; they are subscribed to again", cause)),
-      Effect.andThen(Effect.sleep(poll)),
-      Effect.forever,
-      Effect.forkScoped({ startImmediately: true })
-    )
+    const fork = Effect.runForkWith(yield* Effect.context<never>())
+    yield* store.onChange((signal) => {
+      tell(signal)
+      if (signal.cancel) fork(onCancel(signal.runId))
+    })
     return {
       listen: Effect.fnUntraced(function* (id) {
         const latch = new HintLatch()

@@ -14,7 +14,7 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
-import type * as Stream from "effect/Stream"
+import type * as Scope from "effect/Scope"
 import type { Principal } from "../access/Principal.ts"
 import type { Charge } from "../metering/Charge.ts"
 import type { MessageId, OwnerId, RunId, ThreadId } from "../primitives/Ids.ts"
@@ -264,7 +264,7 @@ export class RunStore extends Context.Service<
 
     /**
      * Notes the wish to cancel and gives the state found. A run in REQUIRES_ACTION becomes CANCELLED here, its open message too; an active
-     * one is ended by its holder, who is told by `signals` and by `renew`. Ended runs stay as they are.
+     * one is ended by its holder, who is told by `onChange` and by `renew`. Ended runs stay as they are.
      */
     readonly requestCancel: (
       runId: RunId,
@@ -283,9 +283,9 @@ export class RunStore extends Context.Service<
     readonly read: (runId: RunId, after: number) => Effect.Effect<ReadonlyArray<LogEvent>, StoreUnavailable, Principal>
 
     /**
-     * Hints of changes made anywhere, from now on. A store without notifications gives a stream that stays silent; hints may be lost or
-     * repeated, so the kernel also polls.
+     * Calls `hear` for changes made anywhere, from now on until the scope closes. A store without notifications never does; hints may be
+     * lost or repeated, so the kernel also polls. A function, because every turn of a process gives some, and mostly no fiber waits for them.
      */
-    readonly signals: Stream.Stream<RunSignal>
+    readonly onChange: (hear: (signal: RunSignal) => void) => Effect.Effect<void, never, Scope.Scope>
   }
 >()("@colloquy/core/runs/RunStore") {}

@@ -26,10 +26,10 @@ export interface StoredEnd {
   readonly terminal: LegEndEvent
 }
 
-const turns = metricSeries(
+const turns = metricSeries(() =>
   Metric.counter("colloquy.turns", { description: "Legs of runs that were settled", incremental: true })
 )
-const tokens = metricSeries(
+const tokens = metricSeries(() =>
   Metric.counter("gen_ai.client.token.usage", { description: "Tokens used", incremental: true })
 )
 
