@@ -17,10 +17,13 @@ describe("metricSeries", () => {
         seriesOf({ model }).updateUnsafe(count, context)
       assert.strictEqual(seriesOf({ model: "a" }), seriesOf({ model: "a" }))
       const found = (yield* Metric.snapshot).filter(({ id }) => id === "asked")
-      assert.deepStrictEqual(found.map(({ attributes, state }) => [attributes, state]).sort(), [
-        [{ model: "a" }, { count: 7, incremental: false }],
-        [{ model: "b" }, { count: 3, incremental: false }]
-      ])
+      assert.sameDeepMembers(
+        found.map(({ attributes, state }) => ({ attributes, state })),
+        [
+          { attributes: { model: "a" }, state: { count: 7, incremental: false } },
+          { attributes: { model: "b" }, state: { count: 3, incremental: false } }
+        ]
+      )
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 })
