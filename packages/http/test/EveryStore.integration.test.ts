@@ -10,6 +10,7 @@ import { searchAndImages } from "./SearchAndImages.ts"
 import { twoTenants } from "./TwoTenants.ts"
 import { typedAnswers } from "./TypedAnswers.ts"
 import { videos } from "./Videos.ts"
+import { voice } from "./Voice.ts"
 
 onEmbedded("PGlite", () => {
   everyStore(Pglite.layer())
@@ -19,6 +20,7 @@ onEmbedded("PGlite", () => {
   searchAndImages(Pglite.layer())
   twoTenants(Pglite.layer())
   videos(Pglite.layer())
+  voice(Pglite.layer())
 })
 
 onPostgres((url) => {
@@ -30,4 +32,5 @@ onPostgres((url) => {
   searchAndImages(stores)
   twoTenants(stores)
   videos(stores)
+  voice(stores)
 })

@@ -7,6 +7,7 @@ import { searchAndImages } from "./SearchAndImages.ts"
 import { twoTenants } from "./TwoTenants.ts"
 import { typedAnswers } from "./TypedAnswers.ts"
 import { videos } from "./Videos.ts"
+import { voice } from "./Voice.ts"
 
 onEmbedded("in-memory", () => {
   everyStore(InMemory.layer)
@@ -16,4 +17,5 @@ onEmbedded("in-memory", () => {
   searchAndImages(InMemory.layer)
   twoTenants(InMemory.layer)
   videos(InMemory.layer)
+  voice(InMemory.layer)
 })

@@ -17,8 +17,8 @@ export interface Worker {
   readonly ended: Effect.Effect<void>
 }
 
-/** What a worker may be: stores alone, or a whole kernel. */
-const scripts = { stores: "StoresProcess.ts", kernel: "KernelProcess.ts" }
+/** What a worker may be: stores alone, a whole kernel, or one that learns. */
+const scripts = { stores: "StoresProcess.ts", kernel: "KernelProcess.ts", memory: "MemoryProcess.ts" }
 
 export const startWorker = (
   database: WorkerDatabase,
