@@ -56,6 +56,8 @@ export interface WavHead {
   /** 16 for the samples of this module. */
   readonly bits: number
   readonly isPcm: boolean
+  /** As the file says: what tells the length of samples that are packed. */
+  readonly bytesPerSecond: number
   /** Where the samples begin. */
   readonly dataAt: number
   /** Bytes of the samples; infinity when the file does not say. */
@@ -68,7 +70,7 @@ export const readWavHead = (bytes: Uint8Array): WavHead | null | undefined => {
   const word = (at: number) => String.fromCharCode(...bytes.subarray(at, at + 4))
   if (bytes.length < 12) return undefined
   if (word(0) !== "RIFF" || word(8) !== "WAVE") return null
-  let kind: Pick<WavHead, "format" | "bits" | "isPcm"> | null = null
+  let kind: Pick<WavHead, "format" | "bits" | "isPcm" | "bytesPerSecond"> | null = null
   for (let at = 12; at + 8 <= bytes.length;) {
     const length = view.getUint32(at + 4, true)
     if (word(at) === "data") {
@@ -86,7 +88,8 @@ export const readWavHead = (bytes: Uint8Array): WavHead | null | undefined => {
       kind = {
         format: { sampleRate, channels },
         bits: view.getUint16(at + 22, true),
-        isPcm: tag === 1 || tag === 0xfffe
+        isPcm: tag === 1 || tag === 0xfffe,
+        bytesPerSecond: view.getUint32(at + 16, true)
       }
     }
     at += 8 + length + (length % 2)

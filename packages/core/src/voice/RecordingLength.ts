@@ -1,13 +1,15 @@
 /**
  * Pure: how long a recording lasts, read from its own bytes, for providers that do not tell. Knows what browsers and telephones record:
- * WAV, MP3, FLAC, Ogg, MP4 and WebM. Null: it does not say.
+ * WAV, MP3, AAC, FLAC, Ogg, MP4 and WebM. Null: it does not say, or what it says cannot be.
  */
 import { pcmBytesPerSecond, readWavHead } from "../primitives/Pcm.ts"
 import { makeMp3Frames } from "./Mp3Frames.ts"
+import { mp4Seconds } from "./Mp4Length.ts"
 
 export const recordingSeconds = (bytes: Uint8Array, extension: string): number | null => {
   const seconds = readers.get(extension)?.(bytes) ?? null
-  return seconds !== null && Number.isFinite(seconds) && seconds >= 0 ? seconds : null
+  // No sound has less than eight bits a second; a file that says so lies.
+  return seconds !== null && seconds >= 0 && seconds <= bytes.length ? seconds : null
 }
 
 type Read = (bytes: Uint8Array) => number | null
@@ -18,14 +20,31 @@ const textAt = (bytes: Uint8Array, at: number, length = 4): string =>
 
 const wav: Read = (bytes) => {
   const head = readWavHead(bytes)
-  if (!head || !head.isPcm || head.bits === 0) return null
+  if (!head || (head.isPcm && head.bits === 0)) return null
   const length = Math.min(head.dataLength, bytes.length - head.dataAt)
-  return (length / pcmBytesPerSecond(head.format)) * (16 / head.bits)
+  return head.isPcm ? (length / pcmBytesPerSecond(head.format)) * (16 / head.bits) : length / head.bytesPerSecond
 }
 
 const mp3: Read = (bytes) => {
   const frames = makeMp3Frames()
   return frames.feed(bytes) === null || !frames.endFile() ? null : frames.seconds()
+}
+
+const aacRates = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350]
+
+/** Frames (ADTS) of 1,024 samples for each of their blocks, one behind the other. */
+const aac: Read = (bytes) => {
+  let seconds = 0
+  for (let at = 0; at + 7 <= bytes.length;) {
+    const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0, sixth = 0, seventh = 0] = bytes.subarray(at, at + 7)
+    const length = ((fourth & 3) << 11) | (fifth << 3) | (sixth >> 5)
+    const rate = aacRates[(third >> 2) & 15]
+    if (first !== 0xff || (second & 0xf6) !== 0xf0 || rate === undefined || length < 7) break
+    if (at + length > bytes.length) break
+    seconds += (1024 * ((seventh & 3) + 1)) / rate
+    at += length
+  }
+  return seconds === 0 ? null : seconds
 }
 
 /** The stream's own description comes first: 20 bits of rate, and 36 of samples behind them. */
@@ -55,31 +74,6 @@ const ogg: Read = (bytes) => {
   return null
 }
 
-/** `moov` holds `mvhd`, which holds a length and its unit. */
-const mp4: Read = (bytes) => {
-  const view = viewOf(bytes)
-  const boxes = (from: number, to: number, name: string): readonly [number, number] | null => {
-    for (let at = from; at + 8 <= to;) {
-      const short = view.getUint32(at)
-      const isLong = short === 1 && at + 16 <= to
-      const size = isLong ? Number(view.getBigUint64(at + 8)) : short === 0 ? to - at : short
-      if (size < 8) return null
-      if (textAt(bytes, at + 4) === name) return [at + (isLong ? 16 : 8), Math.min(to, at + size)]
-      at += size
-    }
-    return null
-  }
-  const moov = boxes(0, bytes.length, "moov")
-  const found = moov && boxes(moov[0], moov[1], "mvhd")
-  if (!found) return null
-  const [at, end] = found
-  const isLong = view.getUint8(at) === 1
-  if (at + (isLong ? 32 : 20) > end) return null
-  const unit = view.getUint32(at + (isLong ? 20 : 12))
-  const length = isLong ? Number(view.getBigUint64(at + 24)) : view.getUint32(at + 16)
-  return unit === 0 || length === 0 ? null : length / unit
-}
-
 /**
  * Browsers write no length: the time of the last block is it, but for the block's own. Segments and clusters are entered, everything else
  * is stepped over. Times are in the segment's unit, usually milliseconds.
@@ -104,8 +98,10 @@ const webm: Read = (bytes) => {
     if (id.value === 0xe7) cluster = unsigned(bytes, data, size.value)
     if ((id.value === 0xa3 || id.value === 0xa1) && size.value >= 4) {
       const track = elementSize(bytes, data)
-      if (track) last = Math.max(last, cluster + view.getInt16(data + track.length))
-      blocks++
+      if (track && track.length + 2 <= size.value) {
+        last = Math.max(last, cluster + view.getInt16(data + track.length))
+        blocks++
+      }
     }
     at = data + size.value
   }
@@ -142,9 +138,10 @@ const unsigned = (bytes: Uint8Array, at: number, length: number): number => {
 const readers: ReadonlyMap<string, Read> = new Map([
   ["wav", wav],
   ["mp3", mp3],
+  ["aac", aac],
   ["flac", flac],
   ["ogg", ogg],
-  ["m4a", mp4],
-  ["mp4", mp4],
+  ["m4a", mp4Seconds],
+  ["mp4", mp4Seconds],
   ["webm", webm]
 ])

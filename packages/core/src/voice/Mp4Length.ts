@@ -1,0 +1,115 @@
+/**
+ * Pure: how long an MP4 file lasts. A whole one says so in `moov/mvhd`; one that a browser wrote while it recorded says nothing there, and
+ * each of its fragments (`moof`) tells the lengths of its samples. Used by `RecordingLength`.
+ */
+interface Box {
+  readonly name: string
+  readonly from: number
+  readonly to: number
+}
+
+/** Null: it does not say. */
+export const mp4Seconds = (bytes: Uint8Array): number | null => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const whole = { name: "", from: 0, to: bytes.length }
+  const moov = childrenOf(view, whole, "moov")[0]
+  if (moov === undefined) return null
+  const [mvhd] = childrenOf(view, moov, "mvhd")
+  return (mvhd === undefined ? null : toldLength(view, mvhd)) ?? fragmentsLength(view, whole, moov)
+}
+
+/** Boxes that end behind what holds them are cut there; what makes no sense ends the list. */
+const childrenOf = (view: DataView, { from, to }: Box, ...names: ReadonlyArray<string>): ReadonlyArray<Box> => {
+  const found: Array<Box> = []
+  for (let at = from; at + 8 <= to;) {
+    const short = view.getUint32(at)
+    const isLong = short === 1 && at + 16 <= to
+    const size = isLong ? Number(view.getBigUint64(at + 8)) : short === 0 ? to - at : short
+    if (size < (isLong ? 16 : 8)) break
+    const name = String.fromCharCode(...[4, 5, 6, 7].map((place) => view.getUint8(at + place)))
+    if (names.includes(name)) found.push({ name, from: at + (isLong ? 16 : 8), to: Math.min(to, at + size) })
+    at += size
+  }
+  return found
+}
+
+/** A number of four bytes; zero where the box is too short to have it. */
+const numberAt = (view: DataView, { from, to }: Box, offset: number): number =>
+  from + offset + 4 <= to ? view.getUint32(from + offset) : 0
+
+/** Version 1 of a box has times of eight bytes. */
+const isVersion1 = (view: DataView, box: Box): boolean => numberAt(view, box, 0) >>> 24 === 1
+
+const toldLength = (view: DataView, mvhd: Box): number | null => {
+  const isLong = isVersion1(view, mvhd)
+  const unit = numberAt(view, mvhd, isLong ? 20 : 12)
+  const high = isLong ? numberAt(view, mvhd, 24) : 0
+  const low = numberAt(view, mvhd, isLong ? 28 : 16)
+  // All bits set: not known.
+  const length = low === 0xffffffff ? 0 : high * 2 ** 32 + low
+  return unit === 0 || length === 0 ? null : length / unit
+}
+
+interface Track {
+  readonly unit: number
+  readonly sampleLength: number
+}
+
+const fragmentsLength = (view: DataView, whole: Box, moov: Box): number | null => {
+  const tracks = tracksOf(view, moov)
+  const lengths = new Map<number, number>()
+  for (const moof of childrenOf(view, whole, "moof")) {
+    for (const traf of childrenOf(view, moof, "traf")) {
+      const [tfhd] = childrenOf(view, traf, "tfhd")
+      const id = tfhd === undefined ? 0 : numberAt(view, tfhd, 4)
+      const track = tracks.get(id)
+      if (tfhd === undefined || track === undefined) continue
+      const usual = usualLength(view, tfhd) ?? track.sampleLength
+      const length = childrenOf(view, traf, "trun").reduce((sum, trun) => sum + runLength(view, trun, usual), 0)
+      lengths.set(id, (lengths.get(id) ?? 0) + length)
+    }
+  }
+  const seconds = [...lengths].map(([id, length]) => length / (tracks.get(id)?.unit ?? 1))
+  return seconds.length === 0 ? null : seconds.reduce((a, b) => Math.max(a, b))
+}
+
+const tracksOf = (view: DataView, moov: Box): ReadonlyMap<number, Track> => {
+  const usual = new Map(
+    childrenOf(view, moov, "mvex")
+      .flatMap((mvex) => childrenOf(view, mvex, "trex"))
+      .map((trex) => [numberAt(view, trex, 4), numberAt(view, trex, 12)])
+  )
+  const tracks = new Map<number, Track>()
+  for (const trak of childrenOf(view, moov, "trak")) {
+    const [tkhd] = childrenOf(view, trak, "tkhd")
+    const [mdhd] = childrenOf(view, trak, "mdia").flatMap((mdia) => childrenOf(view, mdia, "mdhd"))
+    if (tkhd === undefined || mdhd === undefined) continue
+    const id = numberAt(view, tkhd, isVersion1(view, tkhd) ? 20 : 12)
+    const unit = numberAt(view, mdhd, isVersion1(view, mdhd) ? 20 : 12)
+    if (unit > 0) tracks.set(id, { unit, sampleLength: usual.get(id) ?? 0 })
+  }
+  return tracks
+}
+
+/** The flags say which numbers are there. */
+const usualLength = (view: DataView, tfhd: Box): number | null => {
+  const flags = numberAt(view, tfhd, 0)
+  if ((flags & 0x8) === 0) return null
+  return numberAt(view, tfhd, 8 + ((flags & 0x1) === 0 ? 0 : 8) + ((flags & 0x2) === 0 ? 0 : 4))
+}
+
+/** Of samples that say nothing themselves there may be said to be billions: they are not looked at one by one. */
+const runLength = (view: DataView, trun: Box, usual: number): number => {
+  const flags = numberAt(view, trun, 0)
+  const count = numberAt(view, trun, 4)
+  if ((flags & 0x100) === 0) return count * usual
+  const size = 4 * [0x100, 0x200, 0x400, 0x800].filter((flag) => (flags & flag) !== 0).length
+  const first = 8 + ((flags & 0x1) === 0 ? 0 : 4) + ((flags & 0x4) === 0 ? 0 : 4)
+  let length = 0
+  for (let sample = 0; sample < count; sample++) {
+    const offset = first + sample * size
+    if (trun.from + offset + 4 > trun.to) break
+    length += numberAt(view, trun, offset)
+  }
+  return length
+}
