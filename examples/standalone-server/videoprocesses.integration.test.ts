@@ -155,7 +155,7 @@ onPostgres((url) => {
   )
 
   it(
-    "kill -9 while a job is waited for, as servers are by default: nobody goes on with it, and the thread says which job it was",
+    "a process interruption does not cancel the upstream job, and there is no automatic recovery: the thread says which job it was",
     { timeout: 120_000 },
     async () => {
       await using database = await scratchDatabase(url)

@@ -122,7 +122,10 @@ const addressOf = Effect.fnUntraced(function* ({ links, settings }: InputRoom, {
 const isPublicHttps = (url: string): boolean => {
   if (!URL.canParse(url)) return false
   const { hostname, protocol } = new URL(url)
-  const isLocal =
-    /^(localhost|.*\.(localhost|local|internal|test|invalid)|\[.*\]|127\..*|10\..*|192\.168\..*|169\.254\..*|172\.(1[6-9]|2\d|3[01])\..*|0\..*)$/u
-  return protocol === "https:" && !isLocal.test(hostname)
+  const name = hostname.replace(/\.$/u, "")
+  return protocol === "https:" && name.includes(".") && !isLocal.test(name)
 }
+
+/** Names and numbers of networks of one's own; numbers of IPv6 have no dot, and are no addresses of services here. */
+const isLocal =
+  /(?:^|\.)(?:localhost|local|internal|test|invalid)$|^(?:0|10|127|169\.254|172\.(?:1[6-9]|2\d|3[01])|192\.168|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))(?:\.\d+)+$/u

@@ -156,7 +156,7 @@ describe("a clip", () => {
   )
 
   storyWith(
-    "costs what the job reports: in the charges, in the reply, in the thread's metadata",
+    "is billed with the actual cost reported for the request; provider job ids and completed-job costs are kept in thread metadata",
     { looks: [{ status: "completed", costUsd: 0.42 }] },
     () =>
       Effect.gen(function* () {
@@ -172,7 +172,7 @@ describe("a clip", () => {
   )
 
   storyWith(
-    "of which no cost is reported costs null, and no estimate",
+    "is billed never by an estimate: of which no cost is reported costs null",
     { models: [knownModel], looks: [{ status: "completed" }] },
     () =>
       Effect.gen(function* () {
@@ -191,7 +191,7 @@ describe("a clip", () => {
   )
 
   storyWith(
-    "has the options of video_config, which arguments cannot change; what was dropped is told",
+    "has the options of video_config: explicit configuration is fixed, tool arguments can only fill options left out; what was dropped is told",
     { models: [knownModel] },
     ({ asked, studio }) =>
       Effect.gen(function* () {
@@ -242,7 +242,7 @@ describe("a clip", () => {
 
 describe("waiting", () => {
   storyWith(
-    "is bounded to 30 minutes, with growing pauses; the job is not claimed to be stopped",
+    "(polling) is bounded to 30 minutes, with growing pauses; a polling timeout does not cancel the upstream job",
     { looks: ["in_progress"] },
     ({ asked, studio }) =>
       Effect.gen(function* () {
@@ -265,7 +265,7 @@ describe("waiting", () => {
   )
 
   storyWith(
-    "keeps the job id in the thread's metadata at once, and the provider's pauses",
+    "keeps the job id in the thread's metadata at once, and the pauses of Retry-After",
     {
       looks: [
         { fails: "rate_limited", retryAfterMillis: 120_000 },
@@ -291,7 +291,7 @@ describe("waiting", () => {
   )
 
   storyWith(
-    "tolerates a job that is not known just after its order, and faults of the provider",
+    "tolerates 404 just after submit, and faults of the provider",
     { looks: ["unknown", { fails: "overloaded" }, { fails: "connection" }, "unknown", { status: "completed" }] },
     ({ studio }) =>
       Effect.gen(function* () {
@@ -309,7 +309,7 @@ describe("waiting", () => {
     ["not told about", { fails: "auth" }, "unseen", /does not tell/u]
   ] as const) {
     storyWith(
-      `ends with words that the model can use when the job is ${title}`,
+      `ends with words that the model can use when the job is ${title}: only completed yields a clip`,
       { looks: [look] },
       ({ asked, studio }) =>
         Effect.gen(function* () {
@@ -431,7 +431,7 @@ describe("a failed turn", () => {
 describe("an order", () => {
   for (const reason of ["timeout", "connection", "overloaded", "cut_off", "malformed", "unknown"] as const) {
     storyWith(
-      `is sent once: after an ambiguous failure (${reason}) the turn says so`,
+      `is submitted once, never again after an ambiguous failure (${reason}): the turn says so`,
       { order: { fails: reason } },
       ({ asked, studio }) =>
         Effect.gen(function* () {

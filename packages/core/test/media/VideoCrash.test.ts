@@ -148,7 +148,7 @@ const charged = UsageLedger.use((ledger) =>
   )
 )
 
-describe("a process that dies in a video turn", () => {
+describe("a process interruption in a video turn: at most one job submitted, no stored clip lost, cost never doubled", () => {
   for (const reattach of [false, true]) {
     it.effect(
       `at any of its writes (jobs are gone on with: ${reattach})`,

@@ -112,7 +112,14 @@ describe("documents as inputs of a clip", () => {
     ["serves no documents", null],
     ["has no HTTPS address", "http://media.example.com/x"],
     ["has an address that only itself knows", "https://localhost:8787/x"],
-    ["has an address in a private network", "https://192.168.1.7/x"]
+    ["has an address in a private network", "https://192.168.1.7/x"],
+    ["has an address of IPv6 in its own network", "https://[fd00::1]/x"],
+    ["has an address of IPv4 written as one of IPv6", "https://[::ffff:10.0.0.1]/x"],
+    ["has an address written as a number", "https://2130706433/x"],
+    ["has an address of a carrier's network", "https://100.64.0.7/x"],
+    ["has a name with a dot at its end", "https://localhost./x"],
+    ["has a name that only its network knows", "https://media/x"],
+    ["gives bytes instead of an address", "data:video/mp4;base64,AAAA"]
   ] as const) {
     const hidden = scene()
     videoStory(
@@ -141,9 +148,29 @@ describe("documents as inputs of a clip", () => {
     })
   )
 
+  const inline = scene()
+  videoStory(
+    "inline data URIs are refused for audio and video references",
+    inline,
+    Effect.gen(function* () {
+      yield* publicly
+      const { id } = yield* openThread
+      const uri = "data:video/mp4;base64,AAAA"
+      const calls = [
+        { input_reference_document_ids: [uri] },
+        { input_reference_document_ids: [{ type: "video_url", video_url: { url: uri } }] },
+        { input_video_document_id: uri }
+      ]
+      for (const call of calls) {
+        assert.match(yield* inline.ask(id, call), /There is no document data:|a list of up to 16 ids/u)
+      }
+      assert.strictEqual(inline.studio.orders.length, 0)
+    })
+  )
+
   const strict = scene()
   videoStory(
-    "frames with references are refused; so is a frame that is no picture, and a video that is none",
+    "frame images and references cannot be combined; refused is also a frame that is no picture, and a video that is none",
     strict,
     Effect.gen(function* () {
       yield* publicly
