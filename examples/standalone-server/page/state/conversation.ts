@@ -129,9 +129,9 @@ export class Conversation {
     try {
       const threadId = await this.ensureThread(title)
       const post = (stream: boolean) => () =>
-        call(`/threads/${threadId}/messages`, {
+        call(addressOf(draft.body, threadId), {
           method: "POST",
-          body: bodyOf({ ...draft, body: { ...draft.body, stream } }),
+          body: bodyOf({ ...draft, body: { ...draft.body, thread_id: threadId, stream } }),
           signal: this.stop.signal
         })
       if ("system_one" in draft.body) await this.showWhole(await (await post(false)()).json(), question.key)
@@ -354,6 +354,10 @@ export class Conversation {
 }
 
 /** A recording goes as a form; everything else is JSON. */
+/** Videos are made at the address for messages of any thread only; the body names the thread. */
+const addressOf = (body: MessageBody, threadId: string): string =>
+  "video_generation" in body ? "/threads/messages" : `/threads/${threadId}/messages`
+
 const bodyOf = ({ audio, body }: Pick<Draft, "audio" | "body">): object => {
   if (audio === null) return body
   const form = new FormData()

@@ -65,7 +65,7 @@ const unknownOptions = (fields: Schema.JsonObject): ReadonlyArray<VideoProblem> 
       .filter((name) => !known.includes(name))
       .map((name) => ({
         path: ["provider", name],
-        message: `"${name.slice(0, 100)}" is refused: only ${known.join(", ")} may be set for the provider.`
+        message: `"${name.slice(0, 100)}" is refused. Of the provider these may be set: ${known.join(", ")}.`
       }))
   ]
 }
