@@ -26,6 +26,8 @@ const read = (extension: string, bytes: Uint8Array) =>
     sections.map((section) => Object.fromEntries(Object.entries(section).filter(([, value]) => value !== null)))
   ).pipe(Effect.provide(FileExtractor.layer()))
 
+const wide = (text: string) => Buffer.from(text, "utf16le")
+
 const latin1 = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0))
 
 describe("Word", () => {
@@ -321,6 +323,28 @@ describe("text", () => {
     ["UTF-32 with a mark", utf32("Grüße 日本 🍵"), "Grüße 日本 🍵"],
     ["UTF-32 the other way round", utf32("Grüße 🍵", false), "Grüße 🍵"],
     ["UTF-16 without a mark", Uint8Array.from(Buffer.from("Tea and coffee", "utf16le")), "Tea and coffee"],
+    [
+      "UTF-16 without a mark, in Russian",
+      Uint8Array.from(wide("Это текст о чае.\nОн без пометки.")),
+      "Это текст о чае.\nОн без пометки."
+    ],
+    [
+      "UTF-16 without a mark the other way round, in Japanese",
+      Uint8Array.from(wide("日本語のテキストです。\nお茶を飲みます。").swap16()),
+      "日本語のテキストです。\nお茶を飲みます。"
+    ],
+    ["UTF-32 without a mark", utf32("Grüße 日本 🍵").subarray(4), "Grüße 日本 🍵"],
+    ["ISO-2022-JP", latin1("\x1b$BF|K\\8l$N%F%-%9%H$G$9!#\x1b(B Tea"), "日本語のテキストです。 Tea"],
+    [
+      "Windows-874",
+      latin1("\xb9\xd5\xe8\xa4\xd7\xcd\xe4\xbf\xc5\xec\xb7\xb4\xca\xcd\xba \xe0\xc3\xd2\xb4\xd7\xe8\xc1\xaa\xd2"),
+      "นี่คือไฟล์ทดสอบ เราดื่มชา"
+    ],
+    [
+      "Russian of DOS",
+      latin1("\x91\xe2 \xe0 \xef \xaa\xae\xa4\xa8\xe0\xae\xa2\xaa\xa0 \xa4\xab\xef \xe7\xa0\xef"),
+      "Ст р я кодировка для чая"
+    ],
     ["Latin-1 with one accent", latin1("un caf\xe9"), "un café"],
     ["Windows-1252", latin1("\x84Gr\xfc\xdfe\x93 f\xfcr 5 \x80"), "„Grüße“ für 5 €"],
     [
@@ -351,6 +375,19 @@ describe("text", () => {
       "中文的文本文件，我们喝茶。这是一个测试。"
     ]
   ]
+  const declaring = [
+    ["xml", "<?xml version='1.0' encoding=\"windows-1251\"?><a>", "\xf7\xe0\xe9", "</a>", "чай"],
+    ["py", "#!/usr/bin/python\n# -*- coding: koi8-r -*-\n", "\xde\xc1\xca", "", "чай"],
+    ["html", "<html><head><meta charset=Shift_JIS></head><body>", "\x82\xa8\x92\x83", "</body></html>", "お茶"]
+  ] as const
+  it.live.each(declaring)("in the encoding that a .%s file declares", ([extension, before, bytes, behind, text]) =>
+    Effect.gen(function* () {
+      const [section] = yield* read(extension, latin1(before + bytes + behind))
+      assert.include(section?.["text"], text)
+      assert.notInclude(section?.["text"], "\ufffd")
+    })
+  )
+
   it.live.each(encoded)("in %s", ([, bytes, text]) =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* read("txt", bytes), [{ form: "prose", text }])
