@@ -1,6 +1,6 @@
 /**
  * Word since 2007: paragraphs under their headings, lists, tables, then footnotes and comments. A heading is known by its style's name or
- * outline level, because the ids of styles are translated. Deleted text of tracked changes is not read.
+ * outline level, because the ids of styles are translated. Text that tracked changes deleted or moved away is not read.
  */
 import type { Section } from "@colloquy/core/retrieval"
 import { type OfficePackage, openPackage, pathOf } from "./OfficePackage.ts"
@@ -45,7 +45,14 @@ const headingLevels = (office: OfficePackage): ReadonlyMap<string, number> => {
 interface Table {
   readonly rows: Array<Array<string>>
   cell: Array<string>
+  /** Columns of the cell. */
+  span: number
 }
+
+/** A text box comes twice, the second time for old programs; a moved text stands at its old place, too; and small letters tell how others are read. */
+const unread: ReadonlySet<string> = new Set(["Fallback", "moveFrom", "rt"])
+
+const mostColumns = 63
 
 /** The elements that stand for a character. */
 const characters: Readonly<Record<string, string>> = { tab: "\t", br: "\n", cr: "\n", noBreakHyphen: "-", den: "/" }
@@ -56,7 +63,7 @@ const readStory = (office: OfficePackage, part: Uint8Array, levels: ReadonlyMap<
   let level: number | undefined
   let indent: number | undefined
   let isText = false
-  /** Text boxes come twice; the second form is for old programs. */
+  /** Open elements that are not read. */
   let skipped = 0
 
   const endParagraph = () => {
@@ -96,12 +103,16 @@ const readStory = (office: OfficePackage, part: Uint8Array, levels: ReadonlyMap<
     },
     tbl: () => {
       endParagraph()
-      tables.push({ rows: [], cell: [] })
+      tables.push({ rows: [], cell: [], span: 1 })
     },
     tr: () => tables.at(-1)?.rows.push([]),
     tc: () => {
       const table = tables.at(-1)
-      if (table !== undefined) table.cell = []
+      if (table !== undefined) Object.assign(table, { cell: [], span: 1 })
+    },
+    gridSpan: (attribute) => {
+      const table = tables.at(-1)
+      if (table !== undefined) table.span = Math.min(mostColumns, Math.max(1, Number(attribute("val")) || 1))
     }
   }
   const closed: Readonly<Record<string, () => void>> = {
@@ -112,12 +123,13 @@ const readStory = (office: OfficePackage, part: Uint8Array, levels: ReadonlyMap<
     tbl: endTable,
     tc: () => {
       const table = tables.at(-1)
-      table?.rows.at(-1)?.push(table.cell.join(" "))
+      if (table === undefined) return
+      table.rows.at(-1)?.push(table.cell.join(" "), ...Array.from({ length: table.span - 1 }, () => ""))
     }
   }
   walkXml(part, office.kind, {
     open: (name, attribute) => {
-      if (name === "Fallback") skipped++
+      if (unread.has(name)) skipped++
       if (skipped > 0) return
       text += Object.hasOwn(characters, name) ? characters[name] : ""
       if (Object.hasOwn(opened, name)) opened[name]?.(attribute)
@@ -126,7 +138,7 @@ const readStory = (office: OfficePackage, part: Uint8Array, levels: ReadonlyMap<
       if (isText && skipped === 0) text += piece
     },
     close: (name) => {
-      if (name === "Fallback") skipped--
+      if (unread.has(name)) skipped--
       else if (skipped === 0 && Object.hasOwn(closed, name)) closed[name]?.()
     }
   })

@@ -21,7 +21,9 @@ export const readHtml = (html: string): ReadonlyArray<Section> => {
   let preformatted = 0
   let lists = 0
   let item: string | undefined
+  /** Of the innermost table; those around it wait. */
   let rows: Array<Array<string>> | undefined
+  const around: Array<Array<Array<string>>> = []
 
   const endBlock = () => {
     const block = preformatted > 0 ? text.replace(/^\n+|\s+$/gu, "") : oneLine(text)
@@ -40,15 +42,26 @@ export const readHtml = (html: string): ReadonlyArray<Section> => {
   }
   const endTable = () => {
     endBlock()
-    const table = markdownTable(rows ?? [])
-    rows = undefined
-    if (table !== "") out.block(table)
+    const ended = rows ?? []
+    rows = around.pop()
+    const cells = rows?.at(-1)
+    if (cells === undefined || cells.length === 0) {
+      const table = markdownTable(ended)
+      if (table !== "") out.block(table)
+    } else {
+      // A table in a cell becomes text of the cell.
+      const inner = ended.map((row) => row.filter((cell) => cell !== "").join(", ")).filter((row) => row !== "")
+      cells.push(oneLine(`${cells.pop() ?? ""} ${inner.join("; ")}`))
+    }
   }
   const open = (name: string, attributes: Readonly<Record<string, string>>) => {
     if (isHeading(name) || blocks.has(name) || name === "li" || name === "tr" || name === "td" || name === "th")
       endBlock()
-    if (name === "table") rows = []
-    else if (name === "tr") rows?.push([])
+    if (name === "table") {
+      if (rows !== undefined) around.push(rows)
+      rows = []
+    }
+    if (name === "tr") rows?.push([])
     else if (name === "td" || name === "th") rows?.at(-1)?.push("")
     else if (name === "li") item = `${"  ".repeat(Math.max(0, lists - 1))}- `
     else if (name === "ul" || name === "ol") lists++

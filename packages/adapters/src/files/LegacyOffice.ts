@@ -42,7 +42,7 @@ export const readXls = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>
   const { read, utils } = await import("@e965/xlsx")
   const book = (() => {
     try {
-      return read(bytes, { type: "array", dense: true, cellFormula: false, cellHTML: false, UTC: true })
+      return read(bytes, { type: "array", dense: true, cellFormula: false, cellHTML: false, cellNF: true, UTC: true })
     } catch (error) {
       throw error instanceof Error && /password/iu.test(error.message) ? encrypted() : damaged("Excel workbook")
     }
@@ -51,6 +51,12 @@ export const readXls = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>
   return book.SheetNames.flatMap((name) => {
     const sheet = book.Sheets[name]
     if (sheet === undefined) return []
+    for (const cell of (sheet["!data"] ?? []).flat()) {
+      // As a number without a format is shown it loses digits.
+      if (cell?.t === "n" && cell.z === "General") cell.w = String(cell.v)
+      // A cell with an error would be taken for empty.
+      else if (cell?.t === "e") Object.assign(cell, { t: "s", v: cell.w ?? "#ERROR" })
+    }
     const rows = utils.sheet_to_json<ReadonlyArray<unknown>>(sheet, {
       header: 1,
       raw: false,

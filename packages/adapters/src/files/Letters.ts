@@ -1,36 +1,6 @@
-/** Pure: encodings that are known by how often some bytes or characters stand in a text, where a general guess is wrong. */
+/** Pure: encodings of one byte a letter for which the general guess is wrong. */
 
-/**
- * UTF-16 without a mark, of a script whose characters have no zero bytes. Every character must be one that texts have, since any bytes give
- * some; the order is that in which more spaces, line ends and full stops are found.
- */
-export const utf16Order = (head: Uint8Array): "utf-16le" | "utf-16be" | null => {
-  const even = head.subarray(0, head.length - (head.length % 2))
-  const [little, big] = [textOf(even, "utf-16le"), textOf(even, "utf-16be")]
-  if (Math.max(marksIn(little), marksIn(big)) <= 0) return null
-  return marksIn(little) >= marksIn(big) ? "utf-16le" : "utf-16be"
-}
-
-const fewestCharacters = 12
-
-/** Null: these are no characters of a text. */
-const textOf = (bytes: Uint8Array, encoding: "utf-16le" | "utf-16be"): string | null => {
-  try {
-    // The head may end inside of a character.
-    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: true })
-    return text.length >= fewestCharacters &&
-      /^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}\t\n\r\u200b-\u200f\ufeff]*$/u.test(text)
-      ? text
-      : null
-  } catch {
-    return null
-  }
-}
-
-const marksIn = (text: string | null): number =>
-  text === null ? -1 : (text.match(/[ \n\r\t.,\u3000-\u3002\uff0c\u060c]/gu)?.length ?? 0)
-
-/** Encodings of one byte a letter, each known by what its letters do; null: neither. */
+/** Each is known by what its letters do; null: neither. */
 export const letterEncoding = (head: Uint8Array, high: number): "windows-874" | "ibm866" | null => {
   if (isThai(new TextDecoder("windows-874").decode(head))) return "windows-874"
   const share = (from: number, to: number) =>

@@ -26,12 +26,13 @@ export const readPdf = async (bytes: Uint8Array, tablesFolder: string | null): P
   let heading: string | null = null
   let characters = 0
   for (let page = 1; page <= document.numPages; page++) {
-    const { width, words } = await readWords(document, page)
-    characters += words.reduce((sum, { text }) => sum + text.length, 0)
-    if (characters > limits.characters) throw tooLarge("it has more than 20 million characters of text")
-    const found = readPage(words, width, page, heading)
-    sections.push(...found.sections)
-    heading = found.heading
+    for (const { letters, width, words } of await readWords(document, page)) {
+      characters += letters
+      if (characters > limits.characters) throw tooLarge("it has more than 20 million characters of text")
+      const found = readPage(words, width, page, heading)
+      sections.push(...found.sections)
+      heading = found.heading
+    }
   }
   if (sections.length === 0 && tables.isLacking) throw new Refused("unsupported", withoutTables)
   return sections
@@ -80,26 +81,60 @@ const open = async (bytes: Uint8Array, tables: CharacterTables): Promise<PdfDocu
   }
 }
 
+/** The words of a page by the direction in which they run, that of most letters first: pages are turned, and tables stand on their side. */
 const readWords = async (document: PdfDocument, number: number) => {
-  const words: Array<Word> = []
+  const directions = new Map<number, Direction>()
   try {
     const page = await document.getPage(number)
-    const [left = 0, , right = 612] = page.view
+    const [left = 0, bottom = 0, right = 612, top = 792] = page.view
+    const size = { width: right - left, height: top - bottom }
     const { items } = await page.getTextContent()
     for (const item of items) {
       if (!("str" in item) || item.str.trim() === "") continue
-      words.push(wordOf(item.str, item.transform, item.width))
+      const turn = turnOf(item.transform)
+      const direction = directions.get(turn) ?? {
+        words: [],
+        width: turn % 2 === 0 ? size.width : size.height,
+        letters: 0
+      }
+      direction.words.push(wordOf(item.str, item.transform, item.width, turn, size))
+      direction.letters += item.str.length
+      directions.set(turn, direction)
     }
     page.cleanup()
-    return { words, width: right - left }
+    return [...directions.values()].sort((a, b) => b.letters - a.letters)
   } catch {
     throw damaged("PDF file")
   }
 }
 
-const wordOf = (text: string, transform: ReadonlyArray<number>, width: number): Word => {
-  const [across = 10, up = 0, , , left = 0, height = 0] = transform
-  return { text, left, right: left + width, height, size: Math.hypot(across, up) || 10 }
+interface Direction {
+  readonly words: Array<Word>
+  /** Of the page, as one who reads these words sees it. */
+  readonly width: number
+  letters: number
+}
+
+/** How many quarters of a turn to the left. */
+const turnOf = ([across = 10, up = 0]: ReadonlyArray<number>): number =>
+  (Math.round(Math.atan2(up, across) / (Math.PI / 2)) + 4) % 4
+
+/** Turned back, so that it runs to the right. */
+const wordOf = (
+  text: string,
+  [across = 10, up = 0, , , x = 0, y = 0]: ReadonlyArray<number>,
+  length: number,
+  turn: number,
+  size: { readonly width: number; readonly height: number }
+): Word => {
+  const places = [
+    [x, y],
+    [y, -x],
+    [size.width - x, -y],
+    [size.height - y, x]
+  ] as const
+  const [left, height] = places[turn] ?? places[0]
+  return { text, left, right: left + length, height, size: Math.hypot(across, up) || 10 }
 }
 
 const readPage = (words: ReadonlyArray<Word>, width: number, page: number, before: string | null) => {

@@ -105,7 +105,9 @@ const readSlides = (document: Stream, { places, root }: ReturnType<typeof readPl
   }
   return slides.flatMap(({ id, number, texts }, index) => {
     // Placeholders stand in the list, text boxes in the slide; some stand in both.
-    const all = [...new Set([...texts, ...textsIn(document, inside(number))])].filter(isContent)
+    const listed = new Set(texts)
+    const inBoxes = textsIn(document, inside(number)).filter((text) => !listed.has(text))
+    const all = [...texts, ...inBoxes].filter(isContent)
     const heading = all[0]?.split("\n")[0] ?? null
     const slide = index + 1
     const said = (notes.get(id) ?? []).filter(isContent)
@@ -116,8 +118,8 @@ const readSlides = (document: Stream, { places, root }: ReturnType<typeof readPl
   })
 }
 
-/** Numbers of slides and empty placeholders are none. */
-const isContent = (text: string): boolean => text !== "" && text !== "*" && !/^\d{1,3}$/u.test(text)
+/** An asterisk stands for the number of the slide, the date and the like. */
+const isContent = (text: string): boolean => text !== "" && text !== "*"
 
 const records = ({ view }: Stream, from: number, to: number): ReadonlyArray<PptRecord> => {
   const found: Array<PptRecord> = []

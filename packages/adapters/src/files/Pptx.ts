@@ -52,6 +52,8 @@ const readDrawing = (office: OfficePackage, part: Uint8Array) => {
   let field = ""
   let rows: Array<Array<string>> = []
   let cell: Array<string> | undefined
+  /** What stands a second time for old programs. */
+  let repeated = 0
 
   const endParagraph = () => {
     const paragraph = text.trim()
@@ -65,6 +67,8 @@ const readDrawing = (office: OfficePackage, part: Uint8Array) => {
 
   walkXml(part, office.kind, {
     open: (name, attribute) => {
+      if (name === "Fallback") repeated++
+      if (repeated > 0) return
       if (name === "sp") place = ""
       else if (name === "ph") place = attribute("type") ?? "body"
       else if (name === "t" || name === "v") isText = true
@@ -75,10 +79,12 @@ const readDrawing = (office: OfficePackage, part: Uint8Array) => {
       else if (name === "tc") cell = []
     },
     text: (piece) => {
-      if (isText && !isLeftOut()) text += piece
+      if (isText && repeated === 0 && !isLeftOut()) text += piece
     },
     close: (name) => {
-      if (name === "t") isText = false
+      if (name === "Fallback") repeated--
+      else if (repeated > 0) return
+      else if (name === "t") isText = false
       else if (name === "v") {
         isText = false
         text += "\t"

@@ -3,36 +3,25 @@
  * declaration of an XML or HTML file. The rest is guessed from the letters, where the package for it is installed; a few accents alone are
  * Western European.
  */
+import { wideEncodingOf } from "@colloquy/core/documents"
+import { letterEncoding } from "./Letters.ts"
 import { Refused } from "./Refused.ts"
-import { letterEncoding, utf16Order } from "./Letters.ts"
 
 const lookedAt = 65_536
 
 export const decodeText = async (bytes: Uint8Array): Promise<string> => (await decoded(bytes)).replaceAll("\r\n", "\n")
 
 const decoded = async (bytes: Uint8Array): Promise<string> => {
-  const order = markedUtf32(bytes) ?? utf32ByZeros(bytes)
-  return order === null
-    ? new TextDecoder(await encodingOf(bytes)).decode(bytes)
-    : decodeUtf32(bytes, order === "little")
+  const encoding = markedUtf32(bytes) ?? (await encodingOf(bytes))
+  return encoding === "utf-32le" || encoding === "utf-32be"
+    ? decodeUtf32(bytes, encoding === "utf-32le")
+    : new TextDecoder(encoding).decode(bytes)
 }
-
-type Order = "little" | "big"
 
 /** Its mark begins like that of UTF-16, and no text begins with a NUL. */
-const markedUtf32 = ([first, second, third, fourth]: Uint8Array): Order | null => {
-  if (first === 0xff && second === 0xfe && third === 0 && fourth === 0) return "little"
-  return first === 0 && second === 0 && third === 0xfe && fourth === 0xff ? "big" : null
-}
-
-/** No character is beyond 0x10FFFF: of four bytes the highest is zero, and the next one nearly. */
-const utf32ByZeros = (bytes: Uint8Array): Order | null => {
-  const head = bytes.subarray(0, lookedAt)
-  if (bytes.length < 8 || bytes.length % 4 !== 0) return null
-  const fits = (highest: number, next: number) =>
-    head.every((byte, at) => (at % 4 === highest ? byte === 0 : at % 4 === next ? byte <= 0x10 : true))
-  if (fits(3, 2)) return "little"
-  return fits(0, 1) ? "big" : null
+const markedUtf32 = ([first, second, third, fourth]: Uint8Array): "utf-32le" | "utf-32be" | null => {
+  if (first === 0xff && second === 0xfe && third === 0 && fourth === 0) return "utf-32le"
+  return first === 0 && second === 0 && third === 0xfe && fourth === 0xff ? "utf-32be" : null
 }
 
 const decodeUtf32 = (bytes: Uint8Array, isLittle: boolean): string => {
@@ -52,12 +41,10 @@ const encodingOf = async (bytes: Uint8Array): Promise<string> => {
   if (first === 0xff && second === 0xfe) return "utf-16le"
   if (first === 0xfe && second === 0xff) return "utf-16be"
   const head = bytes.subarray(0, lookedAt)
-  const { controls, even, high, odd } = count(head)
-  if (odd > head.length * 0.2 && even < odd / 10) return "utf-16le"
-  if (even > head.length * 0.2 && odd < even / 10) return "utf-16be"
-  if (even + odd > 0 || controls > head.length * 0.05) {
-    const order = bytes.length % 2 === 0 ? utf16Order(head) : null
-    if (order !== null) return order
+  const { controls, high, zeros } = count(head)
+  if (zeros > 0 || controls > head.length * 0.05) {
+    const wide = wideEncodingOf(head)
+    if (wide !== null) return wide
     throw new Refused("unsupported", "The file holds no text that can be read: it looks like binary data.")
   }
   if (isUtf8(bytes)) return isJis(head) ? "iso-2022-jp" : "utf-8"
@@ -65,15 +52,13 @@ const encodingOf = async (bytes: Uint8Array): Promise<string> => {
 }
 
 const count = (head: Uint8Array) => {
-  let [even, odd, high, controls] = [0, 0, 0, 0]
-  head.forEach((byte, index) => {
+  let [zeros, high, controls] = [0, 0, 0]
+  for (const byte of head) {
     if (byte > 127) high++
-    else if (byte === 0) {
-      if (index % 2 === 0) even++
-      else odd++
-    } else if (byte < 9 || (byte > 13 && byte < 32 && byte !== 27)) controls++
-  })
-  return { even, odd, high, controls }
+    else if (byte === 0) zeros++
+    else if (byte < 9 || (byte > 13 && byte < 32 && byte !== 27)) controls++
+  }
+  return { zeros, high, controls }
 }
 
 const isUtf8 = (bytes: Uint8Array): boolean => {

@@ -1,6 +1,6 @@
 /**
- * Excel since 2007: a section a sheet, hidden ones too. Formulas give the value that they had when the file was saved; dates and
- * percentages are read by the number format of their cell. Nothing is allocated for cells that are empty.
+ * Excel since 2007: a section a sheet, hidden ones too. Formulas give the value that they had when the file was saved, or stand as they are
+ * when it has none; dates, durations and percentages are read by the number format of their cell. Nothing is allocated for cells that are empty.
  */
 import type { Section } from "@colloquy/core/retrieval"
 import { limits } from "./Limits.ts"
@@ -64,7 +64,7 @@ const readStrings = (office: OfficePackage): ReadonlyArray<string> => {
   return strings
 }
 
-type Format = "date" | "percent" | "plain"
+type Format = "date" | "duration" | "percent" | "plain"
 
 /** What each style of cells shows. */
 const readFormats = (office: OfficePackage): ReadonlyArray<Format> => {
@@ -76,8 +76,7 @@ const readFormats = (office: OfficePackage): ReadonlyArray<Format> => {
   walkXml(part, office.kind, {
     open: (name, attribute) => {
       const id = Number(attribute("numFmtId"))
-      // Texts, colours and escapes in a code are no letters of a date.
-      if (name === "numFmt") codes.set(id, (attribute("formatCode") ?? "").replaceAll(/"[^"]*"|\[[^\]]*\]|\\./gu, ""))
+      if (name === "numFmt") codes.set(id, (attribute("formatCode") ?? "").replaceAll(notOfFormat, ""))
       else if (name === "cellXfs") isCells = true
       else if (name === "xf" && isCells) formats.push(formatOf(id, codes.get(id) ?? ""))
     },
@@ -88,8 +87,12 @@ const readFormats = (office: OfficePackage): ReadonlyArray<Format> => {
   return formats
 }
 
+/** Texts, colours and conditions, but not `[h]`: hours that go on beyond a day. */
+const notOfFormat = /"[^"]*"|\[(?!(?:h+|m+|s+)\])[^\]]*\]|\\./giu
+
 /** The numbers are those of the formats that every program knows. */
 const formatOf = (id: number, code: string): Format => {
+  if (id === 46 || code.includes("[")) return "duration"
   if (id === 9 || id === 10 || code.includes("%")) return "percent"
   const isDate = (id > 13 && id < 23) || (id > 44 && id < 48) || (/[dmyhs]/iu.test(code) && !/general/iu.test(code))
   return isDate ? "date" : "plain"
@@ -112,10 +115,13 @@ const readSheet = (office: OfficePackage, part: Uint8Array, book: Book) => {
   let type = "n"
   let style = 0
   let value = ""
+  let formula = ""
   let isValue = false
+  let isFormula = false
   let isReading = false
 
   const endCell = () => {
+    if (value === "" && formula !== "") [type, value] = ["str", `=${formula}`]
     if (value === "") return
     if (++book.budget.cells > limits.cells)
       throw tooLarge(`it has more than ${limits.cells.toLocaleString("en")} cells`)
@@ -142,15 +148,18 @@ const readSheet = (office: OfficePackage, part: Uint8Array, book: Book) => {
         column = place === undefined ? column + 1 : columnOf(place)
         type = attribute("t") ?? "n"
         style = Number(attribute("s") ?? 0)
-        value = ""
+        value = formula = ""
       } else if (name === "rPh") isReading = true
+      else if (name === "f") isFormula = true
       else if (name === "v" || name === "t") isValue = !isReading
     },
     text: (piece) => {
       if (isValue) value += piece
+      else if (isFormula) formula += piece
     },
     close: (name) => {
       if (name === "v" || name === "t") isValue = false
+      else if (name === "f") isFormula = false
       else if (name === "rPh") isReading = false
       else if (name === "c") endCell()
       else if (name === "row") endRow()
@@ -172,7 +181,17 @@ const shown = ({ formats, from1904, strings }: Book, type: string, style: number
   if (type !== "n") return value
   const format = formats[style]
   if (format === "percent") return `${Number((Number(value) * 100).toFixed(4))}%`
+  if (format === "duration") return durationOf(Number(value))
   return format === "date" ? dateOf(Number(value), from1904) : value
+}
+
+/** Hours, minutes and, where there are some, seconds. */
+const durationOf = (days: number): string => {
+  const seconds = Math.round(Math.abs(days) * 86_400)
+  if (!Number.isSafeInteger(seconds)) return String(days)
+  const two = (value: number) => String(Math.floor(value)).padStart(2, "0")
+  const rest = seconds % 60 === 0 ? "" : `:${two(seconds % 60)}`
+  return `${days < 0 ? "-" : ""}${Math.floor(seconds / 3600)}:${two((seconds % 3600) / 60)}${rest}`
 }
 
 /** Days since the end of 1899, or of 1903. Below one it is a time of day. */

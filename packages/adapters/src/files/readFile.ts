@@ -52,7 +52,7 @@ const readOffice = async (extension: string, kind: string, bytes: Uint8Array): P
     if (kind === officeNames["pptx"]) return (await import("./Pptx.ts")).readPptx(bytes)
     return (await import("./Xlsx.ts")).readXlsx(bytes)
   }
-  if (!isCompound(bytes)) throw damaged(kind)
+  if (!isCompound(bytes)) return readPretended(extension, kind, bytes)
   const { kindOfCompoundFile, readDoc, readXls } = await import("./LegacyOffice.ts")
   switch (kindOfCompoundFile(bytes)) {
     case "doc":
@@ -62,6 +62,17 @@ const readOffice = async (extension: string, kind: string, bytes: Uint8Array): P
     case "ppt":
       return (await import("./Ppt.ts")).readPpt(bytes)
   }
+}
+
+/** Programs that save a page or an XML sheet give it the name of an old workbook or document, because Office opens it. */
+const readPretended = async (extension: string, kind: string, bytes: Uint8Array): Promise<ReadonlyArray<Section>> => {
+  const text = await decodeText(bytes).catch(() => "")
+  const head = text.slice(0, 2048)
+  if (extension === "xls" && /^\s*<\?xml/u.test(head) && head.includes("urn:schemas-microsoft-com:office:spreadsheet"))
+    return (await import("./LegacyOffice.ts")).readXls(bytes)
+  if (/^\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html|<table)/iu.test(head))
+    return (await import("./Html.ts")).readHtml(text)
+  throw damaged(kind)
 }
 
 const readText = async (extension: string, bytes: Uint8Array): Promise<ReadonlyArray<Section>> => {

@@ -69,6 +69,24 @@ describe("Word", () => {
     })
   )
 
+  it.live("cells over several columns, and nothing of what was moved away or tells how others are read", () =>
+    Effect.gen(function* () {
+      const cell = (text: string, span = "") => `<w:tc><w:tcPr>${span}</w:tcPr>${paragraph(text)}</w:tc>`
+      const run = (text: string) => `<w:r><w:t>${text}</w:t></w:r>`
+      const body = [
+        `<w:p><w:moveFrom>${run("Moved. ")}</w:moveFrom>${run("Stays. ")}<w:moveTo>${run("Moved.")}</w:moveTo></w:p>`,
+        `<w:p><w:r><w:ruby><w:rt>${run("にほん")}</w:rt><w:rubyBase>${run("日本")}</w:rubyBase></w:ruby></w:r></w:p>`,
+        `<w:tbl><w:tr>${cell("Both", '<w:gridSpan w:val="2"/>')}${cell("Third")}</w:tr><w:tr>${cell("a")}${cell("b")}${cell("c")}</w:tr></w:tbl>`
+      ].join("")
+      assert.deepStrictEqual(yield* read("docx", docx(body)), [
+        {
+          form: "markdown",
+          text: "Stays. Moved.\n\n日本\n\n| Both |  | Third |\n| --- | --- | --- |\n| a | b | c |"
+        }
+      ])
+    })
+  )
+
   it.live("a document of 1997", () =>
     Effect.gen(function* () {
       const sections = yield* read("doc", doc("Old tea\rGrüße, 日本語\r"))
@@ -107,6 +125,21 @@ describe("PowerPoint", () => {
     })
   )
 
+  it.live("what stands a second time for old programs is read once", () =>
+    Effect.gen(function* () {
+      const twice = `<mc:AlternateContent><mc:Choice>${shape("E = mc²")}</mc:Choice><mc:Fallback>${shape("E = mc²")}</mc:Fallback></mc:AlternateContent>`
+      const [slide] = yield* read("pptx", pptx([{ xml: shape("Title", "title") + twice }]))
+      assert.strictEqual(slide?.["text"], "Title\n\nE = mc²")
+    })
+  )
+
+  it.live("numbers in an old presentation", () =>
+    Effect.gen(function* () {
+      const [slide] = yield* read("ppt", ppt([{ title: "Prices", box: "12" }]))
+      assert.strictEqual(slide?.["text"], "Prices\n\n12")
+    })
+  )
+
   it.live("a presentation of 1997", () =>
     Effect.gen(function* () {
       const file = ppt([
@@ -140,6 +173,44 @@ describe("Excel", () => {
           row: 3,
           text: "Name | When |  | Sum\nSencha | 2026-01-31 |  | 12.5\nTRUE | 25.6% | 2026-01-31 18:00 | 3"
         }
+      ])
+    })
+  )
+
+  it.live("durations, and formulas that were never computed", () =>
+    Effect.gen(function* () {
+      const styles = `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="[h]:mm"/><numFmt numFmtId="165" formatCode="[Red]0.0"/></numFmts>
+        <cellXfs><xf numFmtId="0"/><xf numFmtId="164"/><xf numFmtId="46"/><xf numFmtId="165"/></cellXfs></styleSheet>`
+      const rows = `<row r="1"><c r="A1" s="1"><v>1.2534722222222223</v></c><c r="B1" s="2"><v>-0.0006944444</v></c><c r="C1" s="3"><v>7.5</v></c>
+        <c r="D1"><f>SUM(A1:B1)</f></c><c r="E1"><f>1+2</f><v>3</v></c></row>`
+      const [sheet] = yield* read("xlsx", xlsx({ Times: rows }, { styles }))
+      assert.strictEqual(sheet?.["text"], "30:05 | -0:01 | 7.5 | =SUM(A1:B1) | 3")
+    })
+  )
+
+  it.live("a workbook of 1997 with long numbers and errors", () =>
+    Effect.gen(function* () {
+      const file = xls({ Sums: [[123_456_789_012_345, 0.1, { t: "e", v: 7 }]] })
+      const [sheet] = yield* read("xls", file)
+      assert.strictEqual(sheet?.["text"], "123456789012345 | 0.1 | #DIV/0!")
+    })
+  )
+
+  it.live("a page and an XML sheet under the name of an old workbook", () =>
+    Effect.gen(function* () {
+      const page = utf8(
+        "<html><body><table><tr><th>Name</th><th>Price</th></tr><tr><td>Tea</td><td>5</td></tr></table>"
+      )
+      const [table] = yield* read("xls", page)
+      assert.strictEqual(table?.["text"], "| Name | Price |\n| --- | --- |\n| Tea | 5 |")
+      const row = ["Name", "Tea"]
+        .map((text) => `<Row><Cell><Data ss:Type="String">${text}</Data></Cell></Row>`)
+        .join("")
+      const xml = `<?xml version="1.0"?><?mso-application progid="Excel.Sheet"?>
+        <Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet" xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet">
+        <Worksheet ss:Name="Kinds"><Table>${row}</Table></Worksheet></Workbook>`
+      assert.deepStrictEqual(yield* read("xls", utf8(xml)), [
+        { form: "table", sheet: "Kinds", row: 1, text: "Name\nTea" }
       ])
     })
   )
@@ -193,6 +264,22 @@ describe("PDF", () => {
         },
         { form: "prose", page: 2, heading: "All about tea", text: "The second page." }
       ])
+    })
+  )
+
+  const turns = [
+    ["0 1 -1 0", (x: number, y: number) => ({ x: 612 - y, y: x })],
+    ["-1 0 0 -1", (x: number, y: number) => ({ x: 612 - x, y: 792 - y })],
+    ["0 -1 1 0", (x: number, y: number) => ({ x: y, y: 792 - x })]
+  ] as const
+  it.live.each(turns)("a page turned by %s", ([matrix, place]) =>
+    Effect.gen(function* () {
+      const lines = ["The first line", "The second line", "The third line"]
+      const [section] = yield* read(
+        "pdf",
+        pdf([lines.map((text, index) => ({ text, matrix, ...place(72, 500 - index * 14) }))])
+      )
+      assert.strictEqual(section?.["text"], lines.join("\n"))
     })
   )
 
@@ -254,6 +341,18 @@ describe("PDF", () => {
 })
 
 describe("HTML", () => {
+  it.live("tables inside of tables, as old pages and letters are laid out", () =>
+    Effect.gen(function* () {
+      const inner = "<table><tr><td>Sencha</td><td>5</td></tr><tr><td>Gyokuro</td><td>9</td></tr></table>"
+      const html = `<table><tr><td>Menu</td><td>Our prices: ${inner}</td></tr><tr><td>Foot</td><td>Bye</td></tr></table><p>After.</p>`
+      const [section] = yield* read("html", utf8(html))
+      assert.strictEqual(
+        section?.["text"],
+        "| Menu | Our prices: Sencha, 5; Gyokuro, 9 |\n| --- | --- |\n| Foot | Bye |\n\nAfter."
+      )
+    })
+  )
+
   it.live("what a reader sees", () =>
     Effect.gen(function* () {
       const html = `<!doctype html><html><head><title>T</title><style>p{}</style></head><body><nav>Menu</nav>

@@ -204,7 +204,7 @@ describe("a hostile file", () => {
           ppt: ppt([{ title: "tea", box: "cup", notes: "said" }])
         }
         for (const [extension, file] of Object.entries(files)) {
-          for (let seed = 1; seed <= 12; seed++) {
+          for (let seed = 1; seed <= 8; seed++) {
             const broken = Uint8Array.from(file)
             // The same places in every run.
             for (let index = 0; index < 20; index++)
@@ -215,6 +215,6 @@ describe("a hostile file", () => {
         }
         yield* tea
       }).pipe(Effect.provide(FileExtractor.layer({ deadline: "5 seconds" }))),
-    120_000
+    600_000
   )
 })

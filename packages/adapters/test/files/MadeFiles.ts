@@ -156,6 +156,8 @@ interface PdfText {
   readonly x: number
   readonly y: number
   readonly size?: number
+  /** How it is turned and stretched; upright without. */
+  readonly matrix?: string
 }
 
 const helvetica = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
@@ -185,7 +187,9 @@ export const pdf = (
   ]
   for (const [index, texts] of pages.entries()) {
     const content = texts
-      .map(({ size = 11, text, x, y }) => `BT /F1 ${size} Tf 1 0 0 1 ${x} ${y} Tm (${text}) Tj ET`)
+      .map(
+        ({ matrix = "1 0 0 1", size = 11, text, x, y }) => `BT /F1 ${size} Tf ${matrix} ${x} ${y} Tm (${text}) Tj ET`
+      )
       .join("\n")
     objects.push(
       `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> ${resources} >> /Contents ${5 + index * 2} 0 R >>`,

@@ -1,5 +1,7 @@
 /** Pure: what the first bytes of a file say about it, whatever its name is. */
 
+import { wideEncodingOf } from "./WideText.ts"
+
 /** What was recognised. `extensions` begins with the usual one; the others are read alike. */
 export type Content =
   | { readonly _tag: "Known"; readonly extensions: ReadonlyArray<string> }
@@ -123,14 +125,11 @@ const recogniseFrames = (head: Uint8Array): Content => {
 export const looksLikeText = (head: Uint8Array): boolean => {
   if ((head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)) return true
   if (head[0] === 0 && head[1] === 0 && head[2] === 0xfe && head[3] === 0xff) return true
-  let [even, odd, controls] = [0, 0, 0]
-  head.forEach((byte, index) => {
-    if (byte > 13 ? byte > 31 || byte === 27 : byte > 8) return
-    if (byte !== 0) controls++
-    else if (index % 2 === 0) even++
-    else odd++
-  })
-  if (controls > head.length * 0.05) return false
-  const [more, less] = [Math.max(even, odd), Math.min(even, odd)]
-  return more === 0 || (more > head.length * 0.2 && less < more / 10)
+  let controls = 0
+  let zeros = 0
+  for (const byte of head) {
+    if (byte === 0) zeros++
+    else if (byte < 9 || (byte > 13 && byte < 32 && byte !== 27)) controls++
+  }
+  return (zeros === 0 && controls <= head.length * 0.05) || wideEncodingOf(head) !== null
 }

@@ -169,6 +169,22 @@ describe("decideFileType", () => {
     assert.strictEqual(decide("a.txt", "\0\0\xfe\xff\0\0\0T\0\0\0e\0\0\0a"), decide("a.txt", "Tea"))
   })
 
+  it("takes text of two or four bytes a character for text without a mark, too", () => {
+    const wide = (text: string) => Buffer.from(text, "utf16le")
+    const spread = (text: string) => Buffer.from(Uint32Array.from(text, (letter) => letter.codePointAt(0) ?? 0).buffer)
+    const texts = [
+      wide("Это текст. Он о чае."),
+      wide("Это текст. Он о чае.").swap16(),
+      wide("日本語です。\nお茶。"),
+      wide("日本語です。\nお茶。").swap16(),
+      spread("Tea, чай, 茶"),
+      spread("Tea, чай, 茶").swap32()
+    ]
+    for (const text of texts) assert.strictEqual(decide("a.txt", text.toString("latin1")), "txt", text.toString("hex"))
+    const odd = Uint8Array.from({ length: 400 }, (_, index) => (index * 167) % 256)
+    assert.strictEqual(decide("a.txt", Buffer.from(odd).toString("latin1")), "content")
+  })
+
   it("reads the extension behind the last dot of the name alone", () => {
     assert.strictEqual(extensionOf("../a.b/c.PDF"), "pdf")
     assert.strictEqual(extensionOf("../a.pdf/c"), "")
