@@ -15,9 +15,9 @@ const isThai = (text: string): boolean => {
   if (text.includes("\ufffd")) return false
   const found = (pattern: RegExp) => text.match(pattern)?.length ?? 0
   const letters = found(/[\u0e01-\u0e5b]/gu)
-  const vowels = found(/[\u0e30-\u0e3a\u0e40-\u0e44\u0e47-\u0e4e]/gu)
+  const vowels = found(/[\u0e30-\u0e3a]|[\u0e40-\u0e44]|[\u0e47-\u0e4e]/gu)
   const misplaced =
-    found(/(?<![\u0e01-\u0e2e\u0e31-\u0e3a\u0e47-\u0e4e])[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]/gu) +
+    found(/(?<![\u0e01-\u0e2e]|[\u0e31-\u0e3a]|[\u0e47-\u0e4e])[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]/gu) +
     found(/[\u0e40-\u0e44](?![\u0e01-\u0e2e])/gu)
   return letters >= 16 && vowels > letters * 0.22 && misplaced <= letters * 0.01
 }
