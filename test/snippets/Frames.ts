@@ -330,6 +330,11 @@ ${usesStores("stores").replace('import * as KernelLayer from "effect/Layer"', "c
 await send(Kernel.layer.pipe(Layer.provide([providers, Layer.merge(Postgres.layer({ url }), inS3)])), { content: "Count to 3" })
 `
   },
+  {
+    page: "docs/operations.md",
+    has: "Otlp.layer({",
+    runBy: { file: "examples/telemetry/service.ts", test: "examples/telemetry/telemetry.integration.test.ts" }
+  },
   { page: "docs/testing.md", has: "TestKernel.open([" },
   { page: "docs/testing.md", has: 'it.effect("waits for its turn"', isTest: true },
   {

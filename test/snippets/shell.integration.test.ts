@@ -16,7 +16,10 @@ import { listen, type Served, speechVendor } from "./Stage.ts"
 const blocks = snippets.filter(({ language }) => language === "sh")
 
 /** What only runs on a machine of its own, and the test that runs it there. */
-const runBy: ReadonlyArray<readonly [has: string, test: string]> = []
+const runBy: ReadonlyArray<readonly [has: string, test: string]> = [
+  // There is no Docker here: the test does the steps of the Dockerfile in a folder.
+  ["docker compose up", "test/docker.integration.test.ts"]
+]
 
 const isForServer = ({ code }: Snippet) => code.includes("curl ")
 const isRunElsewhere = ({ code }: Snippet) => runBy.some(([has]) => code.includes(has))

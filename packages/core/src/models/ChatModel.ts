@@ -15,16 +15,15 @@ import type * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Metric from "effect/Metric"
 import * as Stream from "effect/Stream"
 import { traced } from "../primitives/Traced.ts"
 import { type DeadlinesPort, makeDeadlines } from "../primitives/Deadlines.ts"
-import { metricSeries } from "../primitives/MetricSeries.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
 import type { ChatEvent } from "./ChatEvent.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
 import { ModelError } from "./ModelError.ts"
+import { attributesOf, measured, type ModelOperation, recordFirstChunk, recordTokens } from "./ModelMetrics.ts"
 import { pauseBeforeRetry } from "./RetryPause.ts"
 
 export interface ChatPolicy {
@@ -80,13 +79,12 @@ export const converse = (
 /** The same with deadlines that many steps share. */
 export const converseWithin = (deadlines: DeadlinesPort, step: ModelStep): Effect.Effect<void, ModelError> =>
   attempt(deadlines, step, 0).pipe(
+    measured(operationOf(step.request)),
     Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason)),
     traced(`chat ${step.request.model}`, {
       kind: "client",
       attributes: {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": step.request.provider,
-        "gen_ai.request.model": step.request.model,
+        ...attributesOf(operationOf(step.request)),
         "gen_ai.conversation.id": step.request.conversationId
       }
     })
@@ -147,9 +145,9 @@ const listen = (
     listener.pause()
     if (Math.max(heard.begun, heard.ready) > policy.maxToolCalls) return tooManyCalls(request)
     if (!heard.over && heard.characters > policy.maxOutputCharacters) return failure(request, "cut_off", false)
-    const end = heard.over ? Effect.andThen(annotate(events, heard.usage), finished) : Effect.void
+    const end = heard.over ? Effect.andThen(tell(request, events, heard.usage), finished) : Effect.void
     return wasSilent && heard.events > 0
-      ? Effect.andThen(timeToFirstEvent(request, heard.lastAt - startedAt), end)
+      ? Effect.andThen(recordFirstChunk(operationOf(request), heard.lastAt - startedAt), end)
       : end
   }
   return deadlines
@@ -205,20 +203,14 @@ const tooManyCalls = ({ model, provider }: ChatRequest): Effect.Effect<never, Mo
     )
   )
 
-const firstEventSeconds = metricSeries(() =>
-  Metric.histogram("gen_ai.client.operation.time_to_first_chunk", {
-    description: "Seconds from the request to the first streamed event",
-    boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
-  })
-)
+const operationOf = ({ model, provider }: ChatRequest): ModelOperation => ({ operation: "chat", provider, model })
 
-const timeToFirstEvent = (request: ChatRequest, millis: number) =>
-  Metric.update(
-    firstEventSeconds({ "gen_ai.provider.name": request.provider, "gen_ai.request.model": request.model }),
-    millis / 1000
-  )
+/** What span and metrics say of a step that finished. */
+const tell = (request: ChatRequest, events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect.Effect<void> =>
+  usage === null
+    ? annotate(events, usage)
+    : Effect.andThen(recordTokens(operationOf(request), usage), annotate(events, usage))
 
-/** What the span says of a step that finished. */
 const annotate = (events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect.Effect<void> => {
   const end = events.findLast((event) => event._tag === "Finished")
   return Effect.annotateCurrentSpan({

@@ -9,11 +9,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { inTime } from "../primitives/Deadlines.ts"
-import { tracedFn } from "../primitives/Traced.ts"
+import { traced, tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./EmbeddingDriver.ts"
 import { ModelError } from "./ModelError.ts"
+import { attributesOf, measured, type ModelOperation, recordTokens } from "./ModelMetrics.ts"
 import { Providers } from "./Provider.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { addUsage, noUsage } from "../primitives/Usage.ts"
@@ -68,7 +69,7 @@ export class EmbeddingModel extends Context.Service<
           const apiKey = yield* keys.find(target.provider)
           const answers = yield* Effect.forEach(
             toBatches(texts, driver),
-            (batch) => embedBatch(driver, { ...target, texts: batch, purpose, apiKey }),
+            (batch) => embedOnce(driver, { ...target, texts: batch, purpose, apiKey }),
             { concurrency: 4 }
           )
           return {
@@ -99,6 +100,27 @@ const toBatches = (
     }
   }
   return batches
+}
+
+/** One call of the model, with its span and its metrics, however often it is tried. */
+const embedOnce = (
+  driver: EmbeddingDriver,
+  request: EmbeddingRequest
+): Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError> => {
+  const operation: ModelOperation = { operation: "embeddings", provider: request.provider, model: request.model }
+  return embedBatch(driver, request).pipe(
+    Effect.tap(({ usage }) =>
+      Effect.andThen(
+        recordTokens(operation, usage),
+        Effect.annotateCurrentSpan("gen_ai.usage.input_tokens", usage.inputTokens)
+      )
+    ),
+    measured(operation),
+    Effect.tapError((error) =>
+      Effect.annotateCurrentSpan("error.type", "reason" in error ? error.reason : error.problem)
+    ),
+    traced(`embeddings ${request.model}`, { kind: "client", attributes: attributesOf(operation) })
+  )
 }
 
 const embedBatch = (

@@ -77,6 +77,7 @@ export const runHosted = (
       attributes: {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": tool.definition.name,
+        "gen_ai.tool.type": "function",
         "gen_ai.tool.call.id": call.toolCallId
       }
     })

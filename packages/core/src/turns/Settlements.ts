@@ -29,9 +29,6 @@ export interface StoredEnd {
 const turns = metricSeries(() =>
   Metric.counter("colloquy.turns", { description: "Legs of runs that were settled", incremental: true })
 )
-const tokens = metricSeries(() =>
-  Metric.counter("gen_ai.client.token.usage", { description: "Tokens used", incremental: true })
-)
 
 export class Settlements extends Context.Service<
   Settlements,
@@ -85,8 +82,6 @@ export class Settlements extends Context.Service<
             const attributes = { "gen_ai.provider.name": leg.provider, "gen_ai.request.model": leg.model }
             turns({ ...attributes, status }).updateUnsafe(1, context)
             if (leg.modelCalls === 0) return Effect.void
-            tokens({ ...attributes, "gen_ai.token.type": "input" }).updateUnsafe(leg.usage.inputTokens, context)
-            tokens({ ...attributes, "gen_ai.token.type": "output" }).updateUnsafe(leg.usage.outputTokens, context)
             const report = {
               runId: lease.runId,
               leg: legNumber,

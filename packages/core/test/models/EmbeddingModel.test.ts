@@ -10,8 +10,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"
+import * as Tracer from "effect/Tracer"
 
 /** A driver that remembers its requests; a text's vector is its length, `dimensions` times. */
 const recording = (
@@ -42,6 +44,53 @@ const embedding = (driver: EmbeddingDriver) =>
 const target = { provider: "p", model: "m", dimensions: 2 }
 
 describe("the embedding model", () => {
+  it.effect("tells spans and metrics of each call of the model, and no text", () => {
+    const spans: Array<Tracer.NativeSpan> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    })
+    const { driver } = recording((request, attempt) =>
+      attempt === 3
+        ? Effect.fail(new ModelError({ reason: "auth", provider: "p", model: "m" }))
+        : Effect.delay(lengths(request), "2 seconds")
+    )
+    const of = { "gen_ai.operation.name": "embeddings", "gen_ai.provider.name": "p", "gen_ai.request.model": "m" }
+    return Effect.gen(function* () {
+      const model = yield* EmbeddingModel
+      const embedded = yield* Effect.forkChild(model.embed(target, ["secret", "text", "of", "mine"], "document"))
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.join(embedded)
+      yield* Effect.flip(model.embed(target, ["secret"], "query"))
+      const calls = spans.filter(({ name }) => name === "embeddings m")
+      assert.deepStrictEqual(
+        calls.map(({ attributes, kind }) => [kind, Object.fromEntries(attributes)]),
+        [
+          ["client", { ...of, "gen_ai.usage.input_tokens": 2 }],
+          ["client", { ...of, "gen_ai.usage.input_tokens": 2 }],
+          ["client", { ...of, "error.type": "auth" }]
+        ]
+      )
+      const told = (yield* Metric.snapshot).flatMap((metric) =>
+        metric.type === "Histogram" ? [[metric.id, metric.attributes, metric.state.count, metric.state.sum]] : []
+      )
+      assert.sameDeepMembers(told, [
+        ["gen_ai.client.operation.duration", { ...of, unit: "s" }, 2, 4],
+        ["gen_ai.client.operation.duration", { ...of, unit: "s", "error.type": "auth" }, 1, 0],
+        ["gen_ai.client.token.usage", { ...of, unit: "{token}", "gen_ai.token.type": "input" }, 2, 4]
+      ])
+      assert.notInclude(JSON.stringify(spans.map(({ attributes, name }) => [name, [...attributes]])), "secret")
+    }).pipe(
+      Effect.withTracer(tracer),
+      Principal.provide("ada"),
+      Effect.provide(embedding(driver)),
+      Effect.provideService(Metric.MetricRegistry, new Map())
+    )
+  })
+
   it.effect("splits texts to the driver's limits and keeps their order", () => {
     const { driver, requests } = recording(lengths)
     return Effect.gen(function* () {

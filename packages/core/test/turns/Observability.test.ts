@@ -86,6 +86,7 @@ describe("spans", () => {
       assert.deepStrictEqual(record.attributes("execute_tool look"), {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": "look",
+        "gen_ai.tool.type": "function",
         "gen_ai.tool.call.id": "c1"
       })
       for (const name of ["Turns.start", "Turns.leg", "Threads.get"])
@@ -129,12 +130,14 @@ describe("spans", () => {
   )
 })
 
+const sumOf = (state: object) => ("sum" in state ? state.sum : null)
+
 /** What the metrics of a name have counted, with the attributes of each. */
 const counted = (name: string) =>
   Effect.map(Metric.snapshot, (all): Array<Readonly<Record<string, unknown>>> =>
     all.flatMap((metric) =>
       metric.id === name && (metric.type === "Counter" || metric.type === "Histogram")
-        ? [{ ...metric.attributes, count: Number(metric.state.count) }]
+        ? [{ ...metric.attributes, count: Number(metric.state.count), sum: sumOf(metric.state) }]
         : []
     )
   )
@@ -158,16 +161,24 @@ describe("metrics", () => {
       yield* turns.send({ content: "3", threadId, tools: [weather] })
       yield* turns.drain
       const model = { "gen_ai.provider.name": "scripted", "gen_ai.request.model": "scripted-model" }
+      const chat = { ...model, "gen_ai.operation.name": "chat" }
       assert.sameDeepMembers(yield* counted("colloquy.turns"), [
-        { ...model, status: "COMPLETED", count: 1 },
-        { ...model, status: "FAILED", count: 1 },
-        { ...model, status: "REQUIRES_ACTION", count: 1 }
+        { ...model, status: "COMPLETED", count: 1, sum: null },
+        { ...model, status: "FAILED", count: 1, sum: null },
+        { ...model, status: "REQUIRES_ACTION", count: 1, sum: null }
       ])
-      const tokens = yield* counted("gen_ai.client.token.usage")
-      assert.deepInclude(tokens, { ...model, "gen_ai.token.type": "output", count: 5 })
-      assert.isAtLeast(Number(tokens.find((each) => each["gen_ai.token.type"] === "input")?.["count"]), 12)
-      assert.deepStrictEqual(yield* counted("gen_ai.client.operation.time_to_first_chunk"), [{ ...model, count: 2 }])
-      assert.deepStrictEqual(yield* counted("colloquy.turn.queue_time"), [{ count: 1 }])
+      const tokens = { ...chat, unit: "{token}", count: 2 }
+      assert.sameDeepMembers(yield* counted("gen_ai.client.token.usage"), [
+        { ...tokens, "gen_ai.token.type": "input", sum: 12 },
+        { ...tokens, "gen_ai.token.type": "output", sum: 5 }
+      ])
+      const firstChunk = yield* counted("gen_ai.client.operation.time_to_first_chunk")
+      assert.deepStrictEqual(firstChunk, [{ ...chat, unit: "s", count: 2, sum: 0 }])
+      assert.sameDeepMembers(yield* counted("gen_ai.client.operation.duration"), [
+        { ...chat, unit: "s", count: 2, sum: 0 },
+        { ...chat, unit: "s", count: 1, sum: 0, "error.type": "auth" }
+      ])
+      assert.deepStrictEqual(yield* counted("colloquy.turn.queue_time"), [{ count: 1, sum: 0 }])
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 })

@@ -1,0 +1,14 @@
+/** The kernel that is watched: the demo model and a tool that runs on the server, in memory. */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { HostedTools, Kernel, Providers } from "@colloquy/core"
+import * as Layer from "effect/Layer"
+import { clock } from "../standalone-server/Clock.ts"
+import { demoModelName, demoProvider } from "../standalone-server/DemoModel.ts"
+
+export const kernel = HostedTools.tools([clock]).pipe(
+  Layer.provideMerge(Kernel.layer),
+  Layer.provide([
+    Providers.layer({ providers: [demoProvider()], defaults: { provider: "demo", model: demoModelName } }),
+    InMemory.layer
+  ])
+)

@@ -1,0 +1,88 @@
+/**
+ * The client metrics of the OpenTelemetry GenAI conventions: how long a call of a model took, how long until its first event, and the tokens
+ * that the provider said it used. Used by what calls models; none of them holds content.
+ */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import { metricSeries } from "../primitives/MetricSeries.ts"
+import type { Usage } from "../primitives/Usage.ts"
+
+export interface ModelOperation {
+  readonly operation: "chat" | "embeddings"
+  readonly provider: string
+  readonly model: string
+}
+
+/** The attributes that spans and metrics of a call have in common. */
+export const attributesOf = ({ model, operation, provider }: ModelOperation) => ({
+  "gen_ai.operation.name": operation,
+  "gen_ai.provider.name": provider,
+  "gen_ai.request.model": model
+})
+
+// The boundaries are those of the conventions; exporters of OTLP read the unit from the attribute of that name.
+const durations = metricSeries(() =>
+  Metric.histogram("gen_ai.client.operation.duration", {
+    description: "Seconds that a call of a model took",
+    attributes: { unit: "s" },
+    boundaries: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
+  })
+)
+
+const firstChunks = metricSeries(() =>
+  Metric.histogram("gen_ai.client.operation.time_to_first_chunk", {
+    description: "Seconds from the request to the first streamed event",
+    attributes: { unit: "s" },
+    boundaries: [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+  })
+)
+
+const tokens = metricSeries(() =>
+  Metric.histogram("gen_ai.client.token.usage", {
+    description: "Tokens that one call of a model used",
+    attributes: { unit: "{token}" },
+    boundaries: Array.from({ length: 14 }, (_, index) => 4 ** index)
+  })
+)
+
+const reasonOf = (exit: Exit.Exit<unknown, { readonly reason: string } | { readonly problem: string }>): string =>
+  Option.match(Exit.findErrorOption(exit), {
+    onSome: (error) => ("reason" in error ? error.reason : error.problem),
+    onNone: () => (Exit.hasInterrupts(exit) ? "cancelled" : "_OTHER")
+  })
+
+/** Measures a call from its beginning to its end, however it ends. */
+export const measured =
+  (operation: ModelOperation) =>
+  <A, E extends { readonly reason: string } | { readonly problem: string }, R>(
+    call: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> =>
+    Effect.clockWith((clock) => {
+      const startedAt = clock.currentTimeMillisUnsafe()
+      return Effect.onExit(call, (exit) =>
+        Effect.contextWith((context: Context.Context<never>) => {
+          const failed = Exit.isSuccess(exit) ? {} : { "error.type": reasonOf(exit) }
+          const seconds = (clock.currentTimeMillisUnsafe() - startedAt) / 1000
+          durations({ ...attributesOf(operation), ...failed }).updateUnsafe(seconds, context)
+          return Effect.void
+        })
+      )
+    })
+
+export const recordFirstChunk = (operation: ModelOperation, millis: number): Effect.Effect<void> =>
+  Metric.update(firstChunks(attributesOf(operation)), millis / 1000)
+
+/** What the provider said, and nothing where the figures are only estimated. */
+export const recordTokens = (operation: ModelOperation, usage: Usage): Effect.Effect<void> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    if (usage.estimated) return Effect.void
+    const attributes = attributesOf(operation)
+    tokens({ ...attributes, "gen_ai.token.type": "input" }).updateUnsafe(usage.inputTokens, context)
+    if (operation.operation === "chat") {
+      tokens({ ...attributes, "gen_ai.token.type": "output" }).updateUnsafe(usage.outputTokens, context)
+    }
+    return Effect.void
+  })
