@@ -4,6 +4,7 @@
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { isInstruction } from "./Instructions.ts"
 import { memoryKey, type MemoryRecord } from "./MemoryRecord.ts"
 import { hasSecret } from "./Secrets.ts"
 
@@ -180,7 +181,7 @@ const checkOne = (
   return target === undefined ? { op: "ADD", ...fact } : { op: "UPDATE", target, ...fact }
 }
 
-/** Of what is longer, the beginning. */
+/** What is longer is no sentence. */
 const longestSaid = 600
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" })
 
@@ -205,7 +206,7 @@ const sentencesAround = (text: string, quote: string): string => {
     .map(({ segment }) => segment)
     .join("")
     .trim()
-  return hasSecret(said) ? "" : said.slice(0, longestSaid)
+  return said.length > longestSaid || hasSecret(said) ? "" : said
 }
 
 /** How a recalled memory is told to a model: not a part of the fact when an answer has repeated it. */
@@ -222,18 +223,6 @@ const refusalOf = (text: string, { systemPrompt }: ExtractionCase): Refusal | nu
   const isRepeated = ownWords.includes(key) || memoryKey(systemPrompt ?? "").includes(key)
   return key.length >= 20 && isRepeated ? "repeats_prompt" : null
 }
-
-const subject = String.raw`(?:you|the (?:assistant|model|system|bot|chatbot|ai)|assistant|ai|chatgpt)`
-const duty = String.raw`(?:must|shall|should|have to|has to|need to|needs to|are to|is to|will always|will never|always|never|may not|can not|cannot|are required|is required|are obliged|is obliged|obeys?)`
-const instructions: ReadonlyArray<RegExp> = [
-  new RegExp(String.raw`\b${subject}\b[^.!?]{0,60}\b${duty}\b`, "iu"),
-  /\b(?:ignore|disregard|override|bypass|forget)\b[^.!?]{0,40}\b(?:instructions?|rules?|prompts?|guidelines?|polic(?:y|ies)|safety|restrictions?)\b/iu,
-  /\b(?:obey|jailbreak|system prompt|developer mode)\b/iu,
-  /^\s*(?:always|never|do not|don't|you|from now on|please)\b/iu
-]
-
-/** Something that the assistant is told to do, and no fact about a person. */
-export const isInstruction = (text: string): boolean => instructions.some((pattern) => pattern.test(text))
 
 /** Days and moments of the years 1 to 9999; anything else was not understood. */
 export const dateOf = (text: string | null | undefined): Date | null => {

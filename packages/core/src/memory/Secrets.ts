@@ -1,40 +1,78 @@
 /**
- * Pure: recognises what must never be remembered: keys of providers, tokens, private keys, card numbers, bank accounts, passwords. By shape,
- * because nobody says beforehand that something is a secret; a text that only looks like one is refused as well.
+ * Pure: recognises what must never be remembered: keys of providers, tokens, private keys, card numbers, bank accounts, passwords in the words
+ * of many languages. By shape, because nobody says beforehand that something is a secret; a text that only looks like one is refused as well.
  */
 const shapes: ReadonlyArray<RegExp> = [
   /-----BEGIN [A-Z ]*PRIVATE KEY/u,
   // Tokens that begin with the mark of who gave them out.
-  /\b(?:sk|pk|rk|ak|xai|gsk|hf|pplx|tvly)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}/u,
+  /\b(?:sk|pk|rk|ak|xai|gsk|hf|pplx|tvly|whsec|npm|pypi|dop_v1|shpat|sq0\w{3})[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}/u,
   /\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{20,}/u,
-  /\bxox[abprs]-[A-Za-z0-9-]{10,}/u,
+  /\bxox[abeprs]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com\/services\/\S+/u,
   /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/u,
-  /\bAIza[\w-]{30,}/u,
+  /\bAIza[\w-]{30,}|\bya29\.[\w-]{10,}|\bSG\.[\w-]{16,}\.[\w-]{16,}/u,
   /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/u,
-  /\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]+:[^\s:@/]+@/iu,
-  // A word for a secret, and behind it a value.
-  /\b(?:pass ?(?:word|code|phrase)|passwort|kennwort|contrase[ñn]a|mot de passe|pin(?: code)?|secret(?: key)?|api[ _-]?key|access[ _-]?(?:key|token)|auth[ _-]?token|bearer|cvv|cvc|tan)\b(?:[^.\n]{0,40}?)(?:\bis\b|\bist\b|\bes\b|\best\b|[:=])\s*["'`]?\S*[\d\p{L}]\S{2,}/iu,
-  /\b(?:ssn|social security number)\b[^.\n]{0,30}\d{3}-?\d{2}-?\d{4}/iu
+  /\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:[^\s:@/]+@/iu,
+  /\bauthorization\s*[:=]\s*\S+/iu,
+  /\b(?:seed|recovery|mnemonic|backup) (?:phrase|words?)\b[^.\n]{0,20}?(?:\p{L}+[\s,]+){11}/iu,
+  /\b(?:ssn|social security number)\b[^.\n]{0,30}?\d{3}-?\d{2}-?\d{4}/iu,
+  // Digests and keys in hexadecimal digits.
+  /(?<![\p{L}\p{N}])(?:0x)?(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{32,}(?![\p{L}\p{N}])/iu,
+  /\b(?=[A-Za-z0-9+/_-]*[a-z])(?=[A-Za-z0-9+/_-]*[A-Z])(?=[A-Za-z0-9+/_-]*\d)[A-Za-z0-9+/_-]{32,}={0,2}/u
 ]
 
-const digitRuns = /(?<![\d.])\d(?:[ -]?\d){12,18}(?!\d)/gu
-const longToken =
-  /\b(?=[A-Za-z0-9+/_-]*[a-z])(?=[A-Za-z0-9+/_-]*[A-Z])(?=[A-Za-z0-9+/_-]*\d)[A-Za-z0-9+/_-]{32,}={0,2}/u
-const account = /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b/gu
+/** Words for a secret that is told in words as well as in digits. */
+const password = [
+  String.raw`pass ?(?:word|code|phrase)s?|passwd|pwd|pass(?:wort|wörtern?|ord(?:et)?)|kennw(?:ort|örter)|wachtwoord|l[öo]senord|adgangskode`,
+  String.raw`contrase[ñn]as?|mots? de passe|senhas?|has[łl]o|heslo|salasana|jelsz[óo]|[şs]ifre|m[ậa]t kh[ẩa]u|парол\p{L}*|κωδικ\p{L}*`,
+  String.raw`api[ _-]?keys?|(?:access|secret|private|account|encryption)[ _-]?keys?|(?:access|auth|api|refresh)[ _-]?tokens?|client[ _-]secret`
+].join("|")
+/** Words that mean other things, too: what follows must look like a value. */
+const number = [
+  String.raw`pin(?:[ -]?code)?|tan|otp|2fa|mfa|cv[vc]2?|pw|token|bearer|secret|clave|geheimzahl|c[óo]digo|security number`,
+  String.raw`(?:door|gate|access|security|recovery|backup|verification|alarm|safe|entry|unlock|lock|sim|one-time)[ -]codes?`
+].join("|")
+const scriptWithoutSpaces =
+  "密码|密碼|口令|パスワード|暗証番号|비밀번호|암호|كلمة (?:ال)?(?:مرور|سر)|סיסמ[הא]|पासवर्ड|รหัสผ่าน"
+
+/** A manager of passwords is none. */
+const isMeant = String.raw`(?!\p{L}|[ -]?(?:managers?|polic|reset|generator|field|rules?|protect|less))`
+const named = String.raw`(?:(?<![\p{L}\p{N}])(?:${password})${isMeant}|${scriptWithoutSpaces})`
+const anyNamed = String.raw`(?:(?<![\p{L}\p{N}])(?:${password}|${number})${isMeant}|${scriptWithoutSpaces})`
+const says = String.raw`(?:[:=：]|(?<!\p{L})(?:is|was|ist|lautet|war|es|est|è|é|er|är|on|to|jest)(?!\p{L})|是|为|為|は|هي)`
+const quote = String.raw`["'\u0060«»“”„‘]?`
+
+const spoken: ReadonlyArray<RegExp> = [
+  // "the password for the bank: correct horse"
+  new RegExp(String.raw`${named}[^.\n]{0,40}?${says}\s*${quote}\S*[\d\p{L}]\S{2,}`, "iu"),
+  // "uses the password hunter2", "the door code is B4711#": a word with letters and digits
+  new RegExp(String.raw`${anyNamed}[^.!?\n]{0,30}?(?<![\p{L}\p{N}])(?=\S*\d)(?=\S*\p{L})[^\s,;]{5,}`, "iu"),
+  // "PIN 4821", and no year
+  new RegExp(
+    String.raw`${anyNamed}(?:\s+(?!(?:in|on|since|until|by|of|seit|am|im|von)\b)\S{1,9}){0,2}[\s:=：#]*${quote}\d{3,12}(?![\d-])`,
+    "iu"
+  ),
+  // "set swordfish as the password"
+  new RegExp(
+    String.raw`\S{3,}\s+(?:is|as|ist|als|est|comme|es|como)\s+(?:(?:the|my|his|her|their|das|mein|mon|le|la|mi|su|user's)\s+)+(?:\p{L}+\s+){0,2}${named}`,
+    "iu"
+  )
+]
+
+const digitRuns = /(?<![\p{N}.])\d(?:[ .\-‐-―]?\d){12,18}(?!\p{N})/gu
+const account = /(?<![\p{L}\p{N}])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?![\p{L}\p{N}])/giu
 
 export const hasSecret = (text: string): boolean => {
   const plain = text.normalize("NFKC")
   return (
-    shapes.some((shape) => shape.test(plain)) ||
-    longToken.test(plain) ||
+    [...shapes, ...spoken].some((shape) => shape.test(plain)) ||
     [...plain.matchAll(digitRuns)].some(([run]) => isCardNumber(run.replaceAll(/\D/gu, ""))) ||
     [...plain.matchAll(account)].some(([run]) => isBankAccount(run.replaceAll(" ", "")))
   )
 }
 
-/** Card numbers carry a check digit (Luhn). */
+/** Card numbers begin with the digits of an issuer, and carry a check digit (Luhn). */
 const isCardNumber = (digits: string): boolean => {
-  if (/^0+$/u.test(digits)) return false
+  if (!/^[2-6]/u.test(digits)) return false
   const sum = Array.from(digits)
     .toReversed()
     .map(Number)

@@ -2,14 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Option from "effect/Option"
 import { AssistantId } from "../../src/primitives/Ids.ts"
-import {
-  checkOperations,
-  dateOf,
-  type ExtractionCase,
-  isInstruction,
-  readOperations,
-  systemOf
-} from "../../src/memory/Extraction.ts"
+import { checkOperations, dateOf, type ExtractionCase, readOperations, systemOf } from "../../src/memory/Extraction.ts"
+import { isInstruction } from "../../src/memory/Instructions.ts"
 import { MemoryId, memoryKey, type MemoryRecord } from "../../src/memory/MemoryRecord.ts"
 import { withCitations } from "../../src/memory/Recollection.ts"
 import { inOrder, readOrder } from "../../src/memory/Reranker.ts"
