@@ -243,6 +243,6 @@ describe("a text that was made to be slow", () => {
     hasSecret(text)
     isInstruction(text)
     // A backtracking pattern would take minutes.
-    assert.isBelow(performance.now() - start, 2_000)
+    assert.isBelow(performance.now() - start, 10_000)
   })
 })
