@@ -10,6 +10,10 @@ const time = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/u
 
 const text = (content: string, name = "notes.txt") => new File([content], name)
 
+/** Addresses change with the time; ids do not. */
+const idsIn = ({ attachments }: { readonly attachments: ReadonlyArray<{ readonly document_id: string }> }) =>
+  attachments.map(({ document_id }) => document_id)
+
 export const documentStories = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
   describe("documents over HTTP", () => {
     let service: Service
@@ -177,19 +181,20 @@ export const documentStories = (stores: Layer.Layer<InMemory.Stores, unknown>): 
       )
       const reply = await ok("POST", "/threads/messages", form)
       assert.deepStrictEqual(
-        reply.attachments.map(({ document_id, ...rest }: { document_id: string }) => {
+        reply.attachments.map(({ document_id, url, ...rest }: { document_id: string; url: string }) => {
           assert.match(document_id, uuid)
+          assert.include(url, `/documents/${document_id}/content?expires=`)
           return rest
         }),
         [
-          { filename: "orcas.txt", status: "completed", file_size_bytes: 19, summary: null },
-          { filename: "bees.md", status: "completed", file_size_bytes: 19, summary: null }
+          { filename: "orcas.txt", status: "completed", file_size_bytes: 19, summary: null, mime_type: "text/plain" },
+          { filename: "bees.md", status: "completed", file_size_bytes: 19, summary: null, mime_type: "text/markdown" }
         ]
       )
       assert.include(reply.retrieved_files, "orcas.txt")
       assert.include(reply.content, "Orcas live in pods.")
       const { messages } = await ok("GET", `/threads/${reply.thread_id}`)
-      assert.deepStrictEqual(messages[0].attachments, reply.attachments)
+      assert.deepStrictEqual(idsIn(messages[0]), idsIn(reply))
       assert.isNull(messages[1].attachments)
       assert.lengthOf(await ok("GET", `/threads/${reply.thread_id}/documents`), 2)
       const later = await ok("POST", `/threads/${reply.thread_id}/messages`, { content: "And the bees?" })
@@ -199,7 +204,7 @@ export const documentStories = (stores: Layer.Layer<InMemory.Stores, unknown>): 
         content: "Sum up",
         attachments: [reply.attachments[1].document_id]
       })
-      assert.deepStrictEqual(again.attachments, [reply.attachments[1]])
+      assert.deepStrictEqual(idsIn(again), [reply.attachments[1].document_id])
     })
 
     it("a message may be files alone, with stream and idempotency", async () => {

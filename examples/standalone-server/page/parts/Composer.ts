@@ -152,7 +152,9 @@ const attachmentOf = ({ documentId, name, size, status }: Upload): Attachment =>
   filename: name,
   status,
   file_size_bytes: size,
-  summary: null
+  summary: null,
+  mime_type: null,
+  url: ""
 })
 
 const Attached = (): View =>

@@ -46,25 +46,31 @@ export const chatRoute =
     const body = chatRequestOf(await request.json().catch(() => null))
     if (body === null)
       return Response.json({ detail: "The body is not that of a chat: id and messages." }, { status: 422 })
-    return eventStream(
-      await transport.sendMessages({
-        trigger: "submit-message",
-        chatId: body.id,
-        messageId: undefined,
-        messages: body.messages,
-        abortSignal: undefined
-      })
-    )
+    try {
+      return eventStream(
+        await transport.sendMessages({
+          trigger: "submit-message",
+          chatId: body.id,
+          messageId: undefined,
+          messages: body.messages,
+          abortSignal: undefined
+        })
+      )
+    } catch (error) {
+      return Response.json({ detail: wordsOf(error) }, { status: 422 })
+    }
   }
 
 const entryOf = (name: string, value: string | null): ReadonlyArray<readonly [string, string]> =>
   value === null ? [] : [[name, value]]
 
-/** Of the messages only texts, outputs of tools and ids are read, and the API behind checks all of them. */
+/** Of the messages only texts, files, outputs of tools and ids are read, and the API behind checks all of them. */
 const chatRequestOf = (body: unknown): ChatRequest | null =>
   typeof body === "object" && body !== null && "id" in body && "messages" in body && Array.isArray(body.messages)
     ? { id: String(body.id), messages: body.messages }
     : null
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** A refusal of the API is the stream's first chunk: that is where `useChat` looks for it. */
 const eventStream = (chunks: ReadableStream<unknown>): Response => {
@@ -77,9 +83,7 @@ const eventStream = (chunks: ReadableStream<unknown>): Response => {
         const next = await reader.read()
         if (!next.done) return controller.enqueue(line(JSON.stringify(next.value)))
       } catch (error) {
-        controller.enqueue(
-          line(JSON.stringify({ type: "error", errorText: error instanceof Error ? error.message : String(error) }))
-        )
+        controller.enqueue(line(JSON.stringify({ type: "error", errorText: wordsOf(error) })))
       }
       controller.enqueue(line("[DONE]"))
       controller.close()

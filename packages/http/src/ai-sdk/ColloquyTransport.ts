@@ -8,6 +8,7 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from "ai"
 import type { ClientEvent } from "../client/ClientEvents.ts"
 import { type Client, type ClientOptions, connect } from "../client/PromiseClient.ts"
 import type { MessageRequest } from "../wire/MessageBody.ts"
+import { filesOf } from "./MessageFiles.ts"
 import { type TurnMetadata, uiChunks } from "./UiChunks.ts"
 
 export interface TransportOptions extends ClientOptions {
@@ -63,14 +64,14 @@ export class ColloquyTransport implements ChatTransport<Message> {
   }
 
   private sendMessage(client: Client, message: Message, { body, chatId }: SendOptions): Events {
-    const fields = { ...this.options.message, ...body, content: textOf(message) }
+    const { attachments, files } = filesOf(message)
+    const kept = attachments.length === 0 ? {} : { attachments }
+    const fields = { ...this.options.message, ...body, ...kept, content: textOf(message) }
     const threadId = this.threadOf(chatId)
-    if (threadId !== undefined) return client.messages.stream(threadId, fields)
+    if (threadId !== undefined) return client.messages.stream(threadId, fields, { files })
     const { assistantId } = this.options
-    const begun = client.messages.streamStateless({
-      ...fields,
-      ...(assistantId === undefined ? {} : { assistant_id: assistantId })
-    })
+    const place = assistantId === undefined ? {} : { assistant_id: assistantId }
+    const begun = client.messages.streamStateless({ ...fields, ...place }, { files })
     return this.noting(chatId, begun)
   }
 

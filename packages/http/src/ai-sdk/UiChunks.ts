@@ -5,6 +5,7 @@
  */
 import type { UIMessageChunk } from "ai"
 import type { ClientEvent } from "../client/ClientEvents.ts"
+import { documentParts, pageParts } from "./Sources.ts"
 
 /** What messages of a chat carry as `metadata`. The transport reads it when tool outputs go back. */
 export interface TurnMetadata {
@@ -76,7 +77,12 @@ class MessageInChunks {
       case "tool_submit_required":
         return this.end(event, new Set(event.tool_calls.map(({ id }) => id)), "tool-calls")
       case "run_ended":
-        return [...this.files(event.retrieved_files ?? []), ...this.end(event, new Set(), "stop")]
+        return [
+          ...this.close(),
+          ...documentParts(event.retrieved_files ?? []),
+          ...pageParts(event.metadata_),
+          ...this.end(event, new Set(), "stop")
+        ]
       case "run_failed":
         return [...this.close(), ...this.answered(), { type: "error", errorText: event.error }]
       case "run_cancelled":
@@ -127,16 +133,6 @@ class MessageInChunks {
       ])
     this.calls = this.calls.filter(({ id }) => ofClient.has(id))
     return chunks
-  }
-
-  private files(names: ReadonlyArray<string>): ReadonlyArray<UIMessageChunk> {
-    return names.map((name) => ({
-      type: "source-document",
-      sourceId: name,
-      title: name,
-      filename: name,
-      mediaType: "application/octet-stream"
-    }))
   }
 
   private end(

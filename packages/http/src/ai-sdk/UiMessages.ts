@@ -1,46 +1,109 @@
-/** A stored thread as the messages that a chat begins with: `useChat({ id: thread.thread_id, messages: uiMessages(thread) })`. Pure. */
+/**
+ * A stored thread as the messages that a chat begins with: `useChat({ id: thread.thread_id, messages: uiMessages(thread) })`. Pure. All that
+ * one run has answered is one message, as it is when it comes as a stream.
+ */
 import type { UIMessage } from "ai"
 import type { StoredMessage, Thread } from "../wire/Records.ts"
+import { documentParts, pageParts } from "./Sources.ts"
 import { inputOf, type TurnMetadata } from "./UiChunks.ts"
 
-export const uiMessages = (thread: Thread): Array<UIMessage<TurnMetadata>> =>
-  thread.messages.map((message) => ({
-    id: message.message_id,
-    role: message.role === "user" ? "user" : "assistant",
-    parts: partsOf(message),
-    ...(message.run_id === null
-      ? {}
-      : { metadata: { threadId: thread.thread_id, assistantId: thread.assistant_id, runId: message.run_id } })
-  }))
+export const uiMessages = (thread: Thread): Array<UIMessage<TurnMetadata>> => {
+  const messages: Array<UIMessage<TurnMetadata>> = []
+  for (const message of thread.messages) {
+    const last = messages.at(-1)
+    const parts = message.role === "user" ? questionParts(message) : answerParts(message)
+    if (message.role === "assistant" && last?.role === "assistant" && last.metadata?.runId === message.run_id) {
+      last.parts.push(...parts)
+      if (last.metadata !== undefined) last.metadata = { ...last.metadata, ...metadataOf(thread, message) }
+      continue
+    }
+    const metadata = metadataOf(thread, message)
+    messages.push({
+      id: message.message_id,
+      role: message.role,
+      parts,
+      ...(metadata === undefined ? {} : { metadata })
+    })
+  }
+  return messages
+}
 
 type Parts = UIMessage["parts"]
 
-const partsOf = ({ content, generated_media, metadata_, tool_calls }: StoredMessage): Parts => {
-  const parts: Parts = []
-  if (content !== null && content !== "") parts.push({ type: "text", text: content, state: "done" })
-  for (const { mime_type, url } of generated_media ?? []) parts.push({ type: "file", url, mediaType: mime_type })
-  for (const { title, url } of sourcesIn(metadata_)) parts.push({ type: "source-url", sourceId: url, url, title })
-  for (const call of tool_calls ?? []) {
-    parts.push({
-      type: "dynamic-tool",
-      toolName: call.function.name,
-      toolCallId: call.id,
-      state: "input-available",
-      input: inputOf(call.function.arguments)
-    })
-  }
-  return parts
-}
+const metadataOf = (thread: Thread, message: StoredMessage): TurnMetadata | undefined =>
+  message.run_id === null
+    ? undefined
+    : {
+        threadId: thread.thread_id,
+        assistantId: thread.assistant_id,
+        runId: message.run_id,
+        ...(message.model_name === null ? {} : { model: message.model_name }),
+        ...(message.input_tokens === null ? {} : { inputTokens: message.input_tokens }),
+        ...(message.output_tokens === null ? {} : { outputTokens: message.output_tokens })
+      }
 
-/** Pages that the answer rests on. */
-const sourcesIn = (
-  metadata: StoredMessage["metadata_"]
-): ReadonlyArray<{ readonly url: string; readonly title: string }> => {
-  const sources = metadata?.["sources"]
-  if (!Array.isArray(sources)) return []
-  return sources.flatMap((source: unknown) => {
-    if (typeof source !== "object" || source === null || !("url" in source) || typeof source.url !== "string") return []
-    const title = "title" in source && typeof source.title === "string" ? source.title : source.url
-    return [{ url: source.url, title }]
+const textParts = ({ content }: StoredMessage): Parts =>
+  content === null || content === "" ? [] : [{ type: "text", text: content, state: "done" }]
+
+/** The words, and the files that came with them. */
+const questionParts = (message: StoredMessage): Parts => [
+  ...textParts(message),
+  ...(message.attachments ?? []).map(({ filename, mime_type, url }) => ({
+    type: "file" as const,
+    url,
+    filename,
+    mediaType: mime_type ?? "application/octet-stream"
+  }))
+]
+
+const answerParts = (message: StoredMessage): Parts => [
+  { type: "step-start" },
+  ...hostedParts(message.metadata_),
+  ...textParts(message),
+  ...(message.generated_media ?? []).map(({ mime_type, url }) => ({
+    type: "file" as const,
+    url,
+    mediaType: mime_type
+  })),
+  ...documentParts(message.retrieved_files ?? []),
+  ...pageParts(message.metadata_),
+  ...callParts(message)
+]
+
+/** Calls of the client's tools: answered, waiting for their outputs, or left behind by the conversation. */
+const callParts = ({ metadata_, status, tool_calls }: StoredMessage): Parts => {
+  const outputs = recordsIn(metadata_, "tool_outputs")
+  return (tool_calls ?? []).map((call) => {
+    const { arguments: text, name } = call.function
+    const shown = { type: "dynamic-tool" as const, toolName: name, toolCallId: call.id, input: inputOf(text) }
+    const found = outputs.find(({ tool_call_id }) => tool_call_id === call.id)
+    if (found !== undefined)
+      return { ...shown, state: "output-available" as const, output: inputOf(String(found["output"])) }
+    return status === "REQUIRES_ACTION"
+      ? { ...shown, state: "input-available" as const }
+      : { ...shown, state: "output-error" as const, errorText: "It was not answered: the conversation went on." }
   })
 }
+
+/** Calls that the server has run itself. */
+const hostedParts = (metadata: StoredMessage["metadata_"]): Parts =>
+  recordsIn(metadata, "hosted_calls").map((call) => ({
+    type: "dynamic-tool",
+    toolName: String(call["tool_name"]),
+    toolCallId: String(call["tool_call_id"]),
+    input: inputOf(String(call["arguments"] ?? "{}")),
+    state: "output-available",
+    output: inputOf(String(call["output"] ?? "")),
+    providerExecuted: true
+  }))
+
+const recordsIn = (
+  metadata: StoredMessage["metadata_"],
+  field: string
+): ReadonlyArray<Readonly<Record<string, unknown>>> => {
+  const found = metadata?.[field]
+  return Array.isArray(found) ? found.filter(isRecord) : []
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null

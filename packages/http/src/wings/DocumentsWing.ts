@@ -2,6 +2,7 @@
 import { documentsPartName } from "@colloquy/core/documents"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { UrlOf } from "../links/Links.ts"
 import { notAvailable } from "./Fields.ts"
 import type { RawFields, Wing } from "./Wing.ts"
 
@@ -15,6 +16,7 @@ const Attached = Schema.Struct({
     Schema.Struct({
       documentId: Schema.String,
       filename: Schema.String,
+      mimeType: Schema.String,
       size: Schema.Int,
       status: Schema.String,
       summary: Schema.NullOr(Schema.String)
@@ -28,16 +30,18 @@ const Recalled = Schema.Struct({ files: Schema.Array(Schema.String) })
 const readAttached = Schema.decodeUnknownOption(Attached)
 const readRecalled = Schema.decodeUnknownOption(Recalled)
 
-const attachmentsToWire = (kept: Schema.Json | null) =>
+const attachmentsToWire = (kept: Schema.Json | null, urlOf: UrlOf) =>
   Option.match(readAttached(kept), {
     onNone: () => null,
     onSome: ({ attachments }) =>
-      attachments.map(({ documentId, filename, size, status, summary }) => ({
+      attachments.map(({ documentId, filename, mimeType, size, status, summary }) => ({
         document_id: documentId,
         filename,
         status,
         file_size_bytes: size,
-        summary
+        summary,
+        mime_type: mimeType,
+        url: urlOf(documentId)
       }))
   })
 
@@ -52,10 +56,10 @@ export const documentsWing: Wing = {
     // The files that came with the message are added when they have become documents.
     options: ({ attachments }) => ({ attachments: attachments ?? [] })
   },
-  fields: ({ answer, userMessage }) => {
+  fields: ({ answer, userMessage }, urlOf) => {
     const files = Option.getOrNull(readRecalled(answer))?.files ?? null
     return {
-      attachments: attachmentsToWire(userMessage),
+      attachments: attachmentsToWire(userMessage, urlOf),
       retrieved_files: files,
       retrieved_files_count: files?.length ?? 0
     }

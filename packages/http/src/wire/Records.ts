@@ -49,7 +49,10 @@ export const Attachment = Schema.Struct({
   filename: Schema.String,
   status: Schema.String,
   file_size_bytes: integer,
-  summary: text
+  summary: text,
+  mime_type: text,
+  /** Good for a while, and without a key. */
+  url: Schema.String
 }).annotate({ identifier: "Attachment" })
 
 export const GeneratedMedia = Schema.Struct({

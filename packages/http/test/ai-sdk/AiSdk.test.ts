@@ -1,11 +1,13 @@
 /** A thread behind `useChat`: the real chat of `@ai-sdk/react` over the transport, and over the route with the SDK's own transport. */
 import { Chat } from "@ai-sdk/react"
-import { callTool, fail, gate, say, type ScriptStep, think } from "@colloquy/adapters/scripted"
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { callTool, callTools, fail, gate, say, type ScriptStep, think } from "@colloquy/adapters/scripted"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithToolCalls, type UIMessage } from "ai"
 import { chatRoute, ColloquyTransport, type TurnMetadata, uiMessages } from "../../src/ai-sdk/index.ts"
-import { keys, open, type Service, tool } from "../Service.ts"
+import { openWithDocuments } from "../DocumentService.ts"
+import { keys, open, openPainting, type Service, tool } from "../Service.ts"
 
 type Message = UIMessage<TurnMetadata>
 
@@ -198,5 +200,162 @@ describe("a chat that is opened again", () => {
       ["user", "text: Weather?"],
       ["assistant", "weather: input-available"]
     ])
+  })
+
+  it("shows each answer as the stream has shown it: calls with their outputs, in one message", async () => {
+    const clock = {
+      definition: { name: "clock", description: null, parameters: null },
+      run: () => Effect.succeed({ time: "noon" })
+    }
+    const script: ReadonlyArray<ScriptStep> = [
+      [say("Well."), callTool("clock", {}, "h")],
+      callTools(["weather", { city: "Oslo" }, "a"], ["weather", { city: "Rome" }, "b"]),
+      say("Rain."),
+      callTool("weather", {}, "c"),
+      say("Never mind.")
+    ]
+    await using service = await open(script, { hosted: [clock] })
+    const id = await newThread(service, { tools: [tool("weather")] })
+    const chat: Chat<Message> = chatOf(service, id, {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls
+    })
+    await chat.sendMessage({ text: "Weather?" })
+    await chat.addToolOutput({ tool: "weather", toolCallId: "a", output: { rain: true } })
+    await chat.addToolOutput({ tool: "weather", toolCallId: "b", output: "sun" })
+    await until(() => shown(chat.messages).at(-1)?.at(-1) === "text: Rain." && chat.status === "ready")
+    const stored = async () => uiMessages((await service.call("GET", `/threads/${id}`)).body)
+    assert.deepStrictEqual(shown(await stored()), [
+      ["user", "text: Weather?"],
+      [
+        "assistant",
+        "clock: output-available",
+        "text: Well.",
+        "weather: output-available",
+        "weather: output-available",
+        "text: Rain."
+      ]
+    ])
+    assert.strictEqual((await stored())[1]?.id, chat.lastMessage?.id)
+    const outputs = (await stored())[1]?.parts.flatMap((part) =>
+      part.type === "dynamic-tool" && part.state === "output-available" ? [part.output] : []
+    )
+    assert.deepStrictEqual(outputs, [{ time: "noon" }, { rain: true }, "sun"])
+    assert.isFalse(lastAssistantMessageIsCompleteWithToolCalls({ messages: await stored() }))
+    await service.call("POST", `/threads/${id}/messages`, { content: "And now?" })
+    await service.call("POST", `/threads/${id}/messages`, { content: "Stop." })
+    assert.deepStrictEqual(shown(await stored()).slice(2), [
+      ["user", "text: And now?"],
+      ["assistant", "weather: output-error"],
+      ["user", "text: Stop."],
+      ["assistant", "text: Never mind."]
+    ])
+  })
+})
+
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+const picked = [
+  { type: "file" as const, mediaType: "image/png", filename: "dot.png", url: `data:image/png;base64,${png}` },
+  { type: "file" as const, mediaType: "text/plain", url: "data:text/plain;charset=utf-8,The%20answer%20is%2042." }
+]
+
+describe("files", () => {
+  it("that are attached in a chat go with the message, are shown again, and go again by their ids", async () => {
+    await using service = await openWithDocuments(InMemory.layer)
+    const begun: Array<string> = []
+    const transport = new ColloquyTransport({ ...clientOf(service), onThread: (id) => void begun.push(id) })
+    const chat = chatOf(service, "a chat", { transport })
+    await chat.sendMessage({ text: "What is it?", files: picked })
+    assert.strictEqual(chat.status, "ready", String(chat.error))
+    const [id] = begun
+    const { body } = await service.call("GET", `/threads/${id}`)
+    assert.deepStrictEqual(
+      body.messages[0].attachments.map(({ filename, mime_type }: Record<string, string>) => [filename, mime_type]),
+      [
+        ["dot.png", "image/png"],
+        ["file-2.txt", "text/plain"]
+      ]
+    )
+    const answer = chat.lastMessage?.parts.map((part) => (part.type === "text" ? part.text : part.type)).join("")
+    assert.include(answer, '"type":"image"')
+    assert.include(answer, "The answer is 42.")
+    const sources = chat.lastMessage?.parts.flatMap((part) => (part.type === "source-document" ? [part.filename] : []))
+    assert.isTrue(sources?.includes("file-2.txt"))
+
+    const messages = uiMessages(body)
+    const [question] = messages
+    const files = question?.parts.flatMap((part) => (part.type === "file" ? [part] : [])) ?? []
+    assert.deepStrictEqual(
+      files.map(({ filename, mediaType }) => [filename, mediaType]),
+      [
+        ["dot.png", "image/png"],
+        ["file-2.txt", "text/plain"]
+      ]
+    )
+    const bytes = await service.handler(new Request(`http://in.process${files[1]?.url}`))
+    assert.strictEqual(await bytes.text(), "The answer is 42.")
+
+    const again = chatOf(service, String(id), { messages })
+    await again.regenerate()
+    assert.strictEqual(again.status, "ready", String(again.error))
+    const { messages: stored } = (await service.call("GET", `/threads/${id}`)).body
+    assert.deepStrictEqual(
+      stored[2].attachments.map(({ document_id }: Record<string, string>) => document_id),
+      stored[0].attachments.map(({ document_id }: Record<string, string>) => document_id)
+    )
+    assert.lengthOf((await service.call("GET", `/threads/${id}/documents`)).body, 2)
+  })
+
+  it("go through the route as well, and what cannot be sent is the chat's error", async () => {
+    await using service = await openWithDocuments(InMemory.layer)
+    const route = chatRoute({ handler: service.handler })
+    const transport = new DefaultChatTransport<Message>({
+      api: "http://in.process/chat",
+      headers: { "x-api-key": keys.ada },
+      fetch: (input, init) => route(new Request(input, init))
+    })
+    const id = await newThread(service)
+    const chat = new Chat<Message>({ id, transport })
+    await chat.sendMessage({ text: "What is it?", files: picked })
+    assert.strictEqual(chat.status, "ready", String(chat.error))
+    assert.lengthOf((await service.call("GET", `/threads/${id}/documents`)).body, 2)
+    const elsewhere = {
+      ...picked[1],
+      type: "file" as const,
+      mediaType: "text/plain",
+      url: "https://else.example/a.txt"
+    }
+    const broken = { ...elsewhere, url: "data:text/plain;base64,%%%" }
+    for (const each of [chat, chatOf(service, id)]) {
+      for (const file of [elsewhere, broken]) {
+        await each.sendMessage({ text: "And this?", files: [file] })
+        assert.match(String(each.error), /data URL/u)
+      }
+    }
+    const body = JSON.stringify({ id, messages: [{ id: "m", role: "user", parts: [elsewhere] }] })
+    const init = { method: "POST", headers: { "x-api-key": keys.ada }, body }
+    assert.strictEqual((await route(new Request("http://in.process/chat", init))).status, 422)
+    await using plain = await open([])
+    const without = chatOf(plain, await newThread(plain))
+    await without.sendMessage({ text: "What is it?", files: picked })
+    assert.match(String(without.error), /not available/u)
+  })
+
+  it("that the model makes, and the pages that it rests on, are parts of the answer, now and later", async () => {
+    await using service = await openPainting(
+      [[callTool("generate_image", { prompt: "A fox" }), callTool("web_search", { query: "foxes" })], say("Here [1].")],
+      InMemory.layer
+    )
+    const images = { image_generation: "auto", image_model_provider: "painter", image_model_name: "oil" } as const
+    const transport = new ColloquyTransport({ ...clientOf(service), message: { ...images, web_search: "Auto" } })
+    const id = await newThread(service)
+    const chat = chatOf(service, id, { transport })
+    await chat.sendMessage({ text: "A fox" })
+    const stored = uiMessages((await service.call("GET", `/threads/${id}`)).body)
+    for (const message of [chat.lastMessage, stored.at(-1)]) {
+      const files = message?.parts.flatMap((part) => (part.type === "file" ? [part.mediaType] : []))
+      const pages = message?.parts.flatMap((part) => (part.type === "source-url" ? [part.url] : []))
+      assert.deepStrictEqual([files, pages], [["image/png"], ["https://foxes.example/"]])
+    }
   })
 })

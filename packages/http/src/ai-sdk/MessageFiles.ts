@@ -1,0 +1,63 @@
+/**
+ * The files of a chat's message as the API takes them: what a browser has picked comes as a data URL and goes as bytes, what the server has
+ * already (a message that is sent again) goes by its id. Pure.
+ */
+import type { UIMessage } from "ai"
+import type { FileInput } from "../client/FormBody.ts"
+
+export interface SentFiles {
+  readonly files: ReadonlyArray<FileInput>
+  /** Ids of documents. */
+  readonly attachments: ReadonlyArray<string>
+}
+
+/** Where the service gives out the bytes of a document. */
+const stored = /\/documents\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/content(?:[?#]|$)/iu
+
+export const filesOf = ({ parts }: Pick<UIMessage, "parts">): SentFiles => {
+  const files: Array<FileInput> = []
+  const attachments: Array<string> = []
+  for (const part of parts) {
+    if (part.type !== "file") continue
+    const { filename, mediaType, url } = part
+    const [, id] = stored.exec(url) ?? []
+    if (id !== undefined && !url.startsWith("data:")) attachments.push(id)
+    else files.push(new File([bytesOf(url)], filename ?? nameOf(mediaType, files.length), { type: mediaType }))
+  }
+  return { files, attachments }
+}
+
+const bytesOf = (url: string): Uint8Array<ArrayBuffer> => {
+  const comma = url.indexOf(",")
+  const head = url.slice(0, Math.max(0, comma))
+  if (!head.startsWith("data:")) throw unusable()
+  try {
+    const data = decodeURIComponent(url.slice(comma + 1))
+    if (!/;\s*base64\s*$/iu.test(head)) return new TextEncoder().encode(data)
+    return Uint8Array.from(globalThis.atob(data), (character) => character.charCodeAt(0))
+  } catch {
+    throw unusable()
+  }
+}
+
+const unusable = () =>
+  new Error("A file of a message is sent with its bytes: give it as a data URL, as sendMessage({ files }) does.")
+
+/** By its name and its first bytes the server knows what a file is. */
+const extensions: Readonly<Record<string, string>> = {
+  "text/plain": "txt",
+  "text/markdown": "md",
+  "image/jpeg": "jpg",
+  "image/tiff": "tif",
+  "audio/mpeg": "mp3",
+  "audio/mp4": "m4a",
+  "audio/x-wav": "wav",
+  "audio/wave": "wav",
+  "video/quicktime": "mov",
+  "video/x-matroska": "mkv"
+}
+
+const nameOf = (mediaType: string, index: number): string => {
+  const plain = mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? ""
+  return `file-${index + 1}.${extensions[plain] ?? plain.split("/")[1] ?? "bin"}`
+}
