@@ -78,7 +78,7 @@ const callParts = ({ metadata_, status, tool_calls }: StoredMessage): Parts => {
     const shown = { type: "dynamic-tool" as const, toolName: name, toolCallId: call.id, input: inputOf(text) }
     const found = outputs.find(({ tool_call_id }) => tool_call_id === call.id)
     if (found !== undefined)
-      return { ...shown, state: "output-available" as const, output: inputOf(String(found["output"])) }
+      return { ...shown, state: "output-available" as const, output: inputOf(textIn(found["output"])) }
     return status === "REQUIRES_ACTION"
       ? { ...shown, state: "input-available" as const }
       : { ...shown, state: "output-error" as const, errorText: "It was not answered: the conversation went on." }
@@ -89,11 +89,11 @@ const callParts = ({ metadata_, status, tool_calls }: StoredMessage): Parts => {
 const hostedParts = (metadata: StoredMessage["metadata_"]): Parts =>
   recordsIn(metadata, "hosted_calls").map((call) => ({
     type: "dynamic-tool",
-    toolName: String(call["tool_name"]),
-    toolCallId: String(call["tool_call_id"]),
-    input: inputOf(String(call["arguments"] ?? "{}")),
+    toolName: textIn(call["tool_name"]),
+    toolCallId: textIn(call["tool_call_id"]),
+    input: inputOf(textIn(call["arguments"])),
     state: "output-available",
-    output: inputOf(String(call["output"] ?? "")),
+    output: inputOf(textIn(call["output"])),
     providerExecuted: true
   }))
 
@@ -107,3 +107,5 @@ const recordsIn = (
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
+
+const textIn = (value: unknown): string => (typeof value === "string" ? value : "")
