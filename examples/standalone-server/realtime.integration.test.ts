@@ -1,14 +1,18 @@
-/** Voice sessions on the standalone server, as a page has them: a ticket, the client file, a spoken turn, the end; and the process that ends. */
+/**
+ * Voice sessions on the standalone server, as a page has them: a ticket, the client file, a spoken turn, the end; and the process that ends.
+ * Only that one is a process: its start takes tens of seconds on a machine that is busy with twenty others.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { WebSocket } from "ws"
 import { join, silence, tone } from "./DemoSound.ts"
-import { type ServerProcess, spawnServer } from "./ServerProcess.ts"
+import { spawnServer } from "./ServerProcess.ts"
+import { keyOf, startDemo } from "./TestServer.ts"
 import { firstFrame as first, talk, withHeaders } from "./VoiceTalk.ts"
 
-const started = async (server: ServerProcess) => {
-  const text = await server.printed(/Documentation: /)
-  const api = /listens on (\S+),/.exec(text)?.[1] ?? ""
-  const key = /shown this once\): (\S+)/.exec(text)?.[1] ?? ""
+const startHere = async () => {
+  const server = await startDemo()
+  const api = `${server.url}/api`
+  const key = keyOf(server)
   const call = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
     const answer = await fetch(`${api}${path}`, {
       method,
@@ -19,15 +23,15 @@ const started = async (server: ServerProcess) => {
     const read: any = await answer.json()
     return { status: answer.status, body: read }
   }
-  return { api, key, call, socket: `${api.replace("http:", "ws:")}/threads/realtime` }
+  return { api, key, call, socket: socketOf(api), [Symbol.asyncDispose]: server.stop }
 }
 
-const inMemory = { COLLOQUY_DATA_DIR: "memory://", PORT: "0" }
+const socketOf = (api: string): string => `${api.replace("http:", "ws:")}/threads/realtime`
 
-describe("voice on the standalone server", () => {
+describe("voice on the standalone server", { timeout: 180_000 }, () => {
   it("a spoken turn with a ticket: echoed byte by byte, kept as messages", async () => {
-    await using server = spawnServer(inMemory)
-    const { api, call, socket } = await started(server)
+    await using server = await startHere()
+    const { api, call, socket } = server
     const { body: ticket } = await call("POST", "/threads/realtime/tickets", {}, { origin: "http://page.example" })
     assert.strictEqual(ticket.websocket_path, "/threads/realtime")
     assert.isTrue(socket.endsWith(`/api${ticket.websocket_path}`))
@@ -67,8 +71,8 @@ describe("voice on the standalone server", () => {
   })
 
   it("the socket's path without an upgrade is 426, with a key in the address 400", async () => {
-    await using server = spawnServer(inMemory)
-    const { api, call, key, socket } = await started(server)
+    await using server = await startHere()
+    const { api, call, key, socket } = server
     assert.strictEqual((await call("GET", "/threads/realtime")).status, 426)
     const status = await new Promise((resolve) => {
       const refused = new WebSocket(`${socket}?api_key=${key}`)
@@ -86,18 +90,24 @@ describe("voice on the standalone server", () => {
     assert.match(api, /^http:/)
   })
 
-  it("SIGTERM ends a session with session.ended and 1001, and what was said is stored", async () => {
-    await using server = spawnServer(inMemory)
-    const { key, socket } = await started(server)
-    const session = talk({ url: socket, first, open: withKey(key) })
-    await session.heard("session.begin")
-    session.client.sendText("Hello")
-    await session.heard("audio.delta")
-    server.child.kill("SIGTERM")
-    assert.strictEqual(await session.closed(), 1001)
-    assert.strictEqual(session.events.at(-1)?.type, "session.ended")
-    assert.strictEqual(await server.ended, 0)
-  })
+  it(
+    "SIGTERM ends a session with session.ended and 1001, and what was said is stored",
+    { timeout: 180_000 },
+    async () => {
+      await using server = spawnServer({ COLLOQUY_DATA_DIR: "memory://", PORT: "0" })
+      const text = await server.printed(/Documentation: /)
+      const api = /listens on (\S+),/.exec(text)?.[1] ?? assert.fail(text)
+      const key = /shown this once\): (\S+)/.exec(text)?.[1] ?? assert.fail(text)
+      const session = talk({ url: socketOf(api), first, open: withKey(key) })
+      await session.heard("session.begin")
+      session.client.sendText("Hello")
+      await session.heard("audio.delta")
+      server.child.kill("SIGTERM")
+      assert.strictEqual(await session.closed(), 1001)
+      assert.strictEqual(session.events.at(-1)?.type, "session.ended")
+      assert.strictEqual(await server.ended, 0)
+    }
+  )
 })
 
 const withKey = (key: string) => withHeaders({ "x-api-key": key })

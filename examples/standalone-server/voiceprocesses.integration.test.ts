@@ -36,7 +36,7 @@ const contentsOf = (body: { readonly messages: ReadonlyArray<{ readonly role: st
 onPostgres((url) => {
   it(
     "while a session writes its thread, a turn and a removal on any server are 409 and say why; a second session is session_conflict",
-    { timeout: 120_000 },
+    { timeout: 240_000 },
     async () => {
       await using database = await scratchDatabase(url)
       await using one = await open(database.url)
@@ -73,7 +73,7 @@ onPostgres((url) => {
     }
   )
 
-  it("a ticket that two servers redeem at once opens one session", { timeout: 120_000 }, async () => {
+  it("a ticket that two servers redeem at once opens one session", { timeout: 240_000 }, async () => {
     await using database = await scratchDatabase(url)
     await using one = await open(database.url)
     await using two = await open(database.url)
@@ -87,7 +87,7 @@ onPostgres((url) => {
 
   it(
     "kill -9 in the middle of a session: what was said is kept, and another server goes on with the thread in seconds",
-    { timeout: 120_000 },
+    { timeout: 240_000 },
     async () => {
       await using database = await scratchDatabase(url)
       await using one = await open(database.url)
