@@ -39,4 +39,15 @@ describe("frames", () => {
     assert.deepInclude(input.request, { threadId: "abc", assistantId: "def", tools: [] })
     assert.isTrue(input.request.selection.webSearch)
   })
+
+  it("system_prompt and tools: omitted or null inherits what is saved, empty clears it", () => {
+    const read = (fields: object) => {
+      const input = readText(JSON.stringify({ provider: "p", model: "m", ...fields }), true)
+      assert.strictEqual(input._tag, "Begin")
+      return input._tag === "Begin" ? [input.request.systemPrompt, input.request.tools] : []
+    }
+    assert.deepStrictEqual(read({}), [null, null])
+    assert.deepStrictEqual(read({ system_prompt: null, tools: null }), [null, null])
+    assert.deepStrictEqual(read({ system_prompt: "", tools: [] }), ["", []])
+  })
 })

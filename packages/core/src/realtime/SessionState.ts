@@ -283,7 +283,10 @@ const onVendor = (before: SessionState, event: VendorEvent, now: number): Decide
         actions: [{ _tag: "Charge", usage: event.usage }]
       }
     case "Failed":
-      return { state, actions: [complain("provider_error", event.reason)] }
+      // An error before the beginning says that the setup cannot be used: the session would not be the one that was asked for.
+      return state.phase === "opening"
+        ? end(state, { error: { code: "provider_error", message: event.reason }, close: "fault" })
+        : { state, actions: [complain("provider_error", event.reason)] }
     case "Closed":
       return state.phase === "stopping"
         ? end(state, state.ending ?? gracefully)

@@ -1,7 +1,7 @@
 // Every rule and limit of a voice session in the words of the specification, part 4, 5, 7 and 8, in virtual time.
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
-import { InsufficientCredit, Keys, Metering, StoreUnavailable, ThreadId } from "@colloquy/core"
+import { InsufficientCredit, Keys, Metering, ProviderKeys, StoreUnavailable, ThreadId } from "@colloquy/core"
 import {
   AssistantStore,
   firstPage,
@@ -26,6 +26,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { TestClock } from "effect/testing"
+import { historyProblem } from "../../src/realtime/SessionPlan.ts"
 import { frame, stored, tools, voiceStory as story } from "../support/Voice.ts"
 
 const { callTool, hang, hear, read, refuse, say } = ScriptedRealtime
@@ -58,6 +59,68 @@ describe("realtime first frame", () => {
       assert.strictEqual(yield* refusedWith(client, "first_frame_timeout"), "refused")
     })
   )
+
+  story(
+    "a first frame that comes in the last moment is taken",
+    [[hang]],
+    Effect.gen(function* () {
+      const client = yield* TestRealtime.dial({ key: yield* newKey })
+      yield* TestClock.adjust("29999 millis")
+      client.input({ _tag: "Begin", request: TestRealtime.request(), bytes: 1 })
+      yield* client.next("SessionBegin")
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* stop(client), "ended")
+    })
+  )
+
+  story(
+    "system_prompt and tools are session-only: overrides are not saved to the assistant",
+    [[hang]],
+    Effect.gen(function* () {
+      const { assistantId } = yield* openThread
+      const before = yield* (yield* AssistantStore).get(assistantId)
+      const client = yield* TestRealtime.connect({ assistantId, systemPrompt: "For now.", tools })
+      yield* client.next("SessionBegin")
+      yield* stop(client)
+      const [setup] = (yield* TestRealtime.ScriptedVoice).setups
+      assert.deepInclude(setup, { instructions: "For now.", tools })
+      assert.deepStrictEqual(yield* (yield* AssistantStore).get(assistantId), before)
+    })
+  )
+
+  story(
+    "hosted selections are added separately: an empty list of tools clears the client's, not the service's",
+    [[hang]],
+    Effect.gen(function* () {
+      const client = yield* TestRealtime.connect({ tools: [] })
+      yield* client.next("SessionBegin")
+      yield* stop(client)
+      const [setup] = (yield* TestRealtime.ScriptedVoice).setups
+      assert.deepStrictEqual(
+        setup?.tools.map(({ name }) => name),
+        ["look_up"]
+      )
+    }),
+    {
+      hosted: [{ definition: { name: "look_up", description: null, parameters: null }, run: () => Effect.succeed(1) }]
+    }
+  )
+
+  it.effect("a stored customer-supplied provider key takes precedence, and the service charges nothing then", () => {
+    const keys = { find: () => Effect.succeed(Redacted.make("sk-of-the-customer")) }
+    return Effect.gen(function* () {
+      const client = yield* TestRealtime.connect()
+      yield* client.next("ResponseDone")
+      assert.strictEqual(yield* stop(client), "ended")
+      const [setup] = (yield* TestRealtime.ScriptedVoice).setups
+      assert.strictEqual(setup?.apiKey && Redacted.value(setup.apiKey), "sk-of-the-customer")
+      assert.deepInclude(client.events.at(-1), { providerCostUsd: 0.001, chargedUsd: 0 })
+    }).pipe(
+      Effect.scoped,
+      asNewOwner,
+      Effect.provide(TestRealtime.layer([[say("Hello.")]]).pipe(Layer.provide(Layer.succeed(ProviderKeys, keys))))
+    )
+  })
 
   story(
     "provider: must match the model, must be one of the service's, and must be configured",
@@ -197,6 +260,9 @@ describe("who asks", () => {
       yield* refusedWith(yield* TestRealtime.dial({ ticket, origin }), "ticket_invalid")
       yield* stop(good)
 
+      const inTime = yield* issue
+      yield* TestClock.adjust("59999 millis")
+      yield* tickets.redeem(inTime.ticket, origin)
       const late = yield* issue
       yield* TestClock.adjust("60 seconds")
       yield* refusedWith(yield* TestRealtime.dial({ ticket: late.ticket, origin }), "ticket_invalid")
@@ -385,6 +451,16 @@ describe("limits", () => {
       yield* refusedWith(tooLong, "history_too_large")
     })
   )
+})
+
+describe("realtime history", () => {
+  it("counts the serialized history and the instructions together, whole or not at all", () => {
+    const history = [{ role: "user", text: "x".repeat(100_000) }] as const
+    const left = 200_000 - JSON.stringify(history).length
+    assert.isNull(historyProblem(1, history, "i".repeat(left), defaultSessionLimits))
+    const problem = historyProblem(1, history, "i".repeat(left + 1), defaultSessionLimits)
+    assert.strictEqual(problem?.code, "history_too_large")
+  })
 })
 
 describe("order of a session", () => {

@@ -191,6 +191,23 @@ describe("SessionState", () => {
   })
 })
 
+describe("before session.begin", () => {
+  const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
+
+  it("provider setup or history events may arrive, and are told", () => {
+    const event: VendorEvent = { _tag: "Native", json: '{"type":"session.created"}' }
+    const { actions } = decide(openingState(terms, 0), vendor(event), 0)
+    assert.deepStrictEqual(actions, [{ _tag: "Tell", event: { _tag: "ProviderEvent", json: event.json } }])
+  })
+
+  it("invalid provider settings: the provider's error is reported, and the session does not begin", () => {
+    const { actions, state } = decide(openingState(terms, 0), vendor({ _tag: "Failed", reason: "No such voice" }), 0)
+    assert.strictEqual(state.phase, "ended")
+    const error = { code: "provider_error", message: "No such voice" }
+    assert.deepStrictEqual(actions.at(-1), { _tag: "End", ending: { error, close: "fault" } })
+  })
+})
+
 describe("the end of an answer that was broken off", () => {
   const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
   const decideAll = (inputs: ReadonlyArray<Input>) => {
@@ -270,6 +287,14 @@ describe("ToolCallLedger", () => {
       if (before.state === "pending") assert.notStrictEqual(each.move === "complete" ? after?.state : null, "answered")
     }
     for (const id of openCalls(ledger)) assert.include(["pending", "running"], ledger.get(id)?.state)
+  })
+
+  it("takes up to 32 outputs a frame", () => {
+    const ids = Array.from({ length: 33 }, (_, index) => `call_${index}`)
+    const open = ids.reduce((known, id) => openCall(known, { id, name: "look", arguments: "{}" }, false), emptyLedger)
+    const outputs = ids.map((toolCallId) => ({ toolCallId, name: "look", output: "" }))
+    assert.isTrue(Result.isSuccess(answerCalls(open, outputs.slice(1))))
+    assert.isFalse(Result.isSuccess(answerCalls(open, outputs)))
   })
 
   it.prop("what refuses one output of a frame takes none of it", { moves: Moves }, ({ moves }) => {
