@@ -39,6 +39,39 @@ const refusedStatus = (url: string, headers: { readonly [name: string]: string }
     })
   })
 
+/** A text frame as a client sends it. */
+const masked = (frame: object): Buffer => {
+  const payload = Buffer.from(JSON.stringify(frame))
+  assert.isBelow(payload.length, 126)
+  const mask = Buffer.from([1, 2, 3, 4])
+  const hidden = Buffer.from(payload.map((byte, index) => byte ^ (mask[index % 4] ?? 0)))
+  return Buffer.concat([Buffer.from([0x81, 0x80 | payload.length]), mask, hidden])
+}
+
+/** Handshake and bytes in one write, over a plain connection; what comes back until this word is in it. */
+const sendBytes = async ({ key, url }: RunningService, bytes: Buffer, until: string) => {
+  const { hostname, port, pathname } = new URL(url)
+  const head = [
+    `GET ${pathname} HTTP/1.1`,
+    `Host: ${hostname}`,
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    `X-API-Key: ${key}`
+  ]
+  const socket = connect(Number(port), hostname)
+  socket.write(Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), bytes]))
+  const heard = await new Promise<string>((resolve) => {
+    let text = ""
+    socket.on("data", (data) => {
+      text += data.toString("latin1")
+      if (text.includes(until)) resolve(text)
+    })
+  })
+  return { heard, socket }
+}
+
 const tone = Buffer.from(Array.from({ length: 9600 }, (_, index) => (index * 7919) % 256))
 
 describe("a session over the socket", () => {
@@ -82,30 +115,7 @@ describe("a session over the socket", () => {
 
   it("takes a first frame that is glued to the handshake", () =>
     withService([[hang]], async (service) => {
-      const { hostname, port, pathname } = new URL(service.url)
-      const payload = Buffer.from(JSON.stringify(firstFrame))
-      const mask = Buffer.from([1, 2, 3, 4])
-      const masked = Buffer.from(payload.map((byte, index) => byte ^ (mask[index % 4] ?? 0)))
-      const frame = Buffer.concat([Buffer.from([0x81, 0x80 | payload.length]), mask, masked])
-      assert.isBelow(payload.length, 126)
-      const head = [
-        `GET ${pathname} HTTP/1.1`,
-        `Host: ${hostname}`,
-        "Connection: Upgrade",
-        "Upgrade: websocket",
-        "Sec-WebSocket-Version: 13",
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-        `X-API-Key: ${service.key}`
-      ]
-      const socket = connect(Number(port), hostname)
-      socket.write(Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), frame]))
-      const heard = await new Promise<string>((resolve) => {
-        let text = ""
-        socket.on("data", (data) => {
-          text += data.toString("latin1")
-          if (text.includes("session.begin")) resolve(text)
-        })
-      })
+      const { heard, socket } = await sendBytes(service, masked(firstFrame), "session.begin")
       const accept = createHash("sha1")
         .update("dGhlIHNhbXBsZSBub25jZQ==258EAFA5-E914-47DA-95CA-C5AB0DC85B11")
         .digest("base64")
@@ -246,6 +256,23 @@ describe("hostile clients", () => {
       assert.strictEqual(await large.closed, 1009)
       fits.send({ type: "stop" })
       assert.strictEqual(await fits.closed, 1000)
+    }))
+
+  it("a frame that is too large is refused by its header, before anything of it is there; fragments are added up", () =>
+    withService([[hang], [hang]], async (service) => {
+      const claim = Buffer.alloc(14)
+      claim.writeUInt8(0x82, 0)
+      claim.writeUInt8(0x80 | 127, 1)
+      claim.writeBigUInt64BE(300_000n, 2)
+      const { socket } = await sendBytes(service, Buffer.concat([masked(firstFrame), claim]), "frame_too_large")
+      socket.destroy()
+      const client = rawClient(service.url, { key: service.key })
+      await client.heard("session.begin")
+      client.socket.send(Buffer.alloc(200 * 1024), { fin: false })
+      client.socket.send(Buffer.alloc(100 * 1024), { fin: true })
+      assert.strictEqual((await client.heard("error"))["code"], "frame_too_large")
+      assert.strictEqual(await client.closed, 1009)
+      assert.lengthOf(service.voice.heard(), 0)
     }))
 
   it("refuses a first frame that cannot be used, with a sentence that names the field", () =>

@@ -203,7 +203,7 @@ describe("before session.begin", () => {
   it("invalid provider settings: the provider's error is reported, and the session does not begin", () => {
     const { actions, state } = decide(openingState(terms, 0), vendor({ _tag: "Failed", reason: "No such voice" }), 0)
     assert.strictEqual(state.phase, "ended")
-    const error = { code: "provider_error", message: "No such voice" }
+    const error = { code: "provider_error", message: "No such voice" } as const
     assert.deepStrictEqual(actions.at(-1), { _tag: "End", ending: { error, close: "fault" } })
   })
 })
