@@ -5,6 +5,7 @@
  *
  * Options: `{ provider, model, config? }`, the message's `image_model_provider`, `image_model_name` and `image_config`.
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
@@ -16,7 +17,10 @@ import { Catalog } from "../catalog/Catalog.ts"
 import type { BlobStore } from "../documents/BlobStore.ts"
 import type { DocumentStore } from "../documents/DocumentStore.ts"
 import { type ImageModel, ImageOptions, type InputImage } from "../models/ImageModel.ts"
+import { ModelError } from "../models/ModelError.ts"
 import { Providers } from "../models/Provider.ts"
+import { mayHaveBeenOrdered } from "../models/VideoModel.ts"
+import { noUsage, type Usage } from "../primitives/Usage.ts"
 import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
@@ -104,11 +108,21 @@ const makePart = Effect.gen(function* () {
     const apiKey = yield* Effect.mapError(keys.find(plan.provider), storeFailure)
     const { model, provider } = plan
     const { options, prompt } = order
-    const answer = yield* Effect.mapError(
-      image.generate({ provider, model, prompt, inputs, options, apiKey }),
-      (error) => new HostedToolFailed({ message: `No picture was made. ${error.message}` })
+    const spend = (usage: Usage, by = model) => call.spend({ provider, model: by, purpose: imagePartName, usage })
+    // What a request has cost that never came to its end, nobody will learn.
+    const answer = yield* image.generate({ provider, model, prompt, inputs, options, apiKey }).pipe(
+      Effect.timeoutOrElse({
+        duration: imageTimeout,
+        orElse: () => Effect.fail(new ModelError({ reason: "timeout", provider, model }))
+      }),
+      Effect.onInterrupt(() => Effect.sync(() => spend(noUsage))),
+      Effect.mapError((error) => {
+        if (error.usage !== undefined) spend(error.usage)
+        else if (mayHaveBeenOrdered(error)) spend(noUsage)
+        return new HostedToolFailed({ message: wordsOfFailure(error) })
+      })
     )
-    call.spend({ provider, model: answer.model ?? model, purpose: imagePartName, usage: answer.usage })
+    spend(answer.usage, answer.model ?? model)
     const made = yield* Effect.forEach(answer.images, (bytes) =>
       Effect.result(keep(call, "image", Stream.make(bytes), { model }))
     )
@@ -125,7 +139,8 @@ const makePart = Effect.gen(function* () {
   const tools = (plan: ImagePlan): ReadonlyArray<HostedTool> => [
     {
       definition: imageTool(plan.abilities, plan.config),
-      timeout: imageTimeout,
+      // Beside the request there are documents to read and to store.
+      timeout: Duration.sum(Duration.fromInputUnsafe(imageTimeout), Duration.minutes(1)),
       run: Effect.fnUntraced(function* (args, call) {
         const order = yield* Effect.mapError(
           Effect.fromResult(readImageCall(args, plan.abilities, plan.config)),
@@ -183,6 +198,12 @@ const refuse = (problems: ReadonlyArray<ImageProblem>): Effect.Effect<never, Tur
 
 const failed = (message: string): Effect.Effect<never, HostedToolFailed> =>
   Effect.fail(new HostedToolFailed({ message }))
+
+/** A request that may have been paid for is not repeated without the user's wish. */
+const wordsOfFailure = (error: ModelError): string =>
+  mayHaveBeenOrdered(error)
+    ? `It is not known whether the picture was made, and it may be charged. Do not ask for it again unless the user wants that. ${error.message}`
+    : `No picture was made. ${error.message}`
 
 const storeFailure = () => new HostedToolFailed({ message: "No picture was made: the database is away." })
 

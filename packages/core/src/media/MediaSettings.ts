@@ -10,7 +10,7 @@ export interface MediaSettings {
   readonly maxSize: Readonly<Record<MediaType, number>>
   /** Bytes of a picture that an image model is given. */
   readonly maxInputSize: number
-  /** How long one call of `generate_image` may take. */
+  /** How long the provider may take for one call of `generate_image`. */
   readonly imageTimeout: Duration.Input
 }
 

@@ -9,13 +9,23 @@ import {
   type ScriptStep,
   uses
 } from "@colloquy/adapters/scripted"
-import { InsufficientCredit, Principal, supplementOf, Threads, TurnRefused, Turns } from "@colloquy/core"
-import { type ChatRequest, firstPage, type ImageRequest, ModelError, UsageLedger } from "@colloquy/core/adapters"
+import { InsufficientCredit, Principal, supplementOf, Threads, TurnRefused, Turns, type Usage } from "@colloquy/core"
+import {
+  type ChatRequest,
+  firstPage,
+  type ImageRequest,
+  ModelError,
+  type ModelErrorReason,
+  noUsage,
+  UsageLedger
+} from "@colloquy/core/adapters"
 import { DocumentStore } from "@colloquy/core/documents"
 import { mediaGenerated, mediaIn } from "@colloquy/core/media"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import { TestClock } from "effect/testing"
 import { cost, painted, painterKernel, type PainterOptions, png, type Services, withImages } from "./Painter.ts"
 
 const story = (
@@ -222,6 +232,58 @@ describe("generate_image", () => {
         })
     )
   }
+
+  const failing = (reason: ModelErrorReason, usage?: Usage) =>
+    Effect.fail(
+      new ModelError({ reason, provider: "painter", model: "oil", ...(usage === undefined ? {} : { usage }) })
+    )
+  for (const [what, answer, charged, result] of [
+    ["that was refused", failing("refused"), [], "No picture was made"],
+    [
+      "whose cost was told with the failure",
+      failing("malformed", { ...noUsage, costUsd: 0.03 }),
+      [0.03],
+      "may be charged"
+    ],
+    ["of which nobody knows whether it arrived", failing("timeout"), [null], "It is not known whether"],
+    ["that takes too long", Effect.never, [null], "did not answer in time"]
+  ] as const) {
+    story(
+      `a request ${what} is charged with what is known of its cost, and never sent again by itself`,
+      { paint: () => answer, steps: paintsOnce({ prompt: "A fox" }, (text) => assert.include(text, result)) },
+      (asked) =>
+        Effect.gen(function* () {
+          const turn = yield* (yield* Turns).start({ content: "Paint.", options: withImages(), stream: true })
+          const reply = yield* Effect.forkChild(turn.reply, { startImmediately: true })
+          yield* TestClock.adjust("6 minutes")
+          assert.strictEqual((yield* Fiber.join(reply)).status, "COMPLETED")
+          assert.lengthOf(asked, 1)
+          const { days } = yield* (yield* UsageLedger).recent(firstPage)
+          const costs = days.flatMap(({ purpose, usage }) => (purpose === "image" ? [usage.costUsd] : []))
+          assert.deepStrictEqual(costs, [...charged])
+        })
+    )
+  }
+
+  story(
+    "a request of a cancelled run is given up, and charged as one of which nobody knows the cost",
+    { paint: () => Effect.never, steps: [callTool("generate_image", { prompt: "A fox" })] },
+    () =>
+      Effect.gen(function* () {
+        const turns = yield* Turns
+        const turn = yield* turns.start({ content: "Paint.", options: withImages(), stream: true })
+        yield* TestClock.adjust("1 second")
+        yield* turns.cancel(turn.threadId, turn.runId)
+        const reply = yield* turn.reply
+        assert.strictEqual(reply.status, "CANCELLED")
+        assert.isNull(reply.usage.costUsd)
+        const { days } = yield* (yield* UsageLedger).recent(firstPage)
+        assert.deepStrictEqual(
+          days.flatMap(({ purpose, usage }) => (purpose === "image" ? [usage.costUsd] : [])),
+          [null]
+        )
+      })
+  )
 
   const purposes: Array<string> = []
   story(
