@@ -61,6 +61,86 @@ describe("pictures and web search of the standalone server", () => {
     )
   })
 
+  it("what the router tells of its pictures is in the catalogue, and what a message asks for is held against it", async () => {
+    const asked: Array<Record<string, unknown>> = []
+    const architecture = { input_modalities: ["text", "image"], output_modalities: ["text", "image"] }
+    const parameters = {
+      aspect_ratio: { type: "enum", values: ["1:1", "16:9"] },
+      input_references: { type: "range", min: 0, max: 2 },
+      seed: { type: "boolean" }
+    }
+    const lists: Record<string, object> = {
+      "/models": { data: [{ id: "acme/both", name: "Both", architecture }] },
+      "/images/models": { data: [{ id: "acme/both", name: "Both", architecture, supported_parameters: parameters }] },
+      "/images": {
+        created: 1,
+        data: [{ b64_json: Buffer.from(draw("x")).toString("base64"), media_type: "image/png" }],
+        usage: { prompt_tokens: 3, completion_tokens: 40, total_tokens: 43, cost: 0.05 }
+      }
+    }
+    const router = createServer((request, response) => {
+      const pieces: Array<Buffer> = []
+      request.on("data", (piece: Buffer) => pieces.push(piece))
+      request.on("end", () => {
+        const { pathname } = new URL(request.url ?? "", "http://router")
+        if (pathname === "/images") asked.push(JSON.parse(Buffer.concat(pieces).toString()))
+        response.writeHead(lists[pathname] === undefined ? 404 : 200, { "content-type": "application/json" })
+        response.end(JSON.stringify(lists[pathname] ?? { error: { code: 404 } }))
+      })
+    })
+    await new Promise<void>((resolve) => router.listen(0, "127.0.0.1", resolve))
+    const address = router.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    const routed = await startDemo({
+      OPENROUTER_BASE_URL: `http://127.0.0.1:${port}`,
+      OPENROUTER_API_KEY: "sk-or",
+      DEFAULT_LLM_PROVIDER: "demo",
+      DEFAULT_MODEL_NAME: "demo-1"
+    })
+    try {
+      const call = (method: string, path: string, body?: object) =>
+        callApi({ api: `${routed.url}/api`, key: keyOf(routed) }, method, path, body)
+      const { models } = (await call("GET", "/models/image/all?provider=router")).body
+      assert.lengthOf(models, 1)
+      assert.deepInclude(models[0], {
+        id: "acme/both",
+        name: "acme/both",
+        provider: "router",
+        model_type: "image",
+        display_name: "Both",
+        supports_vision: true,
+        supports_audio_input: false,
+        architecture,
+        supported_parameters: parameters
+      })
+      assert.strictEqual((await call("GET", "/models/acme%2Fboth")).body.model_type, "llm")
+      const wish = {
+        content: "Draw a fox",
+        image_generation: "auto",
+        image_model_provider: "router",
+        image_model_name: "acme/both"
+      }
+      const refused = await call("POST", "/threads/messages", {
+        ...wish,
+        image_config: { aspect_ratio: "3:1", size: "1024x1024", seed: 7 }
+      })
+      assert.strictEqual(refused.status, 422)
+      assert.deepStrictEqual(
+        refused.body.detail.map(({ loc }: { readonly loc: ReadonlyArray<string> }) => loc.join(".")),
+        ["body.image_config.aspect_ratio", "body.image_config.size"]
+      )
+      const { body } = await call("POST", "/threads/messages", { ...wish, image_config: { aspect_ratio: "16:9" } })
+      assert.deepInclude(body.generated_media[0], { media_type: "image", mime_type: "image/png" })
+      assert.deepInclude(asked[0], { model: "acme/both", prompt: "Draw a fox", aspect_ratio: "16:9" })
+      const { data } = (await call("GET", "/billing/usage/recent")).body
+      const row = data.find(({ purpose }: { readonly purpose: string }) => purpose === "image")
+      assert.deepInclude(row, { model: "acme/both", amount_deducted_usd: 0.05 })
+    } finally {
+      await routed.stop()
+      await new Promise((resolve) => router.close(resolve))
+    }
+  }, 60_000)
+
   it("the web is searched with the engine of the environment, and the reply has its sources", async () => {
     const { body } = await server.call("/threads/messages", { content: "Search for foxes", web_search: "Auto" })
     assert.deepStrictEqual(searched, ["Search for foxes"])
