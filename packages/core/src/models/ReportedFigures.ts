@@ -19,7 +19,8 @@ export const cutTo = (text: string, length: number): string => {
   return /[\uD800-\uDBFF]$/u.test(cut) ? cut.slice(0, -1) : cut
 }
 
-const tokensIn = (reported: number): number =>
+/** Whole, and within bounds; what is no number counts nothing. */
+export const tokensIn = (reported: number): number =>
   Number.isNaN(reported) ? 0 : Math.min(mostTokens, Math.max(0, Math.round(reported)))
 
 /** Figures that had to be changed count as estimated: they are not the provider's any more. */

@@ -10,7 +10,7 @@ import type { CreditNeed, InsufficientCredit } from "../metering/Metering.ts"
 import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
-/** Something that the reader of the stream is told. `type` and `data` belong to the part that says it. */
+/** Something that the reader of the stream is told. `type` and `data` belong to the part that says it. What is no JSON throws. */
 export interface PartEvent {
   readonly type: string
   readonly data: Schema.Json

@@ -8,7 +8,9 @@ import * as Effect from "effect/Effect"
 import { MessageId, newId, RunId } from "../primitives/Ids.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import { RunLog } from "../runs/RunLog.ts"
+import { mustBeJson } from "./LiveTurns.ts"
 import type { Place } from "./Place.ts"
+import { chargeWithinBounds } from "./Settlement.ts"
 import type { Listening } from "./TurnPart.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
@@ -37,12 +39,14 @@ export const newDraft: Effect.Effect<Draft> = Effect.gen(function* () {
     told,
     listening: (part): Listening => ({
       tell: ({ data, isLive = false, type }) => {
+        mustBeJson(part, data)
         const at = clock.currentTimeMillisUnsafe()
         log.push((sequence) => ({ _tag: "PartTold", sequence, part, type, data, isLive, at }))
         log.wake()
         Deferred.doneUnsafe(told, Effect.void)
       },
-      spend: (charge) => void log.push((sequence) => ({ _tag: "Charged", sequence, charge }))
+      spend: (charge) =>
+        void log.push((sequence) => ({ _tag: "Charged", sequence, charge: chargeWithinBounds(charge) }))
     })
   }
 })

@@ -46,7 +46,8 @@ export class InspectRun extends Context.Service<
           const told = { steps: stepsOf(run, events), charges: chargesIn(events) }
           if (explanation === null) return { ...told, prompt: null }
           const plan = decodePlan(run.plan)
-          const offered = offeredTools(plan, plannedParts(parts.all(), plan.parts ?? {}), hosted.all())
+          const planned = yield* plannedParts(parts.all(), plan.parts ?? {})
+          const offered = offeredTools(plan, planned, hosted.all())
           const prompt = promptOf({
             run,
             explanation,

@@ -2,11 +2,13 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import { Metering } from "../metering/Metering.ts"
 import type { History } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
+import { chargeWithinBounds } from "./Settlement.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
 export class LiveTurns extends Context.Service<
@@ -41,15 +43,20 @@ export class LiveTurns extends Context.Service<
           provider: model.provider,
           model: model.model,
           tell: ({ data, isLive = false, type }) => {
+            mustBeJson(part, data)
             const event = push((sequence) => ({ _tag: "PartTold", sequence, part, type, data, isLive }))
             if (isLive && event !== null) leg.liveNews.add(event, data)
           },
-          keep: (value) => void push((sequence) => ({ _tag: "PartKept", sequence, part, value })),
+          keep: (value) => {
+            mustBeJson(part, value)
+            push((sequence) => ({ _tag: "PartKept", sequence, part, value }))
+          },
           kept: () => {
             const last = log.events.findLast((event) => event._tag === "PartKept" && event.part === part)
             return last?._tag === "PartKept" ? last.value : null
           },
-          spend: (charge) => {
+          spend: (spent) => {
+            const charge = chargeWithinBounds(spent)
             push((sequence) => ({ _tag: "Charged", sequence, charge }))
             // Written at once: a process that dies must not forget what was spent.
             tail.urge()
@@ -62,4 +69,11 @@ export class LiveTurns extends Context.Service<
       return LiveTurns.of({ of })
     })
   )
+}
+
+const isJson = Schema.is(Schema.Json)
+
+/** One event that cannot be written would take the whole log of the run with it. The fault belongs to the part that makes it. */
+export const mustBeJson = (part: string, data: unknown): void => {
+  if (!isJson(data)) throw new TypeError(`The part "${part}" told or kept something that is no JSON`)
 }

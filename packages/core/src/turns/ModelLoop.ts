@@ -2,6 +2,7 @@
  * Step 7 of a turn: the model speaks, hosted tools run, the model speaks again, until it is done or needs the client. Everything that
  * happens is pushed to the leg's log; nothing here writes to a store. Interruption (a cancel) takes effect at every wait.
  */
+import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -173,12 +174,18 @@ export class ModelLoop extends Context.Service<
       ): Effect.fn.Return<OutputNotSupported["kind"] | null, never, Principal> {
         if (media.length === 0 && sources.length === 0) return null
         const parts = registered.all()
-        for (const { name, receiveSources } of sources.length === 0 ? [] : parts)
-          receiveSources?.(sources, turnOf(name))
+        for (const { name, receiveSources } of sources.length === 0 ? [] : parts) {
+          if (receiveSources === undefined) continue
+          const received = Effect.sync(() => receiveSources(sources, turnOf(name)))
+          yield* Effect.catchCause(received, (cause) => notReceived(name, cause))
+        }
         if (media.length === 0) return "sources"
         const keeper = parts.find(({ receiveMedia }) => receiveMedia !== undefined)
         if (keeper?.receiveMedia === undefined) return "media"
-        const hasKept = yield* keeper.receiveMedia(media, turnOf(keeper.name))
+        const { name, receiveMedia } = keeper
+        const hasKept = yield* Effect.suspend(() => receiveMedia(media, turnOf(name))).pipe(
+          Effect.catchCause((cause) => Effect.as(notReceived(name, cause), false))
+        )
         leg.tail.urge()
         return hasKept ? null : "broken media"
       })
@@ -226,6 +233,9 @@ export class ModelLoop extends Context.Service<
     })
   )
 }
+
+const notReceived = (part: string, cause: Cause.Cause<never>) =>
+  Effect.logError(`The part "${part}" could not take what the model made`, cause)
 
 const withNotes = (explanation: Explanation, notes: Recalled["notes"]): Explanation =>
   notes.length === 0 ? explanation : { ...explanation, leftOut: [...explanation.leftOut, ...notes] }

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
+import { tokensIn } from "../models/ReportedFigures.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
 import type { Supplements } from "../threads/Message.ts"
@@ -158,7 +159,7 @@ const together = (
     planned: decided.map(({ planned }) => planned),
     tools: decided.flatMap(({ planned }) => planned.tools),
     supplements: supplementsOf(supplements),
-    tokens: decided.reduce((sum, { decision }) => sum + (decision.tokens ?? 0), 0),
+    tokens: decided.reduce((sum, { decision }) => sum + tokensIn(decision.tokens ?? 0), 0),
     ignored: decided.flatMap(({ decision }) => decision.ignored ?? []),
     answers,
     allowsEmptyContent: decided.some(({ decision }) => decision.allowsEmptyContent === true),
@@ -168,12 +169,20 @@ const together = (
 
 const withOptions = (turn: TurnCase, part: string): TurnCase => ({ ...turn, options: turn.request.options?.[part] })
 
-/** The parts of a stored plan that this kernel has and can read. */
+/** The parts of a stored plan that this kernel has and can read. One that fails at its plan is off, so that the run can go on and end. */
 export const plannedParts = (
   parts: ReadonlyArray<RegisteredPart>,
   plans: Schema.JsonObject
-): ReadonlyArray<PlannedPart> =>
-  parts.flatMap((part) => {
-    const plan = plans[part.name]
-    return plan === undefined ? [] : (part.planned(plan) ?? [])
-  })
+): Effect.Effect<ReadonlyArray<PlannedPart>> =>
+  Effect.map(
+    Effect.forEach(parts, (part) => {
+      const plan = plans[part.name]
+      if (plan === undefined) return Effect.succeed(null)
+      return Effect.catchCause(
+        Effect.sync(() => part.planned(plan)),
+        (cause) =>
+          Effect.as(Effect.logError(`The part "${part.name}" is left out: it fails at a stored plan`, cause), null)
+      )
+    }),
+    (planned) => planned.filter((part) => part !== null)
+  )

@@ -1,6 +1,7 @@
 /** Step 8 of a turn as far as its parts are concerned: what each wants done after the leg, or after a message that is only saved. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { type AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
 import { type Explanation, historyLeftOut } from "../prompts/Explanation.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
@@ -10,6 +11,15 @@ import type { FollowUpOrder, PlannedPart, SavedMessage, SettledLeg } from "./Tur
 import type { RecordedLeg } from "./TurnRecorder.ts"
 
 const none: ReadonlyArray<NewFollowUp> = []
+
+const Order = Schema.Struct({
+  kind: Schema.String,
+  key: Schema.String,
+  payload: Schema.Json,
+  sequence: Schema.optionalKey(Schema.String),
+  delayMillis: Schema.optionalKey(Schema.Finite)
+})
+const decodeOrders = Schema.decodeEffect(Schema.Array(Order))
 
 export const followUpsOf = (
   parts: ReadonlyArray<PlannedPart>,
@@ -27,16 +37,32 @@ export const followUpsOf = (
     runId,
     historyLeftOut: historyLeftOut(place.explanation)
   }
-  return ordered(
-    parts.flatMap((part) => part.followUps({ ...settled, kept: supplementOf(leg, part.name)?.value ?? null }))
-  )
+  return ordersOf(parts, (part) => part.followUps({ ...settled, kept: supplementOf(leg, part.name)?.value ?? null }))
 }
 
 export const followUpsOfSaved = (
   parts: ReadonlyArray<PlannedPart>,
   saved: SavedMessage
 ): Effect.Effect<ReadonlyArray<NewFollowUp>> =>
-  parts.length === 0 ? Effect.succeed(none) : ordered(parts.flatMap((part) => part.followUpsOfSaved(saved)))
+  parts.length === 0 ? Effect.succeed(none) : ordersOf(parts, (part) => part.followUpsOfSaved(saved))
+
+/** A part that fails here, or orders what cannot be stored, leaves nothing: the message and the run are settled all the same. */
+const ordersOf = (
+  parts: ReadonlyArray<PlannedPart>,
+  ask: (part: PlannedPart) => ReadonlyArray<FollowUpOrder>
+): Effect.Effect<ReadonlyArray<NewFollowUp>> =>
+  Effect.flatMap(
+    Effect.forEach(parts, (part) =>
+      Effect.catchCause(
+        Effect.flatMap(
+          Effect.sync(() => ask(part)),
+          decodeOrders
+        ),
+        (cause) => Effect.as(Effect.logError(`The follow-ups of the part "${part.name}" are lost`, cause), [])
+      )
+    ),
+    (orders) => ordered(orders.flat())
+  )
 
 /** Gives orders an id and a time. */
 export const ordered = (orders: ReadonlyArray<FollowUpOrder>): Effect.Effect<ReadonlyArray<NewFollowUp>> =>

@@ -17,7 +17,7 @@ import type { History, Message } from "../threads/Message.ts"
 import { supplementOf } from "../threads/Supplement.ts"
 import type { Leg } from "./Leg.ts"
 import { LiveTurns } from "./LiveTurns.ts"
-import type { PlannedPart } from "./TurnPart.ts"
+import type { PlannedPart, Surroundings } from "./TurnPart.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -34,6 +34,19 @@ interface Found {
   readonly prompt: ReadonlyArray<PromptPart>
   readonly note: string | null
 }
+
+const noSurroundings: Surroundings = { before: [], after: [] }
+
+/** A part that fails at a message takes only its own share of it away, in this turn and in later ones. */
+const orNothing = <A>(
+  part: string,
+  message: Message,
+  read: () => Effect.Effect<A, never, Principal>,
+  nothing: A
+): Effect.Effect<A, never, Principal> =>
+  Effect.catchCause(Effect.suspend(read), (cause) =>
+    Effect.as(Effect.logError(`The part "${part}" could not read message ${message.id}`, cause), nothing)
+  )
 
 export class Recall extends Context.Service<
   Recall,
@@ -55,7 +68,9 @@ export class Recall extends Context.Service<
           () => part.recall?.(liveTurns.of(leg, part.name, history), history) ?? Effect.succeed([])
         )
         return deadlines
-          .within(recallTimeout, Effect.map(recalled, found), () => Effect.succeed(nothing("it was not found in time")))
+          .within(recallTimeout, Effect.map(Effect.flatMap(recalled, checkPrompt), found), () =>
+            Effect.succeed(nothing("it was not found in time"))
+          )
           .pipe(
             Effect.catchCause((cause) =>
               Effect.as(
@@ -78,13 +93,19 @@ export class Recall extends Context.Service<
           for (const { name, render, surround } of parts.all()) {
             const supplement = supplementOf(message, name)
             if (supplement === null) continue
+            const reading = { info: leg.model.info, room }
             if (render !== undefined) {
-              const more = yield* render(supplement.value, message, { info: leg.model.info, room })
+              const more = yield* orNothing(name, message, () => render(supplement.value, message, reading), [])
               room = Math.max(0, room - sizeOf(more))
               content.push(...more)
             }
             if (surround !== undefined) {
-              const around = yield* surround(supplement.value, message, { info: leg.model.info, room })
+              const around = yield* orNothing(
+                name,
+                message,
+                () => surround(supplement.value, message, { ...reading, room }),
+                noSurroundings
+              )
               room = Math.max(0, room - sizeOfMessages(around.before) - sizeOfMessages(around.after))
               before.push(...around.before)
               after.push(...around.after)
@@ -129,6 +150,7 @@ const recalledBefore = (leg: Leg, history: History): ReadonlyArray<PromptPart> =
 }
 
 const decodePrompt = Schema.decodeUnknownOption(Schema.Array(PromptPart))
+const checkPrompt = Schema.decodeEffect(Schema.Array(PromptPart))
 
 const sizeOf = (parts: ReadonlyArray<ContentPart>): number =>
   parts.reduce((sum, part) => sum + (part.type !== "text" && "bytes" in part.source ? part.source.bytes.length : 0), 0)

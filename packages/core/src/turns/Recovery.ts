@@ -89,7 +89,7 @@ export class Recovery extends Context.Service<
         const leg = withIdentity(recordLeg(fromLog(log), counter), run)
         const outcome = afterTools(why, leg, run.leg)
         const terminal = terminalEvent(leg, outcome, null, run.lastSequence + sequenceLeap)
-        const planned = plannedParts(parts.all(), plan.parts ?? {})
+        const planned = yield* plannedParts(parts.all(), plan.parts ?? {})
         const place = { lease, assistantId: run.assistantId, explanation: null }
         const ordered = yield* followUpsOf(planned, leg, outcome.status, place)
         const settlement = settlementOf({

@@ -17,14 +17,14 @@ import type { Principal } from "../access/Principal.ts"
 import { traced } from "../primitives/Traced.ts"
 import type { LiveRun } from "../runs/LiveRuns.ts"
 import type { History } from "../threads/Message.ts"
-import { answerByPart } from "./AnswerByPart.ts"
+import { AnswerByPart } from "./AnswerByPart.ts"
 import { EndLeg, type LeaseLost, type Withdrawn } from "./EndLeg.ts"
 import { beginLeg, type Leg, type NewLeg } from "./Leg.ts"
 import { LiveTurns } from "./LiveTurns.ts"
 import { ModelLoop } from "./ModelLoop.ts"
 import { Recall } from "./Recall.ts"
 import { LegScope, RunningTurns, TurnLogs } from "./RunningTurns.ts"
-import { speakWhile } from "./Speaking.ts"
+import { Speaking } from "./Speaking.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -43,7 +43,7 @@ export class RunLeg extends Context.Service<
   static readonly layer: Layer.Layer<
     RunLeg,
     never,
-    LegScope | RunningTurns | TurnLogs | Recall | ModelLoop | LiveTurns | EndLeg
+    LegScope | RunningTurns | TurnLogs | Recall | ModelLoop | AnswerByPart | Speaking | LiveTurns | EndLeg
   > = Layer.effect(
     RunLeg,
     Effect.gen(function* () {
@@ -54,6 +54,8 @@ export class RunLeg extends Context.Service<
       const liveTurns = yield* LiveTurns
       const { recall } = yield* Recall
       const { converse } = yield* ModelLoop
+      const { answerByPart } = yield* AnswerByPart
+      const { speakWhile } = yield* Speaking
       const { settle } = yield* EndLeg
 
       const answer = Effect.fnUntraced(function* (leg: Leg, awaitTurn: AwaitTurn) {

@@ -4,6 +4,7 @@
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { Charge } from "../metering/Charge.ts"
 import { withValues } from "../threads/Supplement.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { cutTo, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
@@ -98,12 +99,15 @@ const withinBounds = (leg: RecordedLeg): RecordedLeg => ({
   provider: cutTo(leg.provider, longestName),
   model: cutTo(leg.model, longestName),
   usage: usageWithinBounds(leg.usage),
-  charges: leg.charges.map((charge) => ({
-    provider: cutTo(charge.provider, longestName),
-    model: cutTo(charge.model, longestName),
-    purpose: cutTo(charge.purpose, longestName),
-    usage: usageWithinBounds(charge.usage)
-  }))
+  charges: leg.charges.map(chargeWithinBounds)
+})
+
+/** What a part spends goes into sums and keys of an index, like what a provider reports. */
+export const chargeWithinBounds = (charge: Charge): Charge => ({
+  provider: cutTo(charge.provider, longestName),
+  model: cutTo(charge.model, longestName),
+  purpose: cutTo(charge.purpose, longestName),
+  usage: usageWithinBounds(charge.usage)
 })
 
 const notStorable: RunFault = {

@@ -105,7 +105,7 @@ export class ToolOutputs extends Context.Service<
         const before = decodePlan(run.plan)
         const model = yield* models.resolve(before.provider, before.model)
         const plan = yield* Effect.fromResult(continuePlan(before, request, model))
-        const planned = plannedParts(parts.all(), plan.parts ?? {})
+        const planned = yield* plannedParts(parts.all(), plan.parts ?? {})
         const leg = planLeg({ plan, model, parts: planned }, hosted.all(), { counter, assumedContextLimit })
         const tokens = results.reduce((sum, result) => sum + counter.count(result.output), 0)
         yield* Effect.fromResult(checkOutputs(leg, messages, tokens))

@@ -173,6 +173,7 @@ export interface SessionExchange {
   readonly messageIds: ReadonlyArray<Message["id"]>
 }
 
+/** A fault in a step stops the turn before anything is stored (`refuse`, `listen`, `decide`); after that the part is left out, with an error in the log. */
 export interface TurnPart<Plan> {
   /** Names its slice of the plan, of the explanation and of a message's supplements. */
   readonly name: string
@@ -211,7 +212,7 @@ export interface TurnPart<Plan> {
     message: Message,
     reading: Reading
   ) => Effect.Effect<Surroundings, never, Principal>
-  /** 7 converse. Also asked in step 3, for the names. */
+  /** 7 converse. Also asked in step 3, for the names. Without effects. */
   readonly tools?: (plan: Plan) => ReadonlyArray<HostedTool>
   /** 7 converse: what the conversation's model shall do by itself, on its vendor's side. */
   readonly ownTools?: (plan: Plan) => ReadonlyArray<OwnTool>
@@ -224,7 +225,10 @@ export interface TurnPart<Plan> {
   readonly receiveSources?: (sources: ReadonlyArray<ModelSource>, turn: LiveTurn) => void
   /** 5 to 7 instead of the model, when `decide` said so. An error's `usage` is charged. */
   readonly answer?: (plan: Plan, turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
-  /** Hears the text of the answer while it is written; the leg waits for it between the last word and the terminal event. */
+  /**
+   * Hears the text of the answer while it is written; the leg waits for it between the last word and the terminal event, for as long as
+   * `TurnSettings.speakTimeout` allows.
+   */
   readonly speak?: (plan: Plan, turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>
   /** 8 settle. Pure; stored in the settlement's transaction. */
   readonly followUps?: (plan: Plan, settled: SettledLeg) => ReadonlyArray<FollowUpOrder>

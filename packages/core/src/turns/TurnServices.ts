@@ -12,6 +12,7 @@ import type { RunStore } from "../runs/RunStore.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedTools } from "../tools/HostedTool.ts"
 import { Admissions } from "./Admissions.ts"
+import { AnswerByPart } from "./AnswerByPart.ts"
 import { Cancellation } from "./Cancellation.ts"
 import { Decide } from "./Decide.ts"
 import { EarlyStream } from "./EarlyStream.ts"
@@ -27,6 +28,7 @@ import { Repeats } from "./Repeats.ts"
 import { RunLeg } from "./RunLeg.ts"
 import { LegScope, RunningTurns, TurnLogs, TurnSignals } from "./RunningTurns.ts"
 import { Settlements } from "./Settlements.ts"
+import { Speaking } from "./Speaking.ts"
 import { ToolOutputs } from "./ToolOutputs.ts"
 import { TurnModels } from "./TurnModels.ts"
 import type { TurnParts } from "./TurnParts.ts"
@@ -43,7 +45,7 @@ const running = Layer.mergeAll(TurnSignals.layer, TurnLogs.layer, Admissions.lay
 
 /** Steps 5 to 8. */
 const leg = RunLeg.layer.pipe(
-  Layer.provide([Recall.layer, ModelLoop.layer, EndLeg.layer]),
+  Layer.provide([Recall.layer, ModelLoop.layer, AnswerByPart.layer, Speaking.layer, EndLeg.layer]),
   Layer.provide(LiveTurns.layer)
 )
 

@@ -32,6 +32,8 @@ export interface TurnSettings {
   readonly chat: ChatPolicy
   /** How long a part of a turn may look for what it recalls. */
   readonly recallTimeout: Duration.Input
+  /** How long a part that reads the answer aloud may go on after its last word. */
+  readonly speakTimeout: Duration.Input
   /** Model steps of one leg that may end in hosted calls. */
   readonly hostedRounds: number
   readonly hostedConcurrency: number
@@ -59,6 +61,7 @@ export const defaultTurnSettings: TurnSettings = {
   unwatchedLog: { pause: "2 seconds", batch: 4096 },
   chat: defaultChatPolicy,
   recallTimeout: "10 seconds",
+  speakTimeout: "10 minutes",
   hostedRounds: 16,
   hostedConcurrency: 8,
   hostedToolTimeout: "1 minute",
