@@ -212,15 +212,23 @@ onPostgres((url) => {
     }).pipe(Effect.provide(hostClient(url)))
   )
 
-  it.live("the functions of runs are planned without reading whole tables", () =>
+  it.live("the functions of a turn are planned once, and without reading whole tables", () =>
     Effect.gen(function* () {
       const schema = yield* scratchSchema(url)
       yield* start(schema)
       const planned = yield* sql(
         `select proname::text as name from pg_proc
-         where pronamespace = '${schema}'::regnamespace and 'enable_seqscan=off' = any (proconfig)`
+         where pronamespace = '${schema}'::regnamespace and proconfig @> array['enable_seqscan=off', 'plan_cache_mode=force_generic_plan']`
       )
-      for (const entry of ["begin_run", "activate_run", "continue_run", "append_many", "settle_run", "read_log"])
+      for (const entry of [
+        "begin_run",
+        "activate_run",
+        "continue_run",
+        "append_many",
+        "settle_run",
+        "read_log",
+        "history_texts"
+      ])
         assert.isTrue(
           planned.some(({ name }) => name.startsWith(`${entry}_`)),
           entry

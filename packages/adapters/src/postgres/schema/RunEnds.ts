@@ -1,5 +1,5 @@
 /** How runs go on and end: `append_many`, `settle_run`, `request_cancel`, `withdraw_run`, and the reading of logs. */
-import { byIndexOnly, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 /**
  * Writes the logs of many runs in one call. Answers the runs that were not written: lost, or to be tried again because their row is locked.
@@ -216,4 +216,4 @@ export const runEndFunctions: ReadonlyArray<SqlFunction> = [
   requestCancel,
   withdrawRun,
   readLog
-].map(byIndexOnly)
+].map(withFixedPlans)

@@ -1,5 +1,5 @@
 /** How runs come to be in progress: `begin_run`, `activate_run` and `continue_run`. */
-import { byIndexOnly, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 /**
  * A begin that is repeated with the same run id, because its first answer was lost: answers as the first one did, under the same lease,
@@ -233,4 +233,4 @@ export const runStartFunctions: ReadonlyArray<SqlFunction> = [
   activateRun,
   answerCalls,
   continueRun
-].map(byIndexOnly)
+].map(withFixedPlans)

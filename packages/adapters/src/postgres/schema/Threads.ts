@@ -2,7 +2,7 @@
  * Assistants, threads and messages. JSON that is never searched is kept as text: exactly what was given comes back, and the server spends
  * nothing on it. `ordinal` orders records of one moment as they came.
  */
-import { type Migration, primaryKey, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+import { type Migration, primaryKey, sqlFunction, type SqlFunction, withFixedPlans } from "./SchemaPart.ts"
 
 const assistants = `
 create table {schema}.assistants (
@@ -204,7 +204,7 @@ end $$`
 
 export const threadFunctions: ReadonlyArray<SqlFunction> = [
   messageText,
-  historyTexts,
+  withFixedPlans(historyTexts),
   noteDeletedRuns,
   removeThread,
   removeAssistant
