@@ -18,7 +18,11 @@ const blocks = snippets.filter(({ language }) => language === "sh")
 /** What only runs on a machine of its own, and the test that runs it there. */
 const runBy: ReadonlyArray<readonly [has: string, test: string]> = [
   // There is no Docker here: the test does the steps of the Dockerfile in a folder.
-  ["docker compose up", "test/docker.integration.test.ts"]
+  ["docker compose up", "test/docker.integration.test.ts"],
+  // These need a database to lose.
+  ["pg_dump ", "examples/standalone-server/backup.integration.test.ts"],
+  ["pg_restore ", "examples/standalone-server/backup.integration.test.ts"],
+  ["$RESTORED_DATA_DIR", "examples/standalone-server/backup.integration.test.ts"]
 ]
 
 const isForServer = ({ code }: Snippet) => code.includes("curl ")

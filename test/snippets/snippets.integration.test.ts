@@ -13,7 +13,8 @@ import { onPostgres } from "../databases.ts"
 import { type Frame, frames } from "./Frames.ts"
 import { root, type Snippet, snippets } from "./Pages.ts"
 
-const programs = snippets.filter(({ language }) => language === "ts" || language === "tsx")
+/** One in JavaScript must be a file of the repository. */
+const programs = snippets.filter(({ language }) => language !== "sh")
 
 const frameOf = (snippet: Snippet): Frame | undefined =>
   frames.find(({ has, page }) => page === snippet.page && snippet.code.includes(has))
@@ -122,7 +123,7 @@ describe("the snippets of the guide", () => {
   })
 
   it("are in languages that this test knows", () => {
-    const known = new Set(["ts", "tsx", "sh"])
+    const known = new Set(["ts", "tsx", "js", "sh"])
     assert.deepStrictEqual(
       snippets.filter(({ language }) => !known.has(language)).map(({ language, name }) => `${name}: ${language}`),
       []
@@ -130,7 +131,7 @@ describe("the snippets of the guide", () => {
   })
 
   it("have the types that they need", async () => {
-    for (const snippet of programs) write(snippet)
+    for (const snippet of programs.filter((each) => !isRunElsewhere(each))) write(snippet)
     const options = {
       extends: join(root, "tsconfig.base.json"),
       compilerOptions: {
@@ -140,7 +141,8 @@ describe("the snippets of the guide", () => {
         rewriteRelativeImportExtensions: false,
         jsx: "react-jsx"
       },
-      include: ["*.ts", "*.tsx"]
+      // What packages without types are declared to be stands beside the sources that use them.
+      include: ["*.ts", "*.tsx", join(root, "packages/*/src/**/*.d.ts")]
     }
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(options))
     const ended = await run([process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", folder], folder)
