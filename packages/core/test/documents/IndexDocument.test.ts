@@ -17,6 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
@@ -114,6 +115,47 @@ describe("an upload", () => {
         days.map(({ model, purpose, usage }) => [model, purpose, usage.inputTokens]),
         [["letters", "embedding", 14]]
       )
+    })
+  )
+
+  test(
+    "that is long says how many of its parts are embedded, batch by batch, with its sums",
+    Effect.gen(function* () {
+      const batches = yield* Queue.unbounded<Deferred.Deferred<void>>()
+      const settings = Object.assign({}, defaultDocumentSettings, {
+        embeddingBatch: 2,
+        chunkTokens: 8,
+        chunkOverlap: 0
+      })
+      const { storage } = yield* memoryStorage
+      const room = yield* openRoom(Layer.provideMerge(storage, Layer.succeed(DocumentSettings, settings)), {
+        embed: Effect.fnUntraced(function* (request) {
+          const asked = yield* Deferred.make<void>()
+          yield* Queue.offer(batches, asked)
+          yield* Deferred.await(asked)
+          return yield* embedLetters(request)
+        })
+      })
+      const { threadId } = yield* room.run(openPlace)
+      const animals = ["Badgers", "Foxes", "Hares", "Otters", "Voles"]
+      const text = animals.map((animal) => `${animal} live in the wood by the river.`).join("\n\n")
+      const { id } = yield* room.run(upload({ _tag: "Thread", threadId }, text))
+      const seen: Array<unknown> = []
+      for (let batch = 0; batch < 3; batch++) {
+        yield* tick
+        const asked = yield* Queue.take(batches)
+        const { chunkCount, status, statusMessage, totalTokens } = yield* room.run(read({ id }))
+        assert.isAbove(totalTokens ?? 0, 20)
+        seen.push([status, chunkCount, statusMessage])
+        yield* Deferred.succeed(asked, undefined)
+      }
+      assert.deepStrictEqual(seen, [
+        ["processing", 10, "The text was read: 10 parts."],
+        ["processing", 10, "Embedded 4 of 10 parts."],
+        ["processing", 10, "Embedded 8 of 10 parts."]
+      ])
+      yield* tick
+      assert.deepInclude(yield* room.run(read({ id })), { status: "completed", chunkCount: 10, statusMessage: null })
     })
   )
 
