@@ -123,7 +123,7 @@ describe("an upload", () => {
     Effect.gen(function* () {
       const batches = yield* Queue.unbounded<Deferred.Deferred<void>>()
       const settings = Object.assign({}, defaultDocumentSettings, {
-        embeddingBatch: 2,
+        embeddingBatch: 4,
         chunkTokens: 8,
         chunkOverlap: 0
       })

@@ -74,6 +74,7 @@ begin
   if to_regclass('{schema}.search_vectors') is not null then return true; end if;
   if not p_make then return false; end if;
   perform pg_advisory_xact_lock(hashtextextended('{schema}.search_vectors', 0));
+  -- Another process that has started at the same moment may have made it meanwhile, so that each statement may find its work done.
   begin
     if not exists (select from pg_extension where extname = 'vector') then create extension vector; end if;
     select format('%I.halfvec', n.nspname) into v_type from pg_extension e join pg_namespace n on n.oid = e.extnamespace
@@ -90,7 +91,7 @@ begin
     )', v_type);
     -- Out of line, every vector would be fetched by itself: two to three times slower.
     alter table {schema}.search_vectors alter column embedding set storage main;
-    create index search_vectors_of_scope on {schema}.search_vectors (owner, scope_key);
+    create index if not exists search_vectors_of_scope on {schema}.search_vectors (owner, scope_key);
   exception when others then
     return false;
   end;
