@@ -2,7 +2,7 @@
  * Vectors that come later, on PGlite and on a PostgreSQL server: a process indexed documents without an embedding model, or without pgvector,
  * and a later one over the same database fills them in after its first search.
  */
-import { Assistants, Principal } from "@colloquy/core"
+import { Assistants, type Principal } from "@colloquy/core"
 import { asNewOwner } from "@colloquy/core/contracts"
 import { type Document, type DocumentPlace, Documents } from "@colloquy/core/documents"
 import { ChunkIndex } from "@colloquy/core/retrieval"
