@@ -46,6 +46,8 @@ export const talk = (options: Options) => {
   return {
     client,
     events,
+    /** Waits until something that is heard makes this give a value. */
+    until,
     /** The first event of this type. */
     heard: <Type extends RealtimeEvent["type"]>(type: Type): Promise<Heard<Type>> =>
       until(() => events.find(isOf(type))),

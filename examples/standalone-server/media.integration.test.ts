@@ -1,11 +1,13 @@
 /** Pictures and web search of the standalone server: the demo paints without a key, and asks a server that speaks SearXNG's wire. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { createServer } from "node:http"
 import { inflateSync } from "node:zlib"
 import { draw } from "./DemoPainter.ts"
 import { readSettings, SettingsRefused } from "./Settings.ts"
 import { callApi, keyOf, startDemo } from "./TestServer.ts"
+import { firstFrame, talk, withHeaders } from "./VoiceTalk.ts"
 
 const searched: Array<string> = []
 const engine = createServer((request, response) => {
@@ -18,11 +20,15 @@ const open = async () => {
   await new Promise<void>((resolve) => engine.listen(0, "127.0.0.1", resolve))
   const address = engine.address()
   const port = typeof address === "object" && address !== null ? address.port : 0
-  const server = await startDemo({ SEARXNG_BASE_URL: `http://127.0.0.1:${port}` })
+  const server = await startDemo({ SEARXNG_BASE_URL: `http://127.0.0.1:${port}`, VIDEO_POLL_SECONDS: "1" })
   const call = (path: string, body?: object) =>
     callApi({ api: `${server.url}/api`, key: keyOf(server) }, body === undefined ? "GET" : "POST", path, body)
   return { ...server, call }
 }
+
+const readMedia = Schema.decodeUnknownSync(
+  Schema.Array(Schema.Struct({ mime_type: Schema.String, url: Schema.String }))
+)
 
 describe("pictures and web search of the standalone server", () => {
   let server: Awaited<ReturnType<typeof open>>
@@ -60,6 +66,63 @@ describe("pictures and web search of the standalone server", () => {
       ["demo-painter"]
     )
   })
+
+  it("a voice session draws, films and searches: media are told over the socket, and stand with the answers", async () => {
+    const session = talk({
+      url: `${server.url.replace("http:", "ws:")}/api/threads/realtime`,
+      first: {
+        ...firstFrame,
+        web_search: "Auto",
+        image_generation: "auto",
+        image_model_provider: "demo",
+        image_model_name: "demo-painter",
+        video_generation: "auto",
+        video_model_provider: "demo",
+        video_model_name: "demo/clip"
+      },
+      open: withHeaders({ "x-api-key": keyOf(server) })
+    })
+    const { thread_id } = await session.heard("session.begin")
+    const ask = async (text: string, name: string) => {
+      const before = session.events.length
+      session.client.sendText(text)
+      const done = await session.until(() => {
+        const since = session.events.slice(before)
+        const completed = since.findIndex(({ type }) => type === "tool.completed")
+        const isOver = completed !== -1 && since.slice(completed).some(({ type }) => type === "response.done")
+        return isOver ? since : null
+      })
+      assert.deepInclude(
+        done.find(({ type }) => type === "tool.call"),
+        { name, hosted: true }
+      )
+      return done.flatMap((event) => (event.type === "media.generated" ? readMedia(event.generated_media) : []))
+    }
+    const [picture, ...noMore] = await ask("generate_image of a fox", "generate_image")
+    const [film] = await ask("generate_video of a fox", "generate_video")
+    assert.deepStrictEqual(await ask("web_search foxes", "web_search"), [])
+    assert.deepStrictEqual([picture?.mime_type, film?.mime_type, noMore], ["image/png", "video/mp4", []])
+    for (const medium of [picture, film]) {
+      const response = await fetch(medium?.url ?? "")
+      assert.deepStrictEqual([response.status, response.headers.get("content-type")], [200, medium?.mime_type])
+    }
+    await session.client.stop()
+    const { messages } = (await server.call(`/threads/${thread_id}`)).body
+    interface Row {
+      readonly generated_media: ReadonlyArray<{ readonly mime_type: string }> | null
+      readonly metadata_: { readonly sources?: unknown } | null
+    }
+    const rows: ReadonlyArray<Row> = messages
+    assert.deepStrictEqual(
+      rows.flatMap(({ generated_media }) => (generated_media ?? []).map(({ mime_type }) => mime_type)),
+      ["image/png", "video/mp4"]
+    )
+    // They stand with the answer that made the call.
+    assert.deepStrictEqual(
+      rows.flatMap(({ metadata_ }) => metadata_?.sources ?? []),
+      [{ title: "Foxes", url: "https://foxes.example/" }]
+    )
+  }, 120_000)
 
   it("what the router tells of its pictures is in the catalogue, and what a message asks for is held against it", async () => {
     const asked: Array<Record<string, unknown>> = []
@@ -143,7 +206,7 @@ describe("pictures and web search of the standalone server", () => {
 
   it("the web is searched with the engine of the environment, and the reply has its sources", async () => {
     const { body } = await server.call("/threads/messages", { content: "Search for foxes", web_search: "Auto" })
-    assert.deepStrictEqual(searched, ["Search for foxes"])
+    assert.include(searched, "Search for foxes")
     assert.deepStrictEqual(body.metadata_, { sources: [{ title: "Foxes", url: "https://foxes.example/" }] })
     assert.include(body.content, "They dig.")
   })
