@@ -35,6 +35,7 @@ import { createServer, type Server } from "node:http"
 import { clock } from "./Clock.ts"
 import { blobsOf, documentsOf, signingKeyOf } from "./Documents.ts"
 import { guideResponse, isGuidePath } from "./GuideResponse.ts"
+import { mcpOf } from "./McpServers.ts"
 import { pagePaths, pageResponse } from "./Page.ts"
 import { realtimeModels } from "./RealtimeVendors.ts"
 import { rerankerOf } from "./RerankVendors.ts"
@@ -131,7 +132,8 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     videoPart,
     voicePart,
     searchPart.pipe(Layer.provide(searchEngineOf(settings))),
-    HostedTools.tools([clock])
+    HostedTools.tools([clock]),
+    mcpOf(settings.mcpServers)
   )
   const kernel = voice.layer.pipe(
     Layer.provideMerge(rooms),

@@ -2,6 +2,7 @@
  * The environment of the standalone server. Everything has a default; what is set wrongly is reported in one list, so that it can be mended
  * in one go. A value is never printed: it may be a key.
  */
+import type { Mcp } from "@colloquy/adapters/mcp"
 import type { TurnSettings } from "@colloquy/core"
 import { defaultVideoSettings, type VideoSettings } from "@colloquy/core/media"
 import type { RetentionSettings } from "@colloquy/core/retention"
@@ -10,11 +11,13 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { accessSync, constants } from "node:fs"
 import { delimiter, join } from "node:path"
 import type { BlobSettings } from "./Documents.ts"
+import { mcpForm, readMcpServers } from "./McpServers.ts"
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -44,6 +47,8 @@ export interface Settings {
   readonly search: { readonly vendor: SearchVendor; readonly settings: VendorSettings } | null
   /** The program is on the path: it speaks where no vendor does. */
   readonly hasEspeak: boolean
+  /** Servers whose tools are offered to models. */
+  readonly mcpServers: ReadonlyArray<Mcp.McpServer>
   /** Who reranks for Memory Pro; null: the assistant's own model. */
   readonly reranking: { readonly vendor: RerankVendor; readonly model: string | null } | null
   /** What new assistants embed with, and those whose own model is gone. Null: the first provider that can. */
@@ -211,6 +216,9 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       problems.push("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set when COLLOQUY_BLOBS names a bucket")
     }
     const signingKey = yield* read("COLLOQUY_SIGNING_KEY", "at least 16 characters, without spaces", LongSecret, null)
+    const mcpText = env["MCP_SERVERS"] ?? ""
+    const mcpServers = mcpText === "" ? Option.some([]) : readMcpServers(mcpText)
+    if (Option.isNone(mcpServers)) problems.push(`MCP_SERVERS must be ${mcpForm}`)
     const databaseUrl = yield* read("DATABASE_URL", "an address that begins with postgres://", PostgresUrl, null)
     const pairs = yield* read("COLLOQUY_API_KEYS", "pairs key=user, with commas between them", KeyPairs, "")
     const settings: Settings = {
@@ -258,6 +266,7 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       mediaUrls: Duration.seconds(
         yield* read("MEDIA_URL_SECONDS", "a number of seconds from 60 to 604800", numberBetween(60, 604_800), 86_400)
       ),
+      mcpServers: Option.getOrElse(mcpServers, () => []),
       search: engines[0] ?? null,
       reranking: rerankingOf(given, rerankVendor, rerankModel),
       embedding: embeddingProvider === null ? null : { provider: embeddingProvider, model: embeddingModel, dimensions },

@@ -14,7 +14,7 @@ import { type Frame, frames } from "./Frames.ts"
 import { root, type Snippet, snippets } from "./Pages.ts"
 
 /** One in JavaScript must be a file of the repository. */
-const programs = snippets.filter(({ language }) => language !== "sh")
+const programs = snippets.filter(({ language }) => language !== "sh" && language !== "json")
 
 const frameOf = (snippet: Snippet): Frame | undefined =>
   frames.find(({ has, page }) => page === snippet.page && snippet.code.includes(has))
@@ -123,11 +123,15 @@ describe("the snippets of the guide", () => {
   })
 
   it("are in languages that this test knows", () => {
-    const known = new Set(["ts", "tsx", "js", "sh"])
+    const known = new Set(["ts", "tsx", "js", "sh", "json"])
     assert.deepStrictEqual(
       snippets.filter(({ language }) => !known.has(language)).map(({ language, name }) => `${name}: ${language}`),
       []
     )
+  })
+
+  it("are JSON where they say so", () => {
+    for (const { code, language } of snippets) if (language === "json") JSON.parse(code)
   })
 
   it("have the types that they need", async () => {

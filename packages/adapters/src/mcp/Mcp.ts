@@ -83,7 +83,12 @@ const follow = (registry: typeof HostedTools.Service, server: McpServer, longest
   Effect.gen(function* () {
     const tried = yield* Deferred.make<void>()
     const once = Effect.scoped(offerWhileThere(registry, server, Deferred.succeed(tried, undefined))).pipe(
-      Effect.tapError(({ cause }) => Effect.logWarning(`The MCP server ${server.name} cannot be reached`, cause)),
+      // The whole error would tell the command, and with it what stands in its arguments.
+      Effect.tapError(({ cause }) =>
+        Effect.logWarning(
+          `The MCP server ${server.name} cannot be reached: ${cause instanceof Error ? cause.message : "no reason is known"}`
+        )
+      ),
       Effect.ensuring(Deferred.succeed(tried, undefined))
     )
     const pauses = Schedule.min([Schedule.exponential(shortestPause), Schedule.spaced(longestPause)])
