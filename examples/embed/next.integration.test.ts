@@ -2,7 +2,7 @@
  * The Next application of this folder under the real `next build`, `next start` and `next dev`. It runs as a copy whose kernel writes a line
  * each time it is built, so that a build at import, or one for each edit, is seen.
  */
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import {
@@ -17,6 +17,7 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { inChromium } from "../../test/browser.ts"
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..")
 const examples = join(root, "examples")
@@ -32,18 +33,18 @@ const builtPackages = async () => {
 }
 
 /** Inside the repository, because Next takes files of its workspace only. */
-const copyApplication = () => {
+const copyOf = (parts: ReadonlyArray<string>) => {
   mkdirSync(join(root, ".vitest"), { recursive: true })
   const folder = mkdtempSync(join(root, ".vitest/next-"))
-  for (const part of [
-    "embed/next",
-    "embed/kernel.ts",
-    "embed/sessions.ts",
-    "standalone-server/DemoModel.ts",
-    "standalone-server/DemoPainter.ts",
-    "standalone-server/DemoMemory.ts"
-  ])
-    cpSync(join(examples, part), join(folder, part), { recursive: true })
+  for (const part of parts) cpSync(join(examples, part), join(folder, part), { recursive: true })
+  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+const demo = ["DemoModel.ts", "DemoPainter.ts", "DemoMemory.ts"].map((file) => `standalone-server/${file}`)
+
+const copyApplication = () => {
+  const copy = copyOf(["embed/next", "embed/kernel.ts", "embed/sessions.ts", ...demo])
+  const { folder } = copy
   const builds = join(folder, "builds")
   const kernel = join(folder, "embed/kernel.ts")
   const source = readFileSync(kernel, "utf8").replace("export const kernel", "const plain")
@@ -60,7 +61,7 @@ export const kernel = Layer.provideMerge(plain, ${noted})
   return {
     folder: join(folder, "embed/next"),
     builds: () => (existsSync(builds) ? readFileSync(builds, "utf8").trim().split("\n").length : 0),
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true })
+    [Symbol.dispose]: copy[Symbol.dispose]
   }
 }
 
@@ -91,6 +92,7 @@ const serve = async (command: string, cwd: string) => {
   })
   const call = (path: string, init: RequestInit = {}) => fetch(address + path, init)
   return {
+    address,
     call,
     exitCode: () => child.exitCode,
     [Symbol.asyncDispose]: async () => {
@@ -133,9 +135,14 @@ const tries = async (call: Call): Promise<void> => {
   assert.deepStrictEqual([options.status, await options.json()], [405, { detail: "Method Not Allowed" }])
 }
 
+let packages: Disposable | undefined
+beforeAll(async () => {
+  packages = await builtPackages()
+}, 240_000)
+afterAll(() => packages?.[Symbol.dispose]())
+
 describe("the real Next", () => {
   it("builds without a kernel, serves with one, and keeps it through edits", { timeout: 240_000 }, async () => {
-    using _packages = await builtPackages()
     using application = copyApplication()
     await finish([next, "build"], application.folder)
     assert.strictEqual(application.builds(), 0)
@@ -158,5 +165,56 @@ describe("the real Next", () => {
       assert.strictEqual(await countThreads(server.call, headers), 1)
     }
     assert.strictEqual(application.builds(), 2)
+  })
+})
+
+const chat = ["service.ts", "app/layout.tsx", "app/page.tsx", "app/ai/[...path]/route.ts"]
+
+describe("the chat page of examples/chat", () => {
+  it("is less than 60 lines, and with its service, its route and its frame less than 100", () => {
+    const [service = 0, ...app] = chat.map(
+      (file) =>
+        readFileSync(join(examples, "chat", file), "utf8")
+          .trim()
+          .split("\n").length
+    )
+    assert.isBelow(app[1] ?? 0, 60)
+    assert.isBelow(
+      app.reduce((sum, lines) => sum + lines, service),
+      100
+    )
+  })
+
+  inChromium((launch) => {
+    it("is built and served by Next, and talks, with files, in a browser", { timeout: 240_000 }, async () => {
+      using copy = copyOf(["chat", ...demo])
+      const folder = join(copy.folder, "chat")
+      await finish([next, "build"], folder)
+      await using server = await serve("start", folder)
+      const browser = await launch()
+      try {
+        const page = await browser.newPage()
+        page.setDefaultTimeout(60_000)
+        const complaints: Array<string> = []
+        page.on("pageerror", (error) => complaints.push(error.message))
+        await page.goto(server.address)
+        await page.getByLabel("Message").fill("count to 3")
+        await page.getByRole("button", { name: "Send" }).click()
+        await page.getByRole("article", { name: "assistant" }).filter({ hasText: "1 2 3" }).waitFor()
+        await page.getByLabel("Message").fill("What is in it?")
+        const picked = { name: "orcas.txt", mimeType: "text/plain", buffer: Buffer.from("Orcas live in pods.") }
+        await page.getByLabel("Files").setInputFiles(picked)
+        await page.getByRole("button", { name: "Send" }).click()
+        await page.locator("cite", { hasText: "orcas.txt" }).waitFor()
+        await page.getByRole("link", { name: "orcas.txt" }).waitFor()
+        const threads = JSON.parse(await (await server.call("/ai/threads")).text())
+        assert.lengthOf(threads, 1)
+        assert.lengthOf(threads[0].messages, 4)
+        assert.strictEqual(threads[0].messages[2].attachments[0].filename, "orcas.txt")
+        assert.deepStrictEqual(complaints, [])
+      } finally {
+        await browser.close()
+      }
+    })
   })
 })

@@ -23,6 +23,10 @@ const assistantOf = ({ createdAt, id, name }: Assistant) => ({
   name
 })
 
+/** One that was made along with a conversation says nothing of its own: nobody would choose it. */
+const isConfigured = ({ description, model, systemPrompt, tools }: Assistant): boolean =>
+  [description, model, systemPrompt, tools].some((each) => each !== null)
+
 export const makeModels = Effect.gen(function* () {
   const catalog = yield* Catalog
   const assistants = yield* Assistants
@@ -31,7 +35,10 @@ export const makeModels = Effect.gen(function* () {
   const list = Effect.gen(function* () {
     const { models } = yield* catalog.list({ modelType: "llm" }, { skip: 0, limit: longestList })
     const own = yield* Effect.mapError(assistants.list({ skip: 0, limit: maximumLimit }), fromKernel)
-    return HttpServerResponse.jsonUnsafe({ object: "list", data: [...models.map(modelOf), ...own.map(assistantOf)] })
+    return HttpServerResponse.jsonUnsafe({
+      object: "list",
+      data: [...models.map(modelOf), ...own.filter(isConfigured).map(assistantOf)]
+    })
   })
 
   const record = (target: Target) =>

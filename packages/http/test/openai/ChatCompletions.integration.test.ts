@@ -360,11 +360,13 @@ describe("chat completions", () => {
   })
 
   it("list the models and the caller's assistants", async () => {
-    await using service = await openService([])
-    const { assistant_id } = (await service.call("POST", "/assistants", { name: "Guide" })).body
+    await using service = await openService([say("Kept.")])
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "Guide", system_prompt: "Guide." }))
+      .body
+    await service.client().responses.create({ model, input: "Hi" })
     const ids: Array<string> = []
     for await (const each of service.client().models.list()) ids.push(each.id)
-    assert.include(ids, assistant_id)
+    assert.deepStrictEqual(ids, [assistant_id])
     assert.strictEqual((await service.client().models.retrieve(assistant_id)).owned_by, "assistant")
     assert.strictEqual((await service.client().models.retrieve(model)).id, model)
     const others: Array<string> = []

@@ -1,0 +1,4 @@
+import { service } from "../../../service.ts"
+
+export const GET = service.handler
+export const POST = service.handler

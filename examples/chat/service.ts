@@ -1,0 +1,21 @@
+/** The service behind the page: the demo model, with files. A real host names its own providers, `Postgres.layer`, and who asks. */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { Kernel, Providers } from "@colloquy/core"
+import { documentsLayer, documentsPart, TextExtractor } from "@colloquy/core/documents"
+import { nowhere, Retrieval } from "@colloquy/core/retrieval"
+import { webHandler } from "@colloquy/http"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import { demoProvider } from "../standalone-server/DemoModel.ts"
+
+const extract: typeof TextExtractor.Service.extract = ({ bytes }) =>
+  Effect.map(Stream.mkString(Stream.decodeText(bytes)), (text) => [{ ...nowhere, form: "prose", text }])
+const kernel = Layer.mergeAll(documentsLayer, documentsPart).pipe(
+  Layer.provideMerge(Retrieval.layer),
+  Layer.provideMerge(Kernel.layer),
+  Layer.provide(Layer.succeed(TextExtractor, { readable: ["txt", "md"], extract })),
+  Layer.provide(Providers.layer({ providers: [demoProvider(0)], defaults: { provider: "demo", model: "demo-1" } })),
+  Layer.provide(InMemory.layer)
+)
+export const service = webHandler({ kernel, basePath: "/ai", authenticate: () => "guest" })
