@@ -122,7 +122,7 @@ const take = (pool: Pool): Effect.Effect<Taken, SqlError, Scope.Scope> =>
 
 const ignoreError = (): void => undefined
 
-/** A connection that comes when nobody waits for it any more goes back at once. */
+/** A connection that comes after its caller has gone away is given back at once. */
 const connect = (pool: Pool): Effect.Effect<LeasedConnection, SqlError> =>
   Effect.callback((resume) => {
     let waits = true

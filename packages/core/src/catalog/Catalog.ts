@@ -64,7 +64,7 @@ export class Catalog extends Context.Service<
      */
     readonly known: (provider: string, name: string, modelType?: ModelType) => Effect.Effect<ModelInfo | undefined>
     /**
-     * The same, but waits for the provider's list where it is not there yet; a name that nobody lists is described by its name alone. For
+     * The same, but waits for the provider's list where it is not there yet; a name that is in no list is described by its name alone. For
      * what a request is checked against.
      */
     readonly describe: (provider: string, name: string, modelType: ModelType) => Effect.Effect<ModelInfo>

@@ -48,7 +48,7 @@ export type TranscriptEvent =
   | { readonly _tag: "Transcribed"; readonly transcript: Transcript }
 
 export interface SpeechToText {
-  /** Used where nobody names a model. */
+  /** Used where no model is named. */
   readonly defaultModel: string
   /** Bytes of a recording that the provider takes. */
   readonly maxBytes: number

@@ -26,14 +26,14 @@ export interface SpeechRequest {
   readonly text: string
   /** One of the driver's. */
   readonly format: SpeechFormat
-  /** 1 is the usual one; null: nobody said. */
+  /** 1 is the usual one; null: not given. */
   readonly speed: number | null
   /** The customer's own key for this provider; beats the driver's. */
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
 export interface TextToSpeech {
-  /** Used where nobody names a model. */
+  /** Used where no model is named. */
   readonly defaultModel: string
   /** What it can give, its usual one first. */
   readonly formats: NonEmptyReadonlyArray<SpeechFormat>

@@ -1,5 +1,5 @@
 /**
- * One fiber that wakes at the earliest moment for which anybody has asked: a deadline for each of a thousand waits then costs a number in
+ * One fiber that wakes at the earliest moment that was asked for: a deadline for each of a thousand waits then costs a number in
  * a map instead of a timer and two fibers. Used for the writing of logs (`LogWriter`) and for limits in time (`Deadlines`).
  */
 import * as Clock from "effect/Clock"

@@ -45,7 +45,7 @@ export interface FollowUpWorker {
 }
 
 export interface FollowUpSettings {
-  /** How often the store is asked for due work when nobody called. */
+  /** How often the store is asked for due work when no call of `wake` came. */
   readonly poll: Duration.Input
   readonly concurrency: number
   /** A process that dies leaves its claims for so long. */
@@ -135,8 +135,8 @@ export class FollowUps extends Context.Service<
           claimTime
         )
         for (const id of lost) {
-          const gone = running.get(id)
-          if (gone?.fiber != null) yield* Effect.forkIn(Fiber.interrupt(gone.fiber), scope)
+          const lostWork = running.get(id)
+          if (lostWork?.fiber != null) yield* Effect.forkIn(Fiber.interrupt(lostWork.fiber), scope)
         }
       })
       yield* keepAlive.pipe(

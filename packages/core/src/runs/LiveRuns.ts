@@ -11,7 +11,7 @@ import type { LogTail } from "./LogTail.ts"
 import type { RunLog } from "./RunLog.ts"
 import type { Lease, LogEvent, RunStore } from "./RunStore.ts"
 
-/** Why a leg was stopped from outside; null while nobody did. */
+/** Why a leg was stopped from outside; null: it was not. */
 export type StopReason = "cancelled" | "lost" | "shutdown"
 
 export interface LiveRun<E extends LogEvent> {

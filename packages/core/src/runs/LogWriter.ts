@@ -51,8 +51,8 @@ export const makeLogWriter = <E extends LogEvent>(
             if (later.includes(run.lease.runId)) defer(run)
             else run.tail.confirm(end)
           }
-          const gone = runs.filter((run) => !run.tail.isClosed && lost.includes(run.lease.runId))
-          return Effect.forEach(gone, (run) => Effect.forkDetach(live.stopRun(run, "lost")), { discard: true })
+          const lostRuns = runs.filter((run) => !run.tail.isClosed && lost.includes(run.lease.runId))
+          return Effect.forEach(lostRuns, (run) => Effect.forkDetach(live.stopRun(run, "lost")), { discard: true })
         }),
         Effect.catchTag("StoreUnavailable", () => Effect.sync(() => runs.forEach(defer))),
         Effect.catchCause((cause) => {

@@ -50,7 +50,7 @@ export const makeRunSignals = (
     }
   })
 
-/** Remembers a hint that nobody was waiting for. */
+/** Keeps a hint that came while no fiber waited for it. */
 class HintLatch {
   private pending = false
   private resume: (() => void) | null = null

@@ -43,13 +43,15 @@ export class Removals extends Context.Service<
       through: Effect.fnUntraced(function* <E, R>(place: RemovedPlace, removal: Effect.Effect<boolean, E, R>) {
         const afterwards = yield* Effect.forEach([...watchers], (watcher) => watcher(place))
         const isRemoved = yield* removal
-        if (isRemoved) yield* Effect.forEach(afterwards, told, { discard: true })
+        if (isRemoved) yield* Effect.forEach(afterwards, doAfterRemoval, { discard: true })
         return isRemoved
       })
     }
   })
 }
 
-/** The place is gone: its removal has succeeded, whatever is left to be tidied up. */
-const told = (afterwards: Effect.Effect<void, StoreUnavailable, Principal>): Effect.Effect<void, never, Principal> =>
+/** The removal has succeeded; a fault in what follows it is logged and changes nothing of that. */
+const doAfterRemoval = (
+  afterwards: Effect.Effect<void, StoreUnavailable, Principal>
+): Effect.Effect<void, never, Principal> =>
   Effect.catchCause(afterwards, (cause) => Effect.logWarning("Something of a removed place is left for later", cause))

@@ -13,7 +13,7 @@ import { ShuttingDown } from "./TurnErrors.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
 /** How long a kernel that closes waits for calls that are still beginning a turn: such a call may hang in a host's own code. */
-const patience = Duration.seconds(10)
+const longestWait = Duration.seconds(10)
 
 export class Admissions extends Context.Service<
   Admissions,
@@ -58,7 +58,7 @@ export class Admissions extends Context.Service<
       /** A call that was let in may begin a run while the others are being stopped. */
       const stopAll: Effect.Effect<void> = Effect.gen(function* () {
         yield* stopRuns
-        if (admitted.size > 0) yield* Effect.timeoutOption(admissionsEnd, patience)
+        if (admitted.size > 0) yield* Effect.timeoutOption(admissionsEnd, longestWait)
         yield* stopRuns
       })
       const refuse = Effect.sync(() => {

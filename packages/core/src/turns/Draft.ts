@@ -21,7 +21,7 @@ export interface Draft {
   readonly log: RunLog<TurnEvent>
   readonly listening: (part: string) => Listening
   /** Done with the first event that a listening part tells. */
-  readonly told: Deferred.Deferred<void>
+  readonly firstEvent: Deferred.Deferred<void>
 }
 
 export const newDraft: Effect.Effect<Draft> = Effect.gen(function* () {
@@ -30,20 +30,20 @@ export const newDraft: Effect.Effect<Draft> = Effect.gen(function* () {
   const messageId = yield* newId(MessageId)
   const answerId = yield* newId(MessageId)
   const log = new RunLog<TurnEvent>(1)
-  const told = Deferred.makeUnsafe<void>()
+  const firstEvent = Deferred.makeUnsafe<void>()
   return {
     runId,
     messageId,
     answerId,
     log,
-    told,
+    firstEvent,
     listening: (part): Listening => ({
       tell: ({ data, isLive = false, type }) => {
         mustBeJson(part, data)
         const at = clock.currentTimeMillisUnsafe()
         log.push((sequence) => ({ _tag: "PartTold", sequence, part, type, data, isLive, at }))
         log.wake()
-        Deferred.doneUnsafe(told, Effect.void)
+        Deferred.doneUnsafe(firstEvent, Effect.void)
       },
       spend: (charge) =>
         void log.push((sequence) => ({ _tag: "Charged", sequence, charge: chargeWithinBounds(charge) }))

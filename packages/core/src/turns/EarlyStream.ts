@@ -46,7 +46,7 @@ export class EarlyStream extends Context.Service<
         ): Effect.fn.Return<StartedTurn, E | ShuttingDown, Principal> {
           const fiber = yield* Effect.forkIn(admit(rest), scope)
           const first = yield* Effect.raceFirst(
-            Effect.as(Deferred.await(draft.told), null),
+            Effect.as(Deferred.await(draft.firstEvent), null),
             Effect.onInterrupt(Fiber.join(fiber), () =>
               draft.log.events.length === 0 ? Fiber.interrupt(fiber) : Effect.void
             )

@@ -15,7 +15,7 @@ import type { ToolCall } from "../tools/ToolCall.ts"
 import type { OfferedTool } from "./Leg.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
 
-/** Who answers a call: the client, the kernel by a tool, or the kernel by a sentence, because nobody can. */
+/** Who answers a call: the client, the kernel by a tool, or the kernel by a sentence, because no tool of that name can be run. */
 export type Answerer =
   | { readonly _tag: "Client" }
   | { readonly _tag: "Hosted"; readonly tool: HostedTool; readonly part: string; readonly args: Schema.JsonObject }

@@ -43,8 +43,8 @@ export class InspectRun extends Context.Service<
         const inspect = Effect.fnUntraced(function* (run: Run) {
           const events = yield* wholeLog(run)
           const explanation = decodeExplanation(run.explanation)
-          const told = { steps: stepsOf(run, events), charges: chargesIn(events) }
-          if (explanation === null) return { ...told, prompt: null }
+          const fromLogAlone = { steps: stepsOf(run, events), charges: chargesIn(events) }
+          if (explanation === null) return { ...fromLogAlone, prompt: null }
           const plan = decodePlan(run.plan)
           const planned = yield* plannedParts(parts.all(), plan.parts ?? {})
           const offered = offeredTools(plan, planned, hosted.all())
@@ -56,7 +56,7 @@ export class InspectRun extends Context.Service<
             messages: yield* threads.messages([run.threadId]),
             counter
           })
-          return { ...told, prompt }
+          return { ...fromLogAlone, prompt }
         })
 
         return InspectRun.of({ inspect })

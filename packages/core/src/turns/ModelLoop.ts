@@ -166,7 +166,7 @@ export class ModelLoop extends Context.Service<
         return step
       })
 
-      /** What a model gives besides words goes to the parts that take it. Null: all is well; otherwise what of it nobody has kept. */
+      /** What a model gives besides words goes to the parts that take it. Null: all of it was kept, or there was nothing; otherwise what was not kept. */
       const receive = Effect.fnUntraced(function* (
         leg: Leg,
         turnOf: Reading["turnOf"],

@@ -103,9 +103,9 @@ export const listen = Effect.fnUntraced(function* (
     if (refuse !== undefined) yield* refuse(withOptions(turn, name))
   }
   for (const part of parts) {
-    const told = withOptions(turn, part.name)
-    if (part.listen === undefined || told.options === undefined) continue
-    const heard = yield* part.listen(told, listening(part.name))
+    const forPart = withOptions(turn, part.name)
+    if (part.listen === undefined || forPart.options === undefined) continue
+    const heard = yield* part.listen(forPart, listening(part.name))
     if (heard === null) continue
     texts.push(heard.content)
     if (heard.supplement !== undefined) supplements.push([part.name, { value: heard.supplement }])

@@ -147,8 +147,8 @@ export class QueueTurn extends Context.Service<
             if (outcome.expired && (yield* unlessAway(recovery.endExpired(outcome.runId))) === true) continue
           }
           if (now >= deadline) {
-            const gone = yield* Effect.uninterruptible(withdraw(lease))
-            if (gone) return yield* new ThreadBusy({ threadId: lease.threadId, runId: inTheWay })
+            const isWithdrawn = yield* Effect.uninterruptible(withdraw(lease))
+            if (isWithdrawn) return yield* new ThreadBusy({ threadId: lease.threadId, runId: inTheWay })
             // It began meanwhile, or it was taken over: the next activation tells.
             continue
           }

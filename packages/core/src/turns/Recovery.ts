@@ -1,5 +1,5 @@
 /**
- * Ends runs that nobody works on any more: their process died (the lease expired), or it does not react to a cancel. The run is taken
+ * Ends runs without a working process: it died (the lease expired), or it does not react to a cancel. The run is taken
  * over, which locks its old holder out, and settled with what its log holds. A model is never called again for it.
  */
 import * as Context from "effect/Context"
@@ -50,7 +50,7 @@ export class Recovery extends Context.Service<
   {
     /** Ends a run whose lease has expired as FAILED; false when it has not, or another process was quicker. */
     readonly endExpired: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** Ends an active run as CANCELLED over the head of its holder. */
+    /** Ends an active run as CANCELLED, although another process still holds its lease. */
     readonly endCancelled: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/turns/Recovery") {
@@ -78,7 +78,7 @@ export class Recovery extends Context.Service<
 
       const settleTaken = tracedFn("Recovery.settle")(function* (lease: Lease, run: Run, why: LegEnd) {
         const plan = decodePlan(run.plan)
-        // A message that was only to be saved and never was: nobody was told that it was kept, so nothing of it stays.
+        // A message that was only to be saved and never was: no caller was told that it was kept, so nothing of it stays.
         if (run.status === "QUEUED" && plan.saves === true) return yield* store.withdraw(lease)
         const log = yield* Effect.catchDefect(wholeLog(run), (defect) =>
           Effect.as(
@@ -111,7 +111,7 @@ export class Recovery extends Context.Service<
         const events: Array<LogEvent> = []
         let after = run.legStart - 1
         while (true) {
-          // The run is taken over: nobody else looks after it until this lease ends too.
+          // The run is taken over: no other process looks after it until this lease ends too.
           const page = yield* repeatWhileAway(store.read(run.id, after), settings.settleTimeout)
           const last = page.at(-1)
           if (last === undefined) return events

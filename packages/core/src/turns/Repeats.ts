@@ -22,7 +22,7 @@ export class Repeats extends Context.Service<
     readonly find: (
       key: IdempotencyKey | undefined
     ) => Effect.Effect<Option.Option<StartedTurn>, RepeatError, Principal>
-    /** Joins the first one, and shares its fate: while that waits in the queue so does the repeat, and both may be told `ThreadBusy`. */
+    /** Joins the turn of the first request: while that waits in the queue so does the repeat, and both may end with `ThreadBusy`. */
     readonly join: (repeated: Repeated, fingerprint: string) => Effect.Effect<StartedTurn, RepeatError, Principal>
   }
 >()("@colloquy/core/turns/Repeats") {

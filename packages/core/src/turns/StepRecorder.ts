@@ -19,7 +19,7 @@ export interface StepResult {
   readonly hasCut: boolean
 }
 
-/** Of one step: what comes after them is more than anybody reads. */
+/** Of one step. What comes after them is dropped. */
 const maximumSources = 200
 
 export class StepRecorder implements Listener {

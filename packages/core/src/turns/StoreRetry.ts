@@ -1,5 +1,5 @@
 /**
- * A write to the store of which nobody knows whether it took effect: it is asked again, at once and then with a growing pause. Every write
+ * A write to the store whose answer did not come, so that it may have taken effect or not: it is sent again, at once and then with a growing pause. Every write
  * that goes through here may be repeated without harm (the promises of `RunStore`), so the caller learns what became of the first one.
  */
 import * as Duration from "effect/Duration"

@@ -137,7 +137,7 @@ export class ToolOutputs extends Context.Service<
           idempotency: request.idempotency ?? null
         }
         const { assistantId, threadId } = run
-        // A caller who goes away between the two would leave a run that nobody works on.
+        // A caller who goes away between the two would leave a run that no process works on.
         const outcome = yield* Effect.uninterruptible(
           Effect.tap(repeatWhileAway(store.continue(next), startTimeout), (continued) => {
             if (continued._tag !== "Started") return Effect.void

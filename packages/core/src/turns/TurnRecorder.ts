@@ -21,7 +21,7 @@ export interface RecordedLeg {
   /** All text of the leg: that of its steps, a blank line where calls stand between two of them. */
   readonly content: string
   readonly steps: ReadonlyArray<Step>
-  /** Calls that nobody has answered. */
+  /** Calls without a result. */
   readonly openCalls: ReadonlyArray<ToolCall>
   readonly usage: Usage
   /** How often a model was asked. */
@@ -45,7 +45,7 @@ interface OpenStep {
 }
 
 export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounterPort): RecordedLeg => {
-  let leg = { messageId: nobody, provider: "", model: "", at: "" }
+  let leg = { messageId: noMessage, provider: "", model: "", at: "" }
   let answeredBy: string | null = null
   const charges: Array<Charge> = []
   const kept = new Map<string, Supplement>()
@@ -120,7 +120,7 @@ const withoutSeparator = (text: string): string =>
   text.startsWith(stepSeparator) ? text.slice(stepSeparator.length) : text
 
 /** The id of a leg whose first event is missing: a log that nothing was written to. */
-const nobody = MessageId.make("none")
+const noMessage = MessageId.make("none")
 
 const openStep = (promptTokens: number): OpenStep => ({
   text: "",

@@ -30,7 +30,7 @@ export interface TurnRequest {
   readonly jsonOutput?: boolean
   /** False: the message is saved, no model is called, nothing is charged. */
   readonly sendToModel?: boolean
-  /** Whether the caller reads the events as they come; a turn that nobody watches writes its log in larger pieces. */
+  /** Whether the caller reads the events as they come; a turn without a reader writes its log in larger pieces. */
   readonly stream?: boolean
   readonly metadata?: Metadata
   /** Kept under the message's metadata; orders nothing. */

@@ -27,7 +27,7 @@ export interface TurnSettings {
   /** How long a settlement is tried again while the store is away. */
   readonly settleTimeout: Duration.Input
   readonly streamedLog: WriterSettings
-  /** For turns that nobody watches: fewer, larger appends. */
+  /** For turns without a reader: fewer, larger appends. */
   readonly unwatchedLog: WriterSettings
   readonly chat: ChatPolicy
   /** How long a part of a turn may look for what it recalls. */

@@ -48,7 +48,7 @@ export class WriteTurn extends Context.Service<
   {
     /**
      * Runs in a region that cannot be interrupted, but for the waits: a caller who goes away must not leave a run behind that is stored
-     * and that nobody works on.
+     * and that no process works on.
      */
     readonly write: (turn: TurnToWrite, restore: Restore) => Effect.Effect<StartedTurn, WriteError, Principal>
   }

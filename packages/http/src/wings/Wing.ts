@@ -71,7 +71,7 @@ export interface Wing {
   /** What the part keeps, as fields of the wire. Addresses of documents are written now, because they are good for a while only. */
   readonly fields?: (kept: Kept, urlOf: UrlOf) => Partial<PartFields>
   /** Absent: an event of the part goes out under its own type, with the fields of its data. */
-  readonly event?: (told: PartTold, urlOf: UrlOf) => Schema.JsonObject
+  readonly event?: (event: PartTold, urlOf: UrlOf) => Schema.JsonObject
   /** Endpoints of the room that no group of `Api.ts` has. They answer 501. */
   readonly absent?: {
     /** The room in the plural, as the subject of a sentence: `Documents`. */

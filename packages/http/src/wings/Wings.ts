@@ -56,10 +56,10 @@ export const placeOf = (part: string, path: Path): Path => {
 }
 
 /** An event of a part as it goes out, without the fields that all events have. */
-export const partEventToWire = (told: PartTold, urlOf: UrlOf): Schema.JsonObject => {
-  const event = byPart.get(told.part)?.event
-  if (event !== undefined) return event(told, urlOf)
-  return Object.assign({}, isJsonObject(told.data) ? told.data : { data: told.data }, { type: told.type })
+export const partEventToWire = (event: PartTold, urlOf: UrlOf): Schema.JsonObject => {
+  const encode = byPart.get(event.part)?.event
+  if (encode !== undefined) return encode(event, urlOf)
+  return Object.assign({}, isJsonObject(event.data) ? event.data : { data: event.data }, { type: event.type })
 }
 
 const isJsonObject = Schema.is(Schema.JsonObject)
