@@ -1,0 +1,90 @@
+/**
+ * `node bench/scale/bloat.ts --turns=300000`: what many turns leave in the tables. The database itself calls the functions of begin and
+ * settlement, each in a transaction of its own, on threads of a thousand owners, over several connections; after every tenth it tells the sizes of the tables,
+ * the rows that wait for autovacuum, and how many updates of runs and threads stayed on their page.
+ */
+import { randomUUID } from "node:crypto"
+import { parseArgs } from "node:util"
+import pg from "pg"
+import { functionName } from "../../packages/adapters/src/postgres/schema/FunctionNames.ts"
+import { generate } from "./Generator.ts"
+
+const { values } = parseArgs({
+  options: { turns: { type: "string", default: "300000" }, connections: { type: "string", default: "2" } }
+})
+const url = process.env["TEST_DATABASE_URL"] ?? ""
+const schema = `bloat_${randomUUID().slice(0, 8)}`
+const turns = Number(values.turns)
+const connections = Number(values.connections)
+
+await generate(url, schema, { firstOwner: 1, owners: 1000, threads: 20, turns: 1 }, () => {})
+
+const procedure = `
+create procedure ${schema}.bench_turns(p_count integer) language plpgsql as $$
+declare
+  v_thread record;
+  v_run record;
+  v_user record;
+  v_answer record;
+  v_log record;
+  v_id uuid;
+  v_answer_id uuid;
+  v_now timestamptz;
+begin
+  select * into v_run from ${schema}.runs where owner = 'template';
+  select * into v_user from ${schema}.messages where owner = 'template' and role = 'user';
+  select * into v_answer from ${schema}.messages where owner = 'template' and role = 'assistant';
+  select array_agg(first_sequence order by first_sequence) as firsts, array_agg(last_sequence order by first_sequence) as lasts,
+    array_agg(events order by first_sequence) as events into v_log from ${schema}.run_log where owner = 'template';
+  create temporary table if not exists bench_threads as
+    select row_number() over (order by md5(id::text)) as place, owner, id from ${schema}.threads where owner <> 'template';
+  create unique index if not exists bench_threads_place on bench_threads (place);
+  commit;
+  for v_turn in 1 .. p_count loop
+    v_now := clock_timestamp();
+    v_id := (lpad(to_hex((extract(epoch from v_now) * 1000)::bigint), 12, '0') || substr(md5(random()::text), 1, 20))::uuid;
+    v_answer_id := gen_random_uuid();
+    select * into v_thread from bench_threads where place = 1 + floor(random() * 20000)::integer;
+    perform ${schema}.${functionName("begin_run")}(
+      v_thread.owner, v_id, v_thread.id, v_answer_id, false, v_run.provider, v_run.model, v_run.plan, v_now, 1,
+      gen_random_uuid(), v_user.role, v_user.status, v_user.tokens, v_now, v_user.body, v_user.tool_results,
+      v_log.firsts[1:1], v_log.lasts[1:1], v_log.events[1:1], 'reject', false, 10, 30000, null, null, v_now, null);
+    commit;
+    perform ${schema}.${functionName("settle_run")}(
+      v_thread.owner, v_id, 1, 'COMPLETED', clock_timestamp(), v_log.firsts, v_log.lasts, v_log.events,
+      v_answer_id, v_answer.role, v_answer.status, v_answer.tokens, v_now, v_answer.body, v_answer.tool_results,
+      900, 140, 0, 0, 0, null, false, v_run.model, null, v_run.explanation,
+      '[{"provider":"bench","model":"at-once","purpose":"chat","input":900,"output":140,"cached":0,"cache_write":0,"reasoning":0,"cost":null,"estimated":false}]',
+      null);
+    commit;
+  end loop;
+end $$`
+
+const open = async () => {
+  const client = new pg.Client({ connectionString: url, application_name: "bench turns" })
+  await client.connect()
+  return client
+}
+const watch = await open()
+await watch.query("vacuum analyze")
+await watch.query(procedure)
+
+const look = async (done: number, seconds: number) => {
+  const { rows } = await watch.query(
+    `select relname as name, (pg_table_size(relid) / 1048576.0)::numeric(10, 1) as table_mb, (pg_indexes_size(relid) / 1048576.0)::numeric(10, 1) as index_mb,
+       n_dead_tup as dead, autovacuum_count as vacuums, n_tup_upd as updates, n_tup_hot_upd as hot
+     from pg_stat_user_tables where schemaname = $1 and relname in ('threads', 'messages', 'runs', 'run_log', 'usage_days') order by relname`,
+    [schema]
+  )
+  console.log(`${done} turns, ${(done / seconds).toFixed(0)} a second`)
+  console.table(rows)
+}
+
+const start = performance.now()
+const workers = await Promise.all(Array.from({ length: connections }, open))
+for (let tenth = 1; tenth <= 10; tenth++) {
+  const each = Math.round(turns / 10 / connections)
+  await Promise.all(workers.map((worker) => worker.query(`call ${schema}.bench_turns(${each})`)))
+  await look(tenth * each * connections, (performance.now() - start) / 1000)
+}
+await Promise.all([...workers, watch].map((client) => client.end()))
