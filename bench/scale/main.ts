@@ -16,6 +16,7 @@ import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import pg from "pg"
+import { readFileSync } from "node:fs"
 import { watchDatabase } from "../DatabaseCpu.ts"
 import { generate, ownerOf, searched, type Size } from "./Generator.ts"
 import { kernelOn, question, type Times } from "./Kernel.ts"
@@ -62,7 +63,12 @@ type Services = Layer.Success<ReturnType<typeof kernelOn>>
 const middle = (numbers: ReadonlyArray<number>): number =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
 
+/** Milliseconds of CPU that the server has spent on these connections, from Linux's scheduler: exact, and the same on a busy machine. */
+const cpuOf = (pids: ReadonlyArray<number>): number =>
+  pids.reduce((sum, pid) => sum + Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6, 0)
+
 interface Side {
+  readonly pids: ReadonlyArray<number>
   readonly times: Times
   readonly run: <A>(effect: Effect.Effect<A, unknown, Services | Principal>) => Promise<A>
   readonly threads: ReadonlyArray<ThreadId>
@@ -72,12 +78,18 @@ interface Side {
 
 const openSide = async (schema: string): Promise<Side> => {
   const times: Times = { begin: [], settle: [] }
-  const runtime = ManagedRuntime.make(kernelOn(url, schema, times))
+  const { rows: others } = await database.query<{ readonly pid: number }>("select pid from pg_stat_activity")
+  const runtime = ManagedRuntime.make(kernelOn(url, schema, times, 1))
   const run: Side["run"] = (effect) => runtime.runPromise(effect.pipe(Principal.provide(ownerOf(asked)), Effect.orDie))
   const listed = await run(Threads.use(({ list }) => list({ page: { limit: 100, skip: 0 }, includeMessages: false })))
   const [first] = listed
   if (first === undefined) throw new Error(`There are no threads in ${schema}.`)
+  const { rows } = await database.query<{ readonly pid: number }>(
+    "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> all($1)",
+    [others.map(({ pid }) => pid)]
+  )
   return {
+    pids: rows.map(({ pid }) => pid),
     times,
     run,
     threads: listed.map(({ thread }) => thread.id),
@@ -86,7 +98,7 @@ const openSide = async (schema: string): Promise<Side> => {
   }
 }
 
-const sides = await Promise.all([openSide(alone), openSide(full)])
+const sides = [await openSide(alone), await openSide(full)]
 
 /** One operation; the round says on which thread. */
 type Operation = (side: Side, round: number) => Promise<unknown>
@@ -139,33 +151,38 @@ const operations: Readonly<Record<string, Operation>> = {
   }
 }
 
-const row = (name: string, small: number, large: number): void =>
-  console.log(
-    `${name.padEnd(40)} ${small.toFixed(2).padStart(8)} ${large.toFixed(2).padStart(8)} ${(large / small).toFixed(2).padStart(6)}`
-  )
+const pair = (small: number, large: number): string =>
+  `${small.toFixed(2).padStart(8)} ${large.toFixed(2).padStart(8)} ${(large / small).toFixed(2).padStart(6)}`
 
-console.log(`${"milliseconds, medians".padEnd(40)} ${"alone".padStart(8)} ${"full".padStart(8)} ${"ratio".padStart(6)}`)
+console.log(`${"milliseconds, medians".padEnd(40)}    alone     full  ratio | CPU of the database: alone, full, ratio`)
 for (const [name, operation] of Object.entries(operations)) {
-  const found: Array<Array<number>> = sides.map(() => [])
+  const wall: Array<Array<number>> = sides.map(() => [])
+  const cpu: Array<Array<number>> = sides.map(() => [])
   const count = name === "removal of a thread" ? Math.min(rounds, 30) : rounds
-  for (let round = 0; round < count; round++) {
+  for (let round = -5; round < count; round++) {
     // A, B, B, A.
     for (const which of round % 2 === 0 ? [0, 1] : [1, 0]) {
       const side = sides[which]
       if (side === undefined) continue
+      const used = cpuOf(side.pids)
       const start = performance.now()
-      const own = await operation(side, round)
-      found[which]?.push(typeof own === "number" ? own : performance.now() - start)
+      const own = await operation(side, Math.abs(round))
+      if (round < 0) continue
+      wall[which]?.push(typeof own === "number" ? own : performance.now() - start)
+      cpu[which]?.push(cpuOf(side.pids) - used)
     }
   }
-  const [small = [], large = []] = found
-  row(name, middle(small), middle(large))
-  if (name.startsWith("a turn (")) {
-    const [one, other] = sides
-    if (one !== undefined && other !== undefined) {
-      row("  begin, with 24 messages of history", middle(one.times.begin), middle(other.times.begin))
-      row("  settle", middle(one.times.settle), middle(other.times.settle))
-    }
+  const [one = [], other = []] = wall
+  const [less = [], more = []] = cpu
+  console.log(`${name.padEnd(40)} ${pair(middle(one), middle(other))} | ${pair(middle(less), middle(more))}`)
+}
+for (const [name, times] of [
+  ["begin", "begin"],
+  ["settle", "settle"]
+] as const) {
+  const [one, other] = sides
+  if (one !== undefined && other !== undefined) {
+    console.log(`${`  of turns: ${name}`.padEnd(40)} ${pair(middle(one.times[times]), middle(other.times[times]))}`)
   }
 }
 for (const side of sides) await side.close()

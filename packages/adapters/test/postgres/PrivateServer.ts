@@ -50,7 +50,7 @@ export const privateServer: Effect.Effect<PrivateServer, never, Scope.Scope> = E
   return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, start, stop }
 })
 
-const freePort = Effect.promise(
+export const freePort = Effect.promise(
   () =>
     new Promise<number>((resolve, reject) => {
       const server = createServer().listen(0, "127.0.0.1", () => {
