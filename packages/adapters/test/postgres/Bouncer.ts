@@ -34,9 +34,12 @@ export const bouncer = (url: string): Effect.Effect<string, never, Scope.Scope> 
     yield* Effect.acquireRelease(
       Effect.sync(() => {
         // It refuses to run as root.
-        const command = process.getuid?.() === 0 ? ["runuser", "-u", "postgres", "--", found ?? ""] : [found ?? ""]
-        const [program = "", ...args] = [...command, "--quiet", file]
-        return spawn(program, args, { cwd: "/", stdio: "ignore" })
+        const program = found ?? "pgbouncer"
+        const args = ["--quiet", file]
+        const options = { cwd: "/", stdio: "ignore" } as const
+        return process.getuid?.() === 0
+          ? spawn("runuser", ["-u", "postgres", "--", program, ...args], options)
+          : spawn(program, args, options)
       }),
       (child) =>
         Effect.promise(async () => {
