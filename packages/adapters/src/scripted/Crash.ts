@@ -29,6 +29,8 @@ export interface Doom {
   readonly stores: (stores: Layer.Layer<Stores>) => Layer.Layer<Stores>
   readonly provider: (provider: Provider) => Provider
   readonly tool: (tool: HostedTool) => HostedTool
+  /** Dies now, whatever it has written: at an event that a reader was told, for example. */
+  readonly kill: () => void
   readonly isDead: () => boolean
   /** Completes at the moment of death. */
   readonly died: Effect.Effect<void>
@@ -46,6 +48,10 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
     let writes = 0
     let dead = false
 
+    const kill = (): void => {
+      dead = true
+      Deferred.doneUnsafe(died, Effect.void)
+    }
     const alive = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.suspend(() => (dead ? grave : effect))
     /** A call on its way when death comes gets no answer either. */
@@ -55,8 +61,7 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
       alive(
         Effect.flatMap(effect, (answer) => {
           if (dead || ++writes !== point.at) return alive(Effect.succeed(answer))
-          dead = true
-          Deferred.doneUnsafe(died, Effect.void)
+          kill()
           return point.hears === true ? Effect.succeed(answer) : grave
         })
       )
@@ -76,6 +81,7 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
           : { ...provider, chat: (request) => mute(Stream.unwrap(alive(Effect.sync(() => chat(request))))) }
       },
       tool: (tool) => ({ ...tool, run: (args, call) => read(Effect.suspend(() => tool.run(args, call))) }),
+      kill,
       isDead: () => dead,
       died: Deferred.await(died),
       writes: () => writes,

@@ -31,23 +31,50 @@ const kernelOf = (doom: Crash.Doom, state: InMemory.State) => {
     chat: () => Stream.tap(Stream.rechunk(Stream.fromIterable(answer), 1), () => Effect.sleep("60 millis"))
   })
   const stores = InMemory.layerFrom(state)
+  const alive = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.suspend(() => (doom.isDead() ? Effect.never : effect))
+  /** The bytes and records of recordings, as one who may die while they are written. */
+  const recordings = Layer.mergeAll(
+    Layer.effect(
+      BlobStore,
+      BlobStore.useSync((store) =>
+        BlobStore.of({
+          ...store,
+          put: (id, bytes) =>
+            alive(
+              store.put(
+                id,
+                Stream.tap(bytes, () => alive(Effect.void))
+              )
+            ),
+          remove: (id) => alive(store.remove(id))
+        })
+      )
+    ),
+    Layer.effect(
+      DocumentStore,
+      DocumentStore.useSync((store) =>
+        DocumentStore.of({ ...store, insert: (document) => alive(store.insert(document)) })
+      )
+    )
+  ).pipe(Layer.provide(stores))
   return voicePart.pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.fresh,
-    Layer.provideMerge(Layer.provideMerge(doom.stores(stores), stores)),
+    Layer.provideMerge(Layer.mergeAll(recordings, doom.stores(stores)).pipe(Layer.provideMerge(stores))),
     Layer.provide(Providers.layer({ providers: [model, voiceProvider({})], defaults: { provider: "p", model: "m" } })),
     Layer.merge(quiet)
   )
 }
 
-const talk = Effect.gen(function* () {
+const talk = Effect.fnUntraced(function* (atEachEvent: Effect.Effect<void>) {
   const recording = yield* record()
   const turn = yield* (yield* Turns).start({
     content: "",
     stream: true,
     options: { voice: { stt: {}, tts: {}, recording } }
   })
-  yield* Stream.runDrain(turn.events)
+  yield* Stream.runForEach(Stream.rechunk(turn.events, 1), () => atEachEvent)
 })
 
 const withTime = Effect.fnUntraced(function* <A, E, R>(client: Effect.Effect<A, E, R>, until: Effect.Effect<unknown>) {
@@ -79,46 +106,75 @@ const findings = Effect.gen(function* () {
   return message
 })
 
-describe("a process that is killed in a spoken turn", () => {
-  it.effect("leaves one end, charges that were paid, and documents that can be read", () =>
-    Effect.gen(function* () {
-      const whole = yield* Crash.make()
-      const scope = yield* Scope.make()
-      const services = yield* Layer.buildWithScope(kernelOf(whole, InMemory.makeState()), scope)
-      const over = Deferred.makeUnsafe<void>()
-      const toTheEnd = Effect.ensuring(Effect.provideContext(talk, services), Deferred.succeed(over, undefined))
-      yield* withTime(toTheEnd, Deferred.await(over))
-      const writes = whole.writes()
-      assert.isAbove(writes, 3)
-      yield* Scope.close(scope, Exit.void)
+type Death = { readonly atWrite: number } | { readonly atEvent: number }
 
-      for (let at = 1; at <= writes; at++) {
-        const state = InMemory.makeState()
-        const doom = yield* Crash.make({ at })
-        const dying = yield* Scope.make()
-        const first = yield* Layer.buildWithScope(kernelOf(doom, state), dying)
-        yield* withTime(Effect.provideContext(talk, first), doom.died)
-        const next = yield* Scope.make()
-        const second = yield* Layer.buildWithScope(kernelOf(yield* Crash.make(), state), next)
-        yield* TestClock.adjust("2 minutes")
-        const message = yield* Effect.provideContext(findings, second)
-        if (message != null) {
-          const { runId } = message
-          if (runId === null) throw new Error("An answer belongs to a run.")
-          const follow = Turns.use((turns) => turns.follow(message.threadId, runId, 0))
-          const events = yield* Effect.provideContext(Effect.flatMap(follow, Stream.runCollect), second)
-          assert.strictEqual(events.filter(isTerminal).length, 1, `killed at ${at}`)
-          const { days } = yield* Effect.provideContext(
-            UsageLedger.use((ledger) => ledger.recent(firstPage)),
-            second
-          )
-          const stt = days.find(({ purpose }) => purpose === "stt")?.usage.costUsd ?? 0
-          assert.closeTo(stt, 0.02, 1e-9, `killed at ${at}`)
-        }
-        yield* doom.bury
-        yield* Scope.close(dying, Exit.void)
-        yield* Scope.close(next, Exit.void)
-      }
-    }).pipe(Principal.provide("ada"))
+/** What is there after a process has died in the turn, another one has looked after it, and some time has passed. */
+const checkAfter = Effect.fnUntraced(function* (death: Death) {
+  const state = InMemory.makeState()
+  const doom = yield* Crash.make("atWrite" in death ? { at: death.atWrite } : {})
+  const dying = yield* Scope.make()
+  const first = yield* Layer.buildWithScope(kernelOf(doom, state), dying)
+  let events = 0
+  const dieAtEvent = Effect.sync(() => {
+    if ("atEvent" in death && ++events === death.atEvent) doom.kill()
+  })
+  yield* withTime(Effect.provideContext(talk(dieAtEvent), first), doom.died)
+  const next = yield* Scope.make()
+  const second = yield* Layer.buildWithScope(kernelOf(yield* Crash.make(), state), next)
+  yield* TestClock.adjust("2 minutes")
+  const message = yield* Effect.provideContext(findings, second)
+  const what = JSON.stringify(death)
+  if (message != null) {
+    const { runId } = message
+    if (runId === null) throw new Error("An answer belongs to a run.")
+    const follow = Turns.use((turns) => turns.follow(message.threadId, runId, 0))
+    const seen = yield* Effect.provideContext(Effect.flatMap(follow, Stream.runCollect), second)
+    assert.strictEqual(seen.filter(isTerminal).length, 1, what)
+    assert.isTrue(isTerminal(seen.at(-1) ?? assert.fail("The run has no events.")), what)
+    const { days } = yield* Effect.provideContext(
+      UsageLedger.use((ledger) => ledger.recent(firstPage)),
+      second
+    )
+    const stt = days.find(({ purpose }) => purpose === "stt")?.usage.costUsd ?? 0
+    assert.closeTo(stt, 0.02, 1e-9, what)
+  }
+  yield* doom.bury
+  yield* Scope.close(dying, Exit.void)
+  yield* Scope.close(next, Exit.void)
+  return message?.status ?? null
+})
+
+describe("a process that is killed in a spoken turn", () => {
+  it.effect(
+    "leaves one end, charges that were paid, and documents that can be read: at every write and every event",
+    () =>
+      Effect.gen(function* () {
+        const whole = yield* Crash.make()
+        const scope = yield* Scope.make()
+        const services = yield* Layer.buildWithScope(kernelOf(whole, InMemory.makeState()), scope)
+        const over = Deferred.makeUnsafe<void>()
+        let events = 0
+        const count = Effect.sync(() => void events++)
+        const toTheEnd = Effect.ensuring(
+          Effect.provideContext(talk(count), services),
+          Deferred.succeed(over, undefined)
+        )
+        yield* withTime(toTheEnd, Deferred.await(over))
+        const writes = whole.writes()
+        assert.isAbove(writes, 3)
+        // Heard, begun, three words, three sounds, and the ends of all of these.
+        assert.isAbove(events, 10)
+        yield* Scope.close(scope, Exit.void)
+
+        for (let atWrite = 1; atWrite <= writes; atWrite++) yield* checkAfter({ atWrite })
+        const ends = yield* Effect.forEach(
+          Array.from({ length: events }, (_, at) => at + 1),
+          (atEvent) => checkAfter({ atEvent })
+        )
+        // Before the message is stored nothing is left; at the last event the turn was over.
+        assert.isNull(ends[0] ?? null)
+        assert.include(ends, "FAILED")
+        assert.strictEqual(ends.at(-1), "COMPLETED")
+      }).pipe(Principal.provide("ada"))
   )
 })

@@ -1,9 +1,11 @@
 /** Speech in before a turn and speech out of it: order, refusals, money, limits in time, and what is kept. */
+import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, fail, gate, hang, say, ScriptedModel } from "@colloquy/adapters/scripted"
 import {
   InsufficientCredit,
   type MeteringPort,
   Principal,
+  StoreUnavailable,
   supplementOf,
   type StartedTurn,
   Threads,
@@ -23,6 +25,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -553,6 +556,54 @@ describe("speech out", () => {
         assert.include((yield* spokenOf(turn.threadId)).error ?? "", "too long")
       }),
     { mouth: () => Stream.forever(Stream.make(new Uint8Array(1000))), settings: { maxSpeechBytes: 10_000 } }
+  )
+
+  /** Its bytes do not get to an end. */
+  const slowStore = (put: Effect.Effect<never, StoreUnavailable>) =>
+    Layer.effect(
+      BlobStore,
+      BlobStore.useSync((store) => BlobStore.of({ ...store, put: () => put }))
+    ).pipe(Layer.provideMerge(InMemory.layer))
+
+  voiceStory(
+    "that the store does not take is waited for at the end, and no longer than a while",
+    [say("Hello.")],
+    () =>
+      Effect.gen(function* () {
+        const turn = yield* start(speech)
+        const reading = yield* Effect.forkChild(Stream.runCollect(turn.events))
+        yield* TestClock.adjust("19 seconds")
+        assert.isUndefined(reading.pollUnsafe())
+        // The waiting begins behind the last sound.
+        yield* TestClock.adjust("21 seconds")
+        const events = yield* Fiber.join(reading)
+        assert.deepStrictEqual(outline(events), [
+          "UserMessage",
+          "text",
+          "tts_stream_start",
+          "tts_audio_chunk",
+          "tts_error",
+          "RunEnded"
+        ])
+        assert.deepInclude(yield* spokenOf(turn.threadId), {
+          documentId: null,
+          error: "The speech could not be stored."
+        })
+        assert.deepStrictEqual(yield* documentsIn(turn.threadId), [])
+      }),
+    { stores: slowStore(Effect.never) }
+  )
+
+  voiceStory(
+    "that the store refuses is an error behind the last word, and is heard all the same",
+    [say("Hello.")],
+    () =>
+      Effect.gen(function* () {
+        const { events } = yield* collect(speech)
+        assert.deepStrictEqual(outline(events).slice(-2), ["tts_error", "RunEnded"])
+        assert.deepStrictEqual(soundIn(events), voiceOf("Hello."))
+      }),
+    { stores: slowStore(Effect.fail(new StoreUnavailable({ operation: "BlobStore.put" }))) }
   )
 
   const needs: Array<string> = []
