@@ -32,8 +32,12 @@ type Ear = (request: TranscriptionRequest) => Stream.Stream<TranscriptEvent, Mod
 
 const hearing: Ear = () => Stream.make(delta("Hello "), delta("there."), done("Hello there."))
 
-/** Its ear may be another one for each test. */
-const voiceWith = (ear: Ear): Provider => ({
+type Mouth = (text: string) => Stream.Stream<Uint8Array, ModelError>
+
+const speaking: Mouth = (text) => Stream.make(new Uint8Array(text.length * 160).fill(7))
+
+/** Its ear and its mouth may be others for each test. */
+const voiceWith = (ear: Ear, mouth: Mouth): Provider => ({
   id: "toy",
   speechToText: {
     defaultModel: "ear-1",
@@ -51,7 +55,7 @@ const voiceWith = (ear: Ear): Provider => ({
     formats: ["pcm"],
     sampleRate: 8000,
     maxCharacters: 4096,
-    speak: ({ text }) => Stream.make(new Uint8Array(text.length * 160).fill(7))
+    speak: ({ text }) => mouth(text)
   },
   listModels: Effect.succeed([
     describeModel({ name: "ear-1", provider: "toy", modelType: "stt" }),
@@ -87,18 +91,22 @@ const threadsOf = async (open: Service): Promise<number> => (await open.call("GE
 
 export const voice = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
   let service: Service
-  let ear: Ear = hearing
+  let [ear, mouth] = [hearing, speaking]
   beforeAll(async () => {
     service = await openSpeaking(
       stores,
-      voiceWith((request) => ear(request))
+      voiceWith(
+        (request) => ear(request),
+        (text) => mouth(text)
+      )
     )
   }, 60_000)
   afterAll(() => service[Symbol.asyncDispose]())
 
-  /** The service, with another ear for one test. */
-  const opened = (next: Ear = hearing): Service => {
-    ear = next
+  /** The service, with another ear or mouth for one test. */
+  const opened = (nextEar: Ear = hearing, nextMouth: Mouth = speaking): Service => {
+    ear = nextEar
+    mouth = nextMouth
     return service
   }
 
@@ -159,6 +167,51 @@ export const voice = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
       )
       await open.call("DELETE", `/threads/${answer.body.thread_id}`)
       assert.strictEqual((await open.call("GET", path)).status, 404)
+    })
+
+    it("is asked for in JSON and in both kinds of forms alike", async () => {
+      const open = opened()
+      const tts = { format: "wav", speed: 1.5, voice: null }
+      for (const body of [
+        { content: "Hello.", voice: { tts } },
+        form({ content: "Hello.", voice: JSON.stringify({ tts, stt: null }) }),
+        new URLSearchParams({ content: "Hello.", voice: JSON.stringify({ tts }) })
+      ]) {
+        const answer = await send(open, body)
+        assert.strictEqual(answer.status, 200, answer.text)
+        assert.isNull(answer.body.voice_records.stt)
+        assert.deepInclude(answer.body.voice_records.tts, { content_type: "audio/wav", error: null })
+      }
+      for (const nothing of [
+        { content: "Hello." },
+        { content: "Hello.", voice: null },
+        { content: "Hello.", voice: {} }
+      ]) {
+        assert.isNull((await send(open, nothing)).body.voice_records)
+      }
+    })
+
+    it("stops with a cancel, and what was said until then is kept and told in the same order", async () => {
+      const open = opened(hearing, (text) => Stream.concat(speaking(text), Stream.never))
+      const response = await open.fetch("POST", "/threads/messages", {
+        content: "One sentence.",
+        stream: true,
+        voice: { tts: { format: "wav" } }
+      })
+      type Told = { readonly [Field in "type" | "thread_id" | "run_id" | "audio_url"]: string }
+      const events: Array<Told> = []
+      for await (const { data } of readEvents(response)) {
+        events.push(data)
+        if (data.type !== "tts_audio_chunk") continue
+        const { run_id, thread_id } = events.find(({ type }) => type === "run_started") ?? assert.fail("No run.")
+        const cancelled = await open.call("POST", `/threads/${thread_id}/runs/${run_id}/cancel`)
+        assert.strictEqual(cancelled.status, 200)
+      }
+      assert.deepStrictEqual(typesOf(events).slice(-3), ["tts_audio_chunk", "tts_stream_end", "run_cancelled"])
+      const { messages } = (await open.call("GET", `/threads/${events.at(-1)?.thread_id}`)).body
+      assert.deepInclude(messages[1], { status: "CANCELLED", content: "One sentence." })
+      const sound = await open.call("GET", events.at(-2)?.audio_url ?? "", undefined, { key: null })
+      assert.deepStrictEqual([sound.status, sound.text.slice(0, 4)], [200, "RIFF"])
     })
 
     it("is one message however often it is sent under one key", async () => {
