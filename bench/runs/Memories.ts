@@ -90,12 +90,16 @@ export const memories = async (url: string, count: number): Promise<ReadonlyArra
   const next = random(7)
   const questions = Array.from({ length: 60 }, () => sentence(next))
   const [ours, theirs]: [Array<number>, Array<number>] = [[], []]
-  for (const text of [...questions.slice(0, 10), ...questions]) {
+  for (const [index, text] of [...questions.slice(0, 10), ...questions].entries()) {
     const terms = termsByLanguage(text)
     const asked = { assistantId, terms, vector: null, limit: 8, trueAt: new Date() }
-    ours.push(await timed(() => run(MemoryStore.use((store) => store.search(asked)))))
     const values = [owner, scopeOfMemories(assistantId), [...new Set([...terms.values()].flat())]]
-    theirs.push(await timed(() => client.query({ name: "bare", text: bareQuery, values })))
+    const both = [
+      async () => ours.push(await timed(() => run(MemoryStore.use((store) => store.search(asked))))),
+      async () => theirs.push(await timed(() => client.query({ name: "bare", text: bareQuery, values })))
+    ]
+    // Now one is first and now the other, so that neither always finds the pages that the other has read.
+    for (const one of index % 2 === 0 ? both : both.toReversed()) await one()
   }
   await runtime.dispose()
   await client.query(`drop schema ${schema} cascade`)
