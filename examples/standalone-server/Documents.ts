@@ -4,6 +4,7 @@
  */
 import { FolderBlobs } from "@colloquy/adapters/blobs"
 import { FileExtractor } from "@colloquy/adapters/files"
+import { Postgres } from "@colloquy/adapters/postgres"
 import { S3Blobs } from "@colloquy/adapters/s3"
 import { SharpPictures } from "@colloquy/adapters/sharp"
 import { TesseractReader } from "@colloquy/adapters/tesseract"
@@ -17,6 +18,7 @@ import {
 } from "@colloquy/core/documents"
 import { Retrieval } from "@colloquy/core/retrieval"
 import type { StoreUnavailable } from "@colloquy/core"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { randomBytes } from "node:crypto"
@@ -54,15 +56,17 @@ export const documentsOf = ({ attachmentWait, summarizesDocuments }: Settings) =
   )
 
 /**
- * The operator's own, or one that is made at the first start and kept in the data folder, so that addresses outlive a restart. Without a
- * folder there is none, and addresses end with the process.
+ * The operator's own, or one that is made at the first start and kept: in the database where there is a server for it, so that all processes
+ * have the same, else in the data folder. Without a folder there is none, and addresses end with the process.
  */
 export const signingKeyOf = async ({
   dataDir,
   databaseUrl,
   signingKey
 }: Settings): Promise<Redacted.Redacted | null> => {
-  if (signingKey !== null || dataDir === inMemory || databaseUrl !== null) return signingKey
+  if (signingKey !== null) return signingKey
+  if (databaseUrl !== null) return Effect.runPromise(Postgres.signingKey({ url: databaseUrl }))
+  if (dataDir === inMemory) return null
   const file = join(dataDir, "signing-key")
   try {
     await writeFile(file, randomBytes(32).toString("base64url"), { flag: "wx", mode: 0o600 })

@@ -155,7 +155,9 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
   )
   const links = {
     publicUrl: () => settings.publicUrl ?? address,
-    signingKey: await signingKeyOf(settings),
+    signingKey: await signingKeyOf(settings).catch((error: unknown) => {
+      throw storeRefused(settings, error)
+    }),
     linkPeriod: settings.mediaUrls
   }
   const api = webHandler({ ...access, ...links, kernel, bodyTimeout, docs: docsPage, openai })

@@ -4,7 +4,8 @@ import * as Effect from "effect/Effect"
 import { mkdtemp, readdir, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { onEmbedded } from "../../test/databases.ts"
+import { onEmbedded, onPostgres } from "../../test/databases.ts"
+import { scratchDatabase } from "./ScratchDatabase.ts"
 import { startServer } from "./Server.ts"
 import { readSettings } from "./Settings.ts"
 
@@ -81,4 +82,40 @@ onEmbedded("PGlite", () =>
       }
     })
   })
+)
+
+onPostgres((url) =>
+  it(
+    "addresses of one process open at another over the same database, and after both",
+    { timeout: 60_000 },
+    async () => {
+      await using database = await scratchDatabase(url)
+      const addressOf = async (server: Awaited<ReturnType<typeof start>>) => {
+        const reply = await server.call(
+          "POST",
+          "/threads/messages",
+          withFile("Kept.", "a.txt", { content: "Hi" }, "files")
+        )
+        const { url: address } = await server.call("POST", `/documents/${reply.attachments[0].document_id}/url`)
+        const { pathname, search } = new URL(address)
+        return pathname + search
+      }
+      const read = async (server: { readonly url: string }, address: string) =>
+        (await fetch(server.url + address)).text()
+      const addresses: Array<string> = []
+      {
+        const [one, other] = await Promise.all([
+          start({ DATABASE_URL: database.url }),
+          start({ DATABASE_URL: database.url })
+        ])
+        await using first = one
+        await using second = other
+        addresses.push(await addressOf(first), await addressOf(second))
+        assert.strictEqual(await read(second, addresses[0] ?? ""), "Kept.")
+        assert.strictEqual(await read(first, addresses[1] ?? ""), "Kept.")
+      }
+      await using later = await start({ DATABASE_URL: database.url })
+      for (const address of addresses) assert.strictEqual(await read(later, address), "Kept.")
+    }
+  )
 )

@@ -16,8 +16,9 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as Redacted from "effect/Redacted"
+import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import { randomBytes } from "node:crypto"
 import type { Stores } from "../Stores.ts"
 import { makeConnections } from "./Connections.ts"
 import { hasJoined, type HostPool, layerClientOfPool, poolDriver } from "./PoolClient.ts"
@@ -172,6 +173,32 @@ export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRef
   PgClient.PgClient.use((client) =>
     Effect.flatMap(openSchema(client, { ...options, migrate: true }), (database) => openVectors(database, true))
   ).pipe(Effect.asVoid, Effect.provide(migrationClient(options)))
+
+/**
+ * A key that is made once and kept in the schema, so that all processes of a service sign with the same one: the `signingKey` of the HTTP
+ * handler, for a host that has no place of its own for secrets. Who reads the database can sign.
+ */
+export const signingKey = (
+  options: PostgresOptions
+): Effect.Effect<Redacted.Redacted<string>, SchemaRefused | StoreUnavailable> =>
+  PgClient.PgClient.use((client) =>
+    Effect.flatMap(openSchema(client, options), ({ query, schema }) =>
+      Effect.gen(function* () {
+        const made = randomBytes(32).toString("base64url")
+        yield* query(
+          "signingKey.make",
+          `insert into ${schema}.secrets (owner, name, value) values ('', 'signing', $1) on conflict do nothing`,
+          [made]
+        )
+        const [kept] = yield* query<{ readonly value: string }>(
+          "signingKey.read",
+          `select value from ${schema}.secrets where owner = '' and name = 'signing'`,
+          []
+        )
+        return Redacted.make(kept?.value ?? made)
+      })
+    )
+  ).pipe(Effect.provide(migrationClient(options)))
 
 const makeStores = (
   database: Database,

@@ -17,6 +17,7 @@ import { agedRows, runTables } from "./Runs.ts"
 import { runStartFunctions } from "./RunStarts.ts"
 import { runStepFunctions } from "./RunSteps.ts"
 import type { Migration, SqlFunction } from "./SchemaPart.ts"
+import { secretTables } from "./Secrets.ts"
 import { assistantDrafts, summaryColumns, threadFunctions, threadTables } from "./Threads.ts"
 
 export interface Schema {
@@ -43,7 +44,8 @@ export const schemaOfThisVersion: Schema = {
     summaryColumns,
     documentIds,
     assistantDrafts,
-    agedRows
+    agedRows,
+    secretTables
   ],
   /** In any order: PostgreSQL looks into a function when it is called. */
   functions: [
