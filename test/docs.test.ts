@@ -52,6 +52,38 @@ describe("the guide", () => {
     assert.deepStrictEqual(broken, [])
   })
 
+  it("names no endpoint that is not there", () => {
+    const api: { readonly paths: Readonly<Record<string, object>> } = JSON.parse(read("packages/http/openapi.json"))
+    const plain = (path: string) => path.replace(/\?.*$/u, "").replaceAll(/\{[^}]*\}/gu, "{}")
+    const known = Object.entries(api.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${plain(path)}`)
+    )
+    // Of the standalone server alone, and of OpenAI's endpoints, which have no description of ours.
+    const others = /^GET \/(?:healthz|readyz)$|^\w+ \/v1\//u
+    const isThere = (method: string, path: string) => {
+      const asked = `${method} ${plain(path)}`
+      if (others.test(asked)) return true
+      // "…/runs/{run}/cancel" is the end of a path.
+      const end = asked.split("…")[1]
+      return end === undefined
+        ? known.includes(asked)
+        : known.some((each) => each.startsWith(method) && each.endsWith(end))
+    }
+    /** What the page for those who come from elsewhere tells of there. */
+    const here = (name: string, text: string) =>
+      name === "migration.md" ? text.replaceAll(/^\|[^|]*\|/gmu, "|").replaceAll(/^.*\| there \|.*$/gmu, "") : text
+    const named = guide.flatMap((name) =>
+      [
+        ...here(name, withoutCode(read(`docs/${name}`))).matchAll(/`([A-Z]{3,6}(?:, [A-Z]{3,6})*) ([/…][^`\s]*)`/gu)
+      ].flatMap(([, methods = "", path = ""]) => methods.split(", ").map((method) => ({ name, method, path })))
+    )
+    assert.isAbove(named.length, 40)
+    assert.deepStrictEqual(
+      named.filter(({ method, path }) => !isThere(method, path)),
+      []
+    )
+  })
+
   it("has no snippet that is no program", () => {
     const broken = pages.flatMap((page) =>
       [...read(page).matchAll(/^```ts\n([\s\S]*?)^```/gmu)].flatMap(([, code = ""]) => {
