@@ -210,7 +210,7 @@ describe("twice the size of the worst that a provider can send", () => {
     assert.isAtMost(Math.min(...measured), 2.3, `measured ${measured.join(", ")}`)
   })
 
-  it("sees growth with the square as such", () => {
+  it("sees growth with the square as such", { timeout: 60_000 }, () => {
     const squared = (size: number): Feed => {
       const numbers = upTo(size, (index) => index)
       return () => {
