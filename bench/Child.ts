@@ -5,6 +5,8 @@ import type { Server } from "node:http"
 export interface Stats {
   readonly cpuMicros: number
   readonly rss: number
+  /** What the program keeps: its heap and its buffers. */
+  readonly kept: number
 }
 
 /** Called by a child when its server may be used. */
@@ -14,7 +16,8 @@ export const serve = async (server: Server): Promise<void> => {
   process.on("message", (asked) => {
     if (asked === "stats") {
       const { user, system } = process.cpuUsage()
-      process.send?.({ cpuMicros: user + system, rss: process.memoryUsage.rss() } satisfies Stats)
+      const { external, heapUsed, rss } = process.memoryUsage()
+      process.send?.({ cpuMicros: user + system, rss, kept: heapUsed + external } satisfies Stats)
     }
     if (asked === "collect") {
       globalThis.gc?.()

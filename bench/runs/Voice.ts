@@ -70,13 +70,13 @@ const besideSlowClient = async (side: Process, rounds: number, seconds: number):
   for (let round = 0; round < rounds; round++) {
     alone.push(await talk(side, goodClients, seconds))
     await side.collect()
-    const before = (await side.stats()).rss
+    const before = (await side.stats()).kept
     const [slow] = await open(side, 1)
     slow?.send('{"type":"provider.event","event":{"type":"response.create"}}')
     slow?.pause()
     await new Promise((resolve) => setTimeout(resolve, 500))
     await side.collect()
-    megabytes.push(((await side.stats()).rss - before) / 1_000_000)
+    megabytes.push(((await side.stats()).kept - before) / 1_000_000)
     beside.push(await talk(side, goodClients, seconds))
     slow?.terminate()
   }

@@ -58,6 +58,6 @@ export const json = (parsed: unknown): Schema.Json => (isJson(parsed) ? parsed :
 export const jsonRecord = (parsed: WireRecord): Schema.JsonObject => (isJsonRecord(parsed) ? parsed : {})
 
 export const base64 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")
+  (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).toString("base64")
 
 export const fromBase64 = (encoded: string): Uint8Array => new Uint8Array(Buffer.from(encoded, "base64"))

@@ -16,7 +16,7 @@ import {
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import { count, isRecord, jsonRecord, list, parseJson, record, string, type WireRecord } from "../protocols/Wire.ts"
+import { base64, count, isRecord, jsonRecord, list, parseJson, record, string, type WireRecord } from "../protocols/Wire.ts"
 import { overSocket, type SocketSettings } from "./SocketLink.ts"
 import {
   at,
@@ -390,8 +390,7 @@ export const makeGeminiMapping = (
       giveTexts(now)
       if (isManual && !isSpeaking) send({ realtimeInput: { activityStart: {} } })
       isSpeaking = true
-      const data = Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength).toString("base64")
-      return `{"realtimeInput":{"audio":{"data":"${data}","mimeType":"audio/pcm;rate=16000"}}}`
+      return `{"realtimeInput":{"audio":{"data":"${base64(pcm)}","mimeType":"audio/pcm;rate=16000"}}}`
     },
     finish: () => {},
     command: (command: VendorCommand, now: number): Refusal | null => {
