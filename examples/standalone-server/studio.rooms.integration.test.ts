@@ -257,6 +257,7 @@ inChromium((launch) => {
       const { page } = visitor
       const keys: Array<string> = []
       page.on("websocket", (socket) => keys.push(socket.url()))
+      await makeAssistant(page, { name: "Speaker" })
       await newThread(page)
       await page.getByRole("button", { name: "Talk by voice" }).click()
       await page.getByRole("button", { name: "Begin" }).click()
