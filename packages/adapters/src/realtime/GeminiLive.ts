@@ -16,7 +16,17 @@ import {
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import { base64, count, isRecord, jsonRecord, list, parseJson, record, string, type WireRecord } from "../protocols/Wire.ts"
+import {
+  base64,
+  count,
+  isRecord,
+  jsonRecord,
+  list,
+  parseJson,
+  record,
+  string,
+  type WireRecord
+} from "../protocols/Wire.ts"
 import { overSocket, type SocketSettings } from "./SocketLink.ts"
 import {
   at,
