@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { type RunningServer, startServer } from "./Server.ts"
 import { readSettings, type Settings } from "./Settings.ts"
-import { inMemory } from "./Stores.ts"
+import { compileOnce, inMemory } from "./Stores.ts"
 
 const placeOf = ({ databaseUrl, dataDir }: Settings): string => {
   if (databaseUrl !== null) return "of DATABASE_URL"
@@ -68,6 +68,7 @@ const refuse = (error: unknown): never => {
 const start = async () => {
   const settings = await Effect.runPromise(readSettings(process.env))
   console.log(`Preparing the database ${placeOf(settings)}…`)
+  compileOnce(settings)
   const server = await startServer(settings)
   console.log(welcome(server, settings))
   endOnSignal(server)
