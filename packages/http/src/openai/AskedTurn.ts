@@ -18,6 +18,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { compact } from "../wire/Fields.ts"
 import { fromKernel, invalid, type OpenAiError } from "./Errors.ts"
+import { makeMadeAssistants } from "./MadeAssistants.ts"
 import { type AnswerFormat, formatInstruction } from "./Options.ts"
 import type { AskedTools } from "./Tools.ts"
 import { type Item, mediaOf, type MediaPart, type Split, split, textOf, type UserItem } from "./Transcript.ts"
@@ -141,6 +142,7 @@ export const makeStart = Effect.gen(function* () {
   const turns = yield* Turns
   const places = { assistants: yield* Assistants, threads: yield* Threads }
   const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
+  const { make, undo } = yield* makeMadeAssistants
 
   const receive = Effect.fnUntraced(function* (
     use: typeof Documents.Service,
@@ -172,10 +174,20 @@ export const makeStart = Effect.gen(function* () {
     if (place === undefined) return yield* noUser
     const media = asked.isTemporary ? [] : bytesIn([...place.before, place.current, ...place.after])
     if (media.length > 0 && documents === null) return yield* noDocuments
+    // Of a stateless one the kernel makes an assistant, and all of it goes together.
+    const isNew = asked.threadId === undefined && asked.assistantId === undefined && !asked.isTemporary
+    if (isNew) {
+      const assistantId = yield* make
+      return yield* Effect.onError(placedAt({ ...asked, assistantId }, place, media), () => undo(assistantId))
+    }
+    return yield* placedAt(asked, place, media)
+  }, Effect.scoped)
+
+  const placedAt = Effect.fnUntraced(function* (asked: AskedTurn, place: Placed, media: ReadonlyArray<MediaPart>) {
     const files =
       documents === null ? [] : yield* Effect.forEach(media, (part, index) => receive(documents, part, index))
     return yield* begun(requestOf(asked, place), files)
-  }, Effect.scoped)
+  })
 
   /** Ends a run whose reader has gone. */
   const cancel = (turn: StartedTurn): Effect.Effect<void, never, Principal> =>

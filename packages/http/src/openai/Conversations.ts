@@ -8,6 +8,7 @@ import { maybe } from "../wire/Fields.ts"
 import { makeStart } from "./AskedTurn.ts"
 import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { conversationIdOf, isUuid, readConversationId } from "./Ids.ts"
+import { makeMadeAssistants } from "./MadeAssistants.ts"
 import { decoderOf, readFields } from "./Request.ts"
 import { conversationIn, InputItems } from "./ResponseBody.ts"
 import { noConversation } from "./Responses.ts"
@@ -36,9 +37,10 @@ export const makeConversations = Effect.gen(function* () {
   const threads = yield* Threads
   const assistants = yield* Assistants
   const { start } = yield* makeStart
+  const { make, removeThread } = yield* makeMadeAssistants
 
   const placeFor = Effect.fnUntraced(function* (named: string | undefined) {
-    if (named === undefined) return (yield* assistants.create({ name: "Assistant" })).id
+    if (named === undefined) return yield* make
     return isUuid(named) ? AssistantId.make(named.toLowerCase()) : yield* noAssistant
   })
 
@@ -68,7 +70,7 @@ export const makeConversations = Effect.gen(function* () {
     yield* keep.pipe(
       Effect.flatMap((turn) => turn.reply),
       Effect.mapError(toOpenAi),
-      Effect.onError(() => Effect.ignore(threads.remove(thread.id)))
+      Effect.onError(() => Effect.ignore(removeThread(thread.id)))
     )
     return answer(thread)
   })
@@ -92,7 +94,7 @@ export const makeConversations = Effect.gen(function* () {
   })
 
   const remove = Effect.fnUntraced(function* (id: string) {
-    yield* Effect.mapError(threads.remove(yield* find(id)), notFound(id))
+    yield* Effect.mapError(removeThread(yield* find(id)), notFound(id))
     return HttpServerResponse.jsonUnsafe({ id, object: "conversation.deleted", deleted: true })
   })
 

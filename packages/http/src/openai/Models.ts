@@ -4,6 +4,7 @@ import { type CatalogEntry, maximumLimit } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { fromKernel } from "./Errors.ts"
+import { isMade } from "./MadeAssistants.ts"
 import { makeModelNames, type Target } from "./ModelNames.ts"
 
 const longestList = 15_000
@@ -23,10 +24,6 @@ const assistantOf = ({ createdAt, id, name }: Assistant) => ({
   name
 })
 
-/** One that was made along with a conversation says nothing of its own: nobody would choose it. */
-const isConfigured = ({ description, model, systemPrompt, tools }: Assistant): boolean =>
-  [description, model, systemPrompt, tools].some((each) => each !== null)
-
 export const makeModels = Effect.gen(function* () {
   const catalog = yield* Catalog
   const assistants = yield* Assistants
@@ -37,7 +34,7 @@ export const makeModels = Effect.gen(function* () {
     const own = yield* Effect.mapError(assistants.list({ skip: 0, limit: maximumLimit }), fromKernel)
     return HttpServerResponse.jsonUnsafe({
       object: "list",
-      data: [...models.map(modelOf), ...own.filter(isConfigured).map(assistantOf)]
+      data: [...models.map(modelOf), ...own.filter((each) => !isMade(each)).map(assistantOf)]
     })
   })
 

@@ -7,6 +7,7 @@ import { streamAnswer } from "./Answering.ts"
 import { withIgnored } from "./ChatCompletions.ts"
 import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { readResponseId } from "./Ids.ts"
+import { makeMadeAssistants } from "./MadeAssistants.ts"
 import { ResponseEvents } from "./ResponseEvents.ts"
 import { askedOf, ofStored, responseRecord, toolsIn } from "./ResponseRecord.ts"
 import { deletedKey, isDeleted, isForgotten, legsOf, questionOf } from "./StoredTurns.ts"
@@ -18,6 +19,7 @@ const missing = (id: string) =>
 export const makeStoredResponses = Effect.gen(function* () {
   const turns = yield* Turns
   const threads = yield* Threads
+  const { removeThread } = yield* makeMadeAssistants
 
   const find = Effect.fnUntraced(function* (id: string) {
     const place = readResponseId(id)
@@ -56,7 +58,7 @@ export const makeStoredResponses = Effect.gen(function* () {
     const { messages } = yield* Effect.mapError(threads.get(thread.id), fromKernel)
     const isConversation = marked.metadata?.["conversation"] !== undefined
     if (!isConversation && isForgotten({ thread: marked, messages }))
-      yield* Effect.mapError(threads.remove(thread.id), fromKernel)
+      yield* Effect.mapError(removeThread(thread.id), fromKernel)
     return HttpServerResponse.jsonUnsafe({ id, object: "response", deleted: true })
   })
 

@@ -250,7 +250,13 @@ describe("responses", () => {
     assert.deepStrictEqual((await client.conversations.retrieve(conversation.id)).metadata, { topic: "numbers" })
     const changed = await client.conversations.update(conversation.id, { metadata: { topic: "all" } })
     assert.deepStrictEqual(changed.metadata, { topic: "all" })
+    assert.lengthOf((await service.call("GET", "/assistants")).body, 1)
     await client.conversations.delete(conversation.id)
+    assert.lengthOf((await service.call("GET", "/assistants")).body, 0)
+    const nobody = { type: "message", role: "assistant", content: "I am alone." } as const
+    await refused(client.conversations.create({ items: [nobody] }), OpenAI.BadRequestError)
+    await refused(client.responses.create({ model: "nobody/none", input: "Hi" }), OpenAI.NotFoundError)
+    assert.lengthOf((await service.call("GET", "/assistants")).body, 0)
     await refused(client.conversations.retrieve(conversation.id), OpenAI.NotFoundError)
     const lost = client.responses.create({ model, conversation: conversation.id, input: "3" })
     assert.strictEqual((await refused(lost, OpenAI.NotFoundError)).param, "conversation")
@@ -311,6 +317,7 @@ describe("responses", () => {
     await client.responses.delete(third.id)
     await client.responses.delete(hanging.id)
     assert.lengthOf(await threadsOf(service), 0)
+    assert.lengthOf((await service.call("GET", "/assistants")).body, 0)
     await refused(
       client.responses.create({ model, input: "x", background: true, store: false }),
       OpenAI.BadRequestError

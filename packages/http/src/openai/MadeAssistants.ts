@@ -1,0 +1,37 @@
+/**
+ * A thread needs an assistant, and OpenAI's clients have none: one is made with a conversation that names only a model. It bears a mark, is
+ * not listed as a model, and goes with the last of its threads.
+ */
+import { type Assistant, type AssistantId, Assistants, type ThreadId, Threads } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+
+const mark = "made_for"
+const openai = "openai"
+
+export const isMade = ({ metadata }: Pick<Assistant, "metadata">): boolean => metadata?.[mark] === openai
+
+export const makeMadeAssistants = Effect.gen(function* () {
+  const assistants = yield* Assistants
+  const threads = yield* Threads
+
+  const make = Effect.map(assistants.create({ name: "Assistant", metadata: { [mark]: openai } }), ({ id }) => id)
+
+  /** For a conversation that did not come about. */
+  const undo = (id: AssistantId) => Effect.ignore(assistants.remove(id))
+
+  const removeUnused = Effect.fnUntraced(function* (id: AssistantId) {
+    if (!isMade(yield* assistants.get(id))) return
+    const page = { skip: 0, limit: 1 }
+    const left = yield* threads.list({ page, assistantId: id, includeMessages: false })
+    if (left.length === 0) yield* assistants.remove(id)
+  })
+
+  /** Removes a thread, and the assistant that was made for it when no other thread is left. */
+  const removeThread = Effect.fnUntraced(function* (threadId: ThreadId) {
+    const { thread } = yield* threads.get(threadId)
+    yield* threads.remove(threadId)
+    yield* Effect.catchTag(removeUnused(thread.assistantId), "AssistantNotFound", () => Effect.void)
+  })
+
+  return { make, undo, removeThread }
+})
