@@ -41,15 +41,21 @@ type Part = typeof ChatUserPart.Type | typeof ResponsePart.Type
 type Content = string | ReadonlyArray<Part>
 
 const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w=.-]+)*;base64,([\s\S]*)$/u
-const base64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/u
+
+/** Base64 without spaces and padding, as the platform decodes it; null: it is none. */
+const plainBase64 = (text: string): string | null => {
+  const plain = text.replaceAll(/\s/gu, "").replace(/={1,2}$/u, "")
+  return plain !== "" && plain.length % 4 !== 1 && /^[A-Za-z0-9+/]+$/u.test(plain) ? plain : null
+}
 
 const pictureFrom = (url: string, param: string): Result.Result<MediaPart, OpenAiError> => {
   if (/^https?:\/\//iu.test(url)) return Result.succeed({ type: "image", mediaType: "image/*", url })
   const [, mediaType = "", data = ""] = dataUrl.exec(url) ?? []
-  if (!mediaType.startsWith("image/") || data === "" || !base64.test(data)) {
+  const base64 = plainBase64(data)
+  if (!mediaType.startsWith("image/") || base64 === null) {
     return Result.fail(invalid("A picture is an https address or a data URL with base64.", param, "invalid_image_url"))
   }
-  return Result.succeed({ type: "image", mediaType, base64: data })
+  return Result.succeed({ type: "image", mediaType, base64 })
 }
 
 const noFiles = (param: string) =>
@@ -75,8 +81,9 @@ const partFrom = (part: Part, param: string): Result.Result<UserItem["content"][
       return typeof part.image_url === "string" ? pictureFrom(part.image_url, `${param}.image_url`) : noFiles(param)
     case "input_audio": {
       const { data, format } = part.input_audio
-      if (data === "" || !base64.test(data)) return Result.fail(invalid("The sound is not base64.", param))
-      return Result.succeed({ type: "audio", mediaType: format === "mp3" ? "audio/mpeg" : "audio/wav", base64: data })
+      const base64 = plainBase64(data)
+      if (base64 === null) return Result.fail(invalid("The sound is not base64.", param))
+      return Result.succeed({ type: "audio", mediaType: format === "mp3" ? "audio/mpeg" : "audio/wav", base64 })
     }
     case "file":
     case "input_file":

@@ -1,4 +1,5 @@
 /** `POST /v1/chat/completions` as OpenAI's own JavaScript client meets it, over a real server. */
+import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, callTools, fail, gate, hang, say, uses } from "@colloquy/adapters/scripted"
 import { Threads } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
@@ -357,6 +358,21 @@ describe("chat completions", () => {
     await refused(waiting, OpenAI.APIUserAbortError)
     await untilNoThreads(service)
     assert.strictEqual(service.model.interrupted(), 2)
+  })
+
+  it("leave nothing when the server stops in the middle: the next one tidies up", async () => {
+    const stores = InMemory.layerFrom(InMemory.makeState())
+    {
+      await using service = await openService([hang], { stores })
+      const waiting = service.client().chat.completions.create({ model, messages: [user("Hi")] })
+      waiting.catch(() => {})
+      while (service.model.requests.length < 1) await new Promise((resolve) => setImmediate(resolve))
+      assert.lengthOf(await threads(service), 1)
+    }
+    await using next = await openService([], { stores })
+    await next.ready()
+    await untilNoThreads(next)
+    assert.lengthOf((await next.call("GET", "/assistants")).body, 0)
   })
 
   it("list the models and the caller's assistants", async () => {
