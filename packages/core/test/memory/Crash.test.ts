@@ -80,21 +80,26 @@ describe("learning, when the process dies", () => {
     )
   }
 
-  it.effect("is done once when it dies between the memories and the end of the follow-up", () =>
-    Effect.gen(function* () {
-      const state = InMemory.makeState()
-      const dying = Layer.effect(
-        MemoryStore,
-        MemoryStore.useSync((store) =>
-          MemoryStore.of({
-            ...store,
-            apply: (changes) => Effect.andThen(store.apply(changes), Effect.never)
-          })
-        )
-      ).pipe(Layer.provide(InMemory.layerFrom(state)))
-      yield* livesAndDies(state, {}, dying)
-      assert.strictEqual(contentsIn(state).length, 1)
-      for (const { followUp } of state.followUps.values()) assert.strictEqual(followUp.status, "done")
-    }).pipe(Principal.provide("ada"), Effect.provide(quiet))
-  )
+  for (const [moment, isApplied] of [
+    ["before the memories", false],
+    ["between the memories and the end of the follow-up", true]
+  ] as const) {
+    it.effect(`is done once when it dies ${moment}`, () =>
+      Effect.gen(function* () {
+        const state = InMemory.makeState()
+        const dying = Layer.effect(
+          MemoryStore,
+          MemoryStore.useSync((store) =>
+            MemoryStore.of({
+              ...store,
+              apply: (changes) => Effect.andThen(isApplied ? store.apply(changes) : Effect.void, Effect.never)
+            })
+          )
+        ).pipe(Layer.provide(InMemory.layerFrom(state)))
+        yield* livesAndDies(state, {}, dying)
+        assert.strictEqual(contentsIn(state).length, 1)
+        for (const { followUp } of state.followUps.values()) assert.strictEqual(followUp.status, "done")
+      }).pipe(Principal.provide("ada"), Effect.provide(quiet))
+    )
+  }
 })
