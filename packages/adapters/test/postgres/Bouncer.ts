@@ -34,12 +34,10 @@ export const bouncer = (url: string): Effect.Effect<string, never, Scope.Scope> 
     yield* Effect.acquireRelease(
       Effect.sync(() => {
         // It refuses to run as root.
-        const program = found ?? "pgbouncer"
-        const args = ["--quiet", file]
-        const options = { cwd: "/", stdio: "ignore" } as const
-        return process.getuid?.() === 0
-          ? spawn("runuser", ["-u", "postgres", "--", program, ...args], options)
-          : spawn(program, args, options)
+        const bouncerOf = [found ?? "pgbouncer", "--quiet", file] as const
+        const [program, ...args] =
+          process.getuid?.() === 0 ? (["runuser", "-u", "postgres", "--", ...bouncerOf] as const) : bouncerOf
+        return spawn(program, args, { cwd: "/", stdio: "ignore" })
       }),
       (child) =>
         Effect.promise(async () => {
