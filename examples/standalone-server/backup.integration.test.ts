@@ -105,7 +105,11 @@ onPostgres((url) =>
         const stream = await server.send("POST", "/threads/messages", body)
         const reader = stream.body?.getReader() ?? assert.fail("no stream")
         let heard = ""
-        while (!/"content":" ?12"/u.test(heard)) heard += new TextDecoder().decode((await reader.read()).value)
+        while (!/"content":" ?12"/u.test(heard)) {
+          const { done, value } = await reader.read()
+          if (done) return assert.fail(`It ended before it was copied: ${heard}`)
+          heard += new TextDecoder().decode(value)
+        }
         running = /"thread_id":"([^"]+)"/u.exec(heard)?.[1] ?? assert.fail("no thread")
         await runCommands("PostgreSQL, while the service runs", folder.path, { DATABASE_URL: lost.url, ...paths })
         const runId = /"run_id":"([^"]+)"/u.exec(heard)?.[1] ?? assert.fail("no run")
