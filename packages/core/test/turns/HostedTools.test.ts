@@ -1,12 +1,24 @@
-import { callTool, callTools, expect, hang, remembers, say, ScriptedModel } from "@colloquy/adapters/scripted"
-import { type HostedTool, HostedToolFailed, Principal, Turns } from "@colloquy/core"
-import { assert, describe } from "@effect/vitest"
+import {
+  callTool,
+  callTools,
+  expect,
+  hang,
+  remembers,
+  say,
+  ScriptedModel,
+  TestKernel
+} from "@colloquy/adapters/scripted"
+import { type HostedTool, HostedToolFailed, HostedTools, Principal, Turns } from "@colloquy/core"
+import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureOf, messagesOf, runOf, story, tags, transcript, weather } from "../support/Story.ts"
+import { failureOf, messagesOf, quiet, runOf, story, tags, transcript, weather } from "../support/Story.ts"
 
 const hosted = (name: string, run: HostedTool["run"], options: Partial<HostedTool> = {}): HostedTool => ({
   definition: { name, description: null, parameters: null },
@@ -369,4 +381,30 @@ describe("a hosted tool", () => {
     }),
     { hosted: [hosted("t", () => Effect.never)] }
   )
+
+  it.effect("of two layers add up, in any order, and two of one name are refused when the kernel is built", () => {
+    const one = HostedTools.tools([echo])
+    const other = HostedTools.tools([hosted("other", () => Effect.succeed("too"))])
+    const kernel = (...layers: ReadonlyArray<typeof one>) =>
+      Layer.mergeAll(Layer.empty, ...layers).pipe(
+        Layer.provideMerge(TestKernel.layer([callTools(["echo", { a: 1 }, "a"], ["other", {}, "b"]), say("Done.")])),
+        Layer.fresh
+      )
+    const both = Effect.gen(function* () {
+      yield* send
+      const offered = (yield* ScriptedModel).requests[0]?.tools.map(({ name }) => name)
+      return [offered, yield* resultsIn]
+    }).pipe(Principal.provide("ada"))
+    return Effect.gen(function* () {
+      const expected = [
+        ["echo", "other"],
+        ['{"a":1}', "too"]
+      ]
+      assert.deepStrictEqual(yield* Effect.provide(both, kernel(one, other)), expected)
+      assert.deepStrictEqual(yield* Effect.provide(both, kernel(other, one)), expected)
+      const again = HostedTools.tools([echo])
+      const twice = yield* Effect.exit(Effect.scoped(Layer.build(kernel(one, again))))
+      assert.isTrue(Exit.isFailure(twice) && Cause.pretty(twice.cause).includes('"echo"'))
+    }).pipe(Effect.provide(quiet))
+  })
 })

@@ -1,0 +1,215 @@
+/**
+ * A process dies at any of its writes in a turn with three parts, over a real database: the turn ends once, and nothing of the parts is done or
+ * charged twice. All deaths are tried at the same time, each by an owner of its own.
+ */
+import { Pglite } from "@colloquy/adapters/pglite"
+import { Postgres } from "@colloquy/adapters/postgres"
+import { Crash } from "@colloquy/adapters/scripted"
+import {
+  Assistants,
+  defaultTurnSettings,
+  FollowUpSettings,
+  isTerminal,
+  Kernel,
+  OwnerId,
+  Principal,
+  Providers,
+  type RunId,
+  type ThreadId,
+  Threads,
+  type TurnEvent,
+  Turns,
+  TurnSettings
+} from "@colloquy/core"
+import {
+  type ChatEvent,
+  type ChatRequest,
+  firstPage,
+  newId,
+  RunStore,
+  type Stores,
+  UsageLedger
+} from "@colloquy/core/adapters"
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
+import { quiet, storedLog, weather } from "../support/Story.ts"
+import { newDeeds, searchCost, type ToyDeeds, toyOptions, toyOrders, toyParts } from "../support/ToyParts.ts"
+
+type Order = (typeof toyOrders)[number]
+
+const finished: ChatEvent = { _tag: "Finished", reason: "stop", model: null, providerData: null }
+
+const call = (name: string, id: string): ReadonlyArray<ChatEvent> => [
+  { _tag: "ToolCallStart", id, name },
+  { _tag: "ToolCallReady", call: { id, name, arguments: "{}" } }
+]
+
+const answer = ({ messages }: ChatRequest): ReadonlyArray<ChatEvent> => {
+  const results = messages.filter(({ role }) => role === "tool").length
+  if (results === 0) return [{ _tag: "TextDelta", text: "One." }, ...call("find_more", "h1"), finished]
+  if (results === 1) return [{ _tag: "TextDelta", text: "Two." }, ...call("weather", "c1"), finished]
+  return [{ _tag: "TextDelta", text: "Three." }, finished]
+}
+
+/** Long enough for a busy machine, short enough to wait for. */
+const settings = Layer.mergeAll(
+  Layer.succeed(TurnSettings, { ...defaultTurnSettings, lease: "5 seconds", sweep: "500 millis" }),
+  Layer.effect(
+    FollowUpSettings,
+    Effect.map(FollowUpSettings, (usual) => ({ ...usual, poll: "200 millis", claim: "5 seconds" }))
+  )
+)
+
+const kernelOf = (doom: Crash.Doom, stores: Layer.Layer<Stores>, deeds: ToyDeeds, order: Order) => {
+  const provider = doom.provider({ id: "p", chat: (request) => Stream.fromIterable(answer(request)) })
+  return toyParts(deeds, order).pipe(
+    Layer.provideMerge(Kernel.layer),
+    Layer.provide(settings),
+    Layer.provideMerge(doom.stores(stores)),
+    Layer.provide(Providers.layer({ providers: [provider], defaults: { provider: "p", model: "m" } })),
+    Layer.fresh,
+    Layer.merge(quiet)
+  )
+}
+
+const openThread = Effect.gen(function* () {
+  const assistants = yield* Assistants
+  const { id } = yield* assistants.create({ name: "a" })
+  return (yield* assistants.createThread(id, null)).id
+})
+
+const submit = (threadId: ThreadId) =>
+  Turns.use((turns) =>
+    Effect.flatMap(
+      turns.submitToolOutputs({ threadId, outputs: [{ toolCallId: "c1", output: "sun" }], stream: true }),
+      (next) => next.reply
+    )
+  )
+
+const converse = (threadId: ThreadId) =>
+  Effect.gen(function* () {
+    const request = { content: "Look.", threadId, tools: [weather], options: toyOptions, stream: true }
+    yield* (yield* Turns.use((turns) => turns.start(request))).reply
+    yield* submit(threadId)
+  })
+
+const spentIn = UsageLedger.use((ledger) =>
+  Effect.map(ledger.recent(firstPage), ({ days }) =>
+    days.filter(({ purpose }) => purpose === "search").reduce((sum, { usage }) => sum + (usage.costUsd ?? 0), 0)
+  )
+)
+
+const until = <A, R>(found: Effect.Effect<A | null, unknown, R>): Effect.Effect<A, unknown, R> =>
+  Effect.flatMap(found, (value) => (value === null ? Effect.fail("not yet") : Effect.succeed(value))).pipe(
+    Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 1000 })
+  )
+
+const runAtRest = (runId: RunId) =>
+  until(
+    Effect.map(
+      RunStore.use((store) => store.get(runId)),
+      (run) =>
+        Option.isSome(run) && ["COMPLETED", "FAILED", "REQUIRES_ACTION"].includes(run.value.status) ? run.value : null
+    )
+  )
+
+/** Any process does the follow-ups of every owner: what was learned is written down in one place. */
+const learned: Array<string> = []
+
+const begun = Effect.fnUntraced(function* (stores: Layer.Layer<Stores>, point: Crash.CrashPoint, order: Order) {
+  const deeds = { ...newDeeds(), learned }
+  const doom = yield* Crash.make(point)
+  const scope = yield* Scope.make()
+  const services = yield* Layer.buildWithScope(kernelOf(doom, stores, deeds, order), scope)
+  const threadId = yield* Effect.provideContext(openThread, services)
+  return { deeds, doom, scope, services, threadId }
+})
+
+/** How many writes come before the turn, and how many there are after it: without any death. */
+const countWrites = Effect.fnUntraced(function* (stores: Layer.Layer<Stores>) {
+  const { doom, scope, services, threadId } = yield* begun(stores, {}, [0, 1, 2])
+  const before = doom.writes()
+  const already = learned.length
+  yield* Effect.provideContext(converse(threadId), services)
+  yield* until(Effect.sync(() => (learned.length > already ? true : null)))
+  assert.strictEqual(yield* Effect.provideContext(spentIn, services), 2 * searchCost)
+  const after = doom.writes()
+  yield* Scope.close(scope, Exit.void)
+  return { before, after }
+})
+
+const dieAt = Effect.fnUntraced(function* (
+  stores: Layer.Layer<Stores>,
+  point: { readonly at: number; readonly hears: boolean }
+) {
+  const order = toyOrders[point.at % toyOrders.length] ?? [0, 1, 2]
+  const where = `write ${point.at}, ${point.hears ? "after" : "before"} its answer`
+  const { deeds, doom, scope, services, threadId } = yield* begun(stores, point, order)
+  const client = yield* Effect.forkDetach(Effect.provideContext(converse(threadId), services))
+  // Where pieces of the log went together this time, there are fewer writes, and nothing dies.
+  yield* Effect.raceFirst(doom.died, Effect.asVoid(Fiber.await(client)))
+
+  const nextScope = yield* Scope.make()
+  const second = yield* Layer.buildWithScope(kernelOf(yield* Crash.make(), stores, deeds, order), nextScope)
+  yield* Effect.gen(function* () {
+    const { messages } = yield* Threads.use((threads) => threads.get(threadId))
+    const runId = messages[0]?.runId
+    if (runId === undefined || runId === null) return assert.fail(`nothing stored at ${where}`)
+    let run = yield* runAtRest(runId)
+    if (run.status === "REQUIRES_ACTION") {
+      yield* submit(threadId)
+      run = yield* runAtRest(runId)
+    }
+    const log = yield* storedLog({ runId })
+    assert.strictEqual((log as ReadonlyArray<TurnEvent>).filter(isTerminal).length, run.leg + 1, where)
+    assert.strictEqual(new Set(deeds.recalled).size, deeds.recalled.length, `recalled twice: ${where}`)
+    const spent = deeds.spent.reduce((sum, cost) => sum + cost, 0)
+    const charged = yield* spentIn
+    assert.isAtMost(charged, spent, `charged too much: ${where}`)
+    if (run.status !== "COMPLETED") return assert.notInclude(deeds.learned, runId, where)
+    assert.strictEqual(charged, spent, `charged too little: ${where}`)
+    yield* until(Effect.sync(() => (deeds.learned.includes(runId) ? true : null)))
+  }).pipe(Effect.provideContext(second))
+
+  yield* doom.bury
+  yield* Scope.close(scope, Exit.void)
+  yield* Scope.close(nextScope, Exit.void)
+  client.interruptUnsafe()
+})
+
+const everyDeath = (stores: Layer.Layer<Stores>) =>
+  Effect.gen(function* () {
+    const shared = Layer.succeedContext(yield* Layer.build(stores))
+    const owned = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.flatMap(newId(OwnerId), (ownerId) => Principal.provide(ownerId)(effect))
+    const { after, before } = yield* owned(countWrites(shared))
+    assert.isAbove(after - before, 5)
+    const points = Array.from({ length: after - before }, (_, index) => before + 1 + index).flatMap((at) => [
+      { at, hears: true },
+      { at, hears: false }
+    ])
+    yield* Effect.forEach(points, (point) => owned(dieAt(shared, point)), { concurrency: 8, discard: true })
+  }).pipe(Effect.scoped, Effect.provide(quiet))
+
+const title = "a process that dies at any of its writes in a turn with parts"
+
+onEmbedded("PGlite", () => {
+  it.live(title, () => everyDeath(Layer.orDie(Pglite.layer())), 180_000)
+})
+
+onPostgres((url) => {
+  it.live(
+    title,
+    () => everyDeath(Layer.orDie(Postgres.layer({ url: Redacted.make(url), schema: "parts_crash" }))),
+    180_000
+  )
+})
