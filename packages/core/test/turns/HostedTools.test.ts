@@ -384,7 +384,7 @@ describe("a hosted tool", () => {
 
   it.effect("of two layers add up, in any order, and two of one name are refused when the kernel is built", () => {
     const one = HostedTools.tools([echo])
-    const other = HostedTools.tools([hosted("other", () => Effect.succeed("too"))])
+    const further = HostedTools.tools([hosted("other", () => Effect.succeed("too"))])
     const kernel = (...layers: ReadonlyArray<typeof one>) =>
       Layer.mergeAll(Layer.empty, ...layers).pipe(
         Layer.provideMerge(TestKernel.layer([callTools(["echo", { a: 1 }, "a"], ["other", {}, "b"]), say("Done.")])),
@@ -400,8 +400,8 @@ describe("a hosted tool", () => {
         ["echo", "other"],
         ['{"a":1}', "too"]
       ]
-      assert.deepStrictEqual(yield* Effect.provide(both, kernel(one, other)), expected)
-      assert.deepStrictEqual(yield* Effect.provide(both, kernel(other, one)), expected)
+      assert.deepStrictEqual(yield* Effect.provide(both, kernel(one, further)), expected)
+      assert.deepStrictEqual(yield* Effect.provide(both, kernel(further, one)), expected)
       const again = HostedTools.tools([echo])
       const twice = yield* Effect.exit(Effect.scoped(Layer.build(kernel(one, again))))
       assert.isTrue(Exit.isFailure(twice) && Cause.pretty(twice.cause).includes('"echo"'))

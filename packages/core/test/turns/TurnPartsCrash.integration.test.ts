@@ -17,7 +17,6 @@ import {
   type RunId,
   type ThreadId,
   Threads,
-  type TurnEvent,
   Turns,
   TurnSettings
 } from "@colloquy/core"
@@ -62,10 +61,10 @@ const answer = ({ messages }: ChatRequest): ReadonlyArray<ChatEvent> => {
 
 /** Long enough for a busy machine, short enough to wait for. */
 const settings = Layer.mergeAll(
-  Layer.succeed(TurnSettings, { ...defaultTurnSettings, lease: "5 seconds", sweep: "500 millis" }),
+  Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, { lease: "5 seconds", sweep: "500 millis" })),
   Layer.effect(
     FollowUpSettings,
-    Effect.map(FollowUpSettings, (usual) => ({ ...usual, poll: "200 millis", claim: "5 seconds" }))
+    Effect.map(FollowUpSettings, (usual) => Object.assign({}, usual, { poll: "200 millis", claim: "5 seconds" }))
   )
 )
 
@@ -163,14 +162,15 @@ const dieAt = Effect.fnUntraced(function* (
   yield* Effect.gen(function* () {
     const { messages } = yield* Threads.use((threads) => threads.get(threadId))
     const runId = messages[0]?.runId
-    if (runId === undefined || runId === null) return assert.fail(`nothing stored at ${where}`)
+    // The write at which it died was one for another owner (a follow-up): its turn had not begun.
+    if (runId === undefined || runId === null) return assert.deepStrictEqual(deeds.recalled, [], where)
     let run = yield* runAtRest(runId)
     if (run.status === "REQUIRES_ACTION") {
       yield* submit(threadId)
       run = yield* runAtRest(runId)
     }
     const log = yield* storedLog({ runId })
-    assert.strictEqual((log as ReadonlyArray<TurnEvent>).filter(isTerminal).length, run.leg + 1, where)
+    assert.strictEqual(log.filter(isTerminal).length, run.leg + 1, where)
     assert.strictEqual(new Set(deeds.recalled).size, deeds.recalled.length, `recalled twice: ${where}`)
     const spent = deeds.spent.reduce((sum, cost) => sum + cost, 0)
     const charged = yield* spentIn
