@@ -2,7 +2,10 @@
  * The code that the guide, the README and the packages' READMEs show: every block is type-checked against the packages and run as
  * `Frames.ts` says.
  */
+import { Postgres } from "@colloquy/adapters/postgres"
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
 import { execFile } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -14,7 +17,10 @@ import { type Frame, frames } from "./Frames.ts"
 import { root, type Snippet, snippets } from "./Pages.ts"
 
 /** One in JavaScript must be a file of the repository. */
-const programs = snippets.filter(({ language }) => language !== "sh" && language !== "json")
+const programs = snippets.filter(({ language }) => ["ts", "tsx", "js"].includes(language))
+
+/** Citus is no package of Debian, so what is said to it cannot be run here. */
+const isForCitus = ({ code }: Snippet) => code.includes("create_distributed_table")
 
 const frameOf = (snippet: Snippet): Frame | undefined =>
   frames.find(({ has, page }) => page === snippet.page && snippet.code.includes(has))
@@ -123,7 +129,7 @@ describe("the snippets of the guide", () => {
   })
 
   it("are in languages that this test knows", () => {
-    const known = new Set(["ts", "tsx", "js", "sh", "json"])
+    const known = new Set(["ts", "tsx", "js", "sh", "json", "sql", "ini"])
     assert.deepStrictEqual(
       snippets.filter(({ language }) => !known.has(language)).map(({ language, name }) => `${name}: ${language}`),
       []
@@ -132,6 +138,13 @@ describe("the snippets of the guide", () => {
 
   it("are JSON where they say so", () => {
     for (const { code, language } of snippets) if (language === "json") JSON.parse(code)
+  })
+
+  it("are settings that a test uses, where they are settings", () => {
+    const used = readFileSync(join(root, "packages/adapters/test/postgres/Bouncer.ts"), "utf8")
+    for (const { code, language } of snippets) {
+      if (language === "ini") for (const line of code.trim().split("\n")) assert.include(used, line)
+    }
   })
 
   it("have the types that they need", async () => {
@@ -192,6 +205,23 @@ describe("the snippets of the guide", () => {
     }
     beforeAll(() => ask(`create database ${database}`))
     afterAll(() => ask(`drop database ${database} with (force)`))
+
+    it("are statements that a migrated database takes, where they are statements", async () => {
+      const own = new URL(url)
+      own.pathname = `/${database}_sql`
+      await ask(`create database ${database}_sql`)
+      try {
+        await Effect.runPromise(Postgres.migrate({ url: Redacted.make(own.href) }))
+        const client = new pg.Client({ connectionString: own.href })
+        await client.connect()
+        for (const snippet of snippets) {
+          if (snippet.language === "sql" && !isForCitus(snippet)) await client.query(snippet.code)
+        }
+        await client.end()
+      } finally {
+        await ask(`drop database ${database}_sql with (force)`)
+      }
+    })
 
     const wanted = programs.filter(needsPostgres)
     const succeeds = runner("postgres", wanted, { DATABASE_URL: of.href })
