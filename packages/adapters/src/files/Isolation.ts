@@ -41,6 +41,9 @@ const watch = ({ deadline, growth }: Bounds, exceeded: (refused: Refused) => voi
   }
 }
 
+/** What libraries leave open may keep a thread from ending. */
+const timeToEnd = Duration.seconds(1)
+
 export const readInThread = (
   script: URL,
   file: FileOfThread,
@@ -49,19 +52,27 @@ export const readInThread = (
   Effect.callback((resume) => {
     const worker = startWorker(script, file, bounds)
     const stopWatch = watch(bounds, (refused) => fail(refused))
-    const stop = () => {
+    const leave = () => {
       stopWatch()
       worker.removeAllListeners()
       // A worker that is being ended may still report an error, which nobody waits for any more.
       worker.on("error", () => {})
+    }
+    const stop = () => {
+      leave()
       return worker.terminate()
     }
-    /** Answers when the thread has ended, and its memory is free for the next one. */
-    const settle = (answer: Effect.Effect<ReadonlyArray<Section>, Refused>) => {
-      void stop().then(() => resume(answer))
-    }
-    const fail = (refused: Refused) => settle(Effect.fail(refused))
-    worker.once("message", (answer) => settle(decodeAnswer(answer)))
+    const fail = (refused: Refused) => void stop().then(() => resume(Effect.fail(refused)))
+    /** A thread that has answered ends by itself, which is safer than to be stopped in the middle of its work. */
+    worker.once("message", (answer) => {
+      leave()
+      const late = setTimeout(() => void worker.terminate(), Duration.toMillis(timeToEnd))
+      // Answers when the thread has ended, and its memory is free for the next one.
+      worker.once("exit", () => {
+        clearTimeout(late)
+        resume(decodeAnswer(answer))
+      })
+    })
     worker.once("error", (error: Error & { readonly code?: string }) =>
       fail(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? tooMuchMemory() : damaged("file of its type"))
     )
