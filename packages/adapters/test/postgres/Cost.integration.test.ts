@@ -1,14 +1,7 @@
 /** What the ports cost: round trips of a turn, and the plan of every statement on 100,000 messages. */
 import { OwnerId, Principal } from "@colloquy/core"
 import { AssistantStore, newId, RunStore, ThreadStore } from "@colloquy/core/adapters"
-import {
-  expectTag,
-  sampleAssistant,
-  sampleBegin,
-  sampleEvent,
-  sampleSettlement,
-  sampleThread
-} from "@colloquy/core/contracts"
+import { expectTag, openThread, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/core/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -38,10 +31,7 @@ onPostgres((url) => {
       Effect.gen(function* () {
         const assistants = yield* AssistantStore
         const runs = yield* RunStore
-        const assistant = yield* sampleAssistant()
-        yield* assistants.insert(assistant)
-        const thread = yield* sampleThread(assistant.id)
-        yield* (yield* ThreadStore).insert(thread)
+        const thread = yield* openThread
         const turn = Effect.gen(function* () {
           yield* assistants.ofThread(thread.id)
           const begin = yield* sampleBegin(thread.id, { idempotency: { key: yield* newId(OwnerId), fingerprint: "" } })
@@ -88,10 +78,7 @@ onPostgres((url) => {
       Effect.gen(function* () {
         const assistants = yield* AssistantStore
         const runs = yield* RunStore
-        const assistant = yield* sampleAssistant()
-        yield* assistants.insert(assistant)
-        const thread = yield* sampleThread(assistant.id)
-        yield* (yield* ThreadStore).insert(thread)
+        const thread = yield* openThread
         const turn = Effect.gen(function* () {
           yield* assistants.ofThread(thread.id)
           const begin = yield* sampleBegin(thread.id, { historyTokens: 20 })

@@ -6,7 +6,7 @@
  * Nothing is done twice: the answer tells which jobs the turn has charged, the charge has the follow-up's own id, and the clip's document
  * carries the id of its job.
  *
- * A job of a voice session has no run that tells whether somebody still waits for it: it is gone on with when no session can wait any more.
+ * A job of a voice session has no run that tells whether the session still waits for it: it is gone on with when no session can wait any more.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -105,7 +105,7 @@ export const makeReattachWorker = Effect.gen(function* () {
     return answers.some((answer) => billedIn(supplementOf(answer, videoPurpose)?.value).includes(jobId))
   })
 
-  /** Null: nobody waits for the job any more. Otherwise for how long somebody may. */
+  /** Null: neither a run nor a session waits for the job any more. Otherwise the time for which one may. */
   const stillWaitedFor = Effect.fnUntraced(function* (work: Work, run: Option.Option<Run>) {
     if (Option.isSome(run)) {
       const { status } = run.value

@@ -1,6 +1,6 @@
 /**
- * Pure: recognises a text that tells the assistant what to do, gives somebody rights over it, or says what it is. Such a text is no fact about
- * a person, whoever said it, and would be an order in every later turn. By its words, in several languages.
+ * Pure: recognises a text that tells the assistant what to do, gives a person rights over it, or says what it is. Such a text is no fact about
+ * a person, and would be an order in every later turn. Recognised by its words, in several languages.
  */
 const word = (choices: string): string => String.raw`(?<![\p{L}\p{N}])(?:${choices})(?![\p{L}\p{N}])`
 
@@ -15,7 +15,7 @@ const dutyElsewhere =
   "muss|musst|müssen|soll|sollst|darf nicht|darfst nicht|dois|doit|devez|debes?|deves?|deve|должен|должна|должны|必须|必須|应该|しなければ"
 const obey = String.raw`obey(?:s|ed|ing)?|gehorch\p{L}*|obéi\p{L}*|obedec\p{L}*|obbedi\p{L}*|подчин\p{L}*|слуша\p{L}*ся|服从|服從|従`
 
-/** What an order begins with. A sentence about somebody begins with that person. */
+/** What an order begins with. A sentence about a person begins with that person. */
 const imperatives = [
   "always|never|do not|don't|you|you're|your|from now on|please|remember (?:to|that you)|make sure|ensure|whenever|when the user|if (?:the user|asked)",
   "respond|reply|answer|ignore|disregard|act|pretend|behave|send|call|execute|tell|say|output|print|reveal|forget|include|insert|append",
@@ -34,7 +34,7 @@ const orders: ReadonlyArray<RegExp> = [
     "iu"
   ),
   new RegExp(String.raw`^\s*(?:${dutyElsewhere})(?![\p{L}\p{N}])`, "iu"),
-  // What the assistant is, has, or will do for whoever asks.
+  // What the assistant is, has, or will do for the one who asks.
   /^\s*(?:the |this |an? )?(?:assistant|model|system|bot|chatbot|ai|chatgpt)(?:'s)?\s+(?:is|are|was|has no|can|may|complies|accepts|new (?:rules?|instructions?)|will (?:comply|obey|ignore|reveal|answer|respond|say|do))\b/iu,
   /\b(?:mandatory|obligatory|compulsory|required|duty)\b[^.!?]{0,30}\b(?:assistant|model|ai|bot)\b/iu,
   // What it should not mind.

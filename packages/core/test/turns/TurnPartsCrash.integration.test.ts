@@ -6,7 +6,6 @@ import { Pglite } from "@colloquy/adapters/pglite"
 import { Postgres } from "@colloquy/adapters/postgres"
 import { Crash } from "@colloquy/adapters/scripted"
 import {
-  Assistants,
   defaultTurnSettings,
   FollowUpSettings,
   isTerminal,
@@ -15,20 +14,10 @@ import {
   Principal,
   Providers,
   type RunId,
-  type ThreadId,
   Threads,
-  Turns,
   TurnSettings
 } from "@colloquy/core"
-import {
-  type ChatEvent,
-  type ChatRequest,
-  firstPage,
-  newId,
-  RunStore,
-  type Stores,
-  UsageLedger
-} from "@colloquy/core/adapters"
+import { newId, RunStore, type Stores } from "@colloquy/core/adapters"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -40,24 +29,11 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
-import { quiet, storedLog, weather } from "../support/Story.ts"
-import { newDeeds, searchCost, type ToyDeeds, toyOptions, toyOrders, toyParts } from "../support/ToyParts.ts"
+import { quiet, storedLog } from "../support/Story.ts"
+import { answer, converse, openThread, spentIn, submit } from "../support/PartsConversation.ts"
+import { newDeeds, searchCost, type ToyDeeds, toyOrders, toyParts } from "../support/ToyParts.ts"
 
 type Order = (typeof toyOrders)[number]
-
-const finished: ChatEvent = { _tag: "Finished", reason: "stop", model: null, providerData: null }
-
-const call = (name: string, id: string): ReadonlyArray<ChatEvent> => [
-  { _tag: "ToolCallStart", id, name },
-  { _tag: "ToolCallReady", call: { id, name, arguments: "{}" } }
-]
-
-const answer = ({ messages }: ChatRequest): ReadonlyArray<ChatEvent> => {
-  const results = messages.filter(({ role }) => role === "tool").length
-  if (results === 0) return [{ _tag: "TextDelta", text: "One." }, ...call("find_more", "h1"), finished]
-  if (results === 1) return [{ _tag: "TextDelta", text: "Two." }, ...call("weather", "c1"), finished]
-  return [{ _tag: "TextDelta", text: "Three." }, finished]
-}
 
 /** Long enough for a busy machine, short enough to wait for. */
 const settings = Layer.mergeAll(
@@ -79,33 +55,6 @@ const kernelOf = (doom: Crash.Doom, stores: Layer.Layer<Stores>, deeds: ToyDeeds
     Layer.merge(quiet)
   )
 }
-
-const openThread = Effect.gen(function* () {
-  const assistants = yield* Assistants
-  const { id } = yield* assistants.create({ name: "a" })
-  return (yield* assistants.createThread(id, null)).id
-})
-
-const submit = (threadId: ThreadId) =>
-  Turns.use((turns) =>
-    Effect.flatMap(
-      turns.submitToolOutputs({ threadId, outputs: [{ toolCallId: "c1", output: "sun" }], stream: true }),
-      (next) => next.reply
-    )
-  )
-
-const converse = (threadId: ThreadId) =>
-  Effect.gen(function* () {
-    const request = { content: "Look.", threadId, tools: [weather], options: toyOptions, stream: true }
-    yield* (yield* Turns.use((turns) => turns.start(request))).reply
-    yield* submit(threadId)
-  })
-
-const spentIn = UsageLedger.use((ledger) =>
-  Effect.map(ledger.recent(firstPage), ({ days }) =>
-    days.filter(({ purpose }) => purpose === "search").reduce((sum, { usage }) => sum + (usage.costUsd ?? 0), 0)
-  )
-)
 
 const until = <A, R>(found: Effect.Effect<A | null, unknown, R>): Effect.Effect<A, unknown, R> =>
   Effect.flatMap(found, (value) => (value === null ? Effect.fail("not yet") : Effect.succeed(value))).pipe(

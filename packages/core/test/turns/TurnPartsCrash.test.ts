@@ -1,17 +1,8 @@
 /** A process dies at any of its writes in a turn with three parts: the turn ends once, and nothing of the parts is done or charged twice. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Crash } from "@colloquy/adapters/scripted"
-import {
-  Assistants,
-  isTerminal,
-  Kernel,
-  Principal,
-  Providers,
-  type ThreadId,
-  type TurnEvent,
-  Turns
-} from "@colloquy/core"
-import { type ChatEvent, type ChatRequest, firstPage, RunStore, UsageLedger } from "@colloquy/core/adapters"
+import { isTerminal, Kernel, Principal, Providers, type TurnEvent } from "@colloquy/core"
+import { RunStore } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -20,22 +11,9 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { quiet, weather } from "../support/Story.ts"
-import { newDeeds, searchCost, type ToyDeeds, toyOptions, toyOrders, toyParts } from "../support/ToyParts.ts"
-
-const finished: ChatEvent = { _tag: "Finished", reason: "stop", model: null, providerData: null }
-
-const call = (name: string, id: string): ReadonlyArray<ChatEvent> => [
-  { _tag: "ToolCallStart", id, name },
-  { _tag: "ToolCallReady", call: { id, name, arguments: "{}" } }
-]
-
-const answer = ({ messages }: ChatRequest): ReadonlyArray<ChatEvent> => {
-  const results = messages.filter(({ role }) => role === "tool").length
-  if (results === 0) return [{ _tag: "TextDelta", text: "One." }, ...call("find_more", "h1"), finished]
-  if (results === 1) return [{ _tag: "TextDelta", text: "Two." }, ...call("weather", "c1"), finished]
-  return [{ _tag: "TextDelta", text: "Three." }, finished]
-}
+import { quiet } from "../support/Story.ts"
+import { answer, converse, openThread, spentIn, submit } from "../support/PartsConversation.ts"
+import { newDeeds, searchCost, type ToyDeeds, toyOrders, toyParts } from "../support/ToyParts.ts"
 
 const kernelOf = (doom: Crash.Doom, state: InMemory.State, deeds: ToyDeeds, order: (typeof toyOrders)[number]) => {
   const provider = doom.provider({
@@ -52,28 +30,6 @@ const kernelOf = (doom: Crash.Doom, state: InMemory.State, deeds: ToyDeeds, orde
   )
 }
 
-const openThread = Effect.gen(function* () {
-  const assistants = yield* Assistants
-  const { id } = yield* assistants.create({ name: "a" })
-  return (yield* assistants.createThread(id, null)).id
-})
-
-const submit = (threadId: ThreadId) =>
-  Turns.use((turns) =>
-    Effect.flatMap(
-      turns.submitToolOutputs({ threadId, outputs: [{ toolCallId: "c1", output: "sun" }], stream: true }),
-      (next) => next.reply
-    )
-  )
-
-const converse = (threadId: ThreadId) =>
-  Effect.gen(function* () {
-    const turns = yield* Turns
-    const request = { content: "Look.", threadId, tools: [weather], options: toyOptions, stream: true }
-    yield* (yield* turns.start(request)).reply
-    yield* submit(threadId)
-  })
-
 const withTime = Effect.fnUntraced(function* <A, E, R>(client: Effect.Effect<A, E, R>) {
   const fiber = yield* Effect.forkDetach(client, { startImmediately: true })
   yield* TestClock.adjust("2 seconds")
@@ -88,12 +44,6 @@ const scene = Effect.fnUntraced(function* (point: Crash.CrashPoint, order: (type
   const first = yield* Layer.buildWithScope(kernelOf(doom, state, deeds, order), scope)
   return { state, deeds, doom, scope, first }
 })
-
-const spentIn = UsageLedger.use((ledger) =>
-  Effect.map(ledger.recent(firstPage), ({ days }) =>
-    days.filter(({ purpose }) => purpose === "search").reduce((sum, { usage }) => sum + (usage.costUsd ?? 0), 0)
-  )
-)
 
 describe("a process that is killed in a turn with parts", () => {
   const [inOrder = [0, 1, 2] as const] = toyOrders
