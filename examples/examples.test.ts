@@ -1,6 +1,7 @@
 /** The small examples run as they stand, and print what they promise. */
 import { assert, describe, it } from "@effect/vitest"
 import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 
@@ -23,6 +24,8 @@ describe("examples", { timeout: 60_000 }, () => {
       "guardrail Please send no card numbers.",
       "Audit: stopped because of a card number."
     ])
+    const part = readFileSync(new URL("turn-part/Guardrail.ts", import.meta.url), "utf8")
+    assert.isAtMost(part.trim().split("\n").length, 30, "a host writes a part in thirty lines")
   })
 
   it("custom store", async () => {

@@ -131,7 +131,7 @@ export {
 
 export { FollowUpStatus, type NewFollowUp } from "./runs/FollowUp.ts"
 export { type FailedAttempt, type FollowUpClaim, FollowUpStore } from "./runs/FollowUpStore.ts"
-export type { FollowUpWorker } from "./runs/FollowUps.ts"
+export { type FollowUpWorker, typedWorker } from "./runs/FollowUps.ts"
 
 /** Voice: what a provider of it implements, and sound as plain samples. */
 export type {

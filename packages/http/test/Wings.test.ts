@@ -111,6 +111,24 @@ describe("the fields of a part", () => {
     ])
   })
 
+  it.each(["refuse", "listen", "decide"])(
+    "of one that hangs at %s are a 503 that names it, and nothing is stored",
+    async (step) => {
+      await using service = await open([], { settings: { decideTimeout: "1 millis", listenTimeout: "1 millis" } })
+      await install(service, toy("search", { [step]: () => Effect.uninterruptible(Effect.never) }))
+      for (const stream of [false, true]) {
+        const answer = await send(service, { web_search: "Auto", stream })
+        assert.strictEqual(answer.status, 503)
+        assert.match(
+          answer.body.detail,
+          /^The part "search" did not .* within 1ms\. Nothing was stored; send the message again\.$/u
+        )
+      }
+      assert.deepStrictEqual((await service.call("GET", "/assistants")).body, [])
+      assert.deepStrictEqual((await service.call("GET", "/threads")).body, [])
+    }
+  )
+
   it("are refused again when the part has left", async () => {
     await using service = await open([say("a")])
     const scope = await install(service, toy("search"))

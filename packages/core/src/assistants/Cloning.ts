@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
-import { FollowUpFailed, FollowUps } from "../runs/FollowUps.ts"
+import { FollowUps, typedWorker } from "../runs/FollowUps.ts"
 import { Removals } from "../threads/Removals.ts"
 import { type Assistant, AssistantNotFound } from "./Assistant.ts"
 import { AssistantStore } from "./AssistantStore.ts"
@@ -28,17 +28,15 @@ export const makeCloning = Effect.gen(function* () {
 
   const discard = (assistantId: AssistantId) => removals.through({ assistantId }, store.discard(assistantId))
 
-  const discardDrafts = followUps.register({
-    kind: discardKind,
-    run: Effect.fnUntraced(function* ({ payload }) {
-      const read = Schema.decodeUnknownOption(Payload)(payload)
-      if (Option.isNone(read)) {
-        return yield* new FollowUpFailed({ message: "It does not name an assistant.", isRetryable: false })
-      }
-      const { assistantId } = read.value
-      if (Option.isNone(yield* store.get(assistantId))) yield* discard(assistantId)
+  const discardDrafts = followUps.register(
+    typedWorker({
+      kind: discardKind,
+      payload: Payload,
+      run: Effect.fnUntraced(function* ({ assistantId }) {
+        if (Option.isNone(yield* store.get(assistantId))) yield* discard(assistantId)
+      })
     })
-  })
+  )
   // Where nothing is copied there are no drafts, and no store is asked for them.
   yield* Effect.forkScoped(Effect.andThen(copies.first, discardDrafts))
 

@@ -15,8 +15,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { BlobId, DocumentId, FollowUpId, newId } from "../primitives/Ids.ts"
 import { scopeOfAssistant, scopeOfThread, SearchScope } from "../retrieval/ChunkIndex.ts"
-import type { FollowUp, NewFollowUp } from "../runs/FollowUp.ts"
-import { FollowUpFailed } from "../runs/FollowUps.ts"
+import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { Document, DocumentScope } from "./Document.ts"
 
 export const indexKind = "documents.index"
@@ -43,16 +42,6 @@ export const newWork = (kind: string, key: string, payload: Schema.Json): Effect
     const createdAt = new Date(yield* Clock.currentTimeMillis)
     return { id: yield* newId(FollowUpId), kind, key, payload, sequence: null, delayMillis: 0, createdAt }
   })
-
-/** Payloads are written by this module; one that cannot be read comes from a version that nobody runs any more. */
-export const readWork = <A>(
-  schema: Schema.Codec<A, Schema.Json>,
-  { payload }: FollowUp
-): Effect.Effect<A, FollowUpFailed> =>
-  Effect.mapError(
-    Schema.decodeUnknownEffect(schema)(payload),
-    () => new FollowUpFailed({ message: "What is to be done cannot be read by this version.", isRetryable: false })
-  )
 
 /** The name of the part of turns, of its options and of what it keeps. */
 export const documentsPartName = "documents"

@@ -27,6 +27,7 @@ import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { PartDecision, TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
+import { TurnSettings } from "../turns/TurnSettings.ts"
 import type { BlobStore } from "./BlobStore.ts"
 import type { Document } from "./Document.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
@@ -63,6 +64,7 @@ const makePart = Effect.gen(function* () {
   const media = yield* makeMedia
   const notice = yield* makeNoticing
   const { attachmentWait, excerpts: mode } = yield* DocumentSettings
+  const { decideTimeout } = yield* TurnSettings
 
   /** Looks again while only attachments of this message are in processing, and there is time. */
   const surveyed = (
@@ -188,6 +190,7 @@ const makePart = Effect.gen(function* () {
   const part: TurnPart<DocumentsPlan> = {
     name: documentsPartName,
     plan: DocumentsPlan,
+    limits: { decide: Duration.sum(Duration.fromInputUnsafe(attachmentWait), Duration.fromInputUnsafe(decideTimeout)) },
     decide,
     recall,
     render,

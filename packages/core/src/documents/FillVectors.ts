@@ -20,9 +20,9 @@ import { type ChunkHit, ChunkIndex, type ChunkWithoutVector, SearchScope } from 
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { embeddingText } from "../retrieval/Indexing.ts"
 import { vectorModel } from "../retrieval/Retrieval.ts"
-import { FollowUpFailed, FollowUps, type FollowUpWorker } from "../runs/FollowUps.ts"
+import { FollowUpFailed, FollowUps, typedWorker } from "../runs/FollowUps.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
-import { newWork, readWork } from "./DocumentWork.ts"
+import { newWork } from "./DocumentWork.ts"
 
 const vectorsKind = "documents.vectors"
 
@@ -94,10 +94,10 @@ export const makeVectorWorker = Effect.gen(function* () {
     return isSet.some(Boolean)
   })
 
-  const worker: FollowUpWorker = {
+  const worker = typedWorker({
     kind: vectorsKind,
-    run: Effect.fnUntraced(function* (followUp) {
-      const { assistantId, scope } = yield* readWork(Order, followUp)
+    payload: Order,
+    run: Effect.fnUntraced(function* ({ assistantId, scope }) {
       const assistant = Option.getOrNull(yield* assistants.get(assistantId))
       const target = assistant === null ? null : embeddingOf(assistant, providers)
       if (target?.dimensions == null) return
@@ -107,6 +107,6 @@ export const makeVectorWorker = Effect.gen(function* () {
         if (missing.length === 0 || !(yield* fill(target, missing))) return
       }
     })
-  }
+  })
   return worker
 })

@@ -9,12 +9,12 @@ import type { DocumentId } from "../primitives/Ids.ts"
 import { maximumLimit } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { ChunkIndex } from "../retrieval/ChunkIndex.ts"
-import { FollowUps, type FollowUpWorker } from "../runs/FollowUps.ts"
+import { FollowUps, typedWorker } from "../runs/FollowUps.ts"
 import type { RemovalWatcher } from "../threads/Removals.ts"
 import { BlobStore } from "./BlobStore.ts"
 import type { Document } from "./Document.ts"
 import { type DocumentListing, DocumentStore } from "./DocumentStore.ts"
-import { clearKind, DocumentTrace, forgetKind, newWork, readWork, traceOf } from "./DocumentWork.ts"
+import { clearKind, DocumentTrace, forgetKind, newWork, traceOf } from "./DocumentWork.ts"
 
 const Traces = Schema.Array(DocumentTrace)
 
@@ -43,14 +43,14 @@ export const makeForgetting = Effect.gen(function* () {
     yield* leftovers([trace])
   })
 
-  const forgetWorker: FollowUpWorker = {
+  const forgetWorker = typedWorker({
     kind: forgetKind,
-    run: Effect.fnUntraced(function* (followUp) {
-      const traces = yield* readWork(Traces, followUp)
+    payload: Traces,
+    run: Effect.fnUntraced(function* (traces) {
       yield* Effect.forEach(traces, ({ documentId }) => documents.remove(documentId), { concurrency: 4 })
       yield* leftovers(traces)
     })
-  }
+  })
 
   const all = (
     listing: DocumentListing,
@@ -72,16 +72,16 @@ export const makeForgetting = Effect.gen(function* () {
       return leftovers(traces)
     })
 
-  const clearWorker: FollowUpWorker = {
+  const clearWorker = typedWorker({
     kind: clearKind,
-    run: Effect.fnUntraced(function* (followUp) {
-      const traces = yield* readWork(Traces, followUp)
+    payload: Traces,
+    run: Effect.fnUntraced(function* (traces) {
       const there = new Set<DocumentId>(
         (yield* documents.getMany(traces.map(({ documentId }) => documentId))).map(({ id }) => id)
       )
       yield* leftovers(traces.filter(({ documentId }) => !there.has(documentId)))
     })
-  }
+  })
 
   return { forget, watcher, workers: [forgetWorker, clearWorker], all }
 })

@@ -24,13 +24,13 @@ import { ChunkIndex, type IndexedDocument } from "../retrieval/ChunkIndex.ts"
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { embeddingText, preparingDocument, type Prepared } from "../retrieval/Indexing.ts"
 import { vectorModel } from "../retrieval/Retrieval.ts"
-import { FollowUpFailed, type FollowUpWorker } from "../runs/FollowUps.ts"
+import { FollowUpFailed, typedWorker } from "../runs/FollowUps.ts"
 import { FollowUpStore } from "../runs/FollowUpStore.ts"
 import { BlobStore } from "./BlobStore.ts"
 import type { Document, DocumentScope } from "./Document.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { type Attempt, DocumentStore, type IndexingOutcome, type Progress } from "./DocumentStore.ts"
-import { DocumentTrace, indexKind, newWork, readWork, searchScopeOf, summarizeKind, traceOf } from "./DocumentWork.ts"
+import { DocumentTrace, indexKind, newWork, searchScopeOf, summarizeKind, traceOf } from "./DocumentWork.ts"
 import { fileTypeOf } from "./FileType.ts"
 import { mediaKindOf } from "./Media.ts"
 import { TextExtractor } from "./TextExtractor.ts"
@@ -194,10 +194,10 @@ export const makeIndexWorker = Effect.gen(function* () {
     yield* index.remove({ documentId, scope })
   })
 
-  const worker: FollowUpWorker = {
+  const worker = typedWorker({
     kind: indexKind,
-    run: Effect.fnUntraced(function* (followUp) {
-      const trace = yield* readWork(DocumentTrace, followUp)
+    payload: DocumentTrace,
+    run: Effect.fnUntraced(function* (trace, followUp) {
       const started = yield* documents.beginAttempt(trace.documentId, yield* now)
       if (Option.isNone(started)) return yield* notStarted(trace, followUp.createdAt)
       const { attempt, document } = started.value
@@ -219,7 +219,7 @@ export const makeIndexWorker = Effect.gen(function* () {
       const { attempt, document } = started.value
       yield* finish(attempt, document, failed("This file could not be indexed: the server failed. Upload it again."))
     })
-  }
+  })
   return worker
 })
 

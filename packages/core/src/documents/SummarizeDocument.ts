@@ -22,11 +22,11 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { DocumentSummaries } from "../prompts/DocumentSummaries.ts"
 import { ownText } from "../retrieval/Chunking.ts"
 import { ChunkIndex } from "../retrieval/ChunkIndex.ts"
-import { FollowUpFailed, type FollowUpWorker } from "../runs/FollowUps.ts"
+import { FollowUpFailed, typedWorker } from "../runs/FollowUps.ts"
 import type { Document, DocumentScope } from "./Document.ts"
 import { DocumentSettings, type DocumentSummarySettings } from "./DocumentSettings.ts"
 import { DocumentStore } from "./DocumentStore.ts"
-import { DocumentTrace, readWork, searchScopeOf, summarizeKind } from "./DocumentWork.ts"
+import { DocumentTrace, searchScopeOf, summarizeKind } from "./DocumentWork.ts"
 
 export const makeSummaryWorker = Effect.gen(function* () {
   const documents = yield* DocumentStore
@@ -100,10 +100,10 @@ export const makeSummaryWorker = Effect.gen(function* () {
       .toWellFormed()
   })
 
-  const worker: FollowUpWorker = {
+  const worker = typedWorker({
     kind: summarizeKind,
-    run: Effect.fnUntraced(function* (followUp) {
-      const { documentId } = yield* readWork(DocumentTrace, followUp)
+    payload: DocumentTrace,
+    run: Effect.fnUntraced(function* ({ documentId }) {
       const document = Option.getOrNull(yield* documents.get(documentId))
       if (document === null || summaries === null || document.summary !== null) return
       // The follow-up is stored before the document is complete.
@@ -115,7 +115,7 @@ export const makeSummaryWorker = Effect.gen(function* () {
       if (summary === "") return yield* giveUp("The model wrote no summary.")
       yield* documents.setSummary(documentId, summary, new Date(yield* Clock.currentTimeMillis))
     })
-  }
+  })
   return worker
 })
 

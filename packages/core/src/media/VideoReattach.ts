@@ -25,7 +25,7 @@ import type { VideoJob } from "../models/VideoModel.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { ChargeId, FollowUpId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { FollowUp, NewFollowUp } from "../runs/FollowUp.ts"
-import { FollowUpFailed, type FollowUpWorker } from "../runs/FollowUps.ts"
+import { FollowUpFailed, typedWorker } from "../runs/FollowUps.ts"
 import type { Run } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { supplementOf } from "../threads/Supplement.ts"
@@ -154,12 +154,13 @@ export const makeReattachWorker = Effect.gen(function* () {
     )
   })
 
-  const worker: FollowUpWorker = {
+  const worker = typedWorker({
     kind: reattachKind,
+    payload: Work,
     run: Effect.fnUntraced(function* (
+      work: Work,
       followUp: FollowUp
     ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
-      const work = yield* Effect.mapError(decode(followUp.payload), () => unreadable)
       const run = yield* runs.get(work.runId)
       const thread = yield* threads.get(work.threadId)
       if (Option.isNone(thread)) return
@@ -171,11 +172,9 @@ export const makeReattachWorker = Effect.gen(function* () {
       if (billed && (stored || isLost(entry?.status))) return
       yield* goOn(work, followUp, billed, stored)
     })
-  }
+  })
   return worker
 })
-
-const decode = Schema.decodeUnknownEffect(Work)
 
 const isLost = (status: VideoJob["status"] | undefined): boolean =>
   status === "failed" || status === "cancelled" || status === "expired"
@@ -185,8 +184,3 @@ const later = (message: string, pauseMillis: number) =>
   Effect.fail(new FollowUpFailed({ message, isRetryable: true, isOutage: true, pauseMillis }))
 
 const giveUp = (message: string) => Effect.fail(new FollowUpFailed({ message, isRetryable: false }))
-
-const unreadable = new FollowUpFailed({
-  message: "What is to be done cannot be read by this version.",
-  isRetryable: false
-})

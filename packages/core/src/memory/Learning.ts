@@ -26,7 +26,7 @@ import { AssistantId, MessageId, newId, RunId, ThreadId } from "../primitives/Id
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { FollowUp } from "../runs/FollowUp.ts"
-import { FollowUpFailed, FollowUps } from "../runs/FollowUps.ts"
+import { FollowUpFailed, FollowUps, typedWorker } from "../runs/FollowUps.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import type { Message } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
@@ -63,10 +63,10 @@ const LearnOrder = Schema.Struct({
   /** Of an exchange in a voice session, which is no run. */
   messageIds: Schema.optionalKey(Schema.Array(MessageId))
 })
-const decodeOrder = Schema.decodeUnknownOption(LearnOrder)
-const decodeEmbedOrder = Schema.decodeUnknownOption(
-  Schema.Struct({ assistantId: AssistantId, dimensions: Schema.optionalKey(Schema.NullOr(Schema.Int)) })
-)
+const EmbedOrder = Schema.Struct({
+  assistantId: AssistantId,
+  dimensions: Schema.optionalKey(Schema.NullOr(Schema.Int))
+})
 
 /** Registers the workers of the wing. */
 export const layerLearning: Layer.Layer<
@@ -77,8 +77,8 @@ export const layerLearning: Layer.Layer<
   Effect.gen(function* () {
     const learner = yield* makeLearner
     const followUps = yield* FollowUps
-    yield* followUps.register({ kind: learnKind, run: learner.learn })
-    yield* followUps.register({ kind: embedKind, run: learner.embed })
+    yield* followUps.register(typedWorker({ kind: learnKind, payload: LearnOrder, run: learner.learn }))
+    yield* followUps.register(typedWorker({ kind: embedKind, payload: EmbedOrder, run: learner.embed }))
   })
 )
 
@@ -156,12 +156,9 @@ const makeLearner = Effect.gen(function* () {
   })
 
   const learn = tracedFn("Memories.learn")(function* (
-    followUp: FollowUp
+    { assistantId, messageIds, runId, threadId }: typeof LearnOrder.Type,
+    { createdAt: orderedAt }: FollowUp
   ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
-    const order = Option.getOrNull(decodeOrder(followUp.payload))
-    if (order === null)
-      return yield* new FollowUpFailed({ message: "The order is not one of this version.", isRetryable: false })
-    const { assistantId, messageIds, runId, threadId } = order
     if (Option.isSome(yield* store.applied(runId))) return
     const assistant = Option.getOrNull(yield* assistants.get(assistantId))
     if (assistant === null) return
@@ -210,19 +207,18 @@ const makeLearner = Effect.gen(function* () {
         return { _tag: operation.op === "ADD" ? "Add" : "Update", memory, indexed }
       })
     )
-    yield* store.apply({ assistantId, changes, learned: { runId, orderedAt: followUp.createdAt }, at: now })
+    yield* store.apply({ assistantId, changes, learned: { runId, orderedAt }, at: now })
     if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, whenItFailed)])
   })
 
   /** Fills in the vectors that a model did not give, or that are those of an earlier model. */
   const embed = tracedFn("Memories.embed")(function* (
-    followUp: FollowUp
+    order: typeof EmbedOrder.Type
   ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
-    const order = Option.getOrNull(decodeEmbedOrder(followUp.payload))
-    const assistant = order === null ? null : Option.getOrNull(yield* assistants.get(order.assistantId))
+    const assistant = Option.getOrNull(yield* assistants.get(order.assistantId))
     const target = assistant === null ? null : finder.targetOf(assistant)
     if (assistant === null || target === null) return
-    let dimensions = order?.dimensions ?? null
+    let dimensions = order.dimensions ?? null
     while (true) {
       const wanted = { name: `${target.provider}/${target.model}`, dimensions }
       const missing = yield* store.withoutVectors(assistant.id, wanted, 100)

@@ -44,6 +44,32 @@ export interface FollowUpWorker {
   readonly giveUp?: (followUp: FollowUp, error: string) => Effect.Effect<void, StoreUnavailable, Principal>
 }
 
+/** A worker whose payload has a schema. A payload that this version cannot read fails for good: the follow-up is dead, and can be looked at. */
+export interface TypedWorker<Payload> extends Pick<FollowUpWorker, "giveUp" | "kind"> {
+  readonly payload: Schema.Codec<Payload, Schema.Json>
+  readonly run: (
+    payload: Payload,
+    followUp: FollowUp
+  ) => Effect.Effect<unknown, FollowUpFailed | StoreUnavailable, Principal>
+}
+
+export const typedWorker = <Payload>({ payload, run, ...worker }: TypedWorker<Payload>): FollowUpWorker => {
+  const read = Schema.decodeUnknownEffect(payload)
+  return {
+    ...worker,
+    run: (followUp) =>
+      Effect.mapError(read(followUp.payload), () => unreadable).pipe(
+        Effect.flatMap((known) => run(known, followUp)),
+        Effect.asVoid
+      )
+  }
+}
+
+const unreadable = new FollowUpFailed({
+  message: "What is to be done cannot be read by this version.",
+  isRetryable: false
+})
+
 export interface FollowUpSettings {
   /** How often the store is asked for due work when no call of `wake` came. */
   readonly poll: Duration.Input
@@ -169,6 +195,10 @@ export class FollowUps extends Context.Service<
       })
     })
   )
+
+  /** A worker that needs nothing else, as a layer over `Kernel.layer`. */
+  static readonly worker = <Payload>(worker: TypedWorker<Payload>): Layer.Layer<never, never, FollowUps> =>
+    Layer.effectDiscard(FollowUps.use((followUps) => followUps.register(typedWorker(worker))))
 }
 
 interface RunningFollowUp {

@@ -18,8 +18,7 @@ import { TokenCounter } from "../models/TokenCounter.ts"
 import { RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
-import type { FollowUp } from "../runs/FollowUp.ts"
-import { FollowUpFailed, FollowUps } from "../runs/FollowUps.ts"
+import { FollowUpFailed, FollowUps, typedWorker } from "../runs/FollowUps.ts"
 import type { Message } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { ThreadSummary } from "../threads/ThreadSummary.ts"
@@ -36,7 +35,6 @@ const Order = Schema.Struct({
   throughSequence: Schema.Int
 })
 type Order = typeof Order.Type
-const decodeOrder = Schema.decodeUnknownOption(Order)
 
 export const layerSummarizer: Layer.Layer<
   never,
@@ -45,7 +43,7 @@ export const layerSummarizer: Layer.Layer<
 > = Layer.effectDiscard(
   Effect.gen(function* () {
     const run = yield* makeSummarizer
-    yield* (yield* FollowUps).register({ kind: summarizeKind, run })
+    yield* (yield* FollowUps).register(typedWorker({ kind: summarizeKind, payload: Order, run }))
   })
 )
 
@@ -84,10 +82,8 @@ const makeSummarizer = Effect.gen(function* () {
   })
 
   return tracedFn("Summaries.write")(function* (
-    followUp: FollowUp
+    order: Order
   ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
-    const order = Option.getOrNull(decodeOrder(followUp.payload))
-    if (order === null) return yield* giveUp("The order is not one of this version.")
     const found = Option.getOrNull(yield* assistants.ofThread(order.threadId))
     let summary = found?.summary ?? null
     const from = summary?.throughSequence ?? 0

@@ -57,7 +57,7 @@ export class AnswerByPart extends Context.Service<
           // What a failed answer used is what its error tells, and nothing otherwise: a refused request is not estimated.
           .pipe(Effect.tapError(({ usage = noUsage }) => endStep(usage, null)))
         if (answered.content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: answered.content }))
-        yield* endStep(answered.usage, answered.model)
+        yield* endStep(answered.usage ?? noUsage, answered.model ?? model.model)
         log.wake()
         return LegOutcome.Answered()
       })

@@ -65,8 +65,10 @@ export class EarlyStream extends Context.Service<
 
 const refusalOf = (cause: Cause.Cause<StartError>) => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
-  if (error?._tag === "TurnRefused")
-    return { code: error.code ?? error.reason, message: error.message, retryable: false }
+  if (error?._tag === "TurnRefused") {
+    const { code, message, reason } = error
+    return { code: code ?? reason, message, retryable: reason === "part_timeout" }
+  }
   if (error !== undefined) return { code: "not_stored", message: error.message, retryable: false }
   return { code: "interrupted", message: "The server was stopped. Nothing was stored; send it again.", retryable: true }
 }

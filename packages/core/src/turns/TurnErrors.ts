@@ -64,7 +64,9 @@ export class TurnRefused extends Schema.TaggedError<TurnRefused>()("TurnRefused"
     "too_large",
     "unsupported_type",
     "provider_failed",
-    "provider_timeout"
+    "provider_timeout",
+    /** The part itself took too long to hear or to decide. */
+    "part_timeout"
   ]),
   problems: Schema.Array(
     Schema.Struct({ path: Schema.Array(Schema.Union([Schema.String, Schema.Int])), message: Schema.String })

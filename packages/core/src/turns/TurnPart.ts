@@ -6,6 +6,7 @@
  * The plan of a part is stored with the run, so that the next leg, in whatever process and version, goes on with it. A plan that this
  * version cannot read switches the part off for that run; it never breaks the run.
  */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -95,9 +96,10 @@ export interface PartAnswerer {
 /** What a part that answers gives. */
 export interface PartAnswer {
   readonly content: string
-  readonly usage: Usage
-  /** The model that answered. */
-  readonly model: string
+  /** Absent: the answer cost nothing. */
+  readonly usage?: Usage
+  /** The model that answered. Absent: the one that was decided. */
+  readonly model?: string
 }
 
 /** A picture, sound or clip that the conversation's model made by itself. */
@@ -173,11 +175,13 @@ export interface SessionExchange {
   readonly messageIds: ReadonlyArray<Message["id"]>
 }
 
-/** A fault in a step stops the turn before anything is stored (`refuse`, `listen`, `decide`); after that the part is left out, with an error in the log. */
+/** A fault in a step, or one that takes too long, stops the turn before anything is stored (`refuse`, `listen`, `decide`); after that the part is left out, with an error in the log. */
 export interface TurnPart<Plan> {
   /** Names its slice of the plan, of the explanation and of a message's supplements. */
   readonly name: string
   readonly plan: Schema.Codec<Plan, Schema.Json>
+  /** How long a step may take that waits by design, as long as the part's own settings say. Absent: `listenTimeout` and `decideTimeout` of `TurnSettings`. */
+  readonly limits?: { readonly listen?: Duration.Input; readonly decide?: Duration.Input }
   /** Before any part listens: what can be refused at a look. Hearing costs money and begins the stream. */
   readonly refuse?: (
     turn: TurnCase

@@ -30,6 +30,10 @@ export interface TurnSettings {
   /** For turns without a reader: fewer, larger appends. */
   readonly unwatchedLog: WriterSettings
   readonly chat: ChatPolicy
+  /** How long a part of a turn may take to refuse a message or to decide what it does in the turn, unless it names a time of its own. */
+  readonly decideTimeout: Duration.Input
+  /** How long a part may take to turn into text what is not text (`listen`), unless it names a time of its own. */
+  readonly listenTimeout: Duration.Input
   /** How long a part of a turn may look for what it recalls. */
   readonly recallTimeout: Duration.Input
   /** How long a part that reads the answer aloud may go on after its last word. */
@@ -60,6 +64,8 @@ export const defaultTurnSettings: TurnSettings = {
   streamedLog: { pause: "50 millis", batch: 512 },
   unwatchedLog: { pause: "2 seconds", batch: 4096 },
   chat: defaultChatPolicy,
+  decideTimeout: "30 seconds",
+  listenTimeout: "5 minutes",
   recallTimeout: "10 seconds",
   speakTimeout: "10 minutes",
   hostedRounds: 16,

@@ -4,6 +4,7 @@
  * anything is heard or stored. Recordings and speech are documents of the messages, and are never indexed. Specification part 4, `voice`.
  */
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -14,7 +15,7 @@ import { type DocumentScope, unindexedDocument } from "../documents/Document.ts"
 import { DocumentStore } from "../documents/DocumentStore.ts"
 import type { Providers } from "../models/Provider.ts"
 import { MessageId, ThreadId } from "../primitives/Ids.ts"
-import { FollowUpFailed, FollowUps, type FollowUpWorker } from "../runs/FollowUps.ts"
+import { FollowUps, typedWorker } from "../runs/FollowUps.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
@@ -72,9 +73,13 @@ const makePart = Effect.gen(function* () {
       : recordings.discard(recorded)
     ).pipe(Effect.catchCause((cause) => Effect.logWarning("A recording could not be put away", cause)))
 
+  /** The recording is read before it is written down, and kept or put away afterwards. */
+  const timeToListen = Duration.sum(Duration.fromInputUnsafe(settings.transcriptionTimeout), Duration.minutes(1))
+
   const part: TurnPart<VoicePlan> = {
     name: voicePartName,
     plan: VoicePlan,
+    limits: { listen: timeToListen },
     refuse: (turn) => Effect.asVoid(wishesIn(turn, models)),
 
     listen: Effect.fnUntraced(function* (turn, listening) {
@@ -122,17 +127,11 @@ const makePart = Effect.gen(function* () {
           ]
   }
 
-  const worker: FollowUpWorker = {
+  const worker = typedWorker({
     kind: keepKind,
-    run: Effect.fnUntraced(function* ({ payload }) {
-      const found = Schema.decodeUnknownOption(KeptRecording)(payload)
-      if (Option.isNone(found)) {
-        return yield* new FollowUpFailed({ message: "What is to be kept cannot be read.", isRetryable: false })
-      }
-      const { messageId, recording, threadId } = found.value
-      yield* keep(recording, { _tag: "Message", threadId, messageId })
-    })
-  }
+    payload: KeptRecording,
+    run: ({ messageId, recording, threadId }) => keep(recording, { _tag: "Message", threadId, messageId })
+  })
 
   return { part, worker }
 })

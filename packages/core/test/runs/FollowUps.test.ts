@@ -9,6 +9,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 
@@ -37,6 +38,33 @@ const stateOf = Effect.fnUntraced(function* (key: string) {
 const settle = TestClock.adjust("1 millis")
 
 describe("FollowUps", () => {
+  test(
+    "reads a payload by its schema; one that this version cannot read is dead after one attempt and stays to be looked at",
+    Effect.gen(function* () {
+      const followUps = yield* FollowUps
+      const done: Array<string> = []
+      const audit = FollowUps.worker({
+        kind: "learn",
+        payload: Schema.Struct({ said: Schema.String }),
+        run: ({ said }, { key }) => Effect.sync(() => done.push(`${key} ${said}`))
+      })
+      yield* Layer.build(audit)
+      yield* followUps.add([
+        yield* sampleFollowUp("learn", { key: "a", payload: { said: "yes" } }),
+        yield* sampleFollowUp("learn", { key: "b", payload: { heard: 1 } })
+      ])
+      yield* settle
+      assert.deepStrictEqual(done, ["a yes"])
+      assert.deepStrictEqual(yield* stateOf("b"), {
+        attempts: 1,
+        lastError: "What is to be done cannot be read by this version.",
+        status: "dead"
+      })
+      const [dead] = yield* followUps.dead({ skip: 0, limit: 10 })
+      assert.deepStrictEqual(dead?.payload, { heard: 1 })
+    })
+  )
+
   test(
     "does what is added at once, on behalf of its owner",
     Effect.gen(function* () {

@@ -5,6 +5,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, cite, Crash, draw, hang, say, type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
 import {
+  Assistants,
   type LiveTurn,
   Principal,
   type ThreadId,
@@ -245,6 +246,7 @@ describe("a part that takes what a model makes", () => {
   survives("and throws at sources", bad({ receiveSources: oops }), { steps })
   survives("and throws at media", bad({ receiveMedia: oops }), { steps })
   survives("and dies at media", bad({ receiveMedia: () => Effect.die("a fault") }), { steps })
+  survives("and hangs at media", bad({ receiveMedia: () => stuck }), { steps })
 })
 
 describe("a part that renders", () => {
@@ -253,6 +255,8 @@ describe("a part that renders", () => {
   survives("and throws, in this turn and every later one", bad({ decide, render: oops }))
   survives("and dies", bad({ decide, render: () => Effect.die("a fault") }))
   survives("and throws at what stands around a message", bad({ decide, surround: oops }))
+  survives("and hangs, in this turn and every later one", bad({ decide, render: () => stuck }))
+  survives("and hangs at what stands around a message", bad({ decide, surround: () => stuck }))
 })
 
 describe("a part that decides", () => {
@@ -284,6 +288,98 @@ describe("a part that decides", () => {
   survives(
     "and counts no number of tokens",
     bad({ decide: () => Effect.succeed({ plan: null, supplement: {}, tokens: Number.NaN }) })
+  )
+})
+
+describe("a part that is too slow before anything is stored", () => {
+  const asked = (turn: { readonly options: unknown }) => turn.options !== undefined
+  const hangsWhenAsked = (turn: { readonly options: unknown }) => (asked(turn) ? stuck : Effect.succeed(null))
+  const refuseSlowly: Partial<Part> = { refuse: (turn) => Effect.asVoid(hangsWhenAsked(turn)) }
+  const settings = { decideTimeout: "20 seconds", listenTimeout: "40 seconds" } as const
+
+  /** What the time of the refusal, counted from the request, and its error are. */
+  const refusal = (part: Part, options: TestKernel.TestKernelOptions = { settings }, stream = false) =>
+    withPart(
+      part,
+      [say("Again")],
+      Effect.gen(function* () {
+        const started = yield* Effect.forkChild(
+          Effect.flip(Turns.use((turns) => turns.start({ content: "Hi", stream, options: { bad: {} } }))),
+          { startImmediately: true }
+        )
+        let seconds = 0
+        while (started.pollUnsafe() === undefined && seconds < 600) {
+          seconds += 1
+          yield* TestClock.adjust("1 second")
+        }
+        const error = yield* Fiber.join(started)
+        assert.deepStrictEqual((yield* Assistants.use((assistants) => assistants.list(firstPage))).length, 0)
+        assert.strictEqual((yield* turnWith({})).events.at(-1)?._tag, "RunEnded")
+        return { error, seconds }
+      }),
+      options
+    )
+  const refused = (
+    title: string,
+    part: Part,
+    seconds: number,
+    sentence: string,
+    options?: TestKernel.TestKernelOptions
+  ) =>
+    it.effect(`${title}: the refusal names it, and nothing is stored`, () =>
+      Effect.gen(function* () {
+        const refusedAt = yield* refusal(part, options)
+        assert.strictEqual(refusedAt.seconds, seconds)
+        assert.deepInclude(refusedAt.error, { _tag: "TurnRefused", part: "bad", reason: "part_timeout" })
+        assert.strictEqual(refusedAt.error.message, `${sentence} Nothing was stored; send the message again.`)
+      })
+    )
+
+  refused("refuse", bad(refuseSlowly), 20, 'The part "bad" did not check the message within 20s.')
+  refused("decide", bad({ decide: hangsWhenAsked }), 20, 'The part "bad" did not decide within 20s.')
+  refused("listen", bad({ listen: () => stuck }), 40, 'The part "bad" did not turn the message into text within 40s.')
+  refused(
+    "decide, with the defaults",
+    bad({ decide: hangsWhenAsked }),
+    30,
+    'The part "bad" did not decide within 30s.',
+    {}
+  )
+  refused(
+    "decide, in a time of its own",
+    bad({ decide: hangsWhenAsked, limits: { decide: "3 minutes" } }),
+    180,
+    'The part "bad" did not decide within 3m.'
+  )
+  refused(
+    "listen, in a time of its own",
+    bad({ listen: () => stuck, limits: { listen: "5 seconds" } }),
+    5,
+    'The part "bad" did not turn the message into text within 5s.'
+  )
+
+  it.effect("listen, after the stream has begun: the stream ends, and nothing is stored", () =>
+    withPart(
+      bad({
+        listen: (_, { spend, tell }) => {
+          tell({ type: "hearing", data: {} })
+          spend(chargeOfCost({ provider: "p", model: "m", purpose: "stt" }, 0.5))
+          return stuck
+        }
+      }),
+      [],
+      Effect.gen(function* () {
+        const { events } = yield* turnWith({ bad: {} })
+        assert.deepStrictEqual(
+          events.map(({ _tag }) => _tag),
+          ["PartTold", "Charged", "RunFailed"]
+        )
+        assert.deepInclude(terminalOf(events), { code: "part_timeout", retryable: true })
+        assert.strictEqual((yield* Assistants.use((assistants) => assistants.list(firstPage))).length, 0)
+        const { days } = yield* UsageLedger.use((ledger) => ledger.recent(firstPage))
+        assert.strictEqual(days[0]?.usage.costUsd, 0.5)
+      })
+    )
   )
 })
 

@@ -16,7 +16,7 @@ import {
   TurnParts,
   TurnRefused
 } from "@colloquy/core"
-import type { ChatMessage, ContentPart, FollowUpWorker, TokenCounterPort } from "@colloquy/core/adapters"
+import { type ChatMessage, type ContentPart, type TokenCounterPort, typedWorker } from "@colloquy/core/adapters"
 import type { Message } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -62,7 +62,6 @@ export const transcriptOf = (message: Pick<Message, "supplements">): Transcript 
 
 const removalKind = "remove_temporary_thread"
 const Removal = Schema.Struct({ threadId: ThreadId, assistantId: Schema.NullOr(AssistantId) })
-const readRemoval = Schema.decodeUnknownOption(Removal)
 
 /** What vendors count for a picture of usual size. */
 const mediaTokens = 1000
@@ -152,13 +151,11 @@ const partWith = (counter: TokenCounterPort): TurnPart<typeof Plan.Type> => ({
 const removalWorker = Effect.gen(function* () {
   const threads = yield* Threads
   const assistants = yield* Assistants
-  const worker: FollowUpWorker = {
+  return typedWorker({
     kind: removalKind,
-    run: ({ payload }) => {
-      const place = Option.getOrNull(readRemoval(payload))
-      if (place === null) return Effect.fail(new FollowUpFailed({ message: unreadable, isRetryable: false }))
-      const { assistantId, threadId } = place
-      return assistantId === null
+    payload: Removal,
+    run: ({ assistantId, threadId }) =>
+      assistantId === null
         ? threads.remove(threadId).pipe(
             Effect.catchTag("ThreadNotFound", () => Effect.void),
             Effect.catchTag("ThreadInSession", ({ message }) =>
@@ -166,12 +163,8 @@ const removalWorker = Effect.gen(function* () {
             )
           )
         : Effect.catchTag(assistants.remove(assistantId), "AssistantNotFound", () => Effect.void)
-    }
-  }
-  return worker
+  })
 })
-
-const unreadable = "What is to be removed cannot be read."
 
 export const layer: Layer.Layer<never, never, TurnParts | FollowUps | Threads | Assistants> = Layer.effectDiscard(
   Effect.gen(function* () {

@@ -80,6 +80,8 @@ const refused = ({ message, part, problems, reason }: TurnRefused) => {
       return new BadGateway(detail)
     case "provider_timeout":
       return new GatewayTimeout(detail)
+    case "part_timeout":
+      return new ServiceUnavailable(detail)
   }
 }
 

@@ -196,7 +196,7 @@ export class GatewayTimeout extends Schema.Error<GatewayTimeout>("GatewayTimeout
 
 export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("ServiceUnavailable")(detail, {
   httpApiStatus: 503,
-  description: "The store cannot be reached, or the server is shutting down"
+  description: "The store cannot be reached, the server is shutting down, or a part of the turn took too long"
 }) {
   readonly _tag = "ServiceUnavailable"
   readonly status = 503
