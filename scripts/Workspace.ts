@@ -8,7 +8,9 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 interface Manifest {
   readonly name: string
   readonly version: string
-  readonly exports: Readonly<Record<string, { readonly "colloquy-source"?: string } | string | null>>
+  readonly exports: Readonly<
+    Record<string, { readonly "colloquy-source"?: string; readonly node?: string } | string | null>
+  >
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
@@ -16,6 +18,8 @@ export interface Entry {
   /** What a consumer writes: `@colloquy/core/contracts`. */
   readonly name: string
   readonly source: string
+  /** The joined file that Node takes; null: it takes the single ones. */
+  readonly node: string | null
   /** Contract suites run inside vitest only and are no part of an application. */
   readonly isTestKit: boolean
 }
@@ -37,6 +41,7 @@ const read = (name: string): Package => {
           {
             name: manifest.name + path.slice(1),
             source: join(root, folder, target["colloquy-source"]),
+            node: target.node ?? null,
             isTestKit: path === "./contracts"
           }
         ]

@@ -24,7 +24,7 @@ const run = (command: string, parameters: ReadonlyArray<string>, cwd: string): s
 
 const build = () => {
   for (const each of packages) rmSync(join(each.folder, "dist"), { recursive: true, force: true })
-  run(process.execPath, [tsc, "-b", "tsconfig.build.json"], root)
+  run("npm", ["run", "--silent", "build"], root)
 }
 
 const pack = ({ folder: home }: Package): string => {
