@@ -30,7 +30,8 @@ import { Removals } from "./threads/Removals.ts"
 import { Threads } from "./threads/Threads.ts"
 import type { ThreadStore } from "./threads/ThreadStore.ts"
 import { HostedTools } from "./tools/HostedTool.ts"
-import { TurnParts } from "./turns/TurnParts.ts"
+import type { TurnParts } from "./turns/TurnParts.ts"
+import { turnPartsLayer } from "./turns/TurnPartsLayer.ts"
 import { turnsLayer } from "./turns/Turns.ts"
 import type { Turns } from "./turns/TurnUseCases.ts"
 
@@ -57,7 +58,7 @@ export type Kernel =
 
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   assistantsLayer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge([Removals.layer, Copies.layer])),
-  turnsLayer.pipe(Layer.provide(Catalog.layer), Layer.provideMerge([TurnParts.layer, HostedTools.layer])),
+  turnsLayer.pipe(Layer.provide(Catalog.layer), Layer.provideMerge([turnPartsLayer, HostedTools.layer])),
   Keys.layer,
   Catalog.layer,
   Billing.layer,

@@ -1,0 +1,35 @@
+/** The register of parts (`TurnParts`), kept apart from it: a wing that registers a part need not carry how turns call it. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Deadlines } from "../primitives/Deadlines.ts"
+import { limitedPart } from "./PartLimits.ts"
+import { registeredPart, type RegisteredPart } from "./TurnPart.ts"
+import { TurnParts } from "./TurnParts.ts"
+import { TurnSettings } from "./TurnSettings.ts"
+
+export const turnPartsLayer: Layer.Layer<TurnParts> = Layer.effect(
+  TurnParts,
+  Effect.gen(function* () {
+    const deadlines = yield* Deadlines
+    const settings = yield* TurnSettings
+    let parts: ReadonlyArray<RegisteredPart> = []
+    return TurnParts.of({
+      all: () => parts,
+      register: (part) =>
+        Effect.acquireRelease(
+          Effect.suspend(() => {
+            if (parts.some(({ name }) => name === part.name)) {
+              return Effect.die(new Error(`Two parts of turns have the name "${part.name}". Register it once.`))
+            }
+            const registered = registeredPart(limitedPart(part, settings, deadlines))
+            parts = [...parts, registered].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+            return Effect.succeed(registered)
+          }),
+          (registered) =>
+            Effect.sync(() => {
+              parts = parts.filter((each) => each !== registered)
+            })
+        )
+    })
+  })
+).pipe(Layer.provide(Deadlines.layer))
