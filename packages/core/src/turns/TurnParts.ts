@@ -3,7 +3,7 @@
  * them in the order of their names, so that the order of registration never shows.
  */
 import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { RegisteredPart, TurnPart } from "./TurnPart.ts"
