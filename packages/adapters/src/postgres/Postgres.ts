@@ -24,6 +24,7 @@ import { makeConnections } from "./Connections.ts"
 import { hasJoined, type HostPool, layerClientOfPool, poolDriver } from "./PoolClient.ts"
 import type { Pool } from "./PoolTypes.ts"
 import { type Database, databaseOfClient, databaseOver } from "./Database.ts"
+import { KnownHistories } from "./KnownHistories.ts"
 import { checkSchema, migrate as migrateSchema } from "./Migrations.ts"
 import { channelOf, checkSchemaName } from "./Names.ts"
 import { assistantStore } from "./PostgresAssistantStore.ts"
@@ -64,7 +65,13 @@ export interface StoreOptions {
 }
 
 /** Where the database is, and how many connections may be open (`maxConnections`, default 10). */
-export interface PostgresOptions extends StoreOptions, PgClient.PgPoolConfig {}
+export interface PostgresOptions extends StoreOptions, PgClient.PgPoolConfig {
+  /**
+   * Histories of threads that stay in the memory of the process, so that the next turn of a thread need not read its history again; in
+   * characters. Default 8 million, which take some 20 MB when so many are there; 0 keeps none.
+   */
+  readonly keptHistories?: number
+}
 
 /** The stores, over connections of their own. They are closed with the layer. */
 export const layer = (options: PostgresOptions): Layer.Layer<Stores, SchemaRefused | StoreUnavailable> =>
@@ -76,10 +83,9 @@ export const layer = (options: PostgresOptions): Layer.Layer<Stores, SchemaRefus
         migrationClient(options)
       )
       const connections = yield* makeConnections(options, timeoutOf(options))
-      return yield* makeStores(databaseOver(connections, schema), keepsVectors, {
-        listen: listenOver(options, schema),
-        whenWritten: (effect) => effect
-      })
+      const histories = new KnownHistories(options.keptHistories ?? 8_000_000)
+      const hints: HintOptions = { listen: listenOver(options, schema), whenWritten: (effect) => effect }
+      return yield* makeStores(databaseOver(connections, schema), keepsVectors, hints, histories)
     })
   )
 
@@ -91,12 +97,14 @@ export const layerFromClient = (
     Effect.gen(function* () {
       const client = yield* PgClient.PgClient
       const database = yield* openSchema(client, options)
-      return yield* makeStores(database, yield* keepVectors(options)(database), {
+      const hints: HintOptions = {
         listen: listenBeside(client, options),
         // Of a transaction that only the host ends, the database tells when it is committed.
         whenWritten: (effect) =>
           Effect.flatMap(hasJoined(client), (joined) => (joined ? Effect.void : client.afterCommit(effect)))
-      })
+      }
+      // What was written in the host's transaction may be undone: nothing is kept of it.
+      return yield* makeStores(database, yield* keepVectors(options)(database), hints, new KnownHistories(0))
     })
   )
 
@@ -203,7 +211,8 @@ export const signingKey = (
 const makeStores = (
   database: Database,
   keepsVectors: boolean,
-  hintOptions: HintOptions
+  hintOptions: HintOptions,
+  histories: KnownHistories
 ): Effect.Effect<Context.Context<Stores>, never, Scope.Scope> =>
   Effect.map(makeRunHints(hintOptions), (hints) =>
     Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
@@ -215,9 +224,9 @@ const makeStores = (
       Context.add(MemoryStore, memoryStore(database, keepsVectors)),
       Context.add(OutcomeStore, outcomeStore(database)),
       Context.add(RetentionStore, retentionStore(database)),
-      Context.add(Ports.RunStore, runStore(database, hints)),
+      Context.add(Ports.RunStore, runStore(database, hints, histories)),
       Context.add(SessionStore, sessionStore(database)),
-      Context.add(Ports.ThreadStore, threadStore(database)),
+      Context.add(Ports.ThreadStore, threadStore(database, histories)),
       Context.add(TicketStore, ticketStore(database)),
       Context.add(Ports.UsageLedger, usageLedger(database))
     )

@@ -16,6 +16,7 @@ import * as Option from "effect/Option"
 import { call, callWithLockTimeout, type Database, type Parameter, statements } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import { type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
+import type { KnownHistories } from "./KnownHistories.ts"
 import { decodeList, messageArguments, type MessageRow } from "./MessageRecord.ts"
 import type { RunHints } from "./RunHints.ts"
 import { runLeases } from "./RunLeases.ts"
@@ -26,18 +27,19 @@ import { isStoredId, knownId } from "./StoredId.ts"
 import { toJson, toText } from "./StoredText.ts"
 import { chargesArgument, usageArguments } from "./UsageColumns.ts"
 
-export const runStore = (database: Database, hints: RunHints): typeof RunStore.Service =>
+export const runStore = (database: Database, hints: RunHints, histories: KnownHistories): typeof RunStore.Service =>
   RunStore.of({
-    ...runStarts(database, hints),
+    ...runStarts(database, hints, histories),
     ...runLeases(database),
-    ...writes(database, hints),
+    ...writes(database, hints, histories),
     ...reads(database),
     onChange: hints.onChange
   })
 
 const writes = (
   database: Database,
-  { echo }: RunHints
+  { echo }: RunHints,
+  histories: KnownHistories
 ): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => {
   const { brief, change, schema } = database
   const statementOf = statements()
@@ -71,7 +73,10 @@ const writes = (
           statement,
           Object.values(args)
         )
-        if (row?.outcome === "settled") yield* echo(lease.runId, lease.threadId, false)
+        if (row?.outcome === "settled") {
+          histories.answered(ownerId, lease.runId, settlement.answer, args.message_body.length)
+          yield* echo(lease.runId, lease.threadId, false)
+        }
         return row?.outcome === "deleted" ? "deleted" : row?.outcome === "settled"
       }),
 

@@ -6,13 +6,14 @@ import { ThreadInSession, ThreadStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"
+import type { KnownHistories } from "./KnownHistories.ts"
 import { decodeList, type MessageRow, unfinishedText } from "./MessageRecord.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { isStoredId, knownId, newRowId } from "./StoredId.ts"
 import { fromJsonOrNull, toJson, toText } from "./StoredText.ts"
 import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
 
-export const threadStore = (database: Database): typeof ThreadStore.Service => {
+export const threadStore = (database: Database, histories: KnownHistories): typeof ThreadStore.Service => {
   const { brief, query, schema } = database
 
   return ThreadStore.of({
@@ -112,8 +113,11 @@ export const threadStore = (database: Database): typeof ThreadStore.Service => {
             `select ${call(database, "remove_thread", args)} as removed`,
             Object.values(args)
           ),
-          ([row]) =>
-            row?.removed === null ? new ThreadInSession({ threadId: id }) : Effect.succeed(row?.removed === true)
+          ([row]) => {
+            if (row?.removed === null) return new ThreadInSession({ threadId: id })
+            histories.forget(ownerId, id)
+            return Effect.succeed(row?.removed === true)
+          }
         )
       })
   })

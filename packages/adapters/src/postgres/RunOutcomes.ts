@@ -8,6 +8,7 @@ import { fromText } from "./StoredText.ts"
 export interface OutcomeRow {
   readonly outcome:
     | "Started"
+    | "StartedAsKnown"
     | "Saved"
     | "Queued"
     | "Busy"
@@ -27,11 +28,13 @@ export interface OutcomeRow {
 /** Without a history when nothing has started. */
 export interface StartedRow extends OutcomeRow, MessagesRow {
   readonly tokens_before: bigint
+  /** Of the thread. */
+  readonly revision: number
 }
 
 /** The function is called once; the history is read behind it in the same round trip, and sees what it wrote. */
 export const withHistory = (schema: string, functionCall: string, owner: string, budget: string): string =>
-  `select o.outcome, o.run_id as outcome_run, o.token, o.expired, o.leg_start, o.fingerprint, h.tokens_before, h.messages
+  `select o.outcome, o.run_id as outcome_run, o.token, o.expired, o.leg_start, o.fingerprint, h.revision, h.tokens_before, h.messages
    from ${functionCall} o
    left join lateral ${schema}.${functionName("history_texts")}(${owner}, case when o.outcome = 'Started' then o.run_id end, ${budget}) h on true
    order by h.part`

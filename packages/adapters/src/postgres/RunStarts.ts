@@ -3,13 +3,14 @@
  * function of the schema, which locks the thread first.
  */
 import { type OwnerId, Principal } from "@colloquy/core"
-import { type Begin, type Continue, type RunStore } from "@colloquy/core/adapters"
+import type { Begin, Continue, RunStore, Started } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Arguments, type Database, callWithLockTimeout, statements } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
+import type { KnownHistories, KnownHistory } from "./KnownHistories.ts"
 import { logArguments } from "./LogBatches.ts"
 import { messageArguments } from "./MessageRecord.ts"
 import {
@@ -27,7 +28,7 @@ import { toKey, toText } from "./StoredText.ts"
 
 type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "continue">
 
-export const runStarts = (database: Database, { echo }: RunHints): Starts => {
+export const runStarts = (database: Database, { echo }: RunHints, histories: KnownHistories): Starts => {
   const { brief, change, schema } = database
   const statementOf = statements()
 
@@ -39,20 +40,38 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
     return change<StartedRow>(operation, statement, [...Object.values(args), budgetOf(historyTokens)])
   }
 
+  const started = (
+    rows: ReadonlyArray<StartedRow>,
+    row: StartedRow,
+    ownerId: OwnerId,
+    historyTokens: number
+  ): Started => {
+    const answer = decodeStarted(rows, row, ownerId)
+    const size = rows.reduce((sum, { messages }) => sum + messages.length, 0)
+    histories.read(ownerId, answer.lease.runId, answer.history, historyTokens, row.revision, size)
+    return answer
+  }
+
   return {
     begin: (begin) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
-        const args = beginArguments(begin, ownerId, new Date(yield* Clock.currentTimeMillis))
-        const rows = yield* start("RunStore.begin", "begin_run", args, begin.historyTokens)
+        const { historyTokens, message, run } = begin
+        const known = histories.find(ownerId, run.threadId, historyTokens)
+        const args = beginArguments(begin, ownerId, new Date(yield* Clock.currentTimeMillis), known)
+        const rows = yield* start("RunStore.begin", "begin_run", args, historyTokens)
         const row = rows[0]
-        if (row?.outcome !== "Busy" && row?.outcome !== "InSession")
-          yield* echo(begin.run.id, begin.run.threadId, false)
+        if (row?.outcome !== "Busy" && row?.outcome !== "InSession") yield* echo(run.id, run.threadId, false)
         switch (row?.outcome) {
           case "Started":
-            return decodeStarted(rows, row, ownerId)
+            return started(rows, row, ownerId, historyTokens)
+          case "StartedAsKnown": {
+            if (known === undefined) return yield* Effect.die(unexpected("RunStore.begin", row.outcome))
+            const history = histories.began(ownerId, known, historyTokens, message, args.message_body.length)
+            return { _tag: "Started", lease: decodeLease(row, run.threadId, ownerId), history }
+          }
           case "Queued":
-            return { _tag: row.outcome, lease: decodeLease(row, begin.run.threadId, ownerId) }
+            return { _tag: row.outcome, lease: decodeLease(row, run.threadId, ownerId) }
           case "Busy":
             return { _tag: row.outcome, runId: row.outcome_run, expired: row.expired }
           case "Saved":
@@ -97,7 +116,7 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
         switch (row?.outcome) {
           case "Started":
             yield* echo(lease.runId, lease.threadId, false)
-            return decodeStarted(rows, row, ownerId)
+            return started(rows, row, ownerId, historyTokens)
           case "Saved":
             yield* echo(lease.runId, lease.threadId, false)
             return { _tag: row.outcome }
@@ -135,9 +154,9 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
         const row = rows[0]
         switch (row?.outcome) {
           case "Started": {
-            const started = decodeStarted(rows, row, ownerId)
-            yield* echo(next.runId, started.lease.threadId, false)
-            return started
+            const answer = started(rows, row, ownerId, next.historyTokens)
+            yield* echo(next.runId, answer.lease.threadId, false)
+            return answer
           }
           case "NotOpen":
             return { _tag: row.outcome }
@@ -153,7 +172,8 @@ export const runStarts = (database: Database, { echo }: RunHints): Starts => {
 const beginArguments = (
   { events, followUps, idempotency, lease, maxQueued, message, mode, run, saves }: Begin,
   ownerId: OwnerId,
-  at: Date
+  at: Date,
+  known: KnownHistory | undefined
 ) => ({
   owner: toText(ownerId),
   run: newRowId(run.id),
@@ -173,7 +193,9 @@ const beginArguments = (
   lease: Duration.toMillis(lease),
   ...keyArguments(idempotency),
   at,
-  follow_ups: followUpsArgument(followUps)
+  follow_ups: followUpsArgument(followUps),
+  known_last: known?.lastId ?? null,
+  known_revision: known?.revision ?? null
 })
 
 const continueArguments = (next: Continue, ownerId: OwnerId) => ({

@@ -1,12 +1,26 @@
 /** What the store promises of the history that it gives with `Started`: the whole run, and what fits of the thread before it. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type { ThreadId } from "../primitives/Ids.ts"
+import type { Principal } from "../access/Principal.ts"
+import type { RunId, ThreadId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import type { History } from "../threads/Message.ts"
+import type { History, Message } from "../threads/Message.ts"
 import type { ContractTest } from "./ContractTest.ts"
-import { longText, sampleBegin, sampleResult } from "./Samples.ts"
-import { continueTurn, openThread, pauseTurn, startTurn, storedMessages, waitingTurn } from "./Scenes.ts"
+import { awkwardJson, longText, sampleBegin, sampleResult, sampleUsage } from "./Samples.ts"
+import {
+  anHour,
+  continueTurn,
+  expectTag,
+  openThread,
+  pauseTurn,
+  queueTurn,
+  settleTurn,
+  startTurn,
+  storedMessages,
+  type Turn,
+  waitingTurn
+} from "./Scenes.ts"
 
 export const runHistoryContract = (test: ContractTest): void => {
   test(
@@ -100,6 +114,66 @@ export const runHistoryContract = (test: ContractTest): void => {
       )
     })
   )
+
+  test(
+    "MUST give with every start what is stored at that moment, whatever was said, changed or cancelled before",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const budgets = [1_000_000, 25, 0, 60, 1_000_000, 33]
+      for (let round = 0; round < 30; round++) {
+        const historyTokens = budgets[round % budgets.length] ?? 0
+        const message = {
+          tokens: 5 + (round % 7),
+          content: `${round} \u0000 \ud800`,
+          supplements: { seen: awkwardJson }
+        }
+        const turn = yield* startTurn(id, { historyTokens, message })
+        assert.deepStrictEqual(turn.history, historyOf(yield* storedMessages(id), turn.runId, historyTokens))
+        yield* endings[round % endings.length]?.(turn) ?? Effect.void
+      }
+    })
+  )
+}
+
+/** Ways in which a turn ends, each of which leaves something else behind. */
+const endings: ReadonlyArray<(turn: Turn) => Effect.Effect<unknown, StoreUnavailable, RunStore | Principal>> = [
+  (turn) => settleTurn(turn, { answer: { content: "\u2028 answer", tokens: 3, usage: sampleUsage(1, 2, 0.5) } }),
+  (turn) => Effect.andThen(settleTurn(turn), saidBefore(turn.threadId, [4, 0])),
+  (turn) => settleTurn(turn, { status: "CANCELLED", answer: { content: null, tokens: 0 } }),
+  // The next turn supersedes it.
+  (turn) => pauseTurn(turn),
+  (turn) =>
+    Effect.gen(function* () {
+      const paused = yield* pauseTurn(turn)
+      yield* settleTurn(yield* continueTurn(paused, { tokens: 9, historyTokens: 12 }))
+    }),
+  (turn) =>
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const queued = yield* queueTurn(turn.threadId)
+      yield* settleTurn(turn)
+      expectTag(yield* runs.activate(queued.lease, anHour, 20), "Started")
+      yield* settleTurn(queued)
+    }),
+  (turn) =>
+    Effect.gen(function* () {
+      const queued = yield* queueTurn(turn.threadId)
+      yield* settleTurn(turn)
+      yield* settleTurn(queued, { status: "CANCELLED" })
+    })
+]
+
+/** The whole run, and what fits before it. */
+const historyOf = (stored: ReadonlyArray<Message>, runId: RunId, budget: number): History => {
+  const said = stored.filter(({ status }) => status !== "IN_PROGRESS")
+  let first = said.findIndex((message) => message.runId === runId)
+  let tokens = 0
+  while (first > 0 && tokens + (said[first - 1]?.tokens ?? 0) <= budget) tokens += said[--first]?.tokens ?? 0
+  const older = said.slice(0, first)
+  return {
+    messages: said.slice(first),
+    older: { messages: older.length, tokens: older.reduce((sum, message) => sum + message.tokens, 0) }
+  }
 }
 
 const sizes = ({ messages }: History): ReadonlyArray<number> => messages.map(({ tokens }) => tokens)

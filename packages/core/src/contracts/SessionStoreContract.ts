@@ -97,6 +97,24 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
   )
 
   test(
+    "MUST give a run that begins afterwards what the session has written and changed",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      yield* settleTurn(yield* startTurn(id))
+      const lease = yield* heldSession(id)
+      const message = yield* spoken(id)
+      yield* write(lease, [message])
+      yield* (yield* SessionStore).close(lease)
+      yield* settleTurn(yield* startTurn(id))
+      const next = yield* heldSession(id)
+      yield* write(next, [{ ...message, content: "Said otherwise" }])
+      yield* (yield* SessionStore).close(next)
+      const { history } = yield* startTurn(id)
+      assert.deepStrictEqual(history.messages, (yield* storedMessages(id)).slice(0, 6))
+    })
+  )
+
+  test(
     "MUST let one of ten sessions have a thread, and answer Conflict to the others",
     Effect.gen(function* () {
       const { id } = yield* openThread

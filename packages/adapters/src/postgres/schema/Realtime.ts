@@ -87,8 +87,9 @@ begin
   if found then
     update {schema}.messages set status = p_status, tokens = p_tokens, body = p_body, tool_results = p_results
       where id = p_id and owner = p_owner;
+    update {schema}.threads set tokens = tokens + p_tokens - v_before.tokens, revision = revision + 1
+      where id = p_thread and owner = p_owner;
     if p_tokens = v_before.tokens then return; end if;
-    update {schema}.threads set tokens = tokens + p_tokens - v_before.tokens where id = p_thread and owner = p_owner;
     update {schema}.messages set tokens_before = tokens_before + p_tokens - v_before.tokens
       where thread_id = p_thread and owner = p_owner and sequence > v_before.sequence;
     return;

@@ -39,6 +39,10 @@ begin
 end $$`
 )
 
+/**
+ * `p_known_last` and `p_known_revision` are of the history that the caller has: its last message, and the revision of the thread. When that is
+ * all that is stored, the answer is `StartedAsKnown`, without a history.
+ */
 const beginRun = sqlFunction(
   "begin_run",
   `(
@@ -48,7 +52,7 @@ const beginRun = sqlFunction(
   p_message_body text, p_message_results text,
   p_firsts integer[], p_lasts integer[], p_events text[],
   p_mode text, p_saves boolean, p_max_queued integer, p_lease double precision, p_key text, p_fingerprint text, p_at timestamptz,
-  p_follow_ups text
+  p_follow_ups text, p_known_last uuid, p_known_revision integer
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
   v_thread {schema}.threads;
@@ -57,14 +61,18 @@ declare
   v_ahead uuid;
   v_ahead_until timestamptz;
   v_waits boolean;
+  v_is_known boolean;
   v_outcome {schema}.run_outcome;
   v_status text;
 begin
   select * into v_thread from {schema}.threads where id = p_thread and owner = p_owner for no key update;
   select begun.id, session.id, ahead.id, ahead.lease_until, exists (
       select from {schema}.runs where thread_id = p_thread and owner = p_owner and status = 'REQUIRES_ACTION'
-    ) into v_begun, v_session, v_ahead, v_ahead_until, v_waits
-    from (values (0)) one left join {schema}.runs begun on begun.id = p_run and begun.owner = p_owner
+    ), last.id is not null into v_begun, v_session, v_ahead, v_ahead_until, v_waits, v_is_known
+    from (values (0)) one
+    left join {schema}.messages last on last.id = p_known_last and last.owner = p_owner and last.thread_id = p_thread
+      and last.sequence = v_thread.message_count and v_thread.revision = p_known_revision
+    left join {schema}.runs begun on begun.id = p_run and begun.owner = p_owner
     left join {schema}.realtime_sessions session
       on session.owner = p_owner and session.thread_id = p_thread and session.lease_until > clock_timestamp()
     left join lateral (
@@ -122,7 +130,9 @@ begin
   );
   if p_follow_ups is not null and v_status = 'COMPLETED' then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   return row(
-    case v_status when 'COMPLETED' then 'Saved' when 'QUEUED' then 'Queued' else 'Started' end, p_run, 1, null, null, null)::{schema}.run_outcome;
+    case v_status when 'COMPLETED' then 'Saved' when 'QUEUED' then 'Queued'
+      else case when v_is_known and not v_waits then 'StartedAsKnown' else 'Started' end end,
+    p_run, 1, null, null, null)::{schema}.run_outcome;
 end $$`
 )
 
@@ -179,7 +189,7 @@ declare
 begin
   update {schema}.messages set status = 'COMPLETED', tool_results = p_results, tokens = tokens + p_tokens
     where id = p_message and owner = p_owner returning * into v_message;
-  update {schema}.threads set tokens = tokens + p_tokens where id = v_message.thread_id and owner = p_owner;
+  update {schema}.threads set tokens = tokens + p_tokens, revision = revision + 1 where id = v_message.thread_id and owner = p_owner;
   update {schema}.messages set tokens_before = tokens_before + p_tokens
     where thread_id = v_message.thread_id and owner = p_owner and sequence > v_message.sequence;
 end $$`

@@ -94,6 +94,7 @@ begin
     where thread_id = p_thread and owner = p_owner and status = 'REQUIRES_ACTION' returning * into v_run;
   if not found then return; end if;
   update {schema}.messages set status = 'CANCELLED' where id = v_run.answer_id and owner = p_owner;
+  update {schema}.threads set revision = revision + 1 where id = p_thread and owner = p_owner;
   perform {schema}.notify_change(v_run.id, p_thread, false);
 end $$`
 )

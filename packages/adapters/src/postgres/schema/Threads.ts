@@ -24,6 +24,7 @@ create table {schema}.assistants (
   updated_at timestamptz not null
 )`
 
+/** `revision` goes up when a stored message changes; when one is only added, it stays. */
 const threads = `
 create table {schema}.threads (
   owner text collate "C" not null,
@@ -35,6 +36,7 @@ create table {schema}.threads (
   updated_at timestamptz not null,
   message_count integer not null default 0,
   tokens bigint not null default 0,
+  revision integer not null default 0,
   foreign key (owner, assistant_id) references {schema}.assistants (owner, id) on delete cascade
 ) with (fillfactor = 80)`
 
@@ -126,27 +128,28 @@ $$`
 const historyTexts = sqlFunction(
   "history_texts",
   `(p_owner text, p_run uuid, p_budget bigint)
-returns table (part bigint, tokens_before bigint, messages text) language plpgsql as $$
+returns table (part bigint, revision integer, tokens_before bigint, messages text) strict language plpgsql as $$
 declare
   v_first {schema}.messages;
+  v_revision integer;
   v_from integer;
   v_before bigint;
   v_texts text;
 begin
-  if p_run is null then return; end if;
   select * into v_first from {schema}.messages m
     where m.run_id = p_run and m.owner = p_owner and m.sequence is not null order by m.sequence limit 1;
+  select t.revision into v_revision from {schema}.threads t where t.id = v_first.thread_id and t.owner = p_owner;
   select least(m.sequence, v_first.sequence) into v_from from {schema}.messages m
     where m.thread_id = v_first.thread_id and m.owner = p_owner and m.tokens_before >= v_first.tokens_before - p_budget
     order by m.tokens_before, m.sequence limit 1;
   select min(m.tokens_before), '[' || string_agg({schema}.message_text(m), ',' order by m.sequence) || ']' into v_before, v_texts
     from {schema}.messages m where m.thread_id = v_first.thread_id and m.owner = p_owner and m.sequence >= v_from;
   if octet_length(v_texts) <= 1000000 then
-    return query select bigint '0', v_before, v_texts;
+    return query select bigint '0', v_revision, v_before, v_texts;
     return;
   end if;
   return query
-    select page.part, min(page.tokens_before), '[' || string_agg(page.message, ',' order by page.sequence) || ']'
+    select page.part, v_revision, min(page.tokens_before), '[' || string_agg(page.message, ',' order by page.sequence) || ']'
     from (
       select listed.*, sum(octet_length(listed.message)) over (order by listed.sequence) / 1000000 as part
       from (
