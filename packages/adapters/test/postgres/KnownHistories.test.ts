@@ -30,11 +30,11 @@ const historyOf = (stored: ReadonlyArray<Message>, runId: string, budget: number
 }
 
 describe("KnownHistories", () => {
-  const few = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 9 }))
-  const budget = Schema.Literals([0, 3, 10, 20, 1_000_000])
-  const turns = Schema.Array(Schema.Struct({ budget, asked: few, said: few })).check(Schema.isMinLength(2))
+  const Few = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 9 }))
+  const Budget = Schema.Literals([0, 3, 10, 20, 1_000_000])
+  const Turns = Schema.Array(Schema.Struct({ budget: Budget, asked: Few, said: Few })).check(Schema.isMinLength(2))
 
-  it.prop("gives what the database would give, or nothing", { turns }, ({ turns }) => {
+  it.prop("gives what the database would give, or nothing", { turns: Turns }, ({ turns }) => {
     const histories = new KnownHistories(1_000_000)
     const stored: Array<Message> = []
     const store = (message: NewMessage) => stored.push({ ...message, sequence: stored.length + 1 })
