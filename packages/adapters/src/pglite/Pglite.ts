@@ -17,6 +17,7 @@ import { mkdir, realpath, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { layerFromClient, type SchemaRefused, type StoreOptions, type Stores } from "../postgres/Postgres.ts"
 import { Backend } from "./Backend.ts"
+import { type EmptyDatabase, NewDatabase, writeEmptyDatabase } from "./EmptyDatabase.ts"
 import { type FolderInUse, holdFolder } from "./FolderLock.ts"
 import { SessionStream } from "./SessionStream.ts"
 
@@ -26,7 +27,7 @@ export type { Stores } from "../postgres/Postgres.ts"
 export interface DatabaseSettings {
   /** A folder for the database alone, made at the first start. Without it everything is in memory. */
   readonly dataDir?: string
-  /** A new database begins as a copy of this, which is quicker than making one: what `snapshot` gave. */
+  /** A new database begins as a copy of this: what `snapshot` gave. Without it, it begins as the empty one that comes with this package. */
   readonly snapshot?: Blob
   /** PGlite extensions, for instance pgvector. */
   readonly extensions?: NonNullable<DatabaseOptions["extensions"]>
@@ -61,7 +62,7 @@ export const layerClient = (
     })
   )
 
-/** An empty database in one file, to begin others with. Takes some seconds. */
+/** An empty database in one file, to begin others with: for a version of PGlite that this package has none for. */
 export const snapshot = (extensions?: DatabaseSettings["extensions"]): Effect.Effect<Blob> =>
   Effect.scoped(
     Effect.flatMap(open(extensions === undefined ? {} : { extensions }), (database) =>
@@ -72,7 +73,7 @@ export const snapshot = (extensions?: DatabaseSettings["extensions"]): Effect.Ef
 const openDatabase = (settings: DatabaseSettings): Effect.Effect<PGlite, FolderInUse, Scope.Scope> =>
   Effect.gen(function* () {
     const { dataDir, snapshot: _, ...rest } = settings
-    if (dataDir === undefined) return yield* open(settings)
+    if (dataDir === undefined) return yield* openInMemory(settings)
     yield* Effect.promise(() => mkdir(dataDir, { recursive: true }))
     const folder = yield* Effect.promise(() => realpath(dataDir))
     yield* holdFolder(folder)
@@ -81,14 +82,27 @@ const openDatabase = (settings: DatabaseSettings): Effect.Effect<PGlite, FolderI
     return yield* open({ ...rest, dataDir: database })
   })
 
+const openInMemory = (settings: DatabaseSettings): Effect.Effect<PGlite, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const empty = yield* emptyFor(settings)
+    return yield* open(empty === null ? settings : { ...settings, snapshot: new Blob([empty.archive]) })
+  })
+
 /** Made aside and renamed when it is whole, so that a process killed meanwhile leaves no half of a database. */
 const makeDatabase = (database: string, settings: DatabaseSettings): Effect.Effect<void> =>
   Effect.gen(function* () {
     const unfinished = `${database}.unfinished`
     yield* Effect.promise(() => rm(unfinished, { recursive: true, force: true }))
-    yield* Effect.scoped(open({ ...settings, dataDir: unfinished }))
+    const empty = yield* emptyFor(settings)
+    // PGlite fills a folder only by opening it, and an open database cannot be renamed.
+    yield* empty === null
+      ? Effect.scoped(open({ ...settings, dataDir: unfinished }))
+      : Effect.sync(() => writeEmptyDatabase(unfinished, empty))
     yield* Effect.promise(() => rename(unfinished, database))
   })
+
+const emptyFor = ({ snapshot: own }: DatabaseSettings): Effect.Effect<EmptyDatabase | null> =>
+  own === undefined ? Effect.flatten(NewDatabase) : Effect.succeed(null)
 
 /** Its own default is 128 MB of shared buffers, all of which it touches when it starts; the files are in the system's cache anyway. */
 const startParams = [...PGlite.defaultStartParams, "-c", "shared_buffers=16MB"]

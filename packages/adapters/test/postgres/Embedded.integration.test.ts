@@ -10,7 +10,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { existsSync } from "node:fs"
-import { mkdtemp, rm } from "node:fs/promises"
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { onEmbedded } from "../../../../test/databases.ts"
@@ -27,6 +27,12 @@ const scratchFolder = Effect.acquireRelease(
 
 const using = <A, E>(dataDir: string, effect: Effect.Effect<A, E, Pglite.Stores | Principal>) =>
   effect.pipe(Principal.provide(owner), Effect.provide(Pglite.layer({ dataDir })))
+
+const canBeUsed = (dataDir: string) =>
+  using(
+    dataDir,
+    Effect.flatMap(openThread, ({ id }) => ThreadStore.use((store) => store.get(id)))
+  ).pipe(Effect.map((found) => assert.isTrue(Option.isSome(found))))
 
 onEmbedded("PGlite", () => {
   it.live("a folder survives a kill, and is refused to a second process until then", () =>
@@ -63,18 +69,22 @@ onEmbedded("PGlite", () => {
       const dataDir = join(yield* scratchFolder, "base")
       const worker = yield* startWorker({ database: "pglite", dataDir })
       yield* Effect.forkChild(worker.ask("open"))
-      yield* until(() => existsSync(join(dataDir, "database.unfinished")))
+      // Half of it, or all of it when this process comes late.
+      yield* until(() => ["database.unfinished", "database"].some((name) => existsSync(join(dataDir, name))))
       worker.signal("SIGKILL")
       yield* worker.ended
-      assert.isFalse(existsSync(join(dataDir, "database")))
-      assert.isTrue(
-        Option.isSome(
-          yield* using(
-            dataDir,
-            Effect.flatMap(openThread, ({ id }) => ThreadStore.use((store) => store.get(id)))
-          )
-        )
-      )
+      yield* canBeUsed(dataDir)
+    })
+  )
+
+  it.live("half of a database, as a kill leaves it, is made anew", () =>
+    Effect.gen(function* () {
+      const dataDir = join(yield* scratchFolder, "base")
+      const unfinished = join(dataDir, "database.unfinished")
+      yield* Effect.promise(() => mkdir(join(unfinished, "base"), { recursive: true }))
+      yield* Effect.promise(() => writeFile(join(unfinished, "PG_VERSION"), "18\n"))
+      yield* canBeUsed(dataDir)
+      assert.isFalse(existsSync(unfinished))
     })
   )
 
