@@ -5,12 +5,18 @@ import pg from "pg"
 /** What `/proc/PID/stat` counts in. */
 const ticksASecond = 100
 
-const ticksOf = (pid: number): number => {
+/** User and system time, in the text of `/proc/PID/stat`. The name of a program may hold spaces and brackets. */
+export const ticksIn = (stat: string): number => {
+  const fields = stat.slice(stat.lastIndexOf(") ") + 2).split(" ")
+  return Number(fields[11]) + Number(fields[12])
+}
+
+/** Null: the process has just ended, or this is no Linux, or the server is elsewhere. */
+const ticksOf = (pid: number): number | null => {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? []
-    return Number(fields[11]) + Number(fields[12])
+    return ticksIn(readFileSync(`/proc/${pid}/stat`, "utf8"))
   } catch {
-    return Number.NaN
+    return null
   }
 }
 
@@ -24,7 +30,11 @@ export const watchDatabase = async (
   return {
     cpuMillis: async () => {
       const { rows } = await client.query<{ readonly pid: number }>("select pid from pg_stat_activity")
-      for (const { pid } of rows) seen.set(pid, ticksOf(pid))
+      for (const { pid } of rows) {
+        const ticks = ticksOf(pid)
+        if (ticks !== null) seen.set(pid, ticks)
+      }
+      if (seen.size === 0) return Number.NaN
       return [...seen.values()].reduce((sum, ticks) => sum + ticks, 0) * (1000 / ticksASecond)
     },
     stop: () => client.end()

@@ -77,8 +77,13 @@ export const hammerTimes = async (
 
 export const closeConnections = (): void => agent.destroy()
 
-export const median = (values: ReadonlyArray<number>): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+/** Of an even number it is between the two in the middle: the upper one would flatter rates. */
+export const median = (values: ReadonlyArray<number>): number => {
+  const sorted = [...values].sort((a, b) => a - b)
+  const half = sorted.length / 2
+  const [below = Number.NaN, above = Number.NaN] = [sorted[Math.ceil(half) - 1], sorted[Math.floor(half)]]
+  return (below + above) / 2
+}
 
 export const percentile = (values: ReadonlyArray<number>, part: number): number =>
   [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN

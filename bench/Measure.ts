@@ -1,4 +1,8 @@
-/** Measures sides in turns: every round visits each side once, and the median of the rounds counts, so that what else runs on the machine hits all alike. */
+/**
+ * Measures sides in turns: every round visits each side once, every second one the other way round, and the median of the rounds counts, so
+ * that what else runs on the machine hits all alike.
+ */
+import { inRounds, inTurns } from "./Figures.ts"
 import { hammer, median } from "./Load.ts"
 import type { Side } from "./Side.ts"
 
@@ -9,6 +13,11 @@ export interface Measured {
   /** The same of the database. */
   readonly databaseMillis: number
   readonly millis: number
+}
+
+/** The medians, and the rounds that they are of. */
+export interface Rounds extends Measured {
+  readonly rounds: ReadonlyArray<Measured>
 }
 
 export interface Job {
@@ -28,23 +37,31 @@ export const compare = async (
   jobs: ReadonlyArray<Job>,
   concurrency: number,
   { databaseCpu, millis, rounds }: Effort
-): Promise<ReadonlyArray<Measured>> => {
+): Promise<ReadonlyArray<Rounds>> => {
   for (const job of jobs) await hammer(concurrency, millis / 4, job.work)
   const found: Array<Array<Measured>> = jobs.map(() => [])
   for (let round = 0; round < rounds; round++) {
-    for (const [index, job] of jobs.entries()) {
+    for (const [index, job] of inTurns(jobs, round)) {
       found[index]?.push(await once(job, concurrency, databaseCpu, (work) => hammer(concurrency, millis, work)))
     }
   }
   return found.map(medians)
 }
 
-export const medians = (rows: ReadonlyArray<Measured>): Measured => ({
-  perSecond: median(rows.map((row) => row.perSecond)),
-  cpuMillis: median(rows.map((row) => row.cpuMillis)),
-  databaseMillis: median(rows.map((row) => row.databaseMillis)),
-  millis: median(rows.map((row) => row.millis))
+export const medians = (rounds: ReadonlyArray<Measured>): Rounds => ({
+  perSecond: median(rounds.map((row) => row.perSecond)),
+  cpuMillis: median(rounds.map((row) => row.cpuMillis)),
+  databaseMillis: median(rounds.map((row) => row.databaseMillis)),
+  millis: median(rounds.map((row) => row.millis)),
+  rounds
 })
+
+/** What a row shows of one figure of two sides. */
+export const compared = (ours: Rounds, theirs: Rounds, key: keyof Measured) =>
+  inRounds(
+    ours.rounds.map((round) => round[key]),
+    theirs.rounds.map((round) => round[key])
+  )
 
 export const once = async (
   { side, work }: Job,

@@ -1,4 +1,5 @@
 /** What was measured, row by row; the targets of the rows that have one; the table that people read. */
+import type { Spread } from "./Figures.ts"
 
 export interface Row {
   readonly store: string
@@ -9,6 +10,8 @@ export interface Row {
   readonly baseline: number | null
   /** The same baseline, asking its provider with `fetch`; only where that was measured. */
   readonly onFetch?: number
+  /** Of the ratio in the rounds, or of the kernel's figure where nothing is compared. Absent: it was taken once. */
+  readonly spread?: Spread
   /** A bound of `kernel / baseline`, or of `kernel` where there is no baseline. */
   readonly target: Target | null
 }
@@ -32,8 +35,13 @@ const plain = (value: number | null): string =>
 
 const targetText = ({ target }: Row): string => {
   if (target === null) return ""
-  return "ratio" in target ? `ratio ${target.ratio} ${target.bound}` : `${target.value} ${target.bound}`
+  return "ratio" in target ? `ratio ${target.ratio} ${plain(target.bound)}` : `${target.value} ${plain(target.bound)}`
 }
+
+const spreadText = ({ spread }: Row): string =>
+  spread === undefined || spread.rounds < 2
+    ? "once"
+    : `${plain(spread.lowest)} to ${plain(spread.highest)} (${spread.rounds})`
 
 const verdict = (row: Row): string => ({ true: "holds", false: "MISSED", null: "" })[`${holds(row)}`]
 
@@ -45,11 +53,15 @@ export const table = (rows: ReadonlyArray<Row>): string => {
     plain(row.kernel),
     plain(row.baseline),
     plain(ratioOf(row)),
+    spreadText(row),
     plain(row.onFetch ?? null),
     targetText(row),
     verdict(row)
   ])
-  const all = [["store", "what", "unit", "kernel", "baseline", "ratio", "on fetch", "target", ""], ...lines]
+  const all = [
+    ["store", "what", "unit", "kernel", "baseline", "ratio", "of rounds", "on fetch", "target", ""],
+    ...lines
+  ]
   const widths = all[0]?.map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0))) ?? []
   const show = (line: ReadonlyArray<string>) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")
   const [head = [], ...rest] = all

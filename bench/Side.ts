@@ -31,13 +31,11 @@ const succeed = async (work: Promise<number>): Promise<void> => {
   if (status !== 200) throw new Error(`A request was answered with ${status}`)
 }
 
-export const startBaseline = async (
-  upstream: string,
-  database: string,
-  env: Readonly<Record<string, string>> = {}
-): Promise<Side> => {
-  const process = await Process.start("Baseline", { BENCH_UPSTREAM: upstream, DATABASE_URL: database, ...env })
-  const target = { port: process.port, headers: {} }
+export type Env = Readonly<Record<string, string>>
+
+export const startBaseline = async (upstream: string, env: Env): Promise<Side> => {
+  const process = await Process.start("Baseline", { BENCH_UPSTREAM: upstream, ...env })
+  const target = targetOf(process)
   return {
     process,
     thread: async (messages) => idOf(await sendJson(target, "POST", "/seed", { messages, model: "burst-20" })),
@@ -49,20 +47,27 @@ export const startBaseline = async (
 
 const idOf = (record: unknown): string => String(Object(record).thread_id)
 
-export const startKernel = async (
-  upstream: string,
-  store: Store,
-  env: Readonly<Record<string, string>>
-): Promise<Side> => kernelSide(await Process.start("Subject", { BENCH_UPSTREAM: upstream, BENCH_STORE: store, ...env }))
+export const startKernel = async (upstream: string, store: Store, env: Env): Promise<Side> =>
+  kernelSide(await Process.start("Subject", { BENCH_UPSTREAM: upstream, BENCH_STORE: store, ...env }))
 
-const kernelSide = async (process: Process): Promise<Side> => {
+const kernelSide = (process: Process): Side => {
   const target = targetOf(process)
-  const assistant = { name: "bench", system_prompt: "You are helpful.", llm_provider: "bench", model_name: "burst-20" }
-  const { assistant_id } = Object(await sendJson(target, "POST", "/api/assistants", assistant))
+  /** Made when a thread is: a process whose first turn is measured has not answered anything before. */
+  let made: Promise<string> | null = null
+  const makeAssistant = async () => {
+    const assistant = {
+      name: "bench",
+      system_prompt: "You are helpful.",
+      llm_provider: "bench",
+      model_name: "burst-20"
+    }
+    return String(Object(await sendJson(target, "POST", "/api/assistants", assistant)).assistant_id)
+  }
   return {
     process,
     thread: async (messages) => {
-      const id = idOf(await sendJson(target, "POST", `/api/assistants/${assistant_id}/threads`, {}))
+      made ??= makeAssistant()
+      const id = idOf(await sendJson(target, "POST", `/api/assistants/${await made}/threads`, {}))
       const saved = { content: text, send_to_llm: false }
       for (let n = 0; n < messages; n++) await succeed(send(target, "POST", `/api/threads/${id}/messages`, saved))
       return id

@@ -1,6 +1,7 @@
 /**
  * What is measured: the built packages as a user runs them, on `node:http`, over the store that the environment names. Its keys, its
- * logs and its promises are on; nothing is set for the benchmark's sake but the size of the pool.
+ * logs and its promises are on; nothing is set for the benchmark's sake but the size of the pool. `BENCH_WINGS` installs the rooms
+ * that the standalone server has. (Summaries are none of them: whoever installs those has one written for every long thread.)
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import * as OpenAiCompatible from "@colloquy/adapters/openai-compatible"
@@ -12,13 +13,15 @@ import * as Redacted from "effect/Redacted"
 import { createServer } from "node:http"
 import { serve } from "./Child.ts"
 
+const maxConnections = Number(process.env["BENCH_POOL"] ?? 10)
+
 /** A store is loaded when it is used, as in a program that has chosen one. */
 const stores = async () => {
   switch (process.env["BENCH_STORE"]) {
     case "postgres": {
       const { Postgres } = await import("@colloquy/adapters/postgres")
       const url = Redacted.make(process.env["DATABASE_URL"] ?? "")
-      return Postgres.layer({ url, maxConnections: Number(process.env["BENCH_POOL"] ?? 10) })
+      return Postgres.layer({ url, maxConnections })
     }
     case "pglite": {
       const { Pglite } = await import("@colloquy/adapters/pglite")
@@ -33,17 +36,62 @@ const stores = async () => {
 /** The window of every model here holds about as much history as the baseline sends. */
 const provider = {
   ...OpenAiCompatible.provider({ id: "bench", baseUrl: process.env["BENCH_UPSTREAM"] ?? "" }),
-  describe: () => ({ contextLimit: 1250 })
+  describe: () => ({ contextLimit: 2700 })
 }
 const defaults = { provider: "bench", model: "burst-20" }
 const key = Layer.effectDiscard(
   Effect.flatMap(Keys, (keys) => keys.register("bench", Redacted.make("bench-key")).pipe(Principal.provide("bench")))
 )
-const kernel = key.pipe(
-  Layer.provideMerge(Kernel.layer),
-  Layer.provide([Providers.layer({ providers: [provider], defaults }), await stores()])
-)
+const models = Providers.layer({ providers: [provider], defaults })
 
-const api = webHandler({ kernel, basePath: "/api" })
+/** Loaded only here, so that the other process has nothing of them in its memory. */
+const withWings = async () => {
+  const [{ Postgres }, { FileExtractor }, { tavily }] = [
+    await import("@colloquy/adapters/postgres"),
+    await import("@colloquy/adapters/files"),
+    await import("@colloquy/adapters/web-search")
+  ]
+  const { answersPart } = await import("@colloquy/core/answers")
+  const { documentsLayer, documentsPart, documentSummaries } = await import("@colloquy/core/documents")
+  const { imagePart, videoPart } = await import("@colloquy/core/media")
+  const { layerMemory } = await import("@colloquy/core/memory")
+  const realtime = await import("@colloquy/core/realtime")
+  const { layerRetention } = await import("@colloquy/core/retention")
+  const { Retrieval } = await import("@colloquy/core/retrieval")
+  const { voicePart } = await import("@colloquy/core/voice")
+  const { searchPart, WebSearch } = await import("@colloquy/core/web-search")
+  const { openai } = await import("@colloquy/http/openai")
+  const url = Redacted.make(process.env["DATABASE_URL"] ?? "")
+  const engine = tavily({ apiKey: Redacted.make("none") })
+  const rooms = Layer.mergeAll(
+    Layer.provide(answersPart, documentSummaries),
+    layerMemory,
+    layerRetention,
+    imagePart,
+    videoPart,
+    voicePart,
+    Layer.provide(searchPart, Layer.succeed(WebSearch, engine)),
+    realtime.layer
+  )
+  const documents = Layer.mergeAll(documentsLayer, documentsPart).pipe(
+    Layer.provideMerge(Retrieval.layer),
+    Layer.provide(FileExtractor.layer())
+  )
+  const kernel = key.pipe(
+    Layer.provideMerge(rooms),
+    Layer.provide(realtime.RealtimeModels.layer([])),
+    Layer.provideMerge(documents),
+    Layer.provideMerge(Kernel.layer),
+    Layer.provide([models, Postgres.layer({ url, maxConnections })])
+  )
+  return webHandler({ kernel, basePath: "/api", openai })
+}
+
+const alone = async () => {
+  const kernel = key.pipe(Layer.provideMerge(Kernel.layer), Layer.provide([models, await stores()]))
+  return webHandler({ kernel, basePath: "/api" })
+}
+
+const api = await (process.env["BENCH_WINGS"] === undefined ? alone() : withWings())
 await api.ready()
 await serve(createServer(api.node))

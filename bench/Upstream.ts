@@ -40,17 +40,29 @@ const callTool = (response: ServerResponse): void => {
   end(response, "tool_calls")
 }
 
-let asked = 0
-let shown = 0
-let bytes = 0
+export interface Prompts {
+  readonly count: number
+  readonly messages: number
+  readonly bytes: number
+}
 
-/** How many messages and bytes the prompts had on average since the last question. */
+/** By the first part of the address, which is the name of who asks. */
+const prompts = new Map<string, Prompts>()
+
+const count = (name: string, messages: number, bytes: number): void => {
+  const before = prompts.get(name) ?? { count: 0, messages: 0, bytes: 0 }
+  prompts.set(name, {
+    count: before.count + 1,
+    messages: before.messages + messages,
+    bytes: before.bytes + bytes
+  })
+}
+
+/** What was asked since the last question. */
 process.on("message", (question) => {
   if (question !== "prompts") return
-  process.send?.({ messagesAPrompt: shown / Math.max(1, asked), bytesAPrompt: bytes / Math.max(1, asked) })
-  asked = 0
-  shown = 0
-  bytes = 0
+  process.send?.(Object.fromEntries(prompts))
+  prompts.clear()
 })
 
 const server = createServer((request, response) => {
@@ -65,14 +77,12 @@ const server = createServer((request, response) => {
   })
   request.on("end", () => {
     const { model, messages } = JSON.parse(body)
-    asked++
-    shown += messages.length
-    bytes += body.length
-    const [kind, count, millis] = String(model).split("-")
+    count(request.url?.split("/")[1] ?? "", messages.length, Buffer.byteLength(body))
+    const [kind, deltas, millis] = String(model).split("-")
     response.writeHead(200, { "content-type": "text/event-stream" })
-    if (kind === "paced") paced(response, Number(count), Number(millis))
+    if (kind === "paced") paced(response, Number(deltas), Number(millis))
     else if (kind === "tools" && messages.at(-1).role !== "tool") callTool(response)
-    else burst(response, Number(count))
+    else burst(response, Number(deltas))
   })
 })
 

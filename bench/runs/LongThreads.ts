@@ -1,5 +1,5 @@
 /** Run (e): a thread with very many messages, listed whole, and the same turn at its end against one on a short thread. */
-import { compare, type Effort } from "../Measure.ts"
+import { compare, compared, type Effort } from "../Measure.ts"
 import type { Row } from "../Report.ts"
 import { historySize, type Side, type Store } from "../Side.ts"
 
@@ -32,9 +32,9 @@ export const longThread = async (
   const list = { store, what: `listing a thread of ${messages} messages` }
   const end = { store, what: `turn at the end of ${messages} messages, against a short thread` }
   return [
-    { ...list, unit: "ms", kernel: ours.millis, baseline: theirs.millis, target: target(1.3) },
-    { ...list, unit: "CPU ms", kernel: ours.cpuMillis, baseline: theirs.cpuMillis, target: target(1.3) },
-    { ...end, unit: "ms", kernel: atItsEnd.millis, baseline: onShort.millis, target: target(1.25) },
-    { ...end, unit: "CPU ms", kernel: atItsEnd.cpuMillis, baseline: onShort.cpuMillis, target: null }
+    { ...list, unit: "ms", ...compared(ours, theirs, "millis"), target: target(1.3) },
+    { ...list, unit: "CPU ms", ...compared(ours, theirs, "cpuMillis"), target: target(1.3) },
+    { ...end, unit: "ms", ...compared(atItsEnd, onShort, "millis"), target: target(1.25) },
+    { ...end, unit: "CPU ms", ...compared(atItsEnd, onShort, "cpuMillis"), target: null }
   ]
 }

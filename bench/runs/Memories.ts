@@ -1,16 +1,21 @@
 /**
- * Run (m): memories on Postgres. The search of `MemoryStore` among the memories of one assistant against the bare ranking query with the
- * look-up of its hits, by hand, with `pg`, in this process. Without vectors: with them both would wait for the same distances.
+ * Run (m): memories on Postgres, in this process. The search of `MemoryStore`, and the recall of a turn as the part of memories makes it (the
+ * message into terms, the search, the choice of what is near, the words for the prompt), both against the bare ranking query with the look-up
+ * of its hits, by hand, with `pg`. Without vectors: with them both would wait for the same distances.
  */
 import { Postgres } from "@colloquy/adapters/postgres"
-import { AssistantId, Principal } from "@colloquy/core"
+import { ScriptedModel } from "@colloquy/adapters/scripted"
+import { AssistantId, Kernel, type LiveTurn, MessageId, Principal, RunId, ThreadId, TurnParts } from "@colloquy/core"
 import { AssistantStore, newId } from "@colloquy/core/adapters"
-import { MemoryId, MemoryStore } from "@colloquy/core/memory"
+import { defaultMemorySettings, layerMemory, MemoryId, memoryPartName, MemoryStore } from "@colloquy/core/memory"
 import { prepareTurns, scopeOfMemories, termsByLanguage } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Redacted from "effect/Redacted"
 import pg from "pg"
+import { inRounds, inTurns } from "../Figures.ts"
 import { median } from "../Load.ts"
 import type { Row } from "../Report.ts"
 import { random } from "./Random.ts"
@@ -60,58 +65,125 @@ const fill = Effect.fnUntraced(function* (assistantId: AssistantId, count: numbe
   }
 })
 
-const bareQuery = `${weighedPostings(schema)}, best as (
+const bareQuery = (limit: number) => `${weighedPostings(schema)}, best as (
   select entry, sum(i * idf) as score
-  from p join w using (term), unnest(p.offsets, p.impacts) u (o, i) group by 1 order by 2 desc limit 8
+  from p join w using (term), unnest(p.offsets, p.impacts) u (o, i) group by 1 order by 2 desc limit ${limit}
 )
 select m.id, m.content, m.metadata, m.source, m.valid_until, b.score from best b
 join ${schema}.search_entries e on e.owner = $1 and e.id = b.entry
 join ${schema}.memories m on m.owner = $1 and m.id = e.document
 where m.valid_until is null or m.valid_until > now() order by b.score desc`
 
-const timed = async (work: () => Promise<unknown>): Promise<number> => {
-  const start = performance.now()
-  await work()
-  return performance.now() - start
+interface Taken {
+  readonly millis: number
+  /** Of this process. */
+  readonly cpuMillis: number
 }
+
+const timed = async (work: () => Promise<unknown>): Promise<Taken> => {
+  const [start, cpu] = [performance.now(), process.cpuUsage()]
+  await work()
+  const { system, user } = process.cpuUsage(cpu)
+  return { millis: performance.now() - start, cpuMillis: (system + user) / 1000 }
+}
+
+/** What the part of memories does in a turn that asks for it. */
+const recallOf = Effect.fnUntraced(function* (assistantId: AssistantId, content: string) {
+  const part = (yield* TurnParts).all().find(({ name }) => name === memoryPartName)
+  const planned = part?.planned({ mode: "Readonly", pro: false, citation: false, embedding: null })
+  if (planned?.recall === undefined) throw new Error("The part of memories recalls nothing any more.")
+  const turn: LiveTurn = {
+    threadId: yield* newId(ThreadId),
+    assistantId,
+    runId: yield* newId(RunId),
+    answerId: yield* newId(MessageId),
+    content,
+    metadata: null,
+    provider: "bench",
+    model: "bench",
+    tell: () => {},
+    keep: () => {},
+    kept: () => null,
+    spend: () => {},
+    journal: () => Effect.void,
+    ensureCredit: () => Effect.void
+  }
+  const [prompt] = yield* planned.recall(turn, { messages: [], older: { messages: 0, tokens: 0 } })
+  if (prompt === undefined || prompt.items.length === 0) throw new Error("Nothing was recalled.")
+})
+
+const searched = 8
+const rounds = 6
+const questionsARound = 10
 
 export const memories = async (url: string, count: number): Promise<ReadonlyArray<Row>> => {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query(`drop schema if exists ${schema} cascade`)
-  const runtime = ManagedRuntime.make(Postgres.layer({ url: Redacted.make(url), schema, timeout: "5 minutes" }))
-  const run = <A, E>(effect: Effect.Effect<A, E, AssistantStore | MemoryStore | Principal>): Promise<A> =>
+  const runtime = ManagedRuntime.make(
+    layerMemory.pipe(
+      Layer.provideMerge(Kernel.layer),
+      Layer.provide([ScriptedModel.layer([]), Logger.layer([])]),
+      Layer.provideMerge(Postgres.layer({ url: Redacted.make(url), schema, timeout: "5 minutes" }))
+    )
+  )
+  const run = <A, E>(effect: Effect.Effect<A, E, AssistantStore | MemoryStore | TurnParts | Principal>): Promise<A> =>
     runtime.runPromise(Principal.provide(owner)(effect))
   const assistantId = await run(newId(AssistantId))
   await run(fill(assistantId, count))
   // What the server does by itself after a while.
   for (const table of ["search_entries", "search_chunks", "search_postings", "memories"])
     await client.query(`vacuum analyze ${schema}.${table}`)
-  const next = random(7)
-  const questions = Array.from({ length: 60 }, () => sentence(next))
-  const [ours, theirs]: [Array<number>, Array<number>] = [[], []]
-  for (const [index, text] of [...questions.slice(0, 10), ...questions].entries()) {
-    const terms = termsByLanguage(text)
-    const asked = { assistantId, terms, vector: null, limit: 8, trueAt: new Date() }
-    const values = [owner, scopeOfMemories(assistantId), [...new Set([...terms.values()].flat())]]
-    const both = [
-      async () => ours.push(await timed(() => run(MemoryStore.use((store) => store.search(asked))))),
-      async () => theirs.push(await timed(() => client.query({ name: "bare", text: bareQuery, values })))
-    ]
-    // Now one is first and now the other, so that neither always finds the pages that the other has read.
-    for (const one of index % 2 === 0 ? both : both.toReversed()) await one()
+
+  const search: Ask = (text) => {
+    const asked = { assistantId, terms: termsByLanguage(text), vector: null, limit: searched, trueAt: new Date() }
+    return () => run(MemoryStore.use((store) => store.search(asked)))
   }
+  const bare =
+    (limit: number): Ask =>
+    (text) => {
+      const values = [owner, scopeOfMemories(assistantId), [...new Set([...termsByLanguage(text).values()].flat())]]
+      return () => client.query({ name: `bare${limit}`, text: bareQuery(limit), values })
+    }
+  const recall: Ask = (text) => () => run(recallOf(assistantId, text))
+  const rows = [
+    ...(await against(`search among ${count} memories`, [search, bare(searched)])),
+    ...(await against(`recall of a turn among ${count} memories`, [recall, bare(defaultMemorySettings.recalled * 3)]))
+  ]
   await runtime.dispose()
   await client.query(`drop schema ${schema} cascade`)
   await client.end()
-  return [
-    {
-      store: "postgres",
-      what: `search among ${count} memories, p50`,
-      unit: "ms",
-      kernel: median(ours.slice(10)),
-      baseline: median(theirs.slice(10)),
-      target: { ratio: "at most", bound: 1.3 }
+  return rows
+}
+
+/** What is measured of a question; its terms are ready, but for the recall, which has to find them. */
+type Ask = (text: string) => () => Promise<unknown>
+
+/** With every second question the sides change places: the second one finds the pages that the first one has read. The first round warms up. */
+const against = async (what: string, sides: readonly [ours: Ask, theirs: Ask]): Promise<ReadonlyArray<Row>> => {
+  const next = random(7)
+  const found: Array<Array<Taken>> = sides.map(() => [])
+  for (let round = 0; round <= rounds; round++) {
+    const taken: Array<Array<Taken>> = sides.map(() => [])
+    for (let number = 0; number < questionsARound; number++) {
+      const text = sentence(next)
+      for (const [index, ask] of inTurns(sides, number)) taken[index]?.push(await timed(ask(text)))
     }
+    if (round === 0) continue
+    for (const [index, each] of taken.entries()) {
+      const of = (key: keyof Taken) => median(each.map((one) => one[key]))
+      found[index]?.push({ millis: of("millis"), cpuMillis: of("cpuMillis") })
+    }
+  }
+  const [ours = [], theirs = []] = found
+  const of = (key: keyof Taken) =>
+    inRounds(
+      ours.map((each) => each[key]),
+      theirs.map((each) => each[key])
+    )
+  const row = { store: "postgres", what: `${what}, against the bare query` }
+  return [
+    { ...row, unit: "p50 ms", ...of("millis"), target: { ratio: "at most", bound: 1.3 } },
+    { ...row, unit: "CPU ms here", ...of("cpuMillis"), target: null }
   ]
 }

@@ -21,7 +21,7 @@ import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Redacted from "effect/Redacted"
 import pg from "pg"
-import { median } from "../Load.ts"
+import { inBlocks, inRounds, inTurns } from "../Figures.ts"
 import type { Row, Target } from "../Report.ts"
 import { random } from "./Random.ts"
 import { weighedPostings } from "./WeighedPostings.ts"
@@ -122,15 +122,18 @@ const timed = async (work: () => Promise<unknown>): Promise<{ readonly millis: n
   return { millis: performance.now() - start, cpu: (used.user + used.system) / 1000 }
 }
 
-/** The two in turns; the first round warms up. */
-const inTurns = async (rounds: number, ours: () => Promise<unknown>, theirs: () => Promise<unknown>) => {
-  const found: Array<{ ours: Awaited<ReturnType<typeof timed>>; theirs: Awaited<ReturnType<typeof timed>> }> = []
-  for (let round = 0; round <= rounds; round++) found.push({ ours: await timed(ours), theirs: await timed(theirs) })
-  const of = (side: "ours" | "theirs", key: "cpu" | "millis") => median(found.slice(1).map((each) => each[side][key]))
-  return {
-    ours: { millis: of("ours", "millis"), cpu: of("ours", "cpu") },
-    theirs: { millis: of("theirs", "millis"), cpu: of("theirs", "cpu") }
+type Timed = Awaited<ReturnType<typeof timed>>
+
+/** The first round warms up. */
+const timedInTurns = async (rounds: number, ours: () => Promise<unknown>, theirs: () => Promise<unknown>) => {
+  const found: readonly [Array<Timed>, Array<Timed>] = [[], []]
+  for (let round = 0; round <= rounds; round++) {
+    for (const [index, work] of inTurns([ours, theirs], round)) {
+      const taken = await timed(work)
+      if (round > 0) found[index]?.push(taken)
+    }
   }
+  return { ours: found[0], theirs: found[1] }
 }
 
 export const search = async (url: string, counts: ReadonlyArray<number>): Promise<ReadonlyArray<Row>> => {
@@ -173,24 +176,23 @@ const indexing = async (client: pg.Client, run: Run): Promise<ReadonlyArray<Row>
       })
     )
   const hand = () => byHand(client, ++round, rowsOf(prepared.chunks))
-  const whole = await inTurns(5, () => put(() => prepareDocument("bench.txt", sections, size)), hand)
-  const stored = await inTurns(5, () => put(() => prepared), hand)
+  const whole = await timedInTurns(rounds, () => put(() => prepareDocument("bench.txt", sections, size)), hand)
+  const stored = await timedInTurns(rounds, () => put(() => prepared), hand)
   const count = prepared.chunks.length
-  const toRows = (what: string, { ours, theirs }: typeof whole, target: Target | null): ReadonlyArray<Row> => [
+  const figures = (all: typeof whole, of: (taken: Timed) => number) => inRounds(all.ours.map(of), all.theirs.map(of))
+  const toRows = (what: string, all: typeof whole, target: Target | null): ReadonlyArray<Row> => [
     {
       store: "postgres",
       what,
       unit: "chunks/s",
-      kernel: (count * 1000) / ours.millis,
-      baseline: (count * 1000) / theirs.millis,
+      ...figures(all, ({ millis }) => (count * 1000) / millis),
       target
     },
     {
       store: "postgres",
       what,
       unit: "CPU ms/chunk",
-      kernel: ours.cpu / count,
-      baseline: theirs.cpu / count,
+      ...figures(all, ({ cpu }) => cpu / count),
       target: null
     }
   ]
@@ -203,6 +205,8 @@ const indexing = async (client: pg.Client, run: Run): Promise<ReadonlyArray<Row>
     )
   ]
 }
+
+const rounds = 7
 
 const warmUp = 20
 
@@ -238,14 +242,13 @@ const searching = async (
       const askBare = async () => {
         theirs.push((await timed(() => client.query({ name: "bare", text: bareQuery, values }))).millis)
       }
-      for (const side of round % 2 === 0 ? [ask, askBare] : [askBare, ask]) await side()
+      for (const [, side] of inTurns([ask, askBare], round)) await side()
     }
     rows.push({
       store: "postgres",
       what: `search among ${count} chunks, p50`,
       unit: "ms",
-      kernel: median(ours.slice(warmUp)),
-      baseline: median(theirs.slice(warmUp)),
+      ...inRounds(inBlocks(ours.slice(warmUp), 20), inBlocks(theirs.slice(warmUp), 20)),
       target: { ratio: "at most", bound: 1.3 }
     })
   }

@@ -1,9 +1,11 @@
 /** 64 turns at once where the store has two connections: all must finish, however long they wait for one. */
 import type { Row } from "../Report.ts"
-import { startKernel, stop } from "../Side.ts"
+import { type Side, stop } from "../Side.ts"
 
-export const smallPool = async (upstream: string, database: string): Promise<ReadonlyArray<Row>> => {
-  const kernel = await startKernel(upstream, "postgres", { DATABASE_URL: database, BENCH_POOL: "2" })
+export const smallPool = async (
+  start: (env: { readonly BENCH_POOL: string }) => Promise<Side>
+): Promise<ReadonlyArray<Row>> => {
+  const kernel = await start({ BENCH_POOL: "2" })
   const threads: Array<string> = []
   for (let index = 0; index < 64; index++) threads.push(await kernel.thread(0))
   const turn = { model: "burst-200", stream: true }

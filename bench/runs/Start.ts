@@ -2,46 +2,40 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { median } from "../Load.ts"
+import { inRounds } from "../Figures.ts"
 import type { Row } from "../Report.ts"
-import { startKernel, stop, type Store } from "../Side.ts"
+import { type Env, type Side, stop, type Store } from "../Side.ts"
 
 export const startUp = async (
-  upstream: string,
   store: Store,
-  env: Readonly<Record<string, string>>,
+  start: (env: Env) => Promise<Side>,
   rounds: number
 ): Promise<ReadonlyArray<Row>> => {
   const folder = await mkdtemp(join(tmpdir(), "colloquy-bench-"))
-  const all = { ...env, BENCH_DATA_DIR: join(folder, "data") }
+  const begin = () => start({ BENCH_DATA_DIR: join(folder, "data") })
   try {
-    await firstTurn(upstream, store, all)
-    const found = []
-    for (let round = 0; round < rounds; round++) found.push(await firstTurn(upstream, store, all))
-    const isTarget = store === "postgres"
-    const row = { store, what: "process start to first turn", baseline: null }
+    await firstTurn(begin)
+    const found: Array<Awaited<ReturnType<typeof firstTurn>>> = []
+    for (let round = 0; round < rounds; round++) found.push(await firstTurn(begin))
+    const target = (bound: number) => (store === "postgres" ? ({ value: "at most", bound } as const) : null)
+    const row = { store, what: "process start to first turn" }
+    const of = (key: "megabytes" | "millis") =>
+      inRounds(
+        found.map((each) => each[key]),
+        null
+      )
     return [
-      {
-        ...row,
-        unit: "ms",
-        kernel: median(found.map(({ millis }) => millis)),
-        target: isTarget ? { value: "at most", bound: 500 } : null
-      },
-      {
-        ...row,
-        unit: "MB after it",
-        kernel: median(found.map(({ megabytes }) => megabytes)),
-        target: isTarget ? { value: "at most", bound: 110 } : null
-      }
+      { ...row, unit: "ms", ...of("millis"), target: target(500) },
+      { ...row, unit: "MB after it", ...of("megabytes"), target: target(110) }
     ]
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-const firstTurn = async (upstream: string, store: Store, env: Readonly<Record<string, string>>) => {
+const firstTurn = async (start: () => Promise<Side>) => {
   const began = performance.now()
-  const side = await startKernel(upstream, store, env)
+  const side = await start()
   await side.turn(await side.thread(0), { model: "burst-20", stream: false })
   const millis = performance.now() - began
   const { rss } = await side.process.stats()

@@ -1,6 +1,6 @@
 /** Run (f): turns that stop for the client's tool and go on with its output. A round is two legs, so two turns of the baseline are beside it. */
 import { sendJson } from "../Load.ts"
-import { compare, type Effort } from "../Measure.ts"
+import { compare, compared, type Effort } from "../Measure.ts"
 import type { Row } from "../Report.ts"
 import { historySize, type Side, type Store, targetOf, text } from "../Side.ts"
 
@@ -34,7 +34,7 @@ export const toolRounds = async (
   if (ours === undefined || raw === undefined) return []
   const row = { store, what: "rounds with a client's tool, 16 at once", target: null }
   return [
-    { ...row, unit: "rounds/s", kernel: ours.perSecond, baseline: raw.perSecond },
-    { ...row, unit: "CPU ms/round", kernel: ours.cpuMillis, baseline: raw.cpuMillis }
+    { ...row, unit: "rounds/s", ...compared(ours, raw, "perSecond") },
+    { ...row, unit: "CPU ms/round", ...compared(ours, raw, "cpuMillis") }
   ]
 }

@@ -1,51 +1,64 @@
 /** Run (a): persisted turns without streaming, warm and cold. Run (b): streamed turns of 200 deltas, their log stored. */
 import { hammer, hammerTimes } from "../Load.ts"
-import { compare, type Effort, type Measured, medians, once } from "../Measure.ts"
+import { inTurns } from "../Figures.ts"
+import { compare, compared, type Effort, type Measured, medians, once, type Rounds } from "../Measure.ts"
 import type { Row } from "../Report.ts"
 import { historySize, type Side, stop, type Store, type Turn } from "../Side.ts"
+import type { Prompts } from "../Upstream.ts"
+import type { Sides, World } from "../World.ts"
 
 const threadsFor = (side: Side, count: number): Promise<ReadonlyArray<string>> =>
   Promise.all(Array.from({ length: count }, () => side.thread(historySize)))
 
+export const plain: Turn = { model: "burst-20", stream: false }
+export const streamed: Turn = { model: "burst-200", stream: true }
+
 /** A server that has just begun runs code that is not compiled yet: what counts is how it goes on. */
 export const warmUp = async (side: Side, millis: number): Promise<void> => {
-  for (const turn of [
-    { model: "burst-20", stream: false },
-    { model: "burst-200", stream: true }
-  ]) {
+  for (const turn of [plain, streamed]) {
     const { work } = await turnsOn(side, 16, turn)
     await hammer(16, millis / 2, work)
   }
 }
 
-const turnsOn = async (side: Side, concurrency: number, turn: Turn) => {
+export const turnsOn = async (side: Side, concurrency: number, turn: Turn) => {
   const threads = await threadsFor(side, concurrency)
   return { side, work: (worker: number) => side.turn(threads[worker] ?? "", turn) }
-}
-
-/** The kernel, its baseline, and the baseline that asks with `fetch`. */
-export interface Sides {
-  readonly kernel: Side
-  readonly baseline: Side
-  readonly onFetch: Side
 }
 
 export const plainTurns = async (
   store: Store,
   { baseline, kernel, onFetch }: Sides,
   concurrency: number,
-  effort: Effort
+  world: World
 ): Promise<ReadonlyArray<Row>> => {
-  const turn = { model: "burst-20", stream: false }
   const jobs = []
-  for (const side of [kernel, baseline, onFetch]) jobs.push(await turnsOn(side, concurrency, turn))
-  const [ours, raw, fetched] = await compare(jobs, concurrency, effort)
+  for (const side of [kernel, baseline, onFetch]) jobs.push(await turnsOn(side, concurrency, plain))
+  await world.prompts()
+  const [ours, raw, fetched] = await compare(jobs, concurrency, world.effort)
+  const prompts = await world.prompts()
   if (ours === undefined || raw === undefined || fetched === undefined) return []
-  return rows(store, `plain turns, ${concurrency} at once`, [ours, raw, fetched], {
-    perSecond: concurrency > 1 ? 0.7 : null,
-    cpuMillis: 1.8,
-    databaseMillis: 1.6
-  })
+  const what = `plain turns, ${concurrency} at once`
+  const bounds = { perSecond: concurrency > 1 ? 0.7 : null, cpuMillis: 1.8, databaseMillis: 1.6 }
+  const found = rows(store, what, [ours, raw, fetched], bounds)
+  return concurrency === 16 ? [...found, promptRow(store, prompts)] : found
+}
+
+/** Both sides must send about as much, or the comparison is none. */
+const promptRow = (store: Store, prompts: Readonly<Record<string, Prompts>>): Row => {
+  const bytes = (name: string): number => {
+    const sent = prompts[name]
+    return sent === undefined ? Number.NaN : sent.bytes / sent.count
+  }
+  return {
+    store,
+    what: "prompt of these turns",
+    unit: "bytes",
+    kernel: bytes("kernel"),
+    baseline: bytes("baseline"),
+    onFetch: bytes("fetch"),
+    target: null
+  }
 }
 
 interface Bounds {
@@ -57,43 +70,48 @@ interface Bounds {
 const rows = (
   store: Store,
   what: string,
-  [ours, raw, fetched]: readonly [Measured, Measured, Measured?],
+  [ours, raw, fetched]: readonly [Rounds, Rounds, Rounds | undefined],
   bounds: Bounds
 ): ReadonlyArray<Row> => {
-  const row = (unit: string, key: keyof Bounds, ratio: "at least" | "at most"): Row => {
+  const row = (unit: string, key: keyof Bounds & keyof Measured, ratio: "at least" | "at most"): Row => {
     const bound = store === "postgres" ? bounds[key] : null
-    const target = bound === null ? null : { ratio, bound }
     return {
       store,
       what,
       unit,
-      kernel: ours[key],
-      baseline: raw[key],
+      ...compared(ours, raw, key),
       ...(fetched === undefined ? {} : { onFetch: fetched[key] }),
-      target
+      target: bound === null ? null : { ratio, bound }
     }
   }
   const found = [row("turns/s", "perSecond", "at least"), row("CPU ms/turn", "cpuMillis", "at most")]
   return store === "postgres" ? [...found, row("database CPU ms/turn", "databaseMillis", "at most")] : found
 }
 
-/** The first thousand turns of a process, whose code is not compiled yet. Two processes of each kind, in turns. */
+/**
+ * The first thousand turns of a process, whose code is not compiled yet. Their threads are made by another process of the same kind, so that
+ * the first request that this one answers is a turn that counts. New processes in each round.
+ */
 export const coldTurns = async (
   start: ReadonlyArray<() => Promise<Side>>,
+  rounds: number,
   databaseCpu: Effort["databaseCpu"]
 ): Promise<ReadonlyArray<Row>> => {
   const found: Array<Array<Measured>> = start.map(() => [])
-  for (let round = 0; round < 2; round++) {
-    for (const [index, begin] of start.entries()) {
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, begin] of inTurns(start, round)) {
+      const preparing = await begin()
+      const threads = await threadsFor(preparing, 16)
+      await stop([preparing])
       const side = await begin()
-      const job = await turnsOn(side, 16, { model: "burst-20", stream: false })
-      found[index]?.push(await once(job, 16, databaseCpu, (work) => hammerTimes(16, 1000, work)))
+      const work = (worker: number) => side.turn(threads[worker] ?? "", plain)
+      found[index]?.push(await once({ side, work }, 16, databaseCpu, (job) => hammerTimes(16, 1000, job)))
       await stop([side])
     }
   }
-  const [ours, raw] = found.map(medians)
+  const [ours, raw, fetched] = found.map(medians)
   if (ours === undefined || raw === undefined) return []
-  return rows("postgres", "the first 1,000 plain turns of a process, 16 at once", [ours, raw], {
+  return rows("postgres", "the first 1,000 plain turns of a process, 16 at once", [ours, raw, fetched], {
     perSecond: 0.6,
     cpuMillis: null,
     databaseMillis: null
@@ -105,11 +123,28 @@ export const streamedTurns = async (
   { baseline, kernel, onFetch }: Sides,
   effort: Effort
 ): Promise<ReadonlyArray<Row>> => {
-  const turn = { model: "burst-200", stream: true }
   const jobs = []
-  for (const side of [kernel, baseline, onFetch]) jobs.push(await turnsOn(side, 8, turn))
+  for (const side of [kernel, baseline, onFetch]) jobs.push(await turnsOn(side, 8, streamed))
   const [ours, raw, fetched] = await compare(jobs, 8, effort)
   if (ours === undefined || raw === undefined || fetched === undefined) return []
   const bounds = { perSecond: null, cpuMillis: 1.3, databaseMillis: null }
   return rows(store, "streamed turns of 200 deltas, 8 at once", [ours, raw, fetched], bounds)
+}
+
+/** Against the least that gives the same answers: what keys, foreign keys and a log are worth to the baseline. */
+export const leanTurns = async (kernel: Side, lean: Side, effort: Effort): Promise<ReadonlyArray<Row>> => {
+  const found: Array<Row> = []
+  for (const [turn, concurrency, what] of [
+    [plain, 16, "plain turns, 16 at once"],
+    [streamed, 8, "streamed turns of 200 deltas, 8 at once"]
+  ] as const) {
+    const jobs = [await turnsOn(kernel, concurrency, turn), await turnsOn(lean, concurrency, turn)]
+    const [ours, raw] = await compare(jobs, concurrency, effort)
+    if (ours === undefined || raw === undefined) continue
+    const against = `${what}, against a baseline without key, foreign keys and log`
+    found.push(
+      ...rows("postgres", against, [ours, raw, undefined], { perSecond: null, cpuMillis: null, databaseMillis: null })
+    )
+  }
+  return found
 }

@@ -1,0 +1,232 @@
+/** The runs of `npm run bench` by their names, in the order in which they are made: what is measured alone, and on which stores. */
+import type { Row } from "./Report.ts"
+import { files } from "./runs/Files.ts"
+import { frames } from "./runs/Frames.ts"
+import { longThread } from "./runs/LongThreads.ts"
+import { memories } from "./runs/Memories.ts"
+import { search } from "./runs/Search.ts"
+import { sizes } from "./runs/Sizes.ts"
+import { smallPool } from "./runs/SmallPool.ts"
+import { startUp } from "./runs/Start.ts"
+import { realTimeStreams, slowStreams } from "./runs/Streams.ts"
+import { toolRounds } from "./runs/ToolRounds.ts"
+import { coldTurns, leanTurns, plainTurns, streamedTurns } from "./runs/Turns.ts"
+import { voice } from "./runs/Voice.ts"
+import { wings } from "./runs/Wings.ts"
+import { stop, type Store } from "./Side.ts"
+import type { World } from "./World.ts"
+
+export interface Run {
+  readonly name: string
+  readonly says: string
+  readonly stores: ReadonlyArray<Store>
+  /** On which of them it is made with `--quick`. */
+  readonly quick: ReadonlyArray<Store>
+  readonly measure: (world: World, store: Store) => Promise<ReadonlyArray<Row>>
+}
+
+const onPostgres: ReadonlyArray<Store> = ["postgres"]
+const everywhere: ReadonlyArray<Store> = ["postgres", "pglite", "in-memory"]
+
+const sizesOf = (world: World, quick: ReadonlyArray<number>, full: ReadonlyArray<number>) =>
+  world.isQuick ? quick : full
+
+export const runs: ReadonlyArray<Run> = [
+  {
+    name: "cold",
+    says: "the first 1,000 turns of a process",
+    stores: onPostgres,
+    quick: onPostgres,
+    measure: (world) => {
+      const start = [
+        () => world.startKernel("postgres"),
+        () => world.startBaseline("baseline"),
+        () => world.startBaseline("fetch")
+      ]
+      return coldTurns(start, world.isQuick ? 2 : 5, world.effort.databaseCpu)
+    }
+  },
+  {
+    name: "slow",
+    says: "500 slow streams at once in a new process: memory, lateness",
+    stores: onPostgres,
+    quick: onPostgres,
+    measure: (world, store) => {
+      const start = [() => world.startKernel(store), () => world.startBaseline("baseline")]
+      return world.isQuick ? slowStreams(store, start, 16, 1) : slowStreams(store, start, 32, 3)
+    }
+  },
+  {
+    name: "turns",
+    says: "plain turns, 1, 16 and 64 at once, and the size of their prompts",
+    stores: everywhere,
+    quick: onPostgres,
+    measure: async (world, store) => {
+      const sides = await world.sides(store)
+      const rows: Array<Row> = []
+      for (const concurrency of [1, 16, 64]) rows.push(...(await plainTurns(store, sides, concurrency, world)))
+      return rows
+    }
+  },
+  {
+    name: "stream",
+    says: "streamed turns of 200 deltas",
+    stores: everywhere,
+    quick: onPostgres,
+    measure: async (world, store) => streamedTurns(store, await world.sides(store), world.effort)
+  },
+  {
+    name: "lean",
+    says: "plain and streamed turns against a baseline without key, foreign keys and log",
+    stores: onPostgres,
+    quick: [],
+    measure: async (world, store) => {
+      const { kernel } = await world.sides(store)
+      const lean = await world.warm(world.startBaseline("lean"))
+      const rows = await leanTurns(kernel, lean, world.effort)
+      await stop([lean])
+      return rows
+    }
+  },
+  {
+    name: "wings",
+    says: "turns with all rooms installed and none used, against none installed",
+    stores: onPostgres,
+    quick: onPostgres,
+    measure: async (world, store) => {
+      const without = await world.warm(world.startKernel(store, "without"))
+      const installed = await world.warm(world.startKernel(store, "wings", { BENCH_WINGS: "1" }))
+      // Five in a hundred is little: what else runs on the machine moves a single round by more.
+      const effort = { ...world.effort, rounds: world.isQuick ? 8 : 24, millis: 500 }
+      const rows = await wings(installed, without, effort)
+      await stop([without, installed])
+      return rows
+    }
+  },
+  {
+    name: "tools",
+    says: "rounds with a tool of the client",
+    stores: everywhere,
+    quick: [],
+    measure: async (world, store) => {
+      const { baseline, kernel } = await world.sides(store)
+      return toolRounds(store, kernel, baseline, world.effort)
+    }
+  },
+  {
+    name: "threads",
+    says: "a list of 1,000 and of 10,000 messages, and a turn at its end",
+    stores: onPostgres,
+    quick: onPostgres,
+    measure: async (world, store) => {
+      const { baseline, kernel } = await world.sides(store)
+      const rows: Array<Row> = []
+      for (const messages of sizesOf(world, [1000], [1000, 10_000])) {
+        rows.push(...(await longThread(store, kernel, baseline, messages, world.effort)))
+      }
+      return rows
+    }
+  },
+  {
+    name: "realtime",
+    says: "how many streams of 50 deltas a second are carried in time",
+    stores: onPostgres,
+    quick: onPostgres,
+    measure: async (world, store) => {
+      const { baseline, kernel } = await world.sides(store)
+      return realTimeStreams(store, kernel, baseline, sizesOf(world, [150], [100, 150, 200, 250, 300, 350]), 150)
+    }
+  },
+  {
+    name: "pool",
+    says: "64 turns at once on two connections",
+    stores: onPostgres,
+    quick: onPostgres,
+    measure: (world, store) => smallPool((env) => world.startKernel(store, "kernel", env))
+  },
+  {
+    name: "search",
+    says: "indexing and search of chunks, against the same SQL by hand",
+    stores: onPostgres,
+    quick: onPostgres,
+    measure: (world) => search(world.database, sizesOf(world, [1000], [1000, 20_000, 200_000]))
+  },
+  {
+    name: "memories",
+    says: "search of memories and the recall of a turn, against the bare query",
+    stores: onPostgres,
+    quick: onPostgres,
+    measure: async (world) => {
+      const rows: Array<Row> = []
+      for (const count of sizesOf(world, [1000], [1000, 10_000])) rows.push(...(await memories(world.database, count)))
+      return rows
+    }
+  },
+  {
+    name: "files",
+    says: "files from the upload to the index",
+    stores: onPostgres,
+    quick: onPostgres,
+    measure: (world) => files(world.database, world.isQuick ? 2 : 5)
+  },
+  {
+    name: "start",
+    says: "from the start of a process to its first turn, and its memory",
+    stores: ["postgres", "pglite"],
+    quick: onPostgres,
+    measure: (world, store) => startUp(store, (env) => world.startKernel(store, "start", env), world.isQuick ? 2 : 5)
+  },
+  {
+    name: "voice",
+    says: "voice sessions at the pace of speech, against a relay",
+    stores: ["in-memory"],
+    quick: ["in-memory"],
+    measure: ({ isQuick }) => (isQuick ? voice(20, 3, 3) : voice(80, 5, 8))
+  },
+  {
+    name: "frames",
+    says: "one piece of audio there and back, against a relay",
+    stores: ["in-memory"],
+    quick: ["in-memory"],
+    measure: ({ isQuick }) => (isQuick ? frames(4, 1) : frames(8, 3))
+  },
+  {
+    name: "sizes",
+    says: "what is installed, and what a bundle weighs",
+    stores: ["in-memory"],
+    quick: ["in-memory"],
+    measure: () => sizes()
+  }
+]
+
+export interface Wish {
+  readonly only: string | undefined
+  readonly stores: string | undefined
+  readonly isQuick: boolean
+}
+
+const listOf = (text: string | undefined, known: ReadonlyArray<string>, what: string): ReadonlyArray<string> => {
+  const names = text?.split(",") ?? known
+  const unknown = names.filter((name) => !known.includes(name))
+  if (unknown.length > 0)
+    throw new Error(`There is no ${what} "${unknown.join(", ")}". There are: ${known.join(", ")}.`)
+  return names
+}
+
+/** What is to be done, store by store. A run that is asked for by its name is made in a quick call too. */
+export const chosen = ({ isQuick, only, stores }: Wish): ReadonlyArray<readonly [store: Store, run: Run]> => {
+  const names = listOf(
+    only,
+    runs.map(({ name }) => name),
+    "run"
+  )
+  const wanted = listOf(stores, everywhere, "store")
+  return everywhere
+    .filter((store) => wanted.includes(store))
+    .flatMap((store) =>
+      runs
+        .filter((run) => names.includes(run.name))
+        .filter((run) => (isQuick && only === undefined ? run.quick : run.stores).includes(store))
+        .map((run) => [store, run] as const)
+    )
+}

@@ -1,0 +1,102 @@
+/** What the runs share: the provider, a database for each side, how much effort is made, and sides that are warmed up once for each store. */
+import { dropDatabase, emptyDatabase } from "./Databases.ts"
+import { watchDatabase } from "./DatabaseCpu.ts"
+import type { Effort } from "./Measure.ts"
+import { Process } from "./Processes.ts"
+import { warmUp } from "./runs/Turns.ts"
+import { type Env, type Side, startBaseline, startKernel, stop, type Store } from "./Side.ts"
+import type { Prompts } from "./Upstream.ts"
+
+/** The kernel, its baseline, and the baseline that asks with `fetch`. */
+export interface Sides {
+  readonly kernel: Side
+  readonly baseline: Side
+  readonly onFetch: Side
+}
+
+export class World {
+  /** The server's own database: runs within this process make a schema there. */
+  readonly database: string
+  readonly isQuick: boolean
+  readonly effort: Effort
+  private readonly provider: Process
+  private readonly watched: Awaited<ReturnType<typeof watchDatabase>>
+  private readonly databases = new Map<string, Promise<string>>()
+  private baselines: Promise<Pick<Sides, "baseline" | "onFetch">> | null = null
+  private readonly kernels = new Map<Store, Promise<Side>>()
+
+  private constructor(database: string, isQuick: boolean, provider: Process, watched: World["watched"]) {
+    this.database = database
+    this.isQuick = isQuick
+    this.provider = provider
+    this.watched = watched
+    this.effort = {
+      ...(isQuick ? { rounds: 3, millis: 500 } : { rounds: 7, millis: 1000 }),
+      databaseCpu: watched.cpuMillis
+    }
+  }
+
+  static async open(database: string, isQuick: boolean): Promise<World> {
+    return new World(database, isQuick, await Process.start("Upstream", {}), await watchDatabase(database))
+  }
+
+  /** Empty when it is first asked for in a run of the benchmark. */
+  private databaseFor(name: string): Promise<string> {
+    const found = this.databases.get(name) ?? emptyDatabase(this.database, `bench_${name}`)
+    this.databases.set(name, found)
+    return found
+  }
+
+  /** The provider counts prompts by the name of who asks. */
+  upstream(name: string): string {
+    return `http://127.0.0.1:${this.provider.port}/${name}/v1`
+  }
+
+  prompts(): Promise<Readonly<Record<string, Prompts>>> {
+    return this.provider.ask("prompts")
+  }
+
+  /** A new process; those of one name share a database. */
+  async startKernel(store: Store, name = "kernel", env: Env = {}): Promise<Side> {
+    return startKernel(this.upstream(name), store, { DATABASE_URL: await this.databaseFor(name), ...env })
+  }
+
+  async startBaseline(name: "baseline" | "fetch" | "lean"): Promise<Side> {
+    const env: Env = name === "fetch" ? { BENCH_FETCH: "1" } : name === "lean" ? { BENCH_LEAN: "1" } : {}
+    return startBaseline(this.upstream(name), { DATABASE_URL: await this.databaseFor(name), ...env })
+  }
+
+  /** Warm. The baselines are on Postgres, whatever the kernel's store is. */
+  async sides(store: Store): Promise<Sides> {
+    const kernel = this.kernels.get(store) ?? this.warm(this.startKernel(store))
+    this.kernels.set(store, kernel)
+    this.baselines ??= this.startBaselines()
+    return { ...(await this.baselines), kernel: await kernel }
+  }
+
+  private async startBaselines(): Promise<Pick<Sides, "baseline" | "onFetch">> {
+    const baseline = await this.warm(this.startBaseline("baseline"))
+    return { baseline, onFetch: await this.warm(this.startBaseline("fetch")) }
+  }
+
+  async warm(starting: Promise<Side>): Promise<Side> {
+    const side = await starting
+    await warmUp(side, this.isQuick ? 1500 : 4000)
+    return side
+  }
+
+  /** The kernel of a store that has been measured. */
+  async leave(store: Store): Promise<void> {
+    const kernel = this.kernels.get(store)
+    this.kernels.delete(store)
+    if (kernel !== undefined) await stop([await kernel])
+  }
+
+  async close(): Promise<void> {
+    for (const store of this.kernels.keys()) await this.leave(store)
+    if (this.baselines !== null) await stop(Object.values(await this.baselines))
+    await this.watched.stop()
+    await this.provider.stop()
+    for (const name of this.databases.keys()) await dropDatabase(this.database, `bench_${name}`)
+  }
+}
