@@ -116,12 +116,14 @@ const consume = (home: string) => {
   const programs = examples().map((code, index) => ({ code, file: `example-${index + 1}.ts` }))
   writeFileSync(join(home, "types.ts"), entries.map(({ name }, index) => line(name, index)).join(""))
   writeFileSync(join(home, "read-file.ts"), readFile)
+  writeFileSync(join(home, "begin-database.ts"), beginDatabase)
   writeFileSync(join(home, "load.ts"), `${loads.join("")}export {}\n`)
   for (const { code, file } of programs) writeFileSync(join(home, file), code)
   writeFileSync(join(home, "tsconfig.json"), JSON.stringify({ compilerOptions: consumerOptions, include: ["*.ts"] }))
   run(process.execPath, [tsc, "-p", "tsconfig.json"], home)
   run(process.execPath, ["load.ts"], home)
   run(process.execPath, ["read-file.ts"], home)
+  run(process.execPath, ["begin-database.ts"], home)
   if (programs.length === 0) stop("README.md has no example.")
   for (const { file } of programs)
     console.log(`README.md's ${file} says:\n${run(process.execPath, [file], home).trim()}`)
@@ -139,6 +141,22 @@ if (type === undefined) throw new Error("HTML is a type")
 const read = TextExtractor.use((extractor) => extractor.extract({ type, size: bytes.length, bytes: Stream.make(bytes) }))
 const [section] = await Effect.runPromise(Effect.provide(read, FileExtractor.layer()))
 if (section?.text !== "Tea\\n\\nis a drink") throw new Error(JSON.stringify(section))
+`
+
+/** So is the empty database of PGlite; without it there would be a line in the log, and initdb. */
+const beginDatabase = `
+import { Pglite } from "@colloquy/adapters/pglite"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as References from "effect/References"
+const logged: Array<unknown> = []
+const log = Layer.merge(
+  Logger.layer([Logger.make(({ message }) => logged.push(message))]),
+  Layer.succeed(References.MinimumLogLevel, "Debug")
+)
+await Effect.runPromise(Effect.scoped(Layer.build(Pglite.layerClient())).pipe(Effect.provide(log)))
+if (logged.length > 0) throw new Error(JSON.stringify(logged))
 `
 
 const judge = async (each: Package, tarball: string) => {

@@ -29,15 +29,12 @@ export interface EmptyDatabaseKey {
   readonly sha256: string
 }
 
-/** The same path from `src` and from `dist`. */
-const shipped = new URL("../../src/pglite/EmptyDatabase.tar.br", import.meta.url)
-
-/** With an identity of its own at each call; null when there is none that fits. */
+/** With an identity of its own at each call; null when there is none that fits. Other arguments than none are for tests. */
 export const readEmptyDatabase = (
-  file: URL = shipped,
-  key: EmptyDatabaseKey = emptyDatabaseKey
+  key: EmptyDatabaseKey = emptyDatabaseKey,
+  file?: string
 ): Effect.Effect<EmptyDatabase | null> =>
-  Effect.tryPromise(() => unpack(file, key)).pipe(
+  Effect.tryPromise(() => unpack(key, file ?? shippedFile())).pipe(
     Effect.catch(({ cause }) =>
       Effect.as(
         Effect.logDebug(
@@ -49,7 +46,7 @@ export const readEmptyDatabase = (
     )
   )
 
-const unpack = async (file: URL, key: EmptyDatabaseKey): Promise<EmptyDatabase> => {
+const unpack = async (key: EmptyDatabaseKey, file: string): Promise<EmptyDatabase> => {
   const installed = await installedVersion()
   if (installed !== key.pglite) throw new Error(`It was made by PGlite ${key.pglite}, and ${installed} is installed`)
   const packed = await readFile(file)
@@ -60,11 +57,17 @@ const unpack = async (file: URL, key: EmptyDatabaseKey): Promise<EmptyDatabase> 
   return { archive, entries }
 }
 
+/** From this package's root, because built and joined files stand elsewhere in it than their sources. */
+const shippedFile = (): string =>
+  join(dirname(find("@colloquy/adapters/package.json")), "src/pglite/EmptyDatabase.tar.br")
+
 /** PGlite does not say it by itself. */
 const installedVersion = async (): Promise<string> => {
-  const entry = createRequire(import.meta.url).resolve("@electric-sql/pglite")
-  return String(JSON.parse(await readFile(join(dirname(entry), "../package.json"), "utf8")).version)
+  const manifest = join(dirname(find("@electric-sql/pglite")), "../package.json")
+  return String(JSON.parse(await readFile(manifest, "utf8")).version)
 }
+
+const find = (name: string): string => createRequire(import.meta.url).resolve(name)
 
 /** What a new database begins with. Replaced in tests. */
 export const NewDatabase = Context.Reference<Effect.Effect<EmptyDatabase | null>>(

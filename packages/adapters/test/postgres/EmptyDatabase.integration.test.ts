@@ -8,7 +8,6 @@ import { readdirSync, readFileSync } from "node:fs"
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join, relative } from "node:path"
-import { pathToFileURL } from "node:url"
 import { onEmbedded } from "../../../../test/databases.ts"
 import { NewDatabase, readEmptyDatabase } from "../../src/pglite/EmptyDatabase.ts"
 import { emptyDatabaseKey } from "../../src/pglite/EmptyDatabaseKey.ts"
@@ -29,7 +28,7 @@ const filesOf = (folder: string): ReadonlyMap<string, Buffer | null> =>
     })
   )
 
-const file = new URL("../../src/pglite/EmptyDatabase.tar.br", import.meta.url)
+const file = join(import.meta.dirname, "../../src/pglite/EmptyDatabase.tar.br")
 
 /** Initdb takes seconds, and many of them on a busy machine. */
 const withInitdb = 180_000
@@ -122,11 +121,11 @@ onEmbedded("PGlite", () => {
       for (const content of [changed, whole.subarray(0, -1), Buffer.alloc(0)]) {
         const path = join(folder, "Changed.tar.br")
         yield* Effect.promise(() => writeFile(path, content))
-        assert.isNull(yield* readEmptyDatabase(pathToFileURL(path)))
+        assert.isNull(yield* readEmptyDatabase(emptyDatabaseKey, path))
       }
-      assert.isNull(yield* readEmptyDatabase(pathToFileURL(join(folder, "Missing.tar.br"))))
-      assert.isNull(yield* readEmptyDatabase(file, { ...emptyDatabaseKey, pglite: "0.5.13" }))
-      assert.isNotNull(yield* readEmptyDatabase(file))
+      assert.isNull(yield* readEmptyDatabase(emptyDatabaseKey, join(folder, "Missing.tar.br")))
+      assert.isNull(yield* readEmptyDatabase({ ...emptyDatabaseKey, pglite: "0.5.13" }))
+      assert.isNotNull(yield* readEmptyDatabase())
     }).pipe(Effect.scoped)
   )
 })
