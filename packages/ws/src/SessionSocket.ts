@@ -12,8 +12,11 @@ export const maxFrame = 256 * 1024
 
 const pingEvery = 20_000
 
-/** What waits for it runs at the end of the tick, as with `queueMicrotask`, which costs several times as much. */
-const settled = Promise.resolve()
+/**
+ * Bytes below which a piece of audio waits for others of the same tick. What a microphone sends is larger, and goes on at once: with a
+ * promise for each piece, what it brought along outlived the collections of young objects (docs/benchmarks.md).
+ */
+const tinyPiece = 128
 
 const closeCodes: { readonly [Reason in CloseReason]: number } = {
   ended: 1000,
@@ -69,7 +72,8 @@ export const sessionSocket = (socket: WebSocket, onBegin: () => void, urlOf?: Ur
         bytes: bytes.byteLength
       })
     }
-    if (pieces.length === 0) void settled.then(passAudio)
+    if (pieces.length === 0 && bytes.byteLength >= tinyPiece) return receive({ _tag: "Audio", audio: bytes })
+    if (pieces.length === 0) queueMicrotask(passAudio)
     pieces.push(bytes)
   }
 
