@@ -1,6 +1,6 @@
 /**
- * `TextExtractor` for every type of the specification. Each file is read in a thread of its own, with a deadline and a limit of memory, one
- * after the other. Pictures are read by the host's `ImageReader`. Types whose package is not installed are refused with its name; the log
+ * `TextExtractor` for every type of the specification. Each file is read in a process of its own, with a deadline and limits of memory,
+ * one after the other. Pictures are read by the host's `ImageReader`. Types whose package is not installed are refused with its name; the log
  * tells at the start which those are.
  */
 import {
@@ -18,8 +18,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
-import { type Bounds, readInThread } from "./Isolation.ts"
 import { isInstalled, packageFor, tablesFolder, tablesPackage } from "./Packages.ts"
+import { type Bounds, type Ending, readInProcess } from "./ReaderProcess.ts"
+import type { FileTask } from "./readFile.ts"
+import { damaged, type Refused, tooMuchMemory, tooSlow } from "./Refused.ts"
 import { section } from "./Sections.ts"
 
 export interface FileExtractorOptions {
@@ -27,9 +29,9 @@ export interface FileExtractorOptions {
   readonly deadline?: Duration.Input
   /** What a reader's objects may take, in MB. Default 256. */
   readonly heap?: number
-  /** By how much the process may grow while a file is read, in MB. Default 700. */
+  /** By how much the process that reads may grow, in MB. Default 700. */
   readonly growth?: number
-  /** The script of the thread, for a host that bundles: the address of `@colloquy/adapters/files/worker` as a file of its own. */
+  /** The script of that process, for a host that bundles: the address of `@colloquy/adapters/files/worker` as a file of its own. */
   readonly worker?: URL
   /** For tests of a host without some packages. */
   readonly isInstalled?: (packageName: string) => boolean
@@ -63,11 +65,13 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
       const script = options.worker ?? ownWorker
       const tables = has(tablesPackage) ? tablesFolder() : null
 
-      const read = (extension: string, bytes: Uint8Array<ArrayBuffer>) =>
-        Effect.mapError(
-          readInThread(script, { extension, bytes, tables }, bounds),
-          ({ message, reason }) => new ExtractionFailed({ reason, sentence: message })
+      const read = (extension: string, bytes: Uint8Array) => {
+        const task: FileTask = { extension, tables }
+        return readInProcess<ReadonlyArray<Section>>(script, task, bytes, bounds).pipe(
+          Effect.catch((ending) => Effect.succeed({ refused: refusalOf(ending, bounds) })),
+          Effect.flatMap((answer) => ("refused" in answer ? fail(answer.refused) : Effect.succeed(answer.value)))
         )
+      }
       return TextExtractor.of({
         readable,
         extract: (file) =>
@@ -87,7 +91,21 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
     })
   )
 
-const unsupported = (sentence: string) => Effect.fail(new ExtractionFailed({ reason: "unsupported", sentence }))
+const fail = ({ message, reason }: Pick<Refused, "message" | "reason">) =>
+  Effect.fail(new ExtractionFailed({ reason, sentence: message }))
+
+const unsupported = (message: string) => fail({ reason: "unsupported", message })
+
+const refusalOf = (ending: Ending, { deadline }: Bounds): Refused => {
+  switch (ending) {
+    case "too_slow":
+      return tooSlow(Duration.toSeconds(deadline))
+    case "too_much_memory":
+      return tooMuchMemory()
+    case "died":
+      return damaged("file of its type")
+  }
+}
 
 const tellMissing = (missing: (extension: string) => string | undefined) => {
   const types = acceptedExtensions("document").flatMap((extension) => {
@@ -99,8 +117,8 @@ const tellMissing = (missing: (extension: string) => string | undefined) => {
     : Effect.logWarning(`Files of these types cannot be read, because a package is not installed: ${types.join(", ")}`)
 }
 
-/** Into one buffer of the announced size, which moves to the thread without a copy. */
-const collect = <E, R>({ bytes, size }: FileToRead<E, R>): Effect.Effect<Uint8Array<ArrayBuffer>, E, R> =>
+/** Into one buffer of the announced size, from which it is written to the process without a copy. */
+const collect = <E, R>({ bytes, size }: FileToRead<E, R>): Effect.Effect<Uint8Array, E, R> =>
   Effect.suspend(() => {
     const whole = new Uint8Array(size)
     let at = 0

@@ -1,4 +1,4 @@
-/** Why a file gives no text, in a sentence for the person who uploaded it. Thrown by the readers, and carried out of their thread. */
+/** Why a file gives no text, in a sentence for the person who uploaded it. Thrown by the readers, and carried out of their process. */
 
 export type Reason = "encrypted" | "damaged" | "too_large" | "too_slow" | "unsupported"
 

@@ -3,7 +3,6 @@
  * declaration of an XML or HTML file. The rest is guessed from the letters, where the package for it is installed; a few accents alone are
  * Western European.
  */
-import { wideEncodingOf } from "@colloquy/core/documents"
 import { letterEncoding } from "./Letters.ts"
 import { Refused } from "./Refused.ts"
 
@@ -43,6 +42,8 @@ const encodingOf = async (bytes: Uint8Array): Promise<string> => {
   const head = bytes.subarray(0, lookedAt)
   const { controls, high, zeros } = count(head)
   if (zeros > 0 || controls > head.length * 0.05) {
+    // Few files need it, and it brings all of core into the reader's process.
+    const { wideEncodingOf } = await import("@colloquy/core/documents")
     const wide = wideEncodingOf(head)
     if (wide !== null) return wide
     throw new Refused("unsupported", "The file holds no text that can be read: it looks like binary data.")

@@ -31,15 +31,24 @@ const officeNames: Readonly<Record<string, string>> = {
   xlsx: "Excel workbook"
 }
 
-/** What the thread gets. */
-export interface FileOfThread {
+/** What the process is told of the file. */
+export interface FileTask {
   readonly extension: string
-  readonly bytes: Uint8Array<ArrayBuffer>
   /** The folder with the tables of characters for PDF; null where their package is not installed. */
   readonly tables: string | null
 }
 
-export const readFile = async ({ bytes, extension, tables }: FileOfThread): Promise<ReadonlyArray<Section>> => {
+export const readFile = async (
+  { extension, tables }: FileTask,
+  bytes: Uint8Array<ArrayBuffer>
+): Promise<ReadonlyArray<Section>> => {
+  const sections = await readSections(extension, tables, bytes)
+  const characters = sections.reduce((sum, { text }) => sum + text.length, 0)
+  if (characters > limits.characters) throw tooLarge("it has more than 20 million characters of text")
+  return sections
+}
+
+const readSections = async (extension: string, tables: string | null, bytes: Uint8Array<ArrayBuffer>) => {
   if (extension === "pdf") return (await import("./Pdf.ts")).readPdf(bytes, tables)
   const office = officeNames[extension]
   return office === undefined ? readText(extension, bytes) : readOffice(extension, office, bytes)

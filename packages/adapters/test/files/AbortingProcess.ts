@@ -1,0 +1,2 @@
+/** A reader that ends as V8 does when it cannot go on. */
+process.abort()
