@@ -129,7 +129,7 @@ const consume = (home: string) => {
     console.log(`README.md's ${file} says:\n${run(process.execPath, [file], home).trim()}`)
 }
 
-/** The thread that reads files is found from the built package, too. */
+/** The process that reads files is found from the built package, too. */
 const readFile = `
 import { fileTypeOf, TextExtractor } from "@colloquy/core/documents"
 import { FileExtractor } from "@colloquy/adapters/files"

@@ -1,5 +1,5 @@
 /**
- * Run (i): files from their bytes to the index, through `Documents` on Postgres with the extractor's threads. A PDF of 100 pages, against
+ * Run (i): files from their bytes to the index, through `Documents` on Postgres with the extractor's processes. A PDF of 100 pages, against
  * reading it alone, without chunks and database; and what this process grows by while 20 texts of 1 MB are uploaded and indexed at once.
  */
 import { FileExtractor } from "@colloquy/adapters/files"

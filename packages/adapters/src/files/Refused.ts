@@ -16,6 +16,9 @@ export const encrypted = (): Refused =>
 export const damaged = (kind: string): Refused =>
   new Refused("damaged", `The file is damaged or incomplete, or no ${kind} at all, so that it cannot be read.`)
 
+export const damagedPicture = (): Refused =>
+  new Refused("damaged", "The picture is damaged, or of a kind that cannot be read.")
+
 export const tooLarge = (what: string): Refused =>
   new Refused("too_large", `The file is too large to be read: ${what}.`)
 

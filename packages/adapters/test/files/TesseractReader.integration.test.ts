@@ -101,6 +101,30 @@ it.live("a broken or too large picture ends with a sentence, and the next one is
   }).pipe(Effect.provide(layer))
 )
 
+it.live(
+  "a picture that ends its process, or takes too much time or memory, ends with a sentence, and the host lives",
+  () =>
+    Effect.gen(function* () {
+      const refusal = (options: TesseractReader.TesseractOptions) =>
+        Effect.flip(read("png", picture("HOT SHOE HOUSE"))).pipe(
+          Effect.map(({ message }) => message),
+          Effect.provide(FileExtractor.layer().pipe(Layer.provide(TesseractReader.layer(options))))
+        )
+      assert.strictEqual(
+        yield* refusal({ worker: new URL("CrashingProcess.ts", import.meta.url) }),
+        "The picture is damaged, or of a kind that cannot be read."
+      )
+      assert.strictEqual(
+        yield* refusal({ growth: 1 }),
+        "The picture is too large to be read: it needs more memory than one picture may take."
+      )
+      assert.strictEqual(
+        yield* refusal({ deadline: "1 millis" }),
+        "The picture could not be read within 0.001 seconds."
+      )
+    })
+)
+
 it("the size of a picture is read from its header", () => {
   const bytes = (text: string) => Uint8Array.from(text.padEnd(40, "\0"), (character) => character.charCodeAt(0))
   const sizes = [
