@@ -43,10 +43,10 @@ export const readInProcess = <A>(
       outcome ??= why
       child.kill("SIGKILL")
     }
-    const late = setTimeout(() => end(Effect.fail("too_slow")), Duration.toMillis(bounds.deadline))
+    const stopClock = atDeadline(bounds, () => end(Effect.fail("too_slow")))
     const gone = Promise.withResolvers<void>()
     const leave = (final: Effect.Effect<Answer<A>, Ending>) => {
-      clearTimeout(late)
+      stopClock()
       gone.resolve()
       resume(final)
     }
@@ -63,6 +63,12 @@ export const readInProcess = <A>(
       return gone.promise
     })
   })
+
+/** By the clock of the machine, whatever clock the host's effects have. Answers how to stop it. */
+const atDeadline = ({ deadline }: Bounds, act: () => void): (() => void) => {
+  const timer = setTimeout(act, Duration.toMillis(deadline))
+  return () => clearTimeout(timer)
+}
 
 /**
  * Nothing of the host's flags but which files of a package are meant: an inspector's port can be taken once, and what a host preloads is for
