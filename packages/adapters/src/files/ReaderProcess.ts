@@ -1,6 +1,6 @@
 /**
  * One file in one process of its own, which ends with it. A thread would share the fate of the host: an array that grows too large, a fault
- * in V8 or a library's WebAssembly ends the whole process, whatever the limits of the thread say (decision 15). Files and pictures are read
+ * in V8 or a library's WebAssembly ends the whole process, whatever the limits of the thread say (decision 16). Files and pictures are read
  * this way; `answerOnce.ts` is what runs on the other side.
  *
  * The file goes in by stdin, which stays open afterwards: its end tells the reader that the host has died. The answer comes by a pipe of its
