@@ -169,7 +169,7 @@ const reads = (database: Database): Reads => {
     get: (runId) => findRun("RunStore.get", "r.id = $1", knownId(runId)),
 
     waitingOn: (threadId) =>
-      findRun("RunStore.waitingOn", "r.thread_id = $1 and r.status = 'REQUIRES_ACTION'", knownId(threadId)),
+      findRun("RunStore.waitingOn", "r.thread_id = $1 and r.waits", knownId(threadId)),
 
     messages: (runId) =>
       Principal.use(({ ownerId }) =>

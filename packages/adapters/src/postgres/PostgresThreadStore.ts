@@ -162,5 +162,6 @@ const messagesOf = (schema: string): string =>
     select wanted.place, t.message_count + 1, ${unfinishedText}
     from unnest($2::uuid[]) with ordinality wanted (id, place)
     join ${schema}.threads t on t.id = wanted.id and t.owner = $1
-    join ${schema}.runs r on r.thread_id = t.id and r.owner = t.owner and r.status = 'IN_PROGRESS'
+    join ${schema}.active_runs a on a.thread_id = t.id and a.owner = t.owner and a.place = 0
+    join ${schema}.runs r on r.id = a.run_id and r.owner = a.owner
     order by place, sequence`

@@ -50,8 +50,8 @@ export const runLeases = ({ query, schema }: Database): Leases => ({
     Effect.map(
       query<{ readonly id: RunId; readonly owner: string }>(
         "RunStore.expired",
-        `select r.id, r.owner from ${schema}.runs r
-         where ${active} and r.lease_until <= clock_timestamp() order by r.lease_until limit $1`,
+        `select r.id, r.owner from ${schema}.active_runs a join ${schema}.runs r on r.id = a.run_id and r.owner = a.owner
+         where r.lease_until <= clock_timestamp() order by r.lease_until limit $1`,
         [limit]
       ),
       (rows) => rows.map(({ id, owner }) => ({ runId: id, ownerId: OwnerId.make(fromText(owner)) }))

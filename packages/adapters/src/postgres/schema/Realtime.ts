@@ -63,7 +63,7 @@ begin
       where owner = p_owner and thread_id = p_thread and id <> p_session and lease_until > clock_timestamp()
   ) then return 'session'; end if;
   if exists (
-    select from {schema}.runs where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED')
+    select from {schema}.active_runs where thread_id = p_thread and owner = p_owner
   ) then return 'run'; end if;
   perform {schema}.supersede(p_owner, p_thread, p_at);
   insert into {schema}.realtime_sessions as held (owner, thread_id, id, lease_until)

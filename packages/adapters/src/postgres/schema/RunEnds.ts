@@ -122,9 +122,12 @@ begin
       select p_owner, p_run, greatest(batch.first, v_run.last_sequence + 1), batch.last, batch.events
       from unnest(p_firsts, p_lasts, p_events) batch (first, last, events)
       where batch.last > v_run.last_sequence
+  ), rested as (
+    delete from {schema}.active_runs where thread_id = v_run.thread_id and owner = p_owner and run_id = p_run
   )
   update {schema}.runs set
     status = p_status,
+    waits = p_status = 'REQUIRES_ACTION',
     last_sequence = greatest(v_run.last_sequence, p_lasts[cardinality(p_lasts)]),
     model = p_model,
     input_tokens = input_tokens + p_input,

@@ -59,16 +59,16 @@ declare
   v_begun uuid;
   v_session uuid;
   v_ahead uuid;
-  v_ahead_until timestamptz;
+  v_place bigint := 0;
   v_waits boolean;
   v_is_known boolean;
   v_outcome {schema}.run_outcome;
   v_status text;
 begin
   select * into v_thread from {schema}.threads where id = p_thread and owner = p_owner for no key update;
-  select begun.id, session.id, ahead.id, ahead.lease_until, exists (
-      select from {schema}.runs where thread_id = p_thread and owner = p_owner and status = 'REQUIRES_ACTION'
-    ), last.id is not null into v_begun, v_session, v_ahead, v_ahead_until, v_waits, v_is_known
+  select begun.id, session.id, ahead.run_id, exists (
+      select from {schema}.runs where thread_id = p_thread and owner = p_owner and waits
+    ), last.id is not null into v_begun, v_session, v_ahead, v_waits, v_is_known
     from (values (0)) one
     left join {schema}.messages last on last.id = p_known_last and last.owner = p_owner and last.thread_id = p_thread
       and last.sequence = v_thread.message_count and v_thread.revision = p_known_revision
@@ -76,9 +76,8 @@ begin
     left join {schema}.realtime_sessions session
       on session.owner = p_owner and session.thread_id = p_thread and session.lease_until > clock_timestamp()
     left join lateral (
-      select run.id, run.lease_until from {schema}.runs run
-        where run.thread_id = p_thread and run.owner = p_owner and run.status in ('IN_PROGRESS', 'QUEUED')
-        order by run.status, run.ordinal limit 1
+      select active.run_id from {schema}.active_runs active
+        where active.thread_id = p_thread and active.owner = p_owner order by active.place limit 1
     ) ahead on true;
   if v_begun is not null then return {schema}.begin_again(p_owner, p_run, p_saves, p_lease, p_fingerprint); end if;
   if p_key is not null then
@@ -92,15 +91,20 @@ begin
 
   if v_session is not null then return row('InSession', null, null, null, null, null)::{schema}.run_outcome; end if;
   if v_ahead is not null and (p_mode = 'reject' or p_max_queued <= (
-    select count(*) from {schema}.runs where thread_id = p_thread and owner = p_owner and status = 'QUEUED'
+    select count(*) from {schema}.active_runs where thread_id = p_thread and owner = p_owner and place > 0
   )) then
-    return row('Busy', v_ahead, null, v_ahead_until <= clock_timestamp(), null, null)::{schema}.run_outcome;
+    select 'Busy', id, null, lease_until <= clock_timestamp(), null, null into v_outcome
+      from {schema}.runs where id = v_ahead and owner = p_owner;
+    return v_outcome;
   end if;
   if p_key is not null and not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, p_leg_start) then
     return {schema}.find_repeated(p_owner, p_key);
   end if;
 
   v_status := case when v_ahead is not null then 'QUEUED' when p_saves then 'COMPLETED' else 'IN_PROGRESS' end;
+  if v_status = 'QUEUED' then
+    select max(place) + 1 into v_place from {schema}.active_runs where thread_id = p_thread and owner = p_owner;
+  end if;
   if v_waits and v_status <> 'QUEUED' then perform {schema}.supersede(p_owner, p_thread, p_at); end if;
   with placed as (
     update {schema}.threads set message_count = message_count + 1, tokens = tokens + p_message_tokens,
@@ -117,6 +121,9 @@ begin
     insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
       select p_owner, p_run, batch.first, batch.last, batch.events
       from unnest(p_firsts, p_lasts, p_events) batch (first, last, events)
+  ), active as (
+    insert into {schema}.active_runs (thread_id, owner, place, run_id)
+      select p_thread, p_owner, v_place, p_run where v_status <> 'COMPLETED'
   )
   insert into {schema}.runs (
     id, owner, thread_id, assistant_id, status, leg_start, last_sequence, user_message_id, answer_id, stream, provider, model,
@@ -165,6 +172,11 @@ begin
   end if;
 
   perform {schema}.supersede(p_owner, v_run.thread_id, p_at);
+  if p_saves then
+    delete from {schema}.active_runs where thread_id = v_run.thread_id and owner = p_owner and run_id = p_run;
+  else
+    update {schema}.active_runs set place = 0 where thread_id = v_run.thread_id and owner = p_owner and run_id = p_run;
+  end if;
   update {schema}.runs set
     status = case when p_saves then 'COMPLETED' else 'IN_PROGRESS' end,
     started_at = p_at, ended_at = case when p_saves then p_at end,
@@ -226,11 +238,12 @@ begin
 
   perform {schema}.answer_calls(p_owner, p_message, p_results, p_tokens);
   update {schema}.runs set
-    status = 'IN_PROGRESS', leg = leg + 1, leg_start = coalesce(p_leg_start, last_sequence + 1), answer_id = p_answer,
+    status = 'IN_PROGRESS', waits = false, leg = leg + 1, leg_start = coalesce(p_leg_start, last_sequence + 1), answer_id = p_answer,
     stream = p_stream, plan = p_plan, token = token + 1, leg_token = token + 1,
     lease_until = clock_timestamp() + p_lease * interval '1 millisecond',
     last_sequence = {schema}.add_events(p_owner, p_run, v_run.last_sequence, p_firsts, p_lasts, p_events)
     where id = p_run and owner = p_owner;
+  insert into {schema}.active_runs (thread_id, owner, place, run_id) values (v_run.thread_id, p_owner, 0, p_run);
   perform {schema}.notify_waiting(v_run);
   return row('Started', p_run, v_run.token + 1, null, null, null)::{schema}.run_outcome;
 end $$`

@@ -33,7 +33,7 @@ const notifyWaiting = sqlFunction(
   `(p_run {schema}.runs) returns void language plpgsql as $$
 begin
   if p_run.watched or p_run.cancel_requested or exists (
-    select from {schema}.runs where thread_id = p_run.thread_id and owner = p_run.owner and status = 'QUEUED'
+    select from {schema}.active_runs where thread_id = p_run.thread_id and owner = p_run.owner and place > 0
   ) then
     perform {schema}.notify_change(p_run.id, p_run.thread_id, false);
   end if;
@@ -90,8 +90,8 @@ const supersede = sqlFunction(
 declare
   v_run {schema}.runs;
 begin
-  update {schema}.runs set status = 'CANCELLED', ended_at = p_at
-    where thread_id = p_thread and owner = p_owner and status = 'REQUIRES_ACTION' returning * into v_run;
+  update {schema}.runs set status = 'CANCELLED', ended_at = p_at, waits = false
+    where thread_id = p_thread and owner = p_owner and waits returning * into v_run;
   if not found then return; end if;
   update {schema}.messages set status = 'CANCELLED' where id = v_run.answer_id and owner = p_owner;
   update {schema}.threads set revision = revision + 1 where id = p_thread and owner = p_owner;
@@ -106,9 +106,9 @@ const runAhead = sqlFunction(
 declare
   v_run {schema}.runs;
 begin
-  select * into v_run from {schema}.runs
-    where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED')
-    order by status, ordinal limit 1;
+  select run.* into v_run from {schema}.active_runs active
+    join {schema}.runs run on run.id = active.run_id and run.owner = active.owner
+    where active.thread_id = p_thread and active.owner = p_owner order by active.place limit 1;
   return v_run;
 end $$`
 )

@@ -1,10 +1,14 @@
 /**
- * Runs, their logs, and idempotency keys. The partial unique indexes repeat what the functions guarantee: a thread has one run in
- * progress, and one that waits for its client.
+ * Runs, their logs, and idempotency keys. Unique keys repeat what the functions guarantee: a thread has one run in progress, and one that
+ * waits for its client.
+ *
+ * Nothing that is indexed of a run changes when it settles, so the settlement replaces its row on the page where it is and touches no index.
+ * Which runs are active is a table of its own, whose rows come and go. The rows of a turn have no foreign keys: the functions that write
+ * them hold a lock on the thread or the run that they belong to. They go with it by triggers, whatever deleted it.
  */
 import { type Migration, primaryKey } from "./SchemaPart.ts"
 
-/** `token` is the fencing token of the newest lease, `leg_token` the one under which the current leg began; a run at rest has no `lease_until`. `watched`: the log was read while it grew. */
+/** `token` is the fencing token of the newest lease, `leg_token` the one under which the current leg began; a run at rest has no `lease_until`. `waits`: for its client, as its status says; for the index. `watched`: the log was read while it grew. */
 const runs = `
 create table {schema}.runs (
   owner text collate "C" not null,
@@ -39,8 +43,18 @@ create table {schema}.runs (
   leg_token bigint not null,
   lease_until timestamptz,
   watched boolean not null default false,
-  foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
+  waits boolean not null default false
 ) with (fillfactor = 70)`
+
+/** The run in progress has the place 0, and those queued behind it the places from 1 on. */
+const activeRuns = `
+create table {schema}.active_runs (
+  owner text collate "C" not null,
+  thread_id uuid not null,
+  place bigint not null,
+  run_id uuid not null,
+  primary key (thread_id, place, owner)
+)`
 
 /** One row a batch. The events of a row are those from `first_sequence` to `last_sequence`: what lies outside came twice. */
 const runLog = `
@@ -50,11 +64,10 @@ create table {schema}.run_log (
   first_sequence integer not null,
   last_sequence integer not null,
   events text not null,
-  primary key (owner, run_id, last_sequence),
-  foreign key (owner, run_id) references {schema}.runs (owner, id) on delete cascade
+  primary key (run_id, last_sequence, owner)
 )`
 
-/** A key goes when its run goes. Checked at commit, because the key is claimed before the run is written. */
+/** A key goes when its run goes. */
 const idempotencyKeys = `
 create table {schema}.idempotency_keys (
   owner text collate "C" not null,
@@ -63,8 +76,7 @@ create table {schema}.idempotency_keys (
   run_id uuid not null,
   leg_start integer not null,
   created_at timestamptz not null,
-  primary key (owner, key),
-  foreign key (owner, run_id) references {schema}.runs (owner, id) on delete cascade deferrable initially deferred
+  primary key (owner, key)
 )`
 
 /** Runs that were deleted while they were active: what they used is still charged, once, by the holder of `token`. */
@@ -78,6 +90,41 @@ create table {schema}.deleted_runs (
   primary key (owner, id)
 )`
 
+/** Runs first: whoever writes a log holds its run, and what was committed while this waited for the run is then seen and deleted, too. */
+const emptyThreads = `
+create function {schema}.empty_threads() returns trigger language plpgsql
+set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+declare
+  v_thread record;
+  v_runs uuid[];
+begin
+  for v_thread in select owner, id from gone order by id loop
+    select array_agg(distinct run_id) into v_runs from {schema}.messages
+      where thread_id = v_thread.id and owner = v_thread.owner and run_id is not null;
+    delete from {schema}.runs where id = any (v_runs) and owner = v_thread.owner;
+    delete from {schema}.messages where thread_id = v_thread.id and owner = v_thread.owner;
+  end loop;
+  return null;
+end $$`
+
+const emptyRuns = `
+create function {schema}.empty_runs() returns trigger language plpgsql
+set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+declare
+  v_of record;
+begin
+  for v_of in select owner, thread_id, array_agg(id) as runs from gone group by owner, thread_id loop
+    delete from {schema}.active_runs where thread_id = v_of.thread_id and owner = v_of.owner and run_id = any (v_of.runs);
+    delete from {schema}.run_log where run_id = any (v_of.runs) and owner = v_of.owner;
+    delete from {schema}.idempotency_keys where run_id = any (v_of.runs) and owner = v_of.owner;
+  end loop;
+  return null;
+end $$`
+
+const whenDeleted = (table: string, call: string): string =>
+  `create trigger ${table}_gone after delete on {schema}.${table} referencing old table as gone
+     for each statement execute function {schema}.${call}()`
+
 /** A faster compression of long texts, where the server has it. */
 const compression = `
 do $do$ begin
@@ -87,22 +134,24 @@ end $do$`
 
 export const runTables: Migration = {
   name: "runs",
-  tables: ["runs", "run_log", "idempotency_keys", "deleted_runs"],
+  tables: ["runs", "active_runs", "run_log", "idempotency_keys", "deleted_runs"],
   statements: [
     // What several functions answer.
     `create type {schema}.run_outcome as (
       outcome text, run_id uuid, token bigint, expired boolean, leg_start integer, fingerprint text
     )`,
     runs,
-    `create index runs_of_thread on {schema}.runs (thread_id)`,
     primaryKey("runs", "(id, owner)"),
-    `create index runs_active on {schema}.runs (thread_id, status, ordinal) where status in ('IN_PROGRESS', 'QUEUED')`,
-    `create unique index runs_in_progress on {schema}.runs (thread_id, owner) where status = 'IN_PROGRESS'`,
-    `create unique index runs_waiting on {schema}.runs (thread_id, owner) where status = 'REQUIRES_ACTION'`,
+    `create unique index runs_waiting on {schema}.runs (thread_id, owner) where waits`,
+    activeRuns,
     runLog,
     idempotencyKeys,
     `create index idempotency_keys_of_run on {schema}.idempotency_keys (run_id)`,
     deletedRuns,
+    emptyThreads,
+    whenDeleted("threads", "empty_threads"),
+    emptyRuns,
+    whenDeleted("runs", "empty_runs"),
     compression
   ]
 }

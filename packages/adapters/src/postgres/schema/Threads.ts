@@ -57,8 +57,7 @@ create table {schema}.messages (
   tokens_before bigint,
   created_at timestamptz not null,
   body text not null,
-  tool_results text not null,
-  foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
+  tool_results text not null
 )`
 
 /** What is kept of the oldest messages, for models that do not read them any more. */
@@ -167,15 +166,16 @@ const noteDeletedRuns = sqlFunction(
   `(p_owner text, p_thread uuid) returns void language plpgsql as $$
 begin
   insert into {schema}.deleted_runs (owner, id, token)
-    select owner, id, token from {schema}.runs
-    where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED') on conflict do nothing;
-  perform {schema}.notify_change(id, thread_id, false) from {schema}.runs
-    where thread_id = p_thread and owner = p_owner and status in ('IN_PROGRESS', 'QUEUED');
+    select run.owner, run.id, run.token from {schema}.active_runs active
+    join {schema}.runs run on run.id = active.run_id and run.owner = active.owner
+    where active.thread_id = p_thread and active.owner = p_owner on conflict do nothing;
+  perform {schema}.notify_change(run_id, thread_id, false) from {schema}.active_runs
+    where thread_id = p_thread and owner = p_owner;
   delete from {schema}.deleted_runs where owner = p_owner and deleted_at < clock_timestamp() - interval '2 days';
 end $$`
 )
 
-/** Threads go with everything in them, by their foreign keys. Null: a voice session writes the thread. */
+/** Threads go with everything in them, by foreign keys and triggers. Null: a voice session writes the thread. */
 const removeThread = sqlFunction(
   "remove_thread",
   `(p_owner text, p_thread uuid) returns boolean language plpgsql as $$
