@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs PostgreSQL with pgvector from Debian's packages where they are missing. Needs root; changes nothing when both are there.
+# PgBouncer as well, for the tests that go through it; where it cannot be had, those are left out and everything else goes on.
 # Where Debian has no package of pgvector for its PostgreSQL, its source package is taken from the next suite and compiled.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
@@ -12,6 +13,8 @@ say() { echo "install-postgres: $*" >&2; }
 newest_bin() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
 has_server() { [ -x "$(newest_bin)/initdb" ] && [ -x "$(newest_bin)/postgres" ]; }
 major() { basename "$(dirname "$(newest_bin)")"; }
+has_bouncer() { command -v pgbouncer >/dev/null; }
+can_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 has_vector() { [ -f "/usr/share/postgresql/$(major)/extension/vector.control" ]; }
 
 updated=no
@@ -63,8 +66,25 @@ install_vector() {
   if has_candidate "postgresql-$(major)-pgvector"; then get "postgresql-$(major)-pgvector"; else compile_vector; fi
 }
 
-if has_server && has_vector; then exit 0; fi
-[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || { say "run this as root on Debian, or install PostgreSQL and pgvector yourself"; exit 1; }
-has_server || install_server
-has_vector || install_vector
-has_server && has_vector || { say "PostgreSQL $(major) with pgvector is still missing"; exit 1; }
+# The tests start their own, so the service of the package must not start: a policy of invoke-rc.d says so while it is installed.
+install_bouncer() (
+  say "installing PgBouncer"
+  policy=/usr/sbin/policy-rc.d
+  if [ ! -e "$policy" ]; then
+    trap 'rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod 755 "$policy"
+  fi
+  apt=(timeout 120 apt-get -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20)
+  [ "$updated" = yes ] || "${apt[@]}" update >&2
+  "${apt[@]}" install --no-install-recommends --yes pgbouncer >/dev/null
+)
+
+if ! { has_server && has_vector; }; then
+  can_install || { say "run this as root on Debian, or install PostgreSQL and pgvector yourself"; exit 1; }
+  has_server || install_server
+  has_vector || install_vector
+  has_server && has_vector || { say "PostgreSQL $(major) with pgvector is still missing"; exit 1; }
+fi
+if ! has_bouncer && can_install; then install_bouncer || true; fi
+has_bouncer || say "PgBouncer is not installed: the tests that go through it are left out"

@@ -168,8 +168,7 @@ const reads = (database: Database): Reads => {
   return {
     get: (runId) => findRun("RunStore.get", "r.id = $1", knownId(runId)),
 
-    waitingOn: (threadId) =>
-      findRun("RunStore.waitingOn", "r.thread_id = $1 and r.waits", knownId(threadId)),
+    waitingOn: (threadId) => findRun("RunStore.waitingOn", "r.thread_id = $1 and r.waits", knownId(threadId)),
 
     messages: (runId) =>
       Principal.use(({ ownerId }) =>

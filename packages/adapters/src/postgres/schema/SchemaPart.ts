@@ -31,8 +31,7 @@ export interface SqlFunction {
 /**
  * For functions of the turn: their statements are planned once for a connection, and never to read a whole table. Left to itself, the server
  * plans a statement again at each call when it hopes for a better plan, which took a quarter of its time in a turn; and a plan that was made
- * while a table was small is kept until the table is analyzed again, by when a busy one has grown by thousands of rows. The plans of the
- * foreign keys that are checked inside such a function are made the same way.
+ * while a table was small is kept until the table is analyzed again, by when a busy one has grown by thousands of rows.
  */
 export const withFixedPlans = ({ definition, name }: SqlFunction): SqlFunction => ({
   name,
