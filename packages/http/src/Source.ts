@@ -14,5 +14,5 @@ export const withSource = <Carrier extends object>(carrier: Carrier, source: unk
   return carrier
 }
 
-/** What the host named for this message or request; else that itself. */
+/** What the host named for this message or request; otherwise the message or request itself. */
 export const sourceOf = (carrier: object): unknown => (named.has(carrier) ? named.get(carrier) : carrier)

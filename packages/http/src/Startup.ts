@@ -29,7 +29,7 @@ export class Startup<R, E> {
     try {
       if (this.building === null && this.failure !== null && performance.now() < this.failure.retryAt)
         throw this.failure.cause
-      return await this.now()
+      return await this.build()
     } catch (cause) {
       this.logOnce(cause)
       throw cause
@@ -37,7 +37,7 @@ export class Startup<R, E> {
   }
 
   /** The same without a pause, for a host that calls `ready()` and gets the cause of a failure itself. */
-  readonly now = (): Promise<Runtime<R, E>> => {
+  readonly build = (): Promise<Runtime<R, E>> => {
     if (this.isClosed) return Promise.reject(new Error("The handler has been disposed"))
     this.building ??= this.attempt()
     return this.building

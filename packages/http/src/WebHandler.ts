@@ -73,7 +73,7 @@ export const webHandler = <E = never, Source = unknown>({
     handler,
     node: nodeHandler(apps),
     ready: async () => {
-      await startup.now()
+      await startup.build()
     },
     drain: async () => {
       isDraining = true

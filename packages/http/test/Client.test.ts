@@ -123,6 +123,8 @@ describe("the client for promises", () => {
     for (const [name, Class] of Object.entries(plain)) {
       const error = new Class({ detail: "what was wrong" })
       assert.deepStrictEqual([error._tag, error.message], [name, "what was wrong"])
+      const answer = Response.json({ detail: "what was wrong" }, { status: error.status })
+      assert.deepStrictEqual(await told(answers(answer)), [name, error.status, "what was wrong"])
     }
     const invalid = new HTTPValidationError({
       detail: [{ loc: ["body", "a", 0], msg: "Field required", type: "missing" }]

@@ -1,4 +1,4 @@
-/** The first frame of a voice session on the wire, and what of it is refused before anybody asks the kernel. Specification part 4. */
+/** The first frame of a voice session on the wire, and what of it is refused before the kernel is asked. Specification part 4. */
 import { ToolDefinition } from "@colloquy/core"
 import type { ServiceSelection, SessionRequest } from "@colloquy/core/realtime"
 import * as Result from "effect/Result"

@@ -1,6 +1,6 @@
 /**
- * What is on its way to a client. Only little lies in the socket; the rest waits here, where an interruption can still take audio back, and
- * so `interrupted` overtakes it. A client that falls behind is told to the session, which stops reading the vendor.
+ * What is on its way to a client. Only a little is handed to the socket at a time; the rest waits here, where an interruption can still
+ * remove audio, so that `interrupted` arrives before it. When a client falls behind, the session is told, and stops reading the vendor.
  */
 import { WebSocket } from "ws"
 
@@ -44,33 +44,33 @@ export const makeOutbox = (
   let isWaiting = false
   let isBehind = false
 
-  const relieve = (): void => {
+  const reportCaughtUp = (): void => {
     if (!isBehind || bytes > limits.behind / 2) return
     isBehind = false
     onBehind(false)
   }
 
-  const hand = (data: string | Buffer): void => {
+  const write = (data: string | Buffer): void => {
     isWaiting = socket.bufferedAmount + data.length > limits.inSocket
-    socket.send(data, asText, isWaiting ? pass : undefined)
+    socket.send(data, asText, isWaiting ? writeWaiting : undefined)
   }
 
-  const pass = (): void => {
+  const writeWaiting = (): void => {
     isWaiting = false
     while (socket.readyState === WebSocket.OPEN) {
       const each = queue.shift()
       if (each === undefined) break
       bytes -= each.data.length
-      hand(each.data)
+      write(each.data)
       if (isWaiting) break
     }
-    relieve()
+    reportCaughtUp()
   }
 
   return {
     send: (data, isAudio) => {
       if (socket.readyState !== WebSocket.OPEN) return
-      if (!isWaiting) return hand(data)
+      if (!isWaiting) return write(data)
       queue.push({ data, isAudio })
       bytes += data.length
       if (bytes <= limits.behind || isBehind) return
@@ -80,7 +80,7 @@ export const makeOutbox = (
     dropAudio: () => {
       queue = queue.filter(({ isAudio }) => !isAudio)
       bytes = queue.reduce((sum, { data }) => sum + data.length, 0)
-      relieve()
+      reportCaughtUp()
     },
     flush: () => {
       for (const { data } of queue) {

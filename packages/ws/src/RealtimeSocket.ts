@@ -21,7 +21,7 @@ export interface RealtimeSocket {
   readonly layer: Layer.Layer<never, never, RealtimeSessions | Keys>
   /** For hosts that give out upgrades themselves. Before the kernel is built, an upgrade is answered with 503. */
   readonly handle: UpgradeHandler
-  /** Takes the upgrades of this server; what it answers takes the socket off again. */
+  /** Takes the upgrades of this server; the function that it returns ends that. */
   readonly attach: (server: Server) => () => void
   /** Ends all voice sessions: everything said is stored, and clients are told. Before the server is closed, which waits for them. */
   readonly drain: () => Promise<void>

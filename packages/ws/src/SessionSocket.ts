@@ -1,6 +1,6 @@
 /**
- * The client's side of a voice session over a WebSocket of `ws`: text frames are read, binary ones of one tick are joined, what goes out
- * passes the outbox, and a peer that answers no pings is gone.
+ * The client's side of a voice session over a WebSocket of `ws`: text frames are read, binary ones of one tick are joined, what is sent
+ * goes through the outbox, and a client that answers no pings is disconnected.
  */
 import type { ClientInput, ClientSocket, CloseReason } from "@colloquy/core/realtime"
 import { WebSocket, type RawData } from "ws"
@@ -26,8 +26,8 @@ const closeCodes: { readonly [Reason in CloseReason]: number } = {
   fault: 1011
 }
 
-/** `ws` closes with 1009 before it tells anybody: this is the only place from which a word still gets out. */
-export class GuardedSocket extends WebSocket {
+/** `ws` closes the connection with 1009 before it calls any listener, so the client is told the reason here. */
+export class FrameLimitSocket extends WebSocket {
   override close(code?: number, data?: string | Buffer): void {
     if (code === 1009 && this.readyState === WebSocket.OPEN) {
       const message = `A frame has at most ${maxFrame} bytes.`
@@ -77,18 +77,18 @@ export const sessionSocket = (socket: WebSocket, onBegin: () => void, urlOf?: Ur
     pieces.push(bytes)
   }
 
-  let missed = 0
-  const beat = setInterval(() => {
-    missed++
-    if (missed > 2) socket.terminate()
+  let missedPongs = 0
+  const pings = setInterval(() => {
+    missedPongs++
+    if (missedPongs > 2) socket.terminate()
     else if (socket.readyState === WebSocket.OPEN) socket.ping()
   }, pingEvery)
-  beat.unref()
+  pings.unref()
   socket.on("pong", () => {
-    missed = 0
+    missedPongs = 0
   })
   socket.on("close", () => {
-    clearInterval(beat)
+    clearInterval(pings)
     onBegin()
     receive({ _tag: "Gone" })
   })

@@ -22,12 +22,12 @@ import { IncomingMessage, type Server } from "node:http"
 import { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
 import type { UrlOf } from "./Wire.ts"
-import { GuardedSocket, maxFrame, sessionSocket } from "./SessionSocket.ts"
+import { FrameLimitSocket, maxFrame, sessionSocket } from "./SessionSocket.ts"
 
 /** True: the upgrade was for us and is answered. */
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
 
-/** Who asks is told as on the HTTP API (`authenticate`, `clientAddress`, `failedKeys`, …): give both the same. */
+/** Callers are identified as on the HTTP API (`authenticate`, `clientAddress`, `failedKeys`, …): give both the same. */
 export interface UpgradeOptions extends Partial<Omit<AuthenticationSettings, "authenticate" | "clientAddress">> {
   readonly authenticate?: Authenticate<IncomingMessage> | null
   readonly clientAddress?: ClientAddress<IncomingMessage> | null
@@ -94,7 +94,7 @@ const upgradeHandler = (
     maxFragments: 256,
     closeTimeout: 5000,
     handleProtocols: () => false as const,
-    WebSocket: GuardedSocket
+    WebSocket: FrameLimitSocket
   }
   const server = new WebSocketServer(settings)
   let pending = 0
@@ -159,7 +159,7 @@ const answer = (socket: Duplex, status: string, detail: string): void => {
 
 /**
  * Puts the handler on a server, beside other listeners for upgrades: our path is taken before another listener sees it, every other
- * path is left to them, and refused where there are none. The answer takes it off again.
+ * path is left to them, and refused where there are none. The function that it returns removes the handler.
  */
 export const attachUpgrade = (server: Server, handler: UpgradeHandler): (() => void) => {
   const before = Object.getOwnPropertyDescriptor(server, "emit")
@@ -171,14 +171,14 @@ export const attachUpgrade = (server: Server, handler: UpgradeHandler): (() => v
     return (isUpgrade && handler(request, socket, head)) || emit(event, ...args)
   }
   /** Without any listener Node takes upgrades for plain requests, and with one that ignores them they would hang. */
-  const alone = (_request: IncomingMessage, socket: Duplex): void => {
+  const refuseUnclaimed = (_request: IncomingMessage, socket: Duplex): void => {
     if (server.listenerCount("upgrade") === 1) answer(socket, "404 Not Found", "Not Found")
   }
   Object.defineProperty(server, "emit", { configurable: true, writable: true, value: attached })
-  server.on("upgrade", alone)
+  server.on("upgrade", refuseUnclaimed)
   return () => {
     if (before === undefined) Reflect.deleteProperty(server, "emit")
     else Object.defineProperty(server, "emit", before)
-    server.off("upgrade", alone)
+    server.off("upgrade", refuseUnclaimed)
   }
 }

@@ -109,7 +109,7 @@ const wireFormat = ({ channels, encoding, sampleRate }: AudioFormat) => ({
 /** The address of a document. */
 export type UrlOf = (documentId: DocumentId) => string
 
-/** Where nobody gives out documents: their path under the base address, which asks for a key. */
+/** Without `DocumentLinks`: the path under the base address, which needs a key. */
 const contentPath: UrlOf = (documentId) => `/documents/${documentId}/content`
 
 /** An event as a text frame. */
@@ -118,10 +118,10 @@ export const writeEvent = (event: ServiceEvent, urlOf: UrlOf = contentPath): str
     ? `{"type":"provider.event","event":${event.json}}`
     : JSON.stringify(toWire(event, urlOf))
 
-/** As everywhere on the wire; what is no medium of the kernel goes out as the part told it. */
-const mediumToWire = (told: Schema.JsonObject, urlOf: UrlOf): object =>
-  Option.match(mediumOf(told), {
-    onNone: () => told,
+/** As everywhere on the wire; what is no medium of the kernel is sent as the part gave it. */
+const mediumToWire = (medium: Schema.JsonObject, urlOf: UrlOf): object =>
+  Option.match(mediumOf(medium), {
+    onNone: () => medium,
     onSome: ({ documentId, mediaType, mimeType, size }) => ({
       document_id: documentId,
       url: urlOf(documentId),

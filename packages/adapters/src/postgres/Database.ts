@@ -43,8 +43,8 @@ export interface Database {
   /** A statement that is over at once: it finds a few rows by an index and waits for no lock. It may be sent together with others. */
   readonly brief: Query
   /**
-   * A statement that is over at once, but for locks. It takes one more parameter than is given here, for the schema's function
-   * `limit_lock_wait`: it may be sent together with others, and comes a second time when it has to wait for a lock.
+   * A statement that is over at once, but for locks. First sent on a shared connection with a lock timeout of 20 ms; when that expires, sent
+   * again on a connection of its own. The timeout is one more parameter than is given here, for the schema's function `limit_lock_wait`.
    */
   readonly change: Query
 }
@@ -66,7 +66,7 @@ export const databaseOver = ({ run, shared }: Connections, schemaName: string): 
       const unshared = run({ text, parameters: [...parameters, null], alone: true })
       if (!shared) return decoded(guarded(operation, unshared))
       const sharing = run({ text, parameters: [...parameters, waitLimit], alone: false })
-      // Nothing of an attempt is left that gave up at a lock.
+      // The attempt whose lock timeout expired was rolled back whole.
       return decoded(
         guarded(
           operation,
@@ -96,7 +96,7 @@ export const databaseOfClient = (client: PgClient, schemaName: string, timeout: 
 const decoded = <Row extends object>(
   rows: Effect.Effect<ReadonlyArray<object>, StoreUnavailable>
 ): Effect.Effect<ReadonlyArray<Row>, StoreUnavailable> =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- who writes a statement says what its columns decode to
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller that writes a statement names the type of its rows
   rows as Effect.Effect<ReadonlyArray<Row>, StoreUnavailable>
 
 const spanOf = (operation: string) => ({

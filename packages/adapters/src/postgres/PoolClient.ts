@@ -96,7 +96,7 @@ interface Taken {
 /** How long a connection may take to come to rest after one of its statements was given up. */
 const restLimit = "2 seconds"
 
-/** While the connection is here, its errors are ours to hear: without a listener they end the process. The statement at hand has them, too. */
+/** While a connection is taken, its errors need a listener: without one they end the process. The running statement gets them as well. */
 const take = (pool: Pool): Effect.Effect<Taken, SqlError, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.map(connect(pool), (connection): Taken => {
@@ -122,7 +122,7 @@ const take = (pool: Pool): Effect.Effect<Taken, SqlError, Scope.Scope> =>
 
 const ignoreError = (): void => undefined
 
-/** A connection that comes after its caller has gone away is given back at once. */
+/** A connection whose caller was interrupted meanwhile is given back at once. */
 const connect = (pool: Pool): Effect.Effect<LeasedConnection, SqlError> =>
   Effect.callback((resume) => {
     let waits = true

@@ -147,7 +147,7 @@ export const layerRateLimiter = (
     )
   )
 
-/** The index of chunks alone, for a host without the other stores. A database that keeps no vectors is told of in a warning. */
+/** The index of chunks alone, for a host without the other stores. A warning is logged where the database keeps no vectors. */
 export const layerChunkIndex = (
   options: StoreOptions = {}
 ): Layer.Layer<ChunkIndex, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
@@ -165,7 +165,7 @@ export const layerChunkIndex = (
 const keepVectors = (options: StoreOptions) => (database: Database) => openVectors(database, options.migrate !== false)
 
 /**
- * Builds indexes of vectors where scopes have more than 10,000 chunks, and answers for which lengths. It takes minutes and stops nobody; a
+ * Builds indexes of vectors where scopes have more than 10,000 chunks, and answers for which lengths. It takes minutes and blocks no statement; a
  * host runs it now and then, beside the service. Without it such scopes are searched exactly, which is slower.
  */
 export const indexVectors = (options: PostgresOptions): Effect.Effect<ReadonlyArray<number>, StoreUnavailable> =>
@@ -184,7 +184,7 @@ export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRef
 
 /**
  * A key that is made once and kept in the schema, so that all processes of a service sign with the same one: the `signingKey` of the HTTP
- * handler, for a host that has no place of its own for secrets. Who reads the database can sign.
+ * handler, for a host that has no place of its own for secrets. Whatever can read the database can sign.
  */
 export const signingKey = (
   options: PostgresOptions

@@ -19,7 +19,7 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
   const sessions = `${schema}.realtime_sessions`
   const charges = `${schema}.realtime_charges`
 
-  /** The lease keeps everybody else from writing, so this needs no lock. */
+  /** Only the holder of the lease writes, so this needs no lock. */
   const historyOf = (ownerId: OwnerId, threadId: string, messages: number) =>
     query<{ readonly total: number } & MessagesRow>(
       "SessionStore.open",
@@ -130,16 +130,16 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
         (rows) => rows.map(({ charge }) => fromJson<SessionCharge>(charge))
       ),
 
-    reported: (told) =>
+    reported: (charged) =>
       Effect.asVoid(
         query(
           "SessionStore.reported",
-          `delete from ${charges} c using unnest($1::text[], $2::uuid[], $3::integer[]) told (owner, session_id, number)
-           where c.owner = told.owner and c.session_id = told.session_id and c.number = told.number`,
+          `delete from ${charges} c using unnest($1::text[], $2::uuid[], $3::integer[]) reported (owner, session_id, number)
+           where c.owner = reported.owner and c.session_id = reported.session_id and c.number = reported.number`,
           [
-            told.map(({ ownerId }) => toText(ownerId)),
-            told.map(({ sessionId }) => sessionId),
-            told.map(({ number }) => number)
+            charged.map(({ ownerId }) => toText(ownerId)),
+            charged.map(({ sessionId }) => sessionId),
+            charged.map(({ number }) => number)
           ]
         )
       )

@@ -12,10 +12,10 @@ import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
 import { fromJson } from "./StoredText.ts"
 
-type Hear = (hint: RunSignal) => void
+type HintListener = (hint: RunSignal) => void
 
 export interface RunHints {
-  readonly onChange: (hear: Hear) => Effect.Effect<void, never, Scope.Scope>
+  readonly onChange: (listener: HintListener) => Effect.Effect<void, never, Scope.Scope>
   /** Tells this process; inside the host's transaction, when that is committed. */
   readonly echo: (runId: RunId, threadId: ThreadId, cancel: boolean) => Effect.Effect<void>
 }
@@ -32,16 +32,16 @@ export interface HintOptions {
 
 export const makeRunHints = ({ listen, whenWritten }: HintOptions): Effect.Effect<RunHints, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const listeners = new Set<Hear>()
-    const tell: Hear = (hint) => {
-      for (const hear of listeners) hear(hint)
+    const listeners = new Set<HintListener>()
+    const tell: HintListener = (hint) => {
+      for (const listener of listeners) listener(hint)
     }
     if (listen !== null) yield* listenForHints(tell, listen)
     return {
-      onChange: (hear) =>
+      onChange: (listener) =>
         Effect.acquireRelease(
-          Effect.sync(() => void listeners.add(hear)),
-          () => Effect.sync(() => listeners.delete(hear))
+          Effect.sync(() => void listeners.add(listener)),
+          () => Effect.sync(() => listeners.delete(listener))
         ),
       echo: (runId, threadId, cancel) => whenWritten(Effect.sync(() => tell({ runId, threadId, cancel })))
     }
@@ -51,7 +51,7 @@ const shortestPause = 100
 const longestPause = 5000
 
 /** Comes back when the first attempt has succeeded or failed, so that nothing after it is missed for want of time. */
-const listenForHints = (tell: Hear, listen: Listen): Effect.Effect<void, never, Scope.Scope> =>
+const listenForHints = (tell: HintListener, listen: Listen): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
     const tried = yield* Deferred.make<void>()
     let pause = shortestPause

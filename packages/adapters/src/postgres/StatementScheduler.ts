@@ -256,7 +256,7 @@ export class StatementScheduler {
     fiber?.interruptUnsafe()
   }
 
-  /** A caller that goes away waits until its statement is over, so that nothing happens after it has gone. */
+  /** A caller that is interrupted waits until its statement is over, so that nothing is written afterwards. */
   private withdraw(job: Job): Effect.Effect<void> {
     const { fiber, session } = job
     if (session === undefined || fiber === undefined) {
@@ -298,7 +298,7 @@ const reasonOf = (exit: Exit.Exit<unknown, SqlError>): SqlErrorReason | undefine
   return failure?.error.reason
 }
 
-/** Of a statement that has failed at once: its connection broke, or the server had said goodbye on it. */
+/** Of a statement that has failed at once: its connection broke, or the server had announced its end. */
 const isLost = (exit: Exit.Exit<unknown, SqlError>): boolean => {
   const reason = reasonOf(exit)
   return reason !== undefined && (reason._tag === "ConnectionError" || sqlStateOf(reason.cause) !== "")

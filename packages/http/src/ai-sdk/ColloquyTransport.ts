@@ -1,6 +1,6 @@
 /**
  * A `ChatTransport` over the public API: `useChat({ id: threadId, transport: new ColloquyTransport({ baseUrl, … }) })`. The chat's id is the
- * thread's. A chat whose id is no thread's begins one at its first message, and keeps it for as long as the transport lives.
+ * thread's. A chat with any other id begins a thread at its first message, and keeps it for as long as the transport lives.
  *
  * The server holds the conversation: of the chat's messages only the new one is sent, or the outputs of its tools.
  */
@@ -12,11 +12,11 @@ import { filesOf } from "./MessageFiles.ts"
 import { type TurnMetadata, uiChunks } from "./UiChunks.ts"
 
 export interface TransportOptions extends ClientOptions {
-  /** Whose thread a new chat begins. Absent: an assistant is made with it. */
+  /** The assistant of the thread that a new chat begins. Absent: a new assistant. */
   readonly assistantId?: string
   /** Fields of every message: `tools`, `memory`, `model_name`, …; `body` of a single call goes over them. */
   readonly message?: Omit<MessageRequest, "content" | "stream">
-  /** Told when a chat has begun a thread: keep its id, so that the chat can be opened again. */
+  /** Called when a chat has begun a thread: keep its id, so that the chat can be opened again. */
   readonly onThread?: (threadId: string, chatId: string) => void
   /** What `stop` does: end the run (the default), or only leave it. */
   readonly onStop?: "cancel" | "leave"
@@ -30,11 +30,11 @@ type Events = AsyncGenerator<ClientEvent, void, undefined>
 const isId = (text: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu.test(text)
 
 export class ColloquyTransport implements ChatTransport<Message> {
-  /** A run is told again from its first event. */
+  /** `reconnectToStream` gives all events of the run, from the first one on. */
   readonly resumeStreamIsReplay = true
   private readonly options: TransportOptions
   private readonly client: Promise<Client>
-  /** Threads of chats whose own id is none. */
+  /** Threads of chats whose own id is not a thread's. */
   private readonly threads = new Map<string, string>()
 
   constructor(options: TransportOptions) {
@@ -93,15 +93,16 @@ export class ColloquyTransport implements ChatTransport<Message> {
 
   private chunksOf(client: Client, events: Events, signal: AbortSignal | undefined): ReadableStream<UIMessageChunk> {
     const { onStop = "cancel" } = this.options
-    let at: ClientEvent | undefined
+    let lastEvent: ClientEvent | undefined
     const noted = async function* () {
       for await (const event of events) {
-        at = event
+        lastEvent = event
         yield event
       }
     }
     const stop = () => {
-      if (onStop === "cancel" && at !== undefined) client.runs.cancel(at.thread_id, at.run_id).catch(() => {})
+      if (onStop === "cancel" && lastEvent !== undefined)
+        client.runs.cancel(lastEvent.thread_id, lastEvent.run_id).catch(() => {})
       else void events.return()
     }
     signal?.addEventListener("abort", stop, { once: true })

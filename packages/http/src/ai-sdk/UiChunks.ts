@@ -123,7 +123,7 @@ class MessageInChunks {
     return [closed]
   }
 
-  /** The calls that the server has answered: all that were told, but those of the client. */
+  /** The calls that the server has answered: all that are known so far, without those of the client. */
   private answered(ofClient: ReadonlySet<string> = new Set()): ReadonlyArray<UIMessageChunk> {
     const chunks = this.calls
       .filter(({ id }) => !ofClient.has(id))

@@ -1,6 +1,6 @@
 /**
  * Gives handlers the decoded body of their request, under the limits of the host and with the options that the kernel's parts take. Files
- * that came with it are kept as long as the request, unless the handler makes documents of them.
+ * that came with it are kept until the request ends, unless the handler makes documents of them.
  */
 import { TurnParts } from "@colloquy/core"
 import { Documents } from "@colloquy/core/documents"
@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { HttpSettings } from "../HttpSettings.ts"
-import { type Accepts, type Body, decodeBody, type Situation } from "./RequestBody.ts"
+import { type Accepts, type Body, decodeBody, type BodyContext } from "./RequestBody.ts"
 
 interface RawRequest {
   readonly request: HttpServerRequest
@@ -17,7 +17,7 @@ interface RawRequest {
 }
 
 /** Parts may be registered at any time, so they are asked for at each request. */
-export const situation = Effect.gen(function* (): Effect.fn.Return<Situation, never, TurnParts> {
+export const bodyContext = Effect.gen(function* (): Effect.fn.Return<BodyContext, never, TurnParts> {
   const bounds = yield* HttpSettings
   const parts = yield* TurnParts
   const rooms = {
@@ -28,7 +28,7 @@ export const situation = Effect.gen(function* (): Effect.fn.Return<Situation, ne
 })
 
 export const bodyReader = Effect.map(
-  situation,
+  bodyContext,
   (found) =>
     <A>(body: Body<A>, { endpoint, request }: RawRequest) =>
       decodeBody(body, request, endpoint.payload, found)

@@ -22,7 +22,7 @@ export class FormParts {
   private files = 0
   private fieldBytes = 0
   private isWhole = false
-  /** When it is there, nothing that was not taken counts any more. */
+  /** Once it is set, the parts that were not taken yet are void. */
   fault: FormFault | null = null
 
   constructor(headers: Readonly<Record<string, string>>, limits: Limits) {

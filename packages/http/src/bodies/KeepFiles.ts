@@ -1,6 +1,6 @@
 /**
  * Where the bytes of files go while a body is read: to the kernel's documents or recordings, for the fields in which an endpoint takes
- * files. What is received goes again with the request, unless a handler makes documents of it.
+ * files. What is received is deleted when the request ends, unless a handler makes documents of it.
  */
 import { Principal, type StoreUnavailable } from "@colloquy/core"
 import type { Documents, FileRefused } from "@colloquy/core/documents"
@@ -11,14 +11,14 @@ import * as Scope from "effect/Scope"
 import { PayloadTooLarge } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import type { Installed } from "../wings/Wing.ts"
-import { type BodyFault, type FileOfForm, type KeepFile, letFilesGo, letGo, type Outcome } from "./UploadedFile.ts"
+import { type BodyFault, type FileOfForm, type KeepFile, dropFile, dropped, type Outcome } from "./UploadedFile.ts"
 
 /** A form field for files. */
 export interface FileField {
   /** What the kernel makes of them. */
   readonly as: "document" | "attachment" | "recording"
   readonly many: boolean
-  /** The part of turns that the files are for; nobody takes them where it is absent. */
+  /** The part of turns that the files are for; where it is absent, they are dropped. */
   readonly part: string | null
 }
 
@@ -28,7 +28,7 @@ export type FileFields = Readonly<Record<string, FileField>>
 export const dropFiles =
   (fields: FileFields): KeepFile =>
   (file) =>
-    file.field in fields ? letFilesGo(file) : Effect.succeed(letGo)
+    file.field in fields ? dropFile(file) : Effect.succeed(dropped)
 
 /** Rooms that take files; null where the kernel does not have them. */
 export interface FileRooms {
@@ -38,7 +38,7 @@ export interface FileRooms {
 
 export interface FileKeeper {
   readonly keep: KeepFile
-  /** Lets go at once what nothing has been made of, for a request that fails. */
+  /** Deletes at once the files of which no document was made: for a request that fails. */
   readonly discard: Effect.Effect<void>
 }
 
@@ -49,7 +49,7 @@ export const fileKeeper = Effect.fnUntraced(function* (
 ): Effect.fn.Return<FileKeeper, never, Principal | Scope.Scope> {
   const principal = yield* Principal
   const request = yield* Scope.Scope
-  /** Ends before the request when that fails. */
+  /** A scope inside of the request's, so that a request that fails can close it early. */
   let received: Scope.Closeable | null = null
   let discardRecordings: Effect.Effect<void, unknown, Principal> = Effect.void
 
@@ -80,9 +80,9 @@ export const fileKeeper = Effect.fnUntraced(function* (
   return {
     keep: (file) => {
       const field = fields[file.field]
-      if (field === undefined) return Effect.succeed(letGo)
+      if (field === undefined) return Effect.succeed(dropped)
       const taken = takenBy(field, file)
-      if (taken === null) return letFilesGo(file)
+      if (taken === null) return dropFile(file)
       return taken.pipe(
         Effect.catchTags({
           FileEmpty: (refusal) => Effect.succeed<Outcome>({ _tag: "Refused", refusal }),

@@ -13,7 +13,7 @@ import { BadRequest, RequestTimeout } from "../wire/Errors.ts"
 import type { Bounds } from "../HttpSettings.ts"
 import { type FormPart, FormParts, malformed } from "./FormParts.ts"
 import { decodeText } from "./Text.ts"
-import { type BodyFault, type KeepFile, letGo, type Outcome, type UploadedFile } from "./UploadedFile.ts"
+import { type BodyFault, type KeepFile, dropped, type Outcome, type UploadedFile } from "./UploadedFile.ts"
 
 export interface MultipartForm {
   readonly fields: ReadonlyArray<readonly [string, string]>
@@ -99,7 +99,7 @@ const readFile = Effect.fnUntraced(function* (
     })
   })
   const rest = Stream.fromPull(Effect.succeed(nextPiece))
-  const outcome: Outcome = filename.trim() === "" ? letGo : yield* keep({ field, name: filename, bytes: rest })
+  const outcome: Outcome = filename.trim() === "" ? dropped : yield* keep({ field, name: filename, bytes: rest })
   yield* Stream.runDrain(rest)
   const file = { field, name: filename, contentType, size }
   if (filename.trim() !== "") return { ...file, outcome } satisfies UploadedFile

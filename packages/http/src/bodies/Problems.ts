@@ -1,4 +1,4 @@
-/** A schema's findings as the list of problems that a 422 carries: one entry for every problem, in the words of services of this kind. */
+/** A schema's findings as the list of problems that a 422 carries: one entry for every problem, with the types that FastAPI uses. */
 import * as Predicate from "effect/Predicate"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type { ValidationError } from "../wire/Errors.ts"

@@ -90,8 +90,8 @@ export const DeclaredBody = Context.Reference<Body<unknown> | null>("@colloquy/h
   defaultValue: () => null
 })
 
-/** What decoding a body depends on beside the body. */
-export interface Situation {
+/** What decoding a body needs besides the body itself. */
+export interface BodyContext {
   readonly bounds: Bounds
   readonly installed: () => Installed
   readonly rooms: FileRooms
@@ -100,7 +100,7 @@ export interface Situation {
 export interface DecodedBody<A> {
   readonly value: A
   readonly raw: RawBody
-  /** Lets go of its files that no document has been made of, for a request that fails. */
+  /** Deletes those of its files of which no document was made: for a request that fails. */
   readonly discard: Effect.Effect<void>
 }
 
@@ -109,7 +109,7 @@ export const decodeBody = <A>(
   body: Body<A>,
   request: HttpServerRequest,
   accepts: Accepts,
-  { bounds, installed, rooms }: Situation
+  { bounds, installed, rooms }: BodyContext
 ): Effect.Effect<DecodedBody<A>, UnreadableBody | HTTPValidationError, Principal | Scope.Scope> =>
   Effect.gen(function* () {
     const parts = installed()

@@ -1,5 +1,5 @@
 /**
- * The files of a multipart body: who takes their bytes while they come, and what is answered to those that are refused. Names are kept as
+ * The files of a multipart body: where their bytes go while they come, and what is answered when one is refused. Names are kept as
  * the client wrote them, and never used as paths.
  */
 import {
@@ -36,8 +36,8 @@ export interface FileOfForm {
 export type Outcome =
   | { readonly _tag: "Kept"; readonly file: ReceivedFile }
   | { readonly _tag: "Recorded"; readonly recorded: Recorded }
-  /** Nobody takes files here, or not in this field: only its size is known. */
-  | { readonly _tag: "LetGo" }
+  /** The endpoint takes no files, or none in this field: only its size is known. */
+  | { readonly _tag: "Dropped" }
   | { readonly _tag: "Refused"; readonly refusal: Exclude<FileRefused, { readonly _tag: "FileTooLarge" }> }
   /** It came without a name, and with bytes. */
   | { readonly _tag: "Nameless" }
@@ -50,18 +50,18 @@ export interface UploadedFile {
   readonly outcome: Outcome
 }
 
-/** Takes the bytes of a file, or leaves them. */
+/** Takes the bytes of a file, or leaves them unread. */
 export type KeepFile = (file: FileOfForm) => Effect.Effect<Outcome, BodyFault>
 
-export const letGo: Outcome = { _tag: "LetGo" }
+export const dropped: Outcome = { _tag: "Dropped" }
 
 const known: ReadonlySet<string> = new Set(acceptedExtensions("attachment"))
 
-/** Of a file that nobody takes only the name is looked at. */
-export const letFilesGo: KeepFile = ({ name }) =>
+/** Of a file that is dropped only the name is checked. */
+export const dropFile: KeepFile = ({ name }) =>
   Effect.succeed(
     known.has(extensionOf(name))
-      ? letGo
+      ? dropped
       : { _tag: "Refused", refusal: new FileTypeUnsupported({ filename: name, reason: "extension" }) }
   )
 

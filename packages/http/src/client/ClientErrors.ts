@@ -1,4 +1,4 @@
-/** Answers that are no good ones, as the errors that clients catch. */
+/** Answers with an error status, as the errors that clients catch. */
 import * as Errors from "../wire/Errors.ts"
 
 const classes: Readonly<Record<number, (body: never) => Error>> = {
@@ -10,11 +10,14 @@ const classes: Readonly<Record<number, (body: never) => Error>> = {
   409: (body) => new Errors.Conflict(body),
   413: (body) => new Errors.PayloadTooLarge(body),
   415: (body) => new Errors.UnsupportedMediaType(body),
+  416: (body) => new Errors.RangeNotSatisfiable(body),
   422: (body) => new Errors.HTTPValidationError(body),
   429: (body) => new Errors.TooManyRequests(body),
   500: (body) => new Errors.InternalServerError(body),
   501: (body) => new Errors.NotImplemented(body),
-  503: (body) => new Errors.ServiceUnavailable(body)
+  502: (body) => new Errors.BadGateway(body),
+  503: (body) => new Errors.ServiceUnavailable(body),
+  504: (body) => new Errors.GatewayTimeout(body)
 }
 
 /** Bodies of another form come from something in between, such as a proxy. */
@@ -30,6 +33,6 @@ export const errorOf = async (answer: Response): Promise<Error> => {
   }
   return new Errors.UnexpectedAnswer({
     status: answer.status,
-    detail: `The answer ${answer.status} is none of this service`
+    detail: `The answer ${answer.status} was not written by this service`
   })
 }

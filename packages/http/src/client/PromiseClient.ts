@@ -71,7 +71,7 @@ interface Call {
   readonly options?: TurnOptions
 }
 
-/** Sends a request and gives the answer, when it is a good one. */
+/** Sends a request and gives the answer; an error status is a rejection. */
 type Send = (method: string, path: string, call?: Call) => Promise<Response>
 
 const sender = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Send => {
@@ -107,11 +107,11 @@ const textOf = (query: object = {}): string => {
 }
 
 /** A path with values in it, each as one segment. */
-const at = (parts: TemplateStringsArray, ...values: ReadonlyArray<string>): string =>
+const pathTo = (parts: TemplateStringsArray, ...values: ReadonlyArray<string>): string =>
   parts.map((part, index) => part + encodeURIComponent(values[index] ?? "")).join("")
 
 /** The answer as the record that the surface promises for this address. A test holds the two against each other. */
-const as = async <Record>(answer: Promise<Response>): Promise<Record> =>
+const json = async <Record>(answer: Promise<Response>): Promise<Record> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   (await (await answer).json()) as Record
 
@@ -133,35 +133,37 @@ export const connect = async (options: ClientOptions) => {
     memories: memoriesOf(send),
     models: modelsOf(send),
     billing: billingOf(send),
-    capabilities: () => as<Capabilities>(send("GET", "/capabilities"))
+    capabilities: () => json<Capabilities>(send("GET", "/capabilities"))
   }
 }
 
 export type Client = Awaited<ReturnType<typeof connect>>
 
 const assistantsOf = (send: Send) => ({
-  create: (body: AssistantCreate) => as<Records.Assistant>(send("POST", "/assistants", { body })),
+  create: (body: AssistantCreate) => json<Records.Assistant>(send("POST", "/assistants", { body })),
   list: (query: PageQuery & { readonly name?: string } = {}) =>
-    as<ReadonlyArray<Records.Assistant>>(send("GET", "/assistants", { query })),
-  get: (assistantId: string) => as<Records.Assistant>(send("GET", at`/assistants/${assistantId}`)),
+    json<ReadonlyArray<Records.Assistant>>(send("GET", "/assistants", { query })),
+  get: (assistantId: string) => json<Records.Assistant>(send("GET", pathTo`/assistants/${assistantId}`)),
   update: (assistantId: string, body: AssistantUpdate) =>
-    as<Records.Assistant>(send("PUT", at`/assistants/${assistantId}`, { body })),
+    json<Records.Assistant>(send("PUT", pathTo`/assistants/${assistantId}`, { body })),
   remove: (assistantId: string) =>
-    as<typeof Records.AssistantDeleteResponse.Type>(send("DELETE", at`/assistants/${assistantId}`)),
+    json<typeof Records.AssistantDeleteResponse.Type>(send("DELETE", pathTo`/assistants/${assistantId}`)),
   clone: (assistantId: string, body: AssistantCloneRequest | null = null) =>
-    as<typeof Records.AssistantCloneResponse.Type>(send("POST", at`/assistants/${assistantId}/clone`, { body })),
+    json<typeof Records.AssistantCloneResponse.Type>(send("POST", pathTo`/assistants/${assistantId}/clone`, { body })),
   createThread: (assistantId: string, body: ThreadCreateForAssistant | null = null) =>
-    as<Records.Thread>(send("POST", at`/assistants/${assistantId}/threads`, { body })),
+    json<Records.Thread>(send("POST", pathTo`/assistants/${assistantId}/threads`, { body })),
   listThreads: (assistantId: string, query: PageQuery = {}) =>
-    as<ReadonlyArray<Records.Thread>>(send("GET", at`/assistants/${assistantId}/threads`, { query }))
+    json<ReadonlyArray<Records.Thread>>(send("GET", pathTo`/assistants/${assistantId}/threads`, { query }))
 })
 
 const threadsOf = (send: Send) => ({
   list: (query: PageQuery & { readonly include_messages?: boolean } = {}) =>
-    as<ReadonlyArray<Records.Thread>>(send("GET", "/threads", { query })),
-  get: (threadId: string) => as<Records.Thread>(send("GET", at`/threads/${threadId}`)),
-  update: (threadId: string, body: ThreadUpdate) => as<Records.Thread>(send("PUT", at`/threads/${threadId}`, { body })),
-  remove: (threadId: string) => as<typeof Records.ThreadDeleteResponse.Type>(send("DELETE", at`/threads/${threadId}`))
+    json<ReadonlyArray<Records.Thread>>(send("GET", "/threads", { query })),
+  get: (threadId: string) => json<Records.Thread>(send("GET", pathTo`/threads/${threadId}`)),
+  update: (threadId: string, body: ThreadUpdate) =>
+    json<Records.Thread>(send("PUT", pathTo`/threads/${threadId}`, { body })),
+  remove: (threadId: string) =>
+    json<typeof Records.ThreadDeleteResponse.Type>(send("DELETE", pathTo`/threads/${threadId}`))
 })
 
 const messagesOf = (send: Send) => {
@@ -173,11 +175,11 @@ const messagesOf = (send: Send) => {
   }
   return {
     send: (threadId: string, message: Unstreamed<MessageRequest>, options: MessageOptions = {}) =>
-      as<Records.MessageResponse>(post(at`/threads/${threadId}/messages`, message, false, options)),
+      json<Records.MessageResponse>(post(pathTo`/threads/${threadId}/messages`, message, false, options)),
     stream: (threadId: string, message: Unstreamed<MessageRequest>, options: MessageOptions = {}) =>
-      events(() => post(at`/threads/${threadId}/messages`, message, true, options)),
+      events(() => post(pathTo`/threads/${threadId}/messages`, message, true, options)),
     sendStateless: (message: Unstreamed<StatelessMessageRequest>, options: MessageOptions = {}) =>
-      as<Records.MessageResponse>(post("/threads/messages", message, false, options)),
+      json<Records.MessageResponse>(post("/threads/messages", message, false, options)),
     streamStateless: (message: Unstreamed<StatelessMessageRequest>, options: MessageOptions = {}) =>
       events(() => post("/threads/messages", message, true, options))
   }
@@ -186,20 +188,21 @@ const messagesOf = (send: Send) => {
 const runsOf = (send: Send) => {
   type Outputs = Unstreamed<SubmitToolOutputsRequest>
   const submit = (threadId: string, runId: string, body: Outputs, stream: boolean, options: TurnOptions) =>
-    send("POST", at`/threads/${threadId}/runs/${runId}/submit-tool-outputs`, { query: { stream }, body, options })
+    send("POST", pathTo`/threads/${threadId}/runs/${runId}/submit-tool-outputs`, { query: { stream }, body, options })
   return {
-    get: (threadId: string, runId: string) => as<Records.Run>(send("GET", at`/threads/${threadId}/runs/${runId}`)),
+    get: (threadId: string, runId: string) =>
+      json<Records.Run>(send("GET", pathTo`/threads/${threadId}/runs/${runId}`)),
     inspect: (threadId: string, runId: string) =>
-      as<RunInspection>(send("GET", at`/threads/${threadId}/runs/${runId}/inspection`)),
+      json<RunInspection>(send("GET", pathTo`/threads/${threadId}/runs/${runId}/inspection`)),
     cancel: (threadId: string, runId: string) =>
-      as<typeof Records.CancelResponse.Type>(send("POST", at`/threads/${threadId}/runs/${runId}/cancel`)),
+      json<typeof Records.CancelResponse.Type>(send("POST", pathTo`/threads/${threadId}/runs/${runId}/cancel`)),
     submitToolOutputs: (threadId: string, runId: string, outputs: Outputs, options: TurnOptions = {}) =>
-      as<Records.MessageResponse>(submit(threadId, runId, outputs, false, options)),
+      json<Records.MessageResponse>(submit(threadId, runId, outputs, false, options)),
     streamToolOutputs: (threadId: string, runId: string, outputs: Outputs, options: TurnOptions = {}) =>
       events(() => submit(threadId, runId, outputs, true, options)),
     /** The events after a sequence number, then live. Empty when none is left. */
     events: (threadId: string, runId: string, after = 0) =>
-      events(() => send("GET", at`/threads/${threadId}/runs/${runId}/events`, { query: { after } }), {
+      events(() => send("GET", pathTo`/threads/${threadId}/runs/${runId}/events`, { query: { after } }), {
         thread_id: threadId,
         run_id: runId
       })
@@ -208,10 +211,11 @@ const runsOf = (send: Send) => {
 
 const answersOf = (send: Send) => ({
   recordOutcome: (threadId: string, messageId: string, outcome: Answers.OutcomeRequest) =>
-    as<typeof Answers.OutcomeResponse.Type>(
-      send("POST", at`/threads/${threadId}/messages/${messageId}/outcomes`, { body: outcome })
+    json<typeof Answers.OutcomeResponse.Type>(
+      send("POST", pathTo`/threads/${threadId}/messages/${messageId}/outcomes`, { body: outcome })
     ),
-  report: (assistantId: string) => as<Answers.AnswersReport>(send("GET", at`/assistants/${assistantId}/answers/report`))
+  report: (assistantId: string) =>
+    json<Answers.AnswersReport>(send("GET", pathTo`/assistants/${assistantId}/answers/report`))
 })
 
 /** Where a document is attached. */
@@ -219,77 +223,82 @@ export type DocumentPlace = { readonly assistantId: string } | { readonly thread
 
 const documentsOf = (send: Send) => {
   const pathOf = (place: DocumentPlace) =>
-    "threadId" in place ? at`/threads/${place.threadId}/documents` : at`/assistants/${place.assistantId}/documents`
+    "threadId" in place
+      ? pathTo`/threads/${place.threadId}/documents`
+      : pathTo`/assistants/${place.assistantId}/documents`
   return {
     upload: (place: DocumentPlace, file: FileInput, fields: { readonly metadata?: object } = {}) =>
-      as<Documents.DocumentRead>(send("POST", pathOf(place), { form: [...formFields(fields), ["file", file]] })),
-    list: (place: DocumentPlace) => as<ReadonlyArray<Documents.DocumentRead>>(send("GET", pathOf(place))),
+      json<Documents.DocumentRead>(send("POST", pathOf(place), { form: [...formFields(fields), ["file", file]] })),
+    list: (place: DocumentPlace) => json<ReadonlyArray<Documents.DocumentRead>>(send("GET", pathOf(place))),
     search: (place: DocumentPlace, body: Documents.DocumentSearchRequest) =>
-      as<Documents.DocumentExcerpts>(send("POST", `${pathOf(place)}/search`, { body })),
+      json<Documents.DocumentExcerpts>(send("POST", `${pathOf(place)}/search`, { body })),
     status: (documentId: string) =>
-      as<Documents.DocumentStatusResponse>(send("GET", at`/documents/${documentId}/status`)),
+      json<Documents.DocumentStatusResponse>(send("GET", pathTo`/documents/${documentId}/status`)),
     chunks: (documentId: string, query: PageQuery = {}) =>
-      as<Documents.DocumentChunks>(send("GET", at`/documents/${documentId}/chunks`, { query })),
+      json<Documents.DocumentChunks>(send("GET", pathTo`/documents/${documentId}/chunks`, { query })),
     /** The bytes, as they come. */
-    content: (documentId: string) => send("GET", at`/documents/${documentId}/content`),
+    content: (documentId: string) => send("GET", pathTo`/documents/${documentId}/content`),
     /** An address of the bytes that needs no key. */
     url: (documentId: string, body: Documents.DocumentUrlRequest | null = null) =>
-      as<Documents.DocumentUrl>(send("POST", at`/documents/${documentId}/url`, { body })),
+      json<Documents.DocumentUrl>(send("POST", pathTo`/documents/${documentId}/url`, { body })),
     remove: (documentId: string) =>
-      as<typeof Documents.DocumentDeleteResponse.Type>(send("DELETE", at`/documents/${documentId}`))
+      json<typeof Documents.DocumentDeleteResponse.Type>(send("DELETE", pathTo`/documents/${documentId}`))
   }
 }
 
 const realtimeOf = (send: Send) => ({
   issueTicket: (body: Realtime.RealtimeTicketRequest = null) =>
-    as<Realtime.RealtimeTicket>(send("POST", "/threads/realtime/tickets", { body }))
+    json<Realtime.RealtimeTicket>(send("POST", "/threads/realtime/tickets", { body }))
 })
 const memoriesOf = (send: Send) => {
   type Page = { readonly page?: number; readonly page_size?: number }
   return {
     /** Without a page all of them. */
     list: (assistantId: string, query: Page = {}) =>
-      as<Memories.MemoryList>(send("GET", at`/assistants/${assistantId}/memories`, { query })),
+      json<Memories.MemoryList>(send("GET", pathTo`/assistants/${assistantId}/memories`, { query })),
     add: (assistantId: string, body: Memories.MemoryRequest) =>
-      as<typeof Memories.MemoryCreated.Type>(send("POST", at`/assistants/${assistantId}/memories`, { body })),
+      json<typeof Memories.MemoryCreated.Type>(send("POST", pathTo`/assistants/${assistantId}/memories`, { body })),
     get: (assistantId: string, memoryId: string) =>
-      as<Memories.Memory>(send("GET", at`/assistants/${assistantId}/memories/${memoryId}`)),
+      json<Memories.Memory>(send("GET", pathTo`/assistants/${assistantId}/memories/${memoryId}`)),
     update: (assistantId: string, memoryId: string, body: Memories.MemoryRequest) =>
-      as<Memories.Memory>(send("PUT", at`/assistants/${assistantId}/memories/${memoryId}`, { body })),
+      json<Memories.Memory>(send("PUT", pathTo`/assistants/${assistantId}/memories/${memoryId}`, { body })),
     remove: (assistantId: string, memoryId: string) =>
-      as<typeof Memories.MemoryDone.Type>(send("DELETE", at`/assistants/${assistantId}/memories/${memoryId}`)),
+      json<typeof Memories.MemoryDone.Type>(send("DELETE", pathTo`/assistants/${assistantId}/memories/${memoryId}`)),
     forgetAll: (assistantId: string) =>
-      as<typeof Memories.MemoryDone.Type>(send("DELETE", at`/assistants/${assistantId}/memories`)),
+      json<typeof Memories.MemoryDone.Type>(send("DELETE", pathTo`/assistants/${assistantId}/memories`)),
     history: (assistantId: string, memoryId: string) =>
-      as<Memories.MemoryHistory>(send("GET", at`/assistants/${assistantId}/memories/${memoryId}/history`)),
+      json<Memories.MemoryHistory>(send("GET", pathTo`/assistants/${assistantId}/memories/${memoryId}/history`)),
     search: (assistantId: string, body: Memories.MemorySearchRequest) =>
-      as<typeof Memories.MemorySearchResponse.Type>(
-        send("POST", at`/assistants/${assistantId}/memories/search`, { body })
+      json<typeof Memories.MemorySearchResponse.Type>(
+        send("POST", pathTo`/assistants/${assistantId}/memories/search`, { body })
       ),
     stats: (assistantId: string) =>
-      as<typeof Memories.MemoryStats.Type>(send("GET", at`/assistants/${assistantId}/memories/stats`)),
+      json<typeof Memories.MemoryStats.Type>(send("GET", pathTo`/assistants/${assistantId}/memories/stats`)),
     /** JSON lines, as `import` takes them. */
-    export: async (assistantId: string) => (await send("GET", at`/assistants/${assistantId}/memories/export`)).text(),
+    export: async (assistantId: string) =>
+      (await send("GET", pathTo`/assistants/${assistantId}/memories/export`)).text(),
     import: (assistantId: string, lines: string) =>
-      as<typeof Memories.MemoryImported.Type>(send("POST", at`/assistants/${assistantId}/memories/import`, { lines })),
+      json<typeof Memories.MemoryImported.Type>(
+        send("POST", pathTo`/assistants/${assistantId}/memories/import`, { lines })
+      ),
     /** `memory_operation_id` of a reply. */
     operation: (operationId: string) =>
-      as<Memories.MemoryOperation>(send("GET", at`/assistants/memories/operations/${operationId}`))
+      json<Memories.MemoryOperation>(send("GET", pathTo`/assistants/memories/operations/${operationId}`))
   }
 }
 
 const modelsOf = (send: Send) => ({
-  list: (query: ModelQuery = {}) => as<typeof Models.ModelList.Type>(send("GET", "/models", { query })),
-  get: (name: string) => as<Models.Model>(send("GET", at`/models/${name}`)),
-  providers: () => as<typeof Models.ProviderList.Type>(send("GET", "/models/providers")),
+  list: (query: ModelQuery = {}) => json<typeof Models.ModelList.Type>(send("GET", "/models", { query })),
+  get: (name: string) => json<Models.Model>(send("GET", pathTo`/models/${name}`)),
+  providers: () => json<typeof Models.ProviderList.Type>(send("GET", "/models/providers")),
   videos: (query: PageQuery & { readonly provider?: string } = {}) =>
-    as<typeof Models.VideoModelList.Type>(send("GET", "/models/video/all", { query })),
-  video: (name: string) => as<Models.VideoModel>(send("GET", at`/models/video/${name}`))
+    json<typeof Models.VideoModelList.Type>(send("GET", "/models/video/all", { query })),
+  video: (name: string) => json<Models.VideoModel>(send("GET", pathTo`/models/video/${name}`))
 })
 
 const billingOf = (send: Send) => ({
-  balance: () => as<typeof Models.Balance.Type>(send("GET", "/billing/balance")),
+  balance: () => json<typeof Models.Balance.Type>(send("GET", "/billing/balance")),
   recentUsage: (query: { readonly page?: number; readonly page_size?: number } = {}) =>
-    as<typeof Models.RecentUsage.Type>(send("GET", "/billing/usage/recent", { query })),
-  upstreams: () => as<typeof Models.UpstreamProviderList.Type>(send("GET", "/billing/models/providers"))
+    json<typeof Models.RecentUsage.Type>(send("GET", "/billing/usage/recent", { query })),
+  upstreams: () => json<typeof Models.UpstreamProviderList.Type>(send("GET", "/billing/models/providers"))
 })

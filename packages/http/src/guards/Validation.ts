@@ -16,13 +16,13 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Validation } from "../endpoints/Middleware.ts"
 import { HTTPValidationError, type ValidationError } from "../wire/Errors.ts"
-import { situation } from "../bodies/BodyReader.ts"
+import { bodyContext } from "../bodies/BodyReader.ts"
 import { dropFiles } from "../bodies/KeepFiles.ts"
 import { toProblems } from "../bodies/Problems.ts"
-import { DeclaredBody, readBody, type Situation, type UnreadableBody } from "../bodies/RequestBody.ts"
+import { DeclaredBody, readBody, type BodyContext, type UnreadableBody } from "../bodies/RequestBody.ts"
 
 export const layer: Layer.Layer<Validation, never, TurnParts> = Layer.unwrap(
-  Effect.map(situation, (found) =>
+  Effect.map(bodyContext, (found) =>
     HttpApiMiddleware.layerSchemaErrorTransform(Validation, (error, { endpoint }) =>
       isOurs(error) ? Effect.die(error) : Effect.flatMap(Effect.result(problemsOf(endpoint, found)), answer)
     )
@@ -37,7 +37,7 @@ const answer = (found: Result.Result<ReadonlyArray<ValidationError>, UnreadableB
     ? Effect.fail(new HTTPValidationError({ detail: found.success }))
     : Effect.succeed(HttpServerResponse.jsonUnsafe({ detail: found.failure.detail }, { status: found.failure.status }))
 
-const problemsOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, { bounds, installed }: Situation) {
+const problemsOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, { bounds, installed }: BodyContext) {
   const request = yield* HttpServerRequest
   const { params } = yield* HttpRouter.RouteContext
   const query = yield* ParsedSearchParams

@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: a repeat is known by the caller's key, and checked by a hash of what was asked. */
+/** `Idempotency-Key`: a repeat is recognized by the caller's key, and checked by a hash of what was asked. */
 import type { ToolOutputsRequest, TurnRequest } from "@colloquy/core"
 import type { IdempotencyKey } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"

@@ -43,7 +43,7 @@ export const layer = HttpApiBuilder.group(
         ? Effect.fail(new PayloadTooLarge({ detail: `The text is over the limit of ${limits.text} bytes` }))
         : Effect.void
 
-    /** The files of a message that is refused are let go before the answer. */
+    /** The files of a message that is refused are deleted before the answer is sent. */
     const answer = <A extends MessageRequest | StatelessMessageBody>(
       sent: Parameters<typeof idempotencyOf>[0],
       { discard, raw, value }: DecodedBody<A>,
@@ -111,7 +111,7 @@ const withoutIds = (file: UploadedFile): UploadedFile =>
 
 const noIds = { documentId: DocumentId.make("any"), blobId: BlobId.make("any") }
 
-/** By which a repeat is known: files have other ids when they are sent again. */
+/** What a repeat is recognized by: files have other ids when they are sent again. */
 const asked = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>) =>
   files.length === 0 ? request : { ...request, files: files.map(({ filename, sha256 }) => ({ filename, sha256 })) }
 

@@ -44,17 +44,17 @@ export class NodeBody {
     })
   }
 
-  /** As it comes, no faster than it is taken. */
+  /** In pieces, read from the connection no faster than the stream is. */
   get stream(): Stream.Stream<Uint8Array, BodyFault> {
     return Stream.suspend(() => {
-      const given = this.given
-      if (given !== null) return Stream.succeed(given)
+      const { ready } = this
+      if (ready !== null) return Stream.succeed(ready)
       return Stream.fromReadableStream({ evaluate: () => readable(this.message), onError: (): BodyFault => "gone" })
     })
   }
 
-  /** What need not be read from the connection; null: it must be. */
-  private get given(): Uint8Array<ArrayBuffer> | null {
+  /** The body where it need not be read from the connection; null: it must be read. */
+  private get ready(): Uint8Array<ArrayBuffer> | null {
     if (!mayHaveBody(this.message)) return new Uint8Array()
     const body = readByHost(this.message)
     return typeof body === "string" ? encoder.encode(body) : body
@@ -62,8 +62,8 @@ export class NodeBody {
 
   private read(limit: number): void {
     this.isRead = true
-    const { given, message } = this
-    if (given !== null) return this.settle(given.byteLength > limit ? tooLarge : Exit.succeed(given.buffer))
+    const { message, ready } = this
+    if (ready !== null) return this.settle(ready.byteLength > limit ? tooLarge : Exit.succeed(ready.buffer))
     if (Number(message.headers["content-length"] ?? 0) > limit) return this.settle(tooLarge)
     if (message.destroyed) return this.settle(gone)
     listenToBody(message, {
@@ -84,7 +84,7 @@ export class NodeBody {
     if (this.answer !== null) return
     this.answer = answer
     this.pieces = []
-    for (const tell of this.waiting) tell(answer)
+    for (const resume of this.waiting) resume(answer)
     this.waiting.clear()
   }
 }

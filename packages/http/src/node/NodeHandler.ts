@@ -58,7 +58,7 @@ const serving = ({ answer, services }: App): Serve => {
       return
     }
     const fiber = Effect.runForkWith(Context.add(services, HttpServerRequest, request))(answered)
-    // Every failure has had its answer by then; only a fault in answering itself leaves the client without.
+    // Failures of the routes have been answered by then; a failure here is one of writing the answer.
     fiber.addObserver((exit) => {
       if (Exit.isFailure(exit) && !response.writableEnded && !response.destroyed) fault(response)
     })

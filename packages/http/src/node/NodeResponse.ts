@@ -83,7 +83,7 @@ const writeStream = <E>(from: Stream.Stream<Uint8Array, E>, to: ServerResponse):
   })
 }
 
-/** False: the client is behind. To one who has gone, Node would make an error of every write. */
+/** False: the client reads too slowly. A connection that is closed is not written to: each write would be an error. */
 const writeAll = (pieces: ReadonlyArray<Uint8Array>, to: ServerResponse): boolean => {
   let hasRoom = true
   for (const piece of pieces) hasRoom = to.destroyed || to.write(piece)
@@ -93,9 +93,9 @@ const writeAll = (pieces: ReadonlyArray<Uint8Array>, to: ServerResponse): boolea
 /** Does not end when the connection closes: the fiber that runs the stream is interrupted then. */
 const drained = (to: ServerResponse): Effect.Effect<void> =>
   Effect.callback((resume) => {
-    const go = () => resume(Effect.void)
-    to.once("drain", go)
+    const proceed = () => resume(Effect.void)
+    to.once("drain", proceed)
     return Effect.sync(() => {
-      to.off("drain", go)
+      to.off("drain", proceed)
     })
   })

@@ -1,6 +1,6 @@
 /**
  * The body of a Node request as a web stream. Nothing is read before it is asked for: a body that is not wanted is left to Node, which
- * discards it; letting go early discards the rest, so that the answer still reaches the client and the connection stays usable.
+ * discards it; cancelling the stream discards the rest, so that the answer still reaches the client and the connection stays usable.
  */
 import type { IncomingMessage } from "node:http"
 import { listenToBody } from "./BodyPieces.ts"

@@ -1,6 +1,6 @@
 /**
  * What a server of `node:http` refuses before any handler sees it (a malformed request, headers that are too large, an unknown expectation)
- * answered in JSON, as the service answers. For a host whose server serves the API alone, or likes JSON everywhere.
+ * answered in JSON, as the service answers. For a host whose server serves the API alone, or wants JSON everywhere.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"

@@ -1,4 +1,4 @@
-/** Streams of OpenAI's forms: the events of a run as server-sent events, ended with the run, which is cancelled when its reader goes away. */
+/** Streams of OpenAI's forms: the events of a run as server-sent events, ended with the run, which is cancelled when its client disconnects. */
 import { Principal, type StartedTurn, type TurnEvent } from "@colloquy/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering"
 export const streamAnswer = Effect.fnUntraced(function* (
   { events }: Pick<StartedTurn, "events">,
   encoder: Encoder,
-  /** What happens when the reader goes away before the end. */
+  /** Done when the client disconnects before the end. */
   abandoned: Effect.Effect<void, never, Principal>
 ) {
   const { heartbeat } = yield* HttpSettings

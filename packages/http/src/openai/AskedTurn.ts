@@ -1,4 +1,4 @@
-/** What both interfaces ask of the kernel: a turn for a conversation that the client has sent, on a thread that stays or on one that goes. */
+/** What both interfaces ask of the kernel: a turn for a conversation that the client has sent, on a thread that is kept or on a temporary one. */
 import {
   type AssistantId,
   Assistants,
@@ -69,7 +69,7 @@ const placed = ({ developer, items }: AskedTurn): Placed | undefined => {
 
 const noUser = invalid("The conversation has no message of a user.", null)
 
-/** Pictures of a thread that stays are documents of it, attached to the message; those by address stay where they stand. */
+/** Pictures of a thread that is kept become documents of it, attached to the message; pictures by address stay in their place. */
 const withoutBytes = (items: ReadonlyArray<Item>): ReadonlyArray<Item> =>
   items.map((item) =>
     item.role === "user"
@@ -160,7 +160,7 @@ export const makeStart = Effect.gen(function* () {
       )
   })
 
-  const begun = (
+  const startTurn = (
     request: TurnRequest,
     files: ReadonlyArray<ReceivedFile>
   ): Effect.Effect<StartedTurn, StartError | FilesNotReady, Principal> =>
@@ -168,13 +168,13 @@ export const makeStart = Effect.gen(function* () {
       ? turns.start(request)
       : startWithFiles({ ...places, documents, turns }, request, files)
 
-  /** Begins the turn, or says why not. `ThreadBusy` is left to the caller: it may go elsewhere. */
+  /** Begins the turn, or says why not. `ThreadBusy` is left to the caller, which may begin it on another thread. */
   const start = Effect.fnUntraced(function* (asked: AskedTurn) {
     const place = placed(asked)
     if (place === undefined) return yield* noUser
     const media = asked.isTemporary ? [] : bytesIn([...place.before, place.current, ...place.after])
     if (media.length > 0 && documents === null) return yield* noDocuments
-    // Of a stateless one the kernel makes an assistant, and all of it goes together.
+    // For a stateless request the kernel makes the assistant, and removes it together with the thread.
     const isNew = asked.threadId === undefined && asked.assistantId === undefined && !asked.isTemporary
     if (isNew) {
       const assistantId = yield* make
@@ -186,10 +186,10 @@ export const makeStart = Effect.gen(function* () {
   const placedAt = Effect.fnUntraced(function* (asked: AskedTurn, place: Placed, media: ReadonlyArray<MediaPart>) {
     const files =
       documents === null ? [] : yield* Effect.forEach(media, (part, index) => receive(documents, part, index))
-    return yield* begun(requestOf(asked, place), files)
+    return yield* startTurn(requestOf(asked, place), files)
   })
 
-  /** Ends a run whose reader has gone. */
+  /** Ends a run whose client has disconnected. */
   const cancel = (turn: StartedTurn): Effect.Effect<void, never, Principal> =>
     Effect.ignore(turns.cancel(turn.threadId, turn.runId))
 

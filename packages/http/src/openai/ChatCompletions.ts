@@ -1,6 +1,6 @@
 /**
- * `POST /v1/chat/completions`: the client carries the conversation, so each request is a turn on a thread of its own that goes when it has
- * ended. Tools of the server, documents and memory of an assistant join it as they join every turn.
+ * `POST /v1/chat/completions`: the client carries the conversation, so each request is a turn on a thread of its own, which is removed when
+ * the turn has ended. Tools of the server, documents and memory of an assistant join it as they join every turn.
  */
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"

@@ -1,4 +1,4 @@
-/** `/v1/conversations`: a conversation is a thread, with pairs of text of its client. Made here, it is kept until it is deleted. */
+/** `/v1/conversations`: a conversation is a thread, with the client's own metadata (pairs of text). It is kept until the client deletes it. */
 import { AssistantId, Assistants, type Principal, type Thread, type ThreadId, Threads } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"

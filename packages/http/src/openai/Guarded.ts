@@ -1,5 +1,5 @@
 /**
- * Stands around each of OpenAI's endpoints: the API's own guards (who asks, how often), so that one key and one rate hold for all
+ * The guards around each of OpenAI's endpoints: those of the native API (who asks, how often), so that one key and one rate hold for all
  * endpoints, with every refusal in OpenAI's form.
  */
 import { Principal } from "@colloquy/core"
@@ -16,7 +16,7 @@ import { errorResponse, fromWire, OpenAiError } from "./Errors.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** What the guards are told of the endpoint: they read its annotations, and it has none. */
+/** The endpoint as the guards get it: they read its annotations, and it has none. */
 const place = {
   // Every endpoint is one of this type but for how its handlers are called, and nothing is called here.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -55,9 +55,9 @@ export const makeGuarded = Effect.gen(function* () {
     Effect.gen(function* () {
       const request = withKey(yield* HttpServerRequest)
       const context = yield* Effect.context<Exclude<R, Principal> | HttpRouter.Provided>()
-      let isLetIn = false
+      let isAdmitted = false
       const inside = Effect.suspend(() => {
-        isLetIn = true
+        isAdmitted = true
         return Effect.catchTag(handler, "OpenAiError", (error) => Effect.succeed(errorResponse(error)))
       })
       const counted = Effect.flatMap(Principal, (principal) =>
@@ -71,7 +71,7 @@ export const makeGuarded = Effect.gen(function* () {
         authorization.apiKey(counted, { ...place, credential: Redacted.make(request.headers["x-api-key"] ?? "") }),
         refused
       ).pipe(Effect.provideService(HttpServerRequest, request))
-      return isLetIn || answer.status !== 429 ? answer : tooMany(answer.headers["retry-after"])
+      return isAdmitted || answer.status !== 429 ? answer : tooMany(answer.headers["retry-after"])
     })
 })
 

@@ -1,6 +1,6 @@
 /**
  * Ids of OpenAI's objects and what they stand for here. A response is one leg of a run of a thread, and its id holds all three; so nothing
- * is looked up in a table, and an id that somebody made up names nothing.
+ * is looked up in a table, and an id that was made up names nothing.
  */
 import { RunId, ThreadId } from "@colloquy/core"
 

@@ -1,6 +1,6 @@
 /**
- * A thread needs an assistant, and OpenAI's clients have none: one is made with a conversation that names only a model. It bears a mark, is
- * not listed as a model, and goes with the last of its threads.
+ * A thread needs an assistant, and OpenAI's clients have none: one is made with a conversation that names only a model. It has a mark in its
+ * metadata, is not listed as a model, and is removed with the last of its threads.
  */
 import { type Assistant, type AssistantId, Assistants, type ThreadId, Threads } from "@colloquy/core"
 import * as Effect from "effect/Effect"

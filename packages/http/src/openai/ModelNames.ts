@@ -41,7 +41,7 @@ export const makeModelNames = Effect.gen(function* () {
     if (assistant !== null) return { _tag: "Assistant", assistant }
     const entry = yield* Effect.option(catalog.find(name, "llm"))
     if (Option.isSome(entry)) return { _tag: "Model", provider: entry.value.provider, model: name }
-    // A provider without a list: the kernel knows whether it has such a one.
+    // The provider may have no list of models: the kernel finds out whether there is such a provider.
     return isSplit ? { _tag: "Model", provider, model } : yield* unknown(name)
   })
 })

@@ -1,6 +1,6 @@
 /**
  * Options of a request that this server cannot do. One that would make another answer than the caller expects is refused; one that only
- * tunes the answer is left out, and told in the header `x-ignored-options`. Pure.
+ * tunes the answer is left out, and named in the header `x-ignored-options`. Pure.
  */
 import * as Result from "effect/Result"
 import type { Thinking } from "@colloquy/core/adapters"
@@ -11,7 +11,7 @@ export const ignoredHeader = "x-ignored-options"
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What is wrong with a value; null: it can be had. */
+/** What is wrong with a value; null: nothing. */
 type Rule = (value: unknown) => string | null
 
 const onlyOne: Rule = (value) =>
@@ -55,8 +55,8 @@ export const refuseOptions = (body: Fields): Result.Result<void, OpenAiError> =>
   return Result.void
 }
 
-/** Nothing of the answer depends on these here. */
-const silent: ReadonlySet<string> = new Set([
+/** The answer does not depend on these here, so a client need not be told that they have no effect. */
+const withoutEffect: ReadonlySet<string> = new Set([
   ...Object.keys(refusals),
   "user",
   "safety_identifier",
@@ -79,7 +79,8 @@ const usual: Readonly<Record<string, unknown>> = {
 /** Names of what was asked for and has no effect. `known`: the fields that the interface reads. */
 export const ignoredOptions = (body: Fields, known: object): ReadonlyArray<string> =>
   Object.entries(body).flatMap(([name, value]) => {
-    if (value === null || value === undefined || name in known || silent.has(name) || usual[name] === value) return []
+    if (value === null || value === undefined || name in known || withoutEffect.has(name) || usual[name] === value)
+      return []
     return [name.replaceAll(/[^\w-]/gu, "").slice(0, 64)]
   })
 

@@ -1,7 +1,7 @@
 /**
- * `POST /v1/responses`. A stored response is a leg of a run of a thread: the next one goes on with the thread, by `previous_response_id` or by
- * `conversation`. A response that is not the last of its thread is gone on with on a thread of its own, which begins with what was said up to
- * there. With `store: false` the thread goes when the answer is there.
+ * `POST /v1/responses`. A stored response is a leg of a run of a thread: the next one continues the thread, by `previous_response_id` or by
+ * `conversation`. A response that is not the last of its thread is continued on a new thread, which begins with what was said up to there.
+ * With `store: false` the thread is removed when the answer is complete.
  */
 import {
   type Assistant,
@@ -35,12 +35,12 @@ import { transcriptOf } from "./TranscriptPart.ts"
 
 const decode = decoderOf(ResponseBody)
 
-/** What a response goes on with. */
+/** What a response continues. */
 interface Before {
   readonly thread: Thread
   readonly assistant: Assistant
   readonly messages: ReadonlyArray<Message>
-  /** The thread does not go on: a new one begins with these messages. */
+  /** The thread itself is not continued: a new one begins with these messages. */
   readonly isCopied: boolean
 }
 
@@ -74,7 +74,7 @@ export const makeResponses = Effect.gen(function* () {
     const { conversation, previous_response_id: previous } = body
     const isStored = body.store !== false
     if (typeof previous === "string") {
-      if (conversation !== null && conversation !== undefined) return yield* both
+      if (conversation !== null && conversation !== undefined) return yield* bothNamed
       const place = readResponseId(previous)
       const missing = noPrevious(previous)
       if (place === null) return yield* missing
@@ -214,7 +214,7 @@ const askedBy = (body: ResponseBody): Asked => ({
 const ofTheRun = (body: ResponseBody, asked: Asked): ReadonlyArray<string> =>
   typeof body.instructions === "string" && body.instructions !== asked.instructions ? ["instructions"] : []
 
-const both = invalid("Name either previous_response_id or conversation.", "previous_response_id")
+const bothNamed = invalid("Name either previous_response_id or conversation.", "previous_response_id")
 
 const noModel = invalid("Missing required parameter: 'model'.", "model", "missing_required_parameter")
 

@@ -30,7 +30,7 @@ const transcriptPart = "transcript"
 export const Transcript = Schema.Struct({
   before: Schema.Array(Item),
   after: Schema.Array(Item),
-  /** Of the message itself, where they are no documents. */
+  /** Media of the message itself that are not kept as documents. */
   media: Schema.Array(MediaPart),
   /** What the developer said with this message; it holds for the rest of the conversation. */
   developer: Schema.Array(Schema.String),
@@ -39,7 +39,7 @@ export const Transcript = Schema.Struct({
 })
 export type Transcript = typeof Transcript.Type
 
-/** What goes when the turn has ended. */
+/** What is removed when the turn has ended. */
 const Temporary = Schema.Literals(["thread", "assistant"])
 
 const Options = Schema.Struct({ transcript: Transcript, temporary: Schema.NullOr(Temporary) })

@@ -19,7 +19,7 @@ const encoder = new TextEncoder()
 const ping = encoder.encode(": ping\n\n")
 
 /** So many events become one piece of bytes at the most: a reader that is far behind costs one piece, not all that it missed. */
-const atOnce = 256
+const eventsAtOnce = 256
 
 type Pieces = NonEmptyReadonlyArray<Uint8Array>
 
@@ -57,7 +57,7 @@ class EventPieces<A> {
   private readonly parts: Parts<A>
   /** The pull that was begun and has not been answered yet. It goes on while comments are written. */
   private pending: Fiber.Fiber<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done> | null = null
-  /** Tells the reader that waits, if one does, that it has been quiet for long enough. */
+  /** Gives the reader that waits a comment to write; null: none waits. */
   private beat: (() => void) | null = null
   /** Events that came and are not all written yet: `done` of them are. */
   private batch: ReadonlyArray<A> = []
@@ -104,7 +104,7 @@ class EventPieces<A> {
   }
 
   private get encoded(): string {
-    const part = this.batch.slice(this.done, this.done + atOnce)
+    const part = this.batch.slice(this.done, this.done + eventsAtOnce)
     this.done += part.length
     return this.parts.encode(part)
   }

@@ -154,7 +154,7 @@ const fieldsOfEnd = (supplements: Schema.JsonObject, urlOf: UrlOf, runId: string
 
 const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
 
-/** The answer that carries the stream. It has begun when this is made: what could be refused has been. */
+/** The answer that carries the stream. The turn has begun by then, so nothing can be refused any more. */
 export const streamResponse = (
   place: ReplyPlace,
   events: Stream.Stream<TurnEvent, StoreUnavailable>,
