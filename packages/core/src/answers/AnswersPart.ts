@@ -32,7 +32,7 @@ import { DocumentSummaries } from "../prompts/DocumentSummaries.ts"
 import type { OutcomeStore } from "./OutcomeStore.ts"
 import { Questions } from "./Question.ts"
 import { messagesWithin } from "./TypedContext.ts"
-import { checkTypedTurn, type TurnProblem } from "./TypedTurn.ts"
+import { checkTypedTurn, isTypedTurn, type TurnProblem } from "./TypedTurn.ts"
 
 const AnswersPlan = Schema.Struct({
   questions: Questions,
@@ -55,9 +55,10 @@ const makePart = Effect.gen(function* () {
     return fixed.reduce((room, text) => room - counter.count(text), roomFor(info, assumedContextLimit).forPrompt)
   }
 
+  const providerOf = (turn: TurnCase) => providers.all.find(({ id }) => id === turn.provider)
+
   const planOf = (turn: TurnCase): Effect.Effect<AnswersPlan | null, TurnRefused> => {
-    const provider = providers.all.find(({ id }) => id === turn.provider)
-    const checked = checkTypedTurn(turn, provider)
+    const checked = checkTypedTurn(turn, providerOf(turn))
     if (checked === null) return Effect.succeed(null)
     if (Result.isFailure(checked)) return refuse(checked.failure)
     return Effect.succeed({ ...checked.success, system: turn.system })
@@ -104,6 +105,7 @@ const makePart = Effect.gen(function* () {
   const part: TurnPart<AnswersPlan> = {
     name: answersPartName,
     plan: AnswersPlan,
+    concerns: (turn) => isTypedTurn(turn, providerOf(turn)),
     refuse: (turn) => Effect.asVoid(planOf(turn)),
     decide,
     answer

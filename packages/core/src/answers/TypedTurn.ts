@@ -18,7 +18,8 @@ export const checkTypedTurn = (
   turn: TypedTurn,
   provider: Provider | undefined
 ): Result.Result<TypedAsk, ReadonlyArray<TurnProblem>> | null => {
-  if (turn.options === undefined) return givesOnlyAnswers(provider) ? Result.fail([questionsMissing]) : null
+  if (!isTypedTurn(turn, provider)) return null
+  if (turn.options === undefined) return Result.fail([questionsMissing])
   const asked = checkTypedAsk(turn.options)
   const problems: ReadonlyArray<TurnProblem> = [
     ...(Result.isFailure(asked) ? asked.failure : []),
@@ -27,6 +28,10 @@ export const checkTypedTurn = (
   ]
   return problems.length === 0 ? asked : Result.fail(problems)
 }
+
+/** At a look: something is asked, or the provider can do nothing else. */
+export const isTypedTurn = ({ options }: Pick<TypedTurn, "options">, provider: Provider | undefined): boolean =>
+  options !== undefined || givesOnlyAnswers(provider)
 
 const givesOnlyAnswers = (provider: Provider | undefined): boolean =>
   provider?.answers !== undefined && provider.chat === undefined

@@ -190,6 +190,7 @@ const makePart = Effect.gen(function* () {
   const part: TurnPart<DocumentsPlan> = {
     name: documentsPartName,
     plan: DocumentsPlan,
+    concerns: ({ hasDocuments, options }) => hasDocuments || options !== undefined,
     limits: { decide: Duration.sum(Duration.fromInputUnsafe(attachmentWait), Duration.fromInputUnsafe(decideTimeout)) },
     decide,
     recall,

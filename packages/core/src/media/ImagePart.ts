@@ -171,6 +171,7 @@ const makePart = Effect.gen(function* () {
   const part: TurnPart<ImagePlan> = {
     name: imagePartName,
     plan: ImagePlan,
+    concerns: ({ options }) => options !== undefined,
     refuse: planOf,
     decide,
     tools,

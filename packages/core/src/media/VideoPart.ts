@@ -128,6 +128,7 @@ const makePart = Effect.gen(function* () {
   const part: TurnPart<VideoPlan> = {
     name: videoPartName,
     plan: VideoPlan,
+    concerns: ({ options }) => options !== undefined,
     refuse: (turn) => Effect.asVoid(planOf(turn)),
     decide: (turn) =>
       Effect.map(planOf(turn), (plan) => (plan === null || turn.request.sendToModel === false ? null : { plan })),

@@ -123,6 +123,7 @@ const makeMemoryPart = Effect.gen(function* () {
   const part: TurnPart<Plan> = {
     name: memoryPartName,
     plan: Plan,
+    concerns: ({ options }) => options !== undefined,
     decide: ({ assistant, options, request }) => {
       if (options === undefined) return Effect.succeed(null)
       const decoded = Option.getOrNull(decodeOptions(options))

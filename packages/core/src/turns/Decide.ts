@@ -19,6 +19,7 @@ import { HostedTools } from "../tools/HostedTool.ts"
 import type { Draft } from "./Draft.ts"
 import { type Answerer, type PlannedLeg, planLeg } from "./Leg.ts"
 import {
+  concernedParts,
   decideParts,
   listen,
   type PartError,
@@ -108,8 +109,9 @@ export class Decide extends Context.Service<
         yield* refuseAbsentParts(all, request.options ?? {})
         const resolved = yield* Effect.result(resolveModel(request, place))
         const turn = caseOf(request, place, resolved)
-        const heard = yield* listen(all, turn, draft.listening)
-        const parts = yield* decideParts(all, { ...turn, content: heard.content }, heard.supplements)
+        const concerned = concernedParts(all, turn)
+        const heard = yield* listen(concerned, turn, draft.listening)
+        const parts = yield* decideParts(concerned, { ...turn, content: heard.content }, heard.supplements)
         const model = parts.answers === null ? yield* Effect.fromResult(resolved) : answererOf(parts.answers)
         const ofHost = hosted.all()
         yield* refuseAbsentTools(turn, parts.planned, ofHost)

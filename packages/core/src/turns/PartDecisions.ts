@@ -87,6 +87,10 @@ export interface HeardWords {
   readonly supplements: ReadonlyArray<readonly [part: string, supplement: Supplement]>
 }
 
+/** The parts that have something to do in this turn, as far as that shows at a look. */
+export const concernedParts = (parts: ReadonlyArray<RegisteredPart>, turn: TurnCase): ReadonlyArray<RegisteredPart> =>
+  parts.filter(({ concerns, name }) => concerns === undefined || concerns(withOptions(turn, name)))
+
 /** Whether a part will hear something in this message: then its stream may begin before the message is stored. */
 export const isHeard = (parts: ReadonlyArray<RegisteredPart>, { options }: TurnRequest): boolean =>
   parts.some(({ listen, name }) => listen !== undefined && options?.[name] !== undefined)

@@ -182,6 +182,11 @@ export interface TurnPart<Plan> {
   readonly plan: Schema.Codec<Plan, Schema.Json>
   /** How long a step may take that waits by design, as long as the part's own settings say. Absent: `listenTimeout` and `decideTimeout` of `TurnSettings`. */
   readonly limits?: { readonly listen?: Duration.Input; readonly decide?: Duration.Input }
+  /**
+   * First of all, without effects: false where the message as it was written, the assistant and the thread leave this part nothing to do.
+   * None of its next three steps is asked then, so a part that is installed and not used costs a turn this look. Absent: it is asked in every turn.
+   */
+  readonly concerns?: (turn: TurnCase) => boolean
   /** Before any part listens: what can be refused at a look. Hearing costs money and begins the stream. */
   readonly refuse?: (
     turn: TurnCase
@@ -264,6 +269,7 @@ export interface PlannedPart {
 /** A part as turns see it: what it plans is JSON for everybody else. */
 export interface RegisteredPart {
   readonly name: string
+  readonly concerns?: TurnPart<never>["concerns"]
   readonly refuse?: TurnPart<never>["refuse"]
   readonly listen?: TurnPart<never>["listen"]
   readonly decide: (
@@ -284,6 +290,7 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>): RegisteredPart => {
   const encode = Schema.encodeEffect(part.plan)
   const {
     answer,
+    concerns,
     decide,
     listen,
     name,
@@ -299,6 +306,7 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>): RegisteredPart => {
   return {
     name,
     joinsSessions: session !== undefined,
+    ...(concerns === undefined ? {} : { concerns }),
     ...(refuse === undefined ? {} : { refuse }),
     ...(listen === undefined ? {} : { listen }),
     ...(render === undefined ? {} : { render }),

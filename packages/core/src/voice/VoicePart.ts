@@ -79,6 +79,7 @@ const makePart = Effect.gen(function* () {
   const part: TurnPart<VoicePlan> = {
     name: voicePartName,
     plan: VoicePlan,
+    concerns: ({ options }) => options !== undefined,
     limits: { listen: timeToListen },
     refuse: (turn) => Effect.asVoid(wishesIn(turn, models)),
 

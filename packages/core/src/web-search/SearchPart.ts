@@ -72,6 +72,7 @@ const makePart = Effect.gen(function* () {
   const part: TurnPart<SearchPlan> = {
     name: searchPartName,
     plan: SearchPlan,
+    concerns: (turn) => turn.options !== undefined || isCarried(turn),
     decide,
     // A session lasts for many questions: each of them may search.
     session: ({ by }) =>
@@ -135,12 +136,13 @@ export const searchPart: Layer.Layer<never, never, Catalog | TurnParts> = Layer.
   })
 )
 
-const isWanted = ({ assistant, options, request }: TurnCase): Effect.Effect<boolean, TurnRefused> => {
-  if (request.sendToModel === false) return Effect.succeed(false)
-  const tools = request.tools ?? assistant.tools ?? []
-  const isCarried = tools.some((tool) => tool.name === toolName && hostedMark(tool))
-  if (options === undefined) return Effect.succeed(isCarried)
-  return Option.isSome(decodeOptions(options)) ? Effect.succeed(true) : refuse('Searching takes the mode "Auto".')
+const isCarried = ({ assistant, request }: TurnCase): boolean =>
+  (request.tools ?? assistant.tools ?? []).some((tool) => tool.name === toolName && hostedMark(tool))
+
+const isWanted = (turn: TurnCase): Effect.Effect<boolean, TurnRefused> => {
+  if (turn.request.sendToModel === false) return Effect.succeed(false)
+  if (turn.options === undefined) return Effect.succeed(isCarried(turn))
+  return Option.isSome(decodeOptions(turn.options)) ? Effect.succeed(true) : refuse('Searching takes the mode "Auto".')
 }
 
 const noEngine = "This model has no search of its own, and this server has no search engine. Choose another model."

@@ -111,6 +111,7 @@ const noPictures = new TurnRefused({
 const partWith = (counter: TokenCounterPort): TurnPart<typeof Plan.Type> => ({
   name: transcriptPart,
   plan: Plan,
+  concerns: ({ options }) => options !== undefined,
   decide: ({ info, options }) => {
     const given = Option.getOrNull(readOptions(options))
     if (given === null) return Effect.succeed(null)
