@@ -5,16 +5,7 @@
 import { FileExtractor } from "@colloquy/adapters/files"
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { say, ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
-import {
-  Assistants,
-  Kernel,
-  Principal,
-  Threads,
-  type TurnPart,
-  TurnParts,
-  type TurnRequest,
-  Turns
-} from "@colloquy/core"
+import { Assistants, Kernel, Principal, type TurnPart, TurnParts, type TurnRequest, Turns } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
 import { DocumentLinks, documentsLayer, documentsPart } from "@colloquy/core/documents"
