@@ -4,6 +4,7 @@ import { callTool, gate, say } from "@colloquy/adapters/scripted"
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import { threadLists } from "./ThreadLists.ts"
 import { allEvents, onTheWire, open, readEvents, type SseEvent, tool } from "./Service.ts"
 
 export const everyStore = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
@@ -96,4 +97,6 @@ export const everyStore = (stores: Layer.Layer<InMemory.Stores, unknown>): void 
       texts.flatMap((text) => [`x${text}`, text])
     )
   })
+
+  threadLists(() => shared)
 }

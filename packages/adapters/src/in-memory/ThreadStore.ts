@@ -1,5 +1,5 @@
 /** `ThreadStore` in memory. */
-import type { Message } from "@colloquy/core"
+import type { Message, ThreadId } from "@colloquy/core"
 import { ThreadInSession, ThreadStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -15,8 +15,16 @@ import {
   type ThreadRow
 } from "./State.ts"
 
-export const threadStore = (state: State): typeof ThreadStore.Service =>
-  ThreadStore.of({
+export const threadStore = (state: State): typeof ThreadStore.Service => {
+  const messages = (ids: ReadonlyArray<ThreadId>) =>
+    ownedStep((ownerId) =>
+      ids.flatMap((id) => {
+        const row = threadOf(state, ownerId, id)
+        return row === undefined ? [] : [...row.messages, ...unfinishedAnswer(row)]
+      })
+    )
+
+  return ThreadStore.of({
     insert: (thread) =>
       ownedStep((ownerId) => {
         if (assistantOf(state, ownerId, thread.assistantId) === undefined) return false
@@ -33,13 +41,8 @@ export const threadStore = (state: State): typeof ThreadStore.Service =>
           .sort(oldestFirst)
           .slice(skip, skip + limit)
       ),
-    messages: (ids) =>
-      ownedStep((ownerId) =>
-        ids.flatMap((id) => {
-          const row = threadOf(state, ownerId, id)
-          return row === undefined ? [] : [...row.messages, ...unfinishedAnswer(row)]
-        })
-      ),
+    messages,
+    listed: messages,
     messagesBefore: (id, sequence, limit) =>
       ownedStep((ownerId) =>
         (threadOf(state, ownerId, id)?.messages ?? []).slice(
@@ -74,6 +77,7 @@ export const threadStore = (state: State): typeof ThreadStore.Service =>
         })
       )
   })
+}
 
 const emptyThread = (ownerId: ThreadRow["ownerId"], thread: ThreadRow["thread"]): ThreadRow => ({
   ownerId,

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"
 import type { KnownHistories } from "./KnownHistories.ts"
+import { decodeListed } from "./ListedRecord.ts"
 import { decodeList, type MessageRow, unfinishedText } from "./MessageRecord.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { isStoredId, knownId, newRowId } from "./StoredId.ts"
@@ -66,13 +67,9 @@ export const threadStore = (database: Database, histories: KnownHistories): type
         )
       }),
 
-    messages: (ids) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<MessageRow>("ThreadStore.messages", messagesOf(schema), [toText(ownerId), ids.filter(isStoredId)]),
-          decodeList
-        )
-      ),
+    messages: (ids) => Effect.map(messagesOf(database, ids), decodeList),
+
+    listed: (ids) => Effect.map(messagesOf(database, ids), decodeListed),
 
     messagesBefore: (id, sequence, limit) =>
       Principal.use(({ ownerId }) =>
@@ -153,8 +150,22 @@ const mergeMetadata = Effect.fnUntraced(function* (
   }
 })
 
+const messagesOf = (
+  { query, schema }: Database,
+  ids: ReadonlyArray<ThreadId>
+): Effect.Effect<ReadonlyArray<MessageRow>, StoreUnavailable, Principal> =>
+  Principal.use(({ ownerId }) => {
+    const known = ids.filter(isStoredId)
+    const [only] = known
+    if (only === undefined) return Effect.succeed([])
+    const owner = toText(ownerId)
+    return known.length > 1
+      ? query<MessageRow>("ThreadStore.messages", messagesOfThreads(schema), [owner, known])
+      : Effect.map(query<ThreadMessageRow>("ThreadStore.messages", messagesOfThread(schema), [owner, only]), withAnswer)
+  })
+
 /** What is stored, and the answers that are being written: those have a place, but no row yet. */
-const messagesOf = (schema: string): string =>
+const messagesOfThreads = (schema: string): string =>
   `select wanted.place, m.sequence, ${schema}.${functionName("message_text")}(m) as message
     from unnest($2::uuid[]) with ordinality wanted (id, place)
     join ${schema}.messages m on m.thread_id = wanted.id and m.owner = $1 and m.sequence is not null
@@ -165,3 +176,26 @@ const messagesOf = (schema: string): string =>
     join ${schema}.active_runs a on a.thread_id = t.id and a.owner = t.owner and a.place = 0
     join ${schema}.runs r on r.id = a.run_id and r.owner = a.owner
     order by place, sequence`
+
+/**
+ * The same for one thread, read in the order of its index and sorted no more. The answer that is being written stands with the first
+ * message: there is one, because no run begins without a message of the user.
+ */
+const messagesOfThread = (schema: string): string =>
+  `select ${schema}.${functionName("message_text")}(m) as message, case when m.sequence = 1 then (
+      select ${unfinishedText} from ${schema}.threads t
+      join ${schema}.active_runs a on a.thread_id = t.id and a.owner = t.owner and a.place = 0
+      join ${schema}.runs r on r.id = a.run_id and r.owner = a.owner
+      where t.id = $2 and t.owner = $1
+    ) end as answer
+    from ${schema}.messages m where m.thread_id = $2 and m.owner = $1 and m.sequence is not null
+    order by m.sequence`
+
+interface ThreadMessageRow extends MessageRow {
+  readonly answer: string | null
+}
+
+const withAnswer = (rows: ReadonlyArray<ThreadMessageRow>): ReadonlyArray<MessageRow> => {
+  const answer = rows[0]?.answer ?? null
+  return answer === null ? rows : [...rows, { message: answer }]
+}

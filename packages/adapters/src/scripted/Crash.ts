@@ -115,6 +115,7 @@ const mortalStores = (read: Wrap, write: Wrap, isDead: () => boolean): Layer.Lay
         get: (...args) => read(store.get(...args)),
         list: (...args) => read(store.list(...args)),
         messages: (...args) => read(store.messages(...args)),
+        listed: (...args) => read(store.listed(...args)),
         messagesBefore: (...args) => read(store.messagesBefore(...args)),
         mergeMetadata: (...args) => write(store.mergeMetadata(...args)),
         setSummary: (...args) => write(store.setSummary(...args)),

@@ -10,7 +10,8 @@ import type { Thread } from "../threads/Thread.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { ContractTest } from "./ContractTest.ts"
-import { asNewOwner, awkwardJson, longText, moment, sampleEvent, sampleThread } from "./Samples.ts"
+import { messagesAsListed } from "./ListedMessages.ts"
+import { asNewOwner, awkwardJson, longText, moment, sampleEvent, sampleThread, sampleUsage } from "./Samples.ts"
 import {
   anHour,
   appendTo,
@@ -20,9 +21,25 @@ import {
   queueTurn,
   settleTurn,
   startTurn,
-  storedMessages,
   waitingTurn
 } from "./Scenes.ts"
+
+/** Texts that end, or look like what stores write around them. */
+const awkwardTexts = [
+  "",
+  '"',
+  "\\",
+  '\\"',
+  "null",
+  ",",
+  '","toolCalls":[],"steps":[],"provider":null,"model":null,"usage":null,"metadata":null},[]]',
+  '\\","toolCalls":[],"steps":[],"provider":"',
+  '{"content":null}',
+  "line\nnext\r\n\u2028\u2029",
+  "NUL \0, a lone \ud800 surrogate, 👩‍👩‍👧, Grüße"
+]
+
+const listedMessages = (id: ThreadId) => messagesAsListed([id])
 
 export const threadStoreContract = (test: ContractTest): void => {
   test(
@@ -120,7 +137,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       const { id } = yield* openThread
       yield* settleTurn(yield* startTurn(id))
       yield* settleTurn(yield* continueTurn(yield* waitingTurn(id)))
-      const messages = yield* storedMessages(id)
+      const messages = yield* listedMessages(id)
       assert.deepStrictEqual(
         messages.map(({ sequence }) => sequence),
         [1, 2, 3, 4, 5]
@@ -140,7 +157,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       yield* Effect.forEach(rounds, (content) =>
         Effect.flatMap(startTurn(id, { message: { content } }), (turn) => settleTurn(turn, { answer: { content } }))
       )
-      const messages = yield* storedMessages(id)
+      const messages = yield* listedMessages(id)
       assert.deepStrictEqual(
         messages.map(({ content }) => content),
         rounds.flatMap((round) => [round, round])
@@ -156,7 +173,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       for (const content of ["one", "two", "three"]) {
         yield* settleTurn(yield* startTurn(id, { message: { content } }), { answer: { content } })
       }
-      const all = yield* storedMessages(id)
+      const all = yield* listedMessages(id)
       assert.deepStrictEqual(yield* store.messagesBefore(id, 5, 3), all.slice(1, 4))
       assert.deepStrictEqual(yield* store.messagesBefore(id, 3, 9), all.slice(0, 2))
       assert.deepStrictEqual(yield* store.messagesBefore(id, 1, 9), [])
@@ -172,7 +189,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       const [a, b, empty] = [yield* openThread, yield* openThread, yield* openThread]
       for (const { id } of [a, b, a]) yield* settleTurn(yield* startTurn(id))
       const owners = Effect.fnUntraced(function* (ids: ReadonlyArray<ThreadId>) {
-        return (yield* store.messages(ids)).map(({ threadId }) => threadId)
+        return (yield* messagesAsListed(ids)).map(({ threadId }) => threadId)
       })
       assert.deepStrictEqual(yield* owners([b.id, empty.id, a.id]), [b.id, b.id, a.id, a.id, a.id, a.id])
       assert.deepStrictEqual(yield* owners([a.id, b.id]), [a.id, a.id, a.id, a.id, b.id, b.id])
@@ -187,7 +204,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       const theirs = yield* asNewOwner(Effect.tap(openThread, ({ id }) => startTurn(id)))
       const mine = yield* openThread
       const turn = yield* startTurn(mine.id)
-      const given = yield* store.messages([theirs.id, mine.id, yield* newId(ThreadId)])
+      const given = yield* messagesAsListed([theirs.id, mine.id, yield* newId(ThreadId)])
       assert.deepStrictEqual(
         given.map(({ id }) => id),
         [turn.begin.message.id, turn.answerId]
@@ -202,10 +219,46 @@ export const threadStoreContract = (test: ContractTest): void => {
       const turn = yield* startTurn(id, { message: { content: longText, metadata: awkwardJson, tokens: 0 } })
       const answer = { ...everyField, id: turn.answerId, threadId: id, runId: turn.runId }
       yield* settleTurn(turn, { answer })
-      assert.deepStrictEqual(yield* storedMessages(id), [
+      assert.deepStrictEqual(yield* listedMessages(id), [
         { ...turn.begin.message, sequence: 1 },
         { ...answer, sequence: 2 }
       ])
+    })
+  )
+
+  test(
+    "MUST list messages as they are, whatever their text looks like",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      for (const [index, content] of awkwardTexts.entries()) {
+        const turn = yield* startTurn(id, {
+          message: { content, metadata: { supplements: content, [content]: "[]]" } }
+        })
+        const words = { provider: content, model: content, usage: sampleUsage(index, 7, 0.5), metadata: null }
+        yield* settleTurn(turn, { answer: { content, ...words } })
+      }
+      const contents = (yield* listedMessages(id)).map(({ content }) => content)
+      assert.deepStrictEqual(
+        contents,
+        awkwardTexts.flatMap((text) => [text, text])
+      )
+    })
+  )
+
+  test(
+    "MUST list what belongs to parts and tools, alone and among plain messages",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const supplements = { memory: { value: { found: [] } } }
+      for (const fields of [{ supplements }, { supplements, metadata: awkwardJson }, {}, { metadata: awkwardJson }]) {
+        yield* settleTurn(yield* startTurn(id, { message: fields }), { answer: fields })
+      }
+      yield* settleTurn(yield* continueTurn(yield* waitingTurn(id)))
+      yield* waitingTurn(id)
+      assert.deepStrictEqual(
+        (yield* listedMessages(id)).map((message) => message.supplements !== null),
+        [...Array.from({ length: 4 }, () => true), ...Array.from({ length: 9 }, () => false)]
+      )
     })
   )
 
@@ -230,7 +283,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       const { id } = yield* openThread
       const turn = yield* startTurn(id, { message: { content: "", metadata: {} } })
       yield* settleTurn(turn, { answer: { content: null, metadata: null } })
-      const messages = yield* storedMessages(id)
+      const messages = yield* listedMessages(id)
       assert.deepStrictEqual(
         messages.map(({ content, metadata }) => [content, metadata]),
         [
@@ -247,7 +300,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       const { id } = yield* openThread
       yield* settleTurn(yield* startTurn(id))
       const turn = yield* startTurn(id)
-      const shown = yield* storedMessages(id)
+      const shown = yield* listedMessages(id)
       assert.deepStrictEqual(
         shown.map(({ sequence }) => sequence),
         [1, 2, 3, 4]
@@ -262,7 +315,7 @@ export const threadStoreContract = (test: ContractTest): void => {
         toolCalls: []
       })
       yield* settleTurn(turn)
-      const settled = yield* storedMessages(id)
+      const settled = yield* listedMessages(id)
       assert.deepStrictEqual(
         settled.map((message) => message.id),
         shown.map((message) => message.id)
@@ -276,9 +329,9 @@ export const threadStoreContract = (test: ContractTest): void => {
     Effect.gen(function* () {
       const { id } = yield* openThread
       const waiting = yield* waitingTurn(id)
-      assert.strictEqual((yield* storedMessages(id)).length, 2)
+      assert.strictEqual((yield* listedMessages(id)).length, 2)
       const turn = yield* continueTurn(waiting)
-      const shown = yield* storedMessages(id)
+      const shown = yield* listedMessages(id)
       assert.deepInclude(shown[2], { id: turn.answerId, status: "IN_PROGRESS", content: null, sequence: 3 })
     })
   )
@@ -289,7 +342,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       const { id } = yield* openThread
       const turn = yield* startTurn(id)
       yield* queueTurn(id)
-      const shown = yield* storedMessages(id)
+      const shown = yield* listedMessages(id)
       assert.deepStrictEqual(
         shown.map((message) => message.id),
         [turn.begin.message.id, turn.answerId]
@@ -315,7 +368,7 @@ export const threadStoreContract = (test: ContractTest): void => {
         (yield* threads.list(firstPage)).map((thread) => thread.id),
         [kept.id]
       )
-      assert.deepStrictEqual(yield* storedMessages(id), [])
+      assert.deepStrictEqual(yield* listedMessages(id), [])
       assert.isTrue(Option.isNone(yield* runs.waitingOn(id)))
       for (const { runId } of [ended, waiting]) {
         assert.isTrue(Option.isNone(yield* runs.get(runId)))

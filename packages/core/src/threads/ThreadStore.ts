@@ -9,6 +9,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { ListedMessage } from "./ListedMessage.ts"
 import type { Message } from "./Message.ts"
 import type { Metadata, Thread, ThreadInSession } from "./Thread.ts"
 import type { ThreadSummary } from "./ThreadSummary.ts"
@@ -36,6 +37,10 @@ export class ThreadStore extends Context.Service<
     readonly messages: (
       ids: ReadonlyArray<ThreadId>
     ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable, Principal>
+    /** MUST give the same messages in the same order. Any of those that are plain MAY come as a `PlainMessage`. */
+    readonly listed: (
+      ids: ReadonlyArray<ThreadId>
+    ) => Effect.Effect<ReadonlyArray<ListedMessage>, StoreUnavailable, Principal>
     /** MUST give the newest stored messages of the thread below a sequence, at most `limit`, by `sequence`. A thread of others gives nothing. */
     readonly messagesBefore: (
       id: ThreadId,

@@ -9,15 +9,18 @@ import type { Principal } from "../access/Principal.ts"
 import { type AssistantId, newId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { ListedMessage } from "./ListedMessage.ts"
 import type { Message } from "./Message.ts"
 import { type Metadata, type Thread, type ThreadInSession, ThreadNotFound } from "./Thread.ts"
 import { Removals } from "./Removals.ts"
 import { ThreadStore } from "./ThreadStore.ts"
 
-export interface ThreadWithMessages {
+export interface ThreadWithMessages<Each = Message> {
   readonly thread: Thread
-  readonly messages: ReadonlyArray<Message>
+  readonly messages: ReadonlyArray<Each>
 }
+
+export type ListedThread = ThreadWithMessages<ListedMessage>
 
 export interface ThreadListing {
   readonly page: Page
@@ -37,6 +40,11 @@ export class Threads extends Context.Service<
     readonly list: (
       listing: ThreadListing
     ) => Effect.Effect<ReadonlyArray<ThreadWithMessages>, StoreUnavailable, Principal>
+    /** `get` and `list` for those who only write the messages down. */
+    readonly show: (id: ThreadId) => Effect.Effect<ListedThread, ThreadNotFound | StoreUnavailable, Principal>
+    readonly showAll: (
+      listing: ThreadListing
+    ) => Effect.Effect<ReadonlyArray<ListedThread>, StoreUnavailable, Principal>
     /** Sets these top-level fields of the thread's metadata and leaves the others. */
     readonly update: (
       id: ThreadId,
@@ -59,18 +67,10 @@ export class Threads extends Context.Service<
           const thread: Thread = { id: yield* newId(ThreadId), assistantId, metadata, createdAt: now, updatedAt: now }
           return (yield* store.insert(thread)) ? Option.some(thread) : Option.none()
         }),
-        get: tracedFn("Threads.get")(function* (id: ThreadId) {
-          const [found, messages] = yield* Effect.all([store.get(id), store.messages([id])], { concurrency: 2 })
-          if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId: id })
-          return { thread: found.value, messages }
-        }),
-        list: tracedFn("Threads.list")(function* ({ page, assistantId, includeMessages }: ThreadListing) {
-          const threads = yield* store.list(page, assistantId)
-          if (!includeMessages || threads.length === 0) return threads.map((thread) => ({ thread, messages: [] }))
-          const messages = yield* store.messages(threads.map((thread) => thread.id))
-          const byThread = Map.groupBy(messages, (message) => message.threadId)
-          return threads.map((thread) => ({ thread, messages: byThread.get(thread.id) ?? [] }))
-        }),
+        get: getWith(store, store.messages),
+        list: listWith(store, store.messages),
+        show: getWith(store, store.listed),
+        showAll: listWith(store, store.listed),
         update: tracedFn("Threads.update")(function* (id: ThreadId, metadata: Metadata) {
           yield* store.mergeMetadata(id, metadata)
           const found = yield* store.get(id)
@@ -84,3 +84,22 @@ export class Threads extends Context.Service<
     })
   )
 }
+
+/** How the messages of threads are asked for. */
+type Ask<Each> = (ids: ReadonlyArray<ThreadId>) => Effect.Effect<ReadonlyArray<Each>, StoreUnavailable, Principal>
+
+const getWith = <Each>(store: typeof ThreadStore.Service, ask: Ask<Each>) =>
+  tracedFn("Threads.get")(function* (id: ThreadId) {
+    const [found, messages] = yield* Effect.all([store.get(id), ask([id])], { concurrency: 2 })
+    if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId: id })
+    return { thread: found.value, messages }
+  })
+
+const listWith = <Each extends { readonly threadId: ThreadId }>(store: typeof ThreadStore.Service, ask: Ask<Each>) =>
+  tracedFn("Threads.list")(function* ({ page, assistantId, includeMessages }: ThreadListing) {
+    const threads = yield* store.list(page, assistantId)
+    if (!includeMessages || threads.length === 0) return threads.map((thread) => ({ thread, messages: [] }))
+    const messages = yield* ask(threads.map((thread) => thread.id))
+    const byThread = Map.groupBy(messages, (message) => message.threadId)
+    return threads.map((thread) => ({ thread, messages: byThread.get(thread.id) ?? [] }))
+  })

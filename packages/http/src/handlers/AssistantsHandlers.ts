@@ -12,6 +12,7 @@ import { toWireError } from "../wire/ErrorStatus.ts"
 import { bodyReader } from "../bodies/BodyReader.ts"
 import { Links } from "../links/Links.ts"
 import { assistantToWire, threadToWire } from "./Encode.ts"
+import { writeThreads } from "./EncodeList.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -84,8 +85,8 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const assistantId = AssistantId.make(params.assistant_id)
           yield* assistants.get(assistantId)
-          const found = yield* threads.list({ page: pageOf(query), assistantId, includeMessages: true })
-          return found.map((thread) => threadToWire(thread, urlOf))
+          const found = yield* threads.showAll({ page: pageOf(query), assistantId, includeMessages: true })
+          return writeThreads(found, urlOf)
         }).pipe(Effect.mapError(toWireError))
       )
   })

@@ -36,12 +36,8 @@ export const assistantToWire = (assistant: Assistant): Records.Assistant => ({
   updated_at: timestampOf(assistant.updatedAt)
 })
 
-/**
- * Replies and whole threads are written as they stand: their types are those of the wire, and to walk a thousand messages through their
- * schemas once more would cost more than to read them from the store.
- */
-export const writeRecord = (record: Records.MessageResponse | Records.Thread | ReadonlyArray<Records.Thread>) =>
-  HttpServerResponse.jsonUnsafe(record)
+/** Replies are written as they stand: their type is that of the wire, and need not go through its schema once more. */
+export const writeRecord = (record: Records.MessageResponse) => HttpServerResponse.jsonUnsafe(record)
 
 export const threadToWire = ({ messages, thread }: ThreadWithMessages, urlOf: UrlOf): Records.Thread => ({
   thread_id: thread.id,
@@ -62,7 +58,7 @@ const tokensOf = (usage: Usage | null) => ({
   total_tokens: usage === null ? null : totalTokens(usage)
 })
 
-const messageToWire = (message: Message, urlOf: UrlOf): Records.StoredMessage => {
+export const messageToWire = (message: Message, urlOf: UrlOf): Records.StoredMessage => {
   const { metadata_, ...own } = ownFields(message, urlOf)
   return {
     message_id: message.id,
@@ -116,7 +112,7 @@ const ownFields = (message: Message, urlOf: UrlOf): OwnFields => {
   }
 }
 
-const noOwnFields: OwnFields = {
+export const noOwnFields: OwnFields = {
   attachments: null,
   generated_media: null,
   memory_operation_id: null,

@@ -9,7 +9,8 @@ import { threadBodies } from "../endpoints/ThreadsApi.ts"
 import { pageOf, timestampOf } from "../wire/Fields.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { Links } from "../links/Links.ts"
-import { threadToWire, writeRecord } from "./Encode.ts"
+import { threadToWire } from "./Encode.ts"
+import { writeThread, writeThreads } from "./EncodeList.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -20,14 +21,14 @@ export const layer = HttpApiBuilder.group(
     const read = yield* bodyReader
     return handlers
       .handle("list", ({ query: { include_messages = true, ...page } }) =>
-        threads.list({ page: pageOf(page), includeMessages: include_messages }).pipe(
-          Effect.map((found) => writeRecord(found.map((thread) => threadToWire(thread, urlOf)))),
+        threads.showAll({ page: pageOf(page), includeMessages: include_messages }).pipe(
+          Effect.map((found) => writeThreads(found, urlOf)),
           Effect.mapError(toWireError)
         )
       )
       .handle("get", ({ params }) =>
-        threads.get(ThreadId.make(params.thread_id)).pipe(
-          Effect.map((found) => writeRecord(threadToWire(found, urlOf))),
+        threads.show(ThreadId.make(params.thread_id)).pipe(
+          Effect.map((found) => writeThread(found, urlOf)),
           Effect.mapError(toWireError)
         )
       )

@@ -1,0 +1,48 @@
+/** What a list shows of messages, against the messages themselves. Used by the contract of `ThreadStore`. */
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { ThreadId } from "../primitives/Ids.ts"
+import { isPlain, type ListedMessage } from "../threads/ListedMessage.ts"
+import type { Message } from "../threads/Message.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
+
+/** All fields but the place and the size, which a list does not show. */
+const fieldsOf = (message: Message) => ({
+  threadId: message.threadId,
+  createdAt: message.createdAt,
+  usage: message.usage,
+  json: {
+    id: JSON.stringify(message.id),
+    runId: JSON.stringify(message.runId),
+    role: JSON.stringify(message.role),
+    status: JSON.stringify(message.status),
+    content: JSON.stringify(message.content),
+    provider: JSON.stringify(message.provider),
+    model: JSON.stringify(message.model),
+    metadata: JSON.stringify(message.metadata)
+  },
+  calls: [...message.toolCalls, ...message.toolResults, ...message.steps],
+  supplements: message.supplements
+})
+
+const nothingElse = { calls: [], supplements: null }
+
+const expectListed = (listed: ReadonlyArray<ListedMessage>, messages: ReadonlyArray<Message>): void => {
+  assert.strictEqual(listed.length, messages.length)
+  for (const [index, message] of messages.entries()) {
+    const found = listed[index]
+    if (found === undefined || !isPlain(found)) assert.deepStrictEqual(found, message)
+    else {
+      const { createdAt, json, threadId, usage } = found
+      assert.deepStrictEqual({ threadId, createdAt, usage, json: { ...json }, ...nothingElse }, fieldsOf(message))
+    }
+  }
+}
+
+/** The messages, when the list of the same threads shows the same. */
+export const messagesAsListed = Effect.fnUntraced(function* (ids: ReadonlyArray<ThreadId>) {
+  const store = yield* ThreadStore
+  const messages = yield* store.messages(ids)
+  expectListed(yield* store.listed(ids), messages)
+  return messages
+})

@@ -1,0 +1,110 @@
+/**
+ * Threads with all their messages, as JSON text. A thousand messages are not made records first: a plain one is written straight from what
+ * the store has of it, others as everywhere (`messageToWire`). A long answer goes out in pieces, because a text or buffer of a megabyte
+ * costs more memory and time than thirty small ones.
+ */
+import { isPlain, type ListedMessage, type ListedThread, type PlainMessage, totalTokens } from "@colloquy/core/adapters"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Stream from "effect/Stream"
+import type { UrlOf } from "../links/Links.ts"
+import { timestampOf } from "../wire/Fields.ts"
+import type * as Records from "../wire/Records.ts"
+import { messageToWire, noOwnFields, threadToWire } from "./Encode.ts"
+
+type Write = (message: PlainMessage) => string
+
+const { metadata_: _, ...emptyFields } = noOwnFields
+
+/** Every field of a plain message, in the order of `messageToWire`: a value that all have, or the JSON of this one's. */
+const plainFields: { readonly [Field in keyof Records.StoredMessage]: Records.StoredMessage[Field] | Write } = {
+  message_id: ({ json }) => json.id,
+  role: ({ json }) => json.role,
+  content: ({ json }) => json.content,
+  status: ({ json }) => json.status,
+  run_id: ({ json }) => json.runId,
+  tool_calls: null,
+  metadata_: ({ json }) => json.metadata,
+  model_provider: ({ json }) => json.provider,
+  model_name: ({ json }) => json.model,
+  input_tokens: ({ usage }) => `${usage === null ? null : usage.inputTokens}`,
+  output_tokens: ({ usage }) => `${usage === null ? null : usage.outputTokens}`,
+  total_tokens: ({ usage }) => `${usage === null ? null : totalTokens(usage)}`,
+  ...emptyFields,
+  reasoning: null,
+  created_at: ({ createdAt }) => `"${timestampOf(createdAt)}"`
+}
+
+/** What stands between the fields that differ is one text. */
+const compile = (fields: Readonly<Record<string, unknown>>): Write => {
+  const before: Array<string> = []
+  const writes: Array<Write> = []
+  let text = "{"
+  for (const [name, field] of Object.entries(fields)) {
+    text += `${text === "{" ? "" : ","}${JSON.stringify(name)}:`
+    if (isWrite(field)) {
+      before.push(text)
+      writes.push(field)
+      text = ""
+    } else text += JSON.stringify(field)
+  }
+  const end = `${text}}`
+  return (message) => {
+    let written = ""
+    for (let index = 0; index < writes.length; index++) written += before[index] + (writes[index]?.(message) ?? "")
+    return written + end
+  }
+}
+
+const isWrite = (field: unknown): field is Write => typeof field === "function"
+
+const writePlain = compile(plainFields)
+
+export const messageText = (message: ListedMessage, urlOf: UrlOf): string =>
+  isPlain(message) ? writePlain(message) : JSON.stringify(messageToWire(message, urlOf))
+
+const noMessages = "[]}"
+
+function* textsOfThread({ messages, thread }: ListedThread, urlOf: UrlOf): Generator<string> {
+  const empty = JSON.stringify(threadToWire({ thread, messages: [] }, urlOf))
+  yield `${empty.slice(0, -noMessages.length)}[`
+  let separator = ""
+  for (const message of messages) {
+    yield separator + messageText(message, urlOf)
+    separator = ","
+  }
+  yield "]}"
+}
+
+function* textsOfThreads(threads: ReadonlyArray<ListedThread>, urlOf: UrlOf): Generator<string> {
+  yield "["
+  for (const [index, thread] of threads.entries()) {
+    if (index > 0) yield ","
+    yield* textsOfThread(thread, urlOf)
+  }
+  yield "]"
+}
+
+export const writeThread = (thread: ListedThread, urlOf: UrlOf) => written(textsOfThread(thread, urlOf))
+export const writeThreads = (threads: ReadonlyArray<ListedThread>, urlOf: UrlOf) =>
+  written(textsOfThreads(threads, urlOf))
+
+/** Characters in a piece. */
+const pieceLength = 32 * 1024
+
+const contentType = "application/json"
+const encoder = new TextEncoder()
+
+const written = (texts: Iterable<string>): HttpServerResponse.HttpServerResponse => {
+  const pieces: Array<Uint8Array> = []
+  let piece = ""
+  for (const text of texts) {
+    piece += text
+    if (piece.length < pieceLength) continue
+    pieces.push(encoder.encode(piece))
+    piece = ""
+  }
+  if (pieces.length === 0) return HttpServerResponse.text(piece, { contentType })
+  pieces.push(encoder.encode(piece))
+  const contentLength = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  return HttpServerResponse.stream(Stream.fromIterable(pieces), { contentType, contentLength })
+}

@@ -1,0 +1,70 @@
+/**
+ * Lists of threads write plain messages without making records of them. Whatever a message holds, the text is that of the record, and
+ * the record is the one that the API description promises.
+ */
+import { Message } from "@colloquy/core"
+import type { PlainMessage } from "@colloquy/core/adapters"
+import { assert, describe, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
+import { messageToWire } from "../src/handlers/Encode.ts"
+import { messageText } from "../src/handlers/EncodeList.ts"
+import { StoredMessage } from "../src/wire/Records.ts"
+
+/** Any message of which nothing but text was said. */
+const { content, id, metadata, model, provider, role, runId, status, threadId, usage } = Message.fields
+const Said = Schema.Struct({ content, id, metadata, model, provider, role, runId, status, threadId, usage })
+
+const messageOf = (said: typeof Said.Type, at: number): Message => ({
+  ...said,
+  toolCalls: [],
+  toolResults: [],
+  steps: [],
+  supplements: null,
+  tokens: 0,
+  sequence: 1,
+  createdAt: new Date(at)
+})
+
+const plain = (message: Message): PlainMessage => ({
+  threadId: message.threadId,
+  createdAt: message.createdAt,
+  usage: message.usage,
+  json: {
+    id: JSON.stringify(message.id),
+    runId: JSON.stringify(message.runId),
+    role: JSON.stringify(message.role),
+    status: JSON.stringify(message.status),
+    content: JSON.stringify(message.content),
+    provider: JSON.stringify(message.provider),
+    model: JSON.stringify(message.model),
+    metadata: JSON.stringify(message.metadata)
+  }
+})
+
+const Moment = Schema.Int.check(Schema.isBetween({ minimum: -1e14, maximum: 1e14 }))
+const readPromised = Schema.decodeUnknownSync(Schema.fromJsonString(StoredMessage), { onExcessProperty: "error" })
+
+describe("plain messages of lists", () => {
+  it.prop("have the text of their record", { said: Said, at: Moment }, ({ at, said }) => {
+    const message = messageOf(said, at)
+    const record = messageToWire(message, String)
+    const text = messageText(plain(message), String)
+    assert.strictEqual(text, JSON.stringify(record))
+    assert.strictEqual(messageText(message, String), text)
+    assert.deepStrictEqual(JSON.parse(JSON.stringify(readPromised(text))), JSON.parse(text))
+  })
+
+  it("have every field of the API description", () => {
+    const message = messageOf(
+      {
+        ...{ content: "Hello", metadata: null, model: null, provider: null, runId: null, usage: null },
+        ...{ id: Message.fields.id.make(anId), role: "user", status: "COMPLETED", threadId: threadId.make(anId) }
+      },
+      0
+    )
+    const written = Object.keys(JSON.parse(messageText(plain(message), String)))
+    assert.sameMembers(written, Object.keys(StoredMessage.fields))
+  })
+})
+
+const anId = "0199a5a0-0000-7000-8000-000000000000"
