@@ -2,7 +2,7 @@
  * Lists of threads write plain messages without making records of them. Whatever a message holds, the text is that of the record, and
  * the record is the one that the API description promises.
  */
-import { Message } from "@colloquy/core"
+import { Message, MessageId, ThreadId } from "@colloquy/core"
 import type { PlainMessage } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
@@ -55,13 +55,9 @@ describe("plain messages of lists", () => {
   })
 
   it("have every field of the API description", () => {
-    const message = messageOf(
-      {
-        ...{ content: "Hello", metadata: null, model: null, provider: null, runId: null, usage: null },
-        ...{ id: Message.fields.id.make(anId), role: "user", status: "COMPLETED", threadId: threadId.make(anId) }
-      },
-      0
-    )
+    const nothing = { metadata: null, model: null, provider: null, runId: null, usage: null }
+    const ids = { id: MessageId.make(anId), threadId: ThreadId.make(anId) }
+    const message = messageOf({ content: "Hello", role: "user", status: "COMPLETED", ...nothing, ...ids }, 0)
     const written = Object.keys(JSON.parse(messageText(plain(message), String)))
     assert.sameMembers(written, Object.keys(StoredMessage.fields))
   })

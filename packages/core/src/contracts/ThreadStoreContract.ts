@@ -185,7 +185,6 @@ export const threadStoreContract = (test: ContractTest): void => {
   test(
     "MUST group messages by thread, in the order in which the threads are given",
     Effect.gen(function* () {
-      const store = yield* ThreadStore
       const [a, b, empty] = [yield* openThread, yield* openThread, yield* openThread]
       for (const { id } of [a, b, a]) yield* settleTurn(yield* startTurn(id))
       const owners = Effect.fnUntraced(function* (ids: ReadonlyArray<ThreadId>) {
@@ -200,7 +199,6 @@ export const threadStoreContract = (test: ContractTest): void => {
   test(
     "MUST give nothing for threads that are unknown or another owner's",
     Effect.gen(function* () {
-      const store = yield* ThreadStore
       const theirs = yield* asNewOwner(Effect.tap(openThread, ({ id }) => startTurn(id)))
       const mine = yield* openThread
       const turn = yield* startTurn(mine.id)
