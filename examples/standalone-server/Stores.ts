@@ -4,7 +4,6 @@ import { Postgres } from "@colloquy/adapters/postgres"
 import { vector } from "@electric-sql/pglite-pgvector"
 import { access, constants, mkdir, stat } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
-import { setFlagsFromString } from "node:v8"
 import type { Settings } from "./Settings.ts"
 import { folderRefused } from "./StartRefused.ts"
 
@@ -14,15 +13,6 @@ export const storesOf = ({ databaseUrl, dataDir }: Settings) =>
   databaseUrl === null
     ? Pglite.layer({ extensions: { vector }, ...(dataDir === inMemory ? {} : { dataDir }) })
     : Postgres.layer({ url: databaseUrl })
-
-/**
- * The embedded database is 9 MB of WebAssembly, which V8 would compile a second time while it runs: 550 MB more at the start, and more CPU
- * for the first thousands of turns. To be called before the database is opened.
- */
-export const compileOnce = ({ databaseUrl }: Settings): void => {
-  if (databaseUrl !== null) return
-  for (const flag of ["--liftoff-only", "--no-wasm-tier-up", "--no-wasm-dynamic-tiering"]) setFlagsFromString(flag)
-}
 
 /** The folder is there and may be written, or the start is refused with a sentence. */
 export const prepareFolder = async ({ databaseUrl, dataDir }: Settings): Promise<void> => {

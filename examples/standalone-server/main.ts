@@ -1,9 +1,10 @@
 /** `npm start`. Reads the environment, starts the server, tells how to use it, and ends it on SIGTERM and SIGINT. */
+import { Pglite } from "@colloquy/adapters/pglite"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { type RunningServer, startServer } from "./Server.ts"
 import { readSettings, type Settings } from "./Settings.ts"
-import { compileOnce, inMemory } from "./Stores.ts"
+import { inMemory } from "./Stores.ts"
 
 const placeOf = ({ databaseUrl, dataDir }: Settings): string => {
   if (databaseUrl !== null) return "of DATABASE_URL"
@@ -68,7 +69,7 @@ const refuse = (error: unknown): never => {
 const start = async () => {
   const settings = await Effect.runPromise(readSettings(process.env))
   console.log(`Preparing the database ${placeOf(settings)}…`)
-  compileOnce(settings)
+  if (settings.databaseUrl === null) Pglite.compileOnce()
   const server = await startServer(settings)
   console.log(welcome(server, settings))
   endOnSignal(server)

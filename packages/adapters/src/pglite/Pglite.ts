@@ -15,6 +15,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { existsSync } from "node:fs"
 import { mkdir, realpath, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
+import { setFlagsFromString } from "node:v8"
 import { layerFromClient, type SchemaRefused, type StoreOptions, type Stores } from "../postgres/Postgres.ts"
 import { Backend } from "./Backend.ts"
 import { type EmptyDatabase, NewDatabase, writeEmptyDatabase } from "./EmptyDatabase.ts"
@@ -31,6 +32,15 @@ export interface DatabaseSettings {
   readonly snapshot?: Blob
   /** PGlite extensions, for instance pgvector. */
   readonly extensions?: NonNullable<DatabaseOptions["extensions"]>
+}
+
+/**
+ * V8 compiles WebAssembly quickly at first, and what runs much a second time, better, while the program runs. Of PGlite's 9 MB that second
+ * time takes 550 MB more and half of a first start's CPU; after some thousand turns it has paid for itself. This turns it off, for all
+ * WebAssembly of the process: so the program decides, before it opens a database. Node's flag `--liftoff-only` does the same.
+ */
+export const compileOnce = (): void => {
+  for (const flag of ["--liftoff-only", "--no-wasm-tier-up", "--no-wasm-dynamic-tiering"]) setFlagsFromString(flag)
 }
 
 export interface PgliteOptions extends StoreOptions, DatabaseSettings {}
@@ -105,18 +115,25 @@ const emptyFor = ({ snapshot: own }: DatabaseSettings): Effect.Effect<EmptyDatab
   own === undefined ? Effect.flatten(NewDatabase) : Effect.succeed(null)
 
 /** Its own default is 128 MB of shared buffers, all of which it touches when it starts; the files are in the system's cache anyway. */
-const startParams = [...PGlite.defaultStartParams, "-c", "shared_buffers=16MB"]
+const startParams = [...PGlite.defaultStartParams, "-c", "shared_buffers=8MB"]
+
+/** Without a look at the types of arrays, which takes a twentieth of a start: only PGlite's own decoder needs them, and the client has another. */
+class Database extends PGlite {
+  override async _initArrayTypes(): Promise<void> {}
+}
 
 const open = ({ dataDir, extensions, snapshot: copy }: DatabaseSettings): Effect.Effect<PGlite, never, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.promise(() =>
-      PGlite.create({
+    Effect.promise(async () => {
+      const database = new Database({
         startParams,
         ...(dataDir === undefined ? {} : { dataDir }),
         ...(extensions === undefined ? {} : { extensions }),
         ...(copy === undefined ? {} : { loadDataDir: copy })
       })
-    ),
+      await database.waitReady
+      return database
+    }),
     (database) => Effect.promise(() => database.close())
   )
 
