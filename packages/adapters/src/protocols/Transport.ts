@@ -23,7 +23,6 @@ import * as Stream from "effect/Stream"
 import { type ApiKey, hidden } from "./ApiKey.ts"
 import { type Exchange, type Read, type Send, sendByFetch } from "./Exchange.ts"
 import { type Fault, retryHeaders } from "./Fault.ts"
-import { inTime } from "./InTime.ts"
 import { sendByNode } from "./NodeRequest.ts"
 import type { Multipart } from "./Multipart.ts"
 import { makeSseReader } from "./Sse.ts"
@@ -139,11 +138,11 @@ export const streamBytes = (
 type BytePull = Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>, ModelError>
 
 const pullBytes = ({ exchange }: Answer, settings: TransportSettings, fail: Fail): BytePull =>
-  inTime<Read, never>(
-    settings.bodyTimeout ?? "30 seconds",
-    () => Effect.succeed("broken"),
-    (resume) => exchange.read((next) => resume(Effect.succeed(next)))
-  ).pipe(
+  Effect.callback<Read>((resume) => exchange.read((next) => resume(Effect.succeed(next)))).pipe(
+    Effect.timeoutOrElse({
+      duration: settings.bodyTimeout ?? "30 seconds",
+      orElse: (): Effect.Effect<Read> => Effect.succeed("broken")
+    }),
     Effect.flatMap((next): BytePull => {
       if (next === "end") return Cause.done()
       return next === "broken" ? fail(cutOff) : Effect.succeed([next])
@@ -209,18 +208,19 @@ const ask = (
   settings: TransportSettings,
   begin: (exchange: Exchange) => Answer
 ): Effect.Effect<Answer, ModelError> =>
-  inTime<Answer, ModelError>(
-    settings.headTimeout ?? "2 minutes",
-    () => Effect.fail(modelError(call, { reason: "timeout" }, null)),
-    (resume) => {
-      const { body, isOnce = false, url } = call
-      const request = { url, headers: headersOf(call), body: isForm(body) ? body.bytes : body, isOnce }
-      const answer = begin(
-        sendOf(settings)(request, (isAnswered) =>
-          resume(isAnswered ? Effect.succeed(answer) : Effect.fail(modelError(call, { reason: "connection" }, null)))
-        )
+  Effect.callback<Answer, ModelError>((resume) => {
+    const { body, isOnce = false, url } = call
+    const request = { url, headers: headersOf(call), body: isForm(body) ? body.bytes : body, isOnce }
+    const answer = begin(
+      sendOf(settings)(request, (isAnswered) =>
+        resume(isAnswered ? Effect.succeed(answer) : Effect.fail(modelError(call, { reason: "connection" }, null)))
       )
-    }
+    )
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: settings.headTimeout ?? "2 minutes",
+      orElse: () => Effect.fail(modelError(call, { reason: "timeout" }, null))
+    })
   )
 
 const sendOf = ({ fetch }: TransportSettings): Send =>
@@ -403,14 +403,10 @@ const endMark = "[DONE]"
 
 /** A provider that does not end its answer does not hold us. */
 const readToEnd = (read: ReadPiece): Effect.Effect<void> =>
-  inTime(
-    "1 second",
-    () => Effect.void,
-    (resume) => {
-      const take = (piece: Piece): void => (typeof piece === "string" ? read(take) : resume(Effect.void))
-      read(take)
-    }
-  )
+  Effect.callback<void>((resume) => {
+    const take = (piece: Piece): void => (typeof piece === "string" ? read(take) : resume(Effect.void))
+    read(take)
+  }).pipe(Effect.timeoutOrElse({ duration: "1 second", orElse: () => Effect.void }))
 
 /** The whole answer is read as if it had been the only event of a stream. */
 const pullWhole = <State>(
