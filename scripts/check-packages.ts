@@ -117,6 +117,7 @@ const consume = (home: string) => {
   writeFileSync(join(home, "types.ts"), entries.map(({ name }, index) => line(name, index)).join(""))
   writeFileSync(join(home, "read-file.ts"), readFile)
   writeFileSync(join(home, "begin-database.ts"), beginDatabase)
+  writeFileSync(join(home, "plain-host.ts"), plainHost)
   writeFileSync(join(home, "load.ts"), `${loads.join("")}export {}\n`)
   for (const { code, file } of programs) writeFileSync(join(home, file), code)
   writeFileSync(join(home, "tsconfig.json"), JSON.stringify({ compilerOptions: consumerOptions, include: ["*.ts"] }))
@@ -124,6 +125,7 @@ const consume = (home: string) => {
   run(process.execPath, ["load.ts"], home)
   run(process.execPath, ["read-file.ts"], home)
   run(process.execPath, ["begin-database.ts"], home)
+  run(process.execPath, ["plain-host.ts"], home)
   if (programs.length === 0) stop("README.md has no example.")
   for (const { file } of programs)
     console.log(`README.md's ${file} says:\n${run(process.execPath, [file], home).trim()}`)
@@ -157,6 +159,20 @@ const log = Layer.merge(
 )
 await Effect.runPromise(Effect.scoped(Layer.build(Pglite.layerClient())).pipe(Effect.provide(log)))
 if (logged.length > 0) throw new Error(JSON.stringify(logged))
+`
+
+/** Node takes joined files alone, and none of a wing that the host does not add. */
+const plainHost = `
+import { registerHooks } from "node:module"
+const loaded: Array<string> = []
+registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+const entries = ["core", "core/adapters", "adapters/postgres", "adapters/in-memory", "adapters/openai", "http", "http/node"]
+for (const entry of entries) await import("@colloquy/" + entry)
+const ours = loaded.filter((url) => url.includes("/@colloquy/"))
+const single = ours.filter((url) => !url.includes("/dist/joined/"))
+const wings = ours.filter((url) => /core\\/dist\\/joined\\/[a-z-]+\\/index\\.js$/.test(url))
+if (ours.length === 0 || ours.length > 60 || single.length + wings.length > 0)
+  throw new Error("A plain host loads " + ours.length + " files, of which should not be: " + [...single, ...wings].join(" "))
 `
 
 const judge = async (each: Package, tarball: string) => {

@@ -3,23 +3,41 @@
 // they leave out what is not used.
 import { rmSync } from "node:fs"
 import { dirname, join, sep } from "node:path"
-import { type OutputOptions, rolldown } from "rolldown"
+import { type OutputOptions, type Plugin, rolldown } from "rolldown"
 import { type Package, packages } from "./Workspace.ts"
 
 const joined = "dist/joined"
 
 const isPath = (name: string) => name.startsWith(".") || name.startsWith("/") || /^[A-Za-z]:\\/.test(name)
 
+/** A file beside the source is not beside the joined file, so that an entry which looks for one has no condition `node`. */
+const withoutPlaces: Plugin = {
+  name: "without-places",
+  transform: (code, id) => {
+    if (isPath(id) && code.includes("import.meta.url"))
+      throw new Error(`${id} asks for import.meta.url, and is moved by joining`)
+  }
+}
+
 /** `./dist/joined/memory/index.js` is called `memory/index`. */
 const nameOf = (path: string) => path.slice(`./${joined}/`.length, -".js".length)
 
-/** Every wing of core needs its rooms, so that these are one file. What else is shared by some entries finds its place by itself. */
+/**
+ * Every wing of core needs its rooms, so that these are one file; what the wings show without their work (`wings.ts`) is another. What else is
+ * shared by some entries finds its place by itself.
+ */
 const sharing = ({ entries, folder, manifest }: Package): OutputOptions => {
-  const subPaths = entries
-    .map(({ source }) => dirname(source) + sep)
-    .filter((path) => path !== join(folder, "src") + sep)
-  const isRoom = (file: string) => !subPaths.some((path) => file.startsWith(path))
-  return manifest.name === "@colloquy/core" ? { codeSplitting: { groups: [{ name: "rooms", test: isRoom }] } } : {}
+  if (manifest.name !== "@colloquy/core") return {}
+  const source = join(folder, "src") + sep
+  const surface = `${source}wings.ts`
+  const wings = entries.map((entry) => dirname(entry.source) + sep).filter((path) => path !== source)
+  const isRoom = (file: string) => file !== surface && !wings.some((path) => file.startsWith(path))
+  const groups = [
+    { name: "rooms", test: isRoom, priority: 2 },
+    // With all that it imports.
+    { name: "wings", test: (file: string) => file === surface, priority: 1 }
+  ]
+  return { codeSplitting: { groups } }
 }
 
 const joinFiles = async (each: Package): Promise<void> => {
@@ -30,7 +48,8 @@ const joinFiles = async (each: Package): Promise<void> => {
     input: Object.fromEntries(inputs),
     platform: "node",
     external: (name) => !isPath(name),
-    logLevel: "warn"
+    logLevel: "warn",
+    plugins: [withoutPlaces]
   })
   await build.write({
     dir: home,

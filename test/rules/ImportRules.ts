@@ -10,7 +10,7 @@ interface PackageRule {
 
 const effectRoot = /^effect\/[A-Z]\w*$/
 const core =
-  /^@colloquy\/core(\/(adapters|promises|retrieval|documents|memory|summaries|answers|media|web-search|voice|realtime|retention))?$/
+  /^@colloquy\/core(\/(adapters|wings|promises|retrieval|documents|memory|summaries|answers|media|web-search|voice|realtime|retention))?$/
 const node = /^node:/
 
 export const packageRules: Readonly<Record<string, PackageRule>> = {
@@ -75,6 +75,16 @@ export const wings: Readonly<Record<string, ReadonlyArray<string>>> = {
   retention: []
 }
 
+/** What serves every wing takes what they show from one entry, so that a process without a wing does not load it. */
+const servesAllWings = [
+  /^packages\/http\/src\//,
+  /^packages\/adapters\/src\/(in-memory|pglite|postgres)\//,
+  /^packages\/adapters\/src\/Stores\.ts$/
+]
+const surface = "packages/core/src/wings.ts"
+
+const isWing = (name: string) => Object.keys(wings).some((wing) => name === `@colloquy/core/${wing}`)
+
 const contracts = "contracts"
 
 /** What is made for tests, and what only it may import. */
@@ -102,6 +112,8 @@ const externalFault = (file: string, name: string, declared: ReadonlyArray<strin
   if (name === "effect") return "effect is imported by path (`effect/Stream`), never as a whole"
   const rule = packageRules[home]
   if (rule === undefined) return `${home} is not in the table of packages`
+  if (isWing(name) && servesAllWings.some((files) => files.test(file)))
+    return "what serves all wings imports `@colloquy/core/wings`, so that a process without the wing does not load it"
   if (matches(rule.never, name)) return rule.says
   if (matches(rule.may, name)) return null
   if (matches(forTests, name) && testKits.some((folder) => file.startsWith(folder))) return null
@@ -117,6 +129,7 @@ const roomFault = (file: string, target: string): string | null => {
   const [from, to] = [roomOf(file), roomOf(target)]
   if (to === contracts) return from === contracts ? null : "nothing in core imports contracts; only tests do"
   if (from === contracts) return null
+  if (file === surface) return null
   if (from === null) {
     return to !== null && to in wings ? `a wing has its own sub-path; the main entry never imports ${to}` : null
   }

@@ -7,12 +7,16 @@ import type {
   ThreadStore,
   UsageLedger
 } from "@colloquy/core/adapters"
-import type { OutcomeStore } from "@colloquy/core/answers"
-import type { BlobStore, DocumentStore } from "@colloquy/core/documents"
-import type { MemoryStore } from "@colloquy/core/memory"
-import type { SessionStore, TicketStore } from "@colloquy/core/realtime"
-import type { RetentionStore } from "@colloquy/core/retention"
-import type { ChunkIndex } from "@colloquy/core/retrieval"
+import type {
+  BlobStore,
+  ChunkIndex,
+  DocumentStore,
+  MemoryStore,
+  OutcomeStore,
+  RetentionStore,
+  SessionStore,
+  TicketStore
+} from "@colloquy/core/wings"
 
 export type Stores =
   | AssistantStore

@@ -2,7 +2,7 @@
 import type { OwnerId } from "@colloquy/core"
 import type { BlobId } from "@colloquy/core/adapters"
 import { Principal } from "@colloquy/core"
-import { BlobNotFound, BlobStore } from "@colloquy/core/documents"
+import { BlobNotFound, BlobStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"

@@ -20,7 +20,7 @@ import {
   scoreUnit,
   type SearchScope,
   type VectorModel
-} from "@colloquy/core/retrieval"
+} from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 

@@ -7,7 +7,7 @@ import {
   type DocumentFilter,
   type DocumentScope,
   DocumentStore
-} from "@colloquy/core/documents"
+} from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import { oldestFirst } from "./AssistantStore.ts"
 import { assistantOf, type DocumentRow, insertNew, ownedStep, step, threadOf, type State } from "./State.ts"

@@ -3,12 +3,16 @@
  * `layer` has a state of its own. For two kernels over one "database", make a state and hand it to both: `layerFrom(state)`.
  */
 import * as Ports from "@colloquy/core/adapters"
-import { OutcomeStore } from "@colloquy/core/answers"
-import { BlobStore, DocumentStore } from "@colloquy/core/documents"
-import { MemoryStore } from "@colloquy/core/memory"
-import { SessionStore, TicketStore } from "@colloquy/core/realtime"
-import { RetentionStore } from "@colloquy/core/retention"
-import { ChunkIndex } from "@colloquy/core/retrieval"
+import {
+  BlobStore,
+  ChunkIndex,
+  DocumentStore,
+  MemoryStore,
+  OutcomeStore,
+  RetentionStore,
+  SessionStore,
+  TicketStore
+} from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Stores } from "../Stores.ts"

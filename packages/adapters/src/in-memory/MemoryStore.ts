@@ -2,6 +2,7 @@
 import { type AssistantId, type OwnerId } from "@colloquy/core"
 import { DocumentId, newId } from "@colloquy/core/adapters"
 import {
+  candidates,
   type IndexedMemory,
   type MemoryChange,
   MemoryId,
@@ -11,9 +12,10 @@ import {
   type MemorySource,
   MemoryStore,
   type MemoryVersion,
-  mostConfirmations
-} from "@colloquy/core/memory"
-import { candidates, scopeOfMemories, type VectorModel } from "@colloquy/core/retrieval"
+  mostConfirmations,
+  scopeOfMemories,
+  type VectorModel
+} from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Entry, entryOf, searchIn, setVectors } from "./ChunkIndex.ts"

@@ -1,6 +1,6 @@
 /** `OutcomeStore` in memory. An outcome whose assistant or thread is gone is gone with it, though its entry stays until it is replaced. */
 import type { OwnerId } from "@colloquy/core"
-import { type Outcome, OutcomeStore } from "@colloquy/core/answers"
+import { type Outcome, OutcomeStore } from "@colloquy/core/wings"
 import { assistantOf, ownedStep, type State, threadOf } from "./State.ts"
 
 export const outcomeStore = (state: State): typeof OutcomeStore.Service =>

@@ -1,5 +1,5 @@
 /** `RetentionStore` in memory. The rows stand in the order in which they were stored. */
-import { type Prunable, RetentionStore } from "@colloquy/core/retention"
+import { type Prunable, RetentionStore } from "@colloquy/core/wings"
 import { type State, step } from "./State.ts"
 
 export const retentionStore = (state: State): typeof RetentionStore.Service =>

@@ -1,7 +1,7 @@
 /** `SessionStore` in memory. The session of a thread stands in the thread's row, where `begin` looks for it. */
 import type { Message, OwnerId } from "@colloquy/core"
 import type { NewMessage } from "@colloquy/core/adapters"
-import { type OpenOutcome, type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/realtime"
+import { type OpenOutcome, type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/wings"
 import * as Duration from "effect/Duration"
 import { storeFollowUps } from "./FollowUpStore.ts"
 import { supersede } from "./RunStarts.ts"

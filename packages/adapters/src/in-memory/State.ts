@@ -19,10 +19,16 @@ import type {
 } from "@colloquy/core/adapters"
 import { Principal } from "@colloquy/core"
 import { isAtRest, type ThreadSummary } from "@colloquy/core/adapters"
-import type { Outcome } from "@colloquy/core/answers"
-import type { Document } from "@colloquy/core/documents"
-import type { MemoryId, MemoryOutcome, MemoryRecord, MemoryVersion } from "@colloquy/core/memory"
-import type { SessionCharge, TicketRecord } from "@colloquy/core/realtime"
+import type {
+  Document,
+  MemoryId,
+  MemoryOutcome,
+  MemoryRecord,
+  MemoryVersion,
+  Outcome,
+  SessionCharge,
+  TicketRecord
+} from "@colloquy/core/wings"
 import type { EntriesOfOwner, Entry } from "./ChunkIndex.ts"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

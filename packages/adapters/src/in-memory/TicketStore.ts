@@ -1,5 +1,5 @@
 /** `TicketStore` in memory. Those that nobody redeemed are forgotten when the next one comes. */
-import { TicketStore } from "@colloquy/core/realtime"
+import { TicketStore } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import { ownedStep, type State, step, threadOf } from "./State.ts"
 

@@ -1,5 +1,5 @@
 /** Chunks, postings and vectors on their way into columns and back. */
-import type { Chunk, IndexedChunk, Place } from "@colloquy/core/retrieval"
+import type { Chunk, IndexedChunk, Place } from "@colloquy/core/wings"
 import { segmentSize } from "./schema/Chunks.ts"
 import { fromJson, fromText, toText } from "./StoredText.ts"
 

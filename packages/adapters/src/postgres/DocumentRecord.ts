@@ -1,7 +1,7 @@
 /** A document as a row. */
 import type { AssistantId, MessageId, ThreadId } from "@colloquy/core"
 import type { BlobId, DocumentId } from "@colloquy/core/adapters"
-import type { Document, DocumentScope, DocumentStatus } from "@colloquy/core/documents"
+import type { Document, DocumentScope, DocumentStatus } from "@colloquy/core/wings"
 import type { Arguments } from "./Database.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJsonOrNull, fromText, fromTextOrNull, toJson, toText, toTextOrNull } from "./StoredText.ts"

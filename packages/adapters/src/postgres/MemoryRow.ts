@@ -8,7 +8,7 @@ import {
   type MemoryRecord,
   type MemorySource,
   type MemoryVersion
-} from "@colloquy/core/memory"
+} from "@colloquy/core/wings"
 import type * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
 import { encodeSegment, encodeVector } from "./ChunkRecord.ts"

@@ -6,12 +6,16 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { RateLimiter, type StoreUnavailable } from "@colloquy/core"
 import * as Ports from "@colloquy/core/adapters"
-import { RetentionStore } from "@colloquy/core/retention"
-import { ChunkIndex } from "@colloquy/core/retrieval"
-import { OutcomeStore } from "@colloquy/core/answers"
-import { SessionStore, TicketStore } from "@colloquy/core/realtime"
-import { BlobStore, DocumentStore } from "@colloquy/core/documents"
-import { MemoryStore } from "@colloquy/core/memory"
+import {
+  BlobStore,
+  ChunkIndex,
+  DocumentStore,
+  MemoryStore,
+  OutcomeStore,
+  RetentionStore,
+  SessionStore,
+  TicketStore
+} from "@colloquy/core/wings"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

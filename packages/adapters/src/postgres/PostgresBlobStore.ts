@@ -4,7 +4,7 @@
  */
 import { Principal, type StoreUnavailable } from "@colloquy/core"
 import { type BlobId } from "@colloquy/core/adapters"
-import { BlobNotFound, BlobStore } from "@colloquy/core/documents"
+import { BlobNotFound, BlobStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"

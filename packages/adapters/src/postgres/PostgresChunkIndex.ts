@@ -6,8 +6,8 @@ import { Principal, StoreUnavailable } from "@colloquy/core"
 import { DocumentId } from "@colloquy/core/adapters"
 import {
   candidates,
-  ChunkIndex,
   type ChunkHit,
+  ChunkIndex,
   type ChunkSearch,
   type IndexedDocument,
   type IndexKey,
@@ -15,7 +15,7 @@ import {
   SearchScope,
   semanticShare,
   type VectorModel
-} from "@colloquy/core/retrieval"
+} from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import { type ChunkRow, decodeChunk, encodeSegment, encodeVector, segmentsOf } from "./ChunkRecord.ts"
 import { type Arguments, call, type Database } from "./Database.ts"

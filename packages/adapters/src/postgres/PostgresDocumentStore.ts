@@ -1,7 +1,7 @@
 /** `DocumentStore` on Postgres. Each method is one statement. */
 import { OwnerId, Principal } from "@colloquy/core"
 import { type BlobId, type DocumentId } from "@colloquy/core/adapters"
-import { type Attempt, type DocumentFilter, DocumentStore } from "@colloquy/core/documents"
+import { type Attempt, type DocumentFilter, DocumentStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"

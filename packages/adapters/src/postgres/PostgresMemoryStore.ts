@@ -1,14 +1,16 @@
 /** `MemoryStore` on Postgres. Each method is one statement; a search is that of the index of chunks, joined with the memories. */
 import { type AssistantId, Principal, type StoreUnavailable } from "@colloquy/core"
 import {
+  candidates,
   type MemoryChange,
   type MemoryHit,
   MemoryId,
   type MemoryOutcome,
   MemoryStore,
-  type RemovedMemories
-} from "@colloquy/core/memory"
-import { candidates, scopeOfMemories, scoreUnit } from "@colloquy/core/retrieval"
+  type RemovedMemories,
+  scopeOfMemories,
+  scoreUnit
+} from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { encodeVector } from "./ChunkRecord.ts"

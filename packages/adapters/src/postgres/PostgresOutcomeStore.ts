@@ -1,6 +1,6 @@
 /** `OutcomeStore` on Postgres. The record itself is one JSON text: exactly what was given comes back. */
 import { Principal } from "@colloquy/core"
-import { Outcome, OutcomeStore } from "@colloquy/core/answers"
+import { Outcome, OutcomeStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"

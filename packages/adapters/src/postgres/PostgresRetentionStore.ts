@@ -2,7 +2,7 @@
  * `RetentionStore` on Postgres. Every step is one statement over rows that it finds by an index of their age, oldest first; rows that
  * another transaction has locked are passed over.
  */
-import { type Prunable, RetentionStore } from "@colloquy/core/retention"
+import { type Prunable, RetentionStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import type { Database } from "./Database.ts"
 

@@ -1,7 +1,7 @@
 /** `SessionStore` on Postgres: leases and messages of voice sessions, in the tables that runs use too. */
 import { type OwnerId, Principal, type RunId } from "@colloquy/core"
 import type { NewMessage } from "@colloquy/core/adapters"
-import { type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/realtime"
+import { type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/wings"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { call, type Database } from "./Database.ts"

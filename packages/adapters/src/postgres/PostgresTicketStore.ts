@@ -1,6 +1,6 @@
 /** `TicketStore` on Postgres. Redeeming is one deletion, so one of many at the same time gets the row. */
 import { AssistantId, OwnerId, Principal, ThreadId } from "@colloquy/core"
-import { TicketStore } from "@colloquy/core/realtime"
+import { TicketStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "./Database.ts"

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { DocumentId, newId } from "../primitives/Ids.ts"
 import { firstPage } from "../primitives/Page.ts"
-import type { Chunk } from "../retrieval/Chunking.ts"
+import type { Chunk } from "../retrieval/Chunk.ts"
 import {
   ChunkIndex,
   type ChunkSearch,
@@ -13,7 +13,8 @@ import {
   type VectorModel
 } from "../retrieval/ChunkIndex.ts"
 import { prepareTurns } from "../retrieval/Indexing.ts"
-import { type Impacts, rarityOf } from "../retrieval/Ranking.ts"
+import type { Impacts } from "../retrieval/Impacts.ts"
+import { rarityOf } from "../retrieval/Ranking.ts"
 import { termsByLanguage } from "../retrieval/Retrieval.ts"
 import { nowhere } from "../retrieval/Section.ts"
 import type { ContractTest } from "./ContractTest.ts"

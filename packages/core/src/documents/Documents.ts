@@ -12,7 +12,7 @@ import type { AssistantId, DocumentId, OwnerId, ThreadId } from "../primitives/I
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
-import type { Chunk } from "../retrieval/Chunking.ts"
+import type { Chunk } from "../retrieval/Chunk.ts"
 import type { ChunkHit } from "../retrieval/ChunkIndex.ts"
 import type { WithoutMeaning } from "../retrieval/Retrieval.ts"
 import type { Metadata, ThreadNotFound } from "../threads/Thread.ts"

@@ -11,9 +11,9 @@ import type { Principal } from "../access/Principal.ts"
 import type { AssistantId, DocumentId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import type { Chunk } from "./Chunking.ts"
+import type { Chunk } from "./Chunk.ts"
 import type { Language } from "./Language.ts"
-import type { Impacts } from "./Ranking.ts"
+import type { Impacts } from "./Impacts.ts"
 
 export const SearchScope = Schema.NonEmptyString.pipe(Schema.brand("SearchScope"))
 export type SearchScope = typeof SearchScope.Type

@@ -4,19 +4,12 @@
  * the last sentences of the chunk before. Equal sections give equal chunks.
  */
 import { runSteps, type Steps } from "../primitives/Steps.ts"
+import type { Chunk } from "./Chunk.ts"
 import { definitionsOf } from "./Code.ts"
 import { type CountTokens, fit, linesOf, tailOf } from "./Cutting.ts"
 import { headedParts } from "./Markdown.ts"
 import { recordsOf } from "./Records.ts"
 import type { Place, Section } from "./Section.ts"
-
-export interface Chunk extends Place {
-  /** Counted from 0 in its document; neighbours have neighbouring numbers. */
-  readonly ordinal: number
-  readonly text: string
-  /** How much of the text, from its beginning, stands in an earlier chunk as well (UTF-16 units). */
-  readonly repeated: number
-}
 
 export interface ChunkSize {
   /** A chunk has at most so many tokens. */
@@ -25,9 +18,6 @@ export interface ChunkSize {
   readonly overlap: number
   readonly count: CountTokens
 }
-
-/** What stands in the chunk alone; the own texts of a section's chunks together are the section's text. */
-export const ownText = ({ repeated, text }: Chunk): string => text.slice(repeated)
 
 export const chunksOf = (sections: ReadonlyArray<Section>, size: ChunkSize): ReadonlyArray<Chunk> =>
   runSteps(chunking(sections, size))

@@ -4,7 +4,7 @@
  */
 import type { IndexKey } from "./ChunkIndex.ts"
 import type { ChunkHit } from "./ChunkIndex.ts"
-import { ownText } from "./Chunking.ts"
+import { ownText } from "./Chunk.ts"
 import type { CountTokens } from "./Cutting.ts"
 import type { Place } from "./Section.ts"
 

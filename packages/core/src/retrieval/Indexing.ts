@@ -3,10 +3,11 @@
  * whole already: turns of a conversation, memories.
  */
 import { runSteps, type Steps } from "../primitives/Steps.ts"
-import { type Chunk, chunking, type ChunkSize, ownText } from "./Chunking.ts"
+import { type Chunk, ownText } from "./Chunk.ts"
+import { chunking, type ChunkSize } from "./Chunking.ts"
 import type { IndexedDocument } from "./ChunkIndex.ts"
 import { languageOf } from "./Language.ts"
-import { documentWeighting, type Passage, turnWeighting, weighing, type Weighting } from "./Ranking.ts"
+import { documentWeighting, type Passage, turnWeighting, weighing, type Weighting } from "./Impacts.ts"
 import { nowhere, type Section } from "./Section.ts"
 
 export type Prepared = Pick<IndexedDocument, "language" | "chunks">

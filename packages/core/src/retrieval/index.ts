@@ -1,5 +1,6 @@
 /** The wing that finds things: text into chunks and terms, the index that keeps them, and the search over it. */
-export { type Chunk, type ChunkSize, chunksOf, ownText } from "./Chunking.ts"
+export { type Chunk, ownText } from "./Chunk.ts"
+export { type ChunkSize, chunksOf } from "./Chunking.ts"
 export {
   type ChunkHit,
   ChunkIndex,
@@ -19,20 +20,8 @@ export { embeddingOf } from "./EmbeddingOf.ts"
 export { type Excerpt, excerptsOf } from "./Excerpts.ts"
 export { embeddingText, prepareDocument, type Prepared, prepareTurns } from "./Indexing.ts"
 export { type Language, languageOf, languages } from "./Language.ts"
-export {
-  candidates,
-  documentWeighting,
-  type Impacts,
-  impactsOf,
-  joinRanks,
-  type Passage,
-  type Ranks,
-  rarityOf,
-  scoreUnit,
-  semanticShare,
-  turnWeighting,
-  type Weighting
-} from "./Ranking.ts"
+export { documentWeighting, type Impacts, impactsOf, type Passage, turnWeighting, type Weighting } from "./Impacts.ts"
+export { candidates, joinRanks, type Ranks, rarityOf, scoreUnit, semanticShare } from "./Ranking.ts"
 export {
   Retrieval,
   type RetrievalRequest,

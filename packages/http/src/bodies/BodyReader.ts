@@ -3,8 +3,7 @@
  * that came with it are kept until the request ends, unless the handler makes documents of them.
  */
 import { TurnParts } from "@colloquy/core"
-import { Documents } from "@colloquy/core/documents"
-import { Recordings } from "@colloquy/core/voice"
+import { Documents, Recordings } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"

@@ -3,8 +3,7 @@
  * files. What is received is deleted when the request ends, unless a handler makes documents of it.
  */
 import { Principal, type StoreUnavailable } from "@colloquy/core"
-import type { Documents, FileRefused } from "@colloquy/core/documents"
-import type { Recordings } from "@colloquy/core/voice"
+import type { Documents, FileRefused, Recordings } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"

@@ -7,9 +7,9 @@ import {
   extensionOf,
   type FileRefused,
   FileTypeUnsupported,
-  type ReceivedFile
-} from "@colloquy/core/documents"
-import type { Recorded } from "@colloquy/core/voice"
+  type ReceivedFile,
+  type Recorded
+} from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import { isRecord } from "./Json.ts"

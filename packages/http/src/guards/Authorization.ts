@@ -4,7 +4,7 @@
  */
 import { type Keys, Principal } from "@colloquy/core"
 import { DocumentId, type HostCredentials, makeAuthentication } from "@colloquy/core/adapters"
-import { Documents } from "@colloquy/core/documents"
+import { Documents } from "@colloquy/core/wings"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"

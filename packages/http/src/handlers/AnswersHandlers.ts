@@ -1,6 +1,6 @@
 /** Outcomes and reports of typed answers over HTTP. A host that has not installed `answersPart` answers 501. */
 import { AssistantId, Assistants, MessageId, ThreadId } from "@colloquy/core"
-import { Answers } from "@colloquy/core/answers"
+import { Answers } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Option from "effect/Option"

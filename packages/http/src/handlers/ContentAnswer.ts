@@ -2,7 +2,7 @@
  * Pure: how the bytes of a document are answered: whole, in part, or not at all, and in a form that cannot do harm. Files come from users,
  * so nothing that a browser would run is shown in it: other types are for saving, under a policy that forbids everything.
  */
-import type { ByteRange, Document } from "@colloquy/core/documents"
+import type { ByteRange, Document } from "@colloquy/core/wings"
 
 export interface ContentRequest {
   readonly range?: string

@@ -1,8 +1,7 @@
 /** Documents over HTTP: decode, call the use case, encode. A host that has not installed documents answers 501. */
 import { AssistantId, Principal, ThreadId, TokenCounter } from "@colloquy/core"
 import { DocumentId, maximumLimit } from "@colloquy/core/adapters"
-import { type Document, type DocumentPlace, Documents, type DocumentScope } from "@colloquy/core/documents"
-import { ownText } from "@colloquy/core/retrieval"
+import { type Document, type DocumentPlace, Documents, type DocumentScope, ownText } from "@colloquy/core/wings"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"

@@ -1,5 +1,5 @@
 /** Reports of typed answers as records of the wire. */
-import type { AnswersReport, QuestionReport } from "@colloquy/core/answers"
+import type { AnswersReport, QuestionReport } from "@colloquy/core/wings"
 import type * as Wire from "../wire/Answers.ts"
 
 export const reportToWire = ({ cases, isPartial, questionSets }: AnswersReport): Wire.AnswersReport => ({

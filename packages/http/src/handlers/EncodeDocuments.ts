@@ -1,6 +1,5 @@
 /** From the kernel's documents, chunks and excerpts to the records of the wire. */
-import type { Document, FoundExcerpt } from "@colloquy/core/documents"
-import type { Chunk } from "@colloquy/core/retrieval"
+import type { Chunk, Document, FoundExcerpt } from "@colloquy/core/wings"
 import type * as Records from "../wire/DocumentRecords.ts"
 import { timestampOf } from "../wire/Fields.ts"
 

@@ -1,5 +1,5 @@
 /** From memories of the kernel to those of the wire. Total functions: nothing is decided here. */
-import type { MemoryOperation, MemoryOutcome, MemoryRecord, MemorySource, MemoryVersion } from "@colloquy/core/memory"
+import type { MemoryOperation, MemoryOutcome, MemoryRecord, MemorySource, MemoryVersion } from "@colloquy/core/wings"
 import { timestampOf } from "../wire/Fields.ts"
 import type * as Wire from "../wire/Memories.ts"
 

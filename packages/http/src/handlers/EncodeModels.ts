@@ -1,6 +1,6 @@
 /** From entries of the catalogue to records of the wire. What a host or a provider wrote into `details` is only taken where it fits. */
 import type { CatalogEntry, RoutedUpstream, UsageOfDay } from "@colloquy/core/adapters"
-import { type AudioFormat, RealtimeCapabilities } from "@colloquy/core/realtime"
+import { type AudioFormat, RealtimeCapabilities } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { timestampOf } from "../wire/Fields.ts"

@@ -1,6 +1,6 @@
 /** Memories over HTTP: decode, call the use case, encode. A host that has not installed `layerMemory` answers 501. */
 import { AssistantId, RunId } from "@colloquy/core"
-import { longestMemory, Memories, MemoryId } from "@colloquy/core/memory"
+import { longestMemory, Memories, MemoryId } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Option from "effect/Option"

@@ -10,7 +10,7 @@ import {
   Turns
 } from "@colloquy/core"
 import { BlobId, DocumentId } from "@colloquy/core/adapters"
-import { Documents, type ReceivedFile, startWithFiles } from "@colloquy/core/documents"
+import { Documents, type ReceivedFile, startWithFiles } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Option from "effect/Option"

@@ -1,5 +1,5 @@
 /** Tickets over HTTP. A host that has not installed voice sessions answers 501. */
-import { Tickets } from "@colloquy/core/realtime"
+import { Tickets } from "@colloquy/core/wings"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"

@@ -1,5 +1,5 @@
 /** The path of the realtime socket for requests that are no upgrade: 426, because a server takes upgrades before they come here. */
-import { Tickets } from "@colloquy/core/realtime"
+import { Tickets } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"

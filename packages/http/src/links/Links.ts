@@ -3,7 +3,7 @@
  * content endpoint. They are signed, so that a browser or a vendor needs no key.
  */
 import type { DocumentId } from "@colloquy/core/adapters"
-import { DocumentLinks } from "@colloquy/core/documents"
+import { DocumentLinks } from "@colloquy/core/wings"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

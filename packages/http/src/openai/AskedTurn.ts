@@ -10,7 +10,7 @@ import {
   Turns
 } from "@colloquy/core"
 import type { BusyPolicy, Metadata, StartError, Thinking } from "@colloquy/core/adapters"
-import { Documents, type FilesNotReady, type ReceivedFile, startWithFiles } from "@colloquy/core/documents"
+import { Documents, type FilesNotReady, type ReceivedFile, startWithFiles } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"

@@ -2,7 +2,7 @@
  * Typed answers: `system_one` asks for them. The whole message is checked here as well, so that a client is told every problem at once: the
  * questions, and each field that this path does not take (specification part 4, "Typed-answer rules").
  */
-import { checkTypedAsk, TypedAnswers } from "@colloquy/core/answers"
+import { checkTypedAsk, TypedAnswers } from "@colloquy/core/wings"
 import { totalTokens } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"

@@ -1,5 +1,5 @@
 /** Documents: the files of a message, and what an answer was told from them. Their endpoints are in `DocumentsApi`. */
-import { documentsPartName } from "@colloquy/core/documents"
+import { documentsPartName } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { UrlOf } from "../links/Links.ts"

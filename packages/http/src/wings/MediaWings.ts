@@ -2,7 +2,7 @@
  * Images and video: tools that the model may use in this turn, with the settings of the message; what was made, with an address that is
  * signed when it is read.
  */
-import { type GeneratedMedia, mediaGenerated, mediaIn, mediumOf } from "@colloquy/core/media"
+import { type GeneratedMedia, mediaGenerated, mediaIn, mediumOf } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

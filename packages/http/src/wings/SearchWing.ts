@@ -2,7 +2,7 @@
  * Search on the web: a tool that the model may use in this turn, asked for by `web_search` or as a tool of the list. The sources of an answer
  * stand in its metadata.
  */
-import { sourcesIn } from "@colloquy/core/web-search"
+import { sourcesIn } from "@colloquy/core/wings"
 import { isServiceTool } from "../wire/Tools.ts"
 import type { ValidationError } from "../wire/Errors.ts"
 import { isOneOf, notAvailable } from "./Fields.ts"

@@ -2,7 +2,7 @@
  * Voice: speech to text in, text to speech out. `voice` is checked member by member, so that a client is told every problem at once; what the
  * providers of this server can do is checked by the part. A recording is the file of the field `audio_file`.
  */
-import { checkVoice, KeptHeard, KeptSpoken, voiceEvents } from "@colloquy/core/voice"
+import { checkVoice, KeptHeard, KeptSpoken, voiceEvents } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { isRecord } from "../bodies/Json.ts"

@@ -1,5 +1,5 @@
 /** Typed answers as the wire shows them: with a message, and judged in a report. Specification part 2, "Typed answers". */
-import { Answer } from "@colloquy/core/answers"
+import { Answer } from "@colloquy/core/wings"
 import * as Schema from "effect/Schema"
 
 const share = Schema.Finite

@@ -4,10 +4,16 @@
  */
 import type { Assistants, Billing, Catalog, Keys, Threads, TurnRefused, Turns } from "@colloquy/core"
 import type { ToolOutputProblem } from "@colloquy/core/adapters"
-import type { Answers, OutcomeRefused } from "@colloquy/core/answers"
-import type { Tickets } from "@colloquy/core/realtime"
-import type { Memories, MemoryLinesUnusable, MemoryUnusable } from "@colloquy/core/memory"
-import type { Documents, FilesNotReady } from "@colloquy/core/documents"
+import type {
+  Answers,
+  Documents,
+  FilesNotReady,
+  Memories,
+  MemoryLinesUnusable,
+  MemoryUnusable,
+  OutcomeRefused,
+  Tickets
+} from "@colloquy/core/wings"
 import type * as Effect from "effect/Effect"
 import {
   BadGateway,

@@ -4,7 +4,7 @@
  *
  * Writers of one assistant's memories come one after the other, by a lock that is held until the end of the transaction.
  */
-import { mostConfirmations } from "@colloquy/core/memory"
+import { mostConfirmations } from "@colloquy/core/wings"
 import { type Migration, primaryKey, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 const assistant = `foreign key (owner, assistant_id) references {schema}.assistants (owner, id) on delete cascade`

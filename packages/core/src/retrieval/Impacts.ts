@@ -1,0 +1,107 @@
+/**
+ * Pure: what each term of a passage is worth (its impact), BM25 with context. It is fixed when the passage is indexed: lengths are divided by
+ * a fixed pivot and not by an average that would change. In whole numbers, so that every store ranks alike (`Ranking`).
+ */
+import { runSteps, type Steps } from "../primitives/Steps.ts"
+import { dateWords, spokenDates } from "./Dates.ts"
+import type { Language } from "./Language.ts"
+import { termsOf } from "./Terms.ts"
+
+/** What is found: a chunk of a document, a turn of a conversation, a memory. */
+export interface Passage {
+  readonly text: string
+  /** Found as if it stood in the text, but not lent to the neighbours: the speaker, a caption. */
+  readonly label: string
+  /** Found with less weight: headings, a file name. */
+  readonly context: string
+  /** The day on which it was said, which gives sense to "yesterday". */
+  readonly said: Date | null
+}
+
+/** What each source of a passage's terms weighs, and how a passage's length counts. */
+export interface Weighting {
+  readonly own: number
+  /** By distance: the passages before and behind lend their terms. */
+  readonly before: ReadonlyArray<number>
+  readonly behind: ReadonlyArray<number>
+  /** A neighbour lends at most so many terms, the nearest ones. */
+  readonly lent: number
+  readonly context: number
+  readonly spokenDates: number
+  /** What a passage that ends with a question is worth against one that ends with a statement. */
+  readonly question: number
+  /** The length, in weighted terms, that is neither long nor short. */
+  readonly pivot: number
+}
+
+/** Turns of a conversation and memories: short, and often understood only with what was said before. */
+export const turnWeighting: Weighting = {
+  own: 2,
+  before: [1, 0.5],
+  behind: [0.5, 0.25],
+  lent: 80,
+  context: 1,
+  spokenDates: 2,
+  question: 0.8,
+  pivot: 60
+}
+
+/** Chunks of documents: some hundred words each, cut by size, so that only their edges need the neighbours. */
+export const documentWeighting: Weighting = { ...turnWeighting, before: [1], behind: [0.5], lent: 40, pivot: 300 }
+
+/** The impact of each term of a passage, 1 to 1,900. */
+export type Impacts = ReadonlyMap<string, number>
+
+const saturation = 0.9
+const lengthShare = 0.75
+
+/** The impacts of passages that follow each other: of one document, or of one session of a conversation. */
+export const impactsOf = (
+  passages: ReadonlyArray<Passage>,
+  language: Language,
+  weighting: Weighting
+): ReadonlyArray<Impacts> => runSteps(weighing(passages, language, weighting))
+
+/** The same in steps, a passage each. */
+export function* weighing(
+  passages: ReadonlyArray<Passage>,
+  language: Language,
+  weighting: Weighting
+): Steps<ReadonlyArray<Impacts>> {
+  const texts: Array<ReadonlyArray<string>> = []
+  for (const { text } of passages) {
+    texts.push(termsOf(text, language))
+    yield
+  }
+  const terms = (source: string) => (source === "" ? [] : termsOf(source, language))
+  const impacts: Array<Impacts> = []
+  for (const [index, { context, label, said, text }] of passages.entries()) {
+    const sources: ReadonlyArray<Source> = [
+      [texts[index] ?? [], weighting.own],
+      [terms(label), weighting.own],
+      [terms(said === null ? context : `${context} ${dateWords(said)}`), weighting.context],
+      [said === null ? [] : terms(spokenDates(text, said)), weighting.spokenDates],
+      ...weighting.before.map((weight, by): Source => [texts[index - by - 1]?.slice(-weighting.lent) ?? [], weight]),
+      ...weighting.behind.map((weight, by): Source => [texts[index + by + 1]?.slice(0, weighting.lent) ?? [], weight])
+    ]
+    impacts.push(toImpacts(sources, text.trimEnd().endsWith("?") ? weighting.question : 1, weighting.pivot))
+    yield
+  }
+  return impacts
+}
+
+type Source = readonly [terms: ReadonlyArray<string>, weight: number]
+
+const toImpacts = (sources: ReadonlyArray<Source>, prior: number, pivot: number): Impacts => {
+  const frequencies = new Map<string, number>()
+  let length = 0
+  for (const [terms, weight] of sources) {
+    for (const term of terms) frequencies.set(term, (frequencies.get(term) ?? 0) + weight)
+    length += terms.length * weight
+  }
+  const norm = saturation * (1 - lengthShare + (lengthShare * length) / pivot)
+  for (const [term, frequency] of frequencies) {
+    frequencies.set(term, Math.max(1, Math.round((1000 * prior * frequency * (saturation + 1)) / (frequency + norm))))
+  }
+  return frequencies
+}

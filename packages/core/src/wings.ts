@@ -1,0 +1,106 @@
+/**
+ * What the wings show to those who serve all of them: to stores their ports with the records, to transports their use cases as services, and
+ * what a message may ask of them. The code that does the work is not here: a host has it from the sub-path of the wing that it adds, and a
+ * process without the wing does not load it. Every name is one of that sub-path, too.
+ */
+
+/** retrieval: the index of chunks, and how a store ranks them. */
+export { type Chunk, ownText } from "./retrieval/Chunk.ts"
+export {
+  type ChunkHit,
+  ChunkIndex,
+  type ChunkSearch,
+  type ChunkWithoutVector,
+  type IndexedChunk,
+  type IndexedDocument,
+  type IndexKey,
+  type NewVectors,
+  scopeOfMemories,
+  SearchScope,
+  type VectorModel
+} from "./retrieval/ChunkIndex.ts"
+export type { Impacts } from "./retrieval/Impacts.ts"
+export type { Language } from "./retrieval/Language.ts"
+export { candidates, joinRanks, type Ranks, rarityOf, scoreUnit, semanticShare } from "./retrieval/Ranking.ts"
+export type { Place } from "./retrieval/Section.ts"
+
+/** documents: files, their bytes and their records. */
+export { BlobNotFound, BlobStore, type ByteRange, type StoredBytes } from "./documents/BlobStore.ts"
+export { Document, DocumentScope, DocumentStatus } from "./documents/Document.ts"
+export { type DocumentAddresses, DocumentLinks } from "./documents/DocumentLinks.ts"
+export { type DocumentPlace, Documents, type FoundExcerpt } from "./documents/Documents.ts"
+export {
+  type Attempt,
+  type AttemptStarted,
+  type DocumentFilter,
+  type DocumentListing,
+  DocumentStore,
+  type DocumentSurvey,
+  type IndexingOutcome,
+  type Progress
+} from "./documents/DocumentStore.ts"
+export { documentsPartName } from "./documents/DocumentWork.ts"
+export { acceptedExtensions, extensionOf, FileTypeUnsupported } from "./documents/FileType.ts"
+export { type FilesNotReady, startWithFiles } from "./documents/MessageFiles.ts"
+export type { ReceivedFile } from "./documents/ReceivedFile.ts"
+export type { FileRefused } from "./documents/Upload.ts"
+
+/** memory: what an assistant remembers. */
+export { readKept } from "./memory/KeptMemories.ts"
+export { Memories, type MemoryOperation } from "./memory/Memories.ts"
+export type { MemoryLinesUnusable } from "./memory/MemoryLines.ts"
+export {
+  longestMemory,
+  MemoryId,
+  memoryKey,
+  MemoryRecord,
+  MemorySource,
+  type MemoryUnusable,
+  type MemoryVersion,
+  mostConfirmations
+} from "./memory/MemoryRecord.ts"
+export {
+  type AppliedRun,
+  type IndexedMemory,
+  type LearnedRun,
+  type MemoryChange,
+  type MemoryChanges,
+  type MemoryHit,
+  type MemoryListing,
+  type MemoryOutcome,
+  type MemorySearch,
+  MemoryStore,
+  type RemovedMemories
+} from "./memory/MemoryStore.ts"
+
+/** answers: typed questions, and what turned out to be true. */
+export { Answer, TypedAnswers } from "./answers/Answer.ts"
+export { Answers, type AnswersReport } from "./answers/Answers.ts"
+export { checkTypedAsk } from "./answers/CheckQuestions.ts"
+export type { QuestionReport } from "./answers/Judgement.ts"
+export { Outcome, type OutcomeRefused } from "./answers/Outcome.ts"
+export { OutcomeStore } from "./answers/OutcomeStore.ts"
+
+/** media and web search: what they keep with an answer. */
+export { type GeneratedMedia, mediaGenerated, mediaIn, mediumOf } from "./media/GeneratedMedia.ts"
+export { sourcesIn } from "./web-search/Sources.ts"
+
+/** voice: recordings before a message, and what is kept of speech. */
+export { Recordings } from "./voice/Recordings.ts"
+export { checkVoice, type Recorded } from "./voice/VoiceOptions.ts"
+export { KeptHeard, KeptSpoken, voiceEvents } from "./voice/VoiceRecord.ts"
+
+/** realtime: voice sessions. */
+export type { AudioFormat } from "./realtime/Frames.ts"
+export { RealtimeCapabilities } from "./realtime/RealtimeModel.ts"
+export {
+  type OpenOutcome,
+  SessionCharge,
+  type SessionLease,
+  SessionStore,
+  type SessionWrite
+} from "./realtime/SessionStore.ts"
+export { TicketRecord, Tickets, TicketStore } from "./realtime/Tickets.ts"
+
+/** retention: what may be deleted by age. */
+export { type Prunable, RetentionStore } from "./retention/RetentionStore.ts"
