@@ -14,8 +14,8 @@ const isPath = (name: string) => name.startsWith(".") || name.startsWith("/") ||
 const withoutPlaces: Plugin = {
   name: "without-places",
   transform: (code, id) => {
-    if (isPath(id) && code.includes("import.meta.url"))
-      throw new Error(`${id} asks for import.meta.url, and is moved by joining`)
+    if (isPath(id) && /new URL\([^)]*import\.meta\.url/.test(code))
+      throw new Error(`${id} looks for a file beside itself, and is moved by joining`)
   }
 }
 
