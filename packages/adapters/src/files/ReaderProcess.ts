@@ -25,12 +25,16 @@ export interface Bounds {
 /** Why there is no answer. */
 export type Ending = "too_slow" | "too_much_memory" | "died"
 
+/** A process that dies is tried once more: native code may have a fault that comes and goes, and then the file is not damaged. */
 export const readInProcess = <A>(
   script: URL,
   task: unknown,
   bytes: Uint8Array,
   bounds: Bounds
 ): Effect.Effect<Answer<A>, Ending> =>
+  Effect.retry(readOnce<A>(script, task, bytes, bounds), { times: 1, while: (ending) => ending === "died" })
+
+const readOnce = <A>(script: URL, task: unknown, bytes: Uint8Array, bounds: Bounds): Effect.Effect<Answer<A>, Ending> =>
   Effect.callback((resume) => {
     const order: Order = { task, size: bytes.length, growth: bounds.growth }
     const child = spawn(

@@ -64,20 +64,37 @@ it.live("a reader has nothing of its host, and stays when the host's signals rea
   })
 )
 
-/** A server to which a busy reader connects: the connection ends with the process. */
-const watched = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const connected = Promise.withResolvers<Socket>()
-    const server = createServer((socket) => connected.resolve(socket.on("error", () => {}).resume()))
-    server.listen(0, "127.0.0.1")
-    await once(server, "listening")
-    const address = server.address()
-    if (typeof address !== "object" || address === null) throw new Error("The server has no port.")
-    const closed = connected.promise.then((socket) => once(socket, "close"))
-    return { server, port: String(address.port), connected: connected.promise, closed }
-  }),
-  ({ server }) => Effect.sync(() => server.close())
+/** A server on a port of its own. */
+const listening = (onConnection: (socket: Socket) => void) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const server = createServer(onConnection)
+      server.listen(0, "127.0.0.1")
+      await once(server, "listening")
+      const address = server.address()
+      if (typeof address !== "object" || address === null) throw new Error("The server has no port.")
+      return { server, port: address.port }
+    }),
+    ({ server }) => Effect.sync(() => server.close())
+  )
+
+it.live("a reader that dies for once is tried again", () =>
+  Effect.gen(function* () {
+    const orders = ["die", "read"]
+    const { port } = yield* listening((socket) => void socket.on("error", () => {}).end(orders.shift() ?? ""))
+    const [section] = yield* extract("txt", utf8(String(port)), { worker: script("UnsteadyProcess.ts") })
+    assert.strictEqual(section?.text, "It was told to read.")
+    assert.deepStrictEqual(orders, [])
+  }).pipe(Effect.scoped)
 )
+
+/** A server to which a busy reader connects: the connection ends with the process. */
+const watched = Effect.gen(function* () {
+  const connected = Promise.withResolvers<Socket>()
+  const { port } = yield* listening((socket) => connected.resolve(socket.on("error", () => {}).resume()))
+  const closed = connected.promise.then((socket) => once(socket, "close"))
+  return { port: String(port), connected: connected.promise, closed }
+})
 
 /** Node closes the handle of a process that has ended in the next round of its loop. */
 const noProcessIsLeft = Effect.promise(async () => {
