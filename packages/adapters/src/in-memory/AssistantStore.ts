@@ -1,8 +1,8 @@
 /** `AssistantStore` in memory. */
 import type { Assistant, AssistantId, OwnerId } from "@colloquy/core"
-import { AssistantStore } from "@colloquy/core/adapters"
+import { AssistantStore, type ThreadInContext } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
-import { assistantOf, forgetAssistant, insertNew, ownedStep, threadOf, type State } from "./State.ts"
+import { assistantOf, forgetAssistant, insertNew, ownedStep, type State, threadOf, type ThreadRow } from "./State.ts"
 
 export const assistantStore = (state: State): typeof AssistantStore.Service => {
   const draftOf = (ownerId: OwnerId, id: AssistantId) => {
@@ -37,12 +37,7 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
     ofThread: (threadId) =>
       ownedStep((ownerId) => {
         const row = threadOf(state, ownerId, threadId)
-        const assistant = row && assistantOf(state, ownerId, row.thread.assistantId)?.assistant
-        if (row === undefined || assistant === undefined) return Option.none()
-        const hasDocuments = [...state.documents.values()].some(({ document: { scope } }) =>
-          scope._tag === "Assistant" ? scope.assistantId === assistant.id : scope.threadId === row.thread.id
-        )
-        return Option.some({ assistant, thread: row.thread, summary: row.summary, hasDocuments })
+        return Option.fromNullishOr(row && inContext(state, row))
       }),
     list: ({ skip, limit }, name) =>
       ownedStep((ownerId) =>
@@ -64,6 +59,26 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
         return row !== undefined
       })
   })
+}
+
+export const inContext = (state: State, { ownerId, summary, thread }: ThreadRow): ThreadInContext | undefined => {
+  const assistant = assistantOf(state, ownerId, thread.assistantId)?.assistant
+  if (assistant === undefined) return undefined
+  const hasDocuments = [...state.documents.values()].some(({ document: { scope } }) =>
+    scope._tag === "Assistant" ? scope.assistantId === assistant.id : scope.threadId === thread.id
+  )
+  const revision = JSON.stringify([versionOf(assistant), thread.metadata, summary?.throughSequence, hasDocuments])
+  return { assistant, thread, summary, hasDocuments, revision }
+}
+
+const versions = new WeakMap<Assistant, number>()
+let newest = 0
+
+/** An assistant that is changed is a new object. */
+const versionOf = (assistant: Assistant): number => {
+  const version = versions.get(assistant) ?? ++newest
+  versions.set(assistant, version)
+  return version
 }
 
 const assistantsOf = (state: State, ownerId: OwnerId) =>

@@ -16,6 +16,7 @@ import type {
 import { noUsage } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
+import { inContext } from "./AssistantStore.ts"
 import { storeFollowUps } from "./FollowUpStore.ts"
 import {
   changeNewest,
@@ -78,6 +79,7 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   if (repeated) return repeated
   const thread = threadOf(state, ownerId, begin.run.threadId)
   if (thread === undefined) return { _tag: "ThreadMissing" }
+  if (begin.decidedOn !== null && begin.decidedOn !== inContext(state, thread)?.revision) return { _tag: "Outdated" }
   if (isInSession(thread, now)) return { _tag: "InSession" }
   const blocker = thread.inProgress ?? thread.queued[0]
   if (blocker !== undefined && (begin.mode === "reject" || thread.queued.length >= begin.maxQueued)) {

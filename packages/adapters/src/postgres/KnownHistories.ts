@@ -6,7 +6,7 @@
  * thread that it has locked; unless both are the same, the history is read.
  */
 import type { Message, MessageId, OwnerId, RunId, ThreadId } from "@colloquy/core"
-import type { History, NewMessage } from "@colloquy/core/adapters"
+import { type History, type NewMessage, RecentlyUsed } from "@colloquy/core/adapters"
 
 export interface KnownHistory {
   /** What is stored of the thread, newest last, back to where `floor` says. Never empty. */
@@ -25,14 +25,11 @@ interface Kept extends KnownHistory {
 }
 
 export class KnownHistories {
-  private readonly longest: number
-  /** The one that was used longest ago comes first. */
-  private readonly kept = new Map<string, Kept>()
-  private size = 0
+  private readonly kept: RecentlyUsed<Kept>
 
   /** Of so many characters together. */
   constructor(longest: number) {
-    this.longest = longest
+    this.kept = new RecentlyUsed(longest)
   }
 
   /** What is known of a thread, if it holds all that fits into a budget of tokens before its next message. */
@@ -54,12 +51,12 @@ export class KnownHistories {
   began(owner: OwnerId, known: KnownHistory, budget: number, message: NewMessage, size: number): History {
     const floor = tokensOf(known) - budget
     const history = addedTo(startingAt(known, floor), message)
-    const before = this.kept.get(keyOf(owner, message.threadId))
+    const before = this.kept.get(keyOf(owner, message.threadId))?.size ?? 0
     const share = history.messages.length / (known.messages.length + 1)
     this.keep(owner, history, {
       floor,
       revision: known.revision,
-      size: Math.ceil(((before?.size ?? 0) + size) * share)
+      size: Math.ceil((before + size) * share)
     })
     return history
   }
@@ -74,9 +71,7 @@ export class KnownHistories {
   }
 
   forget(owner: OwnerId, thread: ThreadId): void {
-    const key = keyOf(owner, thread)
-    this.size -= this.kept.get(key)?.size ?? 0
-    this.kept.delete(key)
+    this.kept.delete(keyOf(owner, thread))
   }
 
   private keep(
@@ -86,18 +81,11 @@ export class KnownHistories {
   ): void {
     const last = messages.at(-1)
     if (last === undefined) return
-    this.forget(owner, last.threadId)
-    this.kept.set(keyOf(owner, last.threadId), { messages, older, floor, revision, size, lastId: last.id })
-    this.size += size
-    for (const [oldest, { size: itsSize }] of this.kept) {
-      if (this.size <= this.longest) return
-      this.kept.delete(oldest)
-      this.size -= itsSize
-    }
+    this.kept.set(keyOf(owner, last.threadId), { messages, older, floor, revision, size, lastId: last.id }, size)
   }
 }
 
-const keyOf = (owner: OwnerId, thread: ThreadId): string => `${thread}${owner}`
+const keyOf = (owner: OwnerId, thread: ThreadId): string => `${thread} ${owner}`
 
 const tokensBefore = ({ messages, older }: History, place: number): number =>
   messages.slice(0, place).reduce((sum, { tokens }) => sum + tokens, older.tokens)

@@ -12,12 +12,14 @@ import {
   insertionOf
 } from "./AssistantRecord.ts"
 import { call, type Database, type Parameter } from "./Database.ts"
+import { revisionOf } from "./schema/Threads.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJsonOrNull, toText } from "./StoredText.ts"
 import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
 
 export const assistantStore = (database: Database): typeof AssistantStore.Service => {
   const { brief, query, schema } = database
+  const revision = revisionOf("a", "t").replaceAll("{schema}", schema)
 
   const find = (id: AssistantId, owner: string) =>
     brief<AssistantRow>(
@@ -74,11 +76,9 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
     ofThread: (threadId) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          brief<AssistantRow & ThreadRow & { readonly summary: string | null; readonly has_documents: boolean }>(
+          brief<AssistantRow & ThreadRow & { readonly summary: string | null; readonly revision: string }>(
             "AssistantStore.ofThread",
-            `select ${assistantColumns}, ${threadColumns}, t.summary,
-               exists (select 1 from ${schema}.documents d where d.owner = $2 and d.thread_id = t.id)
-                 or exists (select 1 from ${schema}.documents d where d.owner = $2 and d.assistant_id = a.id) as has_documents
+            `select ${assistantColumns}, ${threadColumns}, t.summary, ${revision} as revision
              from ${schema}.threads t
              join ${schema}.assistants a on a.id = t.assistant_id and a.owner = t.owner
              where t.id = $1 and t.owner = $2`,
@@ -91,7 +91,8 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
                   assistant: decodeAssistant(row),
                   thread: decodeThread(row),
                   summary: fromJsonOrNull<ThreadSummary>(row.summary),
-                  hasDocuments: row.has_documents
+                  hasDocuments: row.revision.endsWith("t"),
+                  revision: row.revision
                 })
         )
       ),

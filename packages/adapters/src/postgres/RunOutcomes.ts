@@ -14,6 +14,7 @@ export interface OutcomeRow {
     | "Busy"
     | "InSession"
     | "ThreadMissing"
+    | "Outdated"
     | "Repeated"
     | "Waiting"
     | "Lost"

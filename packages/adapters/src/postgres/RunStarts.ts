@@ -61,7 +61,8 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
         const args = beginArguments(begin, ownerId, new Date(yield* Clock.currentTimeMillis), known)
         const rows = yield* start("RunStore.begin", "begin_run", args, historyTokens)
         const row = rows[0]
-        if (row?.outcome !== "Busy" && row?.outcome !== "InSession") yield* echo(run.id, run.threadId, false)
+        if (row?.outcome !== "Busy" && row?.outcome !== "InSession" && row?.outcome !== "Outdated")
+          yield* echo(run.id, run.threadId, false)
         switch (row?.outcome) {
           case "Started":
             return started(rows, row, ownerId, historyTokens)
@@ -77,6 +78,7 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
           case "Saved":
           case "InSession":
           case "ThreadMissing":
+          case "Outdated":
             return { _tag: row.outcome }
           case "Repeated":
             return decodeRepeated(row)
@@ -170,7 +172,7 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
 }
 
 const beginArguments = (
-  { events, followUps, idempotency, lease, maxQueued, message, mode, run, saves }: Begin,
+  { decidedOn, events, followUps, idempotency, lease, maxQueued, message, mode, run, saves }: Begin,
   ownerId: OwnerId,
   at: Date,
   known: KnownHistory | undefined
@@ -194,6 +196,7 @@ const beginArguments = (
   ...keyArguments(idempotency),
   at,
   follow_ups: followUpsArgument(followUps),
+  decided_on: decidedOn,
   known_last: known?.lastId ?? null,
   known_revision: known?.revision ?? null
 })

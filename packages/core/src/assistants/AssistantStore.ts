@@ -17,6 +17,10 @@ export interface ThreadInContext {
   readonly summary: ThreadSummary | null
   /** Whether a document of any status is attached to the thread or to its assistant: a turn without any asks no further. */
   readonly hasDocuments: boolean
+  /**
+   * Names what stands here. MUST be another text after any change of it, but for the thread's `updatedAt`: `RunStore.begin` compares it.
+   */
+  readonly revision: string
 }
 
 export class AssistantStore extends Context.Service<

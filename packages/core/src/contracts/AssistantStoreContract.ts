@@ -53,8 +53,9 @@ export const assistantStoreContract = (test: ContractTest): void => {
       const assistant = yield* insertAssistant(everyField)
       yield* insertAssistant()
       const thread = yield* openThreadOf(assistant.id)
-      const found = yield* (yield* AssistantStore).ofThread(thread.id)
-      assert.deepStrictEqual(Option.getOrThrow(found), { assistant, thread, summary: null, hasDocuments: false })
+      const { revision, ...found } = Option.getOrThrow(yield* (yield* AssistantStore).ofThread(thread.id))
+      assert.deepStrictEqual(found, { assistant, thread, summary: null, hasDocuments: false })
+      assert.isNotEmpty(revision)
     })
   )
 

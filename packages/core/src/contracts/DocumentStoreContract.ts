@@ -12,9 +12,10 @@ import type { Document, DocumentScope } from "../documents/Document.ts"
 import { DocumentStore, type IndexingOutcome } from "../documents/DocumentStore.ts"
 import { AssistantId, BlobId, DocumentId, MessageId, newId, ThreadId } from "../primitives/Ids.ts"
 import { firstPage } from "../primitives/Page.ts"
+import { RunStore } from "../runs/RunStore.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { Stores } from "./ContractTest.ts"
-import { asNewOwner, awkwardJson, longText, moment, sampleDocument } from "./Samples.ts"
+import { asNewOwner, awkwardJson, longText, moment, sampleBegin, sampleDocument } from "./Samples.ts"
 import { openThread, openThreadOf } from "./Scenes.ts"
 
 export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentStore | Stores, unknown>): void =>
@@ -202,9 +203,13 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
         )
         yield* insert((yield* openScopes).ofThread)
         assert.isFalse(yield* hasDocuments)
+        const runs = yield* RunStore
         for (const scope of [ofAssistant, ofThread, ofMessage]) {
+          const { revision: decidedOn } = Option.getOrThrow(yield* assistants.ofThread(ofThread.threadId))
           const { id } = yield* insert(scope)
           assert.isTrue(yield* hasDocuments)
+          const begin = yield* sampleBegin(ofThread.threadId, { decidedOn })
+          assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Outdated" })
           yield* store.remove(id)
           assert.isFalse(yield* hasDocuments)
         }

@@ -3,12 +3,13 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/testing/TestClock"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { newId, ThreadId } from "../primitives/Ids.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { ContractTest } from "./ContractTest.ts"
-import { asNewOwner, awkwardJson, sampleBegin, sampleContinue, sampleEvent } from "./Samples.ts"
+import { asNewOwner, awkwardJson, moment, sampleBegin, sampleContinue, sampleEvent } from "./Samples.ts"
 import {
   anHour,
   appendTo,
@@ -134,6 +135,61 @@ const refusing = (test: ContractTest): void => {
           assert.isTrue(Option.isNone(yield* runs.findRepeated(begin.idempotency?.key ?? "")))
         }
       }
+    })
+  )
+
+  test(
+    "MUST begin what was decided on a thread that is still so, however many turns it has had since",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      yield* (yield* ThreadStore).mergeMetadata(id, { topic: "tea" })
+      const decidedOn = yield* revisionOf(id)
+      for (let turn = 0; turn < 3; turn++) yield* settleTurn(yield* startTurn(id, { decidedOn }))
+      yield* waitingTurn(id, { decidedOn })
+      assert.strictEqual(yield* revisionOf(id), decidedOn)
+      const saved = yield* (yield* RunStore).begin(yield* sampleBegin(id, { decidedOn, saves: true }))
+      assert.deepStrictEqual(saved, { _tag: "Saved" })
+    })
+  )
+
+  test(
+    "MUST answer Outdated, and store nothing, when the assistant or the thread has changed since the turn was decided",
+    Effect.gen(function* () {
+      const [assistants, runs, threads] = [yield* AssistantStore, yield* RunStore, yield* ThreadStore]
+      const { assistantId, id } = yield* openThread
+      const changes = [
+        assistants.update(assistantId, { systemPrompt: "Another." }, moment(1)),
+        // The same words at the same moment: it might have been something else between.
+        assistants.update(assistantId, { systemPrompt: "Another." }, moment(1)),
+        threads.mergeMetadata(id, { topic: "tea" }),
+        threads.mergeMetadata(id, { topic: null }),
+        threads.setSummary(id, { text: "Tea.", throughSequence: 1, tokens: 2 }),
+        threads.setSummary(id, { text: "Tea.", throughSequence: 2, tokens: 2 })
+      ]
+      for (const change of changes) {
+        const decidedOn = yield* revisionOf(id)
+        yield* change
+        const begin = yield* sampleBegin(id, { decidedOn, idempotency: yield* someKey })
+        assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Outdated" })
+        assert.isTrue(Option.isNone(yield* runs.get(begin.run.id)))
+        assert.isTrue(Option.isNone(yield* runs.findRepeated(begin.idempotency?.key ?? "")))
+        assert.deepStrictEqual(yield* storedMessages(id), [])
+      }
+    })
+  )
+
+  test(
+    "MUST answer Outdated before Busy, and a repeat as ever",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { assistantId, id } = yield* openThread
+      const decidedOn = yield* revisionOf(id)
+      const { begin } = yield* startTurn(id, { decidedOn })
+      yield* (yield* AssistantStore).update(assistantId, { name: "other" }, moment(1))
+      assert.deepStrictEqual(yield* runs.begin(yield* sampleBegin(id, { decidedOn, mode: "reject" })), {
+        _tag: "Outdated"
+      })
+      expectTag(yield* runs.begin(begin), "Started")
     })
   )
 
@@ -507,3 +563,6 @@ const beginningAgain = (test: ContractTest): void => {
     })
   )
 }
+
+const revisionOf = (id: ThreadId) =>
+  AssistantStore.use(({ ofThread }) => Effect.map(ofThread(id), (found) => Option.getOrThrow(found).revision))

@@ -174,6 +174,7 @@ export const sampleBegin = (threadId: ThreadId, fields: BeginFields = {}): Effec
       lease: Duration.hours(1),
       historyTokens: 1_000_000,
       idempotency: null,
+      decidedOn: null,
       followUps: [],
       ...rest
     }

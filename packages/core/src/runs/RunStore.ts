@@ -93,6 +93,11 @@ export interface Begin {
   /** How much history to give back with `Started`. */
   readonly historyTokens: number
   readonly idempotency: IdempotencyKey | null
+  /**
+   * What the turn was decided on: the `revision` that `AssistantStore.ofThread` gave at some time. Null: it was read just now. When the thread
+   * has another one, MUST store nothing and answer Outdated.
+   */
+  readonly decidedOn: string | null
   /** Of a run that only saves: stored when it is COMPLETED here, as by `FollowUpStore.add`; of every other one MUST be empty. */
   readonly followUps: ReadonlyArray<NewFollowUp>
 }
@@ -115,6 +120,8 @@ export type BeginOutcome =
   | { readonly _tag: "InSession" }
   /** Nothing was stored. */
   | { readonly _tag: "ThreadMissing" }
+  /** The thread, its assistant or whether they have documents is not as `decidedOn` says. Nothing was stored. */
+  | { readonly _tag: "Outdated" }
   /** The key was used within the last 24 hours, or this run was begun before and its first lease is gone. Nothing was stored. */
   | Repeated
 

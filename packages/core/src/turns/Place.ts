@@ -1,5 +1,6 @@
 /** Step 1 of a turn: where it takes place. What is new exists in memory only, until the turn has been accepted. */
 import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
@@ -18,7 +19,14 @@ export interface Place {
   readonly hasDocuments: boolean
   readonly isNewAssistant: boolean
   readonly isNewThread: boolean
+  /** As `AssistantStore.ofThread` gave it; null for a new thread. */
+  readonly revision: string | null
+  /** Read for an earlier turn. */
+  readonly isKnown: boolean
 }
+
+/** A turn was decided on a known place that is not so any more, or was refused there: it is to be decided on the place as it is now. */
+export class PlaceOutdated extends Data.TaggedError("PlaceOutdated") {}
 
 /** A given thread wins over a given assistant; without both, both are made. */
 export const findPlace = Effect.fnUntraced(function* (
@@ -29,7 +37,7 @@ export const findPlace = Effect.fnUntraced(function* (
   if (request.threadId !== undefined) {
     const found = yield* assistants.ofThread(request.threadId)
     if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId: request.threadId })
-    return { ...found.value, isNewAssistant: false, isNewThread: false }
+    return { ...found.value, isNewAssistant: false, isNewThread: false, isKnown: false }
   }
   const at = new Date(yield* Clock.currentTimeMillis)
   const assistant =
@@ -39,7 +47,8 @@ export const findPlace = Effect.fnUntraced(function* (
   const threadId = yield* newId(ThreadId)
   const thread: Thread = { id: threadId, assistantId: assistant.id, metadata: null, createdAt: at, updatedAt: at }
   const isNewAssistant = request.assistantId === undefined
-  return { assistant, thread, summary: null, hasDocuments: !isNewAssistant, isNewAssistant, isNewThread: true }
+  const made = { isNewAssistant, isNewThread: true, isKnown: false, revision: null }
+  return { assistant, thread, summary: null, hasDocuments: !isNewAssistant, ...made }
 })
 
 const findAssistant = Effect.fnUntraced(function* (store: typeof AssistantStore.Service, id: AssistantId) {

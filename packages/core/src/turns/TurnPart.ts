@@ -196,7 +196,10 @@ export interface TurnPart<Plan> {
     turn: TurnCase,
     listening: Listening
   ) => Effect.Effect<Heard | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
-  /** 3 decide. Null: nothing to do in this turn; the part then costs nothing more. */
+  /**
+   * 3 decide. Null: nothing to do in this turn; the part then costs nothing more. Asked once more for the same message when the assistant or the
+   * thread has changed since they were read, so that it must do nothing but decide.
+   */
   readonly decide: (
     turn: TurnCase
   ) => Effect.Effect<PartDecision<Plan> | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>

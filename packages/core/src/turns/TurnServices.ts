@@ -18,6 +18,7 @@ import { Decide } from "./Decide.ts"
 import { EarlyStream } from "./EarlyStream.ts"
 import { EndLeg } from "./EndLeg.ts"
 import { Followers } from "./Followers.ts"
+import { KnownPlaces } from "./KnownPlaces.ts"
 import { InspectRun } from "./InspectRun.ts"
 import { LiveTurns } from "./LiveTurns.ts"
 import { ModelLoop } from "./ModelLoop.ts"
@@ -57,6 +58,7 @@ const aroundRuns = Layer.mergeAll(Cancellation.layer, Repeats.layer).pipe(
 
 /** Steps 1 to 4, and what else a host may ask. */
 const beginnings = Layer.mergeAll(
+  KnownPlaces.layer,
   EarlyStream.layer,
   WriteTurn.layer.pipe(Layer.provide(QueueTurn.layer)),
   ToolOutputs.layer,

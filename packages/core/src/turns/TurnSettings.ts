@@ -22,6 +22,11 @@ export interface TurnSettings {
   readonly cancelGrace: Duration.Input
   /** How long a shutdown waits for running turns before it ends them. */
   readonly drainTimeout: Duration.Input
+  /**
+   * Characters of assistants and threads that stay in memory, so that the next turn of a thread needs not look them up. A change of them, by
+   * whatever process, counts for the next turn as ever: the store compares when the turn begins.
+   */
+  readonly keptPlaces: number
   /** How long the beginning of a turn is tried again while the store is away; then the message is refused. */
   readonly startTimeout: Duration.Input
   /** How long a settlement is tried again while the store is away. */
@@ -59,6 +64,7 @@ export const defaultTurnSettings: TurnSettings = {
   poll: "1 second",
   cancelGrace: "500 millis",
   drainTimeout: "20 seconds",
+  keptPlaces: 4_000_000,
   startTimeout: "5 seconds",
   settleTimeout: "1 minute",
   streamedLog: { pause: "50 millis", batch: 512 },

@@ -31,7 +31,8 @@ import { EarlyStream } from "./EarlyStream.ts"
 import { Followers } from "./Followers.ts"
 import { InspectRun } from "./InspectRun.ts"
 import { isHeard } from "./PartDecisions.ts"
-import { type Place, findPlace, removeNewPlace, storeNewPlace } from "./Place.ts"
+import { KnownPlaces } from "./KnownPlaces.ts"
+import { findPlace, type Place, PlaceOutdated, removeNewPlace, storeNewPlace } from "./Place.ts"
 import { Repeats } from "./Repeats.ts"
 import { decodeExplanation } from "./Settlement.ts"
 import { ToolOutputs } from "./ToolOutputs.ts"
@@ -53,6 +54,7 @@ const makeTurns = Effect.gen(function* () {
   const embedding = embeddingFor(yield* DefaultEmbedding, (yield* TurnModels).all)
   const repeats = yield* Repeats
   const admissions = yield* Admissions
+  const places = yield* KnownPlaces
   const earlyStream = yield* EarlyStream
   const { decide } = yield* Decide
   const { write } = yield* WriteTurn
@@ -66,19 +68,40 @@ const makeTurns = Effect.gen(function* () {
   const begin = Effect.fnUntraced(function* (request: TurnRequest) {
     const repeated = yield* repeats.find(request.idempotency)
     if (Option.isSome(repeated)) return repeated.value
+    const known = yield* knownPlaceOf(request)
+    if (known === undefined) return yield* beginAnew(request)
+    return yield* decideAndWrite(request, known, yield* newDraft).pipe(
+      Effect.tapError(() => places.forget(known.thread.id)),
+      Effect.catchTag("PlaceOutdated", () => beginAnew(request))
+    )
+  })
+
+  /** What is heard costs money: it is heard once, for a place that was read. */
+  const knownPlaceOf = (request: TurnRequest) =>
+    request.threadId === undefined || isHeard(parts.all(), request)
+      ? Effect.succeed(undefined)
+      : places.find(request.threadId)
+
+  const beginAnew = Effect.fnUntraced(function* (request: TurnRequest) {
     const place = yield* findPlace(assistants, embedding, request)
     const draft = yield* newDraft
-    const rest = Effect.onError(decideAndWrite(request, place, draft), () => chargeUnstored(draft))
+    const rest = decideAndWrite(request, place, draft).pipe(
+      Effect.catchTag("PlaceOutdated", (impossible) => Effect.die(impossible)),
+      Effect.onError(() => chargeUnstored(draft))
+    )
     const mayTell = request.stream === true && isHeard(parts.all(), request)
     return yield* mayTell ? earlyStream.begin(place, draft, rest) : rest
   })
 
   const decideAndWrite = Effect.fnUntraced(function* (request: TurnRequest, place: Place, draft: Draft) {
-    const decided = yield* decide(request, place, draft)
+    const decided = yield* place.isKnown
+      ? Effect.mapError(decide(request, place, draft), () => new PlaceOutdated())
+      : decide(request, place, draft)
     if (request.sendToModel !== false) yield* metering.ensureCredit(chatCredit)
     return yield* Effect.uninterruptibleMask((restore) =>
       storeNewPlace(assistants, threads, place).pipe(
         Effect.andThen(write({ request, place, draft, ...decided }, restore)),
+        Effect.tap(() => places.keep(place)),
         Effect.tap((turn) =>
           turn.threadId === place.thread.id ? Effect.void : removeNewPlace(assistants, threads, place)
         ),

@@ -20,7 +20,7 @@ import type { Draft } from "./Draft.ts"
 import { Followers } from "./Followers.ts"
 import type { NewLeg } from "./Leg.ts"
 import { followUpsOfSaved } from "./PartFollowUps.ts"
-import type { Place } from "./Place.ts"
+import { type Place, PlaceOutdated } from "./Place.ts"
 import { QueueTurn } from "./QueueTurn.ts"
 import { Recovery } from "./Recovery.ts"
 import { Repeats } from "./Repeats.ts"
@@ -38,7 +38,7 @@ export interface TurnToWrite extends Decided {
   readonly draft: Draft
 }
 
-type WriteError = ThreadBusy | ThreadInSession | ThreadNotFound | IdempotencyConflict | StoreUnavailable
+type WriteError = ThreadBusy | ThreadInSession | ThreadNotFound | PlaceOutdated | IdempotencyConflict | StoreUnavailable
 
 /** `Effect.uninterruptibleMask`'s way back to what the caller allows. */
 export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -90,6 +90,8 @@ export class WriteTurn extends Context.Service<
             return yield* restore(repeats.join(outcome, begin.idempotency?.fingerprint ?? ""))
           case "ThreadMissing":
             return yield* new ThreadNotFound({ threadId: place.thread.id })
+          case "Outdated":
+            return yield* new PlaceOutdated()
           case "InSession":
             return yield* new ThreadInSession({ threadId: place.thread.id })
           case "Busy":
@@ -184,6 +186,7 @@ export class WriteTurn extends Context.Service<
           lease: Duration.fromInputUnsafe(settings.lease),
           historyTokens: room.forPrompt,
           idempotency: request.idempotency ?? null,
+          decidedOn: place.isKnown ? place.revision : null,
           followUps: isSaved
             ? yield* followUpsOfSaved(parts.planned, { message, assistantId: place.assistant.id, runId })
             : []

@@ -1,5 +1,6 @@
 /** How runs come to be in progress: `begin_run`, `activate_run` and `continue_run`. */
 import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+import { revisionOf } from "./Threads.ts"
 
 /**
  * A begin that is repeated with the same run id, because its first answer was lost: answers as the first one did, under the same lease,
@@ -52,7 +53,7 @@ const beginRun = sqlFunction(
   p_message_body text, p_message_results text,
   p_firsts integer[], p_lasts integer[], p_events text[],
   p_mode text, p_saves boolean, p_max_queued integer, p_lease double precision, p_key text, p_fingerprint text, p_at timestamptz,
-  p_follow_ups text, p_known_last uuid, p_known_revision integer
+  p_follow_ups text, p_decided_on text, p_known_last uuid, p_known_revision integer
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
   v_thread {schema}.threads;
@@ -86,6 +87,12 @@ begin
   end if;
   if v_thread.id is null then
     v_outcome.outcome := 'ThreadMissing';
+    return v_outcome;
+  end if;
+  if p_decided_on is not null and p_decided_on is distinct from (
+    select ${revisionOf("a", "v_thread")} from {schema}.assistants a where a.id = v_thread.assistant_id and a.owner = p_owner
+  ) then
+    v_outcome.outcome := 'Outdated';
     return v_outcome;
   end if;
 

@@ -160,6 +160,17 @@ begin
 end $$`
 )
 
+/**
+ * Names what a turn is decided on: the assistant `a`, what is told and kept of the thread `t`, and whether the two have documents. Every
+ * update of a row gives it another `xmin`; of a thread each turn does, so that its columns are named.
+ */
+export const revisionOf = (
+  a: string,
+  t: string
+): string => `concat_ws(':', ${a}.xmin, ${t}.summarized_through, md5(${t}.metadata),
+    exists (select from {schema}.documents d where d.owner = ${t}.owner and d.thread_id = ${t}.id)
+      or exists (select from {schema}.documents d where d.owner = ${t}.owner and d.assistant_id = ${a}.id))`
+
 /** The rows of a thread that is being deleted are locked. Its active runs are noted for their charges, and their processes are told. */
 const noteDeletedRuns = sqlFunction(
   "note_deleted_runs",
