@@ -16,7 +16,9 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: [...never, "**/*.integration.test.ts"]
+          exclude: [...never, "**/*.integration.test.ts"],
+          // For a test that hangs, not for one that is slow on a busy machine: some walk through hundreds of cases.
+          testTimeout: 60_000
         }
       },
       {
