@@ -2,7 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { RecentlyUsed } from "../../src/primitives/RecentlyUsed.ts"
 
 const held = (memory: RecentlyUsed<number>, keys: string) =>
-  [...keys].filter((key) => memory.get(key) !== undefined).join("")
+  keys
+    .split("")
+    .filter((key) => memory.get(key) !== undefined)
+    .join("")
 
 describe("RecentlyUsed", () => {
   it("lets go what was used longest ago when it is full", () => {
