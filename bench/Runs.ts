@@ -10,7 +10,7 @@ import { smallPool } from "./runs/SmallPool.ts"
 import { startUp } from "./runs/Start.ts"
 import { realTimeStreams, slowStreams } from "./runs/Streams.ts"
 import { toolRounds } from "./runs/ToolRounds.ts"
-import { coldTurns, leanTurns, plainTurns, streamedTurns } from "./runs/Turns.ts"
+import { coldTurns, leanTurns, plainTurns, streamedTurns, turnsOnOtherThreads } from "./runs/Turns.ts"
 import { voice } from "./runs/Voice.ts"
 import { wings } from "./runs/Wings.ts"
 import { stop, type Store } from "./Side.ts"
@@ -74,6 +74,21 @@ export const runs: ReadonlyArray<Run> = [
     stores: everywhere,
     quick: onPostgres,
     measure: async (world, store) => streamedTurns(store, await world.sides(store), world.effort)
+  },
+  {
+    name: "others",
+    says: "plain turns, each on a thread that the process has not answered before",
+    stores: onPostgres,
+    quick: onPostgres,
+    measure: async (world, store) => {
+      const { baseline, kernel } = await world.sides(store)
+      const both = [
+        { side: kernel, another: () => world.startKernel(store) },
+        { side: baseline, another: () => world.startBaseline("baseline") }
+      ]
+      const effort = world.isQuick ? { rounds: 3, turns: 64 } : { rounds: 7, turns: 160 }
+      return turnsOnOtherThreads(both, effort, world.effort.databaseCpu)
+    }
   },
   {
     name: "lean",

@@ -118,6 +118,36 @@ export const coldTurns = async (
   })
 }
 
+/**
+ * Each turn on a thread that its process has not answered before. A warm process of the kernel keeps the histories of threads that it answered
+ * last, and other runs stay on a few threads; here it has to read them. The threads are made by another process of the same kind.
+ */
+export const turnsOnOtherThreads = async (
+  sides: ReadonlyArray<{ readonly side: Side; readonly another: () => Promise<Side> }>,
+  { rounds, turns }: { readonly rounds: number; readonly turns: number },
+  databaseCpu: Effort["databaseCpu"]
+): Promise<ReadonlyArray<Row>> => {
+  const prepared: Array<{ readonly side: Side; readonly threads: Array<string> }> = []
+  for (const { another, side } of sides) {
+    const maker = await another()
+    const threads: Array<string> = []
+    await hammerTimes(16, rounds * turns, async () => threads.push(await maker.thread(historySize)))
+    await stop([maker])
+    prepared.push({ side, threads })
+  }
+  const found: Array<Array<Measured>> = sides.map(() => [])
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, { side, threads }] of inTurns(prepared, round)) {
+      const work = () => side.turn(threads.pop() ?? "", plain)
+      found[index]?.push(await once({ side, work }, 16, databaseCpu, (job) => hammerTimes(16, turns, job)))
+    }
+  }
+  const [ours, raw] = found.map(medians)
+  if (ours === undefined || raw === undefined) return []
+  const what = "plain turns, each on a thread that the process has not answered, 16 at once"
+  return rows("postgres", what, [ours, raw, undefined], { perSecond: null, cpuMillis: null, databaseMillis: null })
+}
+
 export const streamedTurns = async (
   store: Store,
   { baseline, kernel, onFetch }: Sides,
