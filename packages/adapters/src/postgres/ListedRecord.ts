@@ -16,8 +16,9 @@ export const decodeListed = (rows: ReadonlyArray<MessageRow>): ReadonlyArray<Lis
 /** The front of `message_text`, and of a body as `bodyOf` in `MessageRecord.ts` writes it. */
 const front = /^\[("[^"]+"),"([^"]+)",(null|"[^"]+"),\d+,("\w+"),("\w+"),\d+,(-?\d+),\{"content":/u
 
-/** Behind the content, where there are no calls and no steps. */
-const behindContent = ',"toolCalls":[],"steps":[],"provider":'
+/** Behind the content, and how it goes on where there are no calls and no steps. The first one counts: metadata may have the same keys. */
+const behindContent = ',"toolCalls":'
+const nothingCalled = `${behindContent}[],"steps":[],"provider":`
 
 /** The rest, where nothing was submitted for calls. Supplements would stand behind the metadata. */
 const rest = /(null|"[^"\\]*"),"model":(null|"[^"\\]*"),"usage":(null|\{[^{}]*\}),"metadata":(.+)\},\[\]\]$/suy
@@ -68,8 +69,8 @@ const plainMessage = (text: string): PlainMessage | null => {
   if (head === null) return null
   const start = head[0].length
   const end = text.indexOf(behindContent, start)
-  rest.lastIndex = end + behindContent.length
-  const tail = end === -1 ? null : rest.exec(text)
+  rest.lastIndex = end + nothingCalled.length
+  const tail = text.startsWith(nothingCalled, end) ? rest.exec(text) : null
   if (tail === null) return null
   const json = new PlainFields(head, text.slice(start, end), tail)
   if (json.metadata !== "null" && !isOneValue(json.metadata)) return null

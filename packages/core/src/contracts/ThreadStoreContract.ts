@@ -11,7 +11,16 @@ import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { ContractTest } from "./ContractTest.ts"
 import { messagesAsListed } from "./ListedMessages.ts"
-import { asNewOwner, awkwardJson, longText, moment, sampleEvent, sampleThread, sampleUsage } from "./Samples.ts"
+import {
+  asNewOwner,
+  awkwardJson,
+  longText,
+  moment,
+  sampleCall,
+  sampleEvent,
+  sampleThread,
+  sampleUsage
+} from "./Samples.ts"
 import {
   anHour,
   appendTo,
@@ -251,11 +260,14 @@ export const threadStoreContract = (test: ContractTest): void => {
       for (const fields of [{ supplements }, { supplements, metadata: awkwardJson }, {}, { metadata: awkwardJson }]) {
         yield* settleTurn(yield* startTurn(id, { message: fields }), { answer: fields })
       }
+      const metadata = { a: 1, toolCalls: [], steps: [], provider: null, model: null, usage: null, metadata: {} }
+      yield* settleTurn(yield* startTurn(id, { message: { metadata } }), { answer: { metadata } })
+      yield* settleTurn(yield* startTurn(id), { answer: { toolCalls: [sampleCall], metadata } })
       yield* settleTurn(yield* continueTurn(yield* waitingTurn(id)))
       yield* waitingTurn(id)
       assert.deepStrictEqual(
         (yield* listedMessages(id)).map((message) => message.supplements !== null),
-        [...Array.from({ length: 4 }, () => true), ...Array.from({ length: 9 }, () => false)]
+        [...Array.from({ length: 4 }, () => true), ...Array.from({ length: 13 }, () => false)]
       )
     })
   )
