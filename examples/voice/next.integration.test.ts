@@ -32,7 +32,10 @@ const environment = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", PORT: "0" }
 
 const build = async (folder: string): Promise<void> => {
   const next = join(examples, "../node_modules/next/dist/bin/next")
-  const child = spawn(process.execPath, [next, "build"], { cwd: folder, env: { ...environment, NODE_ENV: "production" } })
+  const child = spawn(process.execPath, [next, "build"], {
+    cwd: folder,
+    env: { ...environment, NODE_ENV: "production" }
+  })
   let output = ""
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (piece) => (output += String(piece)))
   const [code] = await once(child, "close")

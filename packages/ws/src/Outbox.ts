@@ -1,6 +1,7 @@
 /**
  * What is on its way to a client. Only a little is handed to the socket at a time; the rest waits here, where an interruption can still
  * remove audio, so that `interrupted` arrives before it. When a client falls behind, the session is told, and stops reading the vendor.
+ * A client that does not read the answers to what it sends is not read either: each of its frames may cost an answer many times its size.
  */
 import { WebSocket } from "ws"
 
@@ -25,9 +26,17 @@ export interface OutboxLimits {
   readonly inSocket: number
   /** Bytes waiting beyond which the client is behind. */
   readonly behind: number
+  /** Events waiting, without audio, beyond which the client is not read. */
+  readonly events: number
 }
 
-const defaultOutboxLimits: OutboxLimits = { inSocket: 64 * 1024, behind: 4 * 1024 * 1024 }
+const defaultOutboxLimits: OutboxLimits = { inSocket: 64 * 1024, behind: 4 * 1024 * 1024, events: 10_000 }
+
+/** Told when a limit is passed, and when half of it is reached again. */
+export interface OutboxListener {
+  readonly onBehind: (isBehind: boolean) => void
+  readonly onFull: (isFull: boolean) => void
+}
 
 interface Waiting {
   readonly data: string | Buffer
@@ -36,18 +45,26 @@ interface Waiting {
 
 export const makeOutbox = (
   socket: OutboxSocket,
-  onBehind: (isBehind: boolean) => void,
+  { onBehind, onFull }: OutboxListener,
   limits: OutboxLimits = defaultOutboxLimits
 ): Outbox => {
   let queue: Array<Waiting> = []
   let bytes = 0
+  /** Of those that wait, the ones that are no audio. */
+  let events = 0
   let isWaiting = false
   let isBehind = false
+  let isFull = false
 
   const reportCaughtUp = (): void => {
-    if (!isBehind || bytes > limits.behind / 2) return
-    isBehind = false
-    onBehind(false)
+    if (isBehind && bytes <= limits.behind / 2) {
+      isBehind = false
+      onBehind(false)
+    }
+    if (isFull && events <= limits.events / 2) {
+      isFull = false
+      onFull(false)
+    }
   }
 
   const write = (data: string | Buffer): void => {
@@ -61,6 +78,7 @@ export const makeOutbox = (
       const each = queue.shift()
       if (each === undefined) break
       bytes -= each.data.length
+      if (!each.isAudio) events--
       write(each.data)
       if (isWaiting) break
     }
@@ -73,9 +91,15 @@ export const makeOutbox = (
       if (!isWaiting) return write(data)
       queue.push({ data, isAudio })
       bytes += data.length
-      if (bytes <= limits.behind || isBehind) return
-      isBehind = true
-      onBehind(true)
+      if (!isAudio) events++
+      if (bytes > limits.behind && !isBehind) {
+        isBehind = true
+        onBehind(true)
+      }
+      if (events > limits.events && !isFull) {
+        isFull = true
+        onFull(true)
+      }
     },
     dropAudio: () => {
       queue = queue.filter(({ isAudio }) => !isAudio)
@@ -88,6 +112,7 @@ export const makeOutbox = (
       }
       queue = []
       bytes = 0
+      events = 0
     }
   }
 }

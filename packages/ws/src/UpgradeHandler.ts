@@ -39,8 +39,16 @@ export interface UpgradeOptions extends Partial<Omit<AuthenticationSettings, "au
   readonly maxPending?: number
 }
 
-/** Parameters by which a key would get into logs. */
-const keyParameters = ["api_key", "apikey", "api-key", "key", "x-api-key", "x_api_key", "access_token"]
+/** Parameters by which a key would get into logs, in any case. */
+const keyParameters: ReadonlySet<string> = new Set([
+  "api_key",
+  "apikey",
+  "api-key",
+  "key",
+  "x-api-key",
+  "x_api_key",
+  "access_token"
+])
 
 /**
  * The handler of a kernel. When the scope closes, sessions are drained: everything said is stored, and clients are told. Close it before the
@@ -104,7 +112,7 @@ const upgradeHandler = (
     if (at !== path) return false
     const parameters = new URLSearchParams(query)
     const { origin } = request.headers
-    if (keyParameters.some((name) => parameters.has(name))) {
+    if ([...parameters.keys()].some((name) => keyParameters.has(name.toLowerCase()))) {
       answer(
         socket,
         "400 Bad Request",

@@ -28,6 +28,8 @@ const slowSocket = () => {
   return { socket, sent, drain }
 }
 
+const nobody = { onBehind: () => {}, onFull: () => {} }
+
 const collectGarbage = (): void => {
   setFlagsFromString("--expose-gc")
   runInNewContext("gc")()
@@ -36,7 +38,7 @@ const collectGarbage = (): void => {
 describe("Outbox", () => {
   it("lets interrupted overtake the audio that waits", () => {
     const { drain, sent, socket } = slowSocket()
-    const outbox = makeOutbox(socket, () => {}, { inSocket: 10, behind: 1000 })
+    const outbox = makeOutbox(socket, nobody, { inSocket: 10, behind: 1000, events: 100 })
     for (let index = 0; index < 5; index++) outbox.send(`audio-${index}`, true)
     outbox.send("words", false)
     outbox.dropAudio()
@@ -48,7 +50,11 @@ describe("Outbox", () => {
   it("keeps the order of everything else, and says when the client is behind and when it is not any more", () => {
     const { drain, sent, socket } = slowSocket()
     const told: Array<boolean> = []
-    const outbox = makeOutbox(socket, (isBehind) => told.push(isBehind), { inSocket: 5, behind: 40 })
+    const outbox = makeOutbox(
+      socket,
+      { ...nobody, onBehind: (isBehind) => told.push(isBehind) },
+      { inSocket: 5, behind: 40, events: 100 }
+    )
     for (let index = 0; index < 9; index++) outbox.send(`piece-${index}`, true)
     assert.deepStrictEqual(told, [true])
     for (let round = 0; round < 9; round++) drain()
@@ -59,11 +65,30 @@ describe("Outbox", () => {
     )
   })
 
+  it("says when too many events wait, whatever their size, and when half of them are gone; audio does not count", () => {
+    const { drain, socket } = slowSocket()
+    const told: Array<boolean> = []
+    const limits = { inSocket: 0, behind: 1_000_000, events: 4 }
+    const outbox = makeOutbox(socket, { ...nobody, onFull: (isFull) => told.push(isFull) }, limits)
+    for (let index = 0; index < 20; index++) outbox.send("audio", true)
+    for (let index = 0; index < 4; index++) outbox.send("e", false)
+    assert.deepStrictEqual(told, [])
+    outbox.send("e", false)
+    outbox.send("e", false)
+    assert.deepStrictEqual(told, [true])
+    outbox.dropAudio()
+    for (let round = 0; round < 3; round++) drain()
+    assert.deepStrictEqual(told, [true])
+    drain()
+    assert.deepStrictEqual(told, [true, false])
+  })
+
   it("keeps nothing of what it has handed over, however long something waits", async () => {
     const { drain, socket } = slowSocket()
-    const outbox = makeOutbox({ ...socket, send: (_data, _options, done) => socket.send("", {}, done) }, () => {}, {
+    const outbox = makeOutbox({ ...socket, send: (_data, _options, done) => socket.send("", {}, done) }, nobody, {
       inSocket: -1,
-      behind: 1000
+      behind: 1000,
+      events: 100
     })
     const send = (letter: string) => {
       const data = Buffer.from(letter)
@@ -84,7 +109,7 @@ describe("Outbox", () => {
 
   it("hands everything over before the end", () => {
     const { sent, socket } = slowSocket()
-    const outbox = makeOutbox(socket, () => {}, { inSocket: 5, behind: 40 })
+    const outbox = makeOutbox(socket, nobody, { inSocket: 5, behind: 40, events: 100 })
     for (const data of ["one", "two", "ended"]) outbox.send(data, false)
     outbox.flush()
     assert.deepStrictEqual(sent, ["one", "two", "ended"])

@@ -138,7 +138,7 @@ describe("handshakes", () => {
     withService(
       [],
       async ({ key, url }) => {
-        for (const name of ["api_key", "key", "X-API-Key".toLowerCase(), "access_token"]) {
+        for (const name of ["api_key", "key", "x-api-key", "access_token", "apiKey", "API_KEY", "X-API-Key"]) {
           assert.strictEqual(await refusedStatus(`${url}?${name}=${key}`, { "x-api-key": key }), 400)
         }
         assert.strictEqual(await refusedStatus(url, { "x-api-key": key, origin: "https://evil.example" }), 403)

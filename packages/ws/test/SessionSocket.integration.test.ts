@@ -1,0 +1,63 @@
+/** The client's side of a session over a real socket, without the session. */
+import { assert, describe, it } from "@effect/vitest"
+import { once } from "node:events"
+import { WebSocket, WebSocketServer } from "ws"
+import { sessionSocket } from "../src/SessionSocket.ts"
+
+const connect = async () => {
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" })
+  await once(server, "listening")
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  const connected = new Promise<WebSocket>((resolve) => server.once("connection", resolve))
+  const client = new WebSocket(`ws://127.0.0.1:${port}`)
+  await once(client, "open")
+  return {
+    client,
+    socket: await connected,
+    [Symbol.asyncDispose]: async () => {
+      client.terminate()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  }
+}
+
+describe("the socket of a session", () => {
+  it(
+    "a client that reads none of the answers to its frames is not read either, and goes on when it reads",
+    { timeout: 60_000 },
+    async () => {
+      await using peers = await connect()
+      const { client, socket } = peers
+      socket.pause()
+      const session = sessionSocket(socket, () => {})
+      let received = 0
+      session.listen(() => {
+        received++
+        session.send({ _tag: "Error", code: "invalid_frame", message: `${received}` })
+      })
+      const answers: Array<string> = []
+      client.pause()
+      client.on("message", (data) => {
+        if (Buffer.isBuffer(data) && data.length < 1000) answers.push(data.toString())
+      })
+      // More than the system takes, so that every answer waits.
+      session.send({ _tag: "ProviderEvent", json: JSON.stringify("x".repeat(32 * 1024 * 1024)) })
+      const frames = 40_000
+      for (let index = 0; index < frames; index++) client.send("{}")
+      while (!socket.isPaused) await new Promise((resolve) => setImmediate(resolve))
+      assert.isAbove(received, 10_000)
+      // Beside the limit: what came in the same piece of the stream.
+      assert.isBelow(received, 20_000)
+      // The session may hold and release it meanwhile: it is read again only when both allow it.
+      session.pause()
+      session.resume()
+      assert.isTrue(socket.isPaused)
+
+      client.resume()
+      while (answers.length < frames) await new Promise((resolve) => setImmediate(resolve))
+      assert.strictEqual(answers.at(-1), JSON.stringify({ type: "error", code: "invalid_frame", message: `${frames}` }))
+      assert.isFalse(socket.isPaused)
+    }
+  )
+})
