@@ -36,8 +36,8 @@ export interface DatabaseSettings {
 
 /**
  * V8 compiles WebAssembly quickly at first, and what runs much a second time, better, while the program runs. Of PGlite's 9 MB that second
- * time takes 550 MB more and half of a first start's CPU; after some thousand turns it has paid for itself. This turns it off, for all
- * WebAssembly of the process: so the program decides, before it opens a database. Node's flag `--liftoff-only` does the same.
+ * time takes 550 MB more and two fifths of a first start's CPU; after some thousand turns it may have paid for itself. This turns it off,
+ * for all WebAssembly of the process: so the program decides, before it opens a database. Node's flag `--liftoff-only` does the same.
  */
 export const compileOnce = (): void => {
   for (const flag of ["--liftoff-only", "--no-wasm-tier-up", "--no-wasm-dynamic-tiering"]) setFlagsFromString(flag)
