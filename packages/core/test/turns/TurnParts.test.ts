@@ -223,6 +223,45 @@ describe("parts of a turn", () => {
     )
   }
 
+  /** Several parts that each bring material and a tool: the model reads the same bytes, whatever registered first. */
+  const cook = (name: string): TurnPart<null> => ({
+    name,
+    plan: Schema.Null,
+    decide: () => Effect.succeed({ plan: null, ignored: [{ option: name, because: "it has no effect" }] }),
+    recall: () =>
+      Effect.succeed([
+        { name, intro: `Of ${name}:`, items: [{ text: `${name} is hot`, rank: 0 }], place: "turn", weight: 1 }
+      ]),
+    tools: () => [
+      {
+        definition: { name: `ask_${name}`, description: null, parameters: { type: "object", properties: {} } },
+        run: () => Effect.succeed("")
+      }
+    ]
+  })
+  for (const order of orders) {
+    const parts = ["tea", "milk", "soup"].map((name) => TurnParts.part(cook(name)))
+    withParts(
+      `give the model the same prompt in any order of their layers (${order.join(" ")})`,
+      order.flatMap((index) => parts[index] ?? []),
+      [say("Yes.")],
+      Effect.gen(function* () {
+        const { turn } = yield* eventsOf({ content: "What is hot?" })
+        const [request] = (yield* ScriptedModel).requests
+        assert.deepStrictEqual(
+          request?.tools.map(({ name }) => name),
+          ["ask_milk", "ask_soup", "ask_tea"]
+        )
+        assert.match(JSON.stringify(request?.messages), /milk is hot.*soup is hot.*tea is hot.*What is hot/u)
+        const { ignored } = yield* (yield* Turns).report(turn.threadId, turn.runId)
+        assert.deepStrictEqual(
+          ignored.map(({ option }) => option),
+          ["milk", "soup", "tea"]
+        )
+      })
+    )
+  }
+
   withParts(
     "keep what they found with the messages, and what is only live out of the store",
     [TurnParts.part(finder()), TurnParts.part(speaker([]))],
