@@ -1,16 +1,22 @@
 /**
- * `node bench/scale/bloat.ts --turns=300000`: what many turns leave in the tables. The database itself calls the functions of begin and
- * settlement, each in a transaction of its own, on threads of a thousand owners, over several connections; after every tenth it tells the sizes of the tables,
- * the rows that wait for autovacuum, and how many updates of runs and threads stayed on their page.
+ * `npm run bench:bloat -- --turns=1000000 --minutes=25`: what many turns leave in the tables. The database itself calls the functions of begin
+ * and settlement, each in a transaction of its own, on 20,000 threads of a thousand owners, over several connections, until there were as many
+ * turns or the time is over. After every tenth it tells what a turn cost, the sizes of the tables, the rows that wait for autovacuum, and how
+ * many updates stayed on their page.
  */
 import { randomUUID } from "node:crypto"
+import { readFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import pg from "pg"
 import { functionName } from "../../packages/adapters/src/postgres/schema/FunctionNames.ts"
 import { generate } from "./Generator.ts"
 
 const { values } = parseArgs({
-  options: { turns: { type: "string", default: "300000" }, connections: { type: "string", default: "2" } }
+  options: {
+    turns: { type: "string", default: "1000000" },
+    minutes: { type: "string", default: "60" },
+    connections: { type: "string", default: "2" }
+  }
 })
 const url = process.env["TEST_DATABASE_URL"] ?? ""
 const schema = `bloat_${randomUUID().slice(0, 8)}`
@@ -30,12 +36,13 @@ declare
   v_id uuid;
   v_answer_id uuid;
   v_now timestamptz;
+  v_place bigint;
 begin
-  select * into v_run from ${schema}.runs where owner = 'template';
-  select * into v_user from ${schema}.messages where owner = 'template' and role = 'user';
-  select * into v_answer from ${schema}.messages where owner = 'template' and role = 'assistant';
+  select * into v_run from ${schema}.bench_run;
+  select * into v_user from ${schema}.bench_messages where role = 'user';
+  select * into v_answer from ${schema}.bench_messages where role = 'assistant';
   select array_agg(first_sequence order by first_sequence) as firsts, array_agg(last_sequence order by first_sequence) as lasts,
-    array_agg(events order by first_sequence) as events into v_log from ${schema}.run_log where owner = 'template';
+    array_agg(events order by first_sequence) as events into v_log from ${schema}.bench_log;
   create temporary table if not exists bench_threads as
     select row_number() over (order by md5(id::text)) as place, owner, id from ${schema}.threads where owner <> 'template';
   create unique index if not exists bench_threads_place on bench_threads (place);
@@ -44,11 +51,13 @@ begin
     v_now := clock_timestamp();
     v_id := (lpad(to_hex((extract(epoch from v_now) * 1000)::bigint), 12, '0') || substr(md5(random()::text), 1, 20))::uuid;
     v_answer_id := gen_random_uuid();
-    select * into v_thread from bench_threads where place = 1 + floor(random() * 20000)::integer;
+    v_place := 1 + floor(random() * 20000)::integer;
+    select * into v_thread from bench_threads where place = v_place;
     perform ${schema}.${functionName("begin_run")}(
       v_thread.owner, v_id, v_thread.id, v_answer_id, false, v_run.provider, v_run.model, v_run.plan, v_now, 1,
       gen_random_uuid(), v_user.role, v_user.status, v_user.tokens, v_now, v_user.body, v_user.tool_results,
-      v_log.firsts[1:1], v_log.lasts[1:1], v_log.events[1:1], 'reject', false, 10, 30000, null, null, v_now, null);
+      v_log.firsts[1:1], v_log.lasts[1:1], v_log.events[1:1], 'reject', false, 10, 30000, null, null, v_now,
+      null, null, null);
     commit;
     perform ${schema}.${functionName("settle_run")}(
       v_thread.owner, v_id, 1, 'COMPLETED', clock_timestamp(), v_log.firsts, v_log.lasts, v_log.events,
@@ -66,25 +75,51 @@ const open = async () => {
   return client
 }
 const watch = await open()
+await watch.query(`create table ${schema}.bench_run as select * from ${schema}.runs where owner = 'template'`)
+await watch.query(`create table ${schema}.bench_messages as select * from ${schema}.messages where owner = 'template'`)
+await watch.query(`create table ${schema}.bench_log as select * from ${schema}.run_log where owner = 'template'`)
 await watch.query("vacuum analyze")
 await watch.query(procedure)
 
-const look = async (done: number, seconds: number) => {
+/** Milliseconds of CPU that these connections have used, from Linux's scheduler. */
+const cpuOf = (pids: ReadonlyArray<number>): number =>
+  pids.reduce((sum, pid) => sum + Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6, 0)
+
+const written = async (): Promise<number> =>
+  Number((await watch.query("select pg_current_wal_insert_lsn() - '0/0' as bytes")).rows[0]?.bytes)
+
+const workers = await Promise.all(Array.from({ length: connections }, open))
+const pids: ReadonlyArray<number> = await Promise.all(
+  workers.map(async (worker) => (await worker.query("select pg_backend_pid() as pid")).rows[0]?.pid)
+)
+const start = performance.now()
+let done = 0
+let last = { done: 0, cpu: cpuOf(pids), written: await written(), at: start }
+
+const look = async () => {
+  const now = { done, cpu: cpuOf(pids), written: await written(), at: performance.now() }
+  const turnsSince = now.done - last.done
   const { rows } = await watch.query(
     `select relname as name, (pg_table_size(relid) / 1048576.0)::numeric(10, 1) as table_mb, (pg_indexes_size(relid) / 1048576.0)::numeric(10, 1) as index_mb,
        n_dead_tup as dead, autovacuum_count as vacuums, n_tup_upd as updates, n_tup_hot_upd as hot
-     from pg_stat_user_tables where schemaname = $1 and relname in ('threads', 'messages', 'runs', 'run_log', 'usage_days') order by relname`,
+     from pg_stat_user_tables
+     where schemaname = $1 and relname in ('threads', 'messages', 'runs', 'active_runs', 'run_log', 'usage_days') order by relname`,
     [schema]
   )
-  console.log(`${done} turns, ${(done / seconds).toFixed(0)} a second`)
+  console.log(
+    `${done} turns in ${((now.at - start) / 1000).toFixed(0)} s; since the last look ${((turnsSince * 1000) / (now.at - last.at)).toFixed(0)} a second, ` +
+      `${((now.cpu - last.cpu) / turnsSince).toFixed(3)} ms of CPU and ${((now.written - last.written) / turnsSince).toFixed(0)} bytes of write-ahead log for each`
+  )
   console.table(rows)
+  last = now
 }
 
-const start = performance.now()
-const workers = await Promise.all(Array.from({ length: connections }, open))
-for (let tenth = 1; tenth <= 10; tenth++) {
-  const each = Math.round(turns / 10 / connections)
-  await Promise.all(workers.map((worker) => worker.query(`call ${schema}.bench_turns(${each})`)))
-  await look(tenth * each * connections, (performance.now() - start) / 1000)
+const step = Math.max(1, Math.round(turns / 100 / connections))
+const isOver = () => done >= turns || performance.now() - start > Number(values.minutes) * 60_000
+for (let hundredth = 1; !isOver(); hundredth++) {
+  await Promise.all(workers.map((worker) => worker.query(`call ${schema}.bench_turns(${step})`)))
+  done += step * connections
+  if (hundredth % 10 === 0) await look()
 }
+if (done > last.done) await look()
 await Promise.all([...workers, watch].map((client) => client.end()))
