@@ -22,10 +22,12 @@ export const runLeases = ({ query, schema }: Database): Leases => ({
         "RunStore.renew",
         // Rows are locked in one order, so that two processes that renew the same leases do not wait for each other in a circle.
         `with held as (
-           select r.id from ${schema}.runs r
-           join unnest($1::uuid[], $2::text[], $3::bigint[]) lease (run_id, owner, token)
-             on r.id = lease.run_id and r.owner = lease.owner and r.token = lease.token
-           where ${active} order by r.id for no key update of r
+           select held.id from (
+             select * from unnest($1::uuid[], $2::text[], $3::bigint[]) lease (run_id, owner, token) order by run_id
+           ) lease cross join lateral (
+             select r.id from ${schema}.runs r
+             where r.id = lease.run_id and r.owner = lease.owner and r.token = lease.token and ${active} for no key update
+           ) held
          )
          update ${schema}.runs r set lease_until = ${lasting("$4")} from held where r.id = held.id
          returning r.id, r.cancel_requested`,
@@ -50,8 +52,11 @@ export const runLeases = ({ query, schema }: Database): Leases => ({
     Effect.map(
       query<{ readonly id: RunId; readonly owner: string }>(
         "RunStore.expired",
-        `select r.id, r.owner from ${schema}.active_runs a join ${schema}.runs r on r.id = a.run_id and r.owner = a.owner
-         where r.lease_until <= clock_timestamp() order by r.lease_until limit $1`,
+        // The offset keeps the server from reading all runs for a join: it knows no more of the active ones than that they come and go.
+        `select r.id, r.owner from ${schema}.active_runs a cross join lateral (
+           select r.id, r.owner, r.lease_until from ${schema}.runs r
+           where r.id = a.run_id and r.owner = a.owner and r.lease_until <= clock_timestamp() offset 0
+         ) r order by r.lease_until limit $1`,
         [limit]
       ),
       (rows) => rows.map(({ id, owner }) => ({ runId: id, ownerId: OwnerId.make(fromText(owner)) }))

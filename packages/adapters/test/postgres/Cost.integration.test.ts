@@ -1,7 +1,7 @@
 /** What the ports cost: round trips of a turn, and the plan of every statement on 100,000 messages. */
 import { OwnerId, Principal } from "@colloquy/core"
 import { AssistantStore, newId, RunStore, ThreadStore } from "@colloquy/core/adapters"
-import { expectTag, openThread, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/core/contracts"
+import { anHour, expectTag, openThread, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/core/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -67,13 +67,42 @@ onPostgres((url) => {
     )
   })
 
+  /** Pages that the server looked at, in the statements themselves and in what they call. */
+  const pages = (plans: ReadonlyArray<string>) =>
+    plans.reduce((sum, plan) => sum + Number(/Buffers: shared hit=(\d+)/u.exec(plan)?.[1] ?? 0), 0)
+
+  const leavesOutMany = (plan: string) => /Rows Removed by (Join )?Filter: \d{2,}/u.test(plan)
+
+  layer(stores("reads"), { excludeTestServices: true })("on a database that was analyzed while it was small", (it) => {
+    it.effect("a turn reads its own rows alone", () =>
+      Effect.gen(function* () {
+        const runs = yield* RunStore
+        const schema = yield* SchemaName
+        const thread = yield* openThread
+        const turn = Effect.gen(function* () {
+          const begin = yield* sampleBegin(thread.id, { historyTokens: 20 })
+          const { lease } = expectTag(yield* runs.begin(begin), "Started")
+          const leg = { runId: begin.run.id, threadId: thread.id, answerId: begin.run.answerId, leg: 0 }
+          yield* runs.append([{ lease, events: [sampleEvent(2)] }])
+          yield* runs.renew([lease], anHour)
+          yield* runs.settle(lease, yield* sampleSettlement(leg))
+        })
+        yield* Effect.repeat(turn, { times: 9 })
+        yield* Effect.provide(
+          PgClient.use(
+            (client) => client.unsafe(`analyze ${schema}.runs, ${schema}.threads, ${schema}.messages`).unprepared
+          ),
+          hostClient(url)
+        )
+        yield* Effect.repeat(turn, { times: 149 })
+        const { plans } = yield* observing(observed, turn)
+        assert.isAbove(pages(plans), 0)
+        assert.deepStrictEqual(plans.filter(leavesOutMany), [])
+      }).pipe(Principal.provide("owner"))
+    )
+  })
+
   layer(stores("reads"), { excludeTestServices: true })("on a database that was never analyzed", (it) => {
-    /** Pages that the server looked at, in the statements themselves and in what they call. */
-    const pages = (plans: ReadonlyArray<string>) =>
-      plans.reduce((sum, plan) => sum + Number(/Buffers: shared hit=(\d+)/u.exec(plan)?.[1] ?? 0), 0)
-
-    const leavesOutMany = (plan: string) => /Rows Removed by Filter: \d{2,}/u.test(plan)
-
     it.effect("the three hundredth turn of an owner and a connection reads as much as the tenth", () =>
       Effect.gen(function* () {
         const assistants = yield* AssistantStore
@@ -94,6 +123,9 @@ onPostgres((url) => {
         assert.isAbove(pages(early), 0)
         assert.isBelow(pages(late), pages(early) * 1.4)
         assert.deepStrictEqual(late.filter(leavesOutMany), [])
+        const sweep = yield* observing(observed, Effect.repeat(runs.expired(100), { times: 6 }))
+        assert.strictEqual(sweep.plans.length, 7)
+        assert.notMatch(sweep.plans.join(), /(Seq|Bitmap Heap) Scan on runs/u, "the sweep looks at active runs alone")
       }).pipe(Principal.provide("owner"))
     )
   })

@@ -14,12 +14,13 @@ const appendMany = sqlFunction(
 declare
   v_held uuid[];
 begin
-  select coalesce(array_agg(held.id), '{}') into v_held from (
-    select run.id from {schema}.runs run
-      join unnest(p_runs, p_owners, p_tokens) lease (run, owner, token)
-      on run.id = lease.run and run.owner = lease.owner and run.token = lease.token
-    where run.status = 'IN_PROGRESS' order by run.id for no key update of run skip locked
-  ) held;
+  -- A join would be planned, while the table is small, to read all runs.
+  select coalesce(array_agg(held.id), '{}') into v_held from unnest(p_runs, p_owners, p_tokens) lease (run, owner, token)
+    cross join lateral (
+      select run.id from {schema}.runs run
+        where run.id = lease.run and run.owner = lease.owner and run.token = lease.token and run.status = 'IN_PROGRESS'
+        for no key update skip locked
+    ) held;
 
   insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
     select run.owner, run.id, greatest(batch.first, run.last_sequence + 1), batch.last, batch.events
@@ -179,6 +180,9 @@ begin
   perform {schema}.lock_thread_of(p_owner, p_run);
   delete from {schema}.runs where id = p_run and owner = p_owner and token = p_token and status = 'QUEUED' returning * into v_run;
   if not found then return false; end if;
+  delete from {schema}.active_runs where thread_id = v_run.thread_id and owner = p_owner and run_id = p_run;
+  delete from {schema}.run_log where run_id = p_run and owner = p_owner;
+  delete from {schema}.idempotency_keys where run_id = p_run and owner = p_owner;
   delete from {schema}.messages where id = v_run.user_message_id and owner = p_owner and sequence is null;
   perform {schema}.notify_waiting(v_run);
   return true;

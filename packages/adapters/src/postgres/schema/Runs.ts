@@ -4,7 +4,7 @@
  *
  * Nothing that is indexed of a run changes when it settles, so the settlement replaces its row on the page where it is and touches no index.
  * Which runs are active is a table of its own, whose rows come and go. The rows of a turn have no foreign keys: the functions that write
- * them hold a lock on the thread or the run that they belong to. They go with it by triggers, whatever deleted it.
+ * them hold a lock on the thread or the run that they belong to. A trigger takes them away with their thread, whatever deleted it.
  */
 import { type Migration, primaryKey } from "./SchemaPart.ts"
 
@@ -90,40 +90,25 @@ create table {schema}.deleted_runs (
   primary key (owner, id)
 )`
 
-/** Runs first: whoever writes a log holds its run, and what was committed while this waited for the run is then seen and deleted, too. */
-const emptyThreads = `
-create function {schema}.empty_threads() returns trigger language plpgsql
+/**
+ * Everything of a thread that is gone. Runs before their logs: whoever writes a log holds its run, and what was committed while this waited
+ * for the run is then seen and deleted, too. For each row: plans of statements on a transition table are made anew for every deletion.
+ */
+const emptyThread = `
+create function {schema}.empty_thread() returns trigger language plpgsql
 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
-  v_thread record;
   v_runs uuid[];
 begin
-  for v_thread in select owner, id from gone order by id loop
-    select array_agg(distinct run_id) into v_runs from {schema}.messages
-      where thread_id = v_thread.id and owner = v_thread.owner and run_id is not null;
-    delete from {schema}.runs where id = any (v_runs) and owner = v_thread.owner;
-    delete from {schema}.messages where thread_id = v_thread.id and owner = v_thread.owner;
-  end loop;
+  with gone as (
+    delete from {schema}.messages where thread_id = old.id and owner = old.owner returning run_id
+  ) select array_agg(distinct run_id) into v_runs from gone where run_id is not null;
+  delete from {schema}.active_runs where thread_id = old.id and owner = old.owner;
+  delete from {schema}.runs where id = any (v_runs) and owner = old.owner;
+  delete from {schema}.run_log where run_id = any (v_runs) and owner = old.owner;
+  delete from {schema}.idempotency_keys where run_id = any (v_runs) and owner = old.owner;
   return null;
 end $$`
-
-const emptyRuns = `
-create function {schema}.empty_runs() returns trigger language plpgsql
-set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
-declare
-  v_of record;
-begin
-  for v_of in select owner, thread_id, array_agg(id) as runs from gone group by owner, thread_id loop
-    delete from {schema}.active_runs where thread_id = v_of.thread_id and owner = v_of.owner and run_id = any (v_of.runs);
-    delete from {schema}.run_log where run_id = any (v_of.runs) and owner = v_of.owner;
-    delete from {schema}.idempotency_keys where run_id = any (v_of.runs) and owner = v_of.owner;
-  end loop;
-  return null;
-end $$`
-
-const whenDeleted = (table: string, call: string): string =>
-  `create trigger ${table}_gone after delete on {schema}.${table} referencing old table as gone
-     for each statement execute function {schema}.${call}()`
 
 /** A faster compression of long texts, where the server has it. */
 const compression = `
@@ -148,10 +133,8 @@ export const runTables: Migration = {
     idempotencyKeys,
     `create index idempotency_keys_of_run on {schema}.idempotency_keys (run_id)`,
     deletedRuns,
-    emptyThreads,
-    whenDeleted("threads", "empty_threads"),
-    emptyRuns,
-    whenDeleted("runs", "empty_runs"),
+    emptyThread,
+    `create trigger threads_gone after delete on {schema}.threads for each row execute function {schema}.empty_thread()`,
     compression
   ]
 }

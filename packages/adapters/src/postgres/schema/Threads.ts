@@ -186,7 +186,7 @@ begin
 end $$`
 )
 
-/** Threads go with everything in them, by foreign keys and triggers. Null: a voice session writes the thread. */
+/** Threads go with everything in them, by foreign keys and a trigger. Null: a voice session writes the thread. */
 const removeThread = sqlFunction(
   "remove_thread",
   `(p_owner text, p_thread uuid) returns boolean language plpgsql as $$
