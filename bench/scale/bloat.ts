@@ -57,7 +57,7 @@ begin
       v_thread.owner, v_id, v_thread.id, v_answer_id, false, v_run.provider, v_run.model, v_run.plan, v_now, 1,
       gen_random_uuid(), v_user.role, v_user.status, v_user.tokens, v_now, v_user.body, v_user.tool_results,
       v_log.firsts[1:1], v_log.lasts[1:1], v_log.events[1:1], 'reject', false, 10, 30000, null, null, v_now,
-      null, null, null);
+      null, null, null, null);
     commit;
     perform ${schema}.${functionName("settle_run")}(
       v_thread.owner, v_id, 1, 'COMPLETED', clock_timestamp(), v_log.firsts, v_log.lasts, v_log.events,

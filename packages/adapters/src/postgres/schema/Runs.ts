@@ -92,7 +92,7 @@ create table {schema}.deleted_runs (
 
 /**
  * Everything of a thread that is gone. Runs before their logs: whoever writes a log holds its run, and what was committed while this waited
- * for the run is then seen and deleted, too. For each row: plans of statements on a transition table are made anew for every deletion.
+ * for the run is then seen and deleted, too. For each row: with a transition table a removal takes a third longer.
  */
 const emptyThread = `
 create function {schema}.empty_thread() returns trigger language plpgsql
