@@ -71,9 +71,12 @@ try {
 }
 
 console.log(`\n${table(rows)}`)
-const missed = rows.filter((row) => holds(row) === false)
+const judged = rows.filter((row) => holds(row) !== null)
+const missed = judged.filter((row) => holds(row) === false)
 console.log(
-  missed.length === 0 ? "\nAll targets hold." : `\n${missed.length} targets are missed on this machine, this time.`
+  missed.length === 0
+    ? `\nAll ${judged.length} targets hold.`
+    : `\n${missed.length} targets are missed on this machine, this time.`
 )
 console.log(`It took ${((performance.now() - began) / 60_000).toFixed(1)} minutes.`)
 if (options.json !== undefined) {

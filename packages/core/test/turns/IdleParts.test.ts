@@ -8,7 +8,7 @@ import { say, ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/adapt
 import { Assistants, Kernel, Principal, type TurnPart, TurnParts, type TurnRequest, Turns } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
-import { DocumentLinks, documentsLayer, documentsPart } from "@colloquy/core/documents"
+import { documentsLayer, documentsPart } from "@colloquy/core/documents"
 import { imagePart, videoPart } from "@colloquy/core/media"
 import { layerMemory } from "@colloquy/core/memory"
 import { Retrieval } from "@colloquy/core/retrieval"
@@ -97,7 +97,9 @@ const documents = Layer.mergeAll(documentsLayer, documentsPart).pipe(
   Layer.provideMerge(Retrieval.layer),
   Layer.provide(FileExtractor.layer())
 )
-const rooms = Layer.mergeAll(answersPart, layerMemory, imagePart, videoPart, voicePart, searchPart, documents)
+const rooms = Layer.mergeAll(answersPart, layerMemory, imagePart, videoPart, voicePart, searchPart).pipe(
+  Layer.provideMerge(documents)
+)
 const names = ["answers", "documents", "image", "memory", "search", "video", "voice"]
 
 /** The names of the rooms that are concerned, of those installed. */
@@ -105,7 +107,6 @@ const concernedBy = (change: (turn: TurnCase) => TurnCase) => {
   const cases: Array<TurnCase> = []
   const kernel = TurnParts.part(witness(cases)).pipe(
     Layer.provideMerge(rooms),
-    Layer.provideMerge(DocumentLinks.layer),
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(ScriptedModel.layer([say("Hi.")])),
     Layer.provideMerge(InMemory.layer),
