@@ -7,7 +7,7 @@ import { packages, root } from "./Workspace.ts"
 
 /** Bytes of gzip: of our own code, or of everything. */
 const gates: Readonly<Record<string, { readonly own?: number; readonly whole?: number }>> = {
-  "@colloquy/core": { own: 38_000 },
+  "@colloquy/core": { own: 39_000 },
   "@colloquy/core/answers": { own: 18_000 },
   "@colloquy/core/voice": { own: 20_000 },
   "@colloquy/core/media": { own: 30_000 },

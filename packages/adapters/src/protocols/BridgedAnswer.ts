@@ -126,8 +126,8 @@ export const makeAnswer = (request: ChatRequest): BridgedAnswer => {
     }
     if (usage !== null) events.push({ _tag: "Usage", usage })
     const isPlainEnd = reason === "stop" || reason === "tool_calls"
-    const told = isPlainEnd ? (ready.length > 0 ? "tool_calls" : "stop") : reason
-    events.push({ _tag: "Finished", reason: told, model, providerData: keepParts(request.model, parts.map(keep)) })
+    const endReason = isPlainEnd ? (ready.length > 0 ? "tool_calls" : "stop") : reason
+    events.push({ _tag: "Finished", reason: endReason, model, providerData: keepParts(request.model, parts.map(keep)) })
   }
 
   return { open, add, openCall, addToCall, endCall, finish }

@@ -37,13 +37,13 @@ const reasons: { readonly [word: string]: ModelErrorReason } = {
 
 /** A wrong key comes as an invalid argument, and a quota for a day, which no pause helps, as one for a minute. */
 const reasonOfDetails = (details: ReadonlyArray<WireRecord>): ModelErrorReason | undefined => {
-  const told = details
+  const limit = details
     .map((each) => lookUp(reasonsOfDetails, string(each.reason) ?? ""))
     .find((each) => each !== undefined)
   const isOfDay = details
     .flatMap((each) => list(each.violations))
     .some((violation) => /PerDay/i.test(string(record(violation).quotaId) ?? ""))
-  return told ?? (isOfDay ? "quota" : undefined)
+  return limit ?? (isOfDay ? "quota" : undefined)
 }
 
 const reasonsOfDetails: { readonly [word: string]: ModelErrorReason } = {

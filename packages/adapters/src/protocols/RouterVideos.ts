@@ -65,8 +65,8 @@ const isJobId = (id: string | undefined): id is string => id !== undefined && /^
 
 /** Undefined when the answer is no job. A state that is not known goes on. */
 const readJob = (body: unknown, retryAfterMillis: number | null): VideoJob | undefined => {
-  const { error, id: told, status, usage } = record(body)
-  const id = text(told)
+  const { error, id: givenId, status, usage } = record(body)
+  const id = text(givenId)
   if (!isJobId(id) || text(status) === undefined) return undefined
   const cost = finite(record(usage).cost)
   return {

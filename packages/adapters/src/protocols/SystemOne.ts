@@ -70,8 +70,8 @@ const faultFor =
     const first = record(list(detail)[0])
     const place = placeOf(list(first.loc), names)
     const words = [first.type, record(detail).error_type, record(record(body).error).code]
-    const told = words.map(machineCode).find(({ code }) => code !== undefined)
-    return { ...faultOfStatus(status), ...(place === "" ? told : { code: place }) }
+    const coded = words.map(machineCode).find(({ code }) => code !== undefined)
+    return { ...faultOfStatus(status), ...(place === "" ? coded : { code: place }) }
   }
 
 /**

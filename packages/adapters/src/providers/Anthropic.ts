@@ -114,8 +114,8 @@ const describe = (name: string, entry: WireRecord): KnownModel => {
 }
 
 const supported = (capability: unknown): boolean | null => {
-  const told = record(capability).supported
-  return typeof told === "boolean" ? told : null
+  const isSupported = record(capability).supported
+  return typeof isSupported === "boolean" ? isSupported : null
 }
 
 const readThinkingControls = (types: WireRecord, effort: WireRecord): ModelInfo["thinkingControls"] => {

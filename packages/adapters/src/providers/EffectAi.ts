@@ -260,11 +260,11 @@ const errorOf = (error: unknown, blamed: Blamed): ModelError => {
 }
 
 const reasonOf = (reason: AiError.AiErrorReason): ModelErrorReason => {
-  const told = reasonsOfTags[reason._tag]
-  if (told !== "invalid_request" && told !== "unknown") return told
+  const tagged = reasonsOfTags[reason._tag]
+  if (tagged !== "invalid_request" && tagged !== "unknown") return tagged
   if (tellsContextTooLong(reason.message)) return "context_too_long"
   const { status } = statusOf(reason)
-  return status === undefined ? told : faultOfStatus(status).reason
+  return status === undefined ? tagged : faultOfStatus(status).reason
 }
 
 const statusOf = (reason: AiError.AiErrorReason): { readonly status?: number } => {

@@ -176,8 +176,8 @@ const unreachable = new VendorUnavailable({
 
 /** The vendor's own words for a key, a limit or a model that it does not take. */
 const refusedWith = (status: number, body: string): VendorUnavailable => {
-  const told = parseJson(body)
-  const error = isRecord(told) ? record(told["error"]) : {}
+  const answered = parseJson(body)
+  const error = isRecord(answered) ? record(answered["error"]) : {}
   const reason = string(error["message"]) ?? "The provider refused the connection."
   return new VendorUnavailable({
     code: status === 429 || status >= 500 ? "provider_unavailable" : "provider_error",

@@ -238,10 +238,10 @@ const streamEdits = (
   })
 }
 
-const eachText = (value: unknown, path: string, told: (path: string, text: string) => void): void => {
-  if (typeof value === "string") told(path, value)
-  else if (Array.isArray(value)) for (const [index, each] of value.entries()) eachText(each, `${path}/${index}`, told)
-  else if (isRecord(value)) for (const key of Object.keys(value)) eachText(value[key], `${path}/${key}`, told)
+const eachText = (value: unknown, path: string, visit: (path: string, text: string) => void): void => {
+  if (typeof value === "string") visit(path, value)
+  else if (Array.isArray(value)) for (const [index, each] of value.entries()) eachText(each, `${path}/${index}`, visit)
+  else if (isRecord(value)) for (const key of Object.keys(value)) eachText(value[key], `${path}/${key}`, visit)
 }
 
 const withTexts = (value: unknown, path: string, texts: ReadonlyMap<string, string>): unknown => {

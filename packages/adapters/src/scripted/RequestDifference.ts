@@ -9,12 +9,12 @@ export const differencesOf = (recorded: RecordedRequest, asked: RecordedRequest)
 ]
 
 /** No list of more than this many differences helps. */
-const told = 8
+const mostShown = 8
 
 /** As a sentence behind what was asked. */
 export const describeDifferences = (differences: ReadonlyArray<string>): string => {
-  const rest = differences.length - told
-  return [...differences.slice(0, told), ...(rest > 0 ? [`and ${rest} more`] : [])]
+  const rest = differences.length - mostShown
+  return [...differences.slice(0, mostShown), ...(rest > 0 ? [`and ${rest} more`] : [])]
     .map((line) => `  - ${line}`)
     .join("\n")
 }

@@ -64,8 +64,8 @@ export class QuestionsMalformed extends Schema.TaggedError<QuestionsMalformed>()
   )
 }) {
   override get message() {
-    const told = this.problems.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")
-    return `The questions cannot be asked. ${told}.`
+    const sentences = this.problems.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")
+    return `The questions cannot be asked. ${sentences}.`
   }
 }
 

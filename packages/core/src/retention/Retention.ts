@@ -78,8 +78,8 @@ export const describePruned = (pruned: Pruned): string => {
     followUps: "follow-ups that were done",
     deadFollowUps: "follow-ups that had failed"
   }
-  const told = kinds.filter((kind) => pruned[kind] > 0).map((kind) => `${pruned[kind]} ${names[kind]}`)
-  return told.length === 0 ? "Nothing was old enough to be deleted." : `Deleted by age: ${told.join(", ")}.`
+  const counts = kinds.filter((kind) => pruned[kind] > 0).map((kind) => `${pruned[kind]} ${names[kind]}`)
+  return counts.length === 0 ? "Nothing was old enough to be deleted." : `Deleted by age: ${counts.join(", ")}.`
 }
 
 const isSomething = (pruned: Pruned): boolean => kinds.some((kind) => pruned[kind] > 0)
