@@ -32,7 +32,7 @@ export default defineConfig({
           ],
           exclude: never,
           pool: "forks",
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 120_000
         }
       }
