@@ -29,6 +29,7 @@ const builtPackages = async () => {
   const outputs = ["core", "adapters", "http", "ws"].map((name) => join(root, "packages", name, "dist"))
   const unbuilt = outputs.filter((folder) => !existsSync(folder))
   await finish([join(modules, "typescript/bin/tsc"), "-b", "tsconfig.build.json"], root)
+  await finish([join(root, "scripts/join.ts")], root)
   return { [Symbol.dispose]: () => unbuilt.forEach((folder) => rmSync(folder, { recursive: true, force: true })) }
 }
 

@@ -78,13 +78,16 @@ const begun = Effect.fnUntraced(function* (stores: Layer.Layer<Stores>, point: C
   const doom = yield* Crash.make(point)
   const scope = yield* Scope.make()
   const services = yield* Layer.buildWithScope(kernelOf(doom, stores, deeds, order), scope)
-  const threadId = yield* Effect.provideContext(openThread, services)
+  const opened = Effect.provideContext(openThread, services)
+  // Looking for follow-ups counts as writing: on a busy machine the process may die of that before it has a thread.
+  const threadId = yield* Effect.raceFirst(opened, Effect.as(doom.died, null))
   return { deeds, doom, scope, services, threadId }
 })
 
 /** How many writes come before the turn, and how many there are after it: without any death. */
 const countWrites = Effect.fnUntraced(function* (stores: Layer.Layer<Stores>) {
   const { doom, scope, services, threadId } = yield* begun(stores, {}, [0, 1, 2])
+  assert.isNotNull(threadId)
   const before = doom.writes()
   const already = learned.length
   yield* Effect.provideContext(converse(threadId), services)
@@ -102,6 +105,10 @@ const dieAt = Effect.fnUntraced(function* (
   const order = toyOrders[point.at % toyOrders.length] ?? [0, 1, 2]
   const where = `write ${point.at}, ${point.hears ? "after" : "before"} its answer`
   const { deeds, doom, scope, services, threadId } = yield* begun(stores, point, order)
+  if (threadId === null) {
+    yield* doom.bury
+    return yield* Scope.close(scope, Exit.void)
+  }
   const client = yield* Effect.forkDetach(Effect.provideContext(converse(threadId), services))
   // Where pieces of the log went together this time, there are fewer writes, and nothing dies.
   yield* Effect.raceFirst(doom.died, Effect.asVoid(Fiber.await(client)))
