@@ -46,7 +46,7 @@ export interface Database {
    * A statement that is over at once, but for locks. First sent on a shared connection with a lock timeout of 20 ms; when that expires, sent
    * again on a connection of its own. The timeout is one more parameter than is given here, for the schema's function `limit_lock_wait`.
    */
-  readonly change: Query
+  readonly lockingWrite: Query
 }
 
 /** On our own connections. */
@@ -62,7 +62,7 @@ export const databaseOver = ({ run, shared }: Connections, schemaName: string): 
     schema: quote(schemaName),
     query: ask(true),
     brief: ask(false),
-    change: (operation, text, parameters) => {
+    lockingWrite: (operation, text, parameters) => {
       const unshared = run({ text, parameters: [...parameters, null], alone: true })
       if (!shared) return decoded(guarded(operation, unshared))
       const sharing = run({ text, parameters: [...parameters, waitLimit], alone: false })
@@ -89,7 +89,7 @@ export const databaseOfClient = (client: PgClient, schemaName: string, timeout: 
     schema: quote(schemaName),
     query,
     brief: query,
-    change: (operation, statement, parameters) => query(operation, statement, [...parameters, null])
+    lockingWrite: (operation, statement, parameters) => query(operation, statement, [...parameters, null])
   }
 }
 
@@ -118,7 +118,7 @@ const within =
 export const call = ({ schema }: Database, name: string, args: Arguments): string =>
   `${schema}.${functionName(name)}(${placesOf(args).join(", ")})`
 
-/** The same for `change`: the lock timeout is a parameter behind the arguments and `others` more. The owner comes first among them. */
+/** The same for `lockingWrite`: the lock timeout is a parameter behind the arguments and `others` more. The owner comes first among them. */
 export const callWithLockTimeout = ({ schema }: Database, name: string, args: Arguments, others = 0): string => {
   const [, ...rest] = placesOf(args)
   const wait = Object.keys(args).length + others + 1

@@ -41,7 +41,7 @@ const writes = (
   { echo }: RunHints,
   histories: KnownHistories
 ): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => {
-  const { brief, change, schema } = database
+  const { brief, lockingWrite, schema } = database
   const statementOf = statements()
   const appendMany = `select o_run as run, o_later as later from ${schema}.${functionName("append_many")}($1::uuid[], $2, $3::bigint[], $4, $5, $6, $7)`
 
@@ -68,7 +68,7 @@ const writes = (
           "settle_run",
           () => `select ${callWithLockTimeout(database, "settle_run", args)} as outcome`
         )
-        const [row] = yield* change<{ readonly outcome: "settled" | "lost" | "deleted" }>(
+        const [row] = yield* lockingWrite<{ readonly outcome: "settled" | "lost" | "deleted" }>(
           "RunStore.settle",
           statement,
           Object.values(args)
@@ -84,7 +84,7 @@ const writes = (
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
         const args = { owner: toText(ownerId), run: knownId(runId), at }
-        const [found] = yield* change<CancelRow>(
+        const [found] = yield* lockingWrite<CancelRow>(
           "RunStore.requestCancel",
           `select o_status as status, o_thread as thread_id from ${callWithLockTimeout(database, "request_cancel", args)} where o_status is not null`,
           Object.values(args)

@@ -29,7 +29,7 @@ import { toKey, toText } from "./StoredText.ts"
 type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "continue">
 
 export const runStarts = (database: Database, { echo }: RunHints, histories: KnownHistories): Starts => {
-  const { brief, change, schema } = database
+  const { brief, lockingWrite, schema } = database
   const statementOf = statements()
 
   const start = (operation: string, name: string, args: Arguments, historyTokens: number) => {
@@ -37,7 +37,7 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
     const statement = statementOf(name, () =>
       withHistory(schema, callWithLockTimeout(database, name, args, 1), "$1", budget)
     )
-    return change<StartedRow>(operation, statement, [...Object.values(args), budgetOf(historyTokens)])
+    return lockingWrite<StartedRow>(operation, statement, [...Object.values(args), budgetOf(historyTokens)])
   }
 
   const started = (
@@ -134,7 +134,7 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
     withdraw: (lease) =>
       Principal.use(({ ownerId }) => {
         const args = { owner: toText(ownerId), run: knownId(lease.runId), token: lease.token }
-        return change<{ readonly withdrawn: boolean }>(
+        return lockingWrite<{ readonly withdrawn: boolean }>(
           "RunStore.withdraw",
           `select ${callWithLockTimeout(database, "withdraw_run", args)} as withdrawn`,
           Object.values(args)
