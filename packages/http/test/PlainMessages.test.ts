@@ -3,7 +3,7 @@
  * the record is the one that the API description promises.
  */
 import { Message, MessageId, ThreadId } from "@colloquy/core"
-import type { PlainMessage } from "@colloquy/core/adapters"
+import { plainOf } from "@colloquy/core/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { messageToWire } from "../src/handlers/Encode.ts"
@@ -25,22 +25,6 @@ const messageOf = (said: typeof Said.Type, at: number): Message => ({
   createdAt: new Date(at)
 })
 
-const plain = (message: Message): PlainMessage => ({
-  threadId: message.threadId,
-  createdAt: message.createdAt,
-  usage: message.usage,
-  json: {
-    id: JSON.stringify(message.id),
-    runId: JSON.stringify(message.runId),
-    role: JSON.stringify(message.role),
-    status: JSON.stringify(message.status),
-    content: JSON.stringify(message.content),
-    provider: JSON.stringify(message.provider),
-    model: JSON.stringify(message.model),
-    metadata: JSON.stringify(message.metadata)
-  }
-})
-
 const Moment = Schema.Int.check(Schema.isBetween({ minimum: -1e14, maximum: 1e14 }))
 const readPromised = Schema.decodeUnknownSync(Schema.fromJsonString(StoredMessage), { onExcessProperty: "error" })
 
@@ -48,7 +32,7 @@ describe("plain messages of lists", () => {
   it.prop("have the text of their record", { said: Said, at: Moment }, ({ at, said }) => {
     const message = messageOf(said, at)
     const record = messageToWire(message, String)
-    const text = messageText(plain(message), String)
+    const text = messageText(plainOf(message), String)
     assert.strictEqual(text, JSON.stringify(record))
     assert.strictEqual(messageText(message, String), text)
     assert.deepStrictEqual(JSON.parse(JSON.stringify(readPromised(text))), JSON.parse(text))
@@ -58,7 +42,7 @@ describe("plain messages of lists", () => {
     const nothing = { metadata: null, model: null, provider: null, runId: null, usage: null }
     const ids = { id: MessageId.make(anId), threadId: ThreadId.make(anId) }
     const message = messageOf({ content: "Hello", role: "user", status: "COMPLETED", ...nothing, ...ids }, 0)
-    const written = Object.keys(JSON.parse(messageText(plain(message), String)))
+    const written = Object.keys(JSON.parse(messageText(plainOf(message), String)))
     assert.sameMembers(written, Object.keys(StoredMessage.fields))
   })
 })

@@ -2,12 +2,12 @@
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { ThreadId } from "../primitives/Ids.ts"
-import { isPlain, type ListedMessage } from "../threads/ListedMessage.ts"
+import { isPlain, type ListedMessage, type PlainMessage } from "../threads/ListedMessage.ts"
 import type { Message } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 
-/** All fields but the place and the size, which a list does not show. */
-const fieldsOf = (message: Message) => ({
+/** A message that only says something, as `ThreadStore.listed` may give it: without its place and its size, which a list does not show. */
+export const plainOf = (message: Message): PlainMessage => ({
   threadId: message.threadId,
   createdAt: message.createdAt,
   usage: message.usage,
@@ -20,7 +20,11 @@ const fieldsOf = (message: Message) => ({
     provider: JSON.stringify(message.provider),
     model: JSON.stringify(message.model),
     metadata: JSON.stringify(message.metadata)
-  },
+  }
+})
+
+const fieldsOf = (message: Message) => ({
+  ...plainOf(message),
   calls: [...message.toolCalls, ...message.toolResults, ...message.steps],
   supplements: message.supplements
 })

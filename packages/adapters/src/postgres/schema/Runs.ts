@@ -91,8 +91,8 @@ create table {schema}.deleted_runs (
 )`
 
 /**
- * Everything of a thread that is gone. Runs before their logs: whoever writes a log holds its run, and what was committed while this waited
- * for the run is then seen and deleted, too. For each row: with a transition table a removal takes a third longer.
+ * Deletes everything of a thread that is gone. Runs are deleted before their logs: a transaction that writes a log has locked the run's row, so
+ * the removal waits for it there, and then sees and deletes the log that it has committed. For each row: with a transition table a removal takes a third longer.
  */
 const emptyThread = `
 create function {schema}.empty_thread() returns trigger language plpgsql

@@ -162,7 +162,7 @@ end $$`
 
 /**
  * Names what a turn is decided on: the assistant `a`, what is told and kept of the thread `t`, and whether the two have documents. Every
- * update of a row gives it another `xmin`; of a thread each turn does, so that its columns are named.
+ * update of a row gives it another `xmin`; of a thread each turn does, so that its columns are named. The last letter is `t` where there are documents.
  */
 export const revisionOf = (
   a: string,
