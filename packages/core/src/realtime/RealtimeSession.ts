@@ -29,7 +29,7 @@ import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedCall } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import { answererOf, runHosted } from "../turns/HostedCalls.ts"
-import { repeatWhileAway } from "../turns/StoreRetry.ts"
+import { repeatWhileUnavailable } from "../turns/StoreRetry.ts"
 import type { TurnSettings } from "../turns/TurnSettings.ts"
 import type { Credentials } from "./ClientSocket.ts"
 import type { CloseReason, ErrorCode, ServiceEvent, SessionRequest } from "./Frames.ts"
@@ -396,7 +396,7 @@ const farewell = Effect.fnUntraced(function* (
   keeper: SessionKeeper,
   { close, error }: Ending
 ) {
-  const saved = yield* repeatWhileAway(keeper.flush, services.limits.saving).pipe(
+  const saved = yield* repeatWhileUnavailable(keeper.flush, services.limits.saving).pipe(
     Effect.catchTag("StoreUnavailable", () => Effect.succeed("away" as const))
   )
   held.isOurs = false

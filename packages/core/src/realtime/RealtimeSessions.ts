@@ -20,7 +20,7 @@ import { makeDeadlines } from "../primitives/Deadlines.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { HostedTools } from "../tools/HostedTool.ts"
-import { repeatWhileAway } from "../turns/StoreRetry.ts"
+import { repeatWhileUnavailable } from "../turns/StoreRetry.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { TurnSettings } from "../turns/TurnSettings.ts"
 import type { ClientSocket, Credentials } from "./ClientSocket.ts"
@@ -95,7 +95,7 @@ export class RealtimeSessions extends Context.Service<
           ),
         wakeAt: alarm.at,
         finishLater: (lease, keeper) =>
-          repeatWhileAway(keeper.flush, "1 hour").pipe(
+          repeatWhileUnavailable(keeper.flush, "1 hour").pipe(
             Effect.andThen(store.close(lease)),
             Effect.catchCause((cause) => Effect.logError("The end of a voice session could not be stored", cause)),
             Effect.forkIn(scope),

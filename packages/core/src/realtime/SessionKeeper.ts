@@ -17,7 +17,7 @@ import type { NewMessage } from "../threads/Message.ts"
 import { supplementsOf } from "../threads/Supplement.ts"
 import { ordered } from "../turns/PartFollowUps.ts"
 import type { FollowUpOrder } from "../turns/TurnPart.ts"
-import { repeatWhileAway } from "../turns/StoreRetry.ts"
+import { repeatWhileUnavailable } from "../turns/StoreRetry.ts"
 import { type Entry, isCutShort, textOf } from "./Conversation.ts"
 import type { SessionCharge, SessionLease, SessionStore } from "./SessionStore.ts"
 
@@ -152,7 +152,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
       while (true) {
         yield* latch.await
         latch.closeUnsafe()
-        if ((yield* repeatWhileAway(all, "1 hour")) === "lost") return
+        if ((yield* repeatWhileUnavailable(all, "1 hour")) === "lost") return
       }
     }).pipe(Effect.orDie),
     flush: all,

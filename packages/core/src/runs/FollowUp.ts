@@ -1,28 +1,31 @@
 /**
  * A follow-up: work that must happen after something was stored, and that outlives the process that stored it (indexing a document,
- * learning from a turn, summing up a long thread). It is written in the same step as what it follows, done by whichever process claims it,
- * tried again with pauses when it fails, and kept as *dead* when it failed too often, so that an operator can look at it.
+ * learning from a turn, summarising a long thread). It is stored in the same transaction as the record that it follows. Any process may
+ * claim it. A failed follow-up is retried after a pause; one that failed too often is kept as *dead*, so that an operator can look at it.
  */
 import * as Schema from "effect/Schema"
 import { FollowUpId, OwnerId } from "../primitives/Ids.ts"
 
-/** What is to be done, as its author writes it. */
+/** A follow-up as its author orders it. */
 export interface NewFollowUp {
   readonly id: FollowUpId
-  /** Which worker does it. */
+  /** The kind of worker that does the work. */
   readonly kind: string
   /** A name for this piece of work. An owner has at most one open follow-up for each kind and key. */
   readonly key: string
-  /** What the worker needs to know. */
+  /** The input of the worker. */
   readonly payload: Schema.Json
-  /** Follow-ups of one owner and one sequence are done one after the other, in the order in which they were stored; null: side by side. */
+  /**
+   * Follow-ups of one owner and one sequence are done one after the other, in the order in which they were stored; null: in parallel with
+   * others.
+   */
   readonly sequence: string | null
-  /** Milliseconds after storing before it is first tried. */
+  /** Milliseconds between storing and the first attempt. */
   readonly delayMillis: number
   readonly createdAt: Date
 }
 
-/** *Open* ones are pending or running; *done* and *dead* ones are at rest. */
+/** *Open* follow-ups are pending or running; *done* and *dead* ones are at rest. */
 export const FollowUpStatus = Schema.Literals(["pending", "running", "done", "dead"])
 export type FollowUpStatus = typeof FollowUpStatus.Type
 
@@ -36,7 +39,7 @@ export const FollowUp = Schema.Struct({
   status: FollowUpStatus,
   /** How often it was claimed. */
   attempts: Schema.Int,
-  /** Why the last attempt failed, in a sentence without anything of a conversation in it. */
+  /** Why the last attempt failed: a sentence that contains nothing of a conversation. */
   lastError: Schema.NullOr(Schema.String),
   createdAt: Schema.Date,
   endedAt: Schema.NullOr(Schema.Date)

@@ -1,12 +1,12 @@
 /**
- * Port: where follow-ups are kept until they are done. Settlements store theirs through `RunStore.settle`, in the settlement's own step;
- * whatever else wants work done later adds it here.
+ * Port: keeps follow-ups until they are done. Settlements store theirs through `RunStore.settle`, in the settlement's transaction; all
+ * other code adds them here.
  *
- * Words used below:
- * - *Claim*: the right to work on one follow-up. It has a token, and it expires unless renewed, by the store's own clock. Every answer of a
- *   worker names its claim; one with an older token MUST change nothing and answer false.
- * - *Due*: pending and its time has come, or running under a claim that has expired; and, when it has a `sequence`, no follow-up of the same
- *   owner and sequence that was stored before it is still open.
+ * Terms:
+ * - *Claim*: the right to work on one follow-up. It has a token, and it expires unless it is renewed, by the store's own clock. Every call
+ * of a worker names its claim; a call with an older token MUST change nothing and return false.
+ * - *Due*: pending and its time has come, or running under a claim that has expired. If it has a `sequence`, it is due only when no
+ * follow-up of the same owner and sequence that was stored before it is still open.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -25,17 +25,20 @@ export interface FollowUpClaim {
 }
 
 export interface FailedAttempt {
-  /** A sentence without anything of a conversation in it. */
+  /** A sentence that contains nothing of a conversation. */
   readonly error: string
   readonly pause: Duration.Duration | null
-  /** False: nothing was tried, or the cause lay outside; the attempt is taken off the count again. */
+  /** False: nothing was attempted, or the cause lay outside. The attempt is subtracted from the count again. */
   readonly isCounted: boolean
 }
 
 export class FollowUpStore extends Context.Service<
   FollowUpStore,
   {
-    /** Stores follow-ups of the principal, in this order. One whose kind and key are open already MUST be skipped, and so MUST an id that is stored. */
+    /**
+     * Claims due follow-ups of these kinds and of all owners, oldest first, and counts an attempt for each. If several callers claim at the
+     * same time, only one of them MUST get a follow-up.
+     */
     readonly add: (followUps: ReadonlyArray<NewFollowUp>) => Effect.Effect<void, StoreUnavailable, Principal>
 
     /**
@@ -48,28 +51,28 @@ export class FollowUpStore extends Context.Service<
       duration: Duration.Duration
     ) => Effect.Effect<ReadonlyArray<FollowUpClaim>, StoreUnavailable>
 
-    /** Prolongs claims; gives the ids of those that are lost. */
+    /** Prolongs claims and returns the ids of the lost ones. */
     readonly renew: (
       claims: ReadonlyArray<FollowUpClaim>,
       duration: Duration.Duration
     ) => Effect.Effect<ReadonlyArray<FollowUpId>, StoreUnavailable>
 
-    /** The work is done. Repeating it under the same claim MUST answer true. */
+    /** The work is done. A repeat under the same claim MUST return true. */
     readonly complete: (claim: FollowUpClaim) => Effect.Effect<boolean, StoreUnavailable>
 
-    /** The attempt failed. With a pause it is pending again and due after it; without one it is dead. */
+    /** The attempt failed. With a pause the follow-up is pending again and due after the pause; without one it is dead. */
     readonly fail: (claim: FollowUpClaim, failure: FailedAttempt) => Effect.Effect<boolean, StoreUnavailable>
 
-    /** The principal's newest follow-up of this kind and key, in whatever status. */
+    /** The principal's newest follow-up of this kind and key, in any status. */
     readonly find: (kind: string, key: string) => Effect.Effect<Option.Option<FollowUp>, StoreUnavailable, Principal>
 
-    /** Dead follow-ups of all owners, newest first: what an operator looks at. */
+    /** Dead follow-ups of all owners, newest first, for an operator. */
     readonly dead: (page: Page) => Effect.Effect<ReadonlyArray<FollowUp>, StoreUnavailable>
 
-    /** A dead follow-up is pending again, with no attempts counted. False when it is not dead. */
+    /** Makes a dead follow-up pending again and resets its count of attempts. False if it is not dead. */
     readonly revive: (id: FollowUpId) => Effect.Effect<boolean, StoreUnavailable>
 
-    /** Deletes up to `limit` done ones that ended before this time, and answers how many. */
+    /** Deletes up to `limit` done follow-ups that ended before this time, and returns their number. */
     readonly prune: (before: Date, limit: number) => Effect.Effect<number, StoreUnavailable>
   }
 >()("@colloquy/core/runs/FollowUpStore") {}

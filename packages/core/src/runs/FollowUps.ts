@@ -1,10 +1,10 @@
 /**
- * Does the follow-ups of all processes: claims what is due, gives it to the worker of its kind on behalf of its owner, keeps the claim alive
- * while the worker is at it, and says how it ended. A worker that fails is tried again after a growing pause; after the last attempt the
- * follow-up is dead and waits for an operator (`dead`, `revive`).
+ * Runs follow-ups, those of other processes included: claims due ones, gives each to the worker of its kind with its owner as principal,
+ * renews the claim while the worker runs, and stores the result. A failed attempt is retried after a growing pause; after the last attempt
+ * the follow-up is dead and waits for an operator (`dead`, `revive`).
  *
- * Rooms register their workers here (`register`); a store write that brought follow-ups calls `wake`, so that this process does not wait
- * for its next look.
+ * Rooms register their workers here (`register`). Code that stores follow-ups calls `wake`, so that this process starts them before its
+ * next poll.
  */
 import * as Context from "effect/Context"
 import * as Cause from "effect/Cause"
@@ -25,26 +25,28 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type FollowUp, FollowUpNotFound, type NewFollowUp } from "./FollowUp.ts"
 import { type FollowUpClaim, FollowUpStore } from "./FollowUpStore.ts"
 
-/** An attempt did not succeed. The text is kept with the follow-up: nothing of a conversation belongs into it. */
+/** A failed attempt. The text is stored with the follow-up, so it must contain nothing of a conversation. */
 export class FollowUpFailed extends Schema.TaggedError<FollowUpFailed>()("FollowUpFailed", {
   message: Schema.String,
   /** False: another attempt would fail as well. */
   isRetryable: Schema.Boolean,
-  /** When the cause told how long to wait. */
+  /** Set if the cause stated how long to wait. */
   pauseMillis: Schema.optionalKey(Schema.Finite),
-  /** True: a cause from outside that says nothing of this piece of work (a service that is away); the attempt does not count. */
+  /** True: the cause is outside of this piece of work (a service is unavailable), so the attempt does not count. */
   isOutage: Schema.optionalKey(Schema.Boolean)
 }) {}
 
 export interface FollowUpWorker {
   readonly kind: string
-  /** May run more than once for one follow-up: what it writes must be the same when it is written again. */
+  /** It may run more than once for one follow-up, so its writes must be idempotent. */
   readonly run: (followUp: FollowUp) => Effect.Effect<void, FollowUpFailed | StoreUnavailable, Principal>
-  /** Called when the last attempt has failed, before the follow-up is dead: the place to tell the user. */
+  /** Called when the last attempt has failed, before the follow-up is dead; for example to inform the user. */
   readonly giveUp?: (followUp: FollowUp, error: string) => Effect.Effect<void, StoreUnavailable, Principal>
 }
 
-/** A worker whose payload has a schema. A payload that this version cannot read fails for good: the follow-up is dead, and can be looked at. */
+/**
+ * A worker whose payload has a schema. A payload that this version cannot read makes the follow-up dead, where an operator can look at it.
+ */
 export interface TypedWorker<Payload> extends Pick<FollowUpWorker, "giveUp" | "kind"> {
   readonly payload: Schema.Codec<Payload, Schema.Json>
   readonly run: (
@@ -66,18 +68,18 @@ export const typedWorker = <Payload>({ payload, run, ...worker }: TypedWorker<Pa
 }
 
 const unreadable = new FollowUpFailed({
-  message: "What is to be done cannot be read by this version.",
+  message: "This version cannot read the payload of the follow-up. Run it with the version that stored it.",
   isRetryable: false
 })
 
 export interface FollowUpSettings {
-  /** How often the store is asked for due work when no call of `wake` came. */
+  /** How often the store is queried for due work without a call of `wake`. */
   readonly poll: Duration.Input
   readonly concurrency: number
-  /** A process that dies leaves its claims for so long. */
+  /** How long a claim stays blocked after its process died. */
   readonly claim: Duration.Input
   readonly attempts: number
-  /** The pause after the first failure; it doubles with each further one. */
+  /** The pause after the first failure. It doubles with each further failure. */
   readonly firstPause: Duration.Input
   readonly longestPause: Duration.Input
 }
@@ -96,10 +98,10 @@ export const FollowUpSettings = Context.Reference<FollowUpSettings>("@colloquy/c
 export class FollowUps extends Context.Service<
   FollowUps,
   {
-    /** This process does follow-ups of that kind until the scope closes. A kind has one worker. */
+    /** This process runs follow-ups of that kind until the scope closes. A kind has one worker. */
     readonly register: (worker: FollowUpWorker) => Effect.Effect<void, never, Scope.Scope>
     readonly add: (followUps: ReadonlyArray<NewFollowUp>) => Effect.Effect<void, StoreUnavailable, Principal>
-    /** Something was stored that may be due. */
+    /** Call this after storing follow-ups that may be due. */
     readonly wake: () => void
     readonly find: (kind: string, key: string) => Effect.Effect<Option.Option<FollowUp>, StoreUnavailable, Principal>
     /** Of all owners, for an operator. */
@@ -116,7 +118,7 @@ export class FollowUps extends Context.Service<
       const poll = Duration.toMillis(settings.poll)
       const workers = new Map<string, FollowUpWorker>()
       const running = new Map<FollowUpId, RunningFollowUp>()
-      // Closed before the store goes away; what is interrupted is claimed again when its claim has expired.
+      // This scope closes before the store does. An interrupted follow-up is claimed again after its claim has expired.
       const scope = yield* Scope.fork(yield* Scope.Scope)
 
       const start = (claim: FollowUpClaim, worker: FollowUpWorker) =>
@@ -134,7 +136,7 @@ export class FollowUps extends Context.Service<
           entry.fiber = yield* Effect.forkIn(work, scope)
         })
 
-      const look = Effect.fnUntraced(function* (now: number) {
+      const claimDue = Effect.fnUntraced(function* (now: number) {
         const free = settings.concurrency - running.size
         if (workers.size === 0 || free <= 0) return Number.POSITIVE_INFINITY
         const claims = yield* store
@@ -151,7 +153,7 @@ export class FollowUps extends Context.Service<
         return now + poll
       })
 
-      const alarm = yield* makeAlarm(look)
+      const alarm = yield* makeAlarm(claimDue)
       const wake = () => alarm.at(0)
 
       const keepAlive = Effect.gen(function* () {
@@ -177,7 +179,9 @@ export class FollowUps extends Context.Service<
           Effect.acquireRelease(
             Effect.suspend(() => {
               if (workers.has(worker.kind)) {
-                return Effect.die(new Error(`Two workers are registered for follow-ups of the kind "${worker.kind}".`))
+                return Effect.die(
+                  new Error(`Two workers are registered for follow-ups of the kind "${worker.kind}". Register one.`)
+                )
               }
               workers.set(worker.kind, worker)
               return Effect.sync(wake)
@@ -196,7 +200,7 @@ export class FollowUps extends Context.Service<
     })
   )
 
-  /** A worker that needs nothing else, as a layer over `Kernel.layer`. */
+  /** A worker without dependencies, as a layer over `Kernel.layer`. */
   static readonly worker = <Payload>(worker: TypedWorker<Payload>): Layer.Layer<never, never, FollowUps> =>
     Layer.effectDiscard(FollowUps.use((followUps) => followUps.register(typedWorker(worker))))
 }
@@ -206,7 +210,7 @@ interface RunningFollowUp {
   fiber: Fiber.Fiber<void> | null
 }
 
-/** One attempt, and what the store is told of it. */
+/** Runs one attempt and stores its result. */
 const attempt = (
   store: typeof FollowUpStore.Service,
   settings: FollowUpSettings,
@@ -218,7 +222,8 @@ const attempt = (
     const owner = Effect.provideService(Principal, { ownerId: followUp.ownerId })
     const exit = yield* Effect.exit(Effect.interruptible(owner(Effect.suspend(() => worker.run(followUp)))))
     if (Exit.isSuccess(exit)) return yield* persist(store.complete(claim))
-    // Stopped with this process: the next one need not wait until the claim expires.
+    // Interrupted by the shutdown of this process. The follow-up is released at once, so that the next process need not wait until the
+    // claim expires.
     if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.asVoid(store.fail(claim, stopped))
     const failure = yield* failureOf(followUp, exit.cause)
     const pause = pauseAfter(followUp.attempts, failure, settings)
@@ -236,11 +241,11 @@ const attempt = (
 
 const stopped = { error: "The server was stopped.", pause: Duration.zero, isCounted: false }
 
-/** The store's answer is waited for: an end that is not written means the work is done once more. */
+/** Repeats the write while the store is unavailable. If the result is not stored, the work is done again. */
 const persist = <A, R>(write: Effect.Effect<A, StoreUnavailable, R>): Effect.Effect<void, StoreUnavailable, R> => {
   const again = (left: number): Effect.Effect<A, StoreUnavailable, R> =>
-    Effect.catchTag(write, "StoreUnavailable", (away) =>
-      left === 0 ? Effect.fail(away) : Effect.andThen(Effect.sleep("1 second"), again(left - 1))
+    Effect.catchTag(write, "StoreUnavailable", (unavailable) =>
+      left === 0 ? Effect.fail(unavailable) : Effect.andThen(Effect.sleep("1 second"), again(left - 1))
     )
   return Effect.asVoid(again(10))
 }
@@ -260,7 +265,7 @@ const failureOf = (
   )
 }
 
-/** Null: there is no further attempt. An outage is waited for, however long it lasts. */
+/** Null: there is no further attempt. An outage is retried without a limit. */
 const pauseAfter = (
   attempts: number,
   failure: FollowUpFailed,

@@ -1,6 +1,6 @@
 /**
- * The runs that this process works on: their logs for followers, their leases kept alive by one heartbeat, and the way to stop them.
- * Nothing here is needed to go on after a crash; another process finds all it needs in the store.
+ * The runs that this process works on: their logs for followers, one heartbeat that renews all their leases, and a way to stop them. A
+ * process that takes a run over after a crash needs nothing of this; it reads the store.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ import type { LogTail } from "./LogTail.ts"
 import type { RunLog } from "./RunLog.ts"
 import type { Lease, LogEvent, RunStore } from "./RunStore.ts"
 
-/** Why a leg was stopped from outside; null: it was not. */
+/** Why a leg was stopped from outside; null if it was not. */
 export type StopReason = "cancelled" | "lost" | "shutdown"
 
 export interface LiveRun<E extends LogEvent> {
@@ -27,9 +27,9 @@ export interface LiveRuns<E extends LogEvent> {
   readonly remove: (run: LiveRun<E>) => void
   readonly get: (runId: RunId) => LiveRun<E> | undefined
   readonly all: () => ReadonlyArray<LiveRun<E>>
-  /** Stops the work on a run and waits until it has been settled. The first reason given stays. */
+  /** Stops the work on a run and waits until it is settled. If it is stopped twice, the first reason stays. */
   readonly stop: (runId: RunId, reason: StopReason) => Effect.Effect<void>
-  /** The same for this leg of the run, and for no later one. */
+  /** Stops this leg of the run, but no later leg. */
   readonly stopRun: (run: LiveRun<E>, reason: StopReason) => Effect.Effect<void>
 }
 
@@ -53,7 +53,7 @@ export const makeLiveRuns = <E extends LogEvent>(
         return run === undefined ? Effect.void : stopRun(run, reason)
       })
 
-    const beat = Effect.suspend(() => {
+    const renewLeases = Effect.suspend(() => {
       const held = [...runs.values()]
       if (held.length === 0) return Effect.void
       return Effect.flatMap(
@@ -62,7 +62,8 @@ export const makeLiveRuns = <E extends LogEvent>(
           lease
         ),
         ({ lost, cancelRequested }) => {
-          // The answer is about the legs that were asked for: the next leg of the same run may have begun since, under a lease of its own.
+          // The store's result concerns the legs whose leases were renewed. Meanwhile the next leg of the same run may have begun, with a
+          // lease of its own.
           const stopAll = (ids: ReadonlyArray<RunId>, reason: StopReason) =>
             held.filter((run) => ids.includes(run.lease.runId)).map((run) => stopRun(run, reason))
           return Effect.forEach(
@@ -74,8 +75,8 @@ export const makeLiveRuns = <E extends LogEvent>(
       )
     })
 
-    yield* beat.pipe(
-      // A store that is away is asked again at the next beat; a lease that expires meanwhile is found lost then.
+    yield* renewLeases.pipe(
+      // An unavailable store is queried again at the next heartbeat. If a lease expires meanwhile, the next heartbeat reports it as lost.
       Effect.catchTag("StoreUnavailable", () => Effect.void),
       Effect.catchCause((cause) => Effect.logError("The heartbeat of running turns failed; it is repeated", cause)),
       Effect.delay(Duration.times(lease, 1 / 3)),

@@ -1,21 +1,21 @@
-/** The part of a leg's log that is not in the store yet: what `LogWriter` brings there while the leg goes on, and the settlement at its end. */
+/** The part of a leg's log that is not stored yet. `LogWriter` stores it while the leg goes on, and the settlement stores the rest. */
 import * as Duration from "effect/Duration"
 import type { RunLog } from "./RunLog.ts"
 import type { LogEvent } from "./RunStore.ts"
 
 export interface WriterSettings {
-  /** How long events may wait for company. */
+  /** How long an event may wait, so that later events are written with it. */
   readonly pause: Duration.Input
-  /** So many waiting events are written without a pause. */
+  /** This number of waiting events is written without a pause. */
   readonly batch: number
 }
 
 export class LogTail<E extends LogEvent> {
   /** How long events may wait, in milliseconds. */
   readonly pause: number
-  /** Nothing more is written: what is left goes with the settlement. */
+  /** True: the settlement stores the rest, and nothing more is written before it. */
   isClosed = false
-  /** The store could not take it: try again no sooner than this. */
+  /** The store could not accept the last write. The next attempt is not before this time. */
   notBefore = 0
   private written: number
   private urgentUntil = 0
@@ -23,7 +23,7 @@ export class LogTail<E extends LogEvent> {
   private readonly batch: number
   private readonly isKept: (event: E) => boolean
 
-  /** `stored` events are in the store already. `isKept` tells which events are for followers of the moment only. */
+  /** `stored` is the number of events that the store already has. `isKept` returns false for events that are never stored. */
   constructor(log: RunLog<E>, stored: number, settings: WriterSettings, isKept: (event: E) => boolean) {
     this.log = log
     this.written = stored
@@ -32,8 +32,8 @@ export class LogTail<E extends LogEvent> {
     this.isKept = isKept
   }
 
-  /** What was pushed so far must not wait for company. */
-  urge(): void {
+  /** Makes the events so far due at once, without the pause. */
+  writeSoon(): void {
     this.urgentUntil = this.log.events.length
   }
 
@@ -45,7 +45,7 @@ export class LogTail<E extends LogEvent> {
     return this.urgentUntil > this.written || this.log.events.length - this.written >= this.batch
   }
 
-  /** What the store does not have, and the place up to which that goes. */
+  /** The events that the store does not have, and the end of that range. */
   rest(): { readonly events: ReadonlyArray<E>; readonly end: number } {
     return { events: this.log.events.slice(this.written).filter(this.isKept), end: this.log.events.length }
   }
@@ -55,7 +55,7 @@ export class LogTail<E extends LogEvent> {
     return Math.max(this.isUrgent ? now : now + this.pause, this.notBefore)
   }
 
-  /** Everything up to this place is in the store. */
+  /** Records that all events up to this index are stored. */
   confirm(end: number): void {
     this.written = end
   }

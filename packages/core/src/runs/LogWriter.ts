@@ -1,9 +1,9 @@
 /**
- * Brings the logs of all runs of this process to the store while they go on. Events wait a moment for company, and what is due at the same
- * time goes in one call: a hundred streams cost about as many calls as one. What is left at a leg's end goes with its settlement.
+ * Stores the logs of all runs of this process while they go on. Events wait for a short pause, and everything that is due at the same time
+ * goes into one call: a hundred streams need about as many calls as one. The settlement stores the rest at the end of a leg.
  *
- * A run that was lost is stopped. A store that is away keeps the events waiting for the next pause. A log that breaks the store's call is
- * left to its settlement, so that the others are written.
+ * A run whose lease is lost is stopped. While the store is unavailable, events wait for the next pause. A log that makes the store's call
+ * fail is left to its settlement, so that the other logs are written.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ import type { LogEvent, RunStore } from "./RunStore.ts"
 export interface LogWriter<E extends LogEvent> {
   /** Writes the run's log from now on. */
   readonly add: (run: LiveRun<E>) => void
-  /** Begins no further write: what is left goes with the settlement. */
+  /** Begins no further write. The settlement stores the rest. */
   readonly close: (run: LiveRun<E>) => void
 }
 
@@ -25,7 +25,7 @@ export const makeLogWriter = <E extends LogEvent>(
 ): Effect.Effect<LogWriter<E>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    /** Runs with something to write, and when that is due. */
+    /** Runs with events to write, and the time when they are due. */
     const due = new Map<LiveRun<E>, number>()
 
     const plan = (run: LiveRun<E>, now: number): void => {
@@ -67,7 +67,7 @@ export const makeLogWriter = <E extends LogEvent>(
 
     const writeDue = (now: number): Effect.Effect<number> =>
       Effect.suspend(() => {
-        // Runs that are due soon go along: runs that began at different moments come to share their calls.
+        // Runs that are due soon are included, so that runs with different start times share their calls.
         const runs = [...due].filter(([run, time]) => time - run.tail.pause / 2 <= now).map(([run]) => run)
         return Effect.map(write(runs), () => {
           for (const run of runs) plan(run, clock.currentTimeMillisUnsafe())

@@ -1,6 +1,6 @@
 /**
- * A run: the kernel's work on one user message, from its first model call to its end. It may pause for the client's tool outputs; each
- * stretch between pauses is a *leg*, with an answer message and a stretch of the log of its own.
+ * A run: the kernel's work on one user message, from its first model call to its end. It may pause for the client's tool outputs. Each
+ * stretch between pauses is a *leg*, with its own answer message and its own stretch of the log.
  */
 import * as Schema from "effect/Schema"
 import { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
@@ -16,7 +16,7 @@ export const RunStatus = Schema.Literals([
 ])
 export type RunStatus = typeof RunStatus.Type
 
-/** Every move that a run can make. Stores refuse all others by comparing the state that they find. */
+/** All transitions of a run. Stores refuse every other one by comparing the state that they find. */
 export const transitions: { readonly [From in RunStatus]: ReadonlyArray<RunStatus> } = {
   QUEUED: ["IN_PROGRESS", "FAILED", "CANCELLED"],
   IN_PROGRESS: ["REQUIRES_ACTION", "COMPLETED", "FAILED", "CANCELLED"],
@@ -28,12 +28,12 @@ export const transitions: { readonly [From in RunStatus]: ReadonlyArray<RunStatu
 
 export const canMove = (from: RunStatus, to: RunStatus): boolean => transitions[from].includes(to)
 
-/** No more events will come unless tool outputs are submitted. */
+/** At rest: no more events come unless tool outputs are submitted. */
 export const isAtRest = (status: RunStatus): boolean => status !== "QUEUED" && status !== "IN_PROGRESS"
 
 export const isEnded = (status: RunStatus): boolean => transitions[status].length === 0
 
-/** Why a run failed, as the client may read it. */
+/** Why a run failed, as the client gets it. */
 export const RunFault = Schema.Struct({ code: Schema.String, message: Schema.String, retryable: Schema.Boolean })
 export type RunFault = typeof RunFault.Type
 
@@ -42,24 +42,24 @@ export const Run = Schema.Struct({
   threadId: ThreadId,
   assistantId: AssistantId,
   status: RunStatus,
-  /** 0 for the first leg; one more for each submission of tool outputs. */
+  /** 0 for the first leg; every submission of tool outputs adds one. */
   leg: Schema.Int,
   /** Sequence of the first event of the current leg. */
   legStart: Schema.Int,
   /** Sequence of the last stored event. */
   lastSequence: Schema.Int,
   userMessageId: MessageId,
-  /** The answer of the current leg. Known before the first model call. */
+  /** The answer of the current leg. Its id is known before the first model call. */
   answerId: MessageId,
   stream: Schema.Boolean,
   provider: Schema.String,
   model: Schema.String,
-  /** What the turn was asked to do, for the process that goes on with it. Written and read by the turn alone. */
+  /** The turn's plan, for the process that resumes the run. Only the turn writes and reads it. */
   plan: Schema.Json,
-  /** All legs together. */
+  /** The sum of all legs. */
   usage: Usage,
   fault: Schema.NullOr(RunFault),
-  /** What went into the last prompt and what was left out; written by the turn. */
+  /** What the last prompt contained and what it left out; written by the turn. */
   explanation: Schema.NullOr(Schema.Json),
   cancelRequested: Schema.Boolean,
   createdAt: Schema.Date,

@@ -1,15 +1,15 @@
 /**
- * The log of one leg, in the memory of the process that works on it. Events are pushed by plain calls (a delta costs an array push);
- * followers hold an index into the one array, so a slow reader delays nobody and costs no copy. `LogWriter` brings the events to the store.
+ * The log of one leg, in the memory of the process that works on it. Events are pushed by plain calls (a delta costs an array push).
+ * Followers hold an index into the one array, so a slow reader delays no other reader and costs no copy. `LogWriter` stores the events.
  */
 import * as Effect from "effect/Effect"
 import type { LogEvent } from "./RunStore.ts"
 
 export class RunLog<E extends LogEvent> {
   readonly events: Array<E> = []
-  /** Sequence of the first event that belongs here. */
+  /** The sequence of the first event of this log. */
   readonly first: number
-  /** What ends the followers: the end of the leg, or the loss of it to another process. */
+  /** Not `open`: the followers end. The leg has ended, or another process has taken it over. */
   state: "open" | "ended" | "lost" = "open"
   private next: number
   private readonly waiting = new Set<() => void>()
@@ -19,32 +19,32 @@ export class RunLog<E extends LogEvent> {
     this.next = first
   }
 
-  /** What the next event will be numbered. */
+  /** The sequence of the next event. */
   get nextSequence(): number {
     return this.next
   }
 
-  /** The event becomes visible to followers with the next `wake`. */
+  /** Followers see the event at the next `wake`. */
   push(make: (sequence: number) => E): E {
     const event = make(this.next++)
     this.events.push(event)
     return event
   }
 
-  /** Puts an event in the place of the one with its sequence. Readers that have seen that one see nothing of it. */
+  /** Replaces the event with the same sequence. Readers that have passed it do not notice the change. */
   replace(event: E): void {
     const place = event.sequence - this.first
     if (this.events[place] !== undefined) this.events[place] = event
   }
 
   wake(): void {
-    // A reader that registers during this loop has just looked; a second look does no harm.
-    for (const look of this.waiting) look()
+    // A reader that registers during this loop has just checked its condition; a second check does no harm.
+    for (const check of this.waiting) check()
   }
 
-  /** Calls at every `wake`, for as long as the log lives. */
-  listen(look: () => void): void {
-    this.waiting.add(look)
+  /** The callback is called at every `wake`, as long as the log exists. */
+  listen(callback: () => void): void {
+    this.waiting.add(callback)
   }
 
   close(state: "ended" | "lost"): void {
@@ -53,26 +53,26 @@ export class RunLog<E extends LogEvent> {
   }
 
   /**
-   * Completes at once when it is so, else with the first `wake` that finds it so. The look and the registration are one step: a fiber that
-   * yields between them would sleep through the wake, and through the last one for ever.
+   * Completes at once if the condition is true, otherwise at the first `wake` that finds it true. The check and the registration are one
+   * synchronous step: if a fiber could yield between them, it would miss the wake, and after the last one it would wait for ever.
    */
-  readonly until = (isSo: () => boolean): Effect.Effect<void> =>
+  readonly until = (condition: () => boolean): Effect.Effect<void> =>
     Effect.callback<void>((resume) => {
-      const look = () => {
-        if (!isSo()) return
-        this.waiting.delete(look)
+      const check = () => {
+        if (!condition()) return
+        this.waiting.delete(check)
         resume(Effect.void)
       }
-      this.waiting.add(look)
-      look()
-      return Effect.sync(() => this.waiting.delete(look))
+      this.waiting.add(check)
+      check()
+      return Effect.sync(() => this.waiting.delete(check))
     })
 
   /** Completes when there are more than `count` events, or the log is closed. */
   readonly above = (count: number): Effect.Effect<void> =>
     this.until(() => this.events.length > count || this.state !== "open")
 
-  /** Completes with the leg: how it ended for this process. */
+  /** Completes at the end of the leg, with the way in which it ended for this process. */
   readonly closed: Effect.Effect<"ended" | "lost"> = Effect.suspend(() =>
     this.state === "open"
       ? Effect.andThen(
@@ -82,7 +82,7 @@ export class RunLog<E extends LogEvent> {
       : Effect.succeed(this.state)
   )
 
-  /** Events with a sequence above `sequence`. They rise by one in memory, so their place is known. */
+  /** Events with a sequence above `sequence`. In memory the sequence rises by one, so the index follows from it. */
   after(sequence: number): ReadonlyArray<E> {
     return this.events.slice(Math.max(0, sequence + 1 - this.first))
   }

@@ -1,6 +1,6 @@
 /**
- * Hints that something changed on a run or a thread, shared by all who wait in this process: one subscription to the store, and a poll
- * behind it for stores (and moments) without notifications.
+ * Signals that a run or a thread has changed, shared by all waiting code of this process: one subscription to the store, and a poll for
+ * stores without notifications and for lost ones.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import type { RunSignal, RunStore } from "./RunStore.ts"
 
 export interface RunSignals {
   /**
-   * Starts to listen, and gives an effect that completes when something may have changed since it was last awaited (or since the start),
+   * Begins to listen. Returns an effect that completes when something may have changed since it was last awaited (or since the start), and
    * at the latest after the poll interval.
    */
   readonly listen: (id: RunId | ThreadId) => Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
@@ -34,7 +34,7 @@ export const makeRunSignals = (
     })
     return {
       listen: Effect.fnUntraced(function* (id) {
-        const latch = new HintLatch()
+        const latch = new SignalLatch()
         yield* Effect.acquireRelease(
           Effect.sync(() => {
             listeners.set(id, (listeners.get(id) ?? new Set()).add(latch.notify))
@@ -50,8 +50,8 @@ export const makeRunSignals = (
     }
   })
 
-/** Keeps a hint that came while no fiber waited for it. */
-class HintLatch {
+/** Remembers a signal that came while no fiber waited for it. */
+class SignalLatch {
   private pending = false
   private resume: (() => void) | null = null
 

@@ -1,13 +1,13 @@
 /**
- * Port: runs, their logs, and the messages that they write. This is where a conversation is protected: who may write a thread, what is
- * committed together, and what happens when a process dies.
+ * Port: runs, their logs, and the messages that they write. It protects a conversation: it decides which process may write a thread, which
+ * writes are committed together, and what happens when a process dies.
  *
- * Words used below:
+ * Terms:
  * - *Active*: QUEUED or IN_PROGRESS. A thread has at most one run IN_PROGRESS; the QUEUED ones wait in order of arrival.
- * - *Lease*: the right to write an active run. It has a fencing token, and it expires unless renewed, by the store's own clock. Every
- *   write names its lease; a write with an older token MUST change nothing and answer "lost".
- * - Each operation is one atomic step: it is seen whole or not at all, and operations on one thread are seen in one order.
- * - A run, thread or message of another owner MUST be treated like one that does not exist.
+ * - *Lease*: the right to write an active run. It has a fencing token, and it expires unless it is renewed, by the store's own clock. Every
+ * write names its lease; a write with an older token MUST change nothing and return "lost".
+ * - Each operation is atomic: readers see all of it or nothing, and all operations on one thread have one order.
+ * - A run, thread or message of another owner MUST be treated as if it did not exist.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -25,7 +25,7 @@ import type { ToolResult } from "../tools/ToolCall.ts"
 import type { NewFollowUp } from "./FollowUp.ts"
 import type { Run, RunFault, RunStatus } from "./Run.ts"
 
-/** An entry of a run's log. For the store it is JSON with a number: it MUST come back equal, in order of `sequence`. */
+/** An entry of a run's log. For the store it is JSON with a number. A store MUST return it equal, in order of `sequence`. */
 export interface LogEvent {
   readonly _tag: string
   readonly sequence: number
@@ -39,26 +39,26 @@ export interface Lease {
   readonly token: number
 }
 
-/** What comes next in the log of one run. Of one run there is at most one among those that are appended together. */
+/** The next entries of one run's log. One call of `append` contains at most one batch per run. */
 export interface LogBatch {
   readonly lease: Lease
   readonly events: ReadonlyArray<LogEvent>
 }
 
-/** What was not written. */
+/** The runs whose entries were not written. */
 export interface Appended {
   readonly lost: ReadonlyArray<RunId>
-  /** Another caller is changing these at the moment: try again. */
+  /** Another caller is changing these runs at the moment. Try again later. */
   readonly later: ReadonlyArray<RunId>
 }
 
-/** A caller's name for one request, so that a repeat finds the first one. `fingerprint` stands for the body. */
+/** A name that a caller gives to one request, so that a repeat of the request finds the first one. `fingerprint` is a hash of the body. */
 export interface IdempotencyKey {
   readonly key: string
   readonly fingerprint: string
 }
 
-/** What an idempotency key was used for: a run, and the first event of the leg that it started. */
+/** The earlier use of an idempotency key: a run, and the first event of the leg that the request began. */
 export interface Repeated {
   readonly _tag: "Repeated"
   readonly runId: RunId
@@ -79,56 +79,65 @@ export interface NewRun {
 
 export interface Begin {
   readonly run: NewRun
-  /** The user's message. It gets its place in the thread when the run becomes IN_PROGRESS. */
+  /** The user's message. It gets its sequence in the thread when the run becomes IN_PROGRESS. */
   readonly message: NewMessage
   /** The first entries of the log, from sequence 1. They are stored when the run becomes IN_PROGRESS. */
   readonly events: ReadonlyArray<LogEvent>
   /** What happens while another run of the thread is active. */
   readonly mode: "enqueue" | "reject"
-  /** Only keep the message: instead of starting, the run is COMPLETED in the same step. It takes its turn like every other. */
+  /**
+   * True: the message is only stored. The run does not start; it becomes COMPLETED in the same step. It waits for its turn like every other
+   * run.
+   */
   readonly saves: boolean
   /** How many runs may wait on one thread. */
   readonly maxQueued: number
   readonly lease: Duration.Duration
-  /** How much history to give back with `Started`. */
+  /** How many tokens of history to return with `Started`. */
   readonly historyTokens: number
   readonly idempotency: IdempotencyKey | null
   /**
-   * What the turn was decided on: the `revision` that `AssistantStore.ofThread` gave at some time. Null: it was read just now. When the thread
-   * has another one, MUST store nothing and answer Outdated.
+   * The `revision` from `AssistantStore.ofThread` with which the turn was decided, read at some earlier time. Null: it was read just now.
+   * When the thread has another revision, the store MUST store nothing and return Outdated.
    */
   readonly decidedOn: string | null
-  /** Of a run that only saves: stored when it is COMPLETED here, as by `FollowUpStore.add`; of every other one MUST be empty. */
+  /**
+   * Follow-ups of a run that only saves: stored when the run becomes COMPLETED, as by `FollowUpStore.add`. For every other run this list
+   * MUST be empty.
+   */
   readonly followUps: ReadonlyArray<NewFollowUp>
 }
 
 export type Started = {
   readonly _tag: "Started"
   readonly lease: Lease
-  /** Holds every message of the run, the user's included. */
+  /** Contains every message of the run, the user's included. */
   readonly history: History
 }
 
 export type BeginOutcome =
   | Started
   | { readonly _tag: "Saved" }
-  /** The run is stored and waits; call `activate` when something changed on the thread. */
+  /** The run is stored and waits. Call `activate` when something changed on the thread. */
   | { readonly _tag: "Queued"; readonly lease: Lease }
-  /** Another run is active, or too many wait. Nothing was stored. `expired`: its holder is gone, settle it and try again. */
+  /**
+   * Another run is active, or too many wait. Nothing was stored. `expired`: the lease of the active run has expired; settle that run and
+   * try again.
+   */
   | { readonly _tag: "Busy"; readonly runId: RunId; readonly expired: boolean }
   /** A voice session writes the thread. Nothing was stored. */
   | { readonly _tag: "InSession" }
   /** Nothing was stored. */
   | { readonly _tag: "ThreadMissing" }
-  /** The thread, its assistant or whether they have documents is not as `decidedOn` says. Nothing was stored. */
+  /** The thread, its assistant or the presence of documents differs from `decidedOn`. Nothing was stored. */
   | { readonly _tag: "Outdated" }
-  /** The key was used within the last 24 hours, or this run was begun before and its first lease is gone. Nothing was stored. */
+  /** The key was used within the last 24 hours, or this run was begun before and its first lease is lost. Nothing was stored. */
   | Repeated
 
 export type ActivateOutcome =
   | Started
   | { readonly _tag: "Saved" }
-  /** Not its turn yet. `runId` is the run in the way; `expired` says that its holder is gone. */
+  /** It is not yet the run's turn. `runId` is the run that blocks it; `expired` means that the lease of that run has expired. */
   | { readonly _tag: "Waiting"; readonly runId: RunId; readonly expired: boolean }
   | { readonly _tag: "Lost" }
 
@@ -151,21 +160,21 @@ export interface Continue {
 
 export type ContinueOutcome =
   | Started
-  /** The run does not wait for outputs (any more). Nothing was changed. */
+  /** The run does not wait for outputs, or no longer. Nothing was changed. */
   | { readonly _tag: "NotOpen" }
   | Repeated
 
 export interface Settlement {
   readonly status: Exclude<RunStatus, "QUEUED" | "IN_PROGRESS">
-  /** The rest of the log, the terminal event last. */
+  /** The rest of the log, with the terminal event last. */
   readonly events: ReadonlyArray<LogEvent>
   /** The answer of this leg. */
   readonly answer: NewMessage
-  /** Of this leg; the store adds it to the run's. */
+  /** The usage of this leg; the store adds it to the usage of the run. */
   readonly usage: Usage
-  /** What this leg cost, one entry for each thing; the store adds them to the ledger. */
+  /** The costs of this leg, one entry for each; the store adds them to the ledger. */
   readonly charges: ReadonlyArray<Charge>
-  /** What must happen after this leg: stored as by `FollowUpStore.add`, in this order. */
+  /** Work that must happen after this leg: stored as by `FollowUpStore.add`, in this order. */
   readonly followUps: ReadonlyArray<NewFollowUp>
   readonly model: string
   readonly fault: RunFault | null
@@ -175,7 +184,7 @@ export interface Settlement {
 /** Whether a settlement was stored; "deleted" when only its charges were. */
 export type Settled = boolean | "deleted"
 
-/** A hint that a run changed: new log entries, another state, or a wish to cancel. */
+/** A hint that a run changed: new log entries, another state, or a request to cancel. */
 export interface RunSignal {
   readonly runId: RunId
   readonly threadId: ThreadId
@@ -186,18 +195,15 @@ export class RunStore extends Context.Service<
   RunStore,
   {
     /**
-     * Starts a run on a thread.
+     * Moves a QUEUED run to IN_PROGRESS when nothing blocks it: no run is IN_PROGRESS and no run was queued before it. Supersedes like
+     * `begin`. A repeat under the same lease, while the run is IN_PROGRESS, MUST return Started again, prolong the lease and store nothing.
      *
-     * - A run of the thread in REQUIRES_ACTION is superseded: it and its open message become CANCELLED, in the same step.
-     * - While another run is active, `enqueue` answers Queued (Busy when `maxQueued` wait already), and `reject` answers Busy.
-     * - MUST give concurrent callers of one idempotency key one run, and the others Repeated.
-     * - A caller who does not know what became of a begin repeats it with the same run id. Such a repeat MUST store nothing again and MUST
-     *   answer what the first one answered: Saved, Queued, or Started, with the same lease, prolonged. When that lease was lost meanwhile,
-     *   or the run has ended, it answers Repeated with this run, and the fingerprint of the begin (without a key an empty one).
+     * With `save` the run only stores its message: it becomes COMPLETED instead, the follow-ups are stored with it, and the result is
+     * Saved. A repeat under the same lease returns Saved again.
      */
     readonly begin: (begin: Begin) => Effect.Effect<BeginOutcome, StoreUnavailable, Principal>
 
-    /** What an idempotency key of the principal stands for, while it is younger than 24 hours. */
+    /** The request that used an idempotency key of the principal within the last 24 hours. */
     readonly findRepeated: (key: string) => Effect.Effect<Option.Option<Repeated>, StoreUnavailable, Principal>
 
     /**
@@ -214,16 +220,13 @@ export class RunStore extends Context.Service<
       save?: Pick<Begin, "followUps">
     ) => Effect.Effect<ActivateOutcome, StoreUnavailable, Principal>
 
-    /** Removes a QUEUED run without a trace, its idempotency key too; false when it is not QUEUED under this lease any more. */
+    /** Removes all records of a QUEUED run, its idempotency key included. False when the run is no longer QUEUED under this lease. */
     readonly withdraw: (lease: Lease) => Effect.Effect<boolean, StoreUnavailable, Principal>
 
     /**
-     * Stores tool results and starts the next leg. MUST let one of several concurrent callers win and answer NotOpen (or Repeated) to the
-     * others. The answered message becomes COMPLETED.
-     *
-     * A repeat with the same `answerId` is the same caller's, who does not know what became of it: while the leg goes on under the lease
-     * that the first one gave, it MUST answer Started with that lease, prolonged, and store nothing; when that lease was lost meanwhile, or
-     * the leg has ended, Repeated with this leg, and the fingerprint of the continue (without a key an empty one).
+     * Appends to the logs of many runs, of any owners: the token of the lease proves the right. Each run is a separate step: a run that is
+     * lost, or that another caller is changing, MUST NOT prevent the writes of the others. An event whose sequence is not above the last
+     * stored one is stored already and MUST be skipped, because a caller repeats an append whose result it does not know.
      */
     readonly continue: (next: Continue) => Effect.Effect<ContinueOutcome, StoreUnavailable, Principal>
 
@@ -235,17 +238,17 @@ export class RunStore extends Context.Service<
     readonly append: (batches: ReadonlyArray<LogBatch>) => Effect.Effect<Appended, StoreUnavailable>
 
     /**
-     * Ends the leg: log, answer message, state, usage, charges, follow-ups and lease in one step; false when the lease is lost. A run that is still QUEUED
-     * gets its user message stored first. Repeated events are skipped as in `append`, and repeating a settlement that was stored, under the
-     * same lease, MUST answer true and change nothing.
+     * Ends the leg: log, answer message, state, usage, charges, follow-ups and lease in one step; false when the lease is lost. A run that
+     * is still QUEUED gets its user message stored first. Repeated events are skipped as in `append`. A repeat of a stored settlement,
+     * under the same lease, MUST return true and change nothing.
      *
-     * When the run was deleted while it was active and under this lease, it answers "deleted": nothing is stored but the charges, which MUST
-     * be added to the ledger once, however often this is repeated. What was used is paid for, whatever was deleted. Repeats may come within
-     * a day of the deletion.
+     * When the run was deleted while it was active and under this lease, the result is "deleted": nothing is stored but the charges, which
+     * MUST be added to the ledger once, even if the call is repeated. Usage is paid for even when its run is deleted. Repeats may come
+     * within a day of the deletion.
      */
     readonly settle: (lease: Lease, settlement: Settlement) => Effect.Effect<Settled, StoreUnavailable, Principal>
 
-    /** Prolongs leases, of whatever owners: they prove their right by the token. */
+    /** Prolongs leases, of any owners: the token of the lease proves the right. */
     readonly renew: (
       leases: ReadonlyArray<Lease>,
       duration: Duration.Duration
@@ -254,14 +257,14 @@ export class RunStore extends Context.Service<
       StoreUnavailable
     >
 
-    /** Active runs whose lease has expired, of all owners: the work list of the sweep. */
+    /** Active runs of all owners whose lease has expired: the work list of the recovery. */
     readonly expired: (
       limit: number
     ) => Effect.Effect<ReadonlyArray<{ readonly runId: RunId; readonly ownerId: OwnerId }>, StoreUnavailable>
 
     /**
-     * Takes an active run over from its holder, who loses the lease. With `onlyExpired`, only when the lease has expired. Of concurrent
-     * callers with `onlyExpired` one wins. None when the run is not active (or not expired).
+     * Takes an active run over from its holder, which loses the lease. With `onlyExpired`, only if the lease has expired. Of concurrent
+     * callers with `onlyExpired` one succeeds. None when the run is not active (or not expired).
      */
     readonly takeOver: (
       runId: RunId,
@@ -270,8 +273,9 @@ export class RunStore extends Context.Service<
     ) => Effect.Effect<Option.Option<{ readonly lease: Lease; readonly run: Run }>, StoreUnavailable, Principal>
 
     /**
-     * Notes the wish to cancel and gives the state found. A run in REQUIRES_ACTION becomes CANCELLED here, its open message too; an active
-     * one is ended by its holder, who is told by `onChange` and by `renew`. Ended runs stay as they are.
+     * Stores the request to cancel and returns the state that was found. A run in REQUIRES_ACTION becomes CANCELLED here, and its open
+     * message too. An active run is ended by its holder, which learns of the request through `onChange` and `renew`. Ended runs stay as
+     * they are.
      */
     readonly requestCancel: (
       runId: RunId,
@@ -286,13 +290,14 @@ export class RunStore extends Context.Service<
     /** The messages of one run, the user's first. */
     readonly messages: (runId: RunId) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable, Principal>
 
-    /** Log entries with a sequence above `after`, in order; all of them up to about a thousand. */
+    /** Log entries with a sequence above `after`, in order: all of them, up to about a thousand. */
     readonly read: (runId: RunId, after: number) => Effect.Effect<ReadonlyArray<LogEvent>, StoreUnavailable, Principal>
 
     /**
-     * Calls `hear` for changes made anywhere, from now on until the scope closes. A store without notifications never does; hints may be
-     * lost or repeated, so the kernel also polls. A function, because every turn of a process gives some, and mostly no fiber waits for them.
+     * Calls the callback for changes made in any process, from now on until the scope closes. A store without notifications never calls it.
+     * Signals may be lost or repeated, so the kernel also polls. A callback instead of a stream, because every turn causes some signals and
+     * usually no fiber waits for them.
      */
-    readonly onChange: (hear: (signal: RunSignal) => void) => Effect.Effect<void, never, Scope.Scope>
+    readonly onChange: (callback: (signal: RunSignal) => void) => Effect.Effect<void, never, Scope.Scope>
   }
 >()("@colloquy/core/runs/RunStore") {}

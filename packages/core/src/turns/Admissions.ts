@@ -1,6 +1,7 @@
 /**
- * Which calls may still begin a turn, and how many are doing so. A shutdown first refuses new ones, then waits for those that were let in
- * and for the runs that they began: a turn is in one of the two from its first step to its end, so none falls in between.
+ * Decides which calls may still begin a turn, and counts the calls that are beginning one. A shutdown first refuses new calls. Then it
+ * waits for the calls that were admitted and for the runs that they began. At every moment from its first step to its end, a turn is either
+ * an admitted call or a running run, so the shutdown misses none.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -12,17 +13,20 @@ import { RunningTurns } from "./RunningTurns.ts"
 import { ShuttingDown } from "./TurnErrors.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
-/** How long a kernel that closes waits for calls that are still beginning a turn: such a call may hang in a host's own code. */
+/**
+ * How long a closing kernel waits for calls that are still beginning a turn. The limit exists because such a call may hang in the host's
+ * own code.
+ */
 const longestWait = Duration.seconds(10)
 
 export class Admissions extends Context.Service<
   Admissions,
   {
-    /** Does what begins a turn, unless the kernel is shutting down. */
+    /** Runs `begin`, unless the kernel is shutting down. */
     readonly admit: <A, E, R>(begin: Effect.Effect<A, E, R>) => Effect.Effect<A, E | ShuttingDown, R>
-    /** Refuses from now on, and waits until nothing is under way; what takes longer than the time is stopped and settled. */
+    /** Refuses new calls from now on and waits until no turn is under way. Turns that outlast `drainTimeout` are stopped and settled. */
     readonly drain: Effect.Effect<void>
-    /** Refuses from now on, and stops and settles what is under way. */
+    /** Refuses new calls from now on, and stops and settles the turns that are under way. */
     readonly close: Effect.Effect<void>
   }
 >()("@colloquy/core/turns/Admissions") {
@@ -55,7 +59,7 @@ export class Admissions extends Context.Service<
           discard: true
         })
       )
-      /** A call that was let in may begin a run while the others are being stopped. */
+      /** Runs are stopped twice, because an admitted call may begin a run while the others are being stopped. */
       const stopAll: Effect.Effect<void> = Effect.gen(function* () {
         yield* stopRuns
         if (admitted.size > 0) yield* Effect.timeoutOption(admissionsEnd, longestWait)

@@ -1,4 +1,7 @@
-/** Steps 6 and 7 where a part of the turn answers instead of a conversation model: its answer is one step of the log, as a model's would be. */
+/**
+ * Steps 6 and 7 of a turn that a part answers instead of a conversation model. The part's answer is one step of the log, as a model's
+ * answer is.
+ */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,7 +20,7 @@ import { TurnSettings } from "./TurnSettings.ts"
 export class AnswerByPart extends Context.Service<
   AnswerByPart,
   {
-    /** In the time that a model has for a step. */
+    /** The part has the same time limit as a model has for one step (`chat.stepTimeout`). */
     readonly answerByPart: (
       leg: Leg,
       turnOf: (part: string) => LiveTurn,
@@ -41,7 +44,7 @@ export class AnswerByPart extends Context.Service<
         const answer = part?.answer
         const fail = (reason: ModelError["reason"]) =>
           Effect.fail(new ModelError({ reason, provider: model.provider, model: model.model }))
-        // The part was there when the turn was decided: another version of the kernel works on it now, and cannot read its plan.
+        // The plan names this part, but this version of the kernel cannot read the part's plan: another version decided the turn.
         if (part === undefined || answer === undefined) return yield* fail("invalid_request")
         const promptTokens = history.messages.reduce((sum, message) => sum + message.tokens, 0)
         const startedAt = yield* Clock.currentTimeMillis
@@ -54,7 +57,8 @@ export class AnswerByPart extends Context.Service<
         const asked = Effect.suspend(() => answer(turnOf(part.name), history))
         const answered = yield* deadlines
           .within(chat.stepTimeout, asked, () => fail("timeout"))
-          // What a failed answer used is what its error tells, and nothing otherwise: a refused request is not estimated.
+          // A failed answer is charged with the usage that its error reports. Without a report it is charged with nothing, because no usage
+          // is estimated for a refused request.
           .pipe(Effect.tapError(({ usage = noUsage }) => endStep(usage, null)))
         if (answered.content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: answered.content }))
         yield* endStep(answered.usage ?? noUsage, answered.model ?? model.model)

@@ -1,6 +1,7 @@
 /**
- * Ends a run on request. A run of this process is stopped and settled at once, with all that was said; one of another
- * process is asked to stop, and taken over when it does not within the grace. When this returns, the thread is free.
+ * Ends a run on request. A run of this process is stopped and settled at once, and the text that it produced so far is kept. For a run of
+ * another process, the request is stored; if that process does not end the run within `cancelGrace`, this process takes the run over. When
+ * `cancel` returns, the thread is free.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -41,7 +42,8 @@ export class Cancellation extends Context.Service<
           while (true) {
             const run = yield* store.get(runId)
             if (Option.isNone(run) || isEnded(run.value.status)) return
-            // The leg came to its pause in the same moment: the wish is for the run, so it is for the pause too.
+            // The leg paused for the client at the same moment. The caller wants the whole run to end, so the cancel is requested for the
+            // pause as well.
             if (run.value.status === "REQUIRES_ACTION") return void (yield* store.requestCancel(runId, new Date(now)))
             const left = deadline - (yield* Clock.currentTimeMillis)
             if (left <= 0) return void (yield* recovery.endCancelled(runId))

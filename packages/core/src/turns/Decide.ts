@@ -1,6 +1,6 @@
 /**
- * Steps 2 and 3 of a turn: what the parts hear, and what is to be done. Every refusal that depends on the request comes from here, before
- * anything is stored.
+ * Steps 2 and 3 of a turn: the parts listen to the message, and the plan is made. Every refusal that depends on the request happens here,
+ * before anything is stored.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -36,12 +36,12 @@ import { chooseModel, planTurn, systemPromptOf } from "./TurnPlan.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
-/** What is to be done, and all that is needed to begin it. */
+/** The decided turn, with all data that is needed to begin it. */
 export interface Decided {
   readonly leg: PlannedLeg
   readonly parts: PartsDecided
   readonly content: string
-  /** Of the user's message, what parts keep with it included. */
+  /** Tokens of the user's message, including what parts keep with it. */
   readonly messageTokens: number
   readonly apiKey: Redacted.Redacted<string> | null
 }
@@ -131,7 +131,7 @@ export class Decide extends Context.Service<
   )
 }
 
-/** A part answers: no driver is needed. */
+/** When a part answers, no model driver is needed. */
 const answererOf = ({ info, model, provider }: NonNullable<PartsDecided["answers"]>): Answerer => ({
   provider,
   model,

@@ -1,6 +1,6 @@
 /**
- * A turn that has ids and a log, and is not stored yet. Parts that listen speak into its log; when they do, the stream begins before the
- * message is written, and a refusal after that is the stream's end.
+ * A turn that has ids and a log but is not stored yet. Parts that listen write events into this log. As soon as they do, the stream begins,
+ * although the message is not stored yet; a refusal after that point ends the stream.
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -20,7 +20,7 @@ export interface Draft {
   readonly answerId: MessageId
   readonly log: RunLog<TurnEvent>
   readonly listening: (part: string) => Listening
-  /** Done with the first event that a listening part tells. */
+  /** Completed by the first event that a listening part tells. */
   readonly firstEvent: Deferred.Deferred<void>
 }
 
@@ -51,7 +51,7 @@ export const newDraft: Effect.Effect<Draft> = Effect.gen(function* () {
   }
 })
 
-/** Nothing is stored: followers of the log are told why it ends here. */
+/** Ends the log of a turn that was refused and not stored: the followers of the log get the reason. */
 export const endDraft = (
   { answerId, log }: Draft,
   place: Place,

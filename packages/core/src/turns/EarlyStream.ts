@@ -1,6 +1,7 @@
 /**
- * Step 2 of a turn that is streamed: the stream begins with what a part tells while it hears, before the message is written. The rest then
- * goes on in the kernel, and a refusal is the stream's end; while nothing was told, a refusal is a refusal.
+ * Step 2 of a streamed turn whose parts listen. The stream begins with the first event that a part tells while it listens, before the
+ * message is stored. From then on the rest of the turn runs in the kernel, and a refusal ends the stream. Before the first event, a refusal
+ * fails the call.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -23,7 +24,7 @@ import type { StartError } from "./TurnUseCases.ts"
 export class EarlyStream extends Context.Service<
   EarlyStream,
   {
-    /** `rest`: all that is left of the beginning of the turn. */
+    /** `rest` contains all remaining steps of beginning the turn. */
     readonly begin: <E extends StartError>(
       place: Place,
       draft: Draft,

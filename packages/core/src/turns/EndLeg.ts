@@ -1,6 +1,6 @@
 /**
- * Step 8 of a turn, for a leg that this process ran: however it ended (answered, waiting for the client, failed, cancelled, shut down), it
- * is settled once, and its followers are shown the end when it is stored.
+ * Step 8 of a turn, for a leg that this process ran. A leg may have been answered, be waiting for the client, have failed, been cancelled
+ * or been shut down; in every case it is settled once. Followers get the terminal event after it is stored.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -23,10 +23,10 @@ import { Settlements } from "./Settlements.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 
-/** Another process has taken the run over, or it was deleted: the work on it must stop. */
+/** Another process has taken the run over, or the run was deleted. The work on it must stop. */
 export class LeaseLost extends Data.TaggedError("LeaseLost") {}
 
-/** The run never began and nothing of it is left: there is no leg to settle. */
+/** The run never began and no record of it is left, so there is no leg to settle. */
 export class Withdrawn extends Data.TaggedError("Withdrawn") {}
 
 type LegExit = Exit.Exit<LegOutcome, LegError | LeaseLost | Withdrawn>
@@ -34,7 +34,7 @@ type LegExit = Exit.Exit<LegOutcome, LegError | LeaseLost | Withdrawn>
 export class EndLeg extends Context.Service<
   EndLeg,
   {
-    /** Every leg ends here, and nothing can interrupt it any more. */
+    /** Settles every leg, however it ended. This effect cannot be interrupted. */
     readonly settle: (run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) => Effect.Effect<void, never, Principal>
   }
 >()("@colloquy/core/turns/EndLeg") {
@@ -46,13 +46,14 @@ export class EndLeg extends Context.Service<
       const followUps = yield* FollowUps
       const counter = yield* TokenCounter
 
-      /** The terminal event is shown when it is stored, not before. */
+      /** Followers get the terminal event only after it is stored. */
       const end = Effect.fnUntraced(function* (run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) {
         const ended = yield* endOf(exit, run.stopped)
         leg.hasEnded = true
         logs.close(run)
         const recorded = recordLeg(leg.log.events, counter)
-        // A lost run may have been deleted: what it used is settled all the same. One that was taken over is settled by its new holder.
+        // The lease is lost. If the run was deleted, its usage is settled all the same; if another process took it over, that process
+        // settles it.
         if (ended === null || (ended === lost && recorded.charges.length === 0)) return leg.log.close("lost")
         const outcome = afterTools(ended, recorded, leg.number)
         const terminal = terminalEvent(recorded, outcome, leg.explanation, leg.log.nextSequence)
@@ -79,7 +80,7 @@ export class EndLeg extends Context.Service<
           settled === null
             ? terminalEvent(
                 recorded,
-                afterTools(storeAway, recorded, leg.number),
+                afterTools(storeUnavailable, recorded, leg.number),
                 leg.explanation,
                 leg.log.nextSequence
               )
@@ -91,7 +92,8 @@ export class EndLeg extends Context.Service<
       })
 
       return EndLeg.of({
-        // A settlement that breaks leaves no follower waiting at the log: the lease runs out, and the next holder settles from the store.
+        // A defect in the settlement must not leave followers waiting at the log. The lease expires later, and the next holder settles the
+        // run from the store.
         settle: (run, leg, exit) =>
           Effect.catchCause(end(run, leg, exit), (cause) =>
             Effect.andThen(
@@ -127,7 +129,7 @@ const shutDown: LegEnd = {
   }
 }
 
-/** The store does not take this end: it says what becomes of the charges. */
+/** The run was lost. The store does not accept this end; its answer to the settlement says whether the charges still count. */
 const lost: LegEnd = { ...shutDown }
 
 const internalError: LegEnd = {
@@ -139,11 +141,11 @@ const internalError: LegEnd = {
   }
 }
 
-const storeAway: LegEnd = {
+const storeUnavailable: LegEnd = {
   status: "FAILED",
   fault: {
     code: "store_unavailable",
-    message: "The answer could not be stored: the database is away.",
+    message: "The answer could not be stored, because the database is unavailable. Send the message again.",
     retryable: true
   }
 }

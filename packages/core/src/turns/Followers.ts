@@ -1,7 +1,8 @@
 /**
- * Follows a run's log from anywhere: from this process's memory while it works on the run, from the store otherwise, and from one to the
- * other when the run changes hands. A stream of events ends with the first terminal event after its start. Who follows a run whose
- * thread is deleted meanwhile is told that it was cancelled; who follows an old one whose log is not kept any more is told how it ended.
+ * Follows the log of a run in any process: from memory while this process works on the run, otherwise from the store, and it changes
+ * between the two when another process takes the run over. A stream of events ends with the first terminal event after its start. If the
+ * thread of the run is deleted meanwhile, the follower gets a cancelled end. If the log of an old run was removed, the follower gets the
+ * run's end made from the record.
  */
 import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -45,7 +46,7 @@ const makeFollow = Effect.gen(function* () {
   const counter = yield* TokenCounter
   const { lease } = yield* TurnSettings
   const readPage = makeLogPages(store)
-  /** A run that is silent for so long is asked about: the process that works on it may be dead. */
+  /** After this many milliseconds without an event, the follower checks the lease of the run: the process that works on it may be dead. */
   const silence = Duration.toMillis(lease) / 2
 
   const fromMemory = (
@@ -56,9 +57,9 @@ const makeFollow = Effect.gen(function* () {
   ): Effect.Effect<EventPull, never, Scope.Scope> =>
     Effect.map(Effect.scope, (scope) => {
       let last = after
-      let elsewhere: EventPull | null = null
+      let pullOfStore: EventPull | null = null
       const pull: EventPull = Effect.suspend(() => {
-        if (elsewhere !== null) return elsewhere
+        if (pullOfStore !== null) return pullOfStore
         const events = log.after(last)
         if (isReadonlyArrayNonEmpty(events)) {
           last = events.at(-1)?.sequence ?? last
@@ -67,7 +68,7 @@ const makeFollow = Effect.gen(function* () {
         if (log.state === "open") return Effect.flatMap(log.above(log.events.length), () => pull)
         if (log.state === "ended") return Cause.done()
         return Effect.flatMap(Scope.provide(fromStore(principal, runId, last, log.events), scope), (pullFromStore) => {
-          elsewhere = pullFromStore
+          pullOfStore = pullFromStore
           return pullFromStore
         })
       })
@@ -114,7 +115,8 @@ const makeFollow = Effect.gen(function* () {
           hasEnded = true
           return [yield* endOfPrunedRun(store, counter, known)] as const
         }
-        // The log is whole now: one more look shows what it has, or that it is gone.
+        // The run is at rest now, so its log is complete. One more read either returns the rest of the log or shows that the log was
+        // removed.
         wasAtRest = isAtRest(known.status)
         if (wasAtRest) continue
         const isSilent = (yield* Clock.currentTimeMillis) - heardAt >= silence
@@ -125,7 +127,7 @@ const makeFollow = Effect.gen(function* () {
     }).pipe(Effect.provideService(Principal, principal))
   })
 
-  // Two sources, one pull: a stage of the stream for the change from one to the other would be paid by every delta.
+  // One pull function serves both sources. A second stage of the stream for the change of source would cost time for every delta.
   const follow: Follow = (principal, runId, after, log = running.get(runId)?.log) =>
     Stream.unwrap(
       Effect.map(
@@ -142,8 +144,8 @@ export class Followers extends Context.Service<
   Followers,
   {
     /**
-     * The events of a run after a sequence number; `log` is that of the leg, when this process works on it. The stream may be read outside
-     * of the context in which it was asked for: the principal goes with it.
+     * The events of a run after a sequence number. `log` is the log of the leg, when this process works on the run. The stream keeps the
+     * caller's principal, so it may be read outside of the caller's context.
      */
     readonly events: (
       runId: RunId,

@@ -1,6 +1,6 @@
 /**
- * Runs the calls of one model step that the kernel answers itself: hosted tools, side by side, each with a timeout. Whatever goes wrong
- * becomes a result text for the model, so that it can go on; a run never fails because of a tool.
+ * Runs the calls of one model step that the kernel answers itself: hosted tools, in parallel, each with a timeout. Every failure becomes a
+ * result text for the model, so that the model can go on. A run never fails because of a tool.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ import type { ToolCall } from "../tools/ToolCall.ts"
 import type { OfferedTool } from "./Leg.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
 
-/** Who answers a call: the client, the kernel by a tool, or the kernel by a sentence, because no tool of that name can be run. */
+/** What answers a call: the client; a tool that the kernel runs; or a refusal text of the kernel, when no tool of that name can be run. */
 export type Answerer =
   | { readonly _tag: "Client" }
   | { readonly _tag: "Hosted"; readonly tool: HostedTool; readonly part: string; readonly args: Schema.JsonObject }
@@ -25,7 +25,7 @@ export const answererOf = (
   call: ToolCall,
   clientTools: ReadonlySet<string>,
   hosted: ReadonlyMap<string, OfferedTool>,
-  /** False: the rounds of hosted tools are used up. */
+  /** False when the permitted rounds of hosted tools are used up. */
   mayRun: boolean
 ): Answerer => {
   const offered = hosted.get(call.name)
@@ -47,11 +47,11 @@ export const answererOf = (
 
 const parseArguments = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.JsonObject))
 
-/** How long a call may take. */
+/** The time limit of one call. */
 const timeOf = ({ timeout }: HostedTool, args: Schema.JsonObject, settings: TurnSettings): Duration.Duration =>
   Duration.fromInputUnsafe((typeof timeout === "function" ? timeout(args) : timeout) ?? settings.hostedToolTimeout)
 
-/** Runs one hosted call to a result text. */
+/** Runs one hosted call and returns its result text. */
 export const runHosted = (
   tool: HostedTool,
   args: Schema.JsonObject,
@@ -66,7 +66,7 @@ export const runHosted = (
   const late = () => Effect.succeed(`Error: the tool did not answer within ${Duration.format(time)}.`)
   return deadlines.within(time, result, late).pipe(
     Effect.catchTag("HostedToolFailed", (failed) => Effect.succeed(`Error: ${failed.message}`)),
-    // An interruption of the run passes by this handler; one that arrives here was made by the tool itself.
+    // An interruption of the whole run does not reach this handler. An interruption that reaches it was made by the tool itself.
     Effect.catchCause((cause) =>
       Effect.as(
         Effect.logError(`The hosted tool ${tool.definition.name} has a defect`, cause),

@@ -48,7 +48,10 @@ export const withoutEffect = (
   return ignored.map((option) => ({ option, because }))
 }
 
-/** Options are named as the specification names them. `excludeReasoning` has an effect always: the kernel itself keeps reasoning back. */
+/**
+ * The names that the specification gives to these options. `excludeReasoning` is not in the list: it always has an effect, because the
+ * kernel itself withholds the reasoning.
+ */
 const thinkingNames = { effort: "effort", budgetTokens: "budget_tokens", maxTokens: "max_tokens" } as const
 const thinkingFields = ["effort", "budgetTokens", "maxTokens"] as const
 
@@ -73,7 +76,7 @@ const routingFields = [
   "costTier"
 ] as const
 
-/** A request of one word: what is compared are the fields beside the conversation. */
+/** A request with one word of conversation. Only the other fields of the two requests can differ. */
 const probe: Omit<ChatRequest, "info" | "provider" | "model" | keyof TurnOptions> = {
   system: null,
   tools: [],

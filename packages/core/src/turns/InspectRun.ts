@@ -1,4 +1,4 @@
-/** Reads what `Inspection` folds: the whole log of a run, page by page, and the thread that it belongs to. */
+/** Reads the input of `Inspection` from the store: the whole log of a run, page by page, and the messages of its thread. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,6 +1,6 @@
 /**
- * What happened inside a run, for those who look at it afterwards: its steps with their times, and its last prompt part by part as the model
- * read it. Both are folds of what is stored (the log, the messages), so nothing is kept for this, and any process can answer. Pure.
+ * Shows what happened inside a run: its steps with their times, and its last prompt, part by part, as the model read it. Both are computed
+ * from what is stored anyway (the log and the messages), so nothing extra is stored and any process can answer. Pure.
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -17,19 +17,23 @@ import { supplementOf } from "../threads/Supplement.ts"
 import type { ToolDefinition } from "../tools/ToolDefinition.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
-/** A stretch of a run. Times are milliseconds since 1970; null: an older version wrote the log, or the step is under way. */
+/**
+ * A stretch of a run. Times are milliseconds since 1970. A time is null when an older version wrote the log, or while the step is under
+ * way.
+ */
 export interface RunStep {
   /**
-   * `queue`: until the thread was free; `listen`: speech became text; `recall`: parts searched, the prompt was assembled; `model`: one model
-   * call; `tool`: a hosted tool; `client`: until the client's tool outputs came; `settle`: the answer was spoken to its end and stored.
+   * `queue`: the message waited for its thread; `listen`: speech became text; `recall`: parts searched and the prompt was assembled;
+   * `model`: one model call; `tool`: one call of a hosted tool; `client`: the run waited for the client's tool outputs; `settle`: the rest
+   * of the answer was spoken and the leg was stored.
    */
   readonly kind: "queue" | "listen" | "recall" | "model" | "tool" | "client" | "settle"
-  /** The model, or the tool. */
+  /** The name of the model or of the tool. */
   readonly name: string | null
   readonly toolCallId: string | null
   readonly startedAt: number | null
   readonly endedAt: number | null
-  /** Of a model call; null where the provider reported none. */
+  /** The usage of a model call; null if the provider reported none. */
   readonly usage: Usage | null
 }
 
@@ -38,7 +42,7 @@ export interface ReadMessage {
   readonly text: string
 }
 
-/** One part of the prompt, by the name that the explanation gives it. */
+/** One part of the prompt, under the name that the explanation uses. */
 export interface ReadPart {
   readonly part: string
   readonly tokens: number
@@ -47,9 +51,9 @@ export interface ReadPart {
 
 export interface Inspection {
   readonly steps: ReadonlyArray<RunStep>
-  /** What was paid for beside the conversation's model. */
+  /** Costs besides the calls of the conversation's model. */
   readonly charges: ReadonlyArray<Charge>
-  /** Null until the leg that made it is settled, and where no model was asked. */
+  /** Null until the leg is settled, and null when no model was called. */
   readonly prompt: ReadonlyArray<ReadPart> | null
 }
 
@@ -67,7 +71,7 @@ const millisOf = (date: Date | null): number | null => date?.getTime() ?? null
 
 export const stepsOf = (run: Run, events: ReadonlyArray<TurnEvent>): ReadonlyArray<RunStep> => {
   const steps: Array<RunStep> = [...heardIn(events), ...queuedBefore(run)]
-  /** When what came last was over. */
+  /** The end of the step before the current event. */
   let since = millisOf(run.startedAt)
   let model = run.model
   let isFirst = true
@@ -110,7 +114,7 @@ export const stepsOf = (run: Run, events: ReadonlyArray<TurnEvent>): ReadonlyArr
     }
   }
   if (run.endedAt === null) return steps
-  // A model that failed or was cancelled in the middle of a call ended with the run.
+  // A model call that failed or was cancelled has no end of its own in the log; it ended with the run.
   const last = steps.at(-1)
   if (last?.kind === "model" && last.endedAt === null && last.usage === null) {
     close(run.endedAt.getTime())
@@ -125,7 +129,7 @@ const heardIn = (events: ReadonlyArray<TurnEvent>): ReadonlyArray<RunStep> => {
   return first === undefined ? [] : [step("listen", first, { endedAt: times.at(-1) ?? null })]
 }
 
-/** A run that found its thread free begins in the same moment, give or take a write to the store. */
+/** Milliseconds. A run whose thread was free also begins a little later than it was created, because of one write to the store. */
 const leastWait = 100
 
 const queuedBefore = ({ createdAt, startedAt }: Run): ReadonlyArray<RunStep> =>
@@ -141,12 +145,12 @@ export interface PromptSources {
   readonly explanation: Explanation
   readonly system: string | null
   readonly tools: ReadonlyArray<ToolDefinition>
-  /** All messages of the thread, in its order. */
+  /** All messages of the thread, in order. */
   readonly messages: ReadonlyArray<Message>
   readonly counter: TokenCounterPort
 }
 
-/** The same texts from the same records that the turn's own assembly had, each under the part that it belongs to. */
+/** The same texts, from the same records, that the turn's own prompt assembly used, each under its part. */
 export const promptOf = (sources: PromptSources): ReadonlyArray<ReadPart> => {
   const { explanation, messages, run } = sources
   const own = messages.filter(({ runId }) => runId === run.id)
@@ -175,7 +179,7 @@ export const promptOf = (sources: PromptSources): ReadonlyArray<ReadPart> => {
 
 const decodeParts = Schema.decodeUnknownOption(Schema.Array(PromptPart))
 
-/** What the parts of the turn recalled stands with its answers. */
+/** The recalled prompt parts of a run are stored with its answers. */
 const recalledWith = (message: Message): ReadonlyArray<PromptPart> =>
   message.role === "user"
     ? []
@@ -183,7 +187,10 @@ const recalledWith = (message: Message): ReadonlyArray<PromptPart> =>
         Option.getOrElse(decodeParts(supplementOf(message, name)?.prompt), () => [])
       )
 
-/** Without what parts put behind and around a user's message (pictures, a conversation that came with it): it is kept with the message. */
+/**
+ * Leaves out what parts add before and after a user's message (for example pictures, or an earlier conversation): that is shown with the
+ * message itself.
+ */
 const read = (messages: ReadonlyArray<Message>, provider: string): ReadonlyArray<ReadMessage> => {
   const into: Array<ChatMessage> = []
   for (const message of messages) addMessage(into, message, provider, () => undefined, [])

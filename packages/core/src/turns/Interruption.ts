@@ -1,23 +1,24 @@
 /**
- * Pure: what a failed run says when tools had been called in it. Their work may have had its effect, or goes on elsewhere (a video is still
- * being made, and paid for), so the same message must not be sent again without a look, whatever the failure was. `EndLeg` and `Recovery`
- * ask it.
+ * Decides the error of a failed run in which tools were called. Pure. The tools may have had an effect already, or their work may go on
+ * elsewhere: a video may still be in production, and it costs money. So the error tells the user to look at the thread first, and is never
+ * marked as retryable. Used by `EndLeg` and `Recovery`.
  */
 import type { LegEnd } from "./Settlement.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
 
 export const interruptedCode = "interrupted"
 
-const lookFirst = "What they began may be done, or go on: look at the thread before you send the message again."
+const lookFirst =
+  "The work of these tools may be finished or may still go on. Look at the thread before you send the message again."
 
-/** `leg` is the number of the leg: in every leg but the first (0), the client's tools were called before. */
+/** `leg` is the number of the leg. In every leg after the first (number 0), the client's tools were called before. */
 export const afterTools = (end: LegEnd, { steps }: Pick<RecordedLeg, "steps">, leg: number): LegEnd => {
   const hasCalled = leg > 0 || steps.some(({ toolCalls }) => toolCalls.length > 0)
   if (end.status !== "FAILED" || !end.fault.retryable || !hasCalled) return end
   const { code } = end.fault
   const fact =
     code === interruptedCode
-      ? "The server went away while tools of this run were at work."
+      ? "The server stopped while tools of this run were working."
       : `The run failed (${code}) after tools had been called in it.`
   return { status: "FAILED", fault: { code, message: `${fact} ${lookFirst}`, retryable: false } }
 }

@@ -1,6 +1,6 @@
 /**
- * Where the last turns of this process took place, so that the next turn of such a thread needs no look-up of its own. What is known may be
- * outdated: the store compares its revision when the turn begins, and the turn is then decided anew.
+ * Remembers where the last turns of this process took place, so that the next turn of such a thread needs no query for it. A remembered
+ * place may be outdated: the store compares its revision when the turn begins, and if the revisions differ, the turn is decided again.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ export class KnownPlaces extends Context.Service<
   KnownPlaces,
   {
     readonly find: (threadId: ThreadId) => Effect.Effect<Place | undefined, never, Principal>
-    /** A place whose turn was written. */
+    /** Remembers the place of a turn that was stored. */
     readonly keep: (place: Place) => Effect.Effect<void, never, Principal>
     readonly forget: (threadId: ThreadId) => Effect.Effect<void, never, Principal>
   }
@@ -38,5 +38,5 @@ export class KnownPlaces extends Context.Service<
   )
 }
 
-/** In characters, about. */
+/** Approximate size in characters. */
 const sizeOf = ({ assistant, summary, thread }: Place): number => JSON.stringify([assistant, thread, summary]).length

@@ -1,6 +1,6 @@
 /**
- * A leg of a run: what is to be done in it, decided once, and what has become of it so far. Everything that it works with but the history,
- * which it gets when its turn has come.
+ * A leg of a run: its plan, decided once, and its state so far. A leg contains everything that its steps need except the history, which
+ * they get when the thread is free.
  */
 import type * as Redacted from "effect/Redacted"
 import type { ChatDriver } from "../models/ChatDriver.ts"
@@ -20,7 +20,7 @@ import { isKept, type TurnEvent } from "./TurnEvent.ts"
 import type { TurnPlan } from "./TurnPlan.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
 
-/** Who answers: a conversation model, or (`chat` is null) a part of the turn. */
+/** Answers the turn: a conversation model or, when `chat` is null, a part of the turn. */
 export interface Answerer {
   readonly provider: string
   readonly model: string
@@ -29,27 +29,27 @@ export interface Answerer {
   readonly wire: Provider["wire"]
 }
 
-/** A tool that the kernel runs, and the part whose tool it is. */
+/** A tool that the kernel runs, with the part that offers it. */
 export interface OfferedTool {
   readonly tool: HostedTool
   readonly part: string
 }
 
-/** What follows from the plan of a leg. Computed when the turn is decided or goes on, and carried along. */
+/** What follows from the plan of a leg. It is computed when the turn is decided or resumed, and then passed on. */
 export interface PlannedLeg {
   readonly plan: TurnPlan
   readonly model: Answerer
-  /** The parts that have something to do in this run. */
+  /** The parts that take part in this run. */
   readonly parts: ReadonlyArray<PlannedPart>
   readonly hosted: ReadonlyMap<string, OfferedTool>
   readonly preamble: Preamble
   readonly room: Room
 }
 
-/** Tools of the host say what they say under this name. */
+/** Events of the host's own tools carry this part name. */
 const hostPart = "tools"
 
-/** The tools of a plan that the kernel runs, by name: those of its parts, then the host's own. */
+/** The tools of a plan that the kernel runs, by name: first those of its parts, then the host's own. */
 export const offeredTools = (
   plan: TurnPlan,
   parts: ReadonlyArray<PlannedPart>,
@@ -67,7 +67,7 @@ export const offeredTools = (
 
 const noTools: ReadonlyMap<string, OfferedTool> = new Map()
 
-/** All tools that the model is told of: those that the kernel runs, then the client's. */
+/** All tools that the model is offered: first those that the kernel runs, then the client's. */
 export const toolsOf = (plan: TurnPlan, hosted: ReadonlyMap<string, OfferedTool>) => [
   ...[...hosted.values()].map(({ tool }) => tool.definition),
   ...plan.tools
@@ -96,18 +96,18 @@ export interface NewLeg extends PlannedLeg {
 
 export interface Leg extends NewLeg {
   readonly tail: LogTail<TurnEvent>
-  readonly liveNews: LiveWindow
-  /** The last prompt's explanation, for the settlement. */
+  readonly liveEvents: LiveWindow
+  /** The explanation of the last prompt. It is stored with the settlement. */
   explanation: Explanation | null
-  /** Nothing more comes into the log but the terminal event. */
+  /** True once the terminal event is the only event that may still be added to the log. */
   hasEnded: boolean
 }
 
-/** `stored`: so many events of its log are in the store already. */
+/** `stored` is the number of events of the log that the store already has. */
 export const beginLeg = (leg: NewLeg, stored: number, settings: TurnSettings): Leg => ({
   ...leg,
   tail: new LogTail(leg.log, stored, leg.stream ? settings.streamedLog : settings.unwatchedLog, isKept),
-  liveNews: new LiveWindow(leg.log),
+  liveEvents: new LiveWindow(leg.log),
   explanation: null,
   hasEnded: false
 })

@@ -1,4 +1,7 @@
-/** What a part or a hosted tool sees of a leg (`LiveTurn`), and how what it says comes into the leg's log. */
+/**
+ * Makes the view that a part or a hosted tool has of a leg (`LiveTurn`). What the part tells, keeps and spends becomes events of the leg's
+ * log.
+ */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,7 +17,7 @@ import type { TurnEvent } from "./TurnEvent.ts"
 export class LiveTurns extends Context.Service<
   LiveTurns,
   {
-    /** `part` names whose events these are. After the leg has ended nothing is taken any more. */
+    /** `part` is the part to which the events belong. After the end of the leg, all its calls are ignored. */
     readonly of: (leg: Leg, part: string, history: History) => LiveTurn
   }
 >()("@colloquy/core/turns/LiveTurns") {
@@ -45,7 +48,7 @@ export class LiveTurns extends Context.Service<
           tell: ({ data, isLive = false, type }) => {
             mustBeJson(part, data)
             const event = push((sequence) => ({ _tag: "PartTold", sequence, part, type, data, isLive }))
-            if (isLive && event !== null) leg.liveNews.add(event, data)
+            if (isLive && event !== null) leg.liveEvents.add(event, data)
           },
           keep: (value) => {
             mustBeJson(part, value)
@@ -58,8 +61,8 @@ export class LiveTurns extends Context.Service<
           spend: (spent) => {
             const charge = chargeWithinBounds(spent)
             push((sequence) => ({ _tag: "Charged", sequence, charge }))
-            // Written at once: a process that dies must not forget what was spent.
-            tail.urge()
+            // Written without delay, so that a charge is not lost when the process dies.
+            tail.writeSoon()
             log.wake()
           },
           journal: (fields) => Effect.asVoid(threads.mergeMetadata(lease.threadId, fields)),
@@ -73,7 +76,10 @@ export class LiveTurns extends Context.Service<
 
 const isJson = Schema.is(Schema.Json)
 
-/** One event that cannot be written would take the whole log of the run with it. The fault belongs to the part that makes it. */
+/** One event that cannot be stored would make the whole log of the run unwritable. The error names the part that produced it. */
 export const mustBeJson = (part: string, data: unknown): void => {
-  if (!isJson(data)) throw new TypeError(`The part "${part}" told or kept something that is no JSON`)
+  if (!isJson(data))
+    throw new TypeError(
+      `The part "${part}" told or kept a value that is not JSON. Give it plain objects, arrays, texts, numbers, booleans and null.`
+    )
 }

@@ -1,18 +1,19 @@
 /**
- * What parts tell live (audio, above all) stays in the memory of the leg only until so much more was told after it: a client that does not
- * read, or none at all, costs a bounded amount. A reader that is further behind has missed it, like reasoning; nothing live is stored.
+ * Limits the memory of live events (mostly audio). The leg keeps only the newest live events, up to a fixed number of characters, so a
+ * client that reads slowly or not at all costs a bounded amount of memory. A reader that is further behind misses the older ones, as it
+ * misses reasoning. Live events are never stored.
  */
 import type * as Schema from "effect/Schema"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
-/** Characters of live news of one leg. Three minutes of speech at 128 kbit/s, as base64. */
+/** Characters of live events that one leg keeps: three minutes of speech at 128 kbit/s, as base64. */
 const liveCharacters = 4 * 1024 * 1024
 
 export class LiveWindow {
   private readonly log: RunLog<TurnEvent>
   private readonly kept: Array<{ readonly sequence: number; readonly size: number }> = []
-  /** Place of the oldest entry of `kept` that still counts. */
+  /** Index in `kept` of the oldest event that is still in the log. */
   private oldest = 0
   private size = 0
 
@@ -20,7 +21,7 @@ export class LiveWindow {
     this.log = log
   }
 
-  /** An event was pushed: the oldest ones make room for it. */
+  /** Counts an event that was pushed, and drops the oldest events if there are too many characters. */
   add({ sequence }: TurnEvent, data: Schema.Json): void {
     const size = sizeOf(data)
     this.kept.push({ sequence, size })
@@ -39,7 +40,7 @@ export class LiveWindow {
   }
 }
 
-/** Texts are what can be long. */
+/** Counts the characters of texts only: other values are short. */
 const sizeOf = (data: Schema.Json): number => {
   if (typeof data === "string") return data.length
   if (typeof data !== "object" || data === null) return 0

@@ -1,7 +1,7 @@
 /**
- * Pages of stored logs, for the followers of this process. Those who follow the same run from the same place share one read of the store and
- * one copy of what it gave, so that many readers of a long run cost little more than one. A log only grows, so a page that was read stays
- * true: its followers ask for what comes behind it. Few pages are kept; a slower follower reads its own.
+ * Pages of stored logs, for the followers of this process. Followers that read the same run from the same sequence number share one read of
+ * the store and one copy of its result, so many readers of a long run cost little more than one. A log only grows, so a page stays valid
+ * after it was read. Only a few pages are kept; a follower that is slower than the others reads its own page.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -14,16 +14,18 @@ import { fromLog, type TurnEvent } from "./TurnEvent.ts"
 
 export interface LogPage {
   readonly events: ReadonlyArray<TurnEvent>
-  /** The same events for `recordLeg`, with the text of neighbouring deltas in one: what a follower keeps of a page it has passed on. */
+  /**
+   * The same events for `recordLeg`, with adjacent text deltas joined. A follower keeps this digest of every page that it has passed on.
+   */
   readonly digest: ReadonlyArray<TurnEvent>
 }
 
 export type ReadPage = (runId: RunId, after: number) => Effect.Effect<LogPage, StoreUnavailable, Principal>
 
-/** About a thousand events each. */
+/** One page has about a thousand events. */
 const keptPages = 32
 
-/** Null: the reader went away before the store answered. */
+/** Null: the reader was interrupted before the store answered. */
 type Read = Deferred.Deferred<LogPage | null, StoreUnavailable>
 
 export const makeLogPages = (store: Pick<typeof RunStore.Service, "read">): ReadPage => {
@@ -38,13 +40,13 @@ export const makeLogPages = (store: Pick<typeof RunStore.Service, "read">): Read
     }
   }
 
-  const lead = Effect.fnUntraced(function* (key: string, runId: RunId, after: number) {
+  const readAndShare = Effect.fnUntraced(function* (key: string, runId: RunId, after: number) {
     const read = yield* Deferred.make<LogPage | null, StoreUnavailable>()
     pages.set(key, read)
     return yield* store.read(runId, after).pipe(
       Effect.map(pageOf),
       Effect.onExit((exit) => {
-        // What is not there yet may be there at the next look; nothing else changes.
+        // Empty pages are not kept: the next read may find events. Pages with events never change.
         if (pages.get(key) === read) pages.delete(key)
         if (Exit.isSuccess(exit) && exit.value.events.length > 0) keep(key, read)
         const shared = Exit.isFailure(exit) && Exit.hasInterrupts(exit) ? Exit.succeed(null) : exit
@@ -59,9 +61,10 @@ export const makeLogPages = (store: Pick<typeof RunStore.Service, "read">): Read
     let joined = 0
     while (true) {
       const read = pages.get(key)
-      if (read === undefined) return yield* lead(key, runId, after)
+      if (read === undefined) return yield* readAndShare(key, runId, after)
       const page = yield* Deferred.await(read)
-      // A read that was under way may have looked before the caller was told of a change; the next one that it joins has not.
+      // A read that was already under way may have queried the store before the change that the caller was told of. The second read that
+      // the caller joins began after that change.
       if (page !== null && (page.events.length > 0 || ++joined > 1)) return page
     }
   })
@@ -72,7 +75,7 @@ const pageOf = (stored: Parameters<typeof fromLog>[0]): LogPage => {
   return { events, digest: digestOf(events) }
 }
 
-/** `recordLeg` makes the same of the digest as of the events. */
+/** `recordLeg` gives the same result for the digest as for the events. */
 export const digestOf = (events: ReadonlyArray<TurnEvent>): ReadonlyArray<TurnEvent> => {
   const digest: Array<TurnEvent> = []
   let texts: Array<string> = []

@@ -1,6 +1,6 @@
 /**
- * Step 7 of a turn: the model speaks, hosted tools run, the model speaks again, until it is done or needs the client. Everything that
- * happens is pushed to the leg's log; nothing here writes to a store. Interruption (a cancel) takes effect at every wait.
+ * Step 7 of a turn: the model answers, hosted tools run, the model answers again, until the answer is complete or the client's tools are
+ * needed. All events are pushed to the leg's log; nothing here writes to a store. An interruption (a cancel) takes effect at every wait.
  */
 import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -30,21 +30,21 @@ import { TurnParts } from "./TurnParts.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
-/** How a leg ends when nothing goes wrong. */
+/** How a leg ends when nothing fails. */
 export type LegOutcome = Data.TaggedEnum<{
   Answered: {}
   ClientNeeded: { readonly calls: ReadonlyArray<ToolCall> }
 }>
 export const LegOutcome = Data.taggedEnum<LegOutcome>()
 
-/** The model wants more rounds, of hosted tools or to go on with its answer, than the host allows. */
+/** The model needs more rounds than the host allows, for hosted tools or to continue its answer. */
 export class TooManyRounds extends Data.TaggedError("TooManyRounds")<{ readonly rounds: number }> {
   override get message() {
     return `The model was not done after ${this.rounds} rounds. Ask for less at once, or raise hostedRounds.`
   }
 }
 
-/** The model answered with nothing but what this kernel cannot keep. */
+/** The model produced no text, only output that this kernel cannot keep. */
 export class OutputNotSupported extends Data.TaggedError("OutputNotSupported")<{
   readonly kind: "media" | "broken media" | "sources"
 }> {
@@ -63,7 +63,7 @@ const outputProblems: { readonly [kind in OutputNotSupported["kind"]]: string } 
 
 export type LegError = ModelError | ContextTooLong | TooManyRounds | OutputNotSupported
 
-/** What a leg reads, and how its parts and tools see it. */
+/** What a leg reads: the history, the recalled parts, and the view that parts and tools have of the leg. */
 export interface Reading {
   readonly history: History
   readonly recalled: Recalled
@@ -94,7 +94,7 @@ export class ModelLoop extends Context.Service<
         const clientTools = new Set(plan.tools.map((tool) => tool.name))
         const ownTools = leg.parts.flatMap((part) => part.ownTools)
 
-        /** Names of tools that there are not, and that the model was told of. */
+        /** Names of missing tools that the model has called before. The model was told that they do not exist. */
         const unknown = new Set<string>()
         let mayCall = true
 
@@ -139,7 +139,7 @@ export class ModelLoop extends Context.Service<
           if (!mayCall && step.calls.length > 0) return yield* new TooManyRounds({ rounds: round + 1 })
           const open = yield* answerCalls(leg, turnOf, step.calls, { clientTools, mayRun: round < hostedRounds })
           if (open.length > 0) return LegOutcome.ClientNeeded({ calls: open })
-          // A model that calls once more what it was told does not exist has to answer in words.
+          // When the model calls a missing tool for the second time, it is asked for an answer in words, without tools.
           const missing = step.calls
             .map(({ name }) => name)
             .filter((name) => !clientTools.has(name) && !hosted.has(name))
@@ -149,7 +149,7 @@ export class ModelLoop extends Context.Service<
         return yield* new TooManyRounds({ rounds: hostedRounds })
       })
 
-      /** One model call. A delta costs one push; followers are woken once for each array of events that the provider gave. */
+      /** One model call. A delta costs one push; followers are woken once for each array of events from the provider. */
       const runStep = Effect.fnUntraced(function* (
         leg: Leg,
         chat: ChatDriver,
@@ -166,7 +166,10 @@ export class ModelLoop extends Context.Service<
         return step
       })
 
-      /** What a model gives besides words goes to the parts that take it. Null: all of it was kept, or there was nothing; otherwise what was not kept. */
+      /**
+       * Gives the media and sources of a model's answer to the parts that accept them. Returns null if all of it was kept or there was
+       * none, and otherwise what was not kept.
+       */
       const receive = Effect.fnUntraced(function* (
         leg: Leg,
         turnOf: Reading["turnOf"],
@@ -186,11 +189,11 @@ export class ModelLoop extends Context.Service<
         const hasKept = yield* Effect.suspend(() => receiveMedia(media, turnOf(name))).pipe(
           Effect.catchCause((cause) => Effect.as(notReceived(name, cause), false))
         )
-        leg.tail.urge()
+        leg.tail.writeSoon()
         return hasKept ? null : "broken media"
       })
 
-      /** Answers what the kernel can answer, side by side, and gives the calls that are left for the client. */
+      /** Answers the calls that the kernel can answer, in parallel, and returns the calls that are left for the client. */
       const answerCalls = Effect.fnUntraced(function* (
         leg: Leg,
         turnOf: Reading["turnOf"],
@@ -220,7 +223,7 @@ export class ModelLoop extends Context.Service<
                 startedAt,
                 at
               }))
-              leg.tail.urge()
+              leg.tail.writeSoon()
               leg.log.wake()
             })
           },
@@ -235,7 +238,7 @@ export class ModelLoop extends Context.Service<
 }
 
 const notReceived = (part: string, cause: Cause.Cause<never>) =>
-  Effect.logError(`The part "${part}" could not take what the model made`, cause)
+  Effect.logError(`The part "${part}" could not keep the media or sources of the model's answer`, cause)
 
 const withNotes = (explanation: Explanation, notes: Recalled["notes"]): Explanation =>
   notes.length === 0 ? explanation : { ...explanation, leftOut: [...explanation.leftOut, ...notes] }
@@ -243,7 +246,7 @@ const withNotes = (explanation: Explanation, notes: Recalled["notes"]): Explanat
 const refusal = (leg: Leg): Effect.Effect<never, ModelError> =>
   Effect.fail(new ModelError({ reason: "refused", provider: leg.model.provider, model: leg.model.model }))
 
-/** What went wrong, as the client may read it. */
+/** The error of a run, as the client gets it. */
 export const faultOf = (error: LegError): RunFault => {
   switch (error._tag) {
     case "ModelError":

@@ -1,6 +1,6 @@
 /**
- * Steps 2 and 3 of a turn as far as its parts are concerned: who hears something in the message, who has something to do in the turn, and
- * what all of them decided together. Nothing is stored yet; every refusal of a part comes from here.
+ * Steps 2 and 3 of a turn, for its parts: which parts listen to the message, which parts take part in the turn, and what they decided
+ * together. Nothing is stored yet; every refusal by a part comes from here.
  */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
@@ -25,15 +25,15 @@ export interface PartsDecided {
   readonly plans: Schema.JsonObject
   readonly planned: ReadonlyArray<PlannedPart>
   readonly tools: ReadonlyArray<HostedTool>
-  /** Of the user's message. */
+  /** The supplements of the user's message. */
   readonly supplements: Supplements | null
-  /** What the supplements add to the prompt. */
+  /** Tokens that the supplements add to the prompt. */
   readonly tokens: number
   readonly ignored: ReadonlyArray<IgnoredOption>
-  /** The part that answers instead of a model, and as whom. */
+  /** The part that answers instead of a model, with the provider and model that it names. */
   readonly answers: (PartAnswerer & { readonly part: string }) | null
   readonly allowsEmptyContent: boolean
-  /** What is stored as the user's message when that has no text of its own. */
+  /** The content that is stored for a user's message without text of its own. */
   readonly content: string | null
 }
 
@@ -49,7 +49,7 @@ const nothingDecided: PartsDecided = {
   content: null
 }
 
-/** An option for a part that this kernel does not have would be ignored without a word. */
+/** Refuses options for a part that this kernel does not have: such an option would otherwise be ignored silently. */
 export const refuseAbsentParts = (
   parts: ReadonlyArray<RegisteredPart>,
   options: Schema.JsonObject
@@ -61,7 +61,10 @@ export const refuseAbsentParts = (
   return Effect.fail(new TurnRefused({ part, reason: "absent", problems }))
 }
 
-/** A tool of the server, named in a list, that neither a part of this turn nor the host brings: it would be left out without a word. */
+/**
+ * Refuses a hosted tool that a list of tools names but that neither a part of this turn nor the host offers: it would otherwise be left out
+ * silently.
+ */
 export const refuseAbsentTools = (
   { assistant, request }: Pick<TurnCase, "assistant" | "request">,
   planned: ReadonlyArray<Pick<PlannedPart, "ownTools" | "tools">>,
@@ -87,15 +90,15 @@ export interface HeardWords {
   readonly supplements: ReadonlyArray<readonly [part: string, supplement: Supplement]>
 }
 
-/** The parts that have something to do in this turn, as far as that shows at a look. */
+/** The parts whose `concerns` function selects this turn, and the parts without that function. */
 export const concernedParts = (parts: ReadonlyArray<RegisteredPart>, turn: TurnCase): ReadonlyArray<RegisteredPart> =>
   parts.filter(({ concerns, name }) => concerns === undefined || concerns(withOptions(turn, name)))
 
-/** Whether a part will hear something in this message: then its stream may begin before the message is stored. */
+/** Whether a part may listen to this message. If so, the stream may begin before the message is stored. */
 export const isHeard = (parts: ReadonlyArray<RegisteredPart>, { options }: TurnRequest): boolean =>
   parts.some(({ listen, name }) => listen !== undefined && options?.[name] !== undefined)
 
-/** Step 2. No part hears anything before all have had the chance to refuse. What was written comes first, then what each part heard. */
+/** Step 2. First every part may refuse, then the parts listen. The content is the written text, followed by what each part heard. */
 export const listen = Effect.fnUntraced(function* (
   parts: ReadonlyArray<RegisteredPart>,
   turn: TurnCase,
@@ -117,7 +120,7 @@ export const listen = Effect.fnUntraced(function* (
   return { content: texts.filter((text) => text.trim() !== "").join("\n\n"), supplements }
 })
 
-/** Step 3. The parts are asked side by side; of several refusals the first by name counts. */
+/** Step 3. The parts decide in parallel. If several refuse, the refusal of the first by name is returned. */
 export const decideParts = Effect.fnUntraced(function* (
   parts: ReadonlyArray<RegisteredPart>,
   turn: TurnCase,
@@ -134,7 +137,7 @@ export const decideParts = Effect.fnUntraced(function* (
     if (decision !== null && planned !== null) decided.push({ decision, planned })
   }
   if (decided.length === 0 && heard.length === 0) return nothingDecided
-  return yield* together(decided, heard)
+  return yield* combineDecisions(decided, heard)
 })
 
 interface Decided {
@@ -142,7 +145,7 @@ interface Decided {
   readonly planned: PlannedPart
 }
 
-const together = (
+const combineDecisions = (
   decided: ReadonlyArray<Decided>,
   heard: HeardWords["supplements"]
 ): Effect.Effect<PartsDecided, TurnRefused> => {
@@ -173,7 +176,10 @@ const together = (
 
 const withOptions = (turn: TurnCase, part: string): TurnCase => ({ ...turn, options: turn.request.options?.[part] })
 
-/** The parts of a stored plan that this kernel has and can read. One that fails at its plan is off, so that the run can go on and end. */
+/**
+ * The parts of a stored plan that this kernel has and can read. A part that fails to read its plan is left out, so that the run can go on
+ * and end.
+ */
 export const plannedParts = (
   parts: ReadonlyArray<RegisteredPart>,
   plans: Schema.JsonObject
@@ -185,7 +191,7 @@ export const plannedParts = (
       return Effect.catchCause(
         Effect.sync(() => part.planned(plan)),
         (cause) =>
-          Effect.as(Effect.logError(`The part "${part.name}" is left out: it fails at a stored plan`, cause), null)
+          Effect.as(Effect.logError(`The part "${part.name}" is left out: it cannot read its stored plan`, cause), null)
       )
     }),
     (planned) => planned.filter((part) => part !== null)

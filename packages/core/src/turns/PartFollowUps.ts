@@ -1,4 +1,4 @@
-/** Step 8 of a turn as far as its parts are concerned: what each wants done after the leg, or after a message that is only saved. */
+/** Step 8 of a turn, for its parts: the follow-ups that each part orders after a leg, or after a message that is only saved. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -46,7 +46,10 @@ export const followUpsOfSaved = (
 ): Effect.Effect<ReadonlyArray<NewFollowUp>> =>
   parts.length === 0 ? Effect.succeed(none) : ordersOf(parts, (part) => part.followUpsOfSaved(saved))
 
-/** A part that fails here, or orders what cannot be stored, leaves nothing: the message and the run are settled all the same. */
+/**
+ * If a part fails here, or orders something that cannot be stored, its follow-ups are lost; the message and the run are settled all the
+ * same.
+ */
 const ordersOf = (
   parts: ReadonlyArray<PlannedPart>,
   ask: (part: PlannedPart) => ReadonlyArray<FollowUpOrder>
@@ -64,7 +67,7 @@ const ordersOf = (
     (orders) => ordered(orders.flat())
   )
 
-/** Gives orders an id and a time. */
+/** Adds an id and a creation time to each order. */
 export const ordered = (orders: ReadonlyArray<FollowUpOrder>): Effect.Effect<ReadonlyArray<NewFollowUp>> =>
   orders.length === 0
     ? Effect.succeed(none)

@@ -1,8 +1,8 @@
 /**
- * The time that a part of a turn has for each of its steps. Most parts are code of a host or of a room that asks others (a provider, a store,
- * a service of the host), so each step has a limit: what comes too late is left behind. Before anything is stored that is a refusal which
- * names the part; afterwards it is a fault of the part, which is then left out. `recall`, `answer` and `speak` have their limits where they
- * are called, because they end in something else.
+ * Time limits for the steps of a turn's parts. A part may be the host's code, or may call a provider, a store or a service of the host, so
+ * each step has a limit. Before anything is stored, exceeding it refuses the turn and names the part; afterwards it is a defect of the
+ * part, and the part is left out. `recall`, `answer` and `speak` are limited where they are called, because there a timeout has another
+ * consequence.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -13,12 +13,12 @@ import type { TurnSettings } from "./TurnSettings.ts"
 
 type Times = Pick<TurnSettings, "decideTimeout" | "hostedToolTimeout" | "listenTimeout" | "recallTimeout">
 
-/** The part with its steps in their time. A step that answers at once costs nothing more. */
+/** Adds the time limits to the steps of a part. A step that answers at once costs nothing more. */
 export const limitedPart = <Plan>(part: TurnPart<Plan>, times: Times, { within }: DeadlinesPort): TurnPart<Plan> => {
   const { decide, limits = {}, listen, name, receiveMedia, refuse, render, session, surround } = part
   const { decide: decideTime = times.decideTimeout, listen: listenTime = times.listenTimeout } = limits
 
-  /** Nothing is stored yet. */
+  /** Refuses the turn: nothing is stored yet. */
   const orRefused = <A, E, R>(time: Duration.Input, did: string, step: () => Effect.Effect<A, E, R>) =>
     Effect.suspend(() => within(time, step(), () => Effect.fail(tooSlow(name, did, time))))
   const orFault = <A, E, R>(time: Duration.Input, did: string, step: () => Effect.Effect<A, E, R>) =>

@@ -1,4 +1,4 @@
-/** Step 1 of a turn: where it takes place. What is new exists in memory only, until the turn has been accepted. */
+/** Step 1 of a turn: its assistant and thread. A new assistant or thread exists in memory only, until the turn is accepted. */
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -19,16 +19,16 @@ export interface Place {
   readonly hasDocuments: boolean
   readonly isNewAssistant: boolean
   readonly isNewThread: boolean
-  /** As `AssistantStore.ofThread` gave it; null for a new thread. */
+  /** As `AssistantStore.ofThread` returned it; null for a new thread. */
   readonly revision: string | null
-  /** Read for an earlier turn. */
+  /** True if the place was read for an earlier turn. */
   readonly isKnown: boolean
 }
 
-/** A turn was decided on a known place that is not so any more, or was refused there: it is to be decided on the place as it is now. */
+/** The turn was decided or refused on a remembered place that is outdated. It must be decided again, on the place as it is now. */
 export class PlaceOutdated extends Data.TaggedError("PlaceOutdated") {}
 
-/** A given thread wins over a given assistant; without both, both are made. */
+/** If a thread is given, its own assistant is used and a given assistant is ignored. If neither is given, both are created. */
 export const findPlace = Effect.fnUntraced(function* (
   assistants: typeof AssistantStore.Service,
   embedding: Assistant["embedding"],
@@ -67,7 +67,10 @@ export const storeNewPlace = Effect.fnUntraced(function* (
   }
 })
 
-/** The turn was refused after all, or repeats one that began elsewhere in the same moment: what was made for it goes again. */
+/**
+ * Removes the assistant and thread that were created for this turn. Needed when the turn is refused after all, or when it repeats a turn
+ * that began elsewhere at the same moment.
+ */
 export const removeNewPlace = (
   assistants: typeof AssistantStore.Service,
   threads: typeof ThreadStore.Service,

@@ -1,6 +1,6 @@
 /**
- * What is told of a run at rest whose log is gone, because it was older than the host keeps logs: its end, made of the record and of the
- * stored answer. Deltas, calls and charges of the leg are not told again.
+ * The end of a run at rest whose log was removed, because the log was older than the host keeps logs. It is made from the run's record and
+ * its stored answer. Deltas, calls and charges of the leg are not sent again.
  */
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
@@ -15,7 +15,7 @@ import type { TerminalEvent } from "./TurnEvent.ts"
 import { decodePlan } from "./TurnPlan.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 
-/** `usage` is that of all legs of the run. */
+/** `usage` is the usage of all legs of the run. */
 export const endOfPrunedRun = (
   store: Pick<typeof RunStore.Service, "messages">,
   counter: TokenCounterPort,
@@ -52,4 +52,8 @@ const endOf = ({ fault, status }: Run): LegEnd =>
 const asEnd = (status: RunStatus): "COMPLETED" | "REQUIRES_ACTION" | "CANCELLED" =>
   status === "COMPLETED" || status === "REQUIRES_ACTION" ? status : "CANCELLED"
 
-const unknownFault = { code: "unknown", message: "Why the run failed was not kept.", retryable: false }
+const unknownFault = {
+  code: "unknown",
+  message: "The run failed. Its reason was not kept; send the message again.",
+  retryable: false
+}

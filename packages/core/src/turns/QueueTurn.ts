@@ -1,6 +1,6 @@
 /**
- * Step 4 of a turn on a busy thread: a message that is stored and waits until nothing is in its way, for as long as the host allows. It waits
- * inside the kernel, whatever becomes of its caller.
+ * Step 4 of a turn on a busy thread: the message is stored and waits until the thread is free, at most for the queue time that the host
+ * allows. It waits inside the kernel, also after its caller has gone.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -25,13 +25,13 @@ import type { NewLeg } from "./Leg.ts"
 import { Recovery } from "./Recovery.ts"
 import { RunLeg } from "./RunLeg.ts"
 import { LegScope, RunningTurns, TurnSignals } from "./RunningTurns.ts"
-import { repeatWhileAway } from "./StoreRetry.ts"
+import { repeatWhileUnavailable } from "./StoreRetry.ts"
 import { ThreadBusy } from "./TurnErrors.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
-/** What the caller awaits: that the message had its turn, or that it was too late. */
-export type TurnCame = Effect.Effect<void, ThreadBusy | StoreUnavailable>
+/** The caller awaits this: it succeeds when the turn begins, and fails when the message waited too long. */
+export type TurnBegun = Effect.Effect<void, ThreadBusy | StoreUnavailable>
 
 const queueSeconds = Metric.histogram("colloquy.turn.queue_time", {
   description: "Seconds that a message waited for its thread",
@@ -41,13 +41,13 @@ const queueSeconds = Metric.histogram("colloquy.turn.queue_time", {
 export class QueueTurn extends Context.Service<
   QueueTurn,
   {
-    readonly queue: (leg: NewLeg) => Effect.Effect<TurnCame, never, Principal>
-    /** A message that is only saved takes its turn as well. Nobody works on it: what ends it before its turn leaves nothing of it. */
+    readonly queue: (leg: NewLeg) => Effect.Effect<TurnBegun, never, Principal>
+    /** Queues a message that is only saved. No process works on it, so if it is stopped before its turn, nothing of it is kept. */
     readonly queueSave: (
       lease: Lease,
       log: RunLog<TurnEvent>,
       followUps: Begin["followUps"]
-    ) => Effect.Effect<TurnCame, never, Principal>
+    ) => Effect.Effect<TurnBegun, never, Principal>
   }
 >()("@colloquy/core/turns/QueueTurn") {
   static readonly layer: Layer.Layer<
@@ -68,7 +68,7 @@ export class QueueTurn extends Context.Service<
       const leaseTime = Duration.fromInputUnsafe(settings.lease)
       const queueTime = Duration.toMillis(settings.queueTimeout)
 
-      const queue = Effect.fnUntraced(function* (leg: NewLeg): Effect.fn.Return<TurnCame, never, Principal> {
+      const queue = Effect.fnUntraced(function* (leg: NewLeg): Effect.fn.Return<TurnBegun, never, Principal> {
         const { lease, log, room } = leg
         const begun = yield* Deferred.make<void, ThreadBusy | StoreUnavailable>()
         const waiting = log.events.length
@@ -77,11 +77,11 @@ export class QueueTurn extends Context.Service<
           Effect.tap(() => Deferred.succeed(begun, undefined)),
           Effect.tapError((error) => (error._tag === "LeaseLost" ? Effect.void : Deferred.fail(begun, error))),
           Effect.catchTag("ThreadBusy", () => Effect.fail(new Withdrawn())),
-          // What became of the run is not known: the next holder of its lease finds out.
+          // Whether the run was activated is not known. The next holder of its lease finds out.
           Effect.catchTag("StoreUnavailable", () => Effect.fail(new LeaseLost()))
         )
         yield* legs.start(leg, 0, history)
-        // A run that is cancelled while it waits ends without beginning: its log says so.
+        // A run that is cancelled while it waits ends without beginning. In that case the log grows, which ends this wait as well.
         return Effect.raceFirst(Deferred.await(begun), log.above(waiting))
       })
 
@@ -89,9 +89,10 @@ export class QueueTurn extends Context.Service<
         lease: Lease,
         log: RunLog<TurnEvent>,
         followUps: Begin["followUps"]
-      ): Effect.fn.Return<TurnCame, never, Principal> {
+      ): Effect.fn.Return<TurnBegun, never, Principal> {
         const saved = yield* Deferred.make<void, ThreadBusy | StoreUnavailable>()
-        // The log says already that the message was saved: followers of the run read the store meanwhile.
+        // `log` already contains the event of a saved message. Followers must not read it yet, so the live run gets this empty log, and
+        // followers read the store meanwhile.
         const unsaved = new RunLog<TurnEvent>(1)
         const tail = new LogTail(unsaved, 0, settings.unwatchedLog, isKept)
         const run: LiveRun<TurnEvent> = { lease, log: unsaved, tail, stopped: null, fiber: null }
@@ -103,7 +104,7 @@ export class QueueTurn extends Context.Service<
             if (Exit.isSuccess(exit)) return Effect.sync(() => followUps.length > 0 && workers.wake())
             return Effect.gen(function* () {
               const error = Option.getOrElse(Cause.findErrorOption(exit.cause), () => busy)
-              if (error._tag === "ThreadBusy") yield* unlessAway(store.withdraw(lease))
+              if (error._tag === "ThreadBusy") yield* nullIfUnavailable(store.withdraw(lease))
               yield* Deferred.fail(saved, error._tag === "LeaseLost" ? busy : error)
             })
           }),
@@ -120,7 +121,7 @@ export class QueueTurn extends Context.Service<
         return Deferred.await(saved)
       })
 
-      /** Waits until nothing is in the way of a queued run. */
+      /** Waits until no other run blocks a queued run. */
       const awaitTurn = Effect.fnUntraced(function* (
         lease: Lease,
         activate: Effect.Effect<ActivateOutcome, StoreUnavailable, Principal>
@@ -132,10 +133,10 @@ export class QueueTurn extends Context.Service<
         const changed = yield* signals.listen(lease.threadId)
         const since = yield* Clock.currentTimeMillis
         const deadline = since + queueTime
-        let inTheWay = lease.runId
+        let blockingRunId = lease.runId
         while (true) {
-          // Not to be interrupted: a run that became active must be known to this process.
-          const outcome = yield* Effect.uninterruptible(unlessAway(activate))
+          // Not interruptible: a run that has become active must be registered in this process.
+          const outcome = yield* Effect.uninterruptible(nullIfUnavailable(activate))
           const now = yield* Clock.currentTimeMillis
           if (outcome?._tag === "Started" || outcome?._tag === "Saved") {
             yield* Metric.update(queueSeconds, (now - since) / 1000)
@@ -143,13 +144,13 @@ export class QueueTurn extends Context.Service<
           }
           if (outcome?._tag === "Lost") return yield* new LeaseLost()
           if (outcome?._tag === "Waiting") {
-            inTheWay = outcome.runId
-            if (outcome.expired && (yield* unlessAway(recovery.endExpired(outcome.runId))) === true) continue
+            blockingRunId = outcome.runId
+            if (outcome.expired && (yield* nullIfUnavailable(recovery.endExpired(outcome.runId))) === true) continue
           }
           if (now >= deadline) {
             const isWithdrawn = yield* Effect.uninterruptible(withdraw(lease))
-            if (isWithdrawn) return yield* new ThreadBusy({ threadId: lease.threadId, runId: inTheWay })
-            // It began meanwhile, or it was taken over: the next activation tells.
+            if (isWithdrawn) return yield* new ThreadBusy({ threadId: lease.threadId, runId: blockingRunId })
+            // The run began meanwhile or was taken over; the next activation shows which.
             continue
           }
           yield* Effect.raceFirst(changed, Effect.sleep(deadline - now))
@@ -157,13 +158,13 @@ export class QueueTurn extends Context.Service<
       }, Effect.scoped)
 
       /**
-       * Whether nothing of the run is left. Asked again while the store is away: a caller who is told that his message was not taken must
-       * not find it in the thread later. A withdrawal that was stored and whose answer was lost answers false to the next one, and the run
-       * is gone.
+       * Whether nothing of the run is left. It is repeated while the store is unavailable, because a message that the caller was told is
+       * refused must not appear in the thread later. If a withdrawal was stored but its response was lost, the repeated withdrawal returns
+       * false; then the missing run shows that it succeeded.
        */
       const withdraw = Effect.fnUntraced(function* (lease: Lease) {
-        const withdrawn = yield* repeatWhileAway(store.withdraw(lease), settings.settleTimeout)
-        return withdrawn || Option.isNone(yield* repeatWhileAway(store.get(lease.runId), settings.settleTimeout))
+        const withdrawn = yield* repeatWhileUnavailable(store.withdraw(lease), settings.settleTimeout)
+        return withdrawn || Option.isNone(yield* repeatWhileUnavailable(store.get(lease.runId), settings.settleTimeout))
       })
 
       return QueueTurn.of({ queue, queueSave })
@@ -171,7 +172,7 @@ export class QueueTurn extends Context.Service<
   )
 }
 
-/** A store that is away does not end the waiting. */
-const unlessAway = <A>(
+/** An unavailable store does not end the wait. */
+const nullIfUnavailable = <A>(
   effect: Effect.Effect<A, StoreUnavailable, Principal>
 ): Effect.Effect<A | null, never, Principal> => Effect.catchTag(effect, "StoreUnavailable", () => Effect.succeed(null))

@@ -1,6 +1,6 @@
 /**
- * Step 5 of a turn: what its parts bring for this content, side by side, each in its time. It is recalled once a run: later legs find it with
- * the answers of the earlier ones, so that their prompts begin with the same bytes.
+ * Step 5 of a turn: the prompt parts that its parts recall for this content, in parallel, each with a time limit. Parts recall once in a
+ * run. Later legs read the result from the answers of earlier legs, so their prompts begin with the same bytes.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -23,7 +23,7 @@ import { TurnSettings } from "./TurnSettings.ts"
 
 export interface Recalled {
   readonly prompt: ReadonlyArray<PromptPart>
-  /** What a model reads of the users' messages besides their text. */
+  /** What the model reads of the users' messages besides their text. */
   readonly rendered: Rendered
   /** What could not be recalled, for the explanation. */
   readonly notes: Explanation["leftOut"]
@@ -37,15 +37,15 @@ interface Found {
 
 const noSurroundings: Surroundings = { before: [], after: [] }
 
-/** A part that fails at a message takes only its own share of it away, in this turn and in later ones. */
-const orNothing = <A>(
+/** If a part cannot read a message, only that part's content of the message is left out, in this turn and in later ones. */
+const orFallback = <A>(
   part: string,
   message: Message,
   read: () => Effect.Effect<A, never, Principal>,
-  nothing: A
+  fallback: A
 ): Effect.Effect<A, never, Principal> =>
   Effect.catchCause(Effect.suspend(read), (cause) =>
-    Effect.as(Effect.logError(`The part "${part}" could not read message ${message.id}`, cause), nothing)
+    Effect.as(Effect.logError(`The part "${part}" could not read message ${message.id}`, cause), fallback)
   )
 
 export class Recall extends Context.Service<
@@ -60,7 +60,7 @@ export class Recall extends Context.Service<
       const deadlines = yield* Deadlines
       const { mediaBytes, recallTimeout } = yield* TurnSettings
 
-      /** What fails or is late is left out, with a note. */
+      /** Recalls one part. A part that fails or is late is left out, with a note. */
       const recallBy = (part: PlannedPart, leg: Leg, history: History): Effect.Effect<Found, never, Principal> => {
         const found = (prompt: ReadonlyArray<PromptPart>): Found => ({ part: part.name, prompt, note: null })
         const nothing = (note: string): Found => ({ part: part.name, prompt: [], note })
@@ -81,7 +81,7 @@ export class Recall extends Context.Service<
           )
       }
 
-      /** The newest first: where there is more than a prompt may take, the oldest media stay behind. */
+      /** Renders the newest messages first: if there are more media than a prompt may hold, the oldest media are left out. */
       const renderMessages = Effect.fnUntraced(function* (leg: Leg, history: History) {
         const rendered = new Map<Message["id"], RenderedMessage>()
         let room = mediaBytes
@@ -95,12 +95,12 @@ export class Recall extends Context.Service<
             if (supplement === null) continue
             const reading = { info: leg.model.info, room }
             if (render !== undefined) {
-              const more = yield* orNothing(name, message, () => render(supplement.value, message, reading), [])
+              const more = yield* orFallback(name, message, () => render(supplement.value, message, reading), [])
               room = Math.max(0, room - sizeOf(more))
               content.push(...more)
             }
             if (surround !== undefined) {
-              const around = yield* orNothing(
+              const around = yield* orFallback(
                 name,
                 message,
                 () => surround(supplement.value, message, { ...reading, room }),

@@ -1,6 +1,6 @@
 /**
- * Ends runs without a working process: it died (the lease expired), or it does not react to a cancel. The run is taken
- * over, which locks its old holder out, and settled with what its log holds. A model is never called again for it.
+ * Ends runs that no process works on: the process died (its lease expired), or it does not react to a cancel. Recovery takes the run over,
+ * which ends the rights of the old holder, and settles it with the events in its log. It never calls a model again for such a run.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -20,7 +20,7 @@ import { plannedParts } from "./PartDecisions.ts"
 import { followUpsOf } from "./PartFollowUps.ts"
 import { type LegEnd, settlementOf, terminalEvent } from "./Settlement.ts"
 import { Settlements } from "./Settlements.ts"
-import { repeatWhileAway } from "./StoreRetry.ts"
+import { repeatWhileUnavailable } from "./StoreRetry.ts"
 import { fromLog } from "./TurnEvent.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { decodePlan } from "./TurnPlan.ts"
@@ -28,8 +28,8 @@ import { type RecordedLeg, recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
 /**
- * Followers may have seen events that their process did not live to store. The terminal event is numbered far above them, so that a
- * client that resumes behind such an event still gets it.
+ * Followers may have received events that their process did not store before it died. The terminal event gets a much higher number, so that
+ * a client that resumes after such an event still receives it.
  */
 const sequenceLeap = 1_000_000
 
@@ -37,18 +37,18 @@ const abandoned: LegEnd = {
   status: "FAILED",
   fault: {
     code: interruptedCode,
-    message: "The server that worked on this run went away. What it had said is kept; send the message again.",
+    message: "The server that worked on this run stopped. The text so far is kept; send the message again.",
     retryable: true
   }
 }
 
-/** How long a run that cannot be ended is left alone: until an operator has looked at it, and not tried again in a circle. */
-const untilLookedAt = Duration.days(1)
+/** How long a run that cannot be ended is left alone, so that an operator can look at it and it is not retried continuously. */
+const pauseForOperator = Duration.days(1)
 
 export class Recovery extends Context.Service<
   Recovery,
   {
-    /** Ends a run whose lease has expired as FAILED; false when it has not, or another process was quicker. */
+    /** Ends a run whose lease has expired as FAILED. False if the lease has not expired, or if another process was faster. */
     readonly endExpired: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /** Ends an active run as CANCELLED, although another process still holds its lease. */
     readonly endCancelled: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
@@ -66,7 +66,7 @@ export class Recovery extends Context.Service<
       const duration = Duration.fromInputUnsafe(settings.lease)
 
       const end = (runId: RunId, how: LegEnd, onlyExpired: boolean) =>
-        // Not to be interrupted: a run that was taken over and not settled would block its thread for another lease.
+        // Not interruptible: a run that was taken over and not settled would block its thread until the new lease expires.
         Effect.uninterruptible(
           Effect.gen(function* () {
             const taken = yield* store.takeOver(runId, duration, { onlyExpired })
@@ -78,7 +78,7 @@ export class Recovery extends Context.Service<
 
       const settleTaken = tracedFn("Recovery.settle")(function* (lease: Lease, run: Run, why: LegEnd) {
         const plan = decodePlan(run.plan)
-        // A message that was only to be saved and never was: no caller was told that it was kept, so nothing of it stays.
+        // A message that is only to be saved and was not: no caller was told that it was kept, so nothing of it stays.
         if (run.status === "QUEUED" && plan.saves === true) return yield* store.withdraw(lease)
         const log = yield* Effect.catchDefect(wholeLog(run), (defect) =>
           Effect.as(
@@ -111,8 +111,8 @@ export class Recovery extends Context.Service<
         const events: Array<LogEvent> = []
         let after = run.legStart - 1
         while (true) {
-          // The run is taken over: no other process looks after it until this lease ends too.
-          const page = yield* repeatWhileAway(store.read(run.id, after), settings.settleTimeout)
+          // This process has taken the run over. No other process recovers it until this lease expires too, so the read is repeated here.
+          const page = yield* repeatWhileUnavailable(store.read(run.id, after), settings.settleTimeout)
           const last = page.at(-1)
           if (last === undefined) return events
           events.push(...page)
@@ -124,13 +124,13 @@ export class Recovery extends Context.Service<
         Effect.logError(
           `Run ${lease.runId} cannot be ended, not even as FAILED: the store refuses it. It is left for a day; its thread ${lease.threadId} stays blocked`,
           defect
-        ).pipe(Effect.andThen(Effect.ignoreCause(store.renew([lease], untilLookedAt))), Effect.as(false))
+        ).pipe(Effect.andThen(Effect.ignoreCause(store.renew([lease], pauseForOperator))), Effect.as(false))
 
       const sweep = Effect.gen(function* () {
         for (const { runId, ownerId } of yield* store.expired(100)) {
           yield* end(runId, abandoned, true).pipe(
             Effect.provideService(Principal, { ownerId }),
-            // One run that cannot be ended must not keep the others.
+            // One run that cannot be ended must not prevent the recovery of the others.
             Effect.catchCause((cause) => Effect.logError(`Abandoned run ${runId} could not be settled`, cause))
           )
         }
@@ -138,7 +138,7 @@ export class Recovery extends Context.Service<
 
       yield* sweep.pipe(
         Effect.catchCause((cause) => Effect.logWarning("The search for abandoned runs failed; it is repeated", cause)),
-        // At once, too: a process that is restarted again and again would else never come to it.
+        // The first search runs at once, before the first pause. Otherwise a process that restarts again and again would never search.
         Effect.andThen(Effect.sleep(settings.sweep)),
         Effect.forever,
         Effect.forkScoped
@@ -152,7 +152,7 @@ export class Recovery extends Context.Service<
   )
 }
 
-/** A run that was still waiting in the queue has no log: the record knows who it is. */
+/** Fills in fields from the run's record that the log does not contain, because the run was still in the queue. */
 export const withIdentity = (leg: RecordedLeg, run: Run): RecordedLeg => ({
   ...leg,
   messageId: run.answerId,

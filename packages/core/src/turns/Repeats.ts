@@ -1,4 +1,4 @@
-/** Before step 1 of a turn: a request with an idempotency key that was used before joins the turn that the first one began. */
+/** Before step 1 of a turn: a request whose idempotency key was used before joins the turn of the first request. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -18,11 +18,13 @@ type RepeatError = IdempotencyConflict | ThreadBusy | StoreUnavailable
 export class Repeats extends Context.Service<
   Repeats,
   {
-    /** The turn that a key began, if it began one; a conflict when that was for another body. */
+    /** The turn that the key began, if there is one. A conflict, if the key was used with another request body. */
     readonly find: (
       key: IdempotencyKey | undefined
     ) => Effect.Effect<Option.Option<StartedTurn>, RepeatError, Principal>
-    /** Joins the turn of the first request: while that waits in the queue so does the repeat, and both may end with `ThreadBusy`. */
+    /**
+     * Joins the turn of the first request. While that turn waits in the queue, the repeat waits too, and both may fail with `ThreadBusy`.
+     */
     readonly join: (repeated: Repeated, fingerprint: string) => Effect.Effect<StartedTurn, RepeatError, Principal>
   }
 >()("@colloquy/core/turns/Repeats") {

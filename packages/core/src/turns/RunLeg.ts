@@ -1,14 +1,14 @@
 /**
- * *** Steps 5 to 8 of a turn: how an answer comes about. *** Steps 1 to 4 are in `Turns`.
+ * *** Steps 5 to 8 of a turn: how an answer is made. *** Steps 1 to 4 are in `Turns`.
  *
  *     wait       until the thread is free                                  `awaitTurn`
- *   5 recall     what the parts of the turn bring for this content         `Recall`
- *   6 assemble   one request that fits the window                          `PromptAssembly`, `ContextWindow`
- *   7 converse   model and hosted tools, or the part that answers          `ModelLoop`, `AnswerByPart`
- *     speak      parts that read the answer aloud                          `Speaking`
- *   8 settle     log, message, run, charges, follow-ups: one transaction   `EndLeg`, `Settlement`
+ *   5 recall     parts search what belongs to this content                 `Recall`
+ *   6 assemble   make one request that fits the window                     `PromptAssembly`, `ContextWindow`
+ *   7 converse   call model and hosted tools, or the part that answers     `ModelLoop`, `AnswerByPart`
+ *     speak      parts read the answer aloud                               `Speaking`
+ *   8 settle     store log, message, run, charges, follow-ups together     `EndLeg`, `Settlement`
  *
- * All of it runs in the kernel's scope: a client that goes away changes nothing. What follows up is done by `FollowUps`, in any process.
+ * All steps run in the kernel's scope, so they go on when the client disconnects. `FollowUps` runs the follow-ups, in any process.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -34,8 +34,8 @@ export class RunLeg extends Context.Service<
   RunLeg,
   {
     /**
-     * Gives a leg to the kernel. `stored`: so many events of its log are in the store already. `awaitTurn` gives the history, at once or
-     * when the thread is free.
+     * Starts a leg in the kernel's scope. `stored` is the number of events of its log that the store already has. `awaitTurn` returns the
+     * history, at once or when the thread is free.
      */
     readonly start: (leg: NewLeg, stored: number, awaitTurn: AwaitTurn) => Effect.Effect<void, never, Principal>
   }
@@ -77,7 +77,7 @@ export class RunLeg extends Context.Service<
           Effect.onExit((exit) => settle(run, leg, exit)),
           Effect.ensuring(Effect.sync(() => running.remove(run))),
           traced("Turns.leg", { attributes: { "gen_ai.conversation.id": leg.lease.threadId } }),
-          // Only the work can be interrupted: a fiber that is stopped before its first step would end without settling anything.
+          // Only the work can be interrupted. A fiber that could be stopped before its first step would end without settling anything.
           Effect.forkIn(scope, { uninterruptible: true })
         )
         if (scope.state._tag === "Closed") leg.log.close("lost")

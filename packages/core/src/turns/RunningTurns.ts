@@ -1,6 +1,6 @@
 /**
- * What the turns of one kernel share inside this process: the runs that it works on, the scope in which they run, who writes their logs, and
- * what wakes those who wait for them.
+ * State that the turns of one kernel share inside this process: the runs that it works on, the scope in which they run, the writer of their
+ * logs, and the signals that wake waiting code.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -14,7 +14,7 @@ import { RunStore } from "../runs/RunStore.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
-/** The scope of the legs: not that of the request which began them. */
+/** The scope in which legs run. A leg outlives the request that began it. */
 export class LegScope extends Context.Service<LegScope, Scope.Scope>()("@colloquy/core/turns/LegScope") {
   static readonly layer: Layer.Layer<LegScope> = Layer.effect(LegScope, Effect.scope)
 }
@@ -32,7 +32,7 @@ export class RunningTurns extends Context.Service<RunningTurns, LiveRuns<TurnEve
   )
 }
 
-/** Writes their logs while they go on. */
+/** Writes the logs of running legs to the store while they go on. */
 export class TurnLogs extends Context.Service<TurnLogs, LogWriter<TurnEvent>>()("@colloquy/core/turns/TurnLogs") {
   static readonly layer: Layer.Layer<TurnLogs, never, RunStore | RunningTurns> = Layer.effect(
     TurnLogs,
@@ -42,7 +42,7 @@ export class TurnLogs extends Context.Service<TurnLogs, LogWriter<TurnEvent>>()(
   )
 }
 
-/** Hints that a run or a thread has changed. One that asks for a cancel stops the run, if it is one of ours. */
+/** Signals that a run or a thread may have changed. A signal that asks for a cancel stops the run, if this process works on it. */
 export class TurnSignals extends Context.Service<TurnSignals, RunSignals>()("@colloquy/core/turns/TurnSignals") {
   static readonly layer: Layer.Layer<TurnSignals, never, RunStore | RunningTurns | LegScope> = Layer.effect(
     TurnSignals,

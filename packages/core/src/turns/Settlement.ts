@@ -1,6 +1,6 @@
 /**
- * Step 8 of a turn, pure: one leg's end, computed from its events and the way it ended. Used for legs that this process ran (`EndLeg`) and
- * for those of others (`Recovery`): the same events give the same message, usage and terminal event.
+ * Step 8 of a turn, pure: the end of one leg, computed from its events and from the way it ended. Used for legs that this process ran
+ * (`EndLeg`) and for legs of other processes (`Recovery`): the same events give the same message, usage and terminal event.
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -21,7 +21,7 @@ export type LegEnd =
   | { readonly status: "CANCELLED" }
   | { readonly status: "FAILED"; readonly fault: RunFault }
 
-/** The last event of a leg in which a model was asked, or was to be. */
+/** The last event of a leg in which a model was called or would have been called. */
 export type LegEndEvent = Exclude<TerminalEvent, { readonly _tag: "MessageSaved" }>
 
 export const terminalEvent = (
@@ -59,7 +59,7 @@ export const terminalEvent = (
   }
 }
 
-/** From the store, where an older or a newer version may have written it: one that this version cannot read is none. */
+/** Decodes an explanation from the store. An older or a newer version may have written it; null if this version cannot read it. */
 export const decodeExplanation = (json: unknown): Explanation | null => Option.getOrNull(readExplanation(json))
 
 const readExplanation = Schema.decodeUnknownOption(Schema.NullOr(Explanation))
@@ -70,7 +70,7 @@ export const settlementOf = (input: {
   readonly end: LegEnd
   readonly explanation: Explanation | null
   readonly terminal: TerminalEvent
-  /** Events before the terminal one that the store may not have. */
+  /** Events before the terminal event that the store may not have. */
   readonly rest: ReadonlyArray<TurnEvent>
   readonly counter: TokenCounterPort
   readonly followUps: Settlement["followUps"]
@@ -93,7 +93,7 @@ export const settlementOf = (input: {
   }
 }
 
-/** An older version's log may hold what a provider reported, whatever it was. */
+/** The log of an older version may contain unbounded names and figures from a provider. */
 const withinBounds = (leg: RecordedLeg): RecordedLeg => ({
   ...leg,
   provider: cutTo(leg.provider, longestName),
@@ -102,7 +102,7 @@ const withinBounds = (leg: RecordedLeg): RecordedLeg => ({
   charges: leg.charges.map(chargeWithinBounds)
 })
 
-/** What a part spends goes into sums and keys of an index, like what a provider reports. */
+/** The charges of a part go into sums and into keys of an index, as a provider's figures do, so they get the same bounds. */
 export const chargeWithinBounds = (charge: Charge): Charge => ({
   provider: cutTo(charge.provider, longestName),
   model: cutTo(charge.model, longestName),
@@ -112,11 +112,12 @@ export const chargeWithinBounds = (charge: Charge): Charge => ({
 
 const notStorable: RunFault = {
   code: "answer_not_stored",
-  message: "The answer could not be stored: the database refused what is in it. The operator has been told.",
+  message:
+    "The database refused the content of the answer, so the answer was not stored. The operator finds the cause in the server's log.",
   retryable: false
 }
 
-/** The end of the leg and what it used, without anything that a model wrote. */
+/** Makes a settlement that every store accepts: the end of the leg and its usage, without any text that a model wrote. */
 export const storable = (settlement: Settlement, terminal: LegEndEvent) => {
   const { answer } = settlement
   const { messageId, model, provider, sequence, usage } = terminal

@@ -1,6 +1,6 @@
 /**
- * Step 8 of a turn: brings the end of a leg to the store, and tells the host's metering and the metrics what it used. For legs that this
- * process ran (`EndLeg`) and for those of others (`Recovery`).
+ * Step 8 of a turn: stores the end of a leg, and reports its usage to the host's metering and to the metrics. Used for legs that this
+ * process ran (`EndLeg`) and for legs of other processes (`Recovery`).
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -15,11 +15,11 @@ import { metricSeries } from "../primitives/MetricSeries.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type Lease, RunStore, type Settled, type Settlement } from "../runs/RunStore.ts"
 import { type LegEndEvent, storable } from "./Settlement.ts"
-import { repeatWhileAway } from "./StoreRetry.ts"
+import { repeatWhileUnavailable } from "./StoreRetry.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
-/** What became of a settlement: `stored` is false when the run belongs to another holder now. */
+/** The result of a settlement. `stored` is false when another process holds the run now. */
 export interface StoredEnd {
   readonly stored: Settled
   readonly status: Settlement["status"]
@@ -34,15 +34,15 @@ export class Settlements extends Context.Service<
   Settlements,
   {
     /**
-     * Asks the store again and again while it is away. A settlement that it refuses for what is in it is settled as FAILED with what can
-     * always be stored: a run that cannot end would block its thread for ever.
+     * Repeats the write while the store is unavailable. If the store refuses the content, the leg is settled as FAILED without its answer:
+     * a run that cannot end would block its thread for ever.
      */
     readonly settle: (
       lease: Lease,
       settlement: Settlement,
       terminal: LegEndEvent
     ) => Effect.Effect<StoredEnd, StoreUnavailable, Principal>
-    /** Tells what a settled leg used. The answer stands whatever comes of it. */
+    /** Reports the usage of a settled leg. A failure is logged and changes nothing of the answer. */
     readonly account: (
       lease: Lease,
       leg: RecordedLeg,
@@ -60,7 +60,7 @@ export class Settlements extends Context.Service<
       const { settleTimeout } = yield* TurnSettings
 
       const write = (lease: Lease, settlement: Settlement) =>
-        repeatWhileAway(store.settle(lease, settlement), settleTimeout)
+        repeatWhileUnavailable(store.settle(lease, settlement), settleTimeout)
 
       return Settlements.of({
         settle: (lease, settlement, terminal) =>
@@ -91,7 +91,7 @@ export class Settlements extends Context.Service<
               usage: leg.usage,
               charges: leg.charges
             }
-            // This stands in the way of a shutdown: a meter that does not answer is given up.
+            // A shutdown waits for this report, so a meter that does not answer gets a time limit.
             return deadlines.within("30 seconds", metering.record(report), () =>
               Effect.die(new Error("The meter did not answer"))
             )

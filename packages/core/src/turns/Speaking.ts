@@ -1,4 +1,4 @@
-/** Parts that read the answer aloud: each hears the words from the first one on, while they are written. */
+/** Lets parts read the answer aloud. Each part receives the text while it is written, from its first word on. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -10,15 +10,16 @@ import type { Leg } from "./Leg.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 import { wordsOf } from "./Words.ts"
 
-/** For a part that is stopped. */
+/** How long the leg waits for a part that it has stopped. */
 const timeToStop = "5 seconds"
 
 export class Speaking extends Context.Service<
   Speaking,
   {
     /**
-     * The answer comes about while parts speak it; after its last word the leg waits until they have spoken, for as long as the host
-     * allows. One that still speaks then, or when the answer failed, is stopped. A fault in a part that speaks is its own affair.
+     * Parts speak the answer while it is written. After its last word the leg waits until they have finished, at most for `speakTimeout`. A
+     * part that still speaks then is stopped, and so are all parts when the answer fails. An error in a part that speaks is logged and does
+     * not fail the leg.
      */
     readonly speakWhile: <A, E>(
       leg: Leg,
@@ -52,10 +53,13 @@ export class Speaking extends Context.Service<
             const spoken = Effect.suspend(() => {
               words.end()
               const all = Effect.forEach(fibers, (fiber) => Fiber.await(fiber), { discard: true })
-              const late = () => Effect.logWarning(`A part still spoke run ${leg.lease.runId} when its time was over`)
+              const late = () =>
+                Effect.logWarning(
+                  `A part was still speaking the answer of run ${leg.lease.runId} when its time limit expired`
+                )
               return deadlines.within(speakTimeout, all, late)
             })
-            // What one that is stopped still has to tell belongs to the leg; one that cannot be stopped is left behind.
+            // Events that a stopped part still tells belong to the leg, so the leg waits for it, but no longer than `timeToStop`.
             const stop = deadlines.within(timeToStop, Fiber.interruptAll(fibers), () => Effect.void)
             return Effect.ensuring(restore(Effect.tap(answer, () => spoken)), stop)
           })

@@ -1,4 +1,4 @@
-/** What a caller holds of a turn that has begun. The run goes on whether or not anybody reads it. */
+/** What a caller gets of a turn that has begun. The run goes on whether or not the caller reads it. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
@@ -11,13 +11,13 @@ export interface StartedTurn {
   readonly threadId: ThreadId
   readonly assistantId: AssistantId
   readonly runId: RunId
-  /** The events of this leg from its first, live, to its terminal one. */
+  /** The events of this leg, live, from its first to its terminal event. */
   readonly events: Stream.Stream<TurnEvent, StoreUnavailable>
-  /** The same events, folded. Waits for the end of the leg. */
+  /** The reply, folded from the same events. It waits for the end of the leg. */
   readonly reply: Effect.Effect<TurnReply, StoreUnavailable>
 }
 
-/** `log`: that of the leg, when this process works on it. Its reply is then read at its end and not along the way. */
+/** `log` is the log of the leg, when this process works on the run. Then the reply is folded once, at the end of the leg. */
 export const startedTurn = (
   place: ReplyPlace,
   events: Stream.Stream<TurnEvent, StoreUnavailable>,

@@ -1,4 +1,4 @@
-/** What a model says in one step, as events of the leg's log. `ModelLoop` makes one for each model call. */
+/** Records the events of one model call in the leg's log. `ModelLoop` makes a recorder for each call. */
 import type { ChatEvent, FinishReason } from "../models/ChatEvent.ts"
 import type { Listener } from "../models/ChatModel.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
@@ -19,7 +19,7 @@ export interface StepResult {
   readonly hasCut: boolean
 }
 
-/** Of one step. What comes after them is dropped. */
+/** The maximum for one step. Further sources are dropped. */
 const maximumSources = 200
 
 export class StepRecorder implements Listener {
@@ -35,18 +35,18 @@ export class StepRecorder implements Listener {
   private readonly sources: Array<ModelSource> = []
   private reasoning = false
   private separator: string
-  /** The ids of this leg's calls, and what each of the driver's ids stands for at the moment. */
+  /** The ids of all calls of this leg, and the id that each id of the driver currently stands for. */
   private readonly callIds: Set<string>
   private readonly renamed = new Map<string, string>()
-  /** The last number that was put behind an id. */
+  /** The last number that was appended to an id. */
   private readonly numbers = new Map<string, number>()
   private hasCut = false
 
   constructor(leg: Leg, provider: string) {
     this.leg = leg
     this.provider = provider
-    // What was said before a call and after it is one text for the reader: a blank line keeps the two apart. An answer that the provider
-    // only broke off goes on where it stopped.
+    // The texts before and after a call are one text for the reader, so a blank line separates them. An answer that the provider
+    // interrupted continues without a separator.
     const before = leg.log.events.findLast((event) => event._tag === "ToolCallReady" || event._tag === "StepStarted")
     const hasSpoken = leg.log.events.some((event) => event._tag === "TextDelta")
     this.separator = hasSpoken && before?._tag === "ToolCallReady" ? stepSeparator : ""
@@ -105,7 +105,7 @@ export class StepRecorder implements Listener {
         return
       case "KeepAlive":
       case "ToolCallDelta":
-        // A call is kept whole, when it is ready.
+        // A call is recorded as a whole, when it is ready.
         return
       default:
         event satisfies never
@@ -115,14 +115,14 @@ export class StepRecorder implements Listener {
   /** Called after each array of events. */
   readonly pause = (): void => this.leg.log.wake()
 
-  /** A name that goes into records. */
+  /** Cuts a name to the length that records allow. */
   private cut(name: string): string {
     const short = cutTo(name, longestName)
     this.hasCut ||= short !== name
     return short
   }
 
-  /** Some models number their calls anew in each step, or twice alike in one: inside a leg every call has an id of its own. */
+  /** Gives every call of a leg an id of its own. Some models start their ids again in each step, or use one id twice in a step. */
   private newCallId(id: string): string {
     const short = cutTo(id, longestId)
     let number = this.numbers.get(short) ?? 1
@@ -148,7 +148,7 @@ export class StepRecorder implements Listener {
       providerData: this.providerData,
       at
     }))
-    if (this.calls.length > 0) this.leg.tail.urge()
+    if (this.calls.length > 0) this.leg.tail.writeSoon()
     this.leg.log.wake()
     const { calls, hasCut, media, reason, sources, spoke } = this
     return { calls, reason, spoke, media, sources, hasCut }

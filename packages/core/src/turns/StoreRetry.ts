@@ -1,6 +1,7 @@
 /**
- * A write to the store whose answer did not come, so that it may have taken effect or not: it is sent again, at once and then with a growing pause. Every write
- * that goes through here may be repeated without harm (the promises of `RunStore`), so the caller learns what became of the first one.
+ * Repeats a write when the store did not answer, so that the write may have taken effect or not. The first repeat is sent at once, later
+ * ones after growing pauses. Every write that uses this function may be repeated without harm (the contract of `RunStore`), and the repeat
+ * returns the result of the first one.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -8,20 +9,20 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
 const longestPause = 1000
 
-export const repeatWhileAway = <A, E, R>(
+export const repeatWhileUnavailable = <A, E, R>(
   write: Effect.Effect<A, E | StoreUnavailable, R>,
   time: Duration.Input
 ): Effect.Effect<A, E | StoreUnavailable, R> =>
   Effect.clockWith((clock) => {
     const deadline = clock.currentTimeMillisUnsafe() + Duration.toMillis(time)
     const attempt = (pause: number): Effect.Effect<A, E | StoreUnavailable, R> =>
-      Effect.catchIf(write, isAway, (away) =>
+      Effect.catchIf(write, isUnavailable, (unavailable) =>
         clock.currentTimeMillisUnsafe() < deadline
           ? Effect.andThen(Effect.sleep(pause), attempt(Math.min(longestPause, pause * 2 + 50)))
-          : Effect.fail(away)
+          : Effect.fail(unavailable)
       )
     return attempt(0)
   })
 
-const isAway = (error: unknown): error is StoreUnavailable =>
+const isUnavailable = (error: unknown): error is StoreUnavailable =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "StoreUnavailable"

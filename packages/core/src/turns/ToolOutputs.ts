@@ -1,6 +1,6 @@
 /**
- * Goes on with a run that waits for the client. Everything needed comes from the store: the run's plan, its open calls, the history; so
- * it works in any process, and after a restart. The next leg enters the turn at step 5.
+ * Resumes a run that waits for the client. Everything needed comes from the store (the run's plan, its open calls, the history), so it
+ * works in any process and after a restart. The next leg enters the turn at step 5.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -30,7 +30,7 @@ import { plannedParts } from "./PartDecisions.ts"
 import { Repeats } from "./Repeats.ts"
 import { RunLeg } from "./RunLeg.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
-import { repeatWhileAway } from "./StoreRetry.ts"
+import { repeatWhileUnavailable } from "./StoreRetry.ts"
 import { IdempotencyConflict, NothingPending, type ShuttingDown, type ToolNameTaken } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { TurnModels } from "./TurnModels.ts"
@@ -137,9 +137,9 @@ export class ToolOutputs extends Context.Service<
           idempotency: request.idempotency ?? null
         }
         const { assistantId, threadId } = run
-        // A caller who goes away between the two would leave a run that no process works on.
+        // If the caller could interrupt between these two steps, the run would be active without a process that works on it.
         const outcome = yield* Effect.uninterruptible(
-          Effect.tap(repeatWhileAway(store.continue(next), startTimeout), (continued) => {
+          Effect.tap(repeatWhileUnavailable(store.continue(next), startTimeout), (continued) => {
             if (continued._tag !== "Started") return Effect.void
             const place = { lease: continued.lease, assistantId, answerId, number: run.leg + 1 }
             const nextLeg = { ...leg, ...place, apiKey, stream: next.stream, log }
@@ -169,10 +169,10 @@ export class ToolOutputs extends Context.Service<
   )
 }
 
-/** A run that waited in the queue was begun by a message, not by tool outputs. */
+/** The key belongs to a run that waits in the queue. Such a run was begun by a message, not by tool outputs. */
 const usedForMessage = () => Effect.fail(new IdempotencyConflict())
 
-/** Calls of the run that are open now, and the ids of all that are not any more. */
+/** The open calls of the run, and the ids of its calls that are no longer open. */
 const callsOf = (run: Run, messages: ReadonlyArray<Message>) => {
   const waiting = run.status === "REQUIRES_ACTION" ? messages.find((message) => message.id === run.answerId) : undefined
   const open = waiting?.toolCalls ?? []
@@ -181,7 +181,10 @@ const callsOf = (run: Run, messages: ReadonlyArray<Message>) => {
   return { open, answered: new Set(all.map((call) => call.id).filter((id) => !openIds.has(id))) }
 }
 
-/** What can never be left out of the next prompt. Outputs that make it too large are refused, and the run waits for others. */
+/**
+ * Checks the messages of the run, which the next prompt must contain. Outputs that make them too large for the model are refused, and the
+ * run keeps waiting.
+ */
 const checkOutputs = (
   { model, preamble, room }: PlannedLeg,
   messages: ReadonlyArray<Message>,
@@ -191,7 +194,7 @@ const checkOutputs = (
   return checkRoom(preamble, turnTokens - tokensPerMessage, room, model.model)
 }
 
-/** The outputs of another call won, or the run was cancelled in the same moment. */
+/** The outputs of another call were stored first, or the run was cancelled at the same moment. */
 const tooLate = (request: ToolOutputsRequest) =>
   Effect.fail(
     new ToolOutputsRejected({

@@ -1,4 +1,4 @@
-/** Why a turn was not begun. Nothing was stored for it, and no model was called. Errors after that are the run's own state. */
+/** Errors of beginning a turn. When one occurs, nothing was stored and no model was called. Later errors are part of the run's state. */
 import * as Schema from "effect/Schema"
 import { RunId, ThreadId } from "../primitives/Ids.ts"
 
@@ -20,7 +20,7 @@ export class ToolNameTaken extends Schema.TaggedError<ToolNameTaken>()("ToolName
 export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
   threadId: ThreadId,
   runId: RunId,
-  /** As many messages wait as may wait on one thread. */
+  /** The limit of waiting messages, if it is reached. */
   full: Schema.optionalKey(Schema.Int)
 }) {
   override get message() {
@@ -45,33 +45,33 @@ export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>
 
 export class ShuttingDown extends Schema.TaggedError<ShuttingDown>()("ShuttingDown", {}) {
   override get message() {
-    return "The server is shutting down and takes no new messages. Send this one again in a moment."
+    return "The server is shutting down and accepts no new messages. Send this one again in a moment."
   }
 }
 
-/** A part of the turn refuses it. `path` names the place in the part's options. */
+/** A part of the turn refused it. `path` is the position of the problem in the part's options. */
 export class TurnRefused extends Schema.TaggedError<TurnRefused>()("TurnRefused", {
   part: Schema.String,
   reason: Schema.Literals([
-    /** The options are wrong, or do not go together. */
+    /** The options are invalid or contradict each other. */
     "invalid",
     /** This kernel has no such part. */
     "absent",
     /** Something that the options name does not exist, or belongs to another owner. */
     "not_found",
-    /** Something is still at work: the same request will do later. */
+    /** Something that the options name is still being processed. The same request succeeds later. */
     "not_ready",
     "too_large",
     "unsupported_type",
     "provider_failed",
     "provider_timeout",
-    /** The part itself took too long to hear or to decide. */
+    /** The part took too long to listen or to decide. */
     "part_timeout"
   ]),
   problems: Schema.Array(
     Schema.Struct({ path: Schema.Array(Schema.Union([Schema.String, Schema.Int])), message: Schema.String })
   ),
-  /** For a stream that has begun already, and ends with this refusal: the code of its failed run. Absent: the reason. */
+  /** The code of the failed run, if the stream had already begun when the part refused. Absent: `reason` is the code. */
   code: Schema.optionalKey(Schema.String)
 }) {
   override get message() {

@@ -1,9 +1,9 @@
 /**
- * The log of a run. Everything that is known of a turn is a fold of these events: the stream, the resumed stream, the stored message, the
- * reply, the usage. They are plain JSON values, one object each; `sequence` rises through all legs of a run.
+ * The log of a run. All views of a turn are folds of these events: the stream, the resumed stream, the stored message, the reply, the
+ * usage. Events are plain JSON objects; `sequence` rises through all legs of a run.
  *
- * Every leg ends with exactly one *terminal* event. Reasoning is for those who listen at the moment: it takes sequence numbers but is
- * never stored (specification part 6), so a log read from the store may have gaps.
+ * Every leg ends with exactly one *terminal* event. Reasoning is sent to live readers only: it takes sequence numbers but is never stored
+ * (specification part 6), so a log that is read from the store may have gaps.
  */
 import type * as Schema from "effect/Schema"
 import type { Charge } from "../metering/Charge.ts"
@@ -23,11 +23,11 @@ export interface UserMessage extends Event {
   readonly _tag: "UserMessage"
   readonly messageId: MessageId
   readonly content: string
-  /** What parts keep with the user's message, by their names; absent when there is nothing. */
+  /** Supplements of the user's message, by the names of their parts; absent when there are none. */
   readonly supplements?: Schema.JsonObject
 }
 
-/** The first leg of a run begins. `messageId` is the answer's, on every path from here on. */
+/** The first leg of a run begins. `messageId` is the id of the answer, here and in all later events. */
 export interface RunStarted extends Event {
   readonly _tag: "RunStarted"
   readonly messageId: MessageId
@@ -45,7 +45,7 @@ export interface RunContinuing extends Event {
   readonly at: string
 }
 
-/** A model call begins. `promptTokens` is the kernel's own count: it stands in for usage that never comes. */
+/** A model call begins. `promptTokens` is the kernel's own count. It is used when the provider reports no usage. */
 export interface StepStarted extends Event {
   readonly _tag: "StepStarted"
   readonly promptTokens: number
@@ -82,13 +82,13 @@ export interface StepEnded extends Event {
   readonly _tag: "StepEnded"
   /** Null: the provider reported none. */
   readonly usage: Usage | null
-  /** The model that answered, where it differs from the one asked. */
+  /** The model that answered, if it differs from the model that was requested. */
   readonly model: string | null
   readonly providerData: ProviderData | null
   readonly at?: number
 }
 
-/** The kernel answered a call itself: a hosted tool ran, or the call could not be run at all. */
+/** The kernel answered a call itself: it ran a hosted tool, or it refused the call. */
 export interface HostedResult extends Event {
   readonly _tag: "HostedResult"
   readonly toolCallId: string
@@ -98,44 +98,44 @@ export interface HostedResult extends Event {
   readonly at?: number
 }
 
-/** A part of the turn, or a hosted tool, tells the reader something. `data` and `type` are its own. */
+/** A part of the turn or a hosted tool tells the reader something. The part defines `type` and `data`. */
 export interface PartTold extends Event {
   readonly _tag: "PartTold"
   readonly part: string
   readonly type: string
   readonly data: Schema.Json
-  /** For those who listen at the moment: never stored. */
+  /** True: for live readers only, never stored. */
   readonly isLive: boolean
-  /** Of what is told while a part listens. */
+  /** Set for events that a part tells while it listens. */
   readonly at?: number
 }
 
-/** In the place of something live that is too long ago: a reader that comes now has missed it (`LiveWindow`). */
+/** Replaces a live event that `LiveWindow` has dropped. A reader that arrives now has missed that event. */
 export interface LiveMissed extends Event {
   readonly _tag: "LiveMissed"
 }
 
-/** A part keeps a value with the answer. The last one of a leg counts. */
+/** A part keeps a value with the answer. The last value of a leg is stored. */
 export interface PartKept extends Event {
   readonly _tag: "PartKept"
   readonly part: string
   readonly value: Schema.Json
 }
 
-/** What a part recalled for this turn: later legs of the run read it here and recall nothing again. */
+/** The prompt parts that a part recalled for this turn. Later legs of the run read them here and do not recall again. */
 export interface PartRecalled extends Event {
   readonly _tag: "PartRecalled"
   readonly part: string
   readonly prompt: ReadonlyArray<PromptPart>
 }
 
-/** Something that was paid for beside the conversation's model. */
+/** A cost besides the calls of the conversation's model. */
 export interface Charged extends Event {
   readonly _tag: "Charged"
   readonly charge: Charge
 }
 
-/** What the terminal events of a leg have in common. */
+/** The fields that all terminal events of a leg have. */
 interface LegEnd extends Event {
   readonly messageId: MessageId
   /** The whole text of the leg. */
@@ -144,7 +144,7 @@ interface LegEnd extends Event {
   readonly model: string
   readonly usage: Usage
   readonly contextUsage: ContextUsage | null
-  /** What parts keep with the answer, by their names; absent when there is nothing. */
+  /** Supplements of the answer, by the names of their parts; absent when there are none. */
   readonly supplements?: Schema.JsonObject
 }
 
@@ -168,12 +168,12 @@ export interface RunCancelled extends LegEnd {
   readonly _tag: "RunCancelled"
 }
 
-/** The message was kept and no model was asked. */
+/** The message was stored and no model was called. */
 export interface MessageSaved extends Event {
   readonly _tag: "MessageSaved"
   readonly messageId: MessageId
   readonly at: string
-  /** What parts keep with the message, by their names; absent when there is nothing. */
+  /** Supplements of the message, by the names of their parts; absent when there are none. */
   readonly supplements?: Schema.JsonObject
 }
 
@@ -205,13 +205,13 @@ export const isTerminal = (event: TurnEvent): event is TerminalEvent =>
   event._tag === "RunCancelled" ||
   event._tag === "MessageSaved"
 
-/** Whether an event goes into the store. */
+/** Whether an event is written to the store. */
 export const isKept = (event: TurnEvent): boolean =>
   event._tag !== "ReasoningDelta" &&
   event._tag !== "ReasoningEnded" &&
   event._tag !== "LiveMissed" &&
   !(event._tag === "PartTold" && event.isLive)
 
-/** Decoder: a run's log is written by this room alone, and the store gives back equal JSON (contract of `RunStore.read`). */
+/** Decoder. The cast is safe: only this room writes the log of a run, and a store returns equal JSON (contract of `RunStore.read`). */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 export const fromLog = (events: ReadonlyArray<LogEvent>): ReadonlyArray<TurnEvent> => events as ReadonlyArray<TurnEvent>

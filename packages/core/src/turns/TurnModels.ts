@@ -1,4 +1,6 @@
-/** The providers as turns ask for them: a turn decides by all that is known of its model, the host's word first, then the provider's list. */
+/**
+ * The providers as turns use them. The information on a model is merged: what the host states comes first, then the provider's own list.
+ */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

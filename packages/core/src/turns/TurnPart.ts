@@ -1,10 +1,10 @@
 /**
- * How a room joins a turn without the turn knowing it. A part is a name, a schema for what it plans, and the steps that it needs; `Turns`
- * and `RunLeg` call those steps in the order in which they stand here. Documents, memory, answers, media and voice are parts, and so is
- * whatever a host writes: a guardrail, a search of its own, an audit.
+ * How a room joins a turn without being imported by the turn's code. A part is a name, a schema for its plan, and the steps that it needs.
+ * `Turns` and `RunLeg` call the steps in the order in which they are declared here. Documents, memory, answers, media and voice are parts,
+ * and a host writes its own: a guardrail, a search, an audit.
  *
- * The plan of a part is stored with the run, so that the next leg, in whatever process and version, goes on with it. A plan that this
- * version cannot read switches the part off for that run; it never breaks the run.
+ * The plan of a part is stored with the run, so that the next leg can use it in any process and version. If a version cannot read the plan,
+ * the part is left out of that run; the run itself goes on.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -31,80 +31,82 @@ import type { IgnoredOption } from "./TurnPlan.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
 
-/** A turn before anything of it is stored. */
+/** A turn before any of it is stored. */
 export interface TurnCase {
   readonly request: TurnRequest
-  /** What the request says to this part (`TurnRequest.options`); undefined when it says nothing. */
+  /** The request's options for this part (`TurnRequest.options`); undefined if there are none. */
   readonly options: Schema.Json | undefined
   readonly assistant: Assistant
   readonly thread: Thread
-  /** Of the thread's oldest messages; null: there is none. */
+  /** The summary of the thread's oldest messages; null if there is none. */
   readonly summary: ThreadSummary | null
   readonly isNewThread: boolean
-  /** False: neither the thread nor its assistant has a document. */
+  /** False if neither the thread nor its assistant has a document. */
   readonly hasDocuments: boolean
-  /** What the user says, heard words included. */
+  /** The user's text, including the words that parts heard. */
   readonly content: string
   /** The system prompt of this turn. */
   readonly system: string | null
-  /** Which model is asked for; null: the provider was named without one, and has none of its own. */
+  /**
+   * The provider and model of this turn. `model` is null if the request names a provider without a model and that provider has no default.
+   */
   readonly provider: string
   readonly model: string | null
-  /** Null: no provider has a conversation model for that name. The turn is then refused, unless a part answers it. */
+  /** Null if no provider has a conversation model of that name. The turn is then refused, unless a part answers it. */
   readonly info: ModelInfo | null
 }
 
-/** What may be done while a part listens: nothing is stored yet. */
+/** What a part may do while it listens. Nothing is stored yet. */
 export interface Listening {
-  /** The stream begins with the first event that is told. A refusal after it ends the stream as a failed run. */
+  /** The first event begins the stream. A refusal after that ends the stream as a failed run. */
   readonly tell: (event: PartEvent) => void
   readonly spend: (charge: Charge) => void
 }
 
-/** What a part made of something that is not text. */
+/** The text that a part made from audio or another input that is not text. */
 export interface Heard {
-  /** Joined to what the user wrote, behind it. */
+  /** Appended to the text that the user wrote. */
   readonly content: string
-  /** Kept with the user's message. */
+  /** Stored with the user's message. */
   readonly supplement?: Schema.Json
 }
 
 export interface PartDecision<Plan> {
   readonly plan: Plan
-  /** Kept with the user's message. */
+  /** Stored with the user's message. */
   readonly supplement?: Schema.Json
-  /** What the supplement adds to the prompt (pictures, audio), in tokens. */
+  /** Tokens that the supplement (pictures, audio) adds to the prompt. */
   readonly tokens?: number
-  /** Options of the request that have no effect because of this part: `json_output` where it brings material. */
+  /** Options of the request that have no effect because of this part; for example `json_output`, when the part recalls excerpts. */
   readonly ignored?: ReadonlyArray<IgnoredOption>
-  /** This part answers (`answer`), by this model. At most one part of a turn may. */
+  /** Set if this part answers (`answer`), with the model that it names. At most one part of a turn may answer. */
   readonly answers?: PartAnswerer
-  /** The message has no text, and that is right: a picture, a state. */
+  /** True if the message may be without text, because the part has other input: a picture, a state. */
   readonly allowsEmptyContent?: boolean
-  /** Stored as the user's message when that has no text of its own: a state, written out. */
+  /** Stored as the content of a user's message that has no text of its own: for example a state in words. */
   readonly content?: string
 }
 
-/** As which model a part answers. */
+/** The provider and model under which a part's answer is recorded. */
 export interface PartAnswerer {
   readonly provider: string
   readonly model: string
-  /** What is known of the model: how much history is read for it depends on that. */
+  /** Information on the model. It determines how much history is read. */
   readonly info?: ModelInfo
 }
 
-/** What a part that answers gives. */
+/** The answer of a part. */
 export interface PartAnswer {
   readonly content: string
   /** Absent: the answer cost nothing. */
   readonly usage?: Usage
-  /** The model that answered. Absent: the one that was decided. */
+  /** The model that answered. Absent: the model of the decision. */
   readonly model?: string
 }
 
-/** A picture, sound or clip that the conversation's model made by itself. */
+/** A picture, sound or clip in the answer of the conversation's model. */
 export interface ModelMedia {
-  /** As the provider names it: a word, and no proof. */
+  /** As the provider states it. It is not verified. */
   readonly mediaType: string
   readonly bytes: Uint8Array
 }
@@ -122,33 +124,33 @@ export interface SettledLeg {
   readonly threadId: LiveTurn["threadId"]
   readonly assistantId: LiveTurn["assistantId"]
   readonly runId: LiveTurn["runId"]
-  /** How many of the thread's oldest messages the last prompt did not hold. */
+  /** How many of the thread's oldest messages the last prompt left out. */
   readonly historyLeftOut: number
-  /** What this part kept with the answer. */
+  /** The value that this part kept with the answer. */
   readonly kept: Schema.Json | null
 }
 
-/** A message that is only saved: no model is asked, and it is settled when it is stored. */
+/** A message that is only saved. No model is called, and the run is settled when the message is stored. */
 export interface SavedMessage {
   readonly message: Pick<Message, "id" | "content" | "threadId">
   readonly assistantId: LiveTurn["assistantId"]
   readonly runId: LiveTurn["runId"]
 }
 
-/** For which model a message is rendered. */
+/** The model for which a message is rendered. */
 export interface Reading {
   readonly info: ModelInfo
-  /** Bytes of media that the prompt may still take. The newest messages are rendered first. */
+  /** Bytes of media that the prompt can still hold. The newest messages are rendered first. */
   readonly room: number
 }
 
-/** Messages that a model reads around a user's message. Every call in them has its output in the same list, behind it. */
+/** Messages that a model reads before and after a user's message. Every tool call in a list has its output later in the same list. */
 export interface Surroundings {
   readonly before: ReadonlyArray<ChatMessage>
   readonly after: ReadonlyArray<ChatMessage>
 }
 
-/** The kernel gives it an id and a time, and stores it with the settlement. */
+/** A follow-up as a part orders it. The kernel adds an id and a time, and stores it with the settlement. */
 export interface FollowUpOrder {
   readonly kind: string
   readonly key: string
@@ -157,12 +159,15 @@ export interface FollowUpOrder {
   readonly delayMillis?: number
 }
 
-/** How a part joins a voice session: nobody has said anything yet, so the model reads what it should know beforehand, or asks by a tool. */
+/**
+ * How a part joins a voice session. Nobody has spoken yet, so the part gives the model instructions beforehand, or a tool with which the
+ * model asks later.
+ */
 export interface SessionShare {
   readonly tools: ReadonlyArray<HostedTool>
-  /** Stands behind the assistant's instructions. */
+  /** Appended to the assistant's instructions. */
   readonly instructions: string | null
-  /** Pure; stored with the messages of the exchange. */
+  /** Pure. The follow-ups are stored with the messages of the exchange. */
   readonly followUps?: (exchange: SessionExchange) => ReadonlyArray<FollowUpOrder>
 }
 
@@ -170,28 +175,35 @@ export interface SessionShare {
 export interface SessionExchange {
   readonly threadId: LiveTurn["threadId"]
   readonly assistantId: LiveTurn["assistantId"]
-  /** Names this exchange; there is no run of that name. */
+  /** Identifies this exchange. No run has this id. */
   readonly id: LiveTurn["runId"]
   readonly messageIds: ReadonlyArray<Message["id"]>
 }
 
-/** A fault in a step, or one that takes too long, stops the turn before anything is stored (`refuse`, `listen`, `decide`); after that the part is left out, with an error in the log. */
+/**
+ * A part of a turn. A step of `refuse`, `listen` or `decide` that has a defect or takes too long stops the turn before anything is stored.
+ * A later step with a defect or a timeout is left out of the turn, with an error in the server's log.
+ */
 export interface TurnPart<Plan> {
-  /** Names its slice of the plan, of the explanation and of a message's supplements. */
+  /** The key of the part's slice of the plan, of the explanation and of a message's supplements. */
   readonly name: string
   readonly plan: Schema.Codec<Plan, Schema.Json>
-  /** How long a step may take that waits by design, as long as the part's own settings say. Absent: `listenTimeout` and `decideTimeout` of `TurnSettings`. */
+  /**
+   * Called first, without effects, with the message as written, the assistant and the thread. False if the part has nothing to do; then
+   * `refuse`, `listen` and `decide` are not called, so a part that is installed but not used costs a turn only this call. Absent: the part
+   * joins every turn.
+   */
   readonly limits?: { readonly listen?: Duration.Input; readonly decide?: Duration.Input }
   /**
-   * First of all, without effects: false where the message as it was written, the assistant and the thread leave this part nothing to do.
-   * None of its next three steps is asked then, so a part that is installed and not used costs a turn this look. Absent: it is asked in every turn.
+   * 3 decide. Null if the part has nothing to do in this turn; then no later step of it is called. `decide` is called again for the same
+   * message when the assistant or the thread has changed since they were read, so it must not have effects.
    */
   readonly concerns?: (turn: TurnCase) => boolean
-  /** Before any part listens: what can be refused at a look. Hearing costs money and begins the stream. */
+  /** Called before any part listens, for refusals that need no listening: listening costs money and begins the stream. */
   readonly refuse?: (
     turn: TurnCase
   ) => Effect.Effect<void, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
-  /** 2 listen, where the request says something to this part (`options`). Before anything is stored. */
+  /** 2 listen: called if the request has options for this part, before anything is stored. */
   readonly listen?: (
     turn: TurnCase,
     listening: Listening
@@ -203,48 +215,51 @@ export interface TurnPart<Plan> {
   readonly decide: (
     turn: TurnCase
   ) => Effect.Effect<PartDecision<Plan> | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
-  /** 5 recall, in the first leg, side by side with the other parts. What fails or is late is left out, with a note. */
+  /** 5 recall: called in the first leg, in parallel with the other parts. A recall that fails or is late is left out, with a note. */
   readonly recall?: (
     plan: Plan,
     turn: LiveTurn,
     history: History
   ) => Effect.Effect<ReadonlyArray<PromptPart>, unknown, Principal>
-  /** 5 recall: what a model reads of this part's supplement of a user's message besides its text, also in later turns. Equal for equal input. */
+  /**
+   * 5 recall: a conversation that the client sent with its message, as messages before and after it, also in later turns. `tokens` of the
+   * decision includes its size. The same input must give the same output.
+   */
   readonly render?: (
     supplement: Schema.Json,
     message: Message,
     reading: Reading
   ) => Effect.Effect<ReadonlyArray<ContentPart>, never, Principal>
   /**
-   * 5 recall: a conversation that the client brought with its message, as messages of their own around it, also in later turns. Its size
-   * is told with the decision (`tokens`). Equal for equal input.
+   * 7 converse: receives the media of a model's answer, in every turn, planned or not. Returns whether any of it was kept. Only one part of
+   * a kernel receives media.
    */
   readonly surround?: (
     supplement: Schema.Json,
     message: Message,
     reading: Reading
   ) => Effect.Effect<Surroundings, never, Principal>
-  /** 7 converse. Also asked in step 3, for the names. Without effects. */
+  /** 7 converse: tools for the model. Also called in step 3, for their names. Without effects. */
   readonly tools?: (plan: Plan) => ReadonlyArray<HostedTool>
-  /** 7 converse: what the conversation's model shall do by itself, on its vendor's side. */
+  /** 7 converse: tools that the model's vendor runs itself. */
   readonly ownTools?: (plan: Plan) => ReadonlyArray<OwnTool>
   /**
-   * 7 converse: what the conversation's model made by itself in one step, in every turn, planned or not. Answers whether any of it was
-   * kept. At most one part of a kernel takes media.
+   * Called in a voice session, instead of all other steps but `decide`. A part with this step joins every session. A part without it joins
+   * only when the client selects it, and then only with its tools.
    */
   readonly receiveMedia?: (media: ReadonlyArray<ModelMedia>, turn: LiveTurn) => Effect.Effect<boolean, never, Principal>
-  /** 7 converse: what it cited, in the same way. */
+  /** 7 converse: receives the sources that the model cites, in every turn, planned or not. */
   readonly receiveSources?: (sources: ReadonlyArray<ModelSource>, turn: LiveTurn) => void
-  /** 5 to 7 instead of the model, when `decide` said so. An error's `usage` is charged. */
+  /** 5 to 7: answers instead of the model, if `decide` said so. The `usage` of an error is charged. */
   readonly answer?: (plan: Plan, turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
   /**
    * Hears the text of the answer while it is written; the leg waits for it between the last word and the terminal event, for as long as
    * `TurnSettings.speakTimeout` allows.
    */
   readonly speak?: (plan: Plan, turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>
-  /** 8 settle. Pure; stored in the settlement's transaction. */
+  /** 8 settle: pure. The follow-ups are stored in the settlement's transaction. */
   readonly followUps?: (plan: Plan, settled: SettledLeg) => ReadonlyArray<FollowUpOrder>
-  /** The same for a message that is only saved. */
+  /** Follow-ups of a message that is only saved. */
   readonly followUpsOfSaved?: (plan: Plan, saved: SavedMessage) => ReadonlyArray<FollowUpOrder>
   /**
    * In the place of all steps but `decide`, in a voice session. A part with this step is asked in every session, one without it only where
@@ -256,7 +271,7 @@ export interface TurnPart<Plan> {
   ) => Effect.Effect<SessionShare, StoreUnavailable, Principal>
 }
 
-/** The steps of a part, with its plan of one run. */
+/** The later steps of a part, bound to its plan of one run. */
 export interface PlannedPart {
   readonly name: string
   readonly recall?: (turn: LiveTurn, history: History) => Effect.Effect<ReadonlyArray<PromptPart>, unknown, Principal>
@@ -269,7 +284,7 @@ export interface PlannedPart {
   readonly session?: (assistantId: LiveTurn["assistantId"]) => Effect.Effect<SessionShare, StoreUnavailable, Principal>
 }
 
-/** A part as turns see it: what it plans is JSON for everybody else. */
+/** A part as turns use it. Its plan is JSON; only the part itself knows the plan's type. */
 export interface RegisteredPart {
   readonly name: string
   readonly concerns?: TurnPart<never>["concerns"]

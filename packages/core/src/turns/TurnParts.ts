@@ -1,6 +1,6 @@
 /**
- * The parts that join the turns of a kernel. Rooms and hosts register theirs as layers over `Kernel.layer`, in any order; turns go through
- * them in the order of their names, so that the order of registration never shows.
+ * The parts that join the turns of a kernel. Rooms and hosts register theirs as layers over `Kernel.layer`, in any order. Turns call them
+ * in the order of their names, so the order of registration has no effect.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -11,13 +11,13 @@ import type { RegisteredPart, TurnPart } from "./TurnPart.ts"
 export class TurnParts extends Context.Service<
   TurnParts,
   {
-    /** The part joins every turn that begins from now on, until the scope closes. Dies when a part of that name is there already. */
+    /** The part joins every turn that begins from now on, until the scope closes. A defect if a part of that name is registered already. */
     readonly register: <Plan>(part: TurnPart<Plan>) => Effect.Effect<void, never, Scope.Scope>
     /** In the order of their names. */
     readonly all: () => ReadonlyArray<RegisteredPart>
   }
 >()("@colloquy/core/turns/TurnParts") {
-  /** A part that needs nothing else, as a layer: `TurnParts.part(guardrail)`. */
+  /** A part without dependencies, as a layer: `TurnParts.part(guardrail)`. */
   static readonly part = <Plan>(part: TurnPart<Plan>): Layer.Layer<never, never, TurnParts> =>
     Layer.effectDiscard(TurnParts.use((parts) => parts.register(part)))
 }

@@ -1,4 +1,7 @@
-/** The register of parts (`TurnParts`), kept apart from it: a wing that registers a part need not carry how turns call it. */
+/**
+ * The register of parts, in a module of its own. A wing that only names `TurnParts` does not import the code that calls parts, which keeps
+ * the wing's bundle small.
+ */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Deadlines } from "../primitives/Deadlines.ts"

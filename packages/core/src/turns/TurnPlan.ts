@@ -1,6 +1,6 @@
 /**
- * Step 3 of a turn, pure: assistant + request + what is known of the model -> a plan, or a refusal. The plan is stored with the run, so
- * that the next leg, after tool outputs and in whatever process, needs nothing else.
+ * Step 3 of a turn, pure: it makes a plan, or a refusal, from the assistant, the request and the information on the model. The plan is
+ * stored with the run, so that the next leg, after tool outputs and in any process, needs nothing else.
  */
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -21,7 +21,7 @@ import { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
 import type { PartsDecided } from "./PartDecisions.ts"
 import type { ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
 
-/** An option of the request that had no effect, and why. Shown with the run. */
+/** An option of the request that had no effect, with the reason. Shown with the run. */
 export const IgnoredOption = Schema.Struct({ option: Schema.String, because: Schema.String })
 export type IgnoredOption = typeof IgnoredOption.Type
 
@@ -37,18 +37,18 @@ export const TurnPlan = Schema.Struct({
   routing: Schema.NullOr(Routing),
   jsonOutput: Schema.Boolean,
   ignored: Schema.Array(IgnoredOption),
-  /** What parts of the turn planned, by their names. */
+  /** The plans of the turn's parts, by their names. */
   parts: Schema.optionalKey(Schema.JsonObject),
   /** The part that answers instead of a conversation model. */
   answeredBy: Schema.optionalKey(Schema.String),
-  /** The message is only kept: no model is asked. */
+  /** True if the message is only stored and no model is called. */
   saves: Schema.optionalKey(Schema.Boolean)
 })
 export type TurnPlan = typeof TurnPlan.Type
 
 /**
- * Where the turn's model comes from: the request, then the assistant, then the host's defaults. A model stays with the provider that it was
- * named for; a provider without one gets its own default.
+ * Chooses the turn's model: first from the request, then from the assistant, then from the host's defaults. A model is used only with the
+ * provider that it was named for. A provider that is named without a model uses its own default model.
  */
 export const chooseModel = (
   request: Pick<TurnRequest, "provider" | "model">,
@@ -114,7 +114,7 @@ export const planTurn = (input: {
   })
 }
 
-/** An empty prompt is none: it takes the assistant's away for this turn. */
+/** The system prompt of a turn. An empty prompt in the request removes the assistant's prompt for this turn. */
 export const systemPromptOf = (request: TurnRequest, assistant: Assistant): string | null => {
   const prompt =
     request.systemPrompt ??
@@ -124,7 +124,7 @@ export const systemPromptOf = (request: TurnRequest, assistant: Assistant): stri
   return prompt === "" ? null : prompt
 }
 
-/** The plan of the next leg: what came again with the outputs replaces the run's own. */
+/** The plan of the next leg. Fields that came with the tool outputs replace those of the run. */
 export const continuePlan = (
   plan: TurnPlan,
   request: Pick<ToolOutputsRequest, "tools" | "thinking">,
@@ -138,7 +138,7 @@ export const continuePlan = (
   return Result.succeed({ ...plan, tools, thinking, jsonOutput, ignored: ignoredFrom(plan, request, model) })
 }
 
-/** What the run ignored so far, but for what is asked for anew. */
+/** The options that the run has ignored so far. Options that the request sets again are judged again. */
 const ignoredFrom = (
   plan: TurnPlan,
   { thinking }: Pick<ToolOutputsRequest, "thinking">,
@@ -153,21 +153,21 @@ const ignoredFrom = (
           : withoutEffect(model, { thinking, routing: null, jsonOutput: false }))
       ]
 
-/** What the schema reads, over all that is there. */
-const openly = <A extends object>(schema: Schema.Codec<A, unknown>) => {
+/** Reads an object with a schema, but keeps the fields that the schema does not know. */
+const keepingUnknown = <A extends object>(schema: Schema.Codec<A, unknown>) => {
   const decode = Schema.decodeUnknownOption(schema)
   return (json: unknown): A | null =>
     Option.match(decode(json), { onNone: () => null, onSome: (read) => Object.assign({}, recordOf(json), read) })
 }
 
-const readThinking = openly(Thinking)
-const readRouting = openly(Routing)
-const readTool = openly(ToolDefinition)
-const readIgnored = openly(IgnoredOption)
+const readThinking = keepingUnknown(Thinking)
+const readRouting = keepingUnknown(Routing)
+const readTool = keepingUnknown(ToolDefinition)
+const readIgnored = keepingUnknown(IgnoredOption)
 
 /**
- * From the store, where an older or a newer version may have written it. What this version does not know is carried along; what is missing,
- * or has a value that it cannot read, counts as not asked for.
+ * Decodes a plan from the store. An older or a newer version may have written it: fields that this version does not know are kept, and
+ * fields that are missing or unreadable get the value of an option that was not requested.
  */
 export const decodePlan = (json: unknown): TurnPlan => {
   const stored = recordOf(json)

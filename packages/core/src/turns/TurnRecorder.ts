@@ -1,6 +1,6 @@
 /**
- * Step 8 of a turn, pure: the fold of a leg's events into what is stored. The settling process uses it on the log in memory, and the
- * process that cleans up after a crash on the log from the store, so both store the same for the same events.
+ * Step 8 of a turn, pure: the fold of a leg's events into the records that are stored. The settling process applies it to the log in
+ * memory; after a crash, another process applies it to the log in the store. Both store the same for the same events.
  */
 import { type Charge, costOf } from "../metering/Charge.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
@@ -12,21 +12,21 @@ import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
-/** A leg as its events tell it. */
+/** A leg, computed from its events. */
 export interface RecordedLeg {
   readonly messageId: MessageId
   readonly provider: string
   readonly model: string
   readonly at: string
-  /** All text of the leg: that of its steps, a blank line where calls stand between two of them. */
+  /** All text of the leg: the texts of its steps, with a blank line where calls separate two of them. */
   readonly content: string
   readonly steps: ReadonlyArray<Step>
   /** Calls without a result. */
   readonly openCalls: ReadonlyArray<ToolCall>
   readonly usage: Usage
-  /** How often a model was asked. */
+  /** The number of model calls. */
   readonly modelCalls: number
-  /** Everything that was paid for, the conversation's model first. */
+  /** All costs, those of the conversation's model first. */
   readonly charges: ReadonlyArray<Charge>
   /** What parts keep with the answer. */
   readonly supplements: Supplements | null
@@ -34,7 +34,7 @@ export interface RecordedLeg {
 
 interface OpenStep {
   text: string
-  /** Characters of reasoning are not kept, but they were paid for. */
+  /** Reasoning is not stored, but its tokens are paid for. */
   reasoning: string
   calls: Array<ToolCall>
   results: Array<ToolResult>
@@ -113,13 +113,16 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
 
 const followsCalls = (steps: ReadonlyArray<OpenStep>): boolean => (steps.at(-2)?.calls.length ?? 0) > 0
 
-/** Stands between what was said before a call and after it, in its `content` and in the deltas, but not in what the model is shown of itself. */
+/**
+ * Separates the text before a call from the text after it, in `content` and in the deltas. The model does not see this separator in its own
+ * earlier text.
+ */
 export const stepSeparator = "\n\n"
 
 const withoutSeparator = (text: string): string =>
   text.startsWith(stepSeparator) ? text.slice(stepSeparator.length) : text
 
-/** The id of a leg whose first event is missing: a log that nothing was written to. */
+/** The id of a leg whose first event is missing, because nothing was written to its log. */
 const noMessage = MessageId.make("none")
 
 const openStep = (promptTokens: number): OpenStep => ({
@@ -152,14 +155,14 @@ const closeStep = (step: OpenStep): Step => ({
   providerData: step.providerData
 })
 
-/** The provider's figures; where they never came, what the kernel can count. */
+/** The usage that the provider reported; without a report, the kernel's own count. */
 const usageOf = (step: OpenStep, counter: TokenCounterPort): Usage => {
   if (step.usage !== null) return step.usage
   const written = step.reasoning + step.text + step.calls.map((call) => call.name + call.arguments).join("")
   return { ...noUsage, inputTokens: step.promptTokens, outputTokens: counter.count(written), estimated: true }
 }
 
-/** The stored message of a leg. Steps are kept only where `content` alone does not tell the whole story. */
+/** The stored message of a leg. Steps are stored only if they contain more than `content`. */
 export const answerOf = (
   leg: RecordedLeg,
   place: { readonly threadId: ThreadId; readonly runId: RunId; readonly status: MessageStatus },
@@ -173,7 +176,7 @@ export const answerOf = (
     role: "assistant",
     content: leg.content === "" ? null : leg.content,
     status: place.status,
-    // A leg that ended otherwise has asked its client for nothing; what was called stands in the steps.
+    // Only a leg that waits for its client has open calls. In every other leg the calls are part of the steps.
     toolCalls: place.status === "REQUIRES_ACTION" ? leg.openCalls : [],
     toolResults: [],
     steps: isPlain ? [] : leg.steps,

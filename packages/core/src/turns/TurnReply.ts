@@ -1,4 +1,4 @@
-/** The reply of a turn that is not streamed: a fold of the same events that a stream would have carried. */
+/** The reply of a turn that is not streamed: a fold of the events that a stream would have sent. */
 import type * as Schema from "effect/Schema"
 import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
@@ -15,21 +15,21 @@ export interface TurnReply {
   readonly messageId: MessageId
   readonly role: "user" | "assistant"
   readonly status: MessageStatus
-  /** What the model said; when the run failed, the reason in words. */
+  /** The text of the model's answer; if the run failed, the reason in words. */
   readonly content: string
   /** Calls that wait for the client. */
   readonly toolCalls: ReadonlyArray<ToolCall>
   readonly provider: string | null
   readonly model: string | null
-  /** Of this leg. */
+  /** The usage of this leg. */
   readonly usage: Usage
-  /** What the provider showed of its reasoning; null when there was none, or when the reply is told again from the store. */
+  /** The reasoning that the provider sent; null if there was none, or if the reply is made from the store. */
   readonly reasoning: string | null
   readonly contextUsage: ContextUsage | null
   readonly fault: RunFault | null
-  /** What parts keep with the answer, by their names. */
+  /** Supplements of the answer, by the names of their parts. */
   readonly supplements: Schema.JsonObject
-  /** What parts keep with the user's message, by their names; empty in the legs after the first. */
+  /** Supplements of the user's message, by the names of their parts; empty in the legs after the first. */
   readonly userSupplements: Schema.JsonObject
   readonly createdAt: Date
 }

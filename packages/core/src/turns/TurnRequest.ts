@@ -1,6 +1,6 @@
 /**
- * What a caller asks of one turn. Everything but the content is optional, applies to this turn alone and is never saved to the assistant.
- * Specification part 4, "Message body". An absent field falls back to the assistant, then to the host's defaults.
+ * What a caller asks of one turn. All fields but the content are optional, apply to this turn only and are never saved to the assistant.
+ * Specification part 4, "Message body". For an absent field the assistant's value is used, then the host's default.
  */
 import type * as Schema from "effect/Schema"
 import type { Routing, Thinking } from "../models/ChatRequest.ts"
@@ -15,39 +15,39 @@ export type BusyPolicy = "enqueue" | "reject" | "interrupt"
 
 export interface TurnRequest {
   readonly content: string
-  /** Absent: a new thread is made, under `assistantId`, or under a fresh assistant. Given: `assistantId` is not looked at. */
+  /** Absent: a new thread is created, for the assistant `assistantId` or for a new assistant. Given: `assistantId` is ignored. */
   readonly threadId?: ThreadId
   readonly assistantId?: AssistantId
   readonly systemPrompt?: string
-  /** What stands in for a missing `systemPrompt`: the assistant's own, or (stateless endpoint) its description. */
+  /** What replaces a missing `systemPrompt`: the assistant's own prompt, or (stateless endpoint) its description. */
   readonly systemFallback?: "systemPrompt" | "description"
   readonly provider?: string
   readonly model?: string
-  /** Replaces the assistant's list; an empty one takes all client tools away. */
+  /** Replaces the assistant's list of tools; an empty list removes all client tools. */
   readonly tools?: ReadonlyArray<ToolDefinition>
   readonly thinking?: Thinking
   readonly routing?: Routing
   readonly jsonOutput?: boolean
   /** False: the message is saved, no model is called, nothing is charged. */
   readonly sendToModel?: boolean
-  /** Whether the caller reads the events as they come; a turn without a reader writes its log in larger pieces. */
+  /** Whether the caller reads the events while they occur. A turn without a reader writes its log in larger pieces. */
   readonly stream?: boolean
   readonly metadata?: Metadata
-  /** Kept under the message's metadata; orders nothing. */
+  /** Stored in the message's metadata. It does not change the order of messages. */
   readonly customTimestamp?: string
-  /** What the caller asks of parts of the turn, by their names (documents, memory, voice, …). A name that the kernel lacks is refused. */
+  /** Options for parts of the turn, by their names (documents, memory, voice, …). A name that the kernel lacks is refused. */
   readonly options?: Schema.JsonObject
   readonly busy?: BusyPolicy
   readonly idempotency?: IdempotencyKey
 }
 
-/** The outputs for all open calls of a run, to go on with it. */
+/** The outputs of all open calls of a run, with which the run goes on. */
 export interface ToolOutputsRequest {
   readonly threadId: ThreadId
   /** Absent: the thread's run that waits for outputs. */
   readonly runId?: RunId
   readonly outputs: ReadonlyArray<ToolOutput>
-  /** Absent: those of the run. */
+  /** Absent: the tools of the run. */
   readonly tools?: ReadonlyArray<ToolDefinition>
   readonly thinking?: Thinking
   readonly stream?: boolean

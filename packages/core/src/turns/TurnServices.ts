@@ -1,6 +1,6 @@
 /**
- * How the services of a turn are put together: each asks for what it needs, and is built once with its kernel. None of them is a part of the
- * public API.
+ * Builds the services of a turn. Each service declares its dependencies and is built once per kernel. None of them belongs to the public
+ * API.
  */
 import * as Layer from "effect/Layer"
 import type { Catalog } from "../catalog/Catalog.ts"
@@ -36,10 +36,10 @@ import type { TurnParts } from "./TurnParts.ts"
 import { readTurnSettings } from "./TurnSettings.ts"
 import { WriteTurn } from "./WriteTurn.ts"
 
-/** What the services of a turn are built on. */
+/** The ports and services that the services of a turn need. */
 export type TurnPorts = RunStore | ThreadStore | Providers | Catalog | TurnParts | HostedTools | FollowUps
 
-/** What this process does at the moment. */
+/** The state of this process. */
 const running = Layer.mergeAll(TurnSignals.layer, TurnLogs.layer, Admissions.layer).pipe(
   Layer.provideMerge([RunningTurns.layer, LegScope.layer])
 )
@@ -50,13 +50,13 @@ const leg = RunLeg.layer.pipe(
   Layer.provide(LiveTurns.layer)
 )
 
-/** Who looks after runs besides the leg that works on them. */
+/** The services that act on a run from outside of its leg. */
 const aroundRuns = Layer.mergeAll(Cancellation.layer, Repeats.layer).pipe(
   Layer.provideMerge(Followers.layer),
   Layer.provideMerge(Recovery.layer)
 )
 
-/** Steps 1 to 4, and what else a host may ask. */
+/** Steps 1 to 4, tool outputs, and the inspection of runs. */
 const beginnings = Layer.mergeAll(
   KnownPlaces.layer,
   EarlyStream.layer,

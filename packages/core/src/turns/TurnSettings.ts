@@ -1,4 +1,4 @@
-/** What a host may set about turns. The defaults suit a server on one database. */
+/** The settings of turns that a host may change. The defaults suit a server with one database. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -12,46 +12,46 @@ export interface TurnSettings {
   /** How long a queued message may wait for its turn. */
   readonly queueTimeout: Duration.Input
   readonly maxQueued: number
-  /** A process that dies leaves its runs for so long. */
+  /** How long a run stays blocked after its process died. */
   readonly lease: Duration.Input
-  /** How often runs of dead processes are looked for. */
+  /** How often the kernel searches for runs of dead processes. */
   readonly sweep: Duration.Input
-  /** How often waiting code looks at the store when no hint came. */
+  /** How often waiting code queries the store when no signal came. */
   readonly poll: Duration.Input
   /** How long a cancel waits for the process that works on the run before it ends the run itself. */
   readonly cancelGrace: Duration.Input
   /** How long a shutdown waits for running turns before it ends them. */
   readonly drainTimeout: Duration.Input
   /**
-   * Characters of assistants and threads that stay in memory, so that the next turn of a thread needs not look them up. A change of them, by
-   * whatever process, counts for the next turn as ever: the store compares when the turn begins.
+   * Characters of assistants and threads that stay in memory, so that the next turn of a thread need not read them. A change by any process
+   * is effective in the next turn all the same: the store compares revisions when the turn begins.
    */
   readonly keptPlaces: number
-  /** How long the beginning of a turn is tried again while the store is away; then the message is refused. */
+  /** How long the beginning of a turn is retried while the store is unavailable. After that the message is refused. */
   readonly startTimeout: Duration.Input
-  /** How long a settlement is tried again while the store is away. */
+  /** How long a settlement is retried while the store is unavailable. */
   readonly settleTimeout: Duration.Input
   readonly streamedLog: WriterSettings
   /** For turns without a reader: fewer, larger appends. */
   readonly unwatchedLog: WriterSettings
   readonly chat: ChatPolicy
-  /** How long a part of a turn may take to refuse a message or to decide what it does in the turn, unless it names a time of its own. */
+  /** Time limit of a part's `refuse` and `decide`, unless the part sets its own. */
   readonly decideTimeout: Duration.Input
-  /** How long a part may take to turn into text what is not text (`listen`), unless it names a time of its own. */
+  /** Time limit of a part's `listen` (it turns audio and other input into text), unless the part sets its own. */
   readonly listenTimeout: Duration.Input
-  /** How long a part of a turn may look for what it recalls. */
+  /** Time limit of a part's `recall`. */
   readonly recallTimeout: Duration.Input
-  /** How long a part that reads the answer aloud may go on after its last word. */
+  /** How long a part that reads the answer aloud may go on after the answer's last word. */
   readonly speakTimeout: Duration.Input
-  /** Model steps of one leg that may end in hosted calls. */
+  /** Model steps of one leg that may end in calls of hosted tools. */
   readonly hostedRounds: number
   readonly hostedConcurrency: number
   readonly hostedToolTimeout: Duration.Input
-  /** Characters of a hosted tool's result that go to the model. */
+  /** Characters of a hosted tool's result that the model gets. */
   readonly maxToolResult: number
-  /** For models of which no window is known. */
+  /** The context window of models whose window is unknown. */
   readonly assumedContextLimit: number
-  /** Bytes of pictures, sound and video that one prompt may hold. Vendors take 20 MB and more, base64 included. */
+  /** Bytes of pictures, sound and video that one prompt may contain. Vendors accept 20 MB and more, base64 included. */
   readonly mediaBytes: number
 }
 
@@ -86,7 +86,7 @@ export const TurnSettings = Context.Reference<TurnSettings>("@colloquy/core/turn
   defaultValue: () => defaultTurnSettings
 })
 
-/** The times that every turn looks at, read once. */
+/** Converts the durations that every turn uses, once. */
 const inDurations = (settings: TurnSettings): TurnSettings => {
   const { chat, lease, settleTimeout, streamedLog, unwatchedLog, ...others } = settings
   const read = Duration.fromInputUnsafe
@@ -105,5 +105,5 @@ const inDurations = (settings: TurnSettings): TurnSettings => {
   }
 }
 
-/** What the host has set, as the services of turns work with it. */
+/** The host's settings, in the form in which the services of turns use them. */
 export const readTurnSettings: Layer.Layer<never> = Layer.effect(TurnSettings, Effect.map(TurnSettings, inDurations))

@@ -1,6 +1,6 @@
 /**
- * What a host can ask of turns, as a service. How it is done is told in `Turns`; those who only name the service (the HTTP API) do not carry
- * that.
+ * The use cases of turns as a service. `Turns` (the module) implements them. A package that only names the service, such as the HTTP API,
+ * does not import that code.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -51,11 +51,11 @@ export type StartError =
   | ShuttingDown
   | StoreUnavailable
 
-/** What a host may want to know of a run beside its record. */
+/** Information on a run besides its record. */
 export interface RunReport {
   readonly run: Run
   readonly ignored: ReadonlyArray<IgnoredOption>
-  /** Null until the leg that made it is settled. */
+  /** Null until the leg is settled. */
   readonly explanation: Explanation | null
 }
 
@@ -64,17 +64,17 @@ export class Turns extends Context.Service<
   {
     /** Begins a turn. When this succeeds, the user's message and the run are stored; when it fails, nothing is. */
     readonly start: (request: TurnRequest) => Effect.Effect<StartedTurn, StartError, Principal>
-    /** The turn that this key began, if it began one: for a caller who makes something for a turn before it begins. */
+    /** The turn that this key began, if there is one. For a caller that creates something for a turn before the turn begins. */
     readonly repeated: (
       key: IdempotencyKey
     ) => Effect.Effect<Option.Option<StartedTurn>, IdempotencyConflict | ThreadBusy | StoreUnavailable, Principal>
     /** Begins a turn and waits for its reply. */
     readonly send: (request: TurnRequest) => Effect.Effect<TurnReply, StartError, Principal>
-    /** Goes on with a run that waits for the client's tool outputs. */
+    /** Resumes a run that waits for the client's tool outputs. */
     readonly submitToolOutputs: (request: ToolOutputsRequest) => Effect.Effect<StartedTurn, SubmitError, Principal>
-    /** Ends a run; what was said is kept. Idempotent: an ended run stays as it is. */
+    /** Ends a run; the text so far is kept. Idempotent: an ended run stays as it is. */
     readonly cancel: (threadId: ThreadId, runId: RunId) => Effect.Effect<Run, RunNotFound | StoreUnavailable, Principal>
-    /** The events of a run after a sequence number, to the next terminal one. From any process. */
+    /** The events of a run after a sequence number, up to the next terminal event. Works in every process. */
     readonly follow: (
       threadId: ThreadId,
       runId: RunId,
@@ -84,12 +84,15 @@ export class Turns extends Context.Service<
       threadId: ThreadId,
       runId: RunId
     ) => Effect.Effect<RunReport, RunNotFound | StoreUnavailable, Principal>
-    /** What happened inside a run, and what its model read. Read from the store and computed: for people who look, not for every turn. */
+    /**
+     * What happened inside a run, and what its model read. It is computed from the store on each call, so it is meant for occasional
+     * inspection, not for every turn.
+     */
     readonly inspect: (
       threadId: ThreadId,
       runId: RunId
     ) => Effect.Effect<Inspection, RunNotFound | StoreUnavailable, Principal>
-    /** Refuses new turns from now on and waits for the running ones, for as long as `drainTimeout` allows. */
+    /** Refuses new turns from now on and waits for the running ones, at most for `drainTimeout`. */
     readonly drain: Effect.Effect<void>
   }
 >()("@colloquy/core/turns/Turns") {}

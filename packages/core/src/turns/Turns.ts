@@ -1,11 +1,11 @@
 /**
  * *** How a message turn flows. *** Steps 5 to 8 are in `RunLeg`.
  *
- *     repeat     the turn that this idempotency key began, if there is one      `Repeats`
- *   1 admit      who asks, which thread; not while the kernel shuts down        `Admissions`, `Place`
- *   2 listen     parts turn what is not text into text                          `PartDecisions`, `EarlyStream`
- *   3 decide     assistant + request + model + parts -> plan, or a refusal      `Decide`, `TurnPlan` (pure)
- *   4 write      the user's message and the run, one transaction                `WriteTurn`, `QueueTurn`, `RunStore.begin`
+ *     repeat     join the turn that this idempotency key began, if any          `Repeats`
+ *   1 admit      find assistant and thread; refuse while shutting down          `Admissions`, `Place`
+ *   2 listen     parts turn audio and other input into text                     `PartDecisions`, `EarlyStream`
+ *   3 decide     make a plan from assistant, request, model and parts           `Decide`, `TurnPlan` (pure)
+ *   4 write      store the user's message and the run, in one transaction       `WriteTurn`, `QueueTurn`, `RunStore.begin`
  *
  * Nothing is stored before step 4, and nothing is refused after it. Tool outputs enter at step 5 with the stored plan (`ToolOutputs`).
  */
@@ -62,7 +62,7 @@ const makeTurns = Effect.gen(function* () {
   const { cancel } = yield* Cancellation
   const { inspect } = yield* InspectRun
   const followers = yield* Followers
-  // Runs that are under way when the kernel's scope closes are settled before anything that they work with goes away.
+  // When the kernel's scope closes, running turns are settled before the services that they use are closed.
   yield* Effect.addFinalizer(() => admissions.close)
 
   const begin = Effect.fnUntraced(function* (request: TurnRequest) {
@@ -76,7 +76,10 @@ const makeTurns = Effect.gen(function* () {
     )
   })
 
-  /** What is heard costs money: it is heard once, for a place that was read. */
+  /**
+   * A turn whose message a part hears never uses a remembered place: if the place were outdated, the part would hear the message twice, and
+   * hearing costs money.
+   */
   const knownPlaceOf = (request: TurnRequest) =>
     request.threadId === undefined || isHeard(parts.all(), request)
       ? Effect.succeed(undefined)
@@ -110,13 +113,13 @@ const makeTurns = Effect.gen(function* () {
     )
   })
 
-  /** What hearing has cost is owed though the message was refused after it, and nothing of the turn is stored. */
+  /** Listening has a cost even if the message is refused afterwards and nothing of the turn is stored. */
   const chargeUnstored = ({ log }: Draft) =>
     chargeOutside(
       { ledger, metering },
       null,
       log.events.flatMap((event) => (event._tag === "Charged" ? [event.charge] : []))
-    ).pipe(Effect.catchCause((cause) => Effect.logError("What a refused message has cost was not recorded", cause)))
+    ).pipe(Effect.catchCause((cause) => Effect.logError("The cost of a refused message was not recorded", cause)))
 
   const start = (request: TurnRequest) => admissions.admit(begin(request)).pipe(traced("Turns.start"))
 

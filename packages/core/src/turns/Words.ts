@@ -1,4 +1,4 @@
-/** The text of a leg as it is written, for parts that hear it: every reader begins at the first word and ends with the last. */
+/** The text of a leg while it is written, for parts that speak it. Every reader begins at the first word and ends with the last. */
 import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import type { TurnEvent } from "./TurnEvent.ts"
 
 export interface Words {
   readonly stream: () => Stream.Stream<string>
-  /** No more words will come. */
+  /** Ends the text: no more words will come. */
   readonly end: () => void
 }
 

@@ -1,6 +1,6 @@
 /**
- * Step 4 of a turn: the user's message and the run go into the store in one transaction, under the thread's busy policy, and the leg is
- * given to the kernel. A message that has to wait is stored too; the caller is told when its turn has come, or that it never did.
+ * Step 4 of a turn: stores the user's message and the run in one transaction, under the thread's busy policy, and starts the leg. A message
+ * that has to wait is stored too; the caller learns that its turn has come, or that it waited too long.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -26,7 +26,7 @@ import { Recovery } from "./Recovery.ts"
 import { Repeats } from "./Repeats.ts"
 import { RunLeg } from "./RunLeg.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
-import { repeatWhileAway } from "./StoreRetry.ts"
+import { repeatWhileUnavailable } from "./StoreRetry.ts"
 import { type IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
 import { isKept } from "./TurnEvent.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
@@ -40,16 +40,13 @@ export interface TurnToWrite extends Decided {
 
 type WriteError = ThreadBusy | ThreadInSession | ThreadNotFound | PlaceOutdated | IdempotencyConflict | StoreUnavailable
 
-/** `Effect.uninterruptibleMask`'s way back to what the caller allows. */
+/** The function that `Effect.uninterruptibleMask` gives: it makes an effect interruptible again, if the caller was interruptible. */
 export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 export class WriteTurn extends Context.Service<
   WriteTurn,
   {
-    /**
-     * Runs in a region that cannot be interrupted, but for the waits: a caller who goes away must not leave a run behind that is stored
-     * and that no process works on.
-     */
+    /** Only its waits can be interrupted. Otherwise a caller that goes away could leave a stored run that no process works on. */
     readonly write: (turn: TurnToWrite, restore: Restore) => Effect.Effect<StartedTurn, WriteError, Principal>
   }
 >()("@colloquy/core/turns/WriteTurn") {
@@ -117,21 +114,24 @@ export class WriteTurn extends Context.Service<
         }
       })
 
-      /** Asks the store to begin, and deals with what is in the way: a dead run is ended, one to be interrupted is cancelled. */
+      /**
+       * Asks the store to begin, and removes what blocks the thread: a run whose process died is ended, a run that the policy interrupts is
+       * cancelled.
+       */
       const beginUnderPolicy = Effect.fnUntraced(function* (
         begin: Begin,
         policy: NonNullable<TurnRequest["busy"]>,
         restore: Restore
       ): Effect.fn.Return<BeginOutcome, StoreUnavailable, Principal> {
         const mode = policy === "interrupt" ? "reject" : policy
-        const outcome = yield* repeatWhileAway(store.begin({ ...begin, mode }), settings.startTimeout)
+        const outcome = yield* repeatWhileUnavailable(store.begin({ ...begin, mode }), settings.startTimeout)
         if (outcome._tag !== "Busy") return outcome
         if (outcome.expired && (yield* recovery.endExpired(outcome.runId))) {
           return yield* beginUnderPolicy(begin, policy, restore)
         }
         if (policy !== "interrupt") return outcome
         yield* restore(cancellation.cancel(outcome.runId))
-        // From here on in the order of arrival: a second interrupter waits for the first one's successor to be cancelled.
+        // From here on the order of arrival decides: a second interrupting message waits until the run of the first one was cancelled.
         return yield* beginUnderPolicy(begin, "enqueue", restore)
       })
 

@@ -57,7 +57,7 @@ describe("FollowUps", () => {
       assert.deepStrictEqual(done, ["a yes"])
       assert.deepStrictEqual(yield* stateOf("b"), {
         attempts: 1,
-        lastError: "What is to be done cannot be read by this version.",
+        lastError: "This version cannot read the payload of the follow-up. Run it with the version that stored it.",
         status: "dead"
       })
       const [dead] = yield* followUps.dead({ skip: 0, limit: 10 })

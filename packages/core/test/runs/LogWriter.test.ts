@@ -102,7 +102,7 @@ describe("the writer of logs", () => {
       const [a, b] = [add("a"), add("b")]
       say(b)
       say(a)
-      a.tail.urge()
+      a.tail.writeSoon()
       a.log.wake()
       yield* TestClock.adjust(0)
       assert.deepStrictEqual(calls, ["a1-1"])
@@ -133,7 +133,7 @@ describe("the writer of logs", () => {
       const { add, calls } = yield* setUp(() => (isAway ? away : Effect.succeed(all)))
       const a = add("a")
       say(a)
-      a.tail.urge()
+      a.tail.writeSoon()
       a.log.wake()
       yield* TestClock.adjust(0)
       say(a, 100)
