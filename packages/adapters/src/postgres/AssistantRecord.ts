@@ -1,4 +1,4 @@
-/** An assistant as a row. */
+/** Converts an assistant to a row of the table `assistants`, and back. */
 import type { Assistant, AssistantId } from "@colloquy/core"
 import type { AssistantPatch } from "@colloquy/core/adapters"
 import type { Parameter } from "./Database.ts"
@@ -58,10 +58,10 @@ export const decodeAssistant = (row: AssistantRow): Assistant => ({
   updatedAt: row.updated_at
 })
 
-/** A column and its new value. */
+/** A column, and the value to be stored in it. */
 export type Assignment = readonly [column: string, value: Parameter]
 
-/** Only the columns of this list can be changed, and of them those that the patch names. */
+/** The columns that a patch changes. Columns that are not listed here never change. */
 export const assignmentsOf = (patch: AssistantPatch): ReadonlyArray<Assignment> => [
   ...assignment("name", patch.name, toText),
   ...assignment("description", patch.description, toTextOrNull),
@@ -81,6 +81,7 @@ const assignment = <A>(
   encode: (value: A) => Parameter
 ): ReadonlyArray<Assignment> => (value === undefined ? [] : [[column, encode(value)]])
 
+/** The columns of a new row except `id` and `owner`. */
 export const insertionOf = (assistant: Assistant): ReadonlyArray<Assignment> => [
   ...assignmentsOf(assistant),
   ["embedding", JSON.stringify(assistant.embedding)],

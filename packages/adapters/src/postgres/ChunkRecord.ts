@@ -1,9 +1,9 @@
-/** Chunks, postings and vectors on their way into columns and back. */
+/** Converts chunks, postings and vectors to arguments of the schema's functions, and rows back to chunks. */
 import type { Chunk, IndexedChunk, Place } from "@colloquy/core/wings"
 import { segmentSize } from "./schema/Chunks.ts"
 import { fromJson, fromText, toText } from "./StoredText.ts"
 
-/** The arguments of one segment, by their names in the schema's functions. */
+/** The arguments of one segment. The names are those of the parameters of the schema's functions, without `p_`. */
 export interface SegmentArguments {
   readonly bodies: ReadonlyArray<string>
   readonly places: ReadonlyArray<string>
@@ -12,13 +12,13 @@ export interface SegmentArguments {
   readonly impacts: ReadonlyArray<string>
 }
 
-/** Which chunks of a document a segment holds. */
+/** Splits the chunks of a document into segments. */
 export const segmentsOf = <A>(chunks: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(chunks.length / segmentSize) }, (_, segment) =>
     chunks.slice(segment * segmentSize, (segment + 1) * segmentSize)
   )
 
-/** Sorted by term: rows that are read together stand together, and writers that meet lock in one order. */
+/** Postings are sorted by term: neighbouring rows are stored together, and two writers lock rows in the same order. */
 export const encodeSegment = (chunks: ReadonlyArray<IndexedChunk>): SegmentArguments => {
   const postings = new Map<string, { offsets: string; impacts: string }>()
   chunks.forEach(({ impacts }, offset) => {
@@ -60,7 +60,9 @@ export const decodeChunk = ({ body, ordinal, place }: ChunkRow): Chunk => {
   return { heading, page, slide, sheet, row, ordinal, text: fromText(body), repeated }
 }
 
-/** As pgvector reads it, of unit length: half precision has few digits, and a cosine does not know the length. */
+/**
+ * The text format of pgvector, scaled to length one: the column has half precision, and the cosine distance does not depend on the length.
+ */
 export const encodeVector = (values: Float32Array): string => {
   const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0)) || 1
   return `[${Array.from(values, (value) => (value / length).toPrecision(6)).join(",")}]`

@@ -1,7 +1,8 @@
 /**
- * The connections of our own pool. Short statements share them, because a process spends less on statements that are written and read
- * together; a statement of unknown length has one to itself. One that gets no answer within its time is given up and cancelled on the
- * server. The pool opens connections, closes unused ones, and replaces dead ones; `StatementScheduler` decides which statement goes where.
+ * Runs statements on a pool of connections that this adapter opens itself. Short statements share a connection, because the process needs
+ * less CPU time for statements that it writes and reads together; a statement of unknown duration gets a connection of its own. A statement
+ * without an answer within the timeout fails and is cancelled on the server. The pool opens connections, closes idle ones and replaces dead
+ * ones; `StatementScheduler` chooses the connection of each statement.
  */
 import type { Row } from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
@@ -18,19 +19,20 @@ export interface Connections {
   readonly shared: boolean
 }
 
-const sharedBy = 16
+/** How many statements may be under way on a shared connection, unless the host chooses a number. */
+const statementsPerConnection = 16
 
-/** Nothing is connected before the first statement. */
+/** Opens no connection before the first statement. */
 export const makeConnections = (
   config: PgPool.Config,
   timeout: Duration.Input
 ): Effect.Effect<Connections, never, Scope.Scope> =>
   Effect.gen(function* () {
-    // Where statements cannot be prepared there is a pooler between, which may not take one before it has answered another.
+    // A host that forbids prepared statements uses a pooler, and a pooler may not accept a statement before it has answered the previous one.
     const multiplex = config.multiplex ?? config.prepare !== false
-    const capacity = multiplex ? Math.max(1, config.multiplexConcurrency ?? sharedBy) : 1
+    const capacity = multiplex ? Math.max(1, config.multiplexConcurrency ?? statementsPerConnection) : 1
     const sessions = new StatementScheduler({
-      // A session holds its connection for itself as long as it is open.
+      // `multiplexConcurrency: 1`: the pool lends a connection to one session only; the scheduler shares it among statements.
       pool: yield* Effect.orDie(PgPool.make({ ...config, multiplex: capacity > 1, multiplexConcurrency: 1 })),
       capacity,
       size: Math.max(1, config.maxConnections ?? 10),

@@ -1,6 +1,6 @@
 /**
- * How the stores talk to Postgres: parameterized statements, each bounded in time, each failure translated in one place. They run on our
- * own connections, or on a client of the host's, and there in the transaction that the caller is in.
+ * How the stores send statements to PostgreSQL: with parameters, with a timeout, and with all failures translated in one place. Statements
+ * run on connections that this adapter opens, or on a client of the host; on that client they take part in the caller's transaction.
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { StoreUnavailable } from "@colloquy/core"
@@ -25,10 +25,10 @@ export type Parameter =
   | ReadonlyArray<string>
   | ReadonlyArray<number>
 
-/** The arguments of one of the schema's functions, by their names without `p_`. */
+/** The arguments of one of the schema's functions. The names are those of its parameters, without `p_`. */
 export type Arguments = { readonly [name: string]: Parameter }
 
-/** One statement. `Row` is what its columns decode to. */
+/** Runs one statement. `Row` is the type that the rows of its result have. */
 export type Query = <Row extends object>(
   operation: string,
   statement: string,
@@ -38,35 +38,35 @@ export type Query = <Row extends object>(
 export interface Database {
   /** The schema's name, quoted. */
   readonly schema: string
-  /** A statement that may take as long as it likes. */
+  /** A statement of any duration. It never delays other statements. */
   readonly query: Query
-  /** A statement that is over at once: it finds a few rows by an index and waits for no lock. It may be sent together with others. */
+  /** A short statement: it finds a few rows by an index and waits for no lock. It may be sent on a shared connection. */
   readonly brief: Query
   /**
-   * A statement that is over at once, but for locks. First sent on a shared connection with a lock timeout of 20 ms; when that expires, sent
-   * again on a connection of its own. The timeout is one more parameter than is given here, for the schema's function `limit_lock_wait`.
+   * A short statement that may have to wait for a lock. It is first sent on a shared connection with a lock timeout of 20 ms; if that expires,
+   * it is sent again on a connection of its own. The timeout is appended to the parameters, for the schema's function `limit_lock_wait`.
    */
   readonly lockingWrite: Query
 }
 
-/** On our own connections. */
+/** A database on connections that this adapter opens itself. */
 export const databaseOver = ({ run, shared }: Connections, schemaName: string): Database => {
   const guarded = (operation: string, answer: Effect.Effect<ReadonlyArray<object>, SqlError>) =>
     guard(operation)<ReadonlyArray<object>, never, never>(traced(operation, spanOf(operation))(answer))
-  const ask =
-    (alone: boolean): Query =>
+  const querying =
+    (exclusive: boolean): Query =>
     (operation, text, parameters) =>
-      decoded(guarded(operation, run({ text, parameters, alone })))
+      decoded(guarded(operation, run({ text, parameters, exclusive })))
 
   return {
     schema: quote(schemaName),
-    query: ask(true),
-    brief: ask(false),
+    query: querying(true),
+    brief: querying(false),
     lockingWrite: (operation, text, parameters) => {
-      const unshared = run({ text, parameters: [...parameters, null], alone: true })
+      const unshared = run({ text, parameters: [...parameters, null], exclusive: true })
       if (!shared) return decoded(guarded(operation, unshared))
-      const sharing = run({ text, parameters: [...parameters, waitLimit], alone: false })
-      // The attempt whose lock timeout expired was rolled back whole.
+      const sharing = run({ text, parameters: [...parameters, waitLimit], exclusive: false })
+      // The server has rolled back everything that the first attempt did, so the statement can be sent again.
       return decoded(
         guarded(
           operation,
@@ -79,7 +79,7 @@ export const databaseOver = ({ run, shared }: Connections, schemaName: string): 
 
 const isLockTimeout = ({ reason }: SqlError): boolean => reason._tag === "LockTimeoutError"
 
-/** On the host's client. */
+/** A database on the host's client. */
 export const databaseOfClient = (client: PgClient, schemaName: string, timeout: Duration.Input): Database => {
   const sql = client.withoutTransforms()
   const allowed = Duration.fromInputUnsafe(timeout)
@@ -104,21 +104,26 @@ const spanOf = (operation: string) => ({
   attributes: { "db.system.name": "postgresql", "db.operation.name": operation }
 })
 
-/** Bounds the wait for a connection and for the answer together. */
+/** The timeout includes the wait for a connection. */
 const within =
   (operation: string, timeout: Duration.Duration) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreUnavailable, R> =>
     Effect.timeoutOrElse(self, {
       duration: timeout,
       orElse: () =>
-        Effect.fail(new StoreUnavailable({ operation, cause: new Error("No answer within the time allowed") }))
+        Effect.fail(
+          new StoreUnavailable({ operation, cause: new Error("The database did not answer within the timeout") })
+        )
     })
 
-/** A call of one of the schema's functions, with its arguments by name: `"schema".f(p_a => $1, p_b => $2)`. */
+/** The SQL text that calls one of the schema's functions with named arguments: `"schema".f(p_a => $1, p_b => $2)`. */
 export const call = ({ schema }: Database, name: string, args: Arguments): string =>
   `${schema}.${functionName(name)}(${placesOf(args).join(", ")})`
 
-/** The same for `lockingWrite`: the lock timeout is a parameter behind the arguments and `others` more. The owner comes first among them. */
+/**
+ * The SQL text of a call that is sent with `lockingWrite`. The first argument must be the owner, because `limit_lock_wait` stands in its place.
+ * The lock timeout is the parameter after the arguments and after `others` further parameters of the statement.
+ */
 export const callWithLockTimeout = ({ schema }: Database, name: string, args: Arguments, others = 0): string => {
   const [, ...rest] = placesOf(args)
   const wait = Object.keys(args).length + others + 1
@@ -129,7 +134,7 @@ export const callWithLockTimeout = ({ schema }: Database, name: string, args: Ar
 const placesOf = (args: Arguments): ReadonlyArray<string> =>
   Object.keys(args).map((key, index) => `p_${key} => $${index + 1}`)
 
-/** The text of a function's statement, made once: the arguments of a function always have the same names. */
+/** Caches the text of statements by the function they call: the arguments of a function always have the same names. */
 export const statements = (): ((name: string, make: () => string) => string) => {
   const made = new Map<string, string>()
   return (name, make) => {

@@ -1,4 +1,4 @@
-/** A document as a row. */
+/** Converts a document to a row of the table `documents`, and back. */
 import type { AssistantId, MessageId, ThreadId } from "@colloquy/core"
 import type { BlobId, DocumentId } from "@colloquy/core/adapters"
 import type { Document, DocumentScope, DocumentStatus } from "@colloquy/core/wings"
@@ -64,7 +64,7 @@ const decodeScope = ({ assistant_id, message_id, thread_id }: DocumentRow): Docu
     : { _tag: "Message", threadId: thread_id, messageId: message_id }
 }
 
-/** For the function `insert_document`. */
+/** The arguments of the schema's function `insert_document`. */
 export const insertionOf = (ownerId: string, document: Document): Arguments => ({
   owner: toText(ownerId),
   id: newRowId(document.id),

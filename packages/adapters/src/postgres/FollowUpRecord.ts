@@ -1,4 +1,4 @@
-/** A follow-up as a row, and new ones as the JSON list that the schema's function `add_follow_ups` takes. */
+/** Converts rows of the table `follow_ups`, and new follow-ups to the JSON argument of the schema's function `add_follow_ups`. */
 import { type FollowUp, OwnerId } from "@colloquy/core"
 import { type FollowUpId, type NewFollowUp } from "@colloquy/core/adapters"
 import { newRowId } from "./StoredId.ts"
@@ -53,7 +53,7 @@ export const decodeFollowUp = (row: FollowUpRow): FollowUp => ({
   endedAt: row.ended_at
 })
 
-/** Null when there are none: most settlements have none. */
+/** Null for an empty list, so that the usual settlement, which has no follow-ups, sends and parses nothing. */
 export const followUpsArgument = (followUps: ReadonlyArray<NewFollowUp>): string | null =>
   followUps.length === 0
     ? null

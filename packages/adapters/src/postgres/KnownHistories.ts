@@ -1,38 +1,38 @@
 /**
- * The histories that this process read or wrote last, so that the next turn of such a thread needs no more from the database than to hear that
- * nothing else was stored: to put a history together, send it and parse it was a quarter of what a turn cost the database.
+ * A cache of the histories that this process has read or written most recently. The next turn of such a thread does not read its history
+ * from the database again; reading it took a quarter of the database's time for a turn.
  *
- * A history here is only ever an older state of what is stored. `begin_run` compares its last message and the thread's revision with the
- * thread that it has locked; unless both are the same, the history is read.
+ * A cached history may be outdated, but never wrong: `begin_run` locks the thread and compares the thread's last message and revision with
+ * those of the cached history. If either differs, the caller reads the history from the database.
  */
 import type { Message, MessageId, OwnerId, RunId, ThreadId } from "@colloquy/core"
 import { type History, type NewMessage, RecentlyUsed } from "@colloquy/core/adapters"
 
 export interface KnownHistory {
-  /** What is stored of the thread, newest last, back to where `floor` says. Never empty. */
+  /** The newest messages of the thread in their order, from `floor` on. Never empty. */
   readonly messages: ReadonlyArray<Message>
   readonly older: History["older"]
-  /** Every message with so many or more tokens before it is here. */
+  /** `messages` contains every message of the thread that has at least this many tokens before it. */
   readonly floor: number
-  /** Of the thread, when this was read. */
+  /** The revision of the thread when the history was read. */
   readonly revision: number
   readonly lastId: MessageId
 }
 
 interface Kept extends KnownHistory {
-  /** Characters, about. */
+  /** The approximate number of characters in `messages`. */
   readonly size: number
 }
 
 export class KnownHistories {
   private readonly kept: RecentlyUsed<Kept>
 
-  /** Of so many characters together. */
-  constructor(longest: number) {
-    this.kept = new RecentlyUsed(longest)
+  /** Keeps at most `maxCharacters` characters of messages. */
+  constructor(maxCharacters: number) {
+    this.kept = new RecentlyUsed(maxCharacters)
   }
 
-  /** What is known of a thread, if it holds all that fits into a budget of tokens before its next message. */
+  /** The cached history of a thread, if it contains every message that fits into the budget of tokens before the thread's next message. */
   find(owner: OwnerId, thread: ThreadId, budget: number): KnownHistory | undefined {
     const known = this.kept.get(keyOf(owner, thread))
     return known !== undefined && (known.older.messages === 0 || tokensOf(known) - budget >= known.floor)
@@ -40,15 +40,18 @@ export class KnownHistories {
       : undefined
   }
 
-  /** A history that was read for a run, with the budget that it was read for. */
-  read(owner: OwnerId, runId: RunId, history: History, budget: number, revision: number, size: number): void {
+  /** Stores a history that was read from the database for a run with this budget. */
+  addRead(owner: OwnerId, runId: RunId, history: History, budget: number, revision: number, size: number): void {
     const first = history.messages.findIndex((message) => message.runId === runId)
     const floor = tokensBefore(history, first) - budget
     this.keep(owner, history, { floor, revision, size })
   }
 
-  /** A turn has begun on a known history, which is what fits into its budget; `size` is that of its message. */
-  began(owner: OwnerId, known: KnownHistory, budget: number, message: NewMessage, size: number): History {
+  /**
+   * Adds the message of a turn that began on a cached history, and removes the oldest messages that do not fit into the turn's budget.
+   * `size` is the number of characters of the message. Returns the history of the turn.
+   */
+  addBegun(owner: OwnerId, known: KnownHistory, budget: number, message: NewMessage, size: number): History {
     const floor = tokensOf(known) - budget
     const history = addedTo(startingAt(known, floor), message)
     const before = this.kept.get(keyOf(owner, message.threadId))?.size ?? 0
@@ -61,10 +64,10 @@ export class KnownHistories {
     return history
   }
 
-  /** The answer of a run was stored behind the messages that it began with. */
-  answered(owner: OwnerId, runId: RunId, answer: NewMessage, size: number): void {
+  /** Adds the stored answer of a run to the history that the run began with. */
+  addAnswer(owner: OwnerId, runId: RunId, answer: NewMessage, size: number): void {
     const known = this.kept.get(keyOf(owner, answer.threadId))
-    // A settlement that is repeated is answered like the first one.
+    // A repeated settlement stores the same answer again, which is in the history already.
     if (known === undefined || known.lastId === answer.id) return
     if (known.messages.at(-1)?.runId !== runId) return this.forget(owner, answer.threadId)
     this.keep(owner, addedTo(known, answer), { ...known, size: known.size + size })
@@ -92,7 +95,7 @@ const tokensBefore = ({ messages, older }: History, place: number): number =>
 
 const tokensOf = (history: History): number => tokensBefore(history, history.messages.length)
 
-/** Without the messages that have fewer tokens before them. */
+/** The history without the messages that have fewer than `floor` tokens before them. */
 const startingAt = ({ messages, older }: History, floor: number): History => {
   let place = 0
   let tokens = older.tokens

@@ -1,6 +1,7 @@
 /**
- * Rows of messages for lists. Of a plain message the JSON of its fields is cut out of the row's text and handed on as it is; others are read
- * as everywhere. A field is found by the key before it: in JSON every quote inside of a text is escaped, so what looks like `,"key":` is one.
+ * Decodes rows of messages for lists. Most messages are plain: they have no tool calls, steps, results or supplements. The JSON of a plain
+ * message's fields is cut out of the row's text and passed on without being parsed, which makes lists cheaper; other messages are parsed.
+ * A field is found by its key: quotes inside a JSON string are escaped, so the text `,"key":` can only be a key.
  */
 import type { ThreadId } from "@colloquy/core"
 import type { ListedMessage, PlainMessage } from "@colloquy/core/adapters"
@@ -13,19 +14,20 @@ export const decodeListed = (rows: ReadonlyArray<MessageRow>): ReadonlyArray<Lis
   return plain.flatMap((message) => message ?? others.next().value ?? [])
 }
 
-/** The front of `message_text`, and of a body as `bodyOf` in `MessageRecord.ts` writes it. */
+/** The beginning of what the SQL function `message_text` returns, up to the content in the body that `bodyOf` in `MessageRecord.ts` writes. */
 const front = /^\[("[^"]+"),"([^"]+)",(null|"[^"]+"),\d+,("\w+"),("\w+"),\d+,(-?\d+),\{"content":/u
 
-/** Behind the content, and how it goes on where there are no calls and no steps. The first one counts: metadata may have the same keys. */
+/** The key that follows the content. Its first occurrence counts, because the metadata, which comes later, may contain the same key. */
 const behindContent = ',"toolCalls":'
+/** The text that follows the content of a message without tool calls and steps. */
 const nothingCalled = `${behindContent}[],"steps":[],"provider":`
 
-/** The rest, where nothing was submitted for calls. Supplements would stand behind the metadata. */
+/** The rest of a message without tool results. A message with supplements has them after the metadata; `isOneValue` recognises it. */
 const rest = /(null|"[^"\\]*"),"model":(null|"[^"\\]*"),"usage":(null|\{[^{}]*\}),"metadata":(.+)\},\[\]\]$/suy
 
 /**
- * Instances of classes, because V8 takes literals that are made by the thousand for long-lived: it would make them in the old generation, and
- * what they hold would stay until that is collected.
+ * These are classes, because V8 assumes that object literals created thousands of times at one place live long: it would allocate them in
+ * the old generation, where their texts would stay in memory until the next full collection.
  */
 class PlainRow implements PlainMessage {
   readonly threadId: ThreadId
@@ -77,5 +79,5 @@ const plainMessage = (text: string): PlainMessage | null => {
   return new PlainRow(head[2] ?? "", head[6] ?? "", tail[3] ?? "", json)
 }
 
-/** False: another field follows. */
+/** Whether the text is the value of `metadata` alone. It is not when another field (the supplements) follows. */
 const isOneValue = (text: string): boolean => Object.keys(fromJson<object>(`{"metadata":${text}}`)).length === 1

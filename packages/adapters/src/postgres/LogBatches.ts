@@ -1,11 +1,11 @@
 /**
- * A run's log as it is stored: batches of events, a row each. The database looks at the first and the last sequence of a batch only.
- * An append that was repeated may overlap with what is stored; the bounds of its row then leave the repeated part out.
+ * Converts the events of a run's log to rows and back. One row holds a batch of events as JSON, and the sequences of its first and last
+ * event. A repeated append may contain events that are stored already; the row's bounds then exclude them.
  */
 import type { LogEvent } from "@colloquy/core/adapters"
 import { fromJson } from "./StoredText.ts"
 
-/** Keeps a row, and so the smallest page of a log, small. */
+/** The largest number of events in one row. A log is read row by row, so this is also the smallest page of a log. */
 const batchSize = 250
 
 export interface BatchRow {
@@ -14,7 +14,7 @@ export interface BatchRow {
   readonly events: string
 }
 
-/** The arguments by which functions take events. */
+/** The arguments `firsts`, `lasts` and `events` of the schema's functions. */
 export const logArguments = (events: ReadonlyArray<LogEvent>) => {
   const batches: Array<ReadonlyArray<LogEvent>> = []
   for (let start = 0; start < events.length; start += batchSize) batches.push(events.slice(start, start + batchSize))

@@ -1,4 +1,4 @@
-/** Memories on their way into columns and back, and changes as the JSON list that the schema's function `apply_memory_changes` takes. */
+/** Converts rows to memories and versions, and changes to the JSON argument of the schema's function `apply_memory_changes`. */
 import type { AssistantId } from "@colloquy/core"
 import {
   type IndexedMemory,
@@ -77,10 +77,10 @@ export const decodeVersion = (row: VersionRow): MemoryVersion => ({
 
 const sha256 = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex")
 
-/** Of what makes two memories copies of each other. */
+/** Two memories of one assistant with the same hash are copies of each other; `memoryKey` ignores case and spaces. */
 const copyHash = (content: string): string => sha256(toText(memoryKey(content)))
 
-/** Of the column. */
+/** The hash that `set_memory_vectors` compares with the hash of the column `content`. */
 export const hashOfContent = (content: string): string => sha256(toText(content))
 
 export const changesArgument = (changes: ReadonlyArray<MemoryChange>, keepsVectors: boolean): string =>

@@ -1,13 +1,14 @@
 /**
- * A message as a row. What the statements look at has a column; the rest is one JSON text, `body`, that comes back exactly as it was.
- * Messages are read as JSON that the database puts together. An answer that is being written has no body: nothing of it is stored yet.
+ * Converts a message to a row of the table `messages`, and back. A field that some statement reads has a column; the other fields are one
+ * JSON text in the column `body`. Messages are read as JSON arrays that the database builds. While a run is still writing its answer, the
+ * database builds the answer from the run's row: nothing of the answer is stored yet, so it has no body.
  */
 import type { Message, MessageId, RunId, ThreadId } from "@colloquy/core"
 import type { NewMessage } from "@colloquy/core/adapters"
 import { newRowId } from "./StoredId.ts"
 import { fromJson, fromText } from "./StoredText.ts"
 
-/** What the schema's function `message_text` makes of a row, and what `unfinishedText` makes of an answer, which has no body. */
+/** The result of the schema's function `message_text`. `unfinishedText` builds the same array with `body` null, `provider` and `model`. */
 type MessageText = readonly [
   id: MessageId,
   threadId: ThreadId,
@@ -24,21 +25,21 @@ type MessageText = readonly [
 ]
 
 type Body = Pick<Message, "content" | "toolCalls" | "steps" | "provider" | "model" | "usage" | "metadata"> & {
-  /** Absent where there are none: most messages have none. */
+  /** Most messages have no supplements; the field is then absent. */
   readonly supplements?: Message["supplements"]
 }
 
-/** A history comes as an array of messages in one text, or in few. */
+/** A history is read as a few rows, usually one. Each is the JSON array of many messages. */
 export interface MessagesRow {
   readonly messages: string
 }
 
-/** A list comes message by message: it may be of any length, and the first are on their way while the last are looked up. */
+/** A list is read as one row for each message, so that the server can send the first messages while it still looks up the last. */
 export interface MessageRow {
   readonly message: string
 }
 
-/** The answer of the run `r` on the thread `t`. */
+/** SQL that builds the unfinished answer of the run `r` on the thread `t`. */
 export const unfinishedText = `concat('["', r.answer_id, '","', r.thread_id, '","', r.id, '",', t.message_count + 1,
   ',"assistant","IN_PROGRESS",0,', (date_part('epoch', coalesce(r.started_at, r.created_at)) * 1000)::bigint,
   ',null,[],', to_json(r.provider), ',', to_json(r.model), ']')`
@@ -46,35 +47,35 @@ export const unfinishedText = `concat('["', r.answer_id, '","', r.thread_id, '",
 export const decodeMessages = (rows: ReadonlyArray<MessagesRow>): ReadonlyArray<Message> =>
   rows.flatMap(({ messages }) => fromJson<ReadonlyArray<MessageText>>(messages).map(decodeMessage))
 
-/** Read as one text: to parse one of a thousand messages takes half as long as to parse a thousand. */
+/** Joins the rows and parses them as one text: this takes half as long as parsing a thousand texts. */
 export const decodeList = (rows: ReadonlyArray<MessageRow>): ReadonlyArray<Message> =>
   decodeMessages([{ messages: `[${rows.map(({ message }) => message).join(",")}]` }])
 
 const decodeMessage = (stored: MessageText): Message => {
   const [id, threadId, runId, sequence, role, status, tokens, createdAt, body, toolResults, provider, model] = stored
-  const said = body ?? unsaid(provider, model)
+  const fields = body ?? unfinishedBody(provider, model)
   return {
     id,
     threadId,
     runId,
     role,
-    content: said.content,
+    content: fields.content,
     status,
-    toolCalls: said.toolCalls,
+    toolCalls: fields.toolCalls,
     toolResults,
-    steps: said.steps,
-    provider: said.provider,
-    model: said.model,
-    usage: said.usage,
-    metadata: said.metadata,
-    supplements: said.supplements ?? null,
+    steps: fields.steps,
+    provider: fields.provider,
+    model: fields.model,
+    usage: fields.usage,
+    metadata: fields.metadata,
+    supplements: fields.supplements ?? null,
     tokens,
     createdAt: new Date(createdAt),
     sequence
   }
 }
 
-const unsaid = (provider = "", model = ""): Body => ({
+const unfinishedBody = (provider = "", model = ""): Body => ({
   content: null,
   toolCalls: [],
   steps: [],
@@ -95,7 +96,7 @@ const bodyOf = ({ content, metadata, model, provider, steps, supplements, toolCa
   ...(supplements === null ? {} : { supplements })
 })
 
-/** The arguments by which functions take a new message. Its thread and its run are those of the call. */
+/** The arguments of the schema's functions that store a new message. The ids of its thread and its run are separate arguments. */
 export const messageArguments = (message: NewMessage) => ({
   message_id: newRowId(message.id),
   message_role: message.role,

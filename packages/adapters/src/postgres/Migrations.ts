@@ -1,7 +1,7 @@
 /**
- * Brings the schema up to date, or says in a sentence why it must not be touched. Tables go on by migrations, each applied once; functions
- * are those of this version, written when they are not there. Everything happens in one transaction under one lock: any number of
- * processes may start at once, and one that dies half way leaves nothing behind. The host's tables are never looked at.
+ * Brings the schema up to date, or refuses with the reason why it must not be changed. Each migration is applied once; the functions of this
+ * version are created if they are missing. Everything happens in one transaction under one lock, so any number of processes may start at
+ * the same time, and a process that dies half way leaves no change behind. Tables outside of the schema are never read.
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { type StoreUnavailable } from "@colloquy/core"
@@ -15,7 +15,7 @@ import type { Migration } from "./schema/SchemaPart.ts"
 import { checkHistory, type Recorded, SchemaRefused } from "./SchemaHistory.ts"
 import { guard } from "./StoreFault.ts"
 
-/** Applies what is missing. Another `wanted` than this version's is for tests of upgrades. */
+/** Applies the missing migrations and functions. Only tests of upgrades pass a `wanted` other than the schema of this version. */
 export const migrate = (
   client: PgClient,
   schema: string,
@@ -35,7 +35,7 @@ export const migrate = (
     )
   }).pipe(guard("Postgres.migrate"))
 
-/** Refuses a schema that is not up to date. */
+/** Fails when the schema is not up to date, and changes nothing. */
 export const checkSchema = (client: PgClient, schema: string): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
   Effect.gen(function* () {
     const known = fingerprint(schemaOfThisVersion)
@@ -75,7 +75,7 @@ interface Missing {
 
 const isUpToDate = ({ functions, migrations }: Missing): boolean => migrations.length === 0 && !functions
 
-/** What is still to be applied, after a look at what is there. */
+/** Reads the catalog of the database and returns what is still to be applied. */
 const missingOf = (client: PgClient, schema: string, known: Known): Effect.Effect<Missing, SchemaRefused | SqlError> =>
   Effect.gen(function* () {
     const found = yield* client.unsafe<{ readonly name: string; readonly is_table: boolean }>(
@@ -106,7 +106,7 @@ const apply = Effect.fnUntraced(function* (client: PgClient, schema: string, { c
   ])
 })
 
-/** How many versions of the functions are kept: processes of the version before may still be working. */
+/** How many versions of the functions stay in the database: during a rolling upgrade, processes of earlier versions still call theirs. */
 const keptVersions = 3
 
 const writeFunctions = Effect.fnUntraced(function* (client: PgClient, schema: string, functions: NamedFunctions) {
@@ -133,7 +133,7 @@ const writeFunctions = Effect.fnUntraced(function* (client: PgClient, schema: st
 const inSchema = (statement: string, schema: string): string =>
   statement.replaceAll("{schema}", quote(schema)).replaceAll("{channel}", `'${channelOf(schema)}'`)
 
-/** A schema that the host has made already needs no right to make one. */
+/** Does not create a schema that exists: the database user may lack the right to create schemas. */
 const createSchema = Effect.fnUntraced(function* (client: PgClient, schema: string) {
   const found = yield* client.unsafe("select 1 as found from pg_namespace where nspname = $1", [schema])
   if (found.length === 0) yield* client.unsafe(`create schema ${quote(schema)}`).unprepared

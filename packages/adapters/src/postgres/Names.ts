@@ -1,8 +1,8 @@
-/** The names that the adapter makes of the host's choice of a schema. */
+/** Checks the name of the schema that the host has chosen, and derives other names from it. */
 
 const plain = /^[a-z_][a-z0-9_]{0,47}$/u
 
-/** A name that needs no care anywhere: in SQL, in a channel (63 bytes), on a command line. */
+/** Accepts only names that need no escaping in SQL and on a command line, and that fit into the name of a channel (63 bytes). */
 export const checkSchemaName = (name: string): string => {
   if (plain.test(name) && !name.startsWith("pg_")) return name
   throw new Error(
@@ -12,5 +12,5 @@ export const checkSchemaName = (name: string): string => {
 
 export const quote = (name: string): string => `"${name}"`
 
-/** The channel of the hints that runs changed. */
+/** The notification channel on which processes tell each other that a run has changed. */
 export const channelOf = (schemaName: string): string => `${schemaName}_runs`

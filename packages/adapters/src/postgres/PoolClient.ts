@@ -1,7 +1,7 @@
 /**
- * A host's `pg.Pool` as a client of `@effect/sql-pg`, so that the stores, their migrations and everything else that asks for such a client
- * work on the connections that the host has already, and inside the host's transactions. Statements are not prepared by name, so that a
- * pooler may stand between.
+ * Makes a client of `@effect/sql-pg` from the host's `pg.Pool`. The stores, their migrations and every other layer that needs such a client
+ * then work on the host's connections, and inside the host's transactions. Statements are not prepared by name, so a pooler such as
+ * PgBouncer may stand between the host and the server.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { Notification } from "@effect/sql-pg/PgConnection"
@@ -20,7 +20,7 @@ import { PoolStatements } from "./PoolStatements.ts"
 import type { LeasedConnection, Pool, PoolConnection, PoolNotification } from "./PoolTypes.ts"
 import { rowTypes } from "./PoolValues.ts"
 
-/** The pool whose transactions can be joined. `layerClientOfPool` and `layerFromPool` give it; `joinTransaction` asks for it. */
+/** The pool whose transactions `joinTransaction` can join. `layerClientOfPool` and `layerFromPool` provide it. */
 export class HostPool extends Context.Service<
   HostPool,
   { readonly pool: Pool; readonly client: SqlClient.SqlClient }
@@ -28,7 +28,7 @@ export class HostPool extends Context.Service<
 
 export const poolDriver = "pg-pool"
 
-/** The pool stays the host's: it is not closed with the layer. */
+/** The host owns the pool: closing the layer does not close it. */
 export const layerClientOfPool = (pool: Pool): Layer.Layer<PgClient.PgClient | HostPool> =>
   Layer.effect(
     HostPool,
@@ -36,8 +36,8 @@ export const layerClientOfPool = (pool: Pool): Layer.Layer<PgClient.PgClient | H
   ).pipe(Layer.provideMerge(PgClient.layerFrom(makeClient(pool))))
 
 /**
- * Runs an effect inside the transaction that the host has begun on a connection of its pool: the host alone commits what the stores write,
- * or rolls it back. Statements that come after the effect has ended are refused.
+ * Runs an effect inside a transaction that the host has begun on a connection of its pool. Only the host commits or rolls back what the
+ * stores write. Statements that are sent after the effect has ended are refused.
  */
 export const joinTransaction =
   (connection: PoolConnection) =>
@@ -50,7 +50,7 @@ export const joinTransaction =
       )
     })
 
-/** Whether the caller is inside of a transaction that `joinTransaction` joined, whose end only the host sees. */
+/** Whether the caller is inside a transaction that `joinTransaction` joined. Only the host knows when such a transaction ends. */
 export const hasJoined = (client: SqlClient.SqlClient): Effect.Effect<boolean> =>
   Effect.map(
     Effect.serviceOption(client.transactionService),
@@ -80,7 +80,7 @@ const makeClient = (pool: Pool) =>
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** The server answers the COMMIT of a transaction that has failed with a ROLLBACK. */
+/** If a statement of the transaction has failed, the server rolls back and answers the COMMIT with `ROLLBACK`, which is not an error of `pg`. */
 const commit = (statements: Connection): Effect.Effect<void, SqlError> =>
   Effect.flatMap(statements.executeRaw("commit", []), (answer) =>
     typeof answer === "object" && answer !== null && "command" in answer && answer.command === "ROLLBACK"
@@ -93,10 +93,13 @@ interface Taken {
   readonly statements: PoolStatements
 }
 
-/** How long a connection may take to come to rest after one of its statements was given up. */
+/** How long to wait for the end of a cancelled statement before its connection is closed. */
 const restLimit = "2 seconds"
 
-/** While a connection is taken, its errors need a listener: without one they end the process. The running statement gets them as well. */
+/**
+ * Takes a connection for the duration of a scope. Its `error` events get a listener, because without one Node.js ends the process; the
+ * running statement fails with the same error. After a cancelled statement the connection is returned when the statement has ended.
+ */
 const take = (pool: Pool): Effect.Effect<Taken, SqlError, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.map(connect(pool), (connection): Taken => {
@@ -122,29 +125,29 @@ const take = (pool: Pool): Effect.Effect<Taken, SqlError, Scope.Scope> =>
 
 const ignoreError = (): void => undefined
 
-/** A connection whose caller was interrupted meanwhile is given back at once. */
+/** If the caller is interrupted while the pool opens a connection, that connection is returned to the pool at once. */
 const connect = (pool: Pool): Effect.Effect<LeasedConnection, SqlError> =>
   Effect.callback((resume) => {
-    let waits = true
+    let isWaiting = true
     pool.connect().then(
-      (connection) => (waits ? resume(Effect.succeed(connection)) : connection.release()),
+      (connection) => (isWaiting ? resume(Effect.succeed(connection)) : connection.release()),
       (cause: unknown) => resume(Effect.fail(poolFault(cause, "connect")))
     )
     return Effect.sync(() => {
-      waits = false
+      isWaiting = false
     })
   })
 
-/** One connection of the pool as long as the scope is open; then it is closed, so that no other user of the pool goes on listening. */
+/** Uses one connection of the pool while the scope is open. The connection is closed afterwards, because it would go on listening in the pool. */
 const listen = (
   pool: Pool,
   channel: string
 ): Effect.Effect<Queue.Dequeue<Notification, SqlError>, SqlError, Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* Queue.unbounded<Notification, SqlError>()
-    const lost = (cause: Error) => Queue.failCauseUnsafe(queue, Cause.fail(poolFault(cause, "connect")))
-    const ended = () => lost(new Error("The connection that listens was closed"))
-    const heard = ({ payload = "", ...message }: PoolNotification) => {
+    const onError = (cause: Error) => Queue.failCauseUnsafe(queue, Cause.fail(poolFault(cause, "connect")))
+    const onEnd = () => onError(new Error("The connection that listens was closed"))
+    const onNotification = ({ payload = "", ...message }: PoolNotification) => {
       if (message.channel === channel) Queue.offerUnsafe(queue, { ...message, payload })
     }
     const connection = yield* Effect.acquireRelease(
@@ -152,16 +155,16 @@ const listen = (
       (taken) =>
         Effect.sync(() => {
           taken.on("error", ignoreError)
-          taken.removeListener("error", lost)
-          taken.removeListener("end", ended)
-          taken.removeListener("notification", heard)
+          taken.removeListener("error", onError)
+          taken.removeListener("end", onEnd)
+          taken.removeListener("notification", onNotification)
           taken.release(true)
         }),
       { interruptible: true }
     )
-    connection.on("error", lost)
-    connection.on("end", ended)
-    connection.on("notification", heard)
+    connection.on("error", onError)
+    connection.on("end", onEnd)
+    connection.on("notification", onNotification)
     yield* Effect.tryPromise({
       try: () => connection.query({ text: `listen "${channel}"`, values: [], types: rowTypes }),
       catch: (cause) => poolFault(cause, "query")

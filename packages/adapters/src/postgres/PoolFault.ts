@@ -1,6 +1,6 @@
 /**
- * Failures of a host's `pg` connection as our own client would tell them, so that `StoreFault` judges both alike. What the server says
- * has a severity and a SQLSTATE; everything else means that there is no connection.
+ * Converts failures of the host's `pg` connections to the errors of `@effect/sql-pg`, so that `StoreFault` treats both clients alike. An
+ * error of the server has a severity and a SQLSTATE; every other error means that there is no connection.
  */
 import * as SqlError from "effect/sql/SqlError"
 import { sqlStateOf } from "./StoreFault.ts"
@@ -11,9 +11,9 @@ export const poolFault = (cause: unknown, operation: "connect" | "query"): SqlEr
   return new SqlError.SqlError({ reason })
 }
 
-/** The server has rolled back what should have been committed. */
+/** The host asked for a commit, but the server rolled the transaction back. */
 export const commitFault = (): SqlError.SqlError => {
-  const message = "The transaction had failed, so that its commit was a rollback"
+  const message = "A statement of the transaction had failed, so the server rolled the transaction back"
   return new SqlError.SqlError({
     reason: new SqlError.UnknownError({ cause: new Error(message), message, operation: "commit" })
   })
@@ -27,7 +27,7 @@ interface Properties {
 
 const isFromServer = (cause: unknown): boolean => typeof cause === "object" && cause !== null && "severity" in cause
 
-/** What this adapter itself could not read is no fault of the connection. */
+/** A value that this adapter cannot parse is not a failure of the connection. */
 const noConnection = (cause: unknown, properties: Properties): SqlError.SqlErrorReason =>
   cause instanceof UnreadableAnswer ? new SqlError.UnknownError(properties) : new SqlError.ConnectionError(properties)
 
@@ -41,5 +41,5 @@ const reasonOf = (code: string, properties: Properties): SqlError.SqlErrorReason
   return new SqlError.UnknownError(properties)
 }
 
-/** An answer in a form that depends on settings which the host has changed. */
+/** A value in a format that this adapter cannot parse, because the host has changed a setting of its connections. */
 export class UnreadableAnswer extends Error {}

@@ -1,6 +1,7 @@
 /**
- * Statements on one connection of a host's `pg.Pool`, in the form that Effect's client asks for. A statement that is given up (its time is
- * over, its fiber is interrupted) is cancelled on the server, over another connection: it must not go on alone and be committed later.
+ * Runs statements on one connection of the host's `pg.Pool`; Effect's client needs this interface. When a statement is interrupted (by a
+ * timeout, or with its fiber), it is also cancelled on the server, over another connection. Otherwise it would go on there and might be
+ * committed after the caller has been told that it failed.
  */
 import * as Effect from "effect/Effect"
 import type { Connection } from "effect/sql/SqlConnection"
@@ -11,9 +12,9 @@ import type { Pool, PoolAnswer, PoolConnection } from "./PoolTypes.ts"
 import { rowTypes, toPoolValue } from "./PoolValues.ts"
 
 export class PoolStatements implements Connection {
-  /** Settles when the statement that was given up is over on the server. */
+  /** Resolves when the interrupted statement has ended on the server. Undefined if no statement was interrupted. */
   givenUp: Promise<void> | undefined
-  /** Whether the connection is the host's own, in a transaction that only the host ends. */
+  /** Whether the connection belongs to a transaction of the host, which only the host ends. */
   readonly joined: boolean
   private ended = false
   private readonly pool: Pool
@@ -25,7 +26,7 @@ export class PoolStatements implements Connection {
     this.joined = joined
   }
 
-  /** No statement is taken any more: the effect that joined the host's transaction has ended. */
+  /** From now on every statement is refused: the effect that joined the host's transaction has ended. */
   end(): void {
     this.ended = true
   }
@@ -65,7 +66,7 @@ export class PoolStatements implements Connection {
   executeValuesUnprepared(text: string, parameters: ReadonlyArray<unknown>) {
     return this.executeValues(text, parameters)
   }
-  /** The stores stream nothing; the rows come when all are there. */
+  /** The stores use no streams, so this one emits its rows after all of them have arrived. */
   executeStream(text: string, parameters: ReadonlyArray<unknown>, transform: Transform) {
     return Stream.unwrap(Effect.map(this.execute(text, parameters, transform), Stream.fromIterable))
   }
@@ -75,7 +76,7 @@ type Transform = (<A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>
 
 const ignored = (): void => undefined
 
-/** Only where the same statement still runs: a number of a process is used again. */
+/** Compares the text of the running statement, because the server reuses process ids. */
 const cancelStatement = `select pg_cancel_backend(pid) from pg_stat_activity
   where pid = $1 and state = 'active' and left(query, 200) = left($2, 200)`
 

@@ -1,9 +1,9 @@
 /**
- * What the stores use of a `pg.Pool` and of its clients, so that `pg` itself is not imported: every version 8 fits, and whatever behaves
- * like one.
+ * The members of `pg.Pool` and of its clients that the stores use. With these types the package `pg` is not imported, and every version 8
+ * of it fits, as does another pool with the same members.
  */
 
-/** How a column's text becomes a value; `pg` asks for each column of an answer. */
+/** Chooses the parser for a column's text. `pg` calls it for each column of a result. */
 export interface PoolRowTypes {
   readonly getTypeParser: (oid: number) => (text: string) => unknown
 }
@@ -30,7 +30,7 @@ export interface PoolConnection {
   query(query: PoolQuery): Promise<PoolAnswer>
   readonly on: PoolListening
   readonly removeListener: PoolListening
-  /** The server's process, for a request to cancel. */
+  /** The id of the server's process for this connection; a request to cancel a statement needs it. */
   readonly processID?: number | null
 }
 
@@ -41,7 +41,7 @@ export interface PoolNotification {
 }
 
 export interface LeasedConnection extends PoolConnection {
-  /** Back to the pool; with `true` it is closed instead. */
+  /** Returns the connection to the pool, or with `true` closes it. */
   readonly release: (destroy?: boolean) => void
 }
 

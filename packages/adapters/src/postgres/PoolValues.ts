@@ -1,6 +1,6 @@
 /**
- * Values on their way to a host's `pg` connection and back. The answers become what our own client makes of them (`int8` a bigint,
- * `timestamptz` a Date, `json` its value), whatever parsers the host has set in `pg`, because they are given with each statement.
+ * Converts values for the host's `pg` connections, and results back. The results have the same types as with `@effect/sql-pg` (`int8` is a
+ * bigint, `timestamptz` a Date, `json` its value). The parsers are passed with each statement, so the host's own parsers do not matter.
  */
 import { Buffer } from "node:buffer"
 import { UnreadableAnswer } from "./PoolFault.ts"
@@ -10,7 +10,7 @@ type Parse = (text: string) => unknown
 
 const plain: Parse = (text) => text
 
-/** ISO is the server's own style, and the only one in which an offset is written as it is. */
+/** ISO is the server's default `DateStyle`, and the only one that writes the offset from UTC as a number. */
 const isoTime = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?([+-]\d\d)(?::?(\d\d))?(?::\d\d)?$/u
 
 const parseTime: Parse = (text) => {
@@ -30,7 +30,7 @@ const parseBytes: Parse = (text) => {
   return new Uint8Array(Buffer.from(text.slice(2), "hex"))
 }
 
-/** Of one dimension: elements between commas, in quotes where they need them. */
+/** Parses arrays of one dimension: elements are separated by commas, and quoted where necessary. */
 const parseArray =
   (element: Parse): Parse =>
   (text) =>
@@ -64,5 +64,5 @@ const parsers: ReadonlyMap<number, Parse> = new Map(
 
 export const rowTypes: PoolRowTypes = { getTypeParser: (oid) => parsers.get(oid) ?? plain }
 
-/** `pg` would write a Date in the process's own time zone. */
+/** Dates are converted here, because `pg` would write them in the time zone of the process. */
 export const toPoolValue = (value: unknown): unknown => (value instanceof Date ? value.toISOString() : value)

@@ -1,6 +1,7 @@
 /**
- * Every storage port on PostgreSQL. `layer` opens a pool of its own; `layerFromClient` works with the client that the host has already,
- * inside the host's transactions too, and leaves it open; `layerFromPool` does so with a `pg.Pool`. All bring the schema up to date unless told not to.
+ * Every storage port on PostgreSQL. `layer` opens a pool of its own. `layerFromClient` uses a client that the host has opened, also inside
+ * the host's transactions, and does not close it; `layerFromPool` does the same with a `pg.Pool`. Each of them brings the schema up to
+ * date when it starts, unless `migrate` is false.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
@@ -58,26 +59,26 @@ export { ProviderKeyVault } from "./PostgresProviderKeys.ts"
 export { SchemaRefused } from "./SchemaHistory.ts"
 
 export interface StoreOptions {
-  /** The schema that holds the tables; it is made when it is missing. Default `colloquy`. */
+  /** The schema that holds the tables. It is created if it does not exist. Default `colloquy`. */
   readonly schema?: string
-  /** Bring the schema up to date at the start (default), or refuse to start when it is not. */
+  /** True (default): the start brings the schema up to date. False: the start fails when the schema is not up to date. */
   readonly migrate?: boolean
-  /** Listen for changes made by other processes, over one connection more. Default true; without it the kernel polls. */
+  /** Listen for changes that other processes make, on one more connection. Default true. Without it the kernel polls the database. */
   readonly notifications?: boolean
-  /** How long a statement may take, the wait for a free connection included. Default ten seconds. */
+  /** How long a statement may take, including the wait for a free connection. Default ten seconds. */
   readonly timeout?: Duration.Input
 }
 
 /** Where the database is, and how many connections may be open (`maxConnections`, default 10). */
 export interface PostgresOptions extends StoreOptions, PgClient.PgPoolConfig {
   /**
-   * Histories of threads that stay in the memory of the process, so that the next turn of a thread need not read its history again; in
-   * characters. Default 8 million, which take some 20 MB when so many are there; 0 keeps none.
+   * The size, in characters, of a cache for the histories of threads. With a cached history the next turn of the thread does not read it from
+   * the database. Default 8 million, which need about 20 MB of memory when the cache is full; 0 turns the cache off.
    */
   readonly keptHistories?: number
 }
 
-/** The stores, over connections of their own. They are closed with the layer. */
+/** The stores, on connections that this layer opens and closes. */
 export const layer = (options: PostgresOptions): Layer.Layer<Stores, SchemaRefused | StoreUnavailable> =>
   Layer.effectContext(
     Effect.gen(function* () {
@@ -93,7 +94,7 @@ export const layer = (options: PostgresOptions): Layer.Layer<Stores, SchemaRefus
     })
   )
 
-/** The stores, over the host's client. */
+/** The stores, on the host's client. */
 export const layerFromClient = (
   options: StoreOptions = {}
 ): Layer.Layer<Stores, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
@@ -103,18 +104,18 @@ export const layerFromClient = (
       const database = yield* openSchema(client, options)
       const hints: HintOptions = {
         listen: listenBeside(client, options),
-        // Of a transaction that only the host ends, the database tells when it is committed.
+        // In a transaction that only the host ends, no local hint is given: the database notifies this process after the commit.
         whenWritten: (effect) =>
           Effect.flatMap(hasJoined(client), (joined) => (joined ? Effect.void : client.afterCommit(effect)))
       }
-      // What was written in the host's transaction may be undone: nothing is kept of it.
+      // The host may roll back what was written in its transaction, so no history is cached.
       return yield* makeStores(database, yield* keepVectors(options)(database), hints, new KnownHistories(0))
     })
   )
 
 /**
- * The stores, over the host's `pg.Pool`, and what else works on it: `joinTransaction`, and as a client the other layers of this module. One
- * connection of the pool listens, unless the pool has no second one.
+ * The stores, on the host's `pg.Pool`. The layer also provides what `joinTransaction` needs (`HostPool`) and the client that the other layers
+ * of this module need. One connection of the pool listens for notifications, unless the pool has only one connection.
  */
 export const layerFromPool = (
   pool: Pool,
@@ -126,8 +127,8 @@ export const layerFromPool = (
   )
 
 /**
- * Customers' own keys for providers, for the kernel (`ProviderKeys`) and for the host's page that manages them (`ProviderKeyVault`). They are
- * encrypted with the host's secret; without that secret they are lost.
+ * The keys for providers that customers bring themselves. The kernel reads them (`ProviderKeys`), and the host's settings page manages them
+ * (`ProviderKeyVault`). They are encrypted with the host's secret; if the host loses the secret, nobody can read them any more.
  */
 export const layerProviderKeys = (
   options: StoreOptions & { readonly secret: Redacted.Redacted<string> }
@@ -139,7 +140,7 @@ export const layerProviderKeys = (
     })
   )
 
-/** A `RateLimiter` that counts for all processes on this database together. */
+/** A `RateLimiter` whose limits hold for all processes on this database together. */
 export const layerRateLimiter = (
   options: StoreOptions = {}
 ): Layer.Layer<RateLimiter, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
@@ -151,7 +152,7 @@ export const layerRateLimiter = (
     )
   )
 
-/** The index of chunks alone, for a host without the other stores. A warning is logged where the database keeps no vectors. */
+/** Only the index of chunks, for a host that does not use the other stores. It logs a warning when the database cannot store vectors. */
 export const layerChunkIndex = (
   options: StoreOptions = {}
 ): Layer.Layer<ChunkIndex, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
@@ -165,12 +166,13 @@ export const layerChunkIndex = (
     })
   )
 
-/** Vectors need the extension pgvector: it is made at the start when that is allowed. Without it a search is lexical. */
+/** Vectors need the extension pgvector. The start creates it, unless `migrate` is false. Without the extension, search is by words only. */
 const keepVectors = (options: StoreOptions) => (database: Database) => openVectors(database, options.migrate !== false)
 
 /**
- * Builds indexes of vectors where scopes have more than 10,000 chunks, and answers for which lengths. It takes minutes and blocks no statement; a
- * host runs it now and then, beside the service. Without it such scopes are searched exactly, which is slower.
+ * Builds an index of vectors for each vector length of which a scope has more than 10,000 chunks, and returns these lengths. Building takes
+ * minutes and blocks no other statement; a host calls this from time to time while the service runs. Without an index such scopes are
+ * searched exactly, which is slower.
  */
 export const indexVectors = (options: PostgresOptions): Effect.Effect<ReadonlyArray<number>, StoreUnavailable> =>
   PgClient.PgClient.use((client) => buildVectorIndexes(client, nameOf(options))).pipe(
@@ -178,8 +180,8 @@ export const indexVectors = (options: PostgresOptions): Effect.Effect<ReadonlyAr
   )
 
 /**
- * Brings a schema up to date and ends, with room for vectors where the extension is there: for a deployment that migrates before it starts.
- * Needs no kernel.
+ * Brings the schema up to date, including the table for vectors if the extension pgvector is available, and then ends. It is for deployments
+ * that migrate before they start the service. It needs no kernel.
  */
 export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
   PgClient.PgClient.use((client) =>
@@ -187,8 +189,8 @@ export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRef
   ).pipe(Effect.asVoid, Effect.provide(migrationClient(options)))
 
 /**
- * A key that is made once and kept in the schema, so that all processes of a service sign with the same one: the `signingKey` of the HTTP
- * handler, for a host that has no place of its own for secrets. Whatever can read the database can sign.
+ * A random key that is created once and stored in the schema, so that all processes of a service sign links with the same key. A host that
+ * has no other place for secrets passes it to the HTTP handler as `signingKey`. Everyone who can read the database can sign with it.
  */
 export const signingKey = (
   options: PostgresOptions
@@ -236,7 +238,7 @@ const makeStores = (
     )
   )
 
-/** The schema on the host's client, once it is as this version needs it. */
+/** Prepares the schema, and returns it as a `Database` on the client. */
 const openSchema = (
   client: PgClient.PgClient,
   options: StoreOptions
@@ -255,13 +257,13 @@ const nameOf = ({ schema = "colloquy" }: StoreOptions): string => checkSchemaNam
 
 const timeoutOf = ({ timeout = "10 seconds" }: StoreOptions): Duration.Input => timeout
 
-/** One connection, opened with the first statement, so that the client cannot fail to be made. */
+/** A client with one connection. The first statement opens the connection, so making the client cannot fail. */
 const migrationClient = (options: PgClient.PgPoolConfig): Layer.Layer<PgClient.PgClient> =>
   PgClient.layerFrom(
     Effect.orDie(PgClient.make({ ...options, minConnections: 0, maxConnections: 1, multiplex: false }))
   )
 
-/** A session apart from the pool, because listening holds it as long as the layer lives. */
+/** Opens a connection outside of the pool, because listening needs it as long as the layer is open. */
 const listenOver = (options: StoreOptions & PgConnection.Config, schema: string): Listen | null =>
   options.notifications === false
     ? null
@@ -269,7 +271,7 @@ const listenOver = (options: StoreOptions & PgConnection.Config, schema: string)
         session.listen(channelOf(schema))
       )
 
-/** A client over a stream or a pool of its own knows better how to listen. */
+/** A client on a custom stream or on the host's pool cannot be connected to by its configuration, so its own `listen` is used. */
 const listenBeside = (client: PgClient.PgClient, options: StoreOptions): Listen | null =>
   options.notifications !== false && (client.config.stream !== undefined || client.driver === poolDriver)
     ? client.listen(channelOf(nameOf(options)))

@@ -1,4 +1,4 @@
-/** `AssistantStore` on Postgres. Each method is one statement. */
+/** `AssistantStore` on PostgreSQL. Each method sends one statement. */
 import { type Assistant, type AssistantId, Principal } from "@colloquy/core"
 import { AssistantStore, type ThreadSummary } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
@@ -47,7 +47,7 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
       )
     })
 
-  /** A statement about a draft: whether there was one. */
+  /** Runs a statement on a draft. Returns whether the draft existed. */
   const ofDraft = (operation: string, statement: string, id: AssistantId) =>
     Principal.use(({ ownerId }) =>
       Effect.map(

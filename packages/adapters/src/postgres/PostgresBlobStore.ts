@@ -1,6 +1,6 @@
 /**
- * `BlobStore` on Postgres: pieces of bytes in rows. Each piece is a statement of its own, so that a slow upload holds no connection and no
- * transaction. A blob counts from the moment its size is written, which is the last thing that happens.
+ * `BlobStore` on PostgreSQL. The bytes of a blob are stored in pieces, one row each. Each piece is written by a statement of its own, so a
+ * slow upload occupies no connection and no transaction. The size is written last; a blob without a size is not found.
  */
 import { Principal, type StoreUnavailable } from "@colloquy/core"
 import { type BlobId } from "@colloquy/core/adapters"
@@ -14,10 +14,10 @@ import type { Database } from "./Database.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { toText } from "./StoredText.ts"
 
-/** What an upload or a download holds in memory, and the unit in which a range is read. */
+/** The bytes in one row. An upload or a download holds one piece in memory; a range is read in whole pieces. */
 const pieceSize = 128 * 1024
 
-/** How many blobs a sweep asks about at once. */
+/** How many blobs a sweep passes to `unneeded` in one call. */
 const groupSize = 500
 
 interface BlobRow {
@@ -57,7 +57,7 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
   const finish = (owner: string, id: BlobId, size: number) =>
     query("BlobStore.put", `update ${schema}.blobs set size = $3 where owner = $1 and id = $2`, [owner, id, size])
 
-  /** When this fails as well, the sweep will do it. */
+  /** Deletes an incomplete blob. If this fails too, the sweep deletes the blob later. */
   const discard = (owner: string, id: BlobId) =>
     Effect.ignore(
       query("BlobStore.put", `delete from ${schema}.blobs where owner = $1 and id = $2 and size is null`, [owner, id])
@@ -73,7 +73,7 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
       ([row]) => (row === undefined ? Effect.fail(new BlobNotFound({ blobId: id })) : Effect.succeed(row.bytes))
     )
 
-  /** The bytes between two places, piece by piece as they are asked for. */
+  /** The bytes from `from` to `to`. A piece is read when the consumer asks for it. */
   const read = (owner: string, id: BlobId, size: number, from: number, to: number) =>
     Stream.paginate(Math.floor(from / size), (ordinal) =>
       Effect.map(piece(owner, id, ordinal), (bytes) => {
@@ -83,7 +83,7 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
       })
     )
 
-  /** All old blobs in the order of their key, in groups. */
+  /** All blobs stored before a moment, in groups, in the order of their keys. */
   const oldBlobs = (before: Date) =>
     Stream.paginate({ owner: "", id: "00000000-0000-0000-0000-000000000000" }, ({ id, owner }) =>
       Effect.map(

@@ -1,6 +1,6 @@
 /**
- * `ChunkIndex` on Postgres. A search is one statement. A put of up to 256 chunks is one statement, too; a larger one goes segment by segment
- * and shows itself with the last.
+ * `ChunkIndex` on PostgreSQL. A search is one statement. A put of up to 256 chunks is also one statement; a larger one writes segment by
+ * segment, and a last statement makes the document visible to searches.
  */
 import { Principal, StoreUnavailable } from "@colloquy/core"
 import { DocumentId } from "@colloquy/core/adapters"
@@ -28,7 +28,7 @@ interface KeyRow extends ChunkRow {
   readonly document: string
 }
 
-/** Looks whether vectors can be kept, and makes room for them when it may. */
+/** Returns whether vectors can be stored. With `mayMake` it creates the extension and the table if they are missing. */
 export const openVectors = (database: Database, mayMake: boolean): Effect.Effect<boolean, StoreUnavailable> =>
   Effect.map(
     database.query<{ readonly kept: boolean }>(
@@ -40,28 +40,32 @@ export const openVectors = (database: Database, mayMake: boolean): Effect.Effect
   )
 
 export const withoutExtension =
-  "Search is by words alone, because this database keeps no vectors: install pgvector 0.7 or newer, let an administrator run " +
-  "CREATE EXTENSION vector, and start again; vectors are filled in then."
+  "Search uses words only, because this database cannot store vectors. Install pgvector 0.7 or newer, let an administrator run " +
+  "CREATE EXTENSION vector, and start again; the missing vectors are then added."
 
 export const chunkIndex = (database: Database, keepsVectors: boolean): typeof ChunkIndex.Service => {
   const { query, schema } = database
 
-  /** One call of a function that answers one value. */
-  const ask = <A>(operation: string, name: string, args: Arguments): Effect.Effect<A | null, StoreUnavailable> =>
+  /** Calls a function that returns one value. */
+  const callFunction = <A>(
+    operation: string,
+    name: string,
+    args: Arguments
+  ): Effect.Effect<A | null, StoreUnavailable> =>
     Effect.map(
       query<{ readonly answer: A }>(operation, `select ${call(database, name, args)} as answer`, Object.values(args)),
       ([row]) => row?.answer ?? null
     )
 
   const cleanUp = (operation: string, owner: string, scope: string): Effect.Effect<void, StoreUnavailable> =>
-    Effect.flatMap(ask<boolean>(operation, "drop_search_entries", { owner, scope }), (isDone) =>
+    Effect.flatMap(callFunction<boolean>(operation, "drop_search_entries", { owner, scope }), (isDone) =>
       isDone === false ? cleanUp(operation, owner, scope) : Effect.void
     )
 
   const putAtOnce = (key: Key, document: IndexedDocument) =>
     Effect.gen(function* () {
       const operation = "ChunkIndex.put"
-      const isDone = yield* ask<boolean>(operation, "put_search_document", {
+      const isDone = yield* callFunction<boolean>(operation, "put_search_document", {
         ...key,
         language: document.language,
         ...encodeSegment(document.chunks),
@@ -75,21 +79,33 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
       const operation = "ChunkIndex.put"
       const { language } = document
       const opened = { ...key, language, chunks: document.chunks.length }
-      const entry = yield* ask<bigint>(operation, "open_search_entry", opened)
+      const entry = yield* callFunction<bigint>(operation, "open_search_entry", opened)
       const { owner, scope } = key
-      // While the database writes one segment, the next one is made ready.
+      // While the database writes one segment, this process encodes the next one.
       yield* Effect.forEach(
         segmentsOf(document.chunks),
         (chunks, segment) =>
           Effect.gen(function* () {
-            yield* ask(operation, "add_search_segment", { owner, scope, entry, segment, ...encodeSegment(chunks) })
+            yield* callFunction(operation, "add_search_segment", {
+              owner,
+              scope,
+              entry,
+              segment,
+              ...encodeSegment(chunks)
+            })
             const vectors = encodeVectors(keepsVectors ? document.vectors : null, segment)
-            if (vectors.model !== null) yield* ask(operation, "set_search_vectors", { ...key, entry, ...vectors })
+            if (vectors.model !== null)
+              yield* callFunction(operation, "set_search_vectors", { ...key, entry, ...vectors })
           }),
         { concurrency: 2, discard: true }
       )
-      const isShown = yield* ask<boolean>(operation, "publish_search_entry", { ...key, entry })
-      if (isShown !== true) return yield* new StoreUnavailable({ operation, cause: new Error("It took a day") })
+      const isShown = yield* callFunction<boolean>(operation, "publish_search_entry", { ...key, entry })
+      if (isShown !== true) {
+        const cause = new Error(
+          "The entry took more than a day to write and was deleted meanwhile: put the document again"
+        )
+        return yield* new StoreUnavailable({ operation, cause })
+      }
       yield* cleanUp(operation, owner, scope)
     })
 
@@ -111,7 +127,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
         !keepsVectors || !/^\d+$/u.test(revision)
           ? Effect.succeed(false)
           : Effect.map(
-              ask<boolean>("ChunkIndex.setVectors", "set_search_vectors", {
+              callFunction<boolean>("ChunkIndex.setVectors", "set_search_vectors", {
                 ...keyOf(ownerId, document),
                 entry: BigInt(revision),
                 model: toText(model.name),
@@ -148,7 +164,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
         Effect.gen(function* () {
           const key = keyOf(ownerId, document)
           if (key.document === null) return false
-          const isRetired = yield* ask<boolean>("ChunkIndex.remove", "retire_search_entries", key)
+          const isRetired = yield* callFunction<boolean>("ChunkIndex.remove", "retire_search_entries", key)
           yield* cleanUp("ChunkIndex.remove", key.owner, key.scope)
           return isRetired === true
         })
@@ -158,7 +174,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
       Principal.use(({ ownerId }) =>
         Effect.gen(function* () {
           const key = { owner: toText(ownerId), scope: toText(scope) }
-          yield* ask("ChunkIndex.removeScope", "retire_search_entries", { ...key, document: null })
+          yield* callFunction("ChunkIndex.removeScope", "retire_search_entries", { ...key, document: null })
           yield* cleanUp("ChunkIndex.removeScope", key.owner, key.scope)
         })
       ),
@@ -168,7 +184,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
         Effect.gen(function* () {
           const target = { to_scope: toText(to.scope), to_document: newRowId(to.documentId) }
           const args = { ...keyOf(ownerId, from), ...target }
-          const isCopied = yield* ask<boolean>("ChunkIndex.copy", "copy_search_document", args)
+          const isCopied = yield* callFunction<boolean>("ChunkIndex.copy", "copy_search_document", args)
           yield* cleanUp("ChunkIndex.copy", args.owner, target.to_scope)
           return isCopied === true
         })
@@ -239,13 +255,13 @@ export const searchArguments = (
   { limit, scopes, terms, vector }: ChunkSearch,
   keepsVectors: boolean
 ): Arguments => {
-  const asked = [...terms].flatMap(([language, each]) => each.map((term) => ({ language, term })))
+  const pairs = [...terms].flatMap(([language, each]) => each.map((term) => ({ language, term })))
   const { model, values } = (keepsVectors ? vector : null) ?? { model: null, values: null }
   return {
     owner,
     scopes: scopes.map(toText),
-    languages: asked.map(({ language }) => language),
-    terms: asked.map(({ term }) => term),
+    languages: pairs.map(({ language }) => language),
+    terms: pairs.map(({ term }) => term),
     model: model === null ? null : toText(model.name),
     dimensions: model?.dimensions ?? null,
     vector: values === null ? null : encodeVector(values),
@@ -255,7 +271,7 @@ export const searchArguments = (
   }
 }
 
-/** The vectors of one segment. */
+/** The vectors of one segment, as arguments of the schema's functions. */
 const encodeVectors = (
   vectors: { readonly model: VectorModel; readonly values: ReadonlyArray<Float32Array> } | null,
   segment: number

@@ -1,4 +1,4 @@
-/** `DocumentStore` on Postgres. Each method is one statement. */
+/** `DocumentStore` on PostgreSQL. Each method sends one statement. */
 import { OwnerId, Principal } from "@colloquy/core"
 import { type BlobId, type DocumentId } from "@colloquy/core/adapters"
 import { type Attempt, type DocumentFilter, DocumentStore } from "@colloquy/core/wings"
@@ -14,13 +14,13 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
   const table = `${schema}.documents d`
 
   /** The owner is the first parameter of every statement. */
-  const asked = <Row extends object>(operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
+  const queryOwned = <Row extends object>(operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
     Principal.use(({ ownerId }) =>
       query<Row>(`DocumentStore.${operation}`, statement, [toText(ownerId), ...parameters])
     )
   const found = (operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
-    Effect.map(asked<DocumentRow>(operation, statement, parameters), (rows) => rows.map(decodeDocument))
-  /** The newest attempt, while the document is processing. */
+    Effect.map(queryOwned<DocumentRow>(operation, statement, parameters), (rows) => rows.map(decodeDocument))
+  /** Holds only for the newest attempt to index the document, while the document is still being processed. */
   const whileCurrent = `d.owner = $1 and d.id = $2 and d.attempts = $3 and d.status = 'processing'`
   const change = (
     operation: string,
@@ -29,7 +29,7 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
     values: ReadonlyArray<Parameter>
   ) =>
     Effect.map(
-      asked(operation, `update ${table} set ${assignments} where ${whileCurrent} returning 1 as changed`, [
+      queryOwned(operation, `update ${table} set ${assignments} where ${whileCurrent} returning 1 as changed`, [
         knownId(documentId),
         number,
         ...values
@@ -84,16 +84,16 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
 
     survey: (filters) =>
       Effect.map(
-        asked<{ readonly id: DocumentId; readonly filename: string | null; readonly completed: bigint }>(
+        queryOwned<{ readonly id: DocumentId; readonly filename: string | null; readonly completed: bigint }>(
           "survey",
-          // One statement for what is counted and what is named: the two are of one moment.
-          `with meant as (
+          // The count and the list come from one statement, so that both describe the same moment.
+          `with selected as (
              select d.id, d.filename, d.status, d.chunk_count, d.created_at, d.ordinal from ${table}
              where d.owner = $1 and (d.assistant_id = any($2::uuid[]) or d.thread_id = any($3::uuid[]) or d.message_id = any($4::uuid[]))
            )
            select count.completed, p.id, p.filename
-           from (select count(*) filter (where status = 'completed' and chunk_count is not null) as completed from meant) count
-           left join meant p on p.status = 'processing' order by p.created_at, p.ordinal`,
+           from (select count(*) filter (where status = 'completed' and chunk_count is not null) as completed from selected) count
+           left join selected p on p.status = 'processing' order by p.created_at, p.ordinal`,
           [
             filters.flatMap((filter) => ("assistantId" in filter ? filter.assistantId : [])).filter(isStoredId),
             filters.flatMap((filter) => ("threadId" in filter ? filter.threadId : [])).filter(isStoredId),
@@ -110,7 +110,7 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
 
     beginAttempt: (id, at) =>
       Effect.map(
-        asked<DocumentRow>(
+        queryOwned<DocumentRow>(
           "beginAttempt",
           `update ${table} set attempts = d.attempts + 1, updated_at = $3,
              processing_started_at = coalesce(d.processing_started_at, $3)
@@ -155,7 +155,7 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
 
     setSummary: (id, summary, at) =>
       Effect.map(
-        asked(
+        queryOwned(
           "setSummary",
           `update ${table} set summary = $3, updated_at = $4
            where d.owner = $1 and d.id = $2 and d.status = 'completed' returning 1 as found`,
@@ -205,6 +205,6 @@ const idOf = (filter: DocumentFilter): string | null => {
   return "threadId" in filter ? knownId(filter.threadId) : knownId(filter.messageId)
 }
 
-/** An assistant's own, and those of its threads. */
+/** The condition for the documents of an assistant and of all its threads. */
 const ofAssistant = (schema: string): string =>
   `(d.assistant_id = $2 or d.thread_id in (select t.id from ${schema}.threads t where t.owner = $1 and t.assistant_id = $2))`

@@ -1,6 +1,6 @@
 /**
- * `FollowUpStore` on Postgres. Claimers pass over rows that another one is just claiming; claims expire by the database's clock. Each
- * method is one statement.
+ * `FollowUpStore` on PostgreSQL. Each method sends one statement. A claim skips rows that another process is claiming at the same time.
+ * Claims expire by the database's clock.
  */
 import { Principal } from "@colloquy/core"
 import { FollowUpStore } from "@colloquy/core/adapters"
@@ -134,7 +134,7 @@ export const followUpStore = (database: Database): typeof FollowUpStore.Service 
         (rows) => rows.map(decodeFollowUp)
       ),
 
-    // The same work may be open again under another id: then there is nothing to revive.
+    // If a follow-up of the same kind and key is open under another id, the work will be done anyway, so the dead one stays dead.
     revive: (id) =>
       changed(
         "FollowUpStore.revive",

@@ -1,4 +1,4 @@
-/** `KeyStore` on Postgres. The look-up by hash is the one statement without an owner: the hash tells who asks. */
+/** `KeyStore` on PostgreSQL. Only the look-up by hash has no owner as a condition, because it finds out the owner. */
 import { type KeyId, OwnerId, Principal } from "@colloquy/core"
 import { type KeyRecord, KeyStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"

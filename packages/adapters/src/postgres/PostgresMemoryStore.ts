@@ -1,4 +1,4 @@
-/** `MemoryStore` on Postgres. Each method is one statement; a search is that of the index of chunks, joined with the memories. */
+/** `MemoryStore` on PostgreSQL. Most methods send one statement. A search is a search in the index of chunks, joined with the memories. */
 import { type AssistantId, Principal, type StoreUnavailable } from "@colloquy/core"
 import {
   candidates,
@@ -34,16 +34,16 @@ interface HitRow extends MemoryRow {
   readonly semantic: number | null
 }
 
-/** `keepsVectors`: the table of vectors is there. */
+/** `keepsVectors` is true when the table of vectors exists. */
 export const memoryStore = (database: Database, keepsVectors: boolean): typeof MemoryStore.Service => {
   const { query, schema } = database
   const table = `${schema}.memories m`
 
   /** The owner is the first parameter of every statement. */
-  const asked = <Row extends object>(operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
+  const queryOwned = <Row extends object>(operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
     Principal.use(({ ownerId }) => query<Row>(`MemoryStore.${operation}`, statement, [toText(ownerId), ...parameters]))
-  /** One call of a function that answers one value. */
-  const answer = <A>(
+  /** Calls a function that returns one value. */
+  const callFunction = <A>(
     operation: string,
     name: string,
     args: Arguments
@@ -64,7 +64,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
     apply: ({ assistantId, at, changes, learned }) =>
       Effect.suspend(() =>
         Effect.map(
-          answer<string>("apply", "apply_memory_changes", {
+          callFunction<string>("apply", "apply_memory_changes", {
             assistant: knownId(assistantId),
             run: learned === null ? null : newRowId(learned.runId),
             ordered_at: learned?.orderedAt ?? null,
@@ -77,7 +77,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 
     applied: (runId) =>
       Effect.map(
-        asked<{ assistant_id: AssistantId; outcomes: string; applied_at: Date; texts: string }>(
+        queryOwned<{ assistant_id: AssistantId; outcomes: string; applied_at: Date; texts: string }>(
           "applied",
           `select r.assistant_id, r.outcomes, r.applied_at, (
              select coalesce(json_object_agg(m.id, m.content), '{}')::text from ${table}
@@ -103,17 +103,17 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 
     get: (assistantId, id) =>
       Effect.map(
-        asked<MemoryRow>("get", `select ${memoryColumns} from ${table} where ${ofAssistant} and m.id = $3`, [
+        queryOwned<MemoryRow>("get", `select ${memoryColumns} from ${table} where ${ofAssistant} and m.id = $3`, [
           knownId(assistantId),
           knownId(id)
         ]),
         ([row]) => Option.map(Option.fromNullishOr(row), decodeMemory)
       ),
 
-    // A page behind the last memory is one row that holds the total alone.
+    // A page after the last memory is one row that contains only the total.
     list: (assistantId, window) =>
       Effect.map(
-        asked<{ readonly total: bigint } & (MemoryRow | { readonly id: null })>(
+        queryOwned<{ readonly total: bigint } & (MemoryRow | { readonly id: null })>(
           "list",
           `with page as (
              select m.ordinal, ${memoryColumns} from ${table} where ${ofAssistant} order by m.created_at, m.ordinal offset $3 limit $4
@@ -130,7 +130,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 
     history: (assistantId, id) =>
       Effect.map(
-        asked<VersionRow>(
+        queryOwned<VersionRow>(
           "history",
           `select v.content, v.metadata, v.source, v.confirmed_by, v.valid_from, v.valid_until, v.written_at, v.replaced_at
            from ${table} join ${schema}.memory_versions v on v.owner = m.owner and v.memory_id = m.id
@@ -142,7 +142,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 
     survey: (assistantId) =>
       Effect.map(
-        asked<{ readonly total: bigint; readonly newest: Date | null }>(
+        queryOwned<{ readonly total: bigint; readonly newest: Date | null }>(
           "survey",
           `select count(*) as total, max(m.updated_at) as newest from ${table} where ${ofAssistant}`,
           [knownId(assistantId)]
@@ -151,16 +151,17 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
       ),
 
     removeAll: (assistantId, at) =>
-      Effect.map(answer<string>("removeAll", "forget_memories", { assistant: knownId(assistantId), at }), (removed) =>
-        removed === null ? { memories: 0, versions: 0 } : fromJson<RemovedMemories>(removed)
+      Effect.map(
+        callFunction<string>("removeAll", "forget_memories", { assistant: knownId(assistantId), at }),
+        (removed) => (removed === null ? { memories: 0, versions: 0 } : fromJson<RemovedMemories>(removed))
       ),
 
     copyAll: (from, to) => {
-      /** A statement for each so many, because one has a limit in time. */
+      /** Copies in pages, because one statement for all memories might exceed the timeout. */
       const copyAfter = (after: bigint): Effect.Effect<number, StoreUnavailable, Principal> =>
         Effect.gen(function* () {
           const args = { from: knownId(from), to: knownId(to), after, limit: copiedAtOnce }
-          const stored = yield* answer<string>("copyAll", "copy_memories", args)
+          const stored = yield* callFunction<string>("copyAll", "copy_memories", args)
           if (stored === null) return 0
           const { copied, last, seen } = fromJson<CopiedPage>(stored)
           return copied + (seen < copiedAtOnce ? 0 : yield* copyAfter(BigInt(last)))
@@ -170,11 +171,11 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 
     search: ({ assistantId, limit, terms, trueAt, vector }) => {
       const scopes = [scopeOfMemories(assistantId)]
-      /** The best so many, of which some may no longer be true. */
+      /** The best `wanted` memories. Some of them may not be valid any more. */
       const best = (wanted: number) =>
         Principal.use(({ ownerId }) => {
           const args = searchArguments(toText(ownerId), { scopes, terms, vector, limit: wanted }, keepsVectors)
-          // The planner takes the search for a thousand rows; laterally each memory is looked up by its key all the same.
+          // The planner expects a thousand rows from the function. The lateral join makes it look up each memory by its key nevertheless.
           return query<HitRow>(
             "MemoryStore.search",
             `select ${memoryColumns}, s.score, s.lexical, s.semantic
@@ -186,7 +187,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
         })
       const hitsOf = (rows: ReadonlyArray<HitRow>) =>
         rows.filter(({ valid_until: until }) => trueAt === null || until === null || until > trueAt).slice(0, limit)
-      // Few are past, so a few more than are wanted mostly do; the whole answer of the index costs half as much again.
+      // Few memories have expired, so asking for 8 more than `limit` is usually enough. Asking for all candidates takes half as long again.
       const few = limit + (trueAt === null ? 0 : 8)
       return Effect.gen(function* () {
         const first = yield* best(Math.min(few, candidates * 2))
@@ -199,7 +200,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
       !keepsVectors
         ? Effect.succeed([])
         : Effect.map(
-            asked<MemoryRow>(
+            queryOwned<MemoryRow>(
               "withoutVectors",
               `select ${memoryColumns} from ${table} where ${ofAssistant} and not exists (
                  select from ${schema}.search_entries e
@@ -216,7 +217,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
       !keepsVectors
         ? Effect.succeed(0)
         : Effect.map(
-            answer<number>("setVectors", "set_memory_vectors", {
+            callFunction<number>("setVectors", "set_memory_vectors", {
               assistant: knownId(assistantId),
               model: toText(model.name),
               dimensions: model.dimensions,
@@ -244,7 +245,7 @@ const decodeHit = (row: HitRow): MemoryHit => ({
   semantic: row.semantic
 })
 
-/** An id that no row can have is stored as null; the change beside it has it. */
+/** The function returns null for an id that is not a UUID; the id is then taken from the change at the same position. */
 const decodeOutcomes = (stored: string, changes: ReadonlyArray<MemoryChange> = []): ReadonlyArray<MemoryOutcome> =>
   fromJson<ReadonlyArray<{ readonly event: MemoryOutcome["event"]; readonly id: string | null }>>(stored).map(
     ({ event, id }, index) => {

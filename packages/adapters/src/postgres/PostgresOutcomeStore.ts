@@ -1,4 +1,4 @@
-/** `OutcomeStore` on Postgres. The record itself is one JSON text: exactly what was given comes back. */
+/** `OutcomeStore` on PostgreSQL. An outcome is stored as one JSON text, so that it is returned exactly as it was recorded. */
 import { Principal } from "@colloquy/core"
 import { Outcome, OutcomeStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ export const outcomeStore = ({ query, schema }: Database): typeof OutcomeStore.S
     record: (outcome) =>
       Principal.use(({ ownerId }) => {
         const { assistantId, threadId } = outcome
-        // The locks keep assistant and thread until the row stands.
+        // The locks prevent that the assistant or the thread is removed before the row is committed.
         return Effect.map(
           query(
             "OutcomeStore.record",

@@ -1,6 +1,6 @@
 /**
- * Customers' own keys for providers on Postgres, encrypted before they leave the process. The kernel looks them up through its
- * `ProviderKeys`; the host puts and removes them through `ProviderKeyVault`.
+ * The keys for providers that customers bring themselves, on PostgreSQL. They are encrypted before they leave the process. The kernel reads
+ * them through `ProviderKeys`; the host stores and removes them through `ProviderKeyVault`.
  */
 import { Principal, ProviderKeys, type StoreUnavailable } from "@colloquy/core"
 import * as Context from "effect/Context"
@@ -13,11 +13,11 @@ import { fromText, toText } from "./StoredText.ts"
 export class ProviderKeyVault extends Context.Service<
   ProviderKeyVault,
   {
-    /** Keeps the principal's key for a provider; a second one replaces the first. */
+    /** Stores the principal's key for a provider, and replaces an earlier one. */
     readonly put: (provider: string, key: Redacted.Redacted<string>) => Effect.Effect<void, StoreUnavailable, Principal>
-    /** False when there is none. */
+    /** Returns false when the principal has no key for the provider. */
     readonly remove: (provider: string) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** The providers that the principal has a key for. */
+    /** The providers for which the principal has a key. */
     readonly list: Effect.Effect<ReadonlyArray<string>, StoreUnavailable, Principal>
   }
 >()("@colloquy/adapters/postgres/ProviderKeyVault") {}

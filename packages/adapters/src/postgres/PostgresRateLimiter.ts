@@ -1,6 +1,7 @@
 /**
- * The rate limiter for several processes on one Postgres: a row a key, holding the moment at which all its places are free again. One
- * statement takes a place or tells how long to wait, by the database's clock; the row's lock makes concurrent callers wait for each other.
+ * The rate limiter for several processes on one PostgreSQL server. Each key has one row with the moment at which its whole allowance is
+ * available again (`free_at`). One statement takes one request from the allowance, by the database's clock; a second one computes the
+ * waiting time if the allowance is used up. The row's lock makes concurrent callers wait for each other.
  */
 import { RateLimiter } from "@colloquy/core"
 import * as Duration from "effect/Duration"
@@ -19,8 +20,8 @@ export const rateLimiter = ({ query, schema }: Database): typeof RateLimiter.Ser
   const wait = `
     select greatest(1, ceil(extract(epoch from free_at - clock_timestamp()) * 1000 + $2 - $3))::int as millis
     from ${schema}.rate_limits where key = $1`
-  /** A row at rest says nothing. Some go with each new window, so that callers who never come back leave no rows. */
-  const tidy = `
+  /** A row whose allowance is full again means the same as no row. Old rows are deleted, so that the table does not grow with every caller. */
+  const removeOld = `
     delete from ${schema}.rate_limits where key in
       (select key from ${schema}.rate_limits where free_at < clock_timestamp() - interval '1 hour' limit 100)`
   let calls = 0
@@ -30,14 +31,14 @@ export const rateLimiter = ({ query, schema }: Database): typeof RateLimiter.Ser
       Effect.gen(function* () {
         const span = Duration.toMillis(window)
         const parameters = [toKey(key), span / limit, span]
-        if (++calls % tidyEvery === 0) yield* query("RateLimiter.take", tidy, [])
+        if (++calls % callsBetweenRemovals === 0) yield* query("RateLimiter.take", removeOld, [])
         const taken = yield* query("RateLimiter.take", take, parameters)
         if (taken.length > 0) return null
         const [row] = yield* query<{ readonly millis: number }>("RateLimiter.take", wait, parameters)
-        // The row can only be gone because it was at rest for an hour: the next try finds a place.
+        // Only a row whose allowance has been full for an hour is deleted, so the next attempt will succeed.
         return row?.millis ?? 1
       })
   })
 }
 
-const tidyEvery = 1000
+const callsBetweenRemovals = 1000

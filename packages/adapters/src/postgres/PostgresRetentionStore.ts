@@ -1,6 +1,6 @@
 /**
- * `RetentionStore` on Postgres. Every step is one statement over rows that it finds by an index of their age, oldest first; rows that
- * another transaction has locked are passed over.
+ * `RetentionStore` on PostgreSQL. Each step is one statement. It finds rows by an index of their age, oldest first, and skips rows that
+ * another transaction has locked.
  */
 import { type Prunable, RetentionStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ export const retentionStore = ({ query, schema }: Database): typeof RetentionSto
   })
 }
 
-/** `$1` is the moment before which they are old, `$2` how many of them go. */
+/** In each statement, rows from before `$1` are old, and at most `$2` of them are deleted. */
 const statementsOf = (schema: string): { readonly [What in Prunable]: string } => {
   const rows = (table: string, key: string, age: string, condition = "true") => `
     with old as (
@@ -28,7 +28,7 @@ const statementsOf = (schema: string): { readonly [What in Prunable]: string } =
     )
     select count(*)::integer as count from gone`
   return {
-    // What ended before the moment began before it, too: the index is by the beginning.
+    // `created_at < $1` follows from `ended_at < $1`; the condition is there because the index is on `created_at`.
     logs: `
       with old as (
         select owner, id from ${schema}.runs where not log_pruned and created_at < $1 and ended_at < $1

@@ -1,4 +1,4 @@
-/** `RunStore` on Postgres: writing under a lease, taking over, cancelling, reading. Starting runs is in `RunStarts`. */
+/** `RunStore` on PostgreSQL: writing under a lease, cancelling and reading. Starting a run is in `RunStarts`, leases are in `RunLeases`. */
 import { type OwnerId, Principal, type RunId, type ThreadId } from "@colloquy/core"
 import {
   type Appended,
@@ -74,7 +74,7 @@ const writes = (
           Object.values(args)
         )
         if (row?.outcome === "settled") {
-          histories.answered(ownerId, lease.runId, settlement.answer, args.message_body.length)
+          histories.addAnswer(ownerId, lease.runId, settlement.answer, args.message_body.length)
           yield* echo(lease.runId, lease.threadId, false)
         }
         return row?.outcome === "deleted" ? "deleted" : row?.outcome === "settled"
@@ -101,7 +101,7 @@ interface UnwrittenRow {
   readonly later: boolean
 }
 
-/** In the order of the parameters of `append_many`. */
+/** The arguments of `append_many`, in the order of its parameters. */
 const manyArguments = (batches: ReadonlyArray<LogBatch>): ReadonlyArray<Parameter> => {
   const parts = batches.map(({ events }) => logArguments(events))
   return [
@@ -115,7 +115,7 @@ const manyArguments = (batches: ReadonlyArray<LogBatch>): ReadonlyArray<Paramete
   ]
 }
 
-/** An id that no row can have is of a run that does not exist. */
+/** A run whose id is not a UUID cannot be stored, so its lease counts as lost. */
 const answerOf = (batches: ReadonlyArray<LogBatch>, unwritten: ReadonlyArray<UnwrittenRow>): Appended => ({
   lost: [
     ...batches.map(({ lease }) => lease.runId).filter((runId) => !isStoredId(runId)),

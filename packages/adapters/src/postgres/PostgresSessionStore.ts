@@ -1,4 +1,4 @@
-/** `SessionStore` on Postgres: leases and messages of voice sessions, in the tables that runs use too. */
+/** `SessionStore` on PostgreSQL: the leases, messages and charges of voice sessions. The messages are rows of the same table as those of runs. */
 import { type OwnerId, Principal, type RunId } from "@colloquy/core"
 import type { NewMessage } from "@colloquy/core/adapters"
 import { type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/wings"
@@ -19,7 +19,7 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
   const sessions = `${schema}.realtime_sessions`
   const charges = `${schema}.realtime_charges`
 
-  /** Only the holder of the lease writes, so this needs no lock. */
+  /** Needs no lock: only the session that holds the lease writes to the thread. */
   const historyOf = (ownerId: OwnerId, threadId: string, messages: number) =>
     query<{ readonly total: number } & MessagesRow>(
       "SessionStore.open",

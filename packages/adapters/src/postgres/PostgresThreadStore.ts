@@ -1,4 +1,4 @@
-/** `ThreadStore` on Postgres. Each method is one statement. */
+/** `ThreadStore` on PostgreSQL. Each method sends one statement, except `mergeMetadata`. */
 import type { OwnerId, StoreUnavailable, ThreadId } from "@colloquy/core"
 import type { Metadata } from "@colloquy/core/adapters"
 import { Principal } from "@colloquy/core"
@@ -23,7 +23,7 @@ export const threadStore = (database: Database, histories: KnownHistories): type
         Effect.map(
           query(
             "ThreadStore.insert",
-            // The assistant is held, so that it cannot be removed before the thread is seen.
+            // The lock prevents that the assistant is removed before the thread is committed.
             `insert into ${schema}.threads (id, owner, assistant_id, metadata, created_at, updated_at)
              select $3, a.owner, a.id, $4, $5, $6 from ${schema}.assistants a where a.id = $1 and a.owner = $2 for key share
              returning id`,
@@ -121,8 +121,8 @@ export const threadStore = (database: Database, histories: KnownHistories): type
 }
 
 /**
- * The text is merged here and not by the database, whose JSON does not give back what it was given. It is written if it is still the one
- * that was read, else merged again.
+ * The metadata are merged in this process, because PostgreSQL's `jsonb` cannot store every JSON text and changes the order of fields. The
+ * result is stored only if the metadata have not changed since they were read; otherwise they are read and merged again.
  */
 const mergeMetadata = Effect.fnUntraced(function* (
   { query, schema }: Database,
@@ -164,7 +164,7 @@ const messagesOf = (
       : Effect.map(query<ThreadMessageRow>("ThreadStore.messages", messagesOfThread(schema), [owner, only]), withAnswer)
   })
 
-/** What is stored, and the answers that are being written: those have a place, but no row yet. */
+/** The stored messages of several threads, and the answers of runs in progress, which have no row yet. */
 const messagesOfThreads = (schema: string): string =>
   `select wanted.place, m.sequence, ${schema}.${functionName("message_text")}(m) as message
     from unnest($2::uuid[]) with ordinality wanted (id, place)
@@ -178,8 +178,8 @@ const messagesOfThreads = (schema: string): string =>
     order by place, sequence`
 
 /**
- * The same for one thread, read in the order of its index and sorted no more. The answer that is being written stands with the first
- * message: there is one, because no run begins without a message of the user.
+ * The same for one thread. It is read in the order of an index and not sorted. The answer of a run in progress is a column of the first
+ * message's row; a first message always exists, because no run begins without a message of the user.
  */
 const messagesOfThread = (schema: string): string =>
   `select ${schema}.${functionName("message_text")}(m) as message, case when m.sequence = 1 then (

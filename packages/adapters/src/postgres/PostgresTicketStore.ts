@@ -1,4 +1,4 @@
-/** `TicketStore` on Postgres. Redeeming is one deletion, so one of many at the same time gets the row. */
+/** `TicketStore` on PostgreSQL. A ticket is redeemed by deleting its row, so only one of several simultaneous attempts succeeds. */
 import { AssistantId, OwnerId, Principal, ThreadId } from "@colloquy/core"
 import { TicketStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"

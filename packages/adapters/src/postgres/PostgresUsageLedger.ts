@@ -1,4 +1,4 @@
-/** `UsageLedger` on Postgres: the sums that `settle_run` keeps, and charges outside a turn. */
+/** `UsageLedger` on PostgreSQL: adds charges outside of a turn, and reads the sums. `settle_run` adds the charges of turns. */
 import { Principal } from "@colloquy/core"
 import { UsageLedger } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
@@ -7,7 +7,7 @@ import { newRowId } from "./StoredId.ts"
 import { fromText, toText } from "./StoredText.ts"
 import { chargesArgument, decodeUsage, type UsageRow } from "./UsageColumns.ts"
 
-/** A page behind the last day is one row that holds the total alone. */
+/** A page after the last day is one row that contains only the total. */
 type LedgerRow = { readonly total: bigint } & (
   | ({ readonly date: string; readonly model: string; readonly purpose: string } & UsageRow)
   | { readonly date: null }

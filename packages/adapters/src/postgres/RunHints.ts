@@ -1,6 +1,7 @@
 /**
- * Hints that runs changed. A process hears of its own steps at once, without the database, and of those of other processes over one connection
- * that listens. While that is lost the listener tries again, soon at first and then every five seconds; the kernel polls meanwhile.
+ * Hints that a run has changed. A process gets hints of its own changes directly, and hints of other processes' changes over one connection
+ * that listens for notifications. If this connection is lost, it is opened again, after a tenth of a second at first and later every five
+ * seconds. In the meantime the kernel polls the database.
  */
 import type { Notification } from "@effect/sql-pg/PgConnection"
 import type { RunId, ThreadId } from "@colloquy/core"
@@ -16,17 +17,17 @@ type HintListener = (hint: RunSignal) => void
 
 export interface RunHints {
   readonly onChange: (listener: HintListener) => Effect.Effect<void, never, Scope.Scope>
-  /** Tells this process; inside the host's transaction, when that is committed. */
+  /** Sends a hint to the listeners of this process, in a transaction of the host only after its commit. */
   readonly echo: (runId: RunId, threadId: ThreadId, cancel: boolean) => Effect.Effect<void>
 }
 
-/** Opens a listener; its queue fails when the connection is lost. */
+/** Opens a connection that listens. The queue of notifications fails when the connection is lost. */
 export type Listen = Effect.Effect<Queue.Dequeue<Notification, SqlError>, SqlError, Scope.Scope>
 
 export interface HintOptions {
-  /** Without a way to listen, a process hears of itself only. */
+  /** Null: the process gets hints of its own changes only. */
   readonly listen: Listen | null
-  /** Runs an effect when what was written last is committed. */
+  /** Runs an effect as soon as the caller's writes are committed. */
   readonly whenWritten: (effect: Effect.Effect<void>) => Effect.Effect<void>
 }
 
@@ -47,10 +48,11 @@ export const makeRunHints = ({ listen, whenWritten }: HintOptions): Effect.Effec
     }
   })
 
+/** In milliseconds. */
 const shortestPause = 100
 const longestPause = 5000
 
-/** Comes back when the first attempt has succeeded or failed, so that nothing after it is missed for want of time. */
+/** Returns when the first attempt has succeeded or failed: with a good connection, no change after the start is missed. */
 const listenForHints = (tell: HintListener, listen: Listen): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
     const tried = yield* Deferred.make<void>()
@@ -78,6 +80,6 @@ const listenForHints = (tell: HintListener, listen: Listen): Effect.Effect<void,
     yield* Deferred.await(tried)
   })
 
-/** The schema's function `notify_change` writes a `RunSignal` as JSON. Anything else on the channel is passed over. */
+/** The schema's function `notify_change` writes a `RunSignal` as JSON. Other notifications on the channel are ignored. */
 const decodeHint = ({ payload }: Notification) =>
   Effect.try({ try: () => fromJson<RunSignal>(payload), catch: () => "not a hint" })

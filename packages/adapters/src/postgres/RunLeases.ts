@@ -1,4 +1,4 @@
-/** The leases of runs on Postgres, by the database's clock. Each method is one statement. */
+/** The leases of runs on PostgreSQL. They expire by the database's clock. Each method sends one statement. */
 import { OwnerId, Principal, type RunId } from "@colloquy/core"
 import { type RunStore } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
@@ -20,7 +20,7 @@ export const runLeases = ({ query, schema }: Database): Leases => ({
     return Effect.map(
       query<{ readonly id: RunId; readonly cancel_requested: boolean }>(
         "RunStore.renew",
-        // Rows are locked in one order, so that two processes that renew the same leases do not wait for each other in a circle.
+        // Rows are locked in the order of their ids, so that two processes that renew the same leases cannot deadlock.
         `with held as (
            select held.id from (
              select * from unnest($1::uuid[], $2::text[], $3::bigint[]) lease (run_id, owner, token) order by run_id
@@ -52,7 +52,7 @@ export const runLeases = ({ query, schema }: Database): Leases => ({
     Effect.map(
       query<{ readonly id: RunId; readonly owner: string }>(
         "RunStore.expired",
-        // The offset keeps the server from reading all runs for a join: it knows no more of the active ones than that they come and go.
+        // `offset 0` prevents a join that reads all runs: the server has no useful statistics of `active_runs`, whose rows change constantly.
         `select r.id, r.owner from ${schema}.active_runs a cross join lateral (
            select r.id, r.owner, r.lease_until from ${schema}.runs r
            where r.id = a.run_id and r.owner = a.owner and r.lease_until <= clock_timestamp() offset 0

@@ -1,4 +1,7 @@
-/** What the functions that start runs answer: the outcome and, for a run that has started, its history; in more than one row when that is long. */
+/**
+ * Decodes the results of the functions that start runs: the outcome and, for a run that has started, its history. A long history comes in
+ * several rows, each with the same outcome.
+ */
 import type { OwnerId, RunId, ThreadId } from "@colloquy/core"
 import type { Lease, Repeated, Started } from "@colloquy/core/adapters"
 import { decodeMessages, type MessagesRow } from "./MessageRecord.ts"
@@ -26,14 +29,14 @@ export interface OutcomeRow {
   readonly fingerprint: string
 }
 
-/** Without a history when nothing has started. */
+/** The columns after the outcome are null when no run has started. */
 export interface StartedRow extends OutcomeRow, MessagesRow {
   readonly tokens_before: bigint
-  /** Of the thread. */
+  /** The revision of the thread. */
   readonly revision: number
 }
 
-/** The function is called once; the history is read behind it in the same round trip, and sees what it wrote. */
+/** One statement that calls the function once and then reads the history, which includes what the function has written. */
 export const withHistory = (schema: string, functionCall: string, owner: string, budget: string): string =>
   `select o.outcome, o.run_id as outcome_run, o.token, o.expired, o.leg_start, o.fingerprint, h.revision, h.tokens_before, h.messages
    from ${functionCall} o
@@ -58,7 +61,7 @@ export const decodeRepeated = (row: Pick<OutcomeRow, "outcome_run" | "leg_start"
   fingerprint: fromText(row.fingerprint)
 })
 
-/** The first message's place says how much was left out. */
+/** The sequence of the first message tells how many older messages were left out. */
 export const decodeStarted = (rows: ReadonlyArray<StartedRow>, row: StartedRow, ownerId: OwnerId): Started => {
   const messages = decodeMessages(rows)
   const [first] = messages
@@ -70,6 +73,8 @@ export const decodeStarted = (rows: ReadonlyArray<StartedRow>, row: StartedRow, 
   }
 }
 
-/** An answer that the schema's functions cannot give. */
+/** For an outcome that this version's functions never return. */
 export const unexpected = (operation: string, outcome: string | undefined): Error =>
-  new Error(`${operation}: the database answered ${outcome ?? "nothing"}. Its functions are not those of this version.`)
+  new Error(
+    `${operation}: the database returned ${outcome ?? "nothing"}, which the functions of this version never do. Run \`Postgres.migrate\` with this version.`
+  )

@@ -1,4 +1,4 @@
-/** A run as a row, without what only the functions look at. */
+/** Converts rows of the table `runs`. Columns that only the schema's functions read are left out. */
 import type { AssistantId, MessageId, Run, RunId, ThreadId } from "@colloquy/core"
 import type { RunStatus } from "@colloquy/core/adapters"
 import { fromJson, fromJsonOrNull, fromText } from "./StoredText.ts"

@@ -1,6 +1,6 @@
 /**
- * How runs come to be IN_PROGRESS, on Postgres: `begin`, `activate`, `continue` and what undoes or repeats them. Each is one call of one
- * function of the schema, which locks the thread first.
+ * The methods of `RunStore` that put a run in progress (`begin`, `activate`, `continue`), withdraw a queued run, or find a repeated request.
+ * Each sends one statement; those that write call one function of the schema, which locks the thread first.
  */
 import { type OwnerId, Principal } from "@colloquy/core"
 import type { Begin, Continue, RunStore, Started } from "@colloquy/core/adapters"
@@ -48,7 +48,7 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
   ): Started => {
     const answer = decodeStarted(rows, row, ownerId)
     const size = rows.reduce((sum, { messages }) => sum + messages.length, 0)
-    histories.read(ownerId, answer.lease.runId, answer.history, historyTokens, row.revision, size)
+    histories.addRead(ownerId, answer.lease.runId, answer.history, historyTokens, row.revision, size)
     return answer
   }
 
@@ -68,7 +68,7 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
             return started(rows, row, ownerId, historyTokens)
           case "StartedAsKnown": {
             if (known === undefined) return yield* Effect.die(unexpected("RunStore.begin", row.outcome))
-            const history = histories.began(ownerId, known, historyTokens, message, args.message_body.length)
+            const history = histories.addBegun(ownerId, known, historyTokens, message, args.message_body.length)
             return { _tag: "Started", lease: decodeLease(row, run.threadId, ownerId), history }
           }
           case "Queued":
@@ -221,5 +221,5 @@ const keyArguments = (idempotency: Begin["idempotency"]) => ({
   fingerprint: idempotency === null ? null : toText(idempotency.fingerprint)
 })
 
-/** A budget without end is a number that no thread reaches. */
+/** An infinite budget is sent as the largest integer, because `bigint` has no infinity. */
 const budgetOf = (historyTokens: number): number => Math.min(Math.floor(historyTokens), Number.MAX_SAFE_INTEGER)

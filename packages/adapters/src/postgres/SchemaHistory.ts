@@ -1,4 +1,4 @@
-/** Pure: what the database says of its history, held against the history that this version knows. */
+/** Compares the migrations that the database has recorded with the migrations of this version. A pure decision, used by `Migrations.ts`. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Fingerprinted } from "./Migrations.ts"
@@ -9,32 +9,32 @@ export interface Recorded {
 }
 
 const advice = {
-  newer: "It was written by a newer version: upgrade this process, or give it another schema.",
+  newer: "A newer version has migrated it: upgrade this process, or choose another schema.",
   changed:
-    "They were applied with another text than this version has: restore the database, or use the version that made it.",
-  incomplete: "It is half migrated: restore it from a backup, or drop the schema if nothing in it is needed.",
+    "Another version has applied them with a different text: use the version that created the schema, or restore a backup.",
+  incomplete: "It is half migrated: restore it from a backup, or drop the schema if you do not need its content.",
   behind: "Run the migrations first (`Postgres.migrate`), or set `migrate: true`."
 }
 
-/** The schema is not what this version can work with. Nothing was changed. */
+/** This version cannot work with the schema as it is. The schema was not changed. */
 export class SchemaRefused extends Schema.TaggedError<SchemaRefused>()("SchemaRefused", {
   schema: Schema.String,
   reason: Schema.Literals(["newer", "changed", "incomplete", "behind"]),
-  /** The steps, or the tables, that do not fit. */
+  /** The names of the migrations or tables that are the reason. */
   migrations: Schema.Array(Schema.String)
 }) {
   override get message() {
     const facts = {
       newer: "has migrations that this version does not know",
       changed: "has migrations that differ from those of this version",
-      incomplete: "does not hold what its record of migrations says",
+      incomplete: "does not contain the tables that its recorded migrations create",
       behind: "lacks migrations"
     }
     return `The database schema "${this.schema}" ${facts[this.reason]} (${this.migrations.join(", ")}). ${advice[this.reason]}`
   }
 }
 
-/** The steps to apply: those behind the last one recorded. */
+/** Returns the migrations that are still to be applied, or refuses. Migrations are applied in order, so the recorded ones must come first. */
 export const checkHistory = (
   schema: string,
   known: ReadonlyArray<Fingerprinted>,

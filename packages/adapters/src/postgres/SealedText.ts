@@ -1,6 +1,6 @@
 /**
- * Short secrets, encrypted with AES-256-GCM under a key made of the host's secret. The place where one is kept is part of what is
- * authenticated, so that a row copied to another owner does not open.
+ * Encrypts short secrets with AES-256-GCM, under a key derived from the host's secret. The place of a secret (owner and provider) is
+ * authenticated with it, so a row that is copied to another owner cannot be decrypted.
  */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -10,7 +10,7 @@ const nonceLength = 12
 
 export interface Seal {
   readonly seal: (text: Redacted.Redacted<string>, place: string) => Effect.Effect<Uint8Array>
-  /** A secret that was sealed elsewhere, or under another secret of the host, is a defect. */
+  /** Dies if the text was sealed for another place or under another secret of the host. */
   readonly open: (sealed: Uint8Array, place: string) => Effect.Effect<Redacted.Redacted<string>>
 }
 
@@ -35,7 +35,13 @@ export const makeSeal = (secret: Redacted.Redacted<string>): Effect.Effect<Seal>
         )
       ).pipe(
         Effect.map((bytes) => Redacted.make(new TextDecoder().decode(bytes))),
-        Effect.catch(() => Effect.die(new Error("A stored provider key does not open. Was the host's secret changed?")))
+        Effect.catch(() =>
+          Effect.die(
+            new Error(
+              "A stored provider key cannot be decrypted. Configure the secret with which it was stored, or store the key again."
+            )
+          )
+        )
       )
   }))
 

@@ -1,28 +1,28 @@
 /**
- * One connection on which statements travel one behind the other, and are answered in that order. A session knows how busy it is and when
- * it last moved, so that nothing is put behind a statement that is stuck.
+ * One connection on which several statements may be under way; the server answers them in their order. A session counts its statements and
+ * remembers when the last one was answered, so that `StatementScheduler` sends nothing on a connection that is held up by a slow statement.
  */
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
 
-/** How long a statement may be held up by those before it, in milliseconds. */
+/** How long a statement should at most wait for the earlier statements of its connection, in milliseconds. */
 export const waitLimit = 20
 
 export class Session {
-  /** None while it is being opened. */
+  /** Undefined until the connection is open. */
   connection: PgConnection | undefined
   openedAt = Infinity
-  /** Statements under way. */
+  /** The number of statements under way. */
   depth = 0
-  /** Taken by one statement. */
-  alone = false
-  /** Takes no more statements, and closes behind the last one. */
-  leaving = false
-  /** Its connection is not used again. */
-  replaced = false
-  /** Since the last look at it. */
+  /** Whether one statement has the session to itself. */
+  isExclusive = false
+  /** Whether the session takes no more statements and closes after the last one. */
+  isClosing = false
+  /** Whether the pool has been told to drop the connection. */
+  isReplaced = false
+  /** Whether a statement was sent since the scheduler last looked for unused sessions. */
   used = true
-  /** When a first statement set out, or one was answered. */
-  private moved = 0
+  /** When the last statement was answered, or when the first one was sent on the idle session. */
+  private lastProgress = 0
   private release: (() => void) | undefined
 
   opened(connection: PgConnection, release: () => void, now: number): void {
@@ -32,38 +32,38 @@ export class Session {
   }
 
   isStuck(now: number): boolean {
-    return this.depth > 0 && now - this.moved >= waitLimit
+    return this.depth > 0 && now - this.lastProgress >= waitLimit
   }
 
   isOpenTo(capacity: number, now: number): boolean {
-    if (this.connection === undefined || this.leaving || this.alone) return false
+    if (this.connection === undefined || this.isClosing || this.isExclusive) return false
     return this.depth < capacity && !this.isStuck(now)
   }
 
-  enter(now: number, alone: boolean): void {
-    if (this.depth === 0) this.moved = now
+  begin(now: number, exclusive: boolean): void {
+    if (this.depth === 0) this.lastProgress = now
     this.depth++
     this.used = true
-    if (alone) this.alone = true
+    if (exclusive) this.isExclusive = true
   }
 
-  /** Tells how long the session took since it last moved. */
-  leave(now: number, alone: boolean): number {
-    const taken = now - this.moved
+  /** Returns the time since the previous answer, which is about how long the server took for this statement. */
+  end(now: number, exclusive: boolean): number {
+    const taken = now - this.lastProgress
     this.depth--
-    this.moved = now
-    if (alone) this.alone = false
-    if (this.leaving) this.leaveWhenEmpty()
+    this.lastProgress = now
+    if (exclusive) this.isExclusive = false
+    if (this.isClosing) this.closeWhenEmpty()
     return taken
   }
 
-  leaveWhenEmpty(): void {
-    this.leaving = true
+  closeWhenEmpty(): void {
+    this.isClosing = true
     if (this.depth === 0) this.close()
   }
 
   close(): void {
-    this.leaving = true
+    this.isClosing = true
     this.release?.()
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Which connection a statement takes. Short ones go to the first session where the wait is short, so that few sessions carry much and further
- * ones open only when they are needed. Others have a session to themselves, and never all of them. One fiber keeps the time of all
- * statements: most are answered before it looks at the clock.
+ * Chooses the connection (session) of each statement. A short statement goes to the first session on which it need not wait long, so a few
+ * sessions do most of the work and more are opened only when they are needed. An exclusive statement gets a session to itself; one session
+ * always stays free for short statements. One fiber checks the timeouts of all statements, because a timer for each would cost more.
  */
 import type { PgConnection, Result, Row } from "@effect/sql-pg/PgConnection"
 import type { PgPool } from "@effect/sql-pg/PgPool"
@@ -18,17 +18,17 @@ import { sqlStateOf } from "./StoreFault.ts"
 export interface Statement {
   readonly text: string
   readonly parameters: ReadonlyArray<unknown>
-  /** It may take long, or wait for others. */
-  readonly alone: boolean
+  /** Whether the statement needs a session to itself, because it may take long or wait for a lock. */
+  readonly exclusive: boolean
 }
 
 export interface SchedulerSettings {
   readonly pool: PgPool
-  /** How many statements share a session. */
+  /** How many statements may be under way on one session. */
   readonly capacity: number
-  /** How many sessions there may be. */
+  /** The largest number of sessions. */
   readonly size: number
-  /** How long a statement may wait for a session and its answer together, in milliseconds. */
+  /** How long a statement may take, including the wait for a session, in milliseconds. */
   readonly timeout: number
   /** How long a connection may be used, in milliseconds. */
   readonly lifetime: number
@@ -38,12 +38,12 @@ export interface SchedulerSettings {
 
 type Rows = ReadonlyArray<Row>
 
-/** A statement on its way; without a session it waits for one. */
+/** A statement that has not been answered. Without a session, it waits for one. */
 interface Job {
   readonly statement: Statement
-  readonly alone: boolean
+  readonly exclusive: boolean
   readonly since: number
-  readonly end: (rows: Effect.Effect<Rows, SqlError>) => void
+  readonly resume: (rows: Effect.Effect<Rows, SqlError>) => void
   session: Session | undefined
   fiber: Fiber.Fiber<Result, SqlError> | undefined
 }
@@ -51,12 +51,15 @@ interface Job {
 export class StatementScheduler {
   private readonly settings: SchedulerSettings
   private readonly sessions: Array<Session> = []
-  private readonly waiting: { readonly shared: Array<Job>; readonly alone: Array<Job> } = { shared: [], alone: [] }
-  /** Those that have not been given up, the oldest first. */
+  private readonly waiting: { readonly shared: Array<Job>; readonly exclusive: Array<Job> } = {
+    shared: [],
+    exclusive: []
+  }
+  /** All jobs whose caller still waits for the answer, the oldest first. */
   private readonly jobs = new Set<Job>()
   private readonly active = Latch.makeUnsafe()
-  /** How long a session takes for one statement, in milliseconds, smoothed. */
-  private pace = 1
+  /** The average duration of a short statement, in milliseconds. New durations count one part in 32. */
+  private averageDuration = 1
   private closed = false
   private isPlacing = false
 
@@ -65,31 +68,31 @@ export class StatementScheduler {
   }
 
   readonly run = (statement: Statement): Effect.Effect<Rows, SqlError> =>
-    Effect.callback((end) => {
-      if (this.closed) return end(Effect.interrupt)
-      const alone = statement.alone && this.settings.capacity > 1
-      const job: Job = { statement, alone, since: this.now(), end, session: undefined, fiber: undefined }
+    Effect.callback((resume) => {
+      if (this.closed) return resume(Effect.interrupt)
+      const exclusive = statement.exclusive && this.settings.capacity > 1
+      const job: Job = { statement, exclusive, since: this.now(), resume, session: undefined, fiber: undefined }
       this.jobs.add(job)
       if (this.jobs.size === 1) this.active.openUnsafe()
       const queue = this.queueOf(job)
       queue.push(job)
-      // Alone it need not wait for company; where much is under way there will be some.
+      // Under load, statements of one turn of the event loop are collected and written together. Otherwise that would only add delay.
       if (this.jobs.size <= this.settings.capacity) this.place(queue)
       else this.placeTogether()
-      return Effect.suspend(() => this.withdraw(job))
+      return Effect.suspend(() => this.interrupt(job))
     })
 
-  /** Gives up what is late, and sleeps while nothing is under way. */
+  /** Checks timeouts and unused sessions at intervals. Sleeps while there are no jobs and no sessions. */
   readonly watch: Effect.Effect<never> = Effect.suspend(() => {
     const pause = Math.min(1000, Math.max(1, this.settings.timeout / 10))
     return Effect.forever(
-      this.active.await.pipe(Effect.andThen(Effect.sleep(pause)), Effect.andThen(Effect.sync(() => this.look())))
+      this.active.await.pipe(Effect.andThen(Effect.sleep(pause)), Effect.andThen(Effect.sync(() => this.check())))
     )
   })
 
   close(): void {
     this.closed = true
-    for (const job of this.takeWaiting()) this.end(job, Effect.interrupt)
+    for (const job of this.takeWaiting()) this.finish(job, Effect.interrupt)
     for (const session of this.sessions.slice()) session.close()
   }
 
@@ -97,15 +100,15 @@ export class StatementScheduler {
     return this.settings.clock.currentTimeMillisUnsafe()
   }
 
-  private queueOf({ alone }: Job): Array<Job> {
-    return alone ? this.waiting.alone : this.waiting.shared
+  private queueOf({ exclusive }: Job): Array<Job> {
+    return exclusive ? this.waiting.exclusive : this.waiting.shared
   }
 
   private takeWaiting(): ReadonlyArray<Job> {
-    return [...this.waiting.shared.splice(0), ...this.waiting.alone.splice(0)]
+    return [...this.waiting.shared.splice(0), ...this.waiting.exclusive.splice(0)]
   }
 
-  /** With the end of this turn of the event loop: what came in it is then written in one piece. */
+  /** Places all waiting statements at the end of this turn of the event loop, so that they are written to the socket together. */
   private placeTogether(): void {
     if (this.isPlacing) return
     this.isPlacing = true
@@ -125,24 +128,25 @@ export class StatementScheduler {
 
   private placeAll(): void {
     this.place(this.waiting.shared)
-    this.place(this.waiting.alone)
+    this.place(this.waiting.exclusive)
   }
 
   /**
-   * A statement that is sent alone takes the emptiest session, but never the last one. Another is opened when none is good enough; it may be there
-   * at once.
+   * An exclusive statement takes the session with the fewest statements, but never the last session that is not exclusive. If no session is
+   * good enough, another one is opened; the pool may provide its connection at once.
    */
   private sessionFor(job: Job): Session | undefined {
-    const choose = () => (job.alone ? this.emptiest() : this.firstWithShortWait())
-    if (job.alone && this.sessions.filter(({ alone }) => alone).length >= Math.max(1, this.settings.size - 1))
+    const choose = () => (job.exclusive ? this.emptiest() : this.firstWithShortWait())
+    const mostExclusive = Math.max(1, this.settings.size - 1)
+    if (job.exclusive && this.sessions.filter(({ isExclusive }) => isExclusive).length >= mostExclusive)
       return undefined
     const session = choose()
-    if (session !== undefined && (job.alone ? session.depth === 0 : this.isWaitShort(session))) return session
-    this.grow()
+    if (session !== undefined && (job.exclusive ? session.depth === 0 : this.isWaitShort(session))) return session
+    this.openIfUseful()
     return choose()
   }
 
-  /** Where no session has a short wait, that with the shortest. */
+  /** If no session has a short wait, the one with the shortest. */
   private firstWithShortWait(): Session | undefined {
     const now = this.now()
     return (
@@ -162,16 +166,16 @@ export class StatementScheduler {
   }
 
   private isWaitShort({ depth }: Session): boolean {
-    return depth * this.pace < waitLimit
+    return depth * this.averageDuration < waitLimit
   }
 
-  /** Opens as many sessions at once as those that wait can use. */
-  private grow(): void {
+  /** Opens a session, unless those being opened already are enough for the waiting statements. */
+  private openIfUseful(): void {
     if (this.closed || this.sessions.length >= this.settings.size) return
     let opening = 0
     for (const session of this.sessions) if (session.connection === undefined) opening++
-    const { alone, shared } = this.waiting
-    if (opening <= alone.length + Math.floor(shared.length / this.settings.capacity)) this.open()
+    const { exclusive, shared } = this.waiting
+    if (opening <= exclusive.length + Math.floor(shared.length / this.settings.capacity)) this.open()
   }
 
   private open(): void {
@@ -184,105 +188,105 @@ export class StatementScheduler {
         else this.placeTogether()
       })
     )
-    this.settings.fork(held).addObserver((exit) => this.gone(session, exit))
+    this.settings.fork(held).addObserver((exit) => this.onClosed(session, exit))
   }
 
-  /** Statements that wait while there is no connection at all fail with the reason. */
-  private gone(session: Session, exit: Exit.Exit<void, SqlError>): void {
+  /** If the only session could not be opened, all waiting statements fail with the same error. */
+  private onClosed(session: Session, exit: Exit.Exit<void, SqlError>): void {
     remove(this.sessions, session)
     if (session.connection !== undefined) this.placeAll()
     else if (this.sessions.length === 0 && Exit.isFailure(exit)) {
-      for (const job of this.takeWaiting()) this.end(job, Exit.failCause(exit.cause))
+      for (const job of this.takeWaiting()) this.finish(job, Exit.failCause(exit.cause))
     }
   }
 
   private start(session: Session, connection: PgConnection, job: Job): void {
     const { parameters, text } = job.statement
-    const answer = job.alone
+    const answer = job.exclusive
       ? Effect.scoped(Effect.flatMap(connection.pin, (pinned) => pinned.query(text, parameters)))
       : connection.query(text, parameters)
-    session.enter(this.now(), job.alone)
+    session.begin(this.now(), job.exclusive)
     job.session = session
     job.fiber = this.settings.fork(answer)
     const exit = job.fiber.pollUnsafe()
-    if (exit === undefined) job.fiber.addObserver((late) => this.answered(session, job, late))
+    if (exit === undefined) job.fiber.addObserver((result) => this.onResult(session, job, result))
     else if (isLost(exit)) this.startElsewhere(session, job)
-    else this.answered(session, job, exit)
+    else this.onResult(session, job, exit)
   }
 
-  /** The connection was lost before the statement could be sent, so it goes to the head of its queue, which is being placed. */
+  /** The connection was lost before the statement was sent. The job returns to the head of its queue, which `place` is working through. */
   private startElsewhere(session: Session, job: Job): void {
     job.session = undefined
     job.fiber = undefined
-    session.leaving = true
-    session.leave(this.now(), job.alone)
+    session.isClosing = true
+    session.end(this.now(), job.exclusive)
     this.queueOf(job).unshift(job)
   }
 
-  private answered(session: Session, job: Job, exit: Exit.Exit<Result, SqlError>): void {
-    // The pool finds out whether a connection is still good after a failure.
-    if (Exit.isFailure(exit) && reasonOf(exit)?._tag !== "LockTimeoutError") session.leaving = true
-    const taken = session.leave(this.now(), job.alone)
-    if (!job.alone) this.pace += (Math.min(taken, waitLimit) - this.pace) / 32
-    this.end(job, Exit.isSuccess(exit) ? Exit.succeed(exit.value.rows) : Exit.failCause(exit.cause))
+  private onResult(session: Session, job: Job, exit: Exit.Exit<Result, SqlError>): void {
+    // After a failure the session returns its connection, so that the pool checks whether the connection still works.
+    if (Exit.isFailure(exit) && reasonOf(exit)?._tag !== "LockTimeoutError") session.isClosing = true
+    const taken = session.end(this.now(), job.exclusive)
+    if (!job.exclusive) this.averageDuration += (Math.min(taken, waitLimit) - this.averageDuration) / 32
+    this.finish(job, Exit.isSuccess(exit) ? Exit.succeed(exit.value.rows) : Exit.failCause(exit.cause))
     this.placeAll()
   }
 
-  private end(job: Job, rows: Effect.Effect<Rows, SqlError>): void {
-    if (this.jobs.delete(job)) job.end(rows)
+  private finish(job: Job, rows: Effect.Effect<Rows, SqlError>): void {
+    if (this.jobs.delete(job)) job.resume(rows)
   }
 
-  private look(): void {
+  private check(): void {
     const now = this.now()
     for (const job of this.jobs) {
       if (now - job.since < this.settings.timeout) break
-      this.giveUp(job, now)
+      this.timeOut(job, now)
     }
     for (const session of this.sessions.filter(({ connection }) => connection !== undefined)) {
-      // Back in the pool it is closed when it stays unused, or is too old.
+      // Closing a session returns its connection to the pool, which closes connections that are idle or too old.
       if (session.depth === 0 && !session.used) session.close()
-      else if (now - session.openedAt >= this.settings.lifetime) session.leaveWhenEmpty()
+      else if (now - session.openedAt >= this.settings.lifetime) session.closeWhenEmpty()
       session.used = session.depth > 0
     }
     if (this.jobs.size === 0 && this.sessions.length === 0) this.active.closeUnsafe()
   }
 
-  private giveUp(job: Job, now: number): void {
+  private timeOut(job: Job, now: number): void {
     const { fiber, session } = job
     if (session === undefined) remove(this.queueOf(job), job)
-    else if (this.isCancelledByItself(job)) session.leaving = true
+    else if (this.isCancelledOnInterruption(job)) session.isClosing = true
     else if (session.isStuck(now)) this.replace(session)
-    this.end(job, Exit.fail(tooLate()))
+    this.finish(job, Exit.fail(timeoutError()))
     fiber?.interruptUnsafe()
   }
 
-  /** A caller that is interrupted waits until its statement is over, so that nothing is written afterwards. */
-  private withdraw(job: Job): Effect.Effect<void> {
+  /** An interrupted caller waits until its statement has ended, so that the statement writes nothing afterwards. */
+  private interrupt(job: Job): Effect.Effect<void> {
     const { fiber, session } = job
     if (session === undefined || fiber === undefined) {
       this.jobs.delete(job)
       return Effect.sync(() => remove(this.queueOf(job), job))
     }
-    if (this.isCancelledByItself(job)) {
-      session.leaving = true
+    if (this.isCancelledOnInterruption(job)) {
+      session.isClosing = true
       fiber.interruptUnsafe()
     }
     return Effect.asVoid(Fiber.await(fiber))
   }
 
-  /** A statement that is alone on its connection is cancelled on the server when it is interrupted. */
-  private isCancelledByItself({ alone }: Job): boolean {
-    return alone || this.settings.capacity === 1
+  /** The client cancels an interrupted statement on the server if no other statement is under way on the connection. */
+  private isCancelledOnInterruption({ exclusive }: Job): boolean {
+    return exclusive || this.settings.capacity === 1
   }
 
-  /** Ends the session over another connection: whatever has been sent on it would follow what is stuck. */
+  /** Ends a stuck session on the server, over another connection: a request on its own connection would wait behind the slow statement. */
   private replace(session: Session): void {
     const { connection } = session
-    if (connection === undefined || session.replaced) return
-    session.leaving = true
-    session.replaced = true
+    if (connection === undefined || session.isReplaced) return
+    session.isClosing = true
+    session.isReplaced = true
     this.settings.fork(this.settings.pool.invalidate(connection))
-    const ending = { text: "select pg_terminate_backend($1)", parameters: [connection.processId], alone: false }
+    const ending = { text: "select pg_terminate_backend($1)", parameters: [connection.processId], exclusive: false }
     this.settings.fork(Effect.ignore(this.run(ending)))
   }
 }
@@ -298,13 +302,13 @@ const reasonOf = (exit: Exit.Exit<unknown, SqlError>): SqlErrorReason | undefine
   return failure?.error.reason
 }
 
-/** Of a statement that has failed at once: its connection broke, or the server had announced its end. */
+/** Whether a statement that failed at once was never sent: its connection was broken, or the server had announced that it ends it. */
 const isLost = (exit: Exit.Exit<unknown, SqlError>): boolean => {
   const reason = reasonOf(exit)
   return reason !== undefined && (reason._tag === "ConnectionError" || sqlStateOf(reason.cause) !== "")
 }
 
-const tooLate = (): SqlError => {
-  const cause = new Error("No answer within the time allowed")
+const timeoutError = (): SqlError => {
+  const cause = new Error("The database did not answer within the timeout")
   return new SqlError({ reason: new StatementTimeoutError({ cause, message: cause.message, operation: "query" }) })
 }

@@ -1,8 +1,8 @@
 /**
- * What a failed statement means for the kernel. The database is away, or did not answer in time: `StoreUnavailable`, try again. It will
- * never take this content: the defect `ContentRefused`, which a caller can tell from others. Everything else
- * is a mistake in this adapter or in its schema: a defect. What the server says about the row at hand ("Failing row contains …") may be
- * a conversation, so it is dropped before it can reach a log, and so is a connection string.
+ * Translates a failed statement for the kernel. If the database is not reachable or did not answer in time, the failure is
+ * `StoreUnavailable`, and the caller may try again. If the database can never store this content, it is the defect `ContentRefused`.
+ * Everything else is a mistake in this adapter or its schema, and an ordinary defect. Details of the server's error ("Failing row contains …")
+ * may quote a conversation, and others a connection string, so both are removed before the error can reach a log.
  */
 import { StoreUnavailable } from "@colloquy/core"
 import { ContentRefused } from "@colloquy/core/adapters"
@@ -36,14 +36,14 @@ const unavailableStates = /^(08|53|57|58000|58030|25006)/u
 /** SQLSTATE classes: 22 a value out of range or malformed, 54 too large for the server (a text in an index, a value of a gigabyte). */
 const contentStates = /^(22|54)/u
 
-/** A `TypeError` is a connection string that cannot be read: no second attempt will help. */
+/** A `TypeError` means that the connection string cannot be parsed, which no second attempt can change. */
 const isUnavailable = ({ reason }: SqlError): boolean =>
   !(reason.cause instanceof TypeError) &&
   (unavailableReasons.has(reason._tag) ||
     reason.operation === "connect" ||
     unavailableStates.test(sqlStateOf(reason.cause)))
 
-/** Nothing, when the failure does not come from the server. */
+/** The SQLSTATE of an error of the server; empty for every other error. */
 export const sqlStateOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
 

@@ -1,9 +1,9 @@
 /**
- * Text and JSON on their way into `text` columns and back. Postgres holds neither NUL nor lone surrogates, but models and clients send
- * both. Such text is stored as U+0001 followed by its JSON form, which is plain; so is text that begins with U+0001 itself. Everything
- * comes back as it was, and two texts that differ stay different, owners and keys included.
+ * Converts text and JSON for columns of type `text`, and back. PostgreSQL can store neither NUL nor lone surrogates, but models and clients
+ * send both. A text that contains them, or begins with U+0001, is stored as U+0001 followed by the text as JSON, which escapes them.
+ * Reading reverses this, so every text is returned as it was, and different texts stay different (this matters for owners and keys).
  *
- * JSON needs no such care: `JSON.stringify` escapes what Postgres cannot hold.
+ * JSON is stored as it is: `JSON.stringify` escapes NUL and lone surrogates.
  */
 import type * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
@@ -20,19 +20,19 @@ export const toTextOrNull = (value: string | null): string | null => (value === 
 
 export const fromTextOrNull = (stored: string | null): string | null => (stored === null ? null : fromText(stored))
 
-/** Longer texts do not fit into an index beside other columns. */
+/** Longer texts might not fit into an index entry together with other columns. */
 const longestKey = 255
 
-/** For a column that is looked up by and not read: a long text is stored as its hash. */
+/** For a column that is only compared and never read: a long text is stored as its hash. */
 export const toKey = (value: string): string => {
   if (value.length <= longestKey) return toText(value)
   return `\u0002${createHash("sha256").update(JSON.stringify(value)).digest("hex")}`
 }
 
-/** Null is no JSON at all in the column, so that the database can see it. */
+/** Null is stored as SQL null and not as JSON, so that statements can test for it. */
 export const toJson = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
 
-/** What a column holds was written by `toJson` of the same type. */
+/** The type is not checked: the caller names the type of the value that `toJson` has written to the column. */
 export const fromJson = <A = Schema.Json>(stored: string): A => JSON.parse(stored)
 
 export const fromJsonOrNull = <A>(stored: string | null): A | null => (stored === null ? null : fromJson<A>(stored))

@@ -1,4 +1,4 @@
-/** A thread as a row. Its columns have names of their own, because they are read together with those of its assistant. */
+/** Converts rows of the table `threads`. The columns are renamed, because they are read together with those of the assistant. */
 import type { AssistantId, Thread, ThreadId } from "@colloquy/core"
 import { fromJsonOrNull } from "./StoredText.ts"
 

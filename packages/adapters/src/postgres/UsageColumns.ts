@@ -1,4 +1,4 @@
-/** Usage in columns, because the database adds it up. Sums are `bigint` there. */
+/** Converts usage to columns and back. Each number has a column, because the database adds them up; sums are `bigint`. */
 import { type Charge, type Usage } from "@colloquy/core"
 import { addUsage } from "@colloquy/core/adapters"
 import { toText } from "./StoredText.ts"
@@ -23,10 +23,10 @@ export const decodeUsage = (row: UsageRow): Usage => ({
   estimated: row.estimated
 })
 
-/** A number that is no count goes as a text, which the database then refuses with a code that says so. */
+/** A number that is not a safe integer is sent as text, so that the database refuses it with a clear SQLSTATE. */
 const count = (tokens: number): number | string => (Number.isSafeInteger(tokens) ? tokens : String(tokens))
 
-/** The arguments by which functions take the usage of a leg. */
+/** The arguments of the schema's functions for the usage of a leg. */
 export const usageArguments = (usage: Usage) => ({
   input: count(usage.inputTokens),
   output: count(usage.outputTokens),
@@ -37,7 +37,10 @@ export const usageArguments = (usage: Usage) => ({
   estimated: usage.estimated
 })
 
-/** The JSON list that the schema's function `add_charges` takes, in which every provider, model and purpose comes once; null: nothing was charged. */
+/**
+ * The JSON argument of the schema's function `add_charges`. Charges with the same provider, model and purpose are added up. Null when there
+ * are no charges.
+ */
 export const chargesArgument = (charges: ReadonlyArray<Charge>): string | null => {
   if (charges.length === 0) return null
   const sums = new Map<string, Charge>()

@@ -1,6 +1,7 @@
 /**
- * Indexes of vectors for scopes that are too large to be searched exactly, one for each length of vectors in them. Built without locking the
- * table, outside of any transaction and limit in time. A search uses an index when it is there and its scopes are large.
+ * Builds indexes of vectors for scopes that are too large for a fast exact search, one index for each vector length that occurs in them. The
+ * indexes are built without locking the table, outside of a transaction and without a timeout. A search in large scopes uses an index if
+ * one exists.
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { StoreUnavailable } from "@colloquy/core"
@@ -10,7 +11,10 @@ import { quote } from "./Names.ts"
 import { exactLimit } from "./schema/Chunks.ts"
 import { guard } from "./StoreFault.ts"
 
-/** Answers the lengths of vectors that have an index now. On a connection of its own: the lock is the session's. */
+/**
+ * Returns the vector lengths that have an index now; none if another process is building. The client must have a single connection that is
+ * closed afterwards, because the advisory lock belongs to the connection.
+ */
 export const buildVectorIndexes = (
   client: PgClient,
   schemaName: string
@@ -42,7 +46,7 @@ const build = (client: PgClient, schemaName: string): Effect.Effect<ReadonlyArra
         `select 1 as found from pg_index where indexrelid = to_regclass($1) and not indisvalid`,
         [`${schema}.${name}`]
       )
-      // What a build leaves that was cut off.
+      // An interrupted build leaves an invalid index.
       if (invalid.length > 0) yield* client.unsafe(`drop index ${schema}.${name}`).unprepared
       yield* client.unsafe(
         `create index concurrently if not exists ${name} on ${schema}.search_vectors

@@ -44,20 +44,20 @@ describe("KnownHistories", () => {
       const found = histories.find(owner, thread, budget)
       store(message)
       const expected = historyOf(stored, runId, budget)
-      if (found === undefined) histories.read(owner, runId, expected, budget, 0, 100)
-      else assert.deepStrictEqual(histories.began(owner, found, budget, message, 10), expected)
+      if (found === undefined) histories.addRead(owner, runId, expected, budget, 0, 100)
+      else assert.deepStrictEqual(histories.addBegun(owner, found, budget, message, 10), expected)
       const reply = messageOf(runId, "assistant", said)
       store(reply)
-      histories.answered(owner, runId, reply, 10)
+      histories.addAnswer(owner, runId, reply, 10)
       // A settlement may be repeated.
-      histories.answered(owner, runId, reply, 10)
+      histories.addAnswer(owner, runId, reply, 10)
       assert.isDefined(histories.find(owner, thread, budget), "the next turn with the same budget")
     })
   })
 
   const read = (histories: KnownHistories, id: ThreadId, size: number, of = owner) => {
     const message = { ...messageOf("a run", "user", 1), threadId: id, sequence: 1 }
-    histories.read(of, leg.runId, { messages: [message], older: { messages: 0, tokens: 0 } }, 100, 0, size)
+    histories.addRead(of, leg.runId, { messages: [message], older: { messages: 0, tokens: 0 } }, 100, 0, size)
   }
 
   it("keeps the threads that were used last, up to its size", () => {
@@ -81,7 +81,7 @@ describe("KnownHistories", () => {
   it("forgets a thread on which another run has ended", () => {
     const histories = new KnownHistories(1000)
     read(histories, thread, 10)
-    histories.answered(owner, RunId.make("another run"), messageOf("another run", "assistant", 1), 10)
+    histories.addAnswer(owner, RunId.make("another run"), messageOf("another run", "assistant", 1), 10)
     assert.isUndefined(histories.find(owner, thread, 100))
   })
 })

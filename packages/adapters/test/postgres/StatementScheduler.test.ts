@@ -79,13 +79,13 @@ const open = (options: { readonly capacity?: number; readonly size?: number } = 
     })
     yield* Effect.addFinalizer(() => Effect.sync(() => sessions.close()))
     yield* Effect.forkScoped(sessions.watch, { startImmediately: true })
-    const begin = (text: string, alone: boolean) =>
-      Effect.forkDetach(sessions.run({ text, parameters: [], alone }), { startImmediately: true })
-    const send = (text: string, alone = false) => Effect.tap(begin(text, alone), turn)
-    const sendMany = (count: number, alone = false) =>
+    const begin = (text: string, exclusive: boolean) =>
+      Effect.forkDetach(sessions.run({ text, parameters: [], exclusive }), { startImmediately: true })
+    const send = (text: string, exclusive = false) => Effect.tap(begin(text, exclusive), turn)
+    const sendMany = (count: number, exclusive = false) =>
       Effect.tap(
         Effect.forEach(Array.from({ length: count }), (_, index) =>
-          begin(`${alone ? "alone" : "brief"} ${index}`, alone)
+          begin(`${exclusive ? "exclusive" : "brief"} ${index}`, exclusive)
         ),
         turn
       )
@@ -128,7 +128,7 @@ describe("sessions", () => {
       yield* sendMany(4)
       yield* sendMany(1)
       assert.deepStrictEqual(connectionsOf(sent), [1, 1, 1, 1, 2])
-      const two = { text: "two", parameters: [], alone: false }
+      const two = { text: "two", parameters: [], exclusive: false }
       yield* Effect.forkDetach(sessions.run(two), { startImmediately: true })
       yield* Effect.forkDetach(sessions.run(two), { startImmediately: true })
       assert.strictEqual(sent.length, 5)
@@ -160,8 +160,8 @@ describe("sessions", () => {
       assert.deepStrictEqual(
         sent.map(({ connection, text }) => [connection, text]),
         [
-          [1, "alone 0"],
-          [2, "alone 1"],
+          [1, "exclusive 0"],
+          [2, "exclusive 1"],
           [3, "brief"]
         ]
       )
@@ -169,7 +169,7 @@ describe("sessions", () => {
       yield* Effect.yieldNow
       assert.deepStrictEqual(
         sent.map(({ text }) => text),
-        ["alone 2", "alone 3"]
+        ["exclusive 2", "exclusive 3"]
       )
     })
   )

@@ -1,12 +1,13 @@
 /**
- * The index of chunks (`ChunkIndex`). What a put writes is an entry: it is written in pieces while nobody sees it, becomes `ready` in one
- * step, and is `retired` by the next one; retired entries are deleted piece by piece. So a document of any size is there whole or not at
- * all, and no statement takes long.
+ * The tables and functions of the index of chunks (`ChunkIndex`). Each put of a document writes one entry. The entry is written in pieces
+ * and is not searched while its state is `open`; one statement makes it `ready`, and the next put of the same document makes it `retired`.
+ * Retired entries are deleted in pieces. So a document of any size is found completely or not at all, and no statement takes long.
  *
- * A posting row holds one term in up to 256 chunks of an entry, a segment, because a row of an index has a limit. Postings are found by a
- * hash of their scope's name and its owner: among all scopes that one owner may ever have, two with one hash are not to be expected.
+ * A posting row holds one term in up to 256 chunks of an entry (a segment), because the size of an index row is limited. A posting is found
+ * by its owner and a hash of its scope's name; the hash has 64 bits, so two scopes of one owner with the same hash are not expected.
  *
- * Vectors are in a table of their own, made when the extension pgvector is there (`keep_search_vectors`). Statements on it are dynamic.
+ * Vectors stand in a table of their own, which `keep_search_vectors` creates when the extension pgvector is available. Statements that use
+ * this table are dynamic SQL.
  */
 import { type Migration, primaryKey, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
@@ -58,13 +59,16 @@ export const chunkTables: Migration = {
   ]
 }
 
-/** Chunks of one posting row. */
+/** The largest number of chunks in one posting row. */
 export const segmentSize = 256
 
-/** Beyond so many chunks in the scopes asked, an index of vectors may serve, when there is one. */
+/** If the searched scopes hold more chunks than this, an index of vectors is used when one exists. Below it, every vector is compared. */
 export const exactLimit = 10_000
 
-/** Whether vectors can be kept: makes the extension and the table when it may. Half precision came with pgvector 0.7. */
+/**
+ * Returns whether vectors can be stored. With `p_make` it creates the extension and the table if they are missing. The type `halfvec` needs
+ * pgvector 0.7.
+ */
 const keepSearchVectors = sqlFunction(
   "keep_search_vectors",
   `(p_make boolean) returns boolean language plpgsql as $$
@@ -99,7 +103,7 @@ begin
 end $$`
 )
 
-/** Answers the new entry. */
+/** Creates an entry that is not searched yet, and returns its id. */
 const openSearchEntry = sqlFunction(
   "open_search_entry",
   `(p_owner text, p_scope text, p_document uuid, p_language text, p_chunks integer) returns bigint language plpgsql as $$
@@ -112,7 +116,7 @@ begin
 end $$`
 )
 
-/** Adds a segment of chunks with their postings, which come sorted by term. Answers the entry. */
+/** Adds a segment of chunks and its postings, which the caller has sorted by term. Returns the id of the entry. */
 const addSearchSegment = sqlFunction(
   "add_search_segment",
   `(p_owner text, p_scope text, p_entry bigint, p_segment integer, p_bodies text[], p_places text[], p_terms text[],
@@ -128,7 +132,10 @@ begin
 end $$`
 )
 
-/** Sets vectors of chunks that are there; false when the entry is not. Vectors come as pgvector writes them. */
+/**
+ * Stores the vectors of existing chunks. Returns false when the entry does not exist or is retired. Vectors have the text format of
+ * pgvector.
+ */
 const setSearchVectors = sqlFunction(
   "set_search_vectors",
   `(p_owner text, p_scope text, p_document uuid, p_entry bigint, p_model text, p_dimensions integer, p_ordinals integer[],
@@ -152,7 +159,7 @@ begin
 end $$`
 )
 
-/** Shows the entry in the place of the one before. */
+/** Makes an entry `ready` and retires the document's previous entry. */
 const publishSearchEntry = sqlFunction(
   "publish_search_entry",
   `(p_owner text, p_scope text, p_document uuid, p_entry bigint) returns boolean language plpgsql as $$
@@ -165,7 +172,7 @@ begin
 end $$`
 )
 
-/** Hides a document, or with null all of the scope. */
+/** Retires the entry of a document, or all entries of the scope when `p_document` is null: searches no longer find them. */
 const retireSearchEntries = sqlFunction(
   "retire_search_entries",
   `(p_owner text, p_scope text, p_document uuid) returns boolean language plpgsql as $$
@@ -176,7 +183,10 @@ begin
 end $$`
 )
 
-/** Deletes some of what is retired in the scope, and what a dead process never finished; false when there is more. */
+/**
+ * Deletes retired entries of the scope, and entries that are older than a day and still open, because the process that wrote them died.
+ * Returns false when it has deleted as many rows as one call may and more are left.
+ */
 const dropSearchEntries = sqlFunction(
   "drop_search_entries",
   `(p_owner text, p_scope text) returns boolean language plpgsql as $$
@@ -206,7 +216,7 @@ begin
 end $$`
 )
 
-/** A document of one segment, in one step. False when the old one is not deleted yet. */
+/** Writes a document of one segment in one call. Returns false when the previous entry is not completely deleted yet. */
 const putSearchDocument = sqlFunction(
   "put_search_document",
   `(p_owner text, p_scope text, p_document uuid, p_language text, p_bodies text[], p_places text[], p_terms text[],
@@ -225,7 +235,7 @@ begin
 end $$`
 )
 
-/** Copies what is ready; false when there is nothing. */
+/** Copies the document's entry that is ready. Returns false when there is none. */
 const copySearchDocument = sqlFunction(
   "copy_search_document",
   `(p_owner text, p_scope text, p_document uuid, p_to_scope text, p_to_document uuid) returns boolean language plpgsql as $$
@@ -251,7 +261,10 @@ begin
 end $$`
 )
 
-/** The chunks nearest to a vector, best first: exact, or by an index of vectors where the scopes are large and there is one. */
+/**
+ * The chunks nearest to a vector, best first. The result is exact, unless the scopes are large (`p_is_large`) and an index of vectors
+ * exists: then it is approximate.
+ */
 const nearestChunks = sqlFunction(
   "nearest_chunks",
   `(p_owner text, p_keys bigint[], p_hidden bigint[], p_model text, p_dimensions integer, p_vector text, p_limit integer,
@@ -291,8 +304,9 @@ end $$`
 )
 
 /**
- * The postings of the terms, and what they add up to: the best chunks by their words. Arrays are unfolded in a list of columns, because a
- * function in FROM writes each of them to a table of its own first.
+ * Three common table expressions: the postings of the terms (`found`), the weight of each term (`weighed`), and the best chunks by the sum
+ * of their terms' weights (`worded`). `unnest` stands in the list of columns, because in FROM PostgreSQL would first write each array to a
+ * temporary table.
  */
 const byWords = (limit: string): string => `
   found as materialized (
@@ -310,8 +324,9 @@ const byWords = (limit: string): string => `
   )`
 
 /**
- * One search, as `Ranking` defines it. Terms come with the language they are of. Stable: every statement in it sees the same moment. Its plans
- * are made once for a session, since they do not depend on the question; just-in-time compilation would take longer than the search.
+ * One search, with the ranking that core's `Ranking` defines. `p_languages` names the language of each term. The function is `stable`, so all
+ * its statements read the same snapshot. It uses generic plans, because the best plan does not depend on the arguments, and no just-in-time
+ * compilation, which would take longer than the search.
  */
 const searchChunks = sqlFunction(
   "search_chunks",

@@ -1,10 +1,13 @@
 /**
- * Documents, and the bytes of files in pieces, so that one database is enough. A blob is not bound to a document: it is stored before its
- * document and deleted after it, and the sweep finds what was left between the two.
+ * Documents, and the bytes of files in pieces, so that a service needs no store other than this database. A blob has no foreign key to a
+ * document: the blob is stored before its document and deleted after it. If a process dies in between, the sweep deletes the blob.
  */
 import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
-/** `assistant_id` or `thread_id`. The message of an attachment need not exist yet. `attempts` counts the attempts to index it. */
+/**
+ * A document belongs to an assistant or to a thread, never to both. The message that an attachment belongs to may be stored after the
+ * document, so there is no foreign key to it. `attempts` counts the attempts to index the document.
+ */
 const documents = `
 create table {schema}.documents (
   owner text collate "C" not null,
@@ -68,19 +71,21 @@ export const documentTables: Migration = {
     `create index documents_of_blob on {schema}.documents (blob_id)`,
     blobs,
     pieces,
-    // Files are mostly compressed already.
+    // Most files are compressed already, so PostgreSQL does not try to compress them again.
     `alter table {schema}.blob_pieces alter column bytes set storage external`
   ]
 }
 
-/** A signed address names a document and no owner. */
+/** A signed link names a document but no owner, so documents are also found by their id alone. */
 export const documentIds: Migration = {
   name: "documents by id",
   tables: [],
   statements: [`create index documents_by_id on {schema}.documents (id)`]
 }
 
-/** The assistant or thread is held, so that it cannot be removed before the document is seen. */
+/**
+ * Locks the assistant or the thread, so that it cannot be removed until the document is committed. Returns false when it does not exist.
+ */
 const insertDocument = sqlFunction(
   "insert_document",
   `(p_owner text, p_id uuid, p_assistant uuid, p_thread uuid, p_message uuid, p_filename text, p_extension text, p_mime_type text,

@@ -1,12 +1,14 @@
 /**
- * Work that outlives what caused it (extract memories, index, summarize): written in the settlement's transaction or by itself, done later
- * under a claim, tried again after a pause, and kept as `dead` when it failed too often.
+ * Follow-ups: work that is done after the operation that ordered it (extract memories, index a document, summarize a thread). A follow-up is
+ * stored in the transaction of a settlement or in one of its own. A process claims it and does it later; after a failure it is tried again
+ * after a pause, and after too many failures it is kept with the status `dead`.
  */
 import { type Migration, primaryKey, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 /**
- * `due_at`: from when on it may be claimed: a pending one when its pause is over, a running one when its claim has expired. `token` is the
- * fencing token of the newest claim. Keys and sequences may be of any length, so indexes hold a hash of them.
+ * From `due_at` on, a process may claim the follow-up: for a pending one this is the end of its pause, for a running one the moment at which
+ * its claim expires. `token` is the fencing token of the newest claim. Keys and sequences may be longer than an index entry can be, so the
+ * indexes hold a hash of them.
  */
 const followUps = `
 create table {schema}.follow_ups (
@@ -44,7 +46,10 @@ export const followUpTables: Migration = {
   ]
 }
 
-/** A JSON list, whose payloads are JSON in a text. What is stored already, or open under the same kind and key, is left out. */
+/**
+ * `p_follow_ups` is a JSON array; each payload in it is a text that contains JSON. A follow-up is skipped when its id is stored already, or
+ * when another one of the same kind and key is still open.
+ */
 const addFollowUps = sqlFunction(
   "add_follow_ups",
   `(p_owner text, p_follow_ups text) returns void language plpgsql as $$

@@ -1,7 +1,7 @@
 /**
- * The names of the schema's functions. Each ends with a fingerprint of all function texts, so that the functions of two versions of the
- * kernel stand side by side: during a rolling upgrade every process calls those that it was written for. A start that does not find its
- * own functions writes all of them; those of versions long gone are dropped then.
+ * The names that the SQL functions have in the database. Each name ends with a fingerprint of all function texts, so the functions of two
+ * versions of the kernel exist next to each other: during a rolling upgrade every process calls the functions of its own version. A process
+ * that starts and does not find them creates all of them, and drops those of versions that are no longer used.
  */
 import { createHash } from "node:crypto"
 import { schemaOfThisVersion } from "./Schema.ts"
@@ -10,9 +10,9 @@ import type { SqlFunction } from "./SchemaPart.ts"
 export interface NamedFunctions {
   /** The fingerprint. */
   readonly version: string
-  /** By the plain names: the names in the database. */
+  /** From the name in the code to the name in the database. */
   readonly names: ReadonlyMap<string, string>
-  /** What writes them; may be repeated. */
+  /** Statements that create the functions. They may be repeated. */
   readonly statements: ReadonlyArray<string>
 }
 
@@ -29,7 +29,7 @@ export const nameFunctions = (functions: ReadonlyArray<SqlFunction>): NamedFunct
 
 const named = nameFunctions(schemaOfThisVersion.functions)
 
-/** The name in the database of one of this version's functions. */
+/** The name that a function of this version has in the database. */
 export const functionName = (name: string): string => {
   const found = named.names.get(name)
   if (found === undefined) throw new Error(`The schema has no function "${name}": add it to the list in Schema.ts.`)

@@ -1,6 +1,6 @@
 /**
- * API keys, hashes only. The look-up by hash is what tells the owner, so this table cannot be distributed by owner: it is small, and a
- * copy of it belongs on every node.
+ * API keys; only their hashes are stored. A key's owner is found by its hash, so this table cannot be distributed by owner: it is small, and
+ * a distributed database keeps a copy of it on every node.
  */
 import type { Migration } from "./SchemaPart.ts"
 

@@ -1,6 +1,7 @@
 /**
- * What owners used, summed by day, provider, model and purpose. The sums of one day are spread over slots, one for each connection, so that
- * runs that end together do not wait for each other's commit. A provider may report a model's name of any length, so the key holds a hash of the names.
+ * The usage of each owner, summed up by day, provider, model and purpose. The sum of a day is the sum of up to 64 rows, the slots, one for
+ * each database connection: two runs that end at the same time update different rows and do not wait for each other. A provider may report
+ * a model name of any length, so the primary key holds a hash of the names.
  */
 import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
@@ -28,7 +29,7 @@ export const ledgerTables: Migration = {
   ]
 }
 
-/** A JSON list, in which every provider, model and purpose comes once. */
+/** `p_charges` is a JSON array in which each combination of provider, model and purpose occurs once. */
 const addCharges = sqlFunction(
   "add_charges",
   `(p_owner text, p_at timestamptz, p_charges text) returns void language plpgsql as $$
@@ -54,7 +55,7 @@ begin
 end $$`
 )
 
-/** Which charges outside a turn were counted. */
+/** The ids of the charges outside a turn that have been counted, so that a repeated call does not count them again. */
 export const receiptTables: Migration = {
   name: "usage_receipts",
   tables: ["usage_receipts"],
@@ -68,7 +69,7 @@ export const receiptTables: Migration = {
   ]
 }
 
-/** The same, once for an id. */
+/** Adds the charges, unless charges with the same id were added before. */
 const addChargesOnce = sqlFunction(
   "add_charges_once",
   `(p_owner text, p_id uuid, p_charges text) returns void language plpgsql as $$

@@ -1,8 +1,9 @@
 /**
- * What assistants remember. A memory's terms and vector stand in the index of chunks, as a document of one chunk in a scope of their own; a
- * trigger takes them out when the memory goes, also when it goes with its assistant. Contents may be long, so the key holds a hash.
+ * The memories of assistants. The terms and the vector of a memory stand in the index of chunks, as a document of one chunk in the scope
+ * `memories:<assistant>`. A trigger removes them from the index when the memory is deleted, also when it is deleted with its assistant.
+ * Contents may be longer than an index entry can be, so the unique key holds a hash of them.
  *
- * Writers of one assistant's memories come one after the other, by a lock that is held until the end of the transaction.
+ * Transactions that change the memories of one assistant run one after the other: each holds a lock until its end.
  */
 import { mostConfirmations } from "@colloquy/core/wings"
 import { type Migration, primaryKey, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
@@ -44,7 +45,7 @@ create table {schema}.memory_versions (
   foreign key (owner, memory_id) references {schema}.memories (owner, id) on delete cascade
 )`
 
-/** What was applied for a run: events and ids, never a text. */
+/** The outcomes of the changes that a run made: events and ids, never the text of a memory. A repeated call returns them. */
 const runs = `
 create table {schema}.memory_runs (
   owner text collate "C" not null,
@@ -56,7 +57,7 @@ create table {schema}.memory_runs (
   ${assistant}
 )`
 
-/** When everything was removed last. */
+/** When all memories of an assistant were last removed. A run that began before then adds no memory. */
 const forgotten = `
 create table {schema}.memory_forgotten (
   owner text collate "C" not null,
@@ -104,7 +105,7 @@ export const memoryTables: Migration = {
   ]
 }
 
-/** Keeps the memory as it is as its newest version, or as that of the memory that takes its place. */
+/** Stores the current content of a memory as a version: of the memory itself, or of the memory `p_of` that replaces it. */
 const keepMemoryVersion = sqlFunction(
   "keep_memory_version",
   `(p_owner text, p_id uuid, p_of uuid, p_at timestamptz) returns void language plpgsql as $$
@@ -117,8 +118,9 @@ end $$`
 )
 
 /**
- * Notes another turn that said what the memory says, each once. The objects are compared as text, because their strings may hold what
- * PostgreSQL cannot; a quoted name in a string would stand there with escapes.
+ * Records that another run stated the same fact; each run is recorded once. The run id is searched in the text of the JSON, because the
+ * strings in the JSON may contain characters (`\u0000`) that PostgreSQL cannot convert to its own text. A user's string cannot be taken for
+ * the searched text, because quotes inside a JSON string are escaped.
  */
 const confirmMemory = sqlFunction(
   "confirm_memory",
@@ -135,7 +137,7 @@ begin
 end $$`
 )
 
-/** Waits for the other writers; false when there is no such assistant. */
+/** Waits until no other transaction changes memories of the assistant. Returns false when the assistant does not exist. */
 const lockMemories = sqlFunction(
   "lock_memories",
   `(p_owner text, p_assistant uuid) returns boolean language plpgsql as $$
@@ -153,7 +155,7 @@ const columns = `id uuid, content text, content_hash text, metadata text, source
 const indexColumns = `language text, bodies text[], places text[], terms text[], offsets text[], impacts text[], model text,
   dimensions integer, ordinals integer[], vectors text[]`
 
-/** A JSON list of changes. Answers a JSON list of what became of them; null: no such assistant. */
+/** `p_changes` is a JSON array of changes. Returns a JSON array with the outcome of each, or null when the assistant does not exist. */
 const applyMemoryChanges = sqlFunction(
   "apply_memory_changes",
   `(p_owner text, p_assistant uuid, p_run uuid, p_ordered_at timestamptz, p_at timestamptz, p_changes text)
@@ -233,7 +235,7 @@ begin
 end $$`
 )
 
-/** Answers how many memories and versions were removed; null when there is no such assistant. */
+/** Returns how many memories and versions were removed, or null when the assistant does not exist. */
 const forgetMemories = sqlFunction(
   "forget_memories",
   `(p_owner text, p_assistant uuid, p_at timestamptz) returns text language plpgsql as $$
@@ -252,7 +254,10 @@ begin
 end $$`
 )
 
-/** Copies the next memories behind an ordinal. Answers how many were looked at, how many copied, and the last ordinal; null: no such assistant. */
+/**
+ * Copies the next memories after an ordinal. Returns how many it read, how many it copied, and the last ordinal, or null when the target
+ * assistant does not exist.
+ */
 const copyMemories = sqlFunction(
   "copy_memories",
   `(p_owner text, p_from uuid, p_to uuid, p_after bigint, p_limit integer) returns text language plpgsql as $$
@@ -284,7 +289,7 @@ begin
 end $$`
 )
 
-/** Sets the vectors of memories whose text is still that of the hash; answers how many. */
+/** Stores the vectors of memories whose text still has the given hash. Returns how many were stored. */
 const setMemoryVectors = sqlFunction(
   "set_memory_vectors",
   `(p_owner text, p_assistant uuid, p_model text, p_dimensions integer, p_ids text[], p_hashes text[], p_vectors text[])

@@ -1,6 +1,6 @@
 /**
- * What turned out to be true about typed answers, each with the distribution that it judges. An entry goes with its thread and with its
- * assistant. Names of questions and options may be long, so the key holds a hash.
+ * For typed answers: which option turned out to be true, together with the distribution that was predicted. A row is deleted with its
+ * thread or its assistant. Names of questions and options may be longer than an index entry can be, so the key holds a hash of them.
  */
 import type { Migration } from "./SchemaPart.ts"
 

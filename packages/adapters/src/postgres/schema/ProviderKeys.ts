@@ -1,4 +1,4 @@
-/** Customers' own keys for providers, encrypted before they come here. */
+/** The keys for providers that customers bring themselves. `SealedText.ts` encrypts them before they reach the database. */
 import type { Migration } from "./SchemaPart.ts"
 
 export const providerKeyTables: Migration = {

@@ -1,6 +1,6 @@
 /**
- * How often each caller came, for all processes together. A crash may forget it: a caller may then come a little sooner. A key is any
- * text of the host's, not an owner.
+ * The state of the rate limiter, shared by all processes: `free_at` is the moment from which on a key's allowance is full again. The table is
+ * unlogged, so a crash of the server empties it, and callers then get their full allowance. The host chooses the keys; they are not owners.
  */
 import type { Migration } from "./SchemaPart.ts"
 

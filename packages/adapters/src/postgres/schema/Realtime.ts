@@ -1,10 +1,10 @@
 /**
- * Voice sessions: which session writes a thread, what sessions used and nobody has reported yet, and tickets. Everything else that a
- * session leaves are messages like others.
+ * Voice sessions: the session that may write to a thread, charges that have not been reported to the meter yet, and tickets. The messages of
+ * a session are stored in the thread like all others.
  */
 import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
-/** One row while a thread has a session, or had one whose process died. */
+/** One row for each thread that has a session, or had one whose process died before it could delete the row. */
 const sessions = `
 create table {schema}.realtime_sessions (
   owner text collate "C" not null,
@@ -16,7 +16,7 @@ create table {schema}.realtime_sessions (
   foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
 ) with (fillfactor = 80)`
 
-/** They outlive session and thread, until the meter has heard of them. */
+/** Charges stay after their session and their thread are deleted, until they have been reported to the meter. */
 const charges = `
 create table {schema}.realtime_charges (
   owner text collate "C" not null,
@@ -27,7 +27,10 @@ create table {schema}.realtime_charges (
   primary key (owner, session_id, number)
 )`
 
-/** Few, and looked up before an owner is known. A ticket of a thread that is gone opens nothing. */
+/**
+ * A ticket is looked up before the owner is known, so its hash alone is the primary key. There is no foreign key to the thread: when the
+ * thread is deleted, opening a session with the ticket fails.
+ */
 const tickets = `
 create table {schema}.realtime_tickets (
   hash text collate "C" primary key,
@@ -50,7 +53,7 @@ export const realtimeTables: Migration = {
   ]
 }
 
-/** Takes the thread, or says who has it: `session`, `run`, or nobody because there is none (`ThreadMissing`). */
+/** Reserves the thread for a session (`Opened`). Otherwise returns what prevents it: another `session`, a `run`, or `ThreadMissing`. */
 const openSession = sqlFunction(
   "open_session",
   `(p_owner text, p_thread uuid, p_session uuid, p_lease double precision, p_at timestamptz)
@@ -75,7 +78,7 @@ begin
 end $$`
 )
 
-/** A message that is there already takes the new form in its place; the others come behind everything stored. */
+/** Replaces the message if its id is stored already; otherwise appends it to the thread. */
 const putMessage = sqlFunction(
   "put_message",
   `(p_owner text, p_thread uuid, p_id uuid, p_role text, p_status text, p_tokens integer, p_at timestamptz, p_body text, p_results text)
@@ -107,7 +110,10 @@ begin
 end $$`
 )
 
-/** False: the session does not have the thread any more. Charges up to the last stored number are there already. */
+/**
+ * Stores what a session has produced. Returns false when the session has lost the thread. Charges whose number is not above the last stored
+ * one are skipped, so the call may be repeated.
+ */
 const writeSession = sqlFunction(
   "write_session",
   `(

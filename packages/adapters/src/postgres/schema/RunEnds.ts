@@ -1,10 +1,10 @@
-/** How runs go on and end: `append_many`, `settle_run`, `request_cancel`, `withdraw_run`, and the reading of logs. */
+/** The functions that write and read a run's log and end the run: `append_many`, `read_log`, `settle_run`, `request_cancel`, `withdraw_run`. */
 import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 /**
- * Writes the logs of many runs in one call. Answers the runs that were not written: lost, or to be tried again because their row is locked.
- * It waits for no lock, so that one run cannot hold up the others, and no circle of waiting can close. `p_of` says to which of the runs,
- * counted from one, a batch belongs.
+ * Appends to the logs of many runs in one call. Returns the runs that it could not write: `o_later` is true when the row was locked and the
+ * call is to be repeated, false when the lease is lost. The function waits for no lock, so one run cannot delay the others and no deadlock
+ * can arise. `p_of` holds, for each batch, the index of its run in `p_runs`, counted from one.
  */
 const appendMany = sqlFunction(
   "append_many",
@@ -49,7 +49,10 @@ begin
 end $$`
 )
 
-/** A queued run that ends gets its message placed. Of its waiting events it keeps those before `p_until`, where its ending begins. */
+/**
+ * Prepares the end of a run that is still queued: gives its message a position in the thread, and keeps of the events that were stored in
+ * advance those before `p_until`, the first event of the settlement.
+ */
 const placeQueued = sqlFunction(
   "place_queued",
   `(p_owner text, p_run {schema}.runs, p_until integer) returns integer language plpgsql as $$
@@ -61,7 +64,7 @@ begin
 end $$`
 )
 
-/** The settlement of a run that was deleted while it was active: its charges alone are stored, once. */
+/** The settlement of a run that was deleted while it was active. Only its charges are stored, and only once. */
 const chargeDeleted = sqlFunction(
   "charge_deleted",
   `(p_owner text, p_run uuid, p_token bigint, p_at timestamptz, p_charges text) returns text language plpgsql as $$
@@ -79,7 +82,7 @@ begin
 end $$`
 )
 
-/** Answers `settled`, `lost` or `deleted`. */
+/** Returns `settled`, `lost` (another process holds the run) or `deleted` (only the charges were stored). */
 const settleRun = sqlFunction(
   "settle_run",
   `(
@@ -150,7 +153,7 @@ begin
 end $$`
 )
 
-/** Answers the state found; nothing when there is no such run. */
+/** Returns the status and the thread that the run had before the request; nulls when there is no such run. */
 const requestCancel = sqlFunction(
   "request_cancel",
   `(p_owner text, p_run uuid, p_at timestamptz, out o_status text, out o_thread uuid)
@@ -171,6 +174,7 @@ begin
 end $$`
 )
 
+/** Deletes a queued run and its message, as if it had never been sent. Returns false when the run is not queued any more. */
 const withdrawRun = sqlFunction(
   "withdraw_run",
   `(p_owner text, p_run uuid, p_token bigint) returns boolean language plpgsql as $$
@@ -190,8 +194,9 @@ end $$`
 )
 
 /**
- * Rows of a run's log until they hold about a thousand events. A log that waits with its queued run lies behind `last_sequence`. A run that
- * is read while it is active is marked first, and then everything written before is seen: from there on its changes are notified.
+ * Returns the next rows of a run's log, about a thousand events. Events after `last_sequence` are not returned: they belong to a run that
+ * is still queued. An active run is marked as `watched` before its log is read: the read sees all events that were committed before the
+ * mark, and for every event after the mark the run sends a notification.
  */
 const readLog = sqlFunction(
   "read_log",

@@ -1,10 +1,13 @@
-/** How runs come to be in progress: `begin_run`, `activate_run` and `continue_run`. */
+/**
+ * The functions that put a run in progress: `begin_run` for a new run, `activate_run` for a queued run whose turn has come, and
+ * `continue_run` for a run whose client has submitted tool outputs.
+ */
 import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 import { revisionOf } from "./Threads.ts"
 
 /**
- * A begin that is repeated with the same run id, because its first answer was lost: answers as the first one did, under the same lease,
- * which is prolonged. A lease that was lost since then is not given back.
+ * For a repeated call of `begin_run` with the same run id, which happens when the first result was lost on its way. Returns the first result
+ * again and prolongs the lease. If another process has taken the lease since then, the repeat does not get it back.
  */
 const beginAgain = sqlFunction(
   "begin_again",
@@ -27,7 +30,7 @@ begin
 end $$`
 )
 
-/** What a repeat is told of a leg that its first lease does not hold any more. */
+/** The result of a repeated call when its first lease does not hold the leg any more. */
 const repeatedLeg = sqlFunction(
   "repeated_leg",
   `(p_owner text, p_run uuid, p_fingerprint text) returns {schema}.run_outcome language plpgsql as $$
@@ -41,8 +44,8 @@ end $$`
 )
 
 /**
- * `p_known_last` and `p_known_revision` are of the history that the caller has: its last message, and the revision of the thread. When that is
- * all that is stored, the answer is `StartedAsKnown`, without a history.
+ * `p_known_last` and `p_known_revision` describe the history that the caller already has: its last message, and the revision of the thread.
+ * If nothing has changed since, the result is `StartedAsKnown`, and the caller does not read the history again.
  */
 const beginRun = sqlFunction(
   "begin_run",
@@ -150,7 +153,10 @@ begin
 end $$`
 )
 
-/** The log of a queued run is stored from the start, behind the end that `last_sequence` shows to readers. May be repeated. */
+/**
+ * The first events of a queued run are stored when it is queued, but readers do not see them: they read up to `last_sequence`, which is 0
+ * until this function raises it. The call may be repeated.
+ */
 const activateRun = sqlFunction(
   "activate_run",
   `(
@@ -198,7 +204,10 @@ begin
 end $$`
 )
 
-/** The results make the answered message longer, and with it the count before every later message: normally there is none. */
+/**
+ * Stores the tool results in the message that called the tools. The message grows by their tokens, so `tokens_before` of every later
+ * message grows too; usually there is no later message.
+ */
 const answerCalls = sqlFunction(
   "answer_calls",
   `(p_owner text, p_message uuid, p_results text, p_tokens integer)
@@ -214,7 +223,7 @@ begin
 end $$`
 )
 
-/** A repeat with the same answer id is told what the first one was, while its lease still holds the leg. */
+/** A repeated call with the same answer id gets the result of the first call, as long as the first lease still holds the leg. */
 const continueRun = sqlFunction(
   "continue_run",
   `(

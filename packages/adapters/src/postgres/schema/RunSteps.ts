@@ -1,11 +1,15 @@
 /**
- * The small steps that the operations on runs are made of. All of them are called with the thread's row locked, which is what makes one
- * order of everything that happens on a thread. Every statement inside a function sees what was committed before it, so a caller that
- * has waited for the lock sees what the caller before it wrote. Functions are written in PL/pgSQL also where SQL would do: it keeps its plans.
+ * The small functions that the operations on runs are made of. They are called with the thread's row locked, so all changes of one thread
+ * happen one after the other. Every statement inside a function sees what was committed before the statement began: a caller that has
+ * waited for the lock sees what the previous caller wrote. The functions are written in PL/pgSQL even where plain SQL would be enough,
+ * because PL/pgSQL keeps the plans of its statements.
  */
 import { sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
-/** Gives its first argument back. From then on nothing in this transaction waits longer for a lock; null leaves that as it is. */
+/**
+ * Limits how long the rest of this transaction waits for a lock; with null it changes nothing. Returns its first argument, so that a
+ * statement can call it in place of the owner.
+ */
 const limitLockWait = sqlFunction(
   "limit_lock_wait",
   `(p_owner text, p_millis integer) returns text language plpgsql as $$
@@ -15,7 +19,7 @@ begin
 end $$`
 )
 
-/** To every process that listens. */
+/** Notifies every process that listens on the channel. */
 const notifyChange = sqlFunction(
   "notify_change",
   `(p_run uuid, p_thread uuid, p_cancel boolean) returns void language plpgsql as $$
@@ -25,8 +29,8 @@ end $$`
 )
 
 /**
- * Notifications are committed one after the other in the whole database, so a run notifies of its steps only when another process waits
- * for them: one that reads its log, wants it cancelled, or has a run queued behind it.
+ * PostgreSQL commits transactions with notifications one after the other in the whole database. Therefore a run sends notifications only
+ * when another process may wait for them: its log is being read, its cancellation was requested, or another run is queued behind it.
  */
 const notifyWaiting = sqlFunction(
   "notify_waiting",
@@ -40,7 +44,7 @@ begin
 end $$`
 )
 
-/** The lock of a thread, by one of its runs. */
+/** Locks the thread to which a run belongs. */
 const lockThread = sqlFunction(
   "lock_thread_of",
   `(p_owner text, p_run uuid) returns void language plpgsql as $$
@@ -51,7 +55,7 @@ begin
 end $$`
 )
 
-/** Gives the message of a queued run its place in the thread. */
+/** Gives the message of a queued run its position in the thread. */
 const placeMessage = sqlFunction(
   "place_message",
   `(p_owner text, p_message uuid) returns void language plpgsql as $$
@@ -69,7 +73,7 @@ begin
 end $$`
 )
 
-/** Stores what is not in the log yet and answers its new end. */
+/** Stores the events that are not in the log yet. Returns the sequence of the log's last event. */
 const addEvents = sqlFunction(
   "add_events",
   `(p_owner text, p_run uuid, p_after integer, p_firsts integer[], p_lasts integer[], p_events text[])
@@ -99,7 +103,7 @@ begin
 end $$`
 )
 
-/** The run that a new one on the thread would have to wait for. */
+/** The run that a new run on the thread would have to wait for. */
 const runAhead = sqlFunction(
   "run_ahead",
   `(p_owner text, p_thread uuid) returns {schema}.runs language plpgsql as $$
@@ -113,7 +117,7 @@ begin
 end $$`
 )
 
-/** What a key stands for; nothing when there is none, or it is new or older than a day. */
+/** The run for which an idempotency key was used. Empty when no key is given, or the key is unknown or older than a day. */
 const findRepeated = sqlFunction(
   "find_repeated",
   `(p_owner text, p_key text) returns {schema}.run_outcome language plpgsql as $$
@@ -127,7 +131,7 @@ begin
 end $$`
 )
 
-/** False when another caller has just claimed the key, on whatever thread. Waits for a claim that is not committed yet. */
+/** Returns false when another caller has claimed the key, on this thread or another. Waits for a claim that is not committed yet. */
 const claimKey = sqlFunction(
   "claim_key",
   `(p_owner text, p_key text, p_fingerprint text, p_run uuid, p_leg_start integer)

@@ -1,14 +1,18 @@
 /**
- * Runs, their logs, and idempotency keys. Unique keys repeat what the functions guarantee: a thread has one run in progress, and one that
- * waits for its client.
+ * Runs, their logs, and idempotency keys. The functions guarantee, and unique keys enforce once more, that a thread has at most one run
+ * in progress and at most one run that waits for its client.
  *
- * Nothing that is indexed of a run changes when it settles, so the settlement replaces its row on the page where it is and touches no index.
- * Which runs are active is a table of its own, whose rows come and go. The rows of a turn have no foreign keys: the functions that write
- * them hold a lock on the thread or the run that they belong to. A trigger takes them away with their thread, whatever deleted it.
+ * A settlement changes no indexed column of a run, so PostgreSQL updates the row within its page and no index. That is why the active
+ * runs stand in a table of their own. The rows of a turn have no foreign keys: the functions that write them hold a lock on the thread or
+ * on the run. A trigger deletes them with their thread, also when the thread is deleted through a foreign key.
  */
 import { type Migration, primaryKey } from "./SchemaPart.ts"
 
-/** `token` is the fencing token of the newest lease, `leg_token` the one under which the current leg began; a run at rest has no `lease_until`. `waits`: for its client, as its status says; for the index. `watched`: the log was read while it grew. */
+/**
+ * `token` is the fencing token of the newest lease, `leg_token` the token under which the current leg began. A run that no process executes
+ * has no `lease_until`. `waits` is true while the status is REQUIRES_ACTION; an index needs it as a column. `watched` is true when the log
+ * has been read while the run was active.
+ */
 const runs = `
 create table {schema}.runs (
   owner text collate "C" not null,
@@ -46,7 +50,7 @@ create table {schema}.runs (
   waits boolean not null default false
 ) with (fillfactor = 70)`
 
-/** The run in progress has the place 0, and those queued behind it the places from 1 on. */
+/** The run in progress has place 0; the runs queued behind it have the places from 1 on. */
 const activeRuns = `
 create table {schema}.active_runs (
   owner text collate "C" not null,
@@ -56,7 +60,10 @@ create table {schema}.active_runs (
   primary key (thread_id, place, owner)
 )`
 
-/** One row a batch. The events of a row are those from `first_sequence` to `last_sequence`: what lies outside came twice. */
+/**
+ * One row for each batch of events. A reader takes from `events` only those between `first_sequence` and `last_sequence`: a batch that was
+ * sent twice may contain others, which stand in another row.
+ */
 const runLog = `
 create table {schema}.run_log (
   owner text collate "C" not null,
@@ -67,7 +74,7 @@ create table {schema}.run_log (
   primary key (run_id, last_sequence, owner)
 )`
 
-/** A key goes when its run goes. */
+/** A key is deleted together with its run. */
 const idempotencyKeys = `
 create table {schema}.idempotency_keys (
   owner text collate "C" not null,
@@ -79,7 +86,7 @@ create table {schema}.idempotency_keys (
   primary key (owner, key)
 )`
 
-/** Runs that were deleted while they were active: what they used is still charged, once, by the holder of `token`. */
+/** Runs that were deleted while they were active. The process that holds `token` still stores their charges, once. */
 const deletedRuns = `
 create table {schema}.deleted_runs (
   owner text collate "C" not null,
@@ -91,8 +98,9 @@ create table {schema}.deleted_runs (
 )`
 
 /**
- * Deletes everything of a thread that is gone. Runs are deleted before their logs: a transaction that writes a log has locked the run's row, so
- * the removal waits for it there, and then sees and deletes the log that it has committed. For each row: with a transition table a removal takes a third longer.
+ * Deletes the rows of a deleted thread. Runs are deleted before their logs: a transaction that writes a log holds a lock on the run's row,
+ * so the removal waits for that transaction and then also deletes the log that it committed. The trigger runs for each row, because with
+ * a transition table a removal takes a third longer.
  */
 const emptyThread = `
 create function {schema}.empty_thread() returns trigger language plpgsql
@@ -110,7 +118,7 @@ begin
   return null;
 end $$`
 
-/** A faster compression of long texts, where the server has it. */
+/** LZ4 is faster than the default compression of long texts. A server that was built without LZ4 keeps the default. */
 const compression = `
 do $do$ begin
   execute 'alter table {schema}.run_log alter column events set compression lz4';
@@ -121,7 +129,7 @@ export const runTables: Migration = {
   name: "runs",
   tables: ["runs", "active_runs", "run_log", "idempotency_keys", "deleted_runs"],
   statements: [
-    // What several functions answer.
+    // The result type of the functions that begin, activate or continue a run.
     `create type {schema}.run_outcome as (
       outcome text, run_id uuid, token bigint, expired boolean, leg_start integer, fingerprint text
     )`,
@@ -139,7 +147,7 @@ export const runTables: Migration = {
   ]
 }
 
-/** How what is old is found. A run leaves its index with its log; what is indexed of it changes at no other time. */
+/** Indexes that find old rows, for the sweep. A run leaves `runs_with_log` when its log is deleted; its indexed columns change at no other time. */
 export const agedRows: Migration = {
   name: "rows by age",
   tables: [],

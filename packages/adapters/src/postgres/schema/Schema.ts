@@ -1,6 +1,6 @@
 /**
- * The whole schema in order: every room's and wing's tables and functions. To add a room, write its file in this folder, append its
- * migrations here, and add its functions.
+ * The whole schema: the tables (as migrations, in order) and the SQL functions of every folder of core that stores something. To add one,
+ * write its file in this folder, append its migrations to the end of `migrations`, and add its functions.
  */
 import { chunkFunctions, chunkTables } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables } from "./Documents.ts"
@@ -47,7 +47,7 @@ export const schemaOfThisVersion: Schema = {
     agedRows,
     secretTables
   ],
-  /** In any order: PostgreSQL looks into a function when it is called. */
+  /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
     ...threadFunctions,
     ...runStepFunctions,

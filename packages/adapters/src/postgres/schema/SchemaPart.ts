@@ -1,37 +1,37 @@
 /**
- * What a room or a wing brings to the database: tables, by migrations that are only ever appended, and functions, which are code of this
- * version and replaced as a whole. In both, `{schema}` stands for the quoted name of the schema and `{channel}` for that of its
- * notifications. Each part is a file of this folder; `Schema.ts` puts them in order.
+ * The two kinds of definitions that each file of this folder gives to `Schema.ts`. Migrations create and change tables; a new migration is
+ * appended, an old one is never edited. SQL functions are code of this version of the kernel and are replaced as a whole. In both,
+ * `{schema}` is replaced by the quoted name of the schema, and `{channel}` by the quoted name of its notification channel.
  */
 
-/** One step of the tables' history. What has been released is never edited; a change is a new step at the end of the list. */
+/** One change of the tables. A released migration is never edited: the next change is a new migration at the end of the list. */
 export interface Migration {
-  /** Names the step in the database's record. Never changes. */
+  /** The name under which the database records that this migration has run. It never changes. */
   readonly name: string
-  /** The tables that exist after this step and did not before; how a half migrated database is recognised. */
+  /** The tables that this migration creates. `SchemaHistory` compares them with the tables that exist to find an incomplete migration. */
   readonly tables: ReadonlyArray<string>
   readonly statements: ReadonlyArray<string>
 }
 
 /**
- * Put behind the indexes of a table that begin as its primary key does. Where PostgreSQL has no statistics yet, two indexes of a table with
- * wide rows cost the same, and of those it takes the newest: with the key first, rows would be looked for among all rows of their owner,
- * and the plans that say so are kept by foreign keys and functions until the table is analyzed.
+ * Adds the primary key after the other indexes of a table whose first column is the same. As long as PostgreSQL has no statistics of a
+ * table with wide rows, it estimates equal costs for both indexes and then takes the newest. If the primary key were older, a row would be
+ * searched among all rows of its owner, and foreign keys and functions keep such a plan until the table is analyzed.
  */
 export const primaryKey = (table: string, columns: string): string =>
   `alter table {schema}.${table} add primary key ${columns}`
 
 export interface SqlFunction {
-  /** As the other functions call it: `{schema}.name(…)`. */
+  /** The name without schema and version. Other functions call this one as `{schema}.name(…)`. */
   readonly name: string
-  /** From the parameters on: `(p_owner text) returns … as $$ … $$`. */
+  /** The text of `create function` that follows the name: `(p_owner text) returns … as $$ … $$`. */
   readonly definition: string
 }
 
 /**
- * For functions of the turn: their statements are planned once for a connection, and never to read a whole table. Left to itself, the server
- * plans a statement again at each call when it hopes for a better plan, which took a quarter of its time in a turn; and a plan that was made
- * while a table was small is kept until the table is analyzed again, by when a busy one has grown by thousands of rows.
+ * For the functions that a turn calls: each connection plans their statements once, and no plan reads a whole table. With PostgreSQL's
+ * default settings, a statement may be planned again at each call, which took a quarter of the server's time in a turn. And a plan made
+ * while a table is small reads all of the table; it stays in use until the table is analyzed again, when thousands of rows may be in it.
  */
 export const withFixedPlans = ({ definition, name }: SqlFunction): SqlFunction => ({
   name,

@@ -1,6 +1,7 @@
 /**
- * What the processes of one service must share and nobody else may know, made by the first of them that asks (`Postgres.signingKey`). It
- * belongs to no owner of the service: theirs is empty, so that this table can be distributed as all others.
+ * Secrets that all processes of one service share, for example the key that signs links (`Postgres.signingKey`). The first process that
+ * needs a secret makes it. A secret belongs to no owner, so `owner` is the empty string; the column exists because every table is
+ * distributed by it.
  */
 import type { Migration } from "./SchemaPart.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Assistants, threads and messages. JSON that is never searched is kept as text: exactly what was given comes back, and the server spends
- * nothing on it. `ordinal` orders records of one moment as they came.
+ * Assistants, threads and messages. JSON that no statement searches is stored as text: the server then returns exactly the stored
+ * characters and does not parse them. `ordinal` gives records with the same `created_at` the order in which they were inserted.
  */
 import { type Migration, primaryKey, sqlFunction, type SqlFunction, withFixedPlans } from "./SchemaPart.ts"
 
@@ -24,7 +24,7 @@ create table {schema}.assistants (
   updated_at timestamptz not null
 )`
 
-/** `revision` goes up when a stored message changes; when one is only added, it stays. */
+/** `revision` is raised when a stored message changes. Adding a message leaves it as it is. */
 const threads = `
 create table {schema}.threads (
   owner text collate "C" not null,
@@ -41,8 +41,8 @@ create table {schema}.threads (
 ) with (fillfactor = 80)`
 
 /**
- * The message of a queued run has no place yet: its `sequence` is null. `tokens_before` sums up the messages before this one. `body` is
- * the JSON of what no statement looks at, the supplements of a turn's parts among it.
+ * The message of a queued run has no position in the thread yet: its `sequence` is null. `tokens_before` is the sum of the tokens of all
+ * earlier messages. `body` is the JSON of every field that no statement reads, among them the supplements that a turn's parts stored.
  */
 const messages = `
 create table {schema}.messages (
@@ -60,7 +60,7 @@ create table {schema}.messages (
   tool_results text not null
 )`
 
-/** What is kept of the oldest messages, for models that do not read them any more. */
+/** The summary of the oldest messages, which a model reads in their place, and the sequence of the last message it covers. */
 export const summaryColumns: Migration = {
   name: "thread_summaries",
   tables: [],
@@ -69,21 +69,21 @@ export const summaryColumns: Migration = {
   ]
 }
 
-/** Clones in the making. */
+/** An assistant that is being cloned is a draft, which nobody sees, until its documents and memories are copied. */
 export const assistantDrafts: Migration = {
   name: "assistant_drafts",
   tables: [],
   statements: [`alter table {schema}.assistants add column draft boolean not null default false`]
 }
 
-/** A faster compression of long texts, where the server has it. */
+/** LZ4 is faster than the default compression of long texts. A server that was built without LZ4 keeps the default. */
 const compression = `
 do $do$ begin
   execute 'alter table {schema}.messages alter column body set compression lz4';
 exception when others then null;
 end $do$`
 
-/** Names of assistants may be long, so their index holds a hash. */
+/** Names of assistants may be longer than an index entry can be, so the index holds a hash of the name. */
 export const threadTables: Migration = {
   name: "threads",
   tables: ["assistants", "threads", "messages"],
@@ -106,8 +106,8 @@ export const threadTables: Migration = {
 }
 
 /**
- * A message as the kernel reads it: an array, made of what needs no escaping: ids, words of ours, numbers, JSON. `concat` leaves out what
- * is null. A client takes one long text faster than thousands of small columns.
+ * A message as the JSON array that the kernel reads. Its elements need no escaping: ids, words of the kernel, numbers, and text that is
+ * JSON already. `concat` leaves out null arguments. A client reads one long text faster than thousands of small columns.
  */
 const messageText = sqlFunction(
   "message_text",
@@ -121,8 +121,9 @@ $$`
 )
 
 /**
- * The history of a run: everything from its first message on, and before it what fits into the budget. Both bounds are found by index. One
- * text, or rows of about a million bytes where it is longer, because a client does not take a value of any length.
+ * The history of a run: every message from the run's first one on, and as many earlier messages as fit into the budget of tokens. Both
+ * bounds are found by an index. The result is one text; a history of more than a million bytes is split into rows of about that size,
+ * because a client cannot receive a value of unlimited length.
  */
 const historyTexts = sqlFunction(
   "history_texts",
@@ -161,8 +162,9 @@ end $$`
 )
 
 /**
- * Names what a turn is decided on: the assistant `a`, what is told and kept of the thread `t`, and whether the two have documents. Every
- * update of a row gives it another `xmin`; of a thread each turn does, so that its columns are named. The last letter is `t` where there are documents.
+ * A text that changes when something changes that a turn is decided on: the assistant `a`, the metadata and summary of the thread `t`, and
+ * whether the assistant or the thread has documents (the last letter is then `t`). Every update of a row gives the row another `xmin`. For
+ * the thread, single columns are named in place of `xmin`, because every turn updates its row.
  */
 export const revisionOf = (
   a: string,
@@ -171,7 +173,10 @@ export const revisionOf = (
     exists (select from {schema}.documents d where d.owner = ${t}.owner and d.thread_id = ${t}.id)
       or exists (select from {schema}.documents d where d.owner = ${t}.owner and d.assistant_id = ${a}.id))`
 
-/** The rows of a thread that is being deleted are locked. Its active runs are noted for their charges, and their processes are told. */
+/**
+ * Called with the row of the deleted thread locked. Records the thread's active runs, so that their charges can still be stored, and
+ * notifies the processes that run them.
+ */
 const noteDeletedRuns = sqlFunction(
   "note_deleted_runs",
   `(p_owner text, p_thread uuid) returns void language plpgsql as $$
@@ -186,7 +191,7 @@ begin
 end $$`
 )
 
-/** Threads go with everything in them, by foreign keys and a trigger. Null: a voice session writes the thread. */
+/** Foreign keys and a trigger delete the content of the thread. Returns null when a voice session is writing to the thread. */
 const removeThread = sqlFunction(
   "remove_thread",
   `(p_owner text, p_thread uuid) returns boolean language plpgsql as $$
