@@ -90,10 +90,14 @@ const writeAll = (pieces: ReadonlyArray<Uint8Array>, to: ServerResponse): boolea
   return hasRoom
 }
 
-/** Does not end when the connection closes: the fiber that runs the stream is interrupted then. */
+/**
+ * Resumes in the next turn of the event loop. Node tells of room before that turn whenever the system took all bytes at once, so that a long
+ * stream would go out in one turn, and many of them would keep every other request waiting. Does not end when the connection closes: the
+ * fiber that runs the stream is interrupted then.
+ */
 const drained = (to: ServerResponse): Effect.Effect<void> =>
   Effect.callback((resume) => {
-    const proceed = () => resume(Effect.void)
+    const proceed = () => void setImmediate(() => resume(Effect.void))
     to.once("drain", proceed)
     return Effect.sync(() => {
       to.off("drain", proceed)

@@ -88,7 +88,8 @@ const pump = async (from: ReadableStreamDefaultReader<Uint8Array>, to: ServerRes
   to.end()
 }
 
+/** In a turn of the event loop of its own, so that a long body leaves room for other requests. */
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
-    response.once("drain", resolve)
+    response.once("drain", () => setImmediate(resolve))
   })

@@ -1,0 +1,49 @@
+/** A long stored run that goes out as fast as the connection takes it leaves the event loop to other requests between its pieces. */
+import { say } from "@colloquy/adapters/scripted"
+import { assert, describe, it } from "@effect/vitest"
+import { get, type IncomingMessage } from "node:http"
+import { straight, throughWeb, type Way } from "./BothWays.ts"
+import { keys, open } from "./Service.ts"
+import { listen } from "./Sockets.ts"
+
+const ways: ReadonlyArray<readonly [string, Way]> = [
+  ["straight from Node", straight],
+  ["through a function of web requests", throughWeb]
+]
+
+/** So many words are some twenty pieces of bytes. */
+const words = Array.from({ length: 5000 }, (_, index) => `word ${index} `)
+
+describe.each(ways)("%s", (_name, way) => {
+  it("it goes out over many turns of the event loop", async () => {
+    await using service = await open([say(...words)])
+    const { body } = await service.call("POST", "/threads/messages", { content: "Talk" })
+    const serve = way(service)
+    let turn = 0
+    let isOver = false
+    const count = () => {
+      turn++
+      if (!isOver) setImmediate(count)
+    }
+    const bytesOfTurns = new Map<number, number>()
+    await using server = await listen((message, response) => {
+      const write = response.write.bind(response)
+      response.write = ((piece: Uint8Array) => {
+        bytesOfTurns.set(turn, (bytesOfTurns.get(turn) ?? 0) + piece.byteLength)
+        return write(piece)
+      }) as typeof response.write
+      serve(message, response)
+    })
+    count()
+    const path = `/threads/${body.thread_id}/runs/${body.run_id}/events`
+    const answer = await new Promise<IncomingMessage>((resolve) => {
+      get(`${server.url}${path}`, { headers: { "x-api-key": keys.ada } }, resolve)
+    })
+    let text = ""
+    for await (const piece of answer) text += String(piece)
+    isOver = true
+    assert.include(text, '"run_ended"')
+    assert.isAbove(text.length, 500_000)
+    assert.isBelow(Math.max(...bytesOfTurns.values()), 150_000)
+  })
+})
