@@ -27,10 +27,10 @@ describe.each(ways)("%s", (_name, way) => {
     }
     const bytesOfTurns = new Map<number, number>()
     await using server = await listen((message, response) => {
-      const write = response.write.bind(response)
+      const send = response.write.bind(response)
       response.write = ((piece: Uint8Array) => {
         bytesOfTurns.set(turn, (bytesOfTurns.get(turn) ?? 0) + piece.byteLength)
-        return write(piece)
+        return send(piece)
       }) as typeof response.write
       serve(message, response)
     })
