@@ -14,8 +14,8 @@ const ways: ReadonlyArray<readonly [string, Way]> = [
 /** So many words are some twenty pieces of bytes. */
 const words = Array.from({ length: 5000 }, (_, index) => `word ${index} `)
 
-describe.each(ways)("%s", (_name, way) => {
-  it("it goes out over many turns of the event loop", async () => {
+describe.each(ways)("a long run %s", (_name, way) => {
+  it("goes out over many turns of the event loop", async () => {
     await using service = await open([say(...words)])
     const { body } = await service.call("POST", "/threads/messages", { content: "Talk" })
     const serve = way(service)
