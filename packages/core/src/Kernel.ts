@@ -1,7 +1,7 @@
 /**
- * All use cases as one Layer over the ports. A host provides the storage ports (one adapter gives them all) and its `Providers`, and gets
- * the use cases; everything else has a default that can be replaced by providing the reference of that name. Effect builds one layer once:
- * two kernels in one program need `Layer.fresh(Kernel.layer)` each.
+ * All use cases as one layer over the ports. A host provides the storage ports (one adapter gives all of them) and its `Providers`.
+ * Everything else has a default, which the host replaces by providing the reference of that name. Effect builds a layer once per program,
+ * so two kernels in one program each need `Layer.fresh(Kernel.layer)`.
  *
  * | reference | what it sets |
  * |---|---|
@@ -9,8 +9,8 @@
  * | `ProviderKeys` | customers' own keys for providers |
  * | `TokenCounter` | how tokens are counted |
  * | `TurnSettings` | policies, timeouts and limits of turns |
- * | `DefaultEmbedding` | what new assistants embed with |
- * | `HostModels` | models that no provider lists, and corrections to those that one does |
+ * | `DefaultEmbedding` | the embedding model of new assistants |
+ * | `HostModels` | models that no provider lists, and corrections of listed ones |
  */
 import * as Layer from "effect/Layer"
 import { Keys, type KeyStore } from "./access/Keys.ts"
@@ -41,7 +41,10 @@ export type Stores = AssistantStore | ThreadStore | RunStore | FollowUpStore | K
 /** What a host must provide. */
 export type Ports = Stores | Providers
 
-/** What a host gets. `TurnParts`, `HostedTools`, `FollowUps`, `Removals` and `Copies` are where rooms and hosts register what joins. */
+/**
+ * The services that a host gets. `TurnParts`, `HostedTools`, `FollowUps`, `Removals` and `Copies` are registers: rooms and hosts add to
+ * them.
+ */
 export type Kernel =
   | Assistants
   | Threads

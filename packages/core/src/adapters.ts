@@ -1,6 +1,6 @@
 /**
- * What authors of stores, providers and rooms need beside the names of the main entry: ports with their records, drivers, decisions, folds.
- * A host that only uses Colloquy needs none of it.
+ * The names that authors of stores, providers and rooms need besides the main entry: ports with their records, drivers, decisions, folds. A
+ * host that only uses Colloquy needs none of them.
  */
 
 /** The kernel: what a storage adapter provides, and what a host must provide. */
@@ -14,7 +14,7 @@ export { firstPage, maximumLimit, maximumSkip } from "./primitives/Page.ts"
 export { addUsage, noUsage, totalTokens } from "./primitives/Usage.ts"
 export { ContentRefused, contentRefused } from "./primitives/ContentRefused.ts"
 
-/** access: who asks, and the keys that say so. */
+/** access: principals, and the keys that prove who is asking. */
 export { KeyRecord, KeyStore, type KeySummary, lookupLength } from "./access/Keys.ts"
 export {
   type Authentication,
@@ -28,12 +28,12 @@ export type { Authenticate, ClientAddress, HostCredentials } from "./access/Host
 export type { ProviderKeysPort } from "./access/ProviderKeys.ts"
 export type { Rate } from "./access/RateLimiter.ts"
 
-/** metering: what a turn may cost, and what it did cost. */
+/** metering: credit before a turn, and charges after it. */
 export { chargeOfCost, costOf } from "./metering/Charge.ts"
 export type { ChargeReport, CreditNeed, UsageReport } from "./metering/Metering.ts"
 export { UsageLedger, type UsageOfDay } from "./metering/UsageLedger.ts"
 
-/** tools: what a model may call, and who runs it. */
+/** tools: what a model may call, and what runs it. */
 export { ToolList, ToolName } from "./tools/ToolDefinition.ts"
 export { ToolResult } from "./tools/ToolCall.ts"
 export { matchToolOutputs, ToolOutputProblem } from "./tools/ToolRoundTrip.ts"
@@ -94,7 +94,7 @@ export {
 } from "./models/VideoModel.ts"
 export { estimateTokens, type TokenCounterPort } from "./models/TokenCounter.ts"
 
-/** catalog: which models there are. */
+/** catalog: the models that exist. */
 export type { CatalogEntry, CatalogFilter, RoutedUpstream } from "./catalog/Catalog.ts"
 
 /** threads: conversations and their messages. */
@@ -135,7 +135,7 @@ export { FollowUpStatus, type NewFollowUp } from "./runs/FollowUp.ts"
 export { type FailedAttempt, type FollowUpClaim, FollowUpStore } from "./runs/FollowUpStore.ts"
 export { type FollowUpWorker, typedWorker } from "./runs/FollowUps.ts"
 
-/** Voice: what a provider of it implements, and sound as plain samples. */
+/** Voice: the drivers of speech models, and sound as plain samples. */
 export type {
   Recording,
   SpeechToText,

@@ -1,6 +1,4 @@
-/**
- * The public API of Colloquy's kernel, room by room. `ARCHITECTURE.md` tells what each room is for.
- */
+/** The public API of Colloquy's kernel, room by room. `ARCHITECTURE.md` explains the purpose of each room. */
 
 /** The kernel: every use case as one layer over the ports. */
 export * as Kernel from "./Kernel.ts"
@@ -11,18 +9,18 @@ export { Page } from "./primitives/Page.ts"
 export { Usage } from "./primitives/Usage.ts"
 export { StoreUnavailable } from "./primitives/StoreUnavailable.ts"
 
-/** access: who asks, and the keys that say so. */
+/** access: principals, and the keys that prove who is asking. */
 export { Principal } from "./access/Principal.ts"
 export { InvalidKey, KeyNotFound, Keys } from "./access/Keys.ts"
 export { ProviderKeys } from "./access/ProviderKeys.ts"
 export { RateLimiter } from "./access/RateLimiter.ts"
 
-/** metering: what a turn may cost, and what it did cost. */
+/** metering: credit before a turn, and charges after it. */
 export { Charge } from "./metering/Charge.ts"
 export { InsufficientCredit, Metering, type MeteringPort } from "./metering/Metering.ts"
 export { Billing } from "./metering/Billing.ts"
 
-/** tools: what a model may call, and who runs it. */
+/** tools: what a model may call, and what runs it. */
 export { ToolDefinition } from "./tools/ToolDefinition.ts"
 export { ToolCall, ToolOutput } from "./tools/ToolCall.ts"
 export { ToolOutputsRejected } from "./tools/ToolRoundTrip.ts"
@@ -35,7 +33,7 @@ export { type Provider, ModelNotNamed, ProviderNotFound, Providers } from "./mod
 export { NameTooLong } from "./models/NameTooLong.ts"
 export { TokenCounter } from "./models/TokenCounter.ts"
 
-/** catalog: which models there are. */
+/** catalog: the models that exist. */
 export { Catalog, HostModels, ModelNotFound } from "./catalog/Catalog.ts"
 
 /** threads: conversations and their messages. */

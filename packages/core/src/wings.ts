@@ -1,7 +1,7 @@
 /**
- * What the wings show to those who serve all of them: to stores their ports with the records, to transports their use cases as services, and
- * what a message may ask of them. The code that does the work is not here: a host has it from the sub-path of the wing that it adds, and a
- * process without the wing does not load it. Every name is one of that sub-path, too.
+ * The names of the wings that code outside of them needs: ports and records for stores; use cases as services, and options of messages, for
+ * transports. The code that does the work is not here: a host imports it from the sub-path of the wing, and a process without the wing does
+ * not load it. Every name here is also exported by that sub-path.
  */
 
 /** retrieval: the index of chunks, and how a store ranks them. */
@@ -45,7 +45,7 @@ export { type FilesNotReady, startWithFiles } from "./documents/MessageFiles.ts"
 export type { ReceivedFile } from "./documents/ReceivedFile.ts"
 export type { FileRefused } from "./documents/Upload.ts"
 
-/** memory: what an assistant remembers. */
+/** memory: the facts that an assistant remembers. */
 export { readKept } from "./memory/KeptMemories.ts"
 export { Memories, type MemoryOperation } from "./memory/Memories.ts"
 export type { MemoryLinesUnusable } from "./memory/MemoryLines.ts"
@@ -73,7 +73,7 @@ export {
   type RemovedMemories
 } from "./memory/MemoryStore.ts"
 
-/** answers: typed questions, and what turned out to be true. */
+/** answers: typed questions, and the outcomes that were reported later. */
 export { Answer, TypedAnswers } from "./answers/Answer.ts"
 export { Answers, type AnswersReport } from "./answers/Answers.ts"
 export { checkTypedAsk } from "./answers/CheckQuestions.ts"
@@ -81,11 +81,11 @@ export type { QuestionReport } from "./answers/Judgement.ts"
 export { Outcome, type OutcomeRefused } from "./answers/Outcome.ts"
 export { OutcomeStore } from "./answers/OutcomeStore.ts"
 
-/** media and web search: what they keep with an answer. */
+/** media and web search: the supplements that they keep with an answer. */
 export { type GeneratedMedia, mediaGenerated, mediaIn, mediumOf } from "./media/GeneratedMedia.ts"
 export { sourcesIn } from "./web-search/Sources.ts"
 
-/** voice: recordings before a message, and what is kept of speech. */
+/** voice: recordings before a message, and the supplements of speech. */
 export { Recordings } from "./voice/Recordings.ts"
 export { checkVoice, type Recorded } from "./voice/VoiceOptions.ts"
 export { KeptHeard, KeptSpoken, voiceEvents } from "./voice/VoiceRecord.ts"
@@ -102,5 +102,5 @@ export {
 } from "./realtime/SessionStore.ts"
 export { TicketRecord, Tickets, TicketStore } from "./realtime/Tickets.ts"
 
-/** retention: what may be deleted by age. */
+/** retention: the kinds of records that may be deleted by age. */
 export { type Prunable, RetentionStore } from "./retention/RetentionStore.ts"

@@ -1,8 +1,8 @@
 /**
- * Finds out for whom a request acts: first by the host's own function, where there is one, then by the API key. A key that was found valid
- * is not looked up again for a few seconds; a revoked one works no longer than that. Wrong keys are counted by the client's address where
- * the host tells it: an address over the rate is refused without a look-up, so that guessing is slow and costs the store nothing. `http`
- * asks here for each request. Specification part 5.
+ * Finds the principal for whom a request acts: first with the host's own function, if there is one, then with the API key. A valid key is
+ * not looked up again for a few seconds, so a revoked key works at most that long. If the host reports client addresses, wrong keys are
+ * counted by address: an address above the rate is refused without a look-up, which makes guessing slow and costs the store nothing. `http`
+ * and `ws` call this for each request. Specification part 5.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -20,11 +20,11 @@ import { type Rate, RateLimiter } from "./RateLimiter.ts"
 
 export interface AuthenticationSettings {
   readonly authenticate: Authenticate<never> | null
-  /** Null: keys that are not valid are not counted, because behind a proxy all clients may seem to have one address. */
+  /** Null: wrong keys are not counted, because behind a proxy all clients may seem to have one address. */
   readonly clientAddress: ClientAddress<never> | null
-  /** So many keys of one address may be wrong; then its requests are refused for a while, without a look-up of their keys. */
+  /** How many keys of one address may be wrong. After that its requests are refused for a while, without a look-up of their keys. */
   readonly failedKeys: Rate
-  /** For so long a key that was found valid is not looked up again: the longest that a revoked key still works. Zero: looked up every time. */
+  /** How long a valid key is not looked up again. A revoked key still works for this time. Zero: the key is looked up for every request. */
   readonly keyCacheTime: Duration.Input
   readonly keyCacheSize: number
 }
@@ -41,7 +41,7 @@ export class TooManyFailedKeys extends Schema.TaggedError<TooManyFailedKeys>()("
   waitMillis: Schema.Finite
 }) {
   override get message() {
-    return "Too many keys from this address were wrong. Wait before the next one."
+    return "Too many wrong keys came from this address. Wait before you send another key."
   }
 }
 
@@ -49,7 +49,7 @@ type Found = typeof Principal.Service
 type LookUp = Effect.Effect<Found, InvalidKey | StoreUnavailable>
 type Checked = Effect.Effect<Found, InvalidKey | TooManyFailedKeys | StoreUnavailable>
 
-/** An empty key is none. */
+/** An empty key counts as no key. */
 export type Authentication = (key: Redacted.Redacted, credentials: HostCredentials) => Checked
 
 export const makeAuthentication = Effect.fnUntraced(function* (
@@ -81,15 +81,16 @@ export const makeAuthentication = Effect.fnUntraced(function* (
     )
 })
 
-/** The host's, when the kernel's layer carries one; else one that counts in this process. */
+/** The host's limiter if the kernel's layer contains one; otherwise a limiter that counts in this process. */
 export const rateLimiter: Effect.Effect<typeof RateLimiter.Service, never, Scope.Scope> = Effect.gen(function* () {
   const hosts = yield* Effect.serviceOption(RateLimiter)
   return Option.isSome(hosts) ? hosts.value : Context.get(yield* Layer.build(RateLimiter.layerInProcess), RateLimiter)
 })
 
 /**
- * By the key itself and not by its hash: the platform computes one on another thread, which costs more than a look-up saves. A Map finds
- * its entries by a seeded hash of the whole text, so the time of a look-up tells nothing of how much of a guess is right.
+ * Finds entries by the key itself and not by its hash, because the platform computes hashes on another thread, which costs more than the
+ * look-up saves. A `Map` compares a seeded hash of the whole text, so the time of a look-up does not reveal how much of a guessed key is
+ * right.
  */
 class KnownKeys {
   private readonly known = new Map<string, { readonly principal: Found; readonly until: number }>()
@@ -117,7 +118,7 @@ class KnownKeys {
   }
 }
 
-/** How many addresses are remembered before those that may come again are dropped. */
+/** Above this number of addresses, those that are no longer refused are removed. */
 const tidyAt = 10_000
 
 class FailedKeys {

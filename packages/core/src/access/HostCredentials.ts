@@ -1,11 +1,14 @@
-/** What a host may say about who asks: its own sessions and users (`authenticate`), and the addresses of clients. `http` and `ws` take both. */
+/**
+ * The functions with which a host states who is asking: `authenticate` for its own sessions and users, and `clientAddress` for the
+ * addresses of clients. `http` and `ws` accept both.
+ */
 import * as Effect from "effect/Effect"
 import { OwnerId } from "../primitives/Ids.ts"
 import type { Principal } from "./Principal.ts"
 
 /**
- * What the host's functions get of a request. `Source` is the type of the host's own request; nothing checks it, since a host knows what it
- * mounted the service in.
+ * The parts of a request that the host's functions get. `Source` is the type of the host's own request. It is not checked: only the host
+ * knows in which framework it mounted the service.
  */
 export interface HostCredentials<Source = unknown> {
   readonly authorization: string | null
@@ -13,29 +16,29 @@ export interface HostCredentials<Source = unknown> {
   readonly sessionToken: string | null
   /** As the host's middleware has left them. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** The host's own request: the Node message, the web `Request`, or what the host named in its place. */
+  /** The host's own request: the Node message, the web `Request`, or the object that the host passed instead. */
   readonly source: Source
 }
 
 type Owner = string | null | undefined
 
-/** Answers with the owner for whom the request acts, or with nothing (null, undefined, empty text): then the API key decides. */
+/** Returns the owner for whom the request acts, or nothing (null, undefined, an empty text). If it returns nothing, the API key decides. */
 export type Authenticate<Source = unknown> = (
   credentials: HostCredentials<Source>
 ) => Owner | Promise<Owner> | Effect.Effect<Owner>
 
-/** The address of the client of a request, such as `({ source }) => source.ip`; null: not known. */
+/** The address of the client of a request, for example `({ source }) => source.ip`; null if it is not known. */
 export type ClientAddress<Source = unknown> = (credentials: HostCredentials<Source>) => string | null | undefined
 
 /**
- * The host's functions get its request under the type that the host gave it where it mounted the service. The kernel cannot check that;
- * this is the one place where the type is let go.
+ * Decoder: gives the host's functions the request with the type that the host chose when it mounted the service. The kernel cannot check
+ * that type, so this cast is the only place where it is lost.
  */
 const asHostSees = (credentials: HostCredentials): HostCredentials<never> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   credentials as HostCredentials<never>
 
-/** Null: the host does not know the request. What the host's function throws is a defect. */
+/** Null: the host does not recognise the request. An exception in the host's function is a defect. */
 export const askHost = (
   authenticate: Authenticate<never>,
   credentials: HostCredentials

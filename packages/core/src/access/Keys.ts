@@ -1,8 +1,8 @@
 /**
- * API keys: made (shown once), listed and revoked by the host; turned into a `Principal` by what serves requests.
+ * API keys. The host makes keys (each is shown once), lists and revokes them; code that serves requests turns a key into a `Principal`.
  *
- * A key is `cq_<key id>_<secret>`. Only a SHA-256 of it is stored; the id finds the row, and the hash is compared in constant time.
- * Keys that the host brings (any text) are looked up by the first half of their hash.
+ * A key is `cq_<key id>_<secret>`. Only its SHA-256 is stored. The first half of the hash finds the record, and the whole hash is compared
+ * in constant time. A key that the host brings may be any text.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -16,7 +16,7 @@ import { KeyId, newId, OwnerId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { Principal } from "./Principal.ts"
 
-/** What is stored of a key: enough to recognise it, not enough to use it. */
+/** The stored data of a key: enough to recognise the key, not enough to use it. */
 export const KeyRecord = Schema.Struct({
   id: KeyId,
   ownerId: OwnerId,
@@ -28,20 +28,20 @@ export const KeyRecord = Schema.Struct({
 })
 export type KeyRecord = typeof KeyRecord.Type
 
-/** How many hex digits of the hash find a row; the rest is compared in constant time. */
+/** The number of hex digits of the hash that find a record. The whole hash is then compared in constant time. */
 export const lookupLength = 32
 
-/** Port: where keys are kept. */
+/** Port: stores API keys. */
 export class KeyStore extends Context.Service<
   KeyStore,
   {
-    /** MUST keep the record; a second record with the same hash replaces the first and revives it. */
+    /** MUST store the record. A second record with the same hash replaces the first and is valid again. */
     readonly insert: (record: KeyRecord) => Effect.Effect<void, StoreUnavailable>
-    /** MUST find a record, revoked ones too, by the first `lookupLength` digits of its hash, of any owner. */
+    /** MUST find a record of any owner by the first `lookupLength` digits of its hash, revoked records included. */
     readonly findByHashPrefix: (prefix: string) => Effect.Effect<Option.Option<KeyRecord>, StoreUnavailable>
     /** MUST list the principal's keys only, oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<KeyRecord>, StoreUnavailable, Principal>
-    /** MUST set `revokedAt` once; answers false when the principal has no such key. */
+    /** MUST set `revokedAt` once; false when the principal has no such key. */
     readonly revoke: (id: KeyId, at: Date) => Effect.Effect<boolean, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/access/KeyStore") {}
@@ -64,7 +64,7 @@ export type KeySummary = Omit<KeyRecord, "hash">
 export class Keys extends Context.Service<
   Keys,
   {
-    /** Makes a key. The secret is in this answer and nowhere else. */
+    /** Makes a key. The secret is returned once and stored nowhere. */
     readonly make: (
       name: string
     ) => Effect.Effect<
@@ -79,7 +79,7 @@ export class Keys extends Context.Service<
     ) => Effect.Effect<KeySummary, StoreUnavailable, Principal>
     readonly list: Effect.Effect<ReadonlyArray<KeySummary>, StoreUnavailable, Principal>
     readonly revoke: (id: KeyId) => Effect.Effect<void, KeyNotFound | StoreUnavailable, Principal>
-    /** Turns a key into the principal that it stands for. */
+    /** Returns the principal of a key. */
     readonly authenticate: (
       key: Redacted.Redacted<string>
     ) => Effect.Effect<typeof Principal.Service, InvalidKey | StoreUnavailable>
@@ -137,7 +137,7 @@ const sha256 = (text: string): Effect.Effect<string> =>
     (digest) => hex(new Uint8Array(digest))
   )
 
-/** Looks at every character, whatever it finds. Both sides are hashes of one length. */
+/** Compares in constant time: it reads every character. Both texts are hashes of the same length. */
 const sameText = (a: string, b: string): boolean => {
   let difference = a.length ^ b.length
   for (let index = 0; index < a.length; index++) difference |= a.charCodeAt(index) ^ b.charCodeAt(index % b.length)

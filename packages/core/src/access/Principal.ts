@@ -1,6 +1,6 @@
 /**
- * Who asks. Every storage port requires the `Principal` in the Effect context: a query without an owner does not compile.
- * `http` provides it per request; a host that lives in Effect provides it with `Principal.provide(ownerId)`.
+ * The owner on whose behalf code runs. Every storage port requires the `Principal` in the Effect context, so a query without an owner does
+ * not compile. `http` provides it per request; a host that uses Effect provides it with `Principal.provide(ownerId)`.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /**
- * Port: a customer's own key for a provider. Where one is stored it takes precedence over the host's for that provider
- * (specification part 6, billing interplay). The default knows none.
+ * Port: a customer's own key for a provider. It takes precedence over the host's key for that provider (specification part 6, billing
+ * interplay). The default has no keys.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Principal } from "./Principal.ts"
 
 export interface ProviderKeysPort {
-  /** The principal's own key for the provider, or null. MUST never answer with another owner's key. */
+  /** The principal's own key for the provider, or null. MUST never return another owner's key. */
   readonly find: (provider: string) => Effect.Effect<Redacted.Redacted<string> | null, StoreUnavailable, Principal>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Port: how often one caller may do something. `http` asks it once a request, with the principal as the key and the rate that the host
- * chose. `layerInProcess` counts in this process alone; a host with several processes provides an adapter over what they share.
+ * Port: limits how often a caller may do something. `http` asks it once per request, with the principal as the key and the rate that the
+ * host chose. `layerInProcess` counts in this process only; a host with several processes provides an adapter over a shared store.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
-/** So many within each window. They may come at once; after that, one becomes free every `window / limit`. */
+/** At most `limit` calls within a window. They may all come at once; after that, one more is permitted every `window / limit`. */
 export interface Rate {
   readonly limit: number
   readonly window: Duration.Input
@@ -19,8 +19,8 @@ export class RateLimiter extends Context.Service<
   RateLimiter,
   {
     /**
-     * Takes one place of `key` and answers null, or takes none and answers in how many milliseconds one becomes free. MUST be atomic:
-     * of concurrent callers no more than `limit` are let through. Keys do not touch each other.
+     * Takes one place of `key` and returns null, or takes none and returns the milliseconds until one becomes free. MUST be atomic: of
+     * concurrent callers no more than `limit` succeed. Keys are independent of each other.
      */
     readonly take: (key: string, rate: Rate) => Effect.Effect<number | null, StoreUnavailable>
   }
@@ -28,11 +28,11 @@ export class RateLimiter extends Context.Service<
   static readonly layerInProcess: Layer.Layer<RateLimiter> = Layer.sync(RateLimiter, () => makeInProcess())
 }
 
-/** How many keys are remembered before those that are at rest are dropped. */
+/** Above this number of keys, those at rest are removed. */
 const tidyAt = 10_000
 
 /**
- * One number a key: the moment at which all its places are free again. A key at rest is one whose moment has passed; forgetting it
+ * Keeps one number per key: the time at which all its places are free again. A key whose time has passed is at rest, and removing it
  * changes nothing.
  */
 const makeInProcess = (): typeof RateLimiter.Service => {

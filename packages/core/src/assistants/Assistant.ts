@@ -6,7 +6,7 @@ import { ToolList } from "../tools/ToolDefinition.ts"
 
 const tooLong = /^.{256}/su
 
-/** Counted in characters: one outside the basic plane is one character, though JavaScript counts two units. */
+/** Counts characters: a character outside of the basic plane is one character, although JavaScript counts two units. */
 const isNoLongerThanAName = Schema.makeFilter((text: string) => !tooLong.test(text), {
   expected: "a value with a length of at most 255",
   representation: { id: "colloquy/isMaxLength", payload: { maxLength: 255 } },
@@ -17,7 +17,7 @@ const isNotBlank = Schema.isPattern(/\S/u, { expected: "a text that is not blank
 
 export const AssistantName = Schema.String.check(Schema.isMinLength(1), isNotBlank, isNoLongerThanAName)
 
-/** A name to look for; none that is longer was ever given. */
+/** A name to search for. No assistant has a longer name. */
 export const AssistantNameFilter = Schema.String.check(isNoLongerThanAName)
 
 export const Assistant = Schema.Struct({
@@ -25,7 +25,7 @@ export const Assistant = Schema.Struct({
   name: AssistantName,
   description: Schema.NullOr(Schema.String),
   systemPrompt: Schema.NullOr(Schema.String),
-  /** Null: the host's default, whatever it is at the time of a turn. */
+  /** Null: the host's default at the time of the turn. */
   provider: Schema.NullOr(Schema.String),
   model: Schema.NullOr(Schema.String),
   tools: Schema.NullOr(ToolList),
@@ -45,7 +45,7 @@ export const Assistant = Schema.Struct({
 })
 export type Assistant = typeof Assistant.Type
 
-/** What an update may change. An absent field stays as it is. */
+/** The fields that an update may change. An absent field stays as it is. */
 export type AssistantPatch = Partial<Omit<Assistant, "id" | "embedding" | "createdAt" | "updatedAt">>
 
 export class AssistantNotFound extends Schema.TaggedError<AssistantNotFound>()("AssistantNotFound", {

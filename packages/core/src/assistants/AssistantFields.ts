@@ -6,7 +6,10 @@ import { type Assistant, type AssistantPatch, EmbeddingModelFixed } from "./Assi
 
 import type { NewAssistant } from "./Assistants.ts"
 
-/** The names stand in the assistant's record from the beginning: stored vectors depend on them. */
+/**
+ * The embedding model of a new assistant. Its provider and model are stored with the assistant from the beginning, because stored vectors
+ * depend on them.
+ */
 export const embeddingFor = (
   given: Assistant["embedding"],
   providers: ReadonlyArray<Provider>
@@ -16,7 +19,7 @@ export const embeddingFor = (
   return found?.defaultEmbedding === undefined ? given : { provider: found.id, ...found.defaultEmbedding }
 }
 
-/** A whole record from what a request gives. */
+/** The whole record of a new assistant, made from a request. */
 export const newAssistant = (
   id: AssistantId,
   request: Omit<NewAssistant, "embedding"> & Pick<Assistant, "embedding">,
@@ -58,7 +61,7 @@ export const namesOf = ({ embedding, model, name, provider }: Partial<NewAssista
 export const namesOne = ({ description, systemPrompt }: AssistantPatch): boolean =>
   (description === undefined) !== (systemPrompt === undefined)
 
-/** A change of one of the two: the other follows while they are equal, and stays once they have been told apart. */
+/** When a patch changes only one of the two texts, the other one follows while both are equal. Once they differ, it stays. */
 export const following = (before: Assistant, patch: AssistantPatch): ReturnType<typeof instructions> =>
   namesOne(patch) && before.description === before.systemPrompt ? instructions(patch) : {}
 

@@ -1,4 +1,4 @@
-/** Use cases of assistants: create, look at, list, update, clone, delete. Specification parts 2 and 4. */
+/** Use cases of assistants: create, get, list, update, clone, delete. Specification parts 2 and 4. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
@@ -18,20 +18,23 @@ export type NewAssistant = Pick<Assistant, "name"> &
 export type AssistantUpdate = AssistantPatch & { readonly embedding?: Partial<Assistant["embedding"]> }
 
 export interface CloneRequest {
-  /** Default: the source's name with " Copy" behind it. */
+  /** Default: the name of the source, followed by " Copy". */
   readonly name?: string
   readonly systemPrompt?: string | null
-  /** Names of copiers (`documents`, `memories`) whose part stays behind. Default: everything is copied. */
+  /** Names of copiers (`documents`, `memories`) that are not run. Default: everything is copied. */
   readonly without?: ReadonlyArray<string>
 }
 
 export interface ClonedAssistant {
   readonly assistant: Assistant
-  /** How many of each kind were copied, by the names of the copiers: `{ documents: 3 }`. */
+  /** How many records each copier copied, by its name: `{ documents: 3 }`. */
   readonly copied: Readonly<Record<string, number>>
 }
 
-/** What a new assistant embeds with when it does not say. Without names: the first provider that has a default. */
+/**
+ * The embedding model of new assistants whose request names none. If it names no provider and no model, the first provider with a default
+ * is used.
+ */
 export const DefaultEmbedding = Context.Reference<Assistant["embedding"]>(
   "@colloquy/core/assistants/DefaultEmbedding",
   { defaultValue: () => ({ provider: null, model: null, dimensions: 3072 }) }
@@ -54,8 +57,8 @@ export class Assistants extends Context.Service<
       Principal
     >
     /**
-     * Copies the configuration under a new id, and what the registered copiers copy. Threads stay with the source. The clone is seen when
-     * all of it is there; one that fails half way is never seen, and what is there of it is removed.
+     * Copies the configuration to a new id, and runs the registered copiers. Threads stay with the source. The clone becomes visible when
+     * it is complete; if cloning fails, what was copied is removed.
      */
     readonly clone: (
       id: AssistantId,

@@ -1,4 +1,4 @@
-/** Makes the use cases of assistants over their store. */
+/** The use cases of assistants, implemented over their store. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,6 +1,6 @@
 /**
- * How a clone gets what belongs to its source: the clone is inserted as a draft, the copiers fill it, then it is published in one write. A
- * follow-up that is stored before the draft removes it when it was never published, because the process died.
+ * Copies what belongs to the source of a clone: the clone is inserted as a draft, the copiers fill it, then it is published in one write. A
+ * follow-up, stored before the draft, removes the draft if it was never published because the process died.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -15,8 +15,8 @@ import { Copies } from "./Copies.ts"
 
 const discardKind = "assistants.discard_draft"
 
-/** Longer than any copying takes: a draft is in nobody's way. */
-const patienceMillis = 60 * 60_000
+/** Longer than any copying takes. Nobody sees a draft, so there is no hurry. */
+const discardDelayMillis = 60 * 60_000
 
 const Payload = Schema.Struct({ assistantId: AssistantId })
 
@@ -37,17 +37,17 @@ export const makeCloning = Effect.gen(function* () {
       })
     })
   )
-  // Where nothing is copied there are no drafts, and no store is asked for them.
+  // Without a copier there are no drafts, so this waits for the first copier before it registers the worker.
   yield* Effect.forkScoped(Effect.andThen(copies.first, discardDrafts))
 
   const discardLater = Effect.fnUntraced(function* (assistantId: AssistantId) {
     const createdAt = new Date(yield* Clock.currentTimeMillis)
     const id = yield* newId(FollowUpId)
     const work = { id, kind: discardKind, key: assistantId, payload: { assistantId }, sequence: null, createdAt }
-    yield* followUps.add([{ ...work, delayMillis: patienceMillis }])
+    yield* followUps.add([{ ...work, delayMillis: discardDelayMillis }])
   })
 
-  /** Inserts the clone with all that is copied, and answers how many there are of each kind. */
+  /** Inserts the clone and runs the copiers. Returns how many records each copier copied. */
   const insert = Effect.fnUntraced(function* (source: Assistant, clone: Assistant, without: ReadonlyArray<string>) {
     const copiers = copies.all().filter(({ name }) => !without.includes(name))
     if (copiers.length === 0) {
@@ -61,7 +61,7 @@ export const makeCloning = Effect.gen(function* () {
       if (!(yield* store.publish(clone.id))) return yield* new AssistantNotFound({ assistantId: clone.id })
       return Object.fromEntries(copiers.map(({ name }, index) => [name, counts[index] ?? 0]))
     })
-    // What cannot be removed now is removed by the follow-up.
+    // If the draft cannot be removed now, the follow-up removes it.
     return yield* Effect.onError(filled, () => Effect.ignore(discard(clone.id)))
   })
 

@@ -1,6 +1,6 @@
 /**
- * What belongs to an assistant outside of its record (documents, memories) is copied when the assistant is cloned. Rooms register their
- * copiers here; `Assistants.clone` goes through them before anybody sees the clone.
+ * The copiers of what belongs to an assistant outside of its record (documents, memories). Rooms register their copiers here;
+ * `Assistants.clone` runs them before the clone becomes visible.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -15,8 +15,9 @@ export interface Copier {
   /** What it copies: `documents`, `memories`. */
   readonly name: string
   /**
-   * Copies everything of one assistant to another, and answers how many. The other one is a draft (`AssistantStore.insertDraft`): what
-   * belongs to it may be stored, and nothing finds it by its id. When the clone fails, all of it is removed as with any assistant.
+   * Copies everything of one assistant to another and returns how many records that were. The target is a draft
+   * (`AssistantStore.insertDraft`): records that belong to it can be stored, but it cannot be found by its id. If cloning fails, everything
+   * is removed as with any assistant.
    */
   readonly copy: (from: AssistantId, to: AssistantId) => Effect.Effect<number, StoreUnavailable, Principal>
 }
@@ -24,9 +25,9 @@ export interface Copier {
 export class Copies extends Context.Service<
   Copies,
   {
-    /** Dies when a copier of that name is there already. */
+    /** A defect if a copier of that name is registered already. */
     readonly register: (copier: Copier) => Effect.Effect<void, never, Scope.Scope>
-    /** Waits until there is a copier. */
+    /** Completes when the first copier is registered. */
     readonly first: Effect.Effect<void>
     /** In the order of their names. */
     readonly all: () => ReadonlyArray<Copier>

@@ -1,6 +1,6 @@
 /**
- * Which models there are: what the providers list, live and cached, and what the host adds or corrects. Specification part 4, "Models".
- * A provider that cannot be reached is left out for the moment, so that one vendor's trouble does not hide the others.
+ * The list of models: what the providers list, queried and cached, and what the host adds or corrects. Specification part 4, "Models". A
+ * provider that cannot be reached is left out for a while, so that one vendor's failure does not hide the models of the others.
  */
 import * as Cache from "effect/Cache"
 import * as Clock from "effect/Clock"
@@ -19,7 +19,7 @@ import { type Provider, Providers } from "../models/Provider.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { Upstream } from "../models/Upstream.ts"
 
-/** Entries of the host: they add to the providers' lists and beat them, field by field. */
+/** Entries of the host. They extend the providers' lists and override them, field by field. */
 export const HostModels = Context.Reference<ReadonlyArray<ModelInfo>>("@colloquy/core/catalog/HostModels", {
   defaultValue: () => []
 })
@@ -29,7 +29,7 @@ export interface CatalogEntry extends ModelInfo {
   readonly lastUpdated: Date | null
 }
 
-/** An upstream, and the provider that routes to it. */
+/** An upstream, with the provider that routes to it. */
 export interface RoutedUpstream extends Upstream {
   readonly provider: string
 }
@@ -51,33 +51,36 @@ export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()("ModelNot
 export class Catalog extends Context.Service<
   Catalog,
   {
-    /** Entries that fit, ordered by provider and name; `total` counts all of them, whatever the page. */
+    /** Matching entries, ordered by provider and name. `total` counts all of them, not only those of the page. */
     readonly list: (
       filter: CatalogFilter,
       page: { readonly skip: number; readonly limit: number }
     ) => Effect.Effect<{ readonly models: ReadonlyArray<CatalogEntry>; readonly total: number }>
-    /** The first entry of that name, of one type when given; else, of a model of several types, the one to talk to. */
+    /** The first entry of that name and, if given, of that type. Without a type, a conversation model is preferred. */
     readonly find: (name: string, modelType?: ModelType) => Effect.Effect<CatalogEntry, ModelNotFound>
     /**
-     * What is known of one model at this moment. It never waits: a list that is not there yet is fetched behind the caller's back, for the
-     * next time. This is what a turn asks. Default: a conversation model.
+     * What is known of a model now. It never waits: a list that is not cached yet is fetched in the background, for the next call. Turns
+     * use this. Default type: a conversation model.
      */
     readonly known: (provider: string, name: string, modelType?: ModelType) => Effect.Effect<ModelInfo | undefined>
     /**
-     * The same, but waits for the provider's list where it is not there yet; a name that is in no list is described by its name alone. For
-     * what a request is checked against.
+     * Like `known`, but waits for the provider's list if it is not cached. A name that no list contains is described by its name alone. For
+     * checks of a request.
      */
     readonly describe: (provider: string, name: string, modelType: ModelType) => Effect.Effect<ModelInfo>
     /**
-     * A model for videos as its provider lists it now: such lists are kept for a few seconds only. None: neither the provider nor the host
-     * knows it. Fails when the provider cannot be asked.
+     * A model for videos as its provider lists it now; such lists are cached for a few seconds only. None: neither the provider nor the
+     * host knows it. Fails when the provider cannot be reached.
      */
     readonly video: (provider: string, name: string) => Effect.Effect<Option.Option<ModelInfo>, ModelError>
     /** Ids of providers that have entries of the type, or any entries. */
     readonly providers: (modelType?: ModelType) => Effect.Effect<ReadonlyArray<string>>
-    /** Entries of a wing, as long as the scope is open: of its voice models, which are no `Provider`. The host's own entries beat them. */
+    /**
+     * Adds entries of a wing while the scope is open, for example its voice models, which no `Provider` has. The host's own entries
+     * override them.
+     */
     readonly add: (models: ReadonlyArray<ModelInfo>) => Effect.Effect<void, never, Scope.Scope>
-    /** Who answers behind the providers that route, and at what prices; ordered by provider and name. */
+    /** The upstreams of all routing providers, with their prices; ordered by provider and name. */
     readonly upstreams: Effect.Effect<ReadonlyArray<RoutedUpstream>>
   }
 >()("@colloquy/core/catalog/Catalog") {
@@ -114,7 +117,7 @@ export class Catalog extends Context.Service<
       })
       const videosOf = (provider: Provider) => Effect.map(Cache.get(videoLists, provider), ({ items }) => items)
       const isVideo = ({ modelType }: ModelInfo) => modelType === "video"
-      /** Providers that list their videos by themselves are believed for them, and for nothing else. */
+      /** If a provider has a list of video models of its own, only that list counts for videos, and it counts for nothing else. */
       const listsOf = (provider: Provider, modelType: ModelType | undefined) =>
         Effect.gen(function* () {
           const own = provider.video?.listModels !== undefined
@@ -178,14 +181,14 @@ interface Listed<A> {
   readonly at: Date
 }
 
-/** One list of each provider. That there was none, or a failure, is remembered for a short while only. */
+/** Caches one list per provider. An empty list or a failure is cached for a short time only. */
 const cacheOf = <A>(providers: number, list: (provider: Provider) => Effect.Effect<Listed<A>>, time: Duration.Input) =>
   Cache.makeWith(list, {
     capacity: providers + 1,
     timeToLive: (exit) => (Exit.isSuccess(exit) && exit.value.items.length > 0 ? time : "30 seconds")
   })
 
-/** Fails, unlike the others: that a list could not be fetched says nothing of the models. */
+/** Fails, unlike the other lists: a failed request proves nothing about a video model. */
 const listVideos = (provider: Provider): Effect.Effect<Listed<ModelInfo>, ModelError> =>
   Effect.gen(function* () {
     const items = yield* provider.video?.listModels ?? provider.listModels ?? Effect.succeed([])
@@ -244,7 +247,7 @@ const merge = <Entry extends ModelInfo>(
   return [...entries.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)
 }
 
-/** An unknown figure fits no bound. */
+/** Whether an entry matches the filter. An unknown figure matches no bound. */
 const fits = (entry: ModelInfo, filter: CatalogFilter): boolean =>
   (filter.modelType === undefined || entry.modelType === filter.modelType) &&
   (filter.provider === undefined || entry.provider === filter.provider) &&

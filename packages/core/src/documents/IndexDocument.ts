@@ -18,7 +18,7 @@ import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.t
 import type { ModelError } from "../models/ModelError.ts"
 import { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
-import { runGently } from "../primitives/Steps.ts"
+import { runYielding } from "../primitives/Steps.ts"
 import { ownText } from "../retrieval/Chunk.ts"
 import { ChunkIndex, type IndexedDocument } from "../retrieval/ChunkIndex.ts"
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
@@ -83,7 +83,7 @@ export const makeIndexWorker = Effect.gen(function* () {
     if (type === undefined) return yield* Effect.die(new Error(`No file type has the extension "${extension}".`))
     const sections = yield* extractor.extract({ type, size, bytes: blobs.get(blobId) })
     const chunkSize = { tokens: settings.chunkTokens, overlap: settings.chunkOverlap, count }
-    return yield* runGently(preparingDocument(filename, sections, chunkSize))
+    return yield* runYielding(preparingDocument(filename, sections, chunkSize))
   })
 
   const report = Effect.fnUntraced(function* (attempt: Attempt, progress: Progress) {

@@ -1,6 +1,6 @@
 /**
- * What an owner may ask about money: the balance that the host keeps, and what was used of late. Only reading; `Metering` is where the
- * kernel asks before it spends and reports afterwards. Specification part 4 (billing).
+ * What an owner may read about money: the balance that the host keeps, and recent usage. The kernel asks for credit and reports costs
+ * through `Metering`. Specification part 4 (billing).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /**
- * Charges of work that is no leg of a run: learning from a turn, indexing. They go into the ledger first, and then to the host's `Metering`;
- * a meter that fails or does not answer changes nothing about the work.
+ * Charges of work that is no leg of a run, such as learning from a turn and indexing. They are written to the ledger first and then
+ * reported to the host's `Metering`. A meter that fails or does not answer has no effect on the work.
  */
 import * as Effect from "effect/Effect"
 import { inTime } from "../primitives/Deadlines.ts"
@@ -15,7 +15,7 @@ export const chargeOutside = Effect.fnUntraced(function* (
   to: { readonly ledger: typeof UsageLedger.Service; readonly metering: MeteringPort },
   runId: RunId | null,
   charges: ReadonlyArray<Charge>,
-  /** Where the same work may be done again: an id that is the same then. */
+  /** If the same work may be repeated, an id that is the same for every repeat. */
   knownId?: ChargeId
 ): Effect.fn.Return<void, StoreUnavailable, Principal> {
   if (charges.length === 0) return
@@ -24,7 +24,7 @@ export const chargeOutside = Effect.fnUntraced(function* (
   const { recordCharges } = to.metering
   if (recordCharges === undefined) return
   yield* recordCharges({ id, runId, charges }).pipe(
-    inTime("30 seconds", () => Effect.die(new Error("The meter did not answer"))),
+    inTime("30 seconds", () => Effect.die(new Error("The host's meter did not answer within 30 seconds"))),
     Effect.catchCause((cause) => Effect.logWarning(`Charge ${id} was not reported to the host`, cause))
   )
 })

@@ -1,6 +1,6 @@
 /**
- * Port: money. The kernel asks before it spends and reports what was really used; prices, balances and invoices are the host's.
- * The default knows no limits and forgets what it is told. Specification part 7 (402) and part 8 (billing rules).
+ * Port: money. The kernel asks for credit before it spends, and reports what was really used; prices, balances and invoices are the host's.
+ * The default permits everything and ignores reports. Specification part 7 (402) and part 8 (billing rules).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,49 +17,51 @@ export class InsufficientCredit extends Schema.TaggedError<InsufficientCredit>()
   }
 }
 
-/** What one leg of a run used. `runId` and `leg` identify it: a repeated report of the same pair is the same fact. */
+/** What one leg of a run used. `runId` and `leg` identify it: a repeated report with the same pair must be counted once. */
 export interface UsageReport {
   readonly runId: RunId
   readonly leg: number
   readonly threadId: ThreadId
   readonly provider: string
   readonly model: string
-  /** Of the conversation's model. */
+  /** The usage of the conversation's model. */
   readonly usage: Usage
-  /** Everything that the leg cost, the conversation's model among it. */
+  /** Everything that the leg cost, including the conversation's model. */
   readonly charges: ReadonlyArray<Charge>
 }
 
-/** What was spent outside a turn. A repeated report of the same id is the same fact. */
+/** What was spent outside of a turn. A repeated report with the same id must be counted once. */
 export interface ChargeReport {
   readonly id: ChargeId
-  /** The run that it was spent for, when there is one. */
+  /** The run for which it was spent, if there is one. */
   readonly runId: RunId | null
   readonly charges: ReadonlyArray<Charge>
 }
 
 /** What is about to be spent. */
 export interface CreditNeed {
-  /** That of the charge to come. */
+  /** The purpose of the coming charge. */
   readonly purpose: string
-  /** US dollars, where a price is known beforehand. */
+  /** US dollars, if the price is known beforehand. */
   readonly amountUsd: number | null
 }
 
-/** A model is about to answer; what that will cost is not known. */
+/** A model is about to answer; the price is not known yet. */
 export const chatCredit: CreditNeed = { purpose: "chat", amountUsd: null }
 
 export interface MeteringPort {
   /**
-   * Called before a run is written (a refusal means that nothing is stored and nothing is charged), and by tools before they spend (a
-   * refusal is told to the model).
+   * Called before a run is stored (a refusal means that nothing is stored and nothing is charged), and by tools before they spend (a
+   * refusal is reported to the model).
    */
   readonly ensureCredit: (need: CreditNeed) => Effect.Effect<void, InsufficientCredit | StoreUnavailable, Principal>
-  /** Called after every leg that reached a model was settled, whatever its end. May be repeated after a crash: count a (run, leg) once. */
+  /**
+   * Called after every settled leg that reached a model, whatever its end. It may be repeated after a crash: count each (run, leg) once.
+   */
   readonly record: (report: UsageReport) => Effect.Effect<void, StoreUnavailable, Principal>
-  /** Called after something was spent outside a turn: what was learned from it, what was indexed. Absent: the host counts turns alone. */
+  /** Called after something was spent outside of a turn: learning, indexing. Absent: the host counts turns only. */
   readonly recordCharges?: (report: ChargeReport) => Effect.Effect<void, StoreUnavailable, Principal>
-  /** What the principal has left, in US dollars; null when there is no such thing for him. Absent: the host keeps no balances. */
+  /** The principal's balance in US dollars; null if the principal has none. Absent: the host keeps no balances. */
   readonly balance?: Effect.Effect<number | null, StoreUnavailable, Principal>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Port: what an owner used, by day, model and purpose. Entries are written by `RunStore.settle`, in the same step as the answer they paid for;
- * `add` is for what is spent outside a turn (learning from one, indexing a document).
+ * Port: what an owner used, by day, model and purpose. `RunStore.settle` writes entries in the same step as the answer that they paid for;
+ * `add` is for costs outside of a turn (learning, indexing).
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ export interface UsageOfDay {
   /** A day in UTC, `2026-01-31`. */
   readonly date: string
   readonly model: string
-  /** That of the charges. */
+  /** The purpose of the charges. */
   readonly purpose: string
   readonly usage: Usage
 }
@@ -23,9 +23,12 @@ export interface UsageOfDay {
 export class UsageLedger extends Context.Service<
   UsageLedger,
   {
-    /** MUST add the charges to the principal's sums of this day, once for an id, however often it is repeated. */
+    /** MUST add the charges to the principal's sums of this day, once per id, even if the call is repeated. */
     readonly add: (id: ChargeId, charges: ReadonlyArray<Charge>) => Effect.Effect<void, StoreUnavailable, Principal>
-    /** MUST sum the principal's charges by UTC day of settling, model and purpose, newest day first, then by model name and purpose. `total` counts all rows. */
+    /**
+     * MUST sum the principal's charges by UTC day of settling, model and purpose; newest day first, then by model name and purpose. `total`
+     * counts all rows.
+     */
     readonly recent: (
       page: Page
     ) => Effect.Effect<

@@ -1,10 +1,10 @@
 /**
- * What a provider of typed answers implements: one request with all questions, one reply with a distribution for each. Retries, the time
- * limit, the check that the distributions fit their questions, and everything that follows from them (the chosen option, the score, the
- * confidence) are added once, for all drivers, by the wing `answers`.
+ * What a provider of typed answers implements: one request with all questions, one reply with a distribution for each. The wing `answers`
+ * adds for all drivers: retries, the time limit, the check that the distributions fit their questions, and everything that is computed from
+ * them (the chosen option, the score, the confidence).
  *
- * Promises of a driver: a `ModelError` and never a defect for anything the provider sends; distributions as the provider wrote them, not
- * repaired and not completed.
+ * Contract of a driver: a `ModelError` and never a defect for anything the provider sends; distributions as the provider wrote them,
+ * neither repaired nor completed.
  */
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
@@ -13,10 +13,10 @@ import type { Usage } from "../primitives/Usage.ts"
 import type { ModelError } from "./ModelError.ts"
 import type { ModelInfo } from "./ModelInfo.ts"
 
-/** What a model is told about a question: text, or data. */
+/** What a model is told about a question: text or data. */
 export type Instructions = string | Schema.JsonObject | Schema.JsonArray
 
-/** A yes or no, one of several options, or a place on a scale from the low end to the high end. */
+/** A yes or no, one of several options, or a level on a scale from low to high. */
 export type TypedQuestion =
   | {
       readonly type: "noul"
@@ -32,21 +32,24 @@ export type TypedQuestion =
 
 export type TypedQuestions = { readonly [name: string]: TypedQuestion }
 
-/** Where the probabilities come from: the model gives them, its tokens have them, it wrote them down, or it was asked many times. */
+/**
+ * The source of the probabilities: reported by the model, computed from its token probabilities, written by the model as text, or counted
+ * over many samples.
+ */
 export type AnswerMethod = "native" | "logprobs" | "stated" | "sampled"
 
 export interface AnswerRequest {
   /** The name under which the host registered the provider. */
   readonly provider: string
   readonly model: string
-  /** Capabilities of the model; a driver decides by them and never by the name. */
+  /** Capabilities of the model. A driver decides by them and never by the name. */
   readonly info: ModelInfo
-  /** All that the model may look at. */
+  /** The data that the model may use. */
   readonly state: Schema.Json
   readonly questions: TypedQuestions
-  /** The customer's own key for this provider; beats the driver's. */
+  /** The customer's own key for this provider. It overrides the driver's key. */
   readonly apiKey: Redacted.Redacted<string> | null
-  /** Stable for a conversation: a cache key for providers that want one. */
+  /** Stable for a conversation: a cache key for providers that use one. */
   readonly conversationId: string
 }
 
@@ -54,11 +57,11 @@ export interface AnswerReply {
   /** By question, then by option: `true` and `false`, the names of a choice, or the levels of a score from "0" on. Unchecked. */
   readonly distributions: { readonly [question: string]: { readonly [option: string]: unknown } }
   readonly method: AnswerMethod
-  /** The probabilities are a model's own words, a count of samples, or another stand-in for what the model believes. */
+  /** True: the probabilities were written by the model, counted from samples, or derived in another indirect way. */
   readonly estimated: boolean
-  /** The model that really answered; null when the provider does not tell. */
+  /** The model that answered; null when the provider does not report it. */
   readonly model: string | null
-  /** Null when the provider does not tell. */
+  /** Null when the provider does not report it. */
   readonly usage: Usage | null
 }
 

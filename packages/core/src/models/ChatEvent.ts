@@ -1,20 +1,20 @@
 /**
- * What every provider speaks, one level above the vendors' wires. Plain objects: one is made for each streamed delta.
+ * The events of a chat model, common to all vendors. Plain objects, because one is made for each streamed delta.
  *
- * A driver's promises on order:
- * - `ToolCallStart` comes before its deltas, `ToolCallReady` once for each call with the whole argument text (`{}` when it was empty).
- * - `Usage` may come more than once; the last one counts, and it holds the whole step.
- * - `Finished` comes once, last, and only when the provider really finished; a stream that ends without it was cut off.
+ * Contract of a driver on order:
+ * - `ToolCallStart` comes before its deltas; `ToolCallReady` comes once for each call with the whole argument text (`{}` if it was empty).
+ * - `Usage` may come more than once; the last one counts, and it covers the whole step.
+ * - `Finished` comes once, last, and only if the provider really finished; a stream that ends without it was cut off.
  */
 import type * as Schema from "effect/Schema"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 
-/** `continue`: the provider paused and wants the conversation, with this answer appended, once more. */
+/** `continue`: the provider paused, and wants the conversation again with this answer appended. */
 export type FinishReason = "stop" | "tool_calls" | "length" | "filtered" | "continue"
 
 export type ChatEvent =
-  /** The provider is at work and has nothing to say yet. It only keeps the step from being given up. */
+  /** The provider is working and has no output yet. The event only prevents a timeout. */
   | { readonly _tag: "KeepAlive" }
   | { readonly _tag: "TextDelta"; readonly text: string }
   | { readonly _tag: "ReasoningDelta"; readonly text: string }
@@ -27,8 +27,8 @@ export type ChatEvent =
   | {
       readonly _tag: "Finished"
       readonly reason: FinishReason
-      /** The model that really answered, where an alias or a router was asked. */
+      /** The model that answered, if an alias or a router was requested. */
       readonly model: string | null
-      /** Opaque data to be stored and sent back with this answer; null when the provider needs none. */
+      /** Opaque data that is stored and sent back with this answer; null when the provider needs none. */
       readonly providerData: Schema.Json | null
     }

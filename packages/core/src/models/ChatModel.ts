@@ -1,15 +1,15 @@
 /**
- * One model step, made dependable: what the kernel promises for every driver is added here once.
+ * Runs one model step and adds what the kernel promises for every driver:
  *
- * - Retried only before the first event was heard, only when `isRetryable`, a bounded number of times, and not when the provider asks
- *   for a longer pause than the policy allows.
- * - Cut off when nothing arrives in time: a long wait for the first event, a shorter one between events.
- * - Over with `Finished`, whether or not the driver closes its stream; an end without it is the error `cut_off`, and one that never comes
- *   is made at `maxOutputCharacters`.
- * - Interrupted at once, without waiting for the driver's own cleanup; nothing is heard after that.
- * - One client span and the metrics of the OpenTelemetry GenAI conventions for each step, without any content.
+ * - It is retried only before the first event, only when `isRetryable`, a bounded number of times, and not when the provider asks for a
+ * longer pause than the policy permits.
+ * - It fails when nothing arrives in time: a long wait for the first event, a shorter one between events.
+ * - It ends with `Finished`, whether or not the driver closes its stream. An end without `Finished` is the error `cut_off`, and so is an
+ * answer longer than `maxOutputCharacters`.
+ * - An interruption takes effect at once, without waiting for the driver's cleanup; later events are ignored.
+ * - Each step has one client span and the metrics of the OpenTelemetry GenAI conventions, without any content.
  *
- * Used by the turn's ModelLoop. It hands events to a plain function, array by array, because a stream stage costs more than a delta.
+ * Used by `ModelLoop`. Events are passed to a plain function, array by array, because a stream stage costs more than a delta.
  */
 import type * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
@@ -28,14 +28,14 @@ import { pauseBeforeRetry } from "./RetryPause.ts"
 
 export interface ChatPolicy {
   readonly retries: number
-  /** A provider that asks for a longer pause than this is reported instead of awaited. */
+  /** If a provider asks for a longer pause than this, the step fails instead of waiting. */
   readonly longestRetryPause: Duration.Input
   readonly firstEventTimeout: Duration.Input
   readonly idleTimeout: Duration.Input
-  /** For a whole step, however lively the provider is. */
+  /** The limit of a whole step, however many events arrive. */
   readonly stepTimeout: Duration.Input
   readonly maxOutputCharacters: number
-  /** Calls of tools in one step. */
+  /** The maximum of tool calls in one step. */
   readonly maxToolCalls: number
 }
 
@@ -49,15 +49,15 @@ export const defaultChatPolicy: ChatPolicy = {
   maxToolCalls: 128
 }
 
-/** Who listens. Both functions must be quick and must not throw. */
+/** Receives the events. Both functions must be quick and must not throw. */
 export interface Listener {
   /** Gets every event, in order. */
   readonly hear: (event: ChatEvent) => void
-  /** Called after each array of events, before more are awaited. */
+  /** Called after each array of events, before the next one is awaited. */
   readonly pause: () => void
 }
 
-/** One model call, and who hears it. */
+/** One model call, with the listener of its events. */
 export interface ModelStep {
   readonly chat: ChatDriver
   readonly request: ChatRequest
@@ -65,7 +65,7 @@ export interface ModelStep {
   readonly listener: Listener
 }
 
-/** Runs one step and hands over every event; succeeds when the provider finished. */
+/** Runs one step and passes every event on; succeeds when the provider has finished. */
 export const converse = (
   chat: ChatDriver,
   request: ChatRequest,
@@ -76,7 +76,7 @@ export const converse = (
     Effect.flatMap(makeDeadlines, (deadlines) => converseWithin(deadlines, { chat, request, policy, listener }))
   )
 
-/** The same with deadlines that many steps share. */
+/** Like `converse`, with deadlines that many steps share. */
 export const converseWithin = (deadlines: DeadlinesPort, step: ModelStep): Effect.Effect<void, ModelError> =>
   attempt(deadlines, step, 0).pipe(
     measured(operationOf(step.request)),
@@ -115,19 +115,19 @@ const attempt = (deadlines: DeadlinesPort, step: ModelStep, failures: number): E
 interface Heard {
   events: number
   characters: number
-  /** Calls that have begun, and calls that are whole. */
+  /** Calls that have begun, and calls that are complete. */
   begun: number
   ready: number
   usage: Usage | null
-  /** Nothing more is heard: the step has finished, or was given up. */
+  /** True: later events are ignored, because the step has finished or failed. */
   over: boolean
   lastAt: number
 }
 
-/** Leaves a stream that has nothing more to say. */
+/** Ends the reading of a stream after its `Finished` event. */
 class Finished extends Data.TaggedError("Finished") {}
 
-/** Every step ends with it, so it is made once: an error looks at the stack when it is made. */
+/** Made once, because every step ends with it and making an error captures the stack. */
 const finished = Effect.fail(new Finished())
 
 const listen = (
@@ -145,7 +145,7 @@ const listen = (
     listener.pause()
     if (Math.max(heard.begun, heard.ready) > policy.maxToolCalls) return tooManyCalls(request)
     if (!heard.over && heard.characters > policy.maxOutputCharacters) return failure(request, "cut_off", false)
-    const end = heard.over ? Effect.andThen(tell(request, events, heard.usage), finished) : Effect.void
+    const end = heard.over ? Effect.andThen(recordStep(request, events, heard.usage), finished) : Effect.void
     return wasSilent && heard.events > 0
       ? Effect.andThen(recordFirstChunk(operationOf(request), heard.lastAt - startedAt), end)
       : end
@@ -153,7 +153,7 @@ const listen = (
   return deadlines
     .limit(
       Stream.runForEachArray(chat(request), hear),
-      // Quiet for too long, or lively for too long.
+      // The step fails when no event comes for too long, or when the whole step takes too long.
       () =>
         Math.min(
           heard.lastAt + Duration.toMillis(heard.events === 0 ? policy.firstEventTimeout : policy.idleTimeout),
@@ -172,7 +172,7 @@ const listen = (
     )
 }
 
-/** What comes after the end is not part of the answer. */
+/** Events after the end are not part of the answer. */
 const take = (event: ChatEvent, listener: Listener, state: Heard, policy: ChatPolicy): void => {
   if (state.over || event._tag === "KeepAlive") return
   state.events++
@@ -195,7 +195,7 @@ const failure = (
     Effect.fail(new ModelError({ reason, provider, model, ...(shouldRetry === undefined ? {} : { shouldRetry }) }))
   )
 
-/** Asked again, a provider that is broken like this would do it again. */
+/** Not retried: the provider would repeat the error. */
 const tooManyCalls = ({ model, provider }: ChatRequest): Effect.Effect<never, ModelError> =>
   Effect.suspend(() =>
     Effect.fail(
@@ -205,8 +205,8 @@ const tooManyCalls = ({ model, provider }: ChatRequest): Effect.Effect<never, Mo
 
 const operationOf = ({ model, provider }: ChatRequest): ModelOperation => ({ operation: "chat", provider, model })
 
-/** What span and metrics say of a step that finished. */
-const tell = (request: ChatRequest, events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect.Effect<void> =>
+/** Adds a finished step to the span and the metrics. */
+const recordStep = (request: ChatRequest, events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect.Effect<void> =>
   usage === null
     ? annotate(events, usage)
     : Effect.andThen(recordTokens(operationOf(request), usage), annotate(events, usage))

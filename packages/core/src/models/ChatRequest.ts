@@ -1,6 +1,6 @@
 /**
- * What every chat driver is asked: one conversation, one model step. Nothing in it belongs to a vendor. The order inside is the order
- * for the wire: system prompt and tools first, then the messages, oldest first, so that a prefix stays byte-equal from turn to turn.
+ * The request to a chat driver: one conversation, one model step. It contains nothing of a single vendor. The order is the order on the
+ * wire: system prompt and tools first, then the messages, oldest first, so that the beginning stays byte-equal from turn to turn.
  */
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
@@ -8,7 +8,7 @@ import type { ToolCall } from "../tools/ToolCall.ts"
 import type { ToolDefinition } from "../tools/ToolDefinition.ts"
 import type { ModelInfo } from "./ModelInfo.ts"
 
-/** How the model should reason. Only what the model supports applies; `{}` asks for the provider's defaults. */
+/** How the model should reason. Only options that the model supports apply; `{}` requests the provider's defaults. */
 export const Thinking = Schema.Struct({
   effort: Schema.optionalKey(Schema.Literals(["low", "medium", "high", "max"])),
   budgetTokens: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
@@ -19,7 +19,7 @@ export type Thinking = typeof Thinking.Type
 
 const Price = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** Which upstream a routing provider should take. Every other provider ignores it. */
+/** Which upstream a routing provider should use. Every other provider ignores it. */
 export const Routing = Schema.Struct({
   providers: Schema.optionalKey(Schema.Array(Schema.String)),
   allowFallbacks: Schema.optionalKey(Schema.Boolean),
@@ -35,7 +35,7 @@ export const Routing = Schema.Struct({
 })
 export type Routing = typeof Routing.Type
 
-/** A part of a user's message. `bytes` travel inline; a `url` is fetched by the provider. */
+/** A part of a user's message. `bytes` are sent inline; a `url` is fetched by the provider. */
 export type ContentPart =
   | { readonly type: "text"; readonly text: string }
   | {
@@ -46,8 +46,8 @@ export type ContentPart =
     }
 
 /**
- * What a provider wants back, untouched, when its own answer is sent again (thinking signatures, reasoning items). Only the provider
- * named here may read it; for every other provider the neutral fields of the message are the whole truth.
+ * Data that a provider needs back, unchanged, when its own answer is sent again (thinking signatures, reasoning items). Only the provider
+ * named here may read it; every other provider uses only the neutral fields of the message.
  */
 export const ProviderData = Schema.Struct({ provider: Schema.String, data: Schema.Json })
 export type ProviderData = typeof ProviderData.Type
@@ -60,23 +60,23 @@ export type ChatMessage =
       readonly toolCalls: ReadonlyArray<ToolCall>
       readonly providerData: ProviderData | null
     }
-  /** The answer to one call of the assistant message before it. Every call is answered, in the order of the calls. */
+  /** The answer to one call of the assistant message before it. Every call has an answer, in the order of the calls. */
   | { readonly role: "tool"; readonly toolCallId: string; readonly toolName: string; readonly output: string }
 
-/** What a vendor's model can do by itself when it is told to. */
+/** A tool that a vendor runs itself, on request. */
 export type OwnTool = "web_search"
 
 export interface ChatRequest {
-  /** The name under which the host registered the provider: the driver puts it into its errors and its `ProviderData`. */
+  /** The name under which the host registered the provider. The driver puts it into its errors and its `ProviderData`. */
   readonly provider: string
   readonly model: string
-  /** Capabilities of the model; a driver decides by them and never by the name. */
+  /** Capabilities of the model. A driver decides by them and never by the name. */
   readonly info: ModelInfo
   readonly system: string | null
   readonly tools: ReadonlyArray<ToolDefinition>
-  /** Tools that the vendor runs on its own side. A driver leaves out what its wire does not have. */
+  /** Tools that the vendor runs on its own side. A driver leaves out those that its wire does not have. */
   readonly ownTools?: ReadonlyArray<OwnTool>
-  /** `none`: the tools stay declared (the history may hold calls), but the model must answer in words. */
+  /** `none`: the tools stay declared (the history may contain calls), but the model must answer in words. */
   readonly toolChoice: "auto" | "none"
   readonly messages: ReadonlyArray<ChatMessage>
   /** Null: the model's own default. */
@@ -85,8 +85,8 @@ export interface ChatRequest {
   /** The answer should be one JSON object. */
   readonly jsonOutput: boolean
   readonly maxOutputTokens: number | null
-  /** The customer's own key for this provider; beats the driver's. */
+  /** The customer's own key for this provider. It overrides the driver's key. */
   readonly apiKey: Redacted.Redacted<string> | null
-  /** Stable for a conversation: a cache key for providers that want one. */
+  /** Stable for a conversation: a cache key for providers that use one. */
   readonly conversationId: string
 }

@@ -8,13 +8,13 @@ import type { ChatRequest } from "./ChatRequest.ts"
 import { ModelError } from "./ModelError.ts"
 import { estimateTokens } from "./TokenCounter.ts"
 
-/** Who is asked, on whose key. */
+/** The provider, model and key of a question. */
 export type CompletionTarget = Pick<ChatRequest, "provider" | "model" | "info" | "apiKey" | "conversationId">
 
 export interface CompletionPolicy {
   readonly retries: number
   readonly longestRetryPause: Duration.Input
-  /** Until the first word; the whole answer may take five times as long. */
+  /** Time limit of the first word. The whole answer may take five times as long. */
   readonly timeout: Duration.Input
 }
 

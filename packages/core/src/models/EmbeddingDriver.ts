@@ -1,8 +1,8 @@
 /**
- * What an embedding provider implements: one request, one answer. Splitting into batches, retries and the check of what came back are added
- * once, for all drivers, by `EmbeddingModel`.
+ * What an embedding provider implements: one request, one answer. `EmbeddingModel` adds for all drivers: batches, retries and the check of
+ * the vectors.
  *
- * Promises of a driver: vectors in the order of the texts, one for each; a `ModelError` and never a defect for anything the provider sends.
+ * Contract of a driver: vectors in the order of the texts, one for each; a `ModelError` and never a defect for anything the provider sends.
  */
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
@@ -14,11 +14,11 @@ export interface EmbeddingRequest {
   readonly provider: string
   readonly model: string
   readonly texts: ReadonlyArray<string>
-  /** Asked for; null: the model's own. */
+  /** The requested dimensions; null: the model's own. */
   readonly dimensions: number | null
-  /** Some models embed a question otherwise than what is searched. */
+  /** Some models embed a question differently from a searched text. */
   readonly purpose: "document" | "query"
-  /** The customer's own key for this provider; beats the driver's. */
+  /** The customer's own key for this provider. It overrides the driver's key. */
   readonly apiKey: Redacted.Redacted<string> | null
 }
 

@@ -1,7 +1,7 @@
 /**
- * Texts to vectors, made dependable: what the kernel promises for every embedding driver is added here once. Requests are split to the
- * driver's limits, batches run side by side, a failure that may pass is tried again, and every vector is checked for its dimensions,
- * because a wrong one would spoil an index for good.
+ * Texts to vectors, with what the kernel promises for every embedding driver. Requests are split to the driver's limits, batches run in
+ * parallel, temporary failures are retried, and every vector is checked for its dimensions, because a wrong one would damage an index
+ * permanently.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -19,14 +19,14 @@ import { Providers } from "./Provider.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { addUsage, noUsage } from "../primitives/Usage.ts"
 
-/** Which model embeds, and how long its vectors must be; null: whatever the model gives. */
+/** The model that embeds, and the length of its vectors; null: the model's own length. */
 export interface EmbeddingTarget {
   readonly provider: string
   readonly model: string
   readonly dimensions: number | null
 }
 
-/** The provider's answer cannot be used, however often it is asked. */
+/** The provider's answer is not usable, and a retry would not help. */
 export class EmbeddingFailed extends Schema.TaggedError<EmbeddingFailed>()("EmbeddingFailed", {
   provider: Schema.String,
   model: Schema.String,
@@ -43,7 +43,7 @@ export class EmbeddingFailed extends Schema.TaggedError<EmbeddingFailed>()("Embe
 export class EmbeddingModel extends Context.Service<
   EmbeddingModel,
   {
-    /** One vector for each text, in order. No text, no request. */
+    /** One vector for each text, in order. Without texts, no request is made. */
     readonly embed: (
       target: EmbeddingTarget,
       texts: ReadonlyArray<string>,
@@ -82,7 +82,7 @@ export class EmbeddingModel extends Context.Service<
   )
 }
 
-/** As few requests as the driver's limits allow; a text that is alone too long goes alone, and the provider has the word. */
+/** Makes as few requests as the driver's limits permit. A text that exceeds the limit by itself is sent alone, and the provider decides. */
 const toBatches = (
   texts: ReadonlyArray<string>,
   limits: Pick<EmbeddingDriver, "maxTexts" | "maxCharacters">
@@ -102,7 +102,7 @@ const toBatches = (
   return batches
 }
 
-/** One call of the model, with its span and its metrics, however often it is tried. */
+/** One call of the model, with its span and its metrics, retries included. */
 const embedOnce = (
   driver: EmbeddingDriver,
   request: EmbeddingRequest

@@ -1,6 +1,6 @@
 /**
- * Everything that can go wrong between the kernel and a model, as one error with a reason. The reason decides what happens next
- * (`isRetryable`); the text states the fact and never carries what the provider wrote, because that may hold a prompt or a key.
+ * Everything that can fail between the kernel and a model, as one error with a reason. The reason decides what happens next
+ * (`isRetryable`). The text states the fact and never contains what the provider wrote, because that may contain a prompt or a key.
  */
 import * as Schema from "effect/Schema"
 import { Usage } from "../primitives/Usage.ts"
@@ -28,13 +28,13 @@ const facts: { readonly [Reason in ModelErrorReason]: { readonly retryable: bool
   refused: { retryable: false, text: "The provider refused to answer this conversation." },
   context_too_long: {
     retryable: false,
-    text: "The conversation does not fit the model. Shorten it or choose a model with more room."
+    text: "The conversation does not fit the model. Shorten it or choose a model with a larger window."
   },
   auth: {
     retryable: false,
     text: "The provider did not accept the key. Check the provider's key in the configuration."
   },
-  quota: { retryable: false, text: "The account at the provider has no credit left." },
+  quota: { retryable: false, text: "The account at the provider has no credit left. Add credit there." },
   invalid_request: { retryable: false, text: "The provider did not accept the request for this model." },
   model_not_found: { retryable: false, text: "The provider does not know this model. Check the model name." },
   timeout: { retryable: true, text: "The provider did not answer in time." },
@@ -48,16 +48,16 @@ export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
   reason: ModelErrorReason,
   provider: Schema.String,
   model: Schema.String,
-  /** HTTP status of the provider's answer, where there was one. */
+  /** HTTP status of the provider's answer, if there was one. */
   status: Schema.optionalKey(Schema.Int),
-  /** A machine's word for the error: the provider's own, such as `context_length_exceeded`, or the driver's. */
+  /** A code for the error: the provider's own, such as `context_length_exceeded`, or the driver's. */
   code: Schema.optionalKey(Schema.String),
   /** The provider's id of the request, to quote in a support case. */
   requestId: Schema.optionalKey(Schema.String),
   retryAfterMillis: Schema.optionalKey(Schema.Finite),
-  /** What the failed attempts have cost nevertheless, where that is known. */
+  /** The cost of the failed attempts, if it is known. */
   usage: Schema.optionalKey(Usage),
-  /** The provider's own word on whether to try again; beats the reason. */
+  /** The provider's own statement whether a retry helps. It overrides the reason. */
   shouldRetry: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {

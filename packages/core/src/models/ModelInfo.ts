@@ -1,6 +1,6 @@
 /**
- * What is known of a model: limits, prices and capabilities, as data. The kernel decides by these fields and never by a name.
- * `null` means "not known", which is no promise of support. Catalogue entries (specification part 2) are this record.
+ * What is known of a model: limits, prices and capabilities, as data. The kernel decides by these fields and never by a name. `null` means
+ * "not known", which is no promise of support. The entries of the catalogue (specification part 2) are this record.
  */
 import * as Schema from "effect/Schema"
 
@@ -14,7 +14,7 @@ export const ModelInfo = Schema.Struct({
   provider: Schema.String,
   modelType: ModelType,
   displayName: Known(Schema.String),
-  /** Tokens that prompt and answer may have together. */
+  /** The maximum of prompt and answer together, in tokens. */
   contextLimit: Known(Schema.Int),
   maxOutputTokens: Known(Schema.Int),
   supportsTools: Known(Schema.Boolean),
@@ -25,32 +25,32 @@ export const ModelInfo = Schema.Struct({
   supportsAudioInput: Known(Schema.Boolean),
   supportsVideoInput: Known(Schema.Boolean),
   supportsAudioOutput: Known(Schema.Boolean),
-  /** Which fields of `thinking` apply, and which words of effort; null when the model does not reason on request. */
+  /** The fields of `thinking` that apply, and the accepted words of effort; null when the model does not reason on request. */
   thinkingControls: Known(
     Schema.Struct({
       efforts: Schema.Array(Schema.String),
       budget: Schema.Boolean,
-      /** A driver's own word for a family of parameters, such as `adaptive` or `level`. */
+      /** A driver's own name for a family of parameters, such as `adaptive` or `level`. */
       style: Schema.NullOr(Schema.String)
     })
   ),
   embeddingDimensions: Known(Schema.Int),
   inputCostPerMillionTokens: Known(Schema.Finite),
   outputCostPerMillionTokens: Known(Schema.Finite),
-  /** Fields that only one kind of model has (video limits, realtime formats), as they go to the client. */
+  /** Fields that only one type of model has (video limits, realtime formats), in the form in which the client gets them. */
   details: Known(Schema.JsonObject)
 })
 export type ModelInfo = typeof ModelInfo.Type
 
-/** An entry about which only its name, provider and the given fields are known. */
+/** An entry of which only the given fields are known. */
 export const describeModel = (
   known: Pick<ModelInfo, "name" | "provider" | "modelType"> & Partial<ModelInfo>
 ): ModelInfo => ({ ...nothingKnown, ...known })
 
-/** Whether the catalogue says that the model searches the web by itself when it is told to (`details.web_search`). */
+/** Whether the catalogue says that the model searches the web itself on request (`details.web_search`). */
 export const hasOwnSearch = (info: ModelInfo | null | undefined): boolean => info?.details?.["web_search"] === true
 
-/** `more` beats `entry` in every field of which it knows something. */
+/** `more` overrides `entry` in every field that it knows. */
 export const mergeModelInfo = <Entry extends ModelInfo>(entry: Entry, more: Partial<ModelInfo>): Entry => {
   const merged: Record<string, unknown> = { ...more }
   for (const [field, value] of Object.entries(entry)) merged[field] ??= value

@@ -1,6 +1,6 @@
 /**
- * The client metrics of the OpenTelemetry GenAI conventions: how long a call of a model took, how long until its first event, and the tokens
- * that the provider said it used. Used by what calls models; none of them holds content.
+ * The client metrics of the OpenTelemetry GenAI conventions: the duration of a model call, the time until its first event, and the tokens
+ * that the provider reported. None of them contains content.
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -16,14 +16,14 @@ export interface ModelOperation {
   readonly model: string
 }
 
-/** The attributes that spans and metrics of a call have in common. */
+/** The attributes that spans and metrics of a call share. */
 export const attributesOf = ({ model, operation, provider }: ModelOperation) => ({
   "gen_ai.operation.name": operation,
   "gen_ai.provider.name": provider,
   "gen_ai.request.model": model
 })
 
-// The boundaries are those of the conventions; exporters of OTLP read the unit from the attribute of that name.
+// The conventions define these boundaries. OTLP exporters read the unit from the attribute of that name.
 const durations = metricSeries(() =>
   Metric.histogram("gen_ai.client.operation.duration", {
     description: "Seconds that a call of a model took",
@@ -54,7 +54,7 @@ const reasonOf = (exit: Exit.Exit<unknown, { readonly reason: string } | { reado
     onNone: () => (Exit.hasInterrupts(exit) ? "cancelled" : "_OTHER")
   })
 
-/** Measures a call from its beginning to its end, however it ends. */
+/** Measures the duration of a call, whatever its result. */
 export const measured =
   (operation: ModelOperation) =>
   <A, E extends { readonly reason: string } | { readonly problem: string }, R>(
@@ -75,7 +75,7 @@ export const measured =
 export const recordFirstChunk = (operation: ModelOperation, millis: number): Effect.Effect<void> =>
   Metric.update(firstChunks(attributesOf(operation)), millis / 1000)
 
-/** What the provider said, and nothing where the figures are only estimated. */
+/** Records the tokens that the provider reported; estimated figures are not recorded. */
 export const recordTokens = (operation: ModelOperation, usage: Usage): Effect.Effect<void> =>
   Effect.contextWith((context: Context.Context<never>) => {
     if (usage.estimated) return Effect.void

@@ -1,4 +1,4 @@
-/** Names go into records and into keys of an index: what is longer than any name is refused at the door. */
+/** Names become parts of records and of index keys, so names above the limit are refused before anything is stored. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { longestName } from "./ReportedFigures.ts"
@@ -11,7 +11,7 @@ export class NameTooLong extends Schema.TaggedError<NameTooLong>()("NameTooLong"
   }
 }
 
-/** Fields that are absent or null are not looked at. */
+/** Absent and null fields are not checked. */
 export const checkNames = (names: { readonly [Name in typeof Field.Type]?: string | null | undefined }): Result.Result<
   void,
   NameTooLong
@@ -20,5 +20,5 @@ export const checkNames = (names: { readonly [Name in typeof Field.Type]?: strin
   return field === undefined ? Result.void : Result.fail(new NameTooLong({ field, limit: longestName }))
 }
 
-/** In characters, as a reader counts them: some are two units of the text. */
+/** Counts characters as a reader does; some characters are two units of the text. */
 const isTooLong = (name: string): boolean => name.length > longestName && Array.from(name).length > longestName

@@ -1,8 +1,8 @@
 /**
- * What a chat provider implements when its models tell how probable their tokens are: one short prompt, and the candidates for the first
- * few tokens of the answer. The wing `answers` makes typed answers of it; the driver knows a wire format and nothing of questions.
+ * What a chat provider implements if its models report how probable their tokens are: one short prompt, and the candidates for the first
+ * few tokens of the answer. The wing `answers` makes typed answers of it; the driver only knows a wire format.
  *
- * Promises of a driver: a `ModelError` and never a defect for anything the provider sends; no places when the answer came without
+ * Contract of a driver: a `ModelError` and never a defect for anything the provider sends; no places when the answer came without
  * log-probabilities.
  */
 import type * as Effect from "effect/Effect"
@@ -18,9 +18,9 @@ export interface NextTokenRequest {
   readonly info: ModelInfo
   readonly system: string
   readonly prompt: string
-  /** How many tokens the answer may have. */
+  /** The maximum of tokens in the answer. */
   readonly maxTokens: number
-  /** The customer's own key for this provider; beats the driver's. */
+  /** The customer's own key for this provider. It overrides the driver's key. */
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
@@ -30,7 +30,7 @@ export interface TokenCandidate {
   readonly logProbability: number
 }
 
-/** One place in the answer: the token that was written, and those that could have been. */
+/** One position in the answer: the token that was written, and its alternatives. */
 export interface TokenPlace {
   readonly token: string
   readonly candidates: ReadonlyArray<TokenCandidate>
@@ -38,9 +38,9 @@ export interface TokenPlace {
 
 export interface NextTokenReply {
   readonly places: ReadonlyArray<TokenPlace>
-  /** The model that really answered; null when the provider does not tell. */
+  /** The model that answered; null when the provider does not report it. */
   readonly model: string | null
-  /** Null when the provider does not tell. */
+  /** Null when the provider does not report it. */
   readonly usage: Usage | null
 }
 

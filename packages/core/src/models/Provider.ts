@@ -1,6 +1,6 @@
 /**
- * A provider as the host registers it: an id, a chat driver, and what is known of its models. `Providers` is the registry of them with
- * the host's defaults; nothing in the kernel knows a provider by name.
+ * A provider as the host registers it: an id, a chat driver, and information on its models. `Providers` is the registry, with the host's
+ * defaults. No code of the kernel knows a provider by name.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -24,9 +24,9 @@ export interface Provider {
   readonly id: string
   readonly chat?: ChatDriver
   readonly embedding?: EmbeddingDriver
-  /** Typed answers of its own. Without it the wing `answers` asks `nextToken` and `chat`. */
+  /** Typed answers of its own. Without it the wing `answers` uses `nextToken` and `chat`. */
   readonly answers?: AnswerDriver
-  /** For models that tell how probable their tokens are. */
+  /** For models that report how probable their tokens are. */
   readonly nextToken?: NextTokenDriver
   /** Makes pictures. Used by the wing `media`. */
   readonly image?: ImageModel
@@ -35,20 +35,20 @@ export interface Provider {
   /** Used by the wing `voice`. */
   readonly speechToText?: SpeechToText
   readonly textToSpeech?: TextToSpeech
-  /** What new assistants embed with, where neither they nor the host say. */
+  /** The embedding model of new assistants, if neither they nor the host name one. */
   readonly defaultEmbedding?: { readonly model: string; readonly dimensions: number }
-  /** Used where a message or an assistant names this provider without a model. The host's defaults come first. */
+  /** Used when a message or an assistant names this provider without a model. The host's defaults come first. */
   readonly defaultModel?: string
   /**
-   * What the driver would send for a request: pure, and equal for equal requests. The kernel compares it with and without an option to
-   * learn whether the option has any effect (`ignored_options`). Absent: every option is taken for one that has.
+   * The body that the driver would send for a request: pure, and equal for equal requests. The kernel compares it with and without an
+   * option to learn whether the option has an effect (`ignored_options`). Absent: every option counts as effective.
    */
   readonly wire?: (request: ChatRequest) => unknown
   /** What is known of a model by its name alone; undefined: nothing. */
   readonly describe?: (model: string) => Partial<ModelInfo> | undefined
-  /** The provider's own list of models. Called by the catalogue, which caches it. */
+  /** The provider's own list of models. The catalogue calls and caches it. */
   readonly listModels?: Effect.Effect<ReadonlyArray<ModelInfo>, ModelError>
-  /** Who answers behind a provider that routes. Called by the catalogue, which caches it for long, because it may take many requests. */
+  /** The upstreams of a provider that routes. The catalogue calls it and caches the result for long, because it may take many requests. */
   readonly listUpstreams?: Effect.Effect<ReadonlyArray<Upstream>, ModelError>
 }
 
@@ -64,14 +64,14 @@ export class ProviderNotFound extends Schema.TaggedError<ProviderNotFound>()("Pr
 export const providerNotFound = (provider: string, all: ReadonlyArray<Provider>): ProviderNotFound =>
   new ProviderNotFound({ provider, registered: all.filter(({ chat }) => chat !== undefined).map(({ id }) => id) })
 
-/** The provider was named without a model, and it has none of its own. */
+/** A request named the provider without a model, and the provider has no default model. */
 export class ModelNotNamed extends Schema.TaggedError<ModelNotNamed>()("ModelNotNamed", { provider: Schema.String }) {
   override get message() {
-    return `The provider "${this.provider}" has no default model. Name a model beside it.`
+    return `The provider "${this.provider}" has no default model. Name a model too.`
   }
 }
 
-/** A provider and model that a turn can talk to. */
+/** A provider and model that a turn can use. */
 export interface ResolvedModel {
   readonly provider: string
   readonly model: string
@@ -82,7 +82,7 @@ export interface ResolvedModel {
 
 export interface ProvidersOptions {
   readonly providers: ReadonlyArray<Provider>
-  /** Used where neither the message nor its assistant names one. */
+  /** Used when neither the message nor its assistant names a model. */
   readonly defaults: { readonly provider: string; readonly model: string }
 }
 

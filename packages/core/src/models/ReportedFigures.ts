@@ -1,6 +1,6 @@
 /**
- * What a provider reports of an answer goes into records, sums and keys of an index, and a broken one reports anything. Names are cut and
- * figures are brought into their bounds here, before anything keeps them; what was changed is said in the log.
+ * Bounds for what a provider reports of an answer. Such names and figures go into records, sums and index keys, and a faulty provider may
+ * report anything. Names are cut and figures are limited here, before they are stored; a change is logged.
  */
 import type { Usage } from "../primitives/Usage.ts"
 
@@ -8,22 +8,22 @@ import type { Usage } from "../primitives/Usage.ts"
 export const longestName = 255
 /** Characters of an id. */
 export const longestId = 128
-/** More tokens than any step has, and few enough to be added up for years. */
+/** More tokens than any step has, and small enough to be summed for years. */
 const mostTokens = 1e12
 const mostDollars = 1e9
 
-/** Not cut inside a character: half of one could not be stored. */
+/** Cuts a text, but never inside of a character: half a character cannot be stored. */
 export const cutTo = (text: string, length: number): string => {
   if (text.length <= length) return text
   const cut = text.slice(0, length)
   return /[\uD800-\uDBFF]$/u.test(cut) ? cut.slice(0, -1) : cut
 }
 
-/** Whole, and within bounds; what is no number counts nothing. */
+/** A whole number within bounds; NaN counts as 0. */
 export const tokensIn = (reported: number): number =>
   Number.isNaN(reported) ? 0 : Math.min(mostTokens, Math.max(0, Math.round(reported)))
 
-/** Figures that had to be changed count as estimated: they are not the provider's any more. */
+/** Figures that had to be changed count as estimated, because they are no longer the provider's. */
 export const usageWithinBounds = (reported: Usage): Usage => {
   const usage: Usage = {
     inputTokens: tokensIn(reported.inputTokens),

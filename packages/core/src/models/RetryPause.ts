@@ -1,4 +1,4 @@
-/** Whether and when a call of a provider is tried again. Used by everything that asks a model. */
+/** Whether and when a call of a provider is retried. Used by all code that calls a model. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -6,11 +6,11 @@ import type { ModelError } from "./ModelError.ts"
 
 export interface RetryPolicy {
   readonly retries: number
-  /** A provider that asks for a longer pause than this is reported instead of awaited. */
+  /** If a provider asks for a longer pause than this, the call fails instead of waiting. */
   readonly longestRetryPause: Duration.Input
 }
 
-/** Null: do not try again. The provider's own word on the pause comes first, then 0.5 s doubling to 8 s, with jitter. */
+/** Null: no retry. The pause that the provider asks for comes first; without one, 0.5 s, doubling up to 8 s, with jitter. */
 export const pauseBeforeRetry = (
   error: ModelError,
   policy: RetryPolicy,

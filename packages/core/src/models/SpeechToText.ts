@@ -1,9 +1,9 @@
 /**
- * Port: a provider that writes down what is said. Time limits, retries, credit and charges are added once for all providers by the wing
- * `voice`. `speechToTextSuite` of the contracts tests what is promised here.
+ * Port: a provider that turns speech into text. The wing `voice` adds for all providers: time limits, retries, credit and charges.
+ * `speechToTextSuite` of the contracts tests this contract.
  *
- * Promises of a driver: a `ModelError` and never a defect for anything the provider sends; the whole text as the provider gives it, without
- * a trace of the format; empty for a recording in which nothing is said.
+ * Contract of a driver: a `ModelError` and never a defect for anything the provider sends; the whole text as the provider gives it, without
+ * any markup of the format; an empty text for a recording without speech.
  */
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
@@ -11,11 +11,11 @@ import type * as Stream from "effect/Stream"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ModelError } from "./ModelError.ts"
 
-/** A file of sound, decided by its content and not by its name. */
+/** An audio file. Its type is determined by its content and not by its name. */
 export interface Recording {
   readonly bytes: Uint8Array
   readonly mimeType: string
-  /** Ends in the extension that belongs to the content: some providers decide by it. */
+  /** The name ends in the extension that belongs to the content, because some providers decide by the name. */
   readonly filename: string
 }
 
@@ -24,35 +24,35 @@ export interface TranscriptionRequest {
   readonly provider: string
   readonly model: string
   readonly recording: Recording
-  /** A language tag such as `en`; null: the provider finds out. */
+  /** A language tag such as `en`; null: the provider detects it. */
   readonly language: string | null
-  /** Words and names that are likely; null, or a provider that takes none: nothing. */
+  /** Words and names that are likely to occur; null: none. Providers without this option ignore it. */
   readonly prompt: string | null
-  /** The customer's own key for this provider; beats the driver's. */
+  /** The customer's own key for this provider. It overrides the driver's key. */
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
 export interface Transcript {
   readonly text: string
-  /** Length of the recording, where the provider tells it. */
+  /** Length of the recording, if the provider reports it. */
   readonly seconds: number | null
   /** As the provider names it. */
   readonly language: string | null
-  /** Null when the provider does not tell. */
+  /** Null when the provider does not report it. */
   readonly usage: Usage | null
 }
 
 export type TranscriptEvent =
   | { readonly _tag: "TranscriptDelta"; readonly text: string }
-  /** Once, at the end. Its text is the whole one, and beats what the deltas say. */
+  /** Comes once, at the end. Its text is complete and replaces the texts of the deltas. */
   | { readonly _tag: "Transcribed"; readonly transcript: Transcript }
 
 export interface SpeechToText {
-  /** Used where no model is named. */
+  /** Used when no model is named. */
   readonly defaultModel: string
-  /** Bytes of a recording that the provider takes. */
+  /** The maximum size of a recording that the provider accepts. */
   readonly maxBytes: number
   readonly transcribe: (request: TranscriptionRequest) => Effect.Effect<Transcript, ModelError>
-  /** The same while it is heard, for providers that tell it in pieces. */
+  /** Like `transcribe`, for providers that send the text in pieces while they listen. */
   readonly stream?: (request: TranscriptionRequest) => Stream.Stream<TranscriptEvent, ModelError>
 }

@@ -1,9 +1,9 @@
 /**
- * Port: a provider that reads text aloud. Cutting an answer into sentences, order, time limits, retries, credit, charges and the recording
- * are added once for all providers by the wing `voice`. `textToSpeechSuite` of the contracts tests what is promised here.
+ * Port: a provider that reads text aloud. The wing `voice` adds for all providers: splitting an answer into sentences, order, time limits,
+ * retries, credit, charges and the recording. `textToSpeechSuite` of the contracts tests this contract.
  *
- * Promises of a driver: bytes in the format that was asked for, as they come; a `ModelError` and never a defect for anything the provider
- * sends; an early end of the provider's answer is an error and no short audio; the request is left when the stream is.
+ * Contract of a driver: bytes in the requested format, as they arrive; a `ModelError` and never a defect for anything the provider sends;
+ * an early end of the provider's answer is an error, not a short audio; when the stream is abandoned, the request is closed.
  */
 import type { NonEmptyReadonlyArray } from "effect/Array"
 import type * as Redacted from "effect/Redacted"
@@ -12,7 +12,7 @@ import type { ModelError } from "./ModelError.ts"
 
 /**
  * `mp3`: frames of MPEG audio. `pcm`: samples of 16 bit, little endian, one channel, at the driver's `sampleRate`. `wav`: a whole WAV file
- * of such samples; its header says the rate. These three can be put together from many answers.
+ * of such samples; its header contains the rate. Audio in these three formats can be joined from many answers.
  */
 export type SpeechFormat = "mp3" | "pcm" | "wav"
 
@@ -24,22 +24,22 @@ export interface SpeechRequest {
   readonly voice: string | null
   /** Plain text of one or some sentences, never empty, never longer than `maxCharacters`. */
   readonly text: string
-  /** One of the driver's. */
+  /** One of the driver's `formats`. */
   readonly format: SpeechFormat
-  /** 1 is the usual one; null: not given. */
+  /** 1 is normal speed; null: not given. */
   readonly speed: number | null
-  /** The customer's own key for this provider; beats the driver's. */
+  /** The customer's own key for this provider. It overrides the driver's key. */
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
 export interface TextToSpeech {
-  /** Used where no model is named. */
+  /** Used when no model is named. */
   readonly defaultModel: string
-  /** What it can give, its usual one first. */
+  /** The formats that it supports, its usual one first. */
   readonly formats: NonEmptyReadonlyArray<SpeechFormat>
-  /** Of `pcm`. */
+  /** The sample rate of `pcm`. */
   readonly sampleRate: number
-  /** Characters of one request. */
+  /** The maximum of characters in one request. */
   readonly maxCharacters: number
   readonly speak: (request: SpeechRequest) => Stream.Stream<Uint8Array, ModelError>
 }

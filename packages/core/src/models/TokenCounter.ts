@@ -1,6 +1,6 @@
 /**
- * How many tokens a text has. The default needs no tokenizer and errs high: what the kernel packs by it fits. A host with a real
- * tokenizer replaces it.
+ * Counts the tokens of a text. The default needs no tokenizer and estimates too high rather than too low, so that prompts fit. A host with
+ * a real tokenizer replaces it.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,16 +14,16 @@ export const TokenCounter = Context.Reference<TokenCounterPort>("@colloquy/core/
   defaultValue: () => ({ count: estimateTokens })
 })
 
-/** A host's counter may well divide something: sizes are stored and added up as integers. */
+/** Rounds up to whole tokens: a host's counter may return fractions, but sizes are stored and summed as integers. */
 export const inWholeTokens: Layer.Layer<never> = Layer.effect(
   TokenCounter,
   Effect.map(TokenCounter, ({ count }) => ({ count: (text) => Math.ceil(count(text)) }))
 )
 
 /**
- * Above what common tokenizers give, also for what they cut into small pieces (code, JSON, identifiers, digits): three letters of a word a
- * token, a new word at each capital that follows a small letter, a token for every digit, sign and line break, one and a half for every
- * UTF-16 unit beyond ASCII. A single space belongs to the word behind it.
+ * More than common tokenizers count, also for texts that they cut into small pieces (code, JSON, identifiers, digits). It counts one token
+ * for three letters of a word, a new word at each capital after a small letter, one token for every digit, sign and line break, and one and
+ * a half for every UTF-16 unit beyond ASCII. A single space belongs to the next word.
  */
 export const estimateTokens = (text: string): number => {
   let tokens = 0

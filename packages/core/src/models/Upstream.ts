@@ -1,18 +1,18 @@
 /**
- * One of those who answer behind a provider that routes: its name, the id that `routing` takes, and what it asks for which model. Told by
- * the provider's driver, listed by the catalogue. Specification part 4, "Models".
+ * One of the vendors to which a provider routes: its name, the id that `routing` accepts, and its offer for each model. The provider's
+ * driver reports it, the catalogue lists it. Specification part 4, "Models".
  */
 export interface Upstream {
-  /** What `providers` and `ignore` of a request's routing take. */
+  /** The id that `providers` and `ignore` of a request's routing accept. */
   readonly id: string
   readonly name: string
   readonly offers: ReadonlyArray<UpstreamOffer>
 }
 
-/** A model as this upstream serves it. */
+/** A model as this upstream offers it. */
 export interface UpstreamOffer {
   readonly model: string
-  /** The upstream's id with the variant that serves the model, where the provider tells it. */
+  /** The upstream's id with the variant that serves the model, if the provider reports it. */
   readonly variant: string | null
   readonly contextLimit: number | null
   readonly maxOutputTokens: number | null

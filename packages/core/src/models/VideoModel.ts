@@ -1,8 +1,8 @@
 /**
- * Port: a provider that makes videos. A clip is a job: it is ordered, looked at until it has ended, and then its bytes are read. Waiting,
- * limits, charges and storing are added once for all providers by the wing `media` (`VideoJob`).
+ * Port: a provider that makes videos. A video is a job: it is ordered, its status is read until it has ended, and then its bytes are read.
+ * The wing `media` (`VideoJob`) adds for all providers: waiting, limits, charges and storing.
  *
- * `videoModelSuite` of the contracts tests what is promised here.
+ * `videoModelSuite` of the contracts tests this contract.
  */
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
@@ -12,7 +12,7 @@ import type * as Stream from "effect/Stream"
 import type { ModelError } from "./ModelError.ts"
 import type { ModelInfo } from "./ModelInfo.ts"
 
-/** The states of the specification. Only `completed` yields a clip; the last four are final. */
+/** The states of the specification. Only `completed` gives a video; the last four are final. */
 export const VideoJobStatus = Schema.Literals(["pending", "in_progress", "completed", "failed", "cancelled", "expired"])
 export type VideoJobStatus = typeof VideoJobStatus.Type
 
@@ -25,13 +25,13 @@ export const VideoRouting = Schema.Struct({
 })
 export type VideoRouting = typeof VideoRouting.Type
 
-/** What a clip shall be, by the names of the specification (`video_config`): users and models both write them. */
+/** The options of a video, by the names of the specification (`video_config`): users and models both write them. */
 export const VideoOptions = Schema.Struct({
   /** Seconds. */
   duration: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
   resolution: Schema.optionalKey(Schema.NonEmptyString),
   aspect_ratio: Schema.optionalKey(Schema.NonEmptyString),
-  /** Instead of resolution and aspect ratio. */
+  /** Replaces resolution and aspect ratio. */
   size: Schema.optionalKey(
     Schema.String.check(Schema.isPattern(/^[1-9]\d{0,4}x[1-9]\d{0,4}$/u, { expected: "WIDTHxHEIGHT" }))
   ),
@@ -48,17 +48,17 @@ export interface Picture {
   readonly mimeType: string
 }
 
-/** Pictures travel inside of an order. Sound and video never do: they are HTTPS addresses that the provider fetches. */
+/** Pictures are part of the order. Sound and video are always HTTPS addresses that the provider fetches. */
 export type VideoReference =
   | { readonly kind: "image"; readonly picture: Picture }
   | { readonly kind: "audio" | "video"; readonly url: string }
 
-/** For whom and with which key a provider is asked. */
+/** The provider, model and key of a request. */
 export interface VideoAccount {
   /** The name under which the host registered the provider. */
   readonly provider: string
   readonly model: string
-  /** The customer's own key for this provider; beats the driver's. */
+  /** The customer's own key for this provider. It overrides the driver's key. */
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
@@ -74,32 +74,35 @@ export interface VideoOrder extends VideoAccount {
 export interface VideoJob {
   readonly id: string
   readonly status: VideoJobStatus
-  /** US dollars, as the provider reports them; null: it does not. Never an estimate. */
+  /** US dollars, as the provider reports them; null if it does not, and never an estimate. */
   readonly costUsd: number | null
-  /** What the provider says about a job that failed. Its own words: they go to the model, and into no error and no log. */
+  /** The provider's own text about a failed job. It goes to the model, and into no error and no log. */
   readonly problem: string | null
-  /** How long the provider wants us to wait before the next look; null: it does not say. */
+  /** The pause that the provider asks for before the next status request; null if it names none. */
   readonly retryAfterMillis: number | null
 }
 
 export interface VideoModel {
   /**
-   * Orders a clip. MUST send the order once at most, whatever happens to it, because every order is paid for. A failure that leaves open
-   * whether the order arrived MUST have one of the reasons of `mayHaveBeenOrdered`.
+   * Orders a video. MUST send the order once at most, whatever happens to it, because every order is paid for. If it is unknown whether the
+   * order arrived, the failure MUST have one of the reasons of `mayHaveBeenOrdered`.
    */
   readonly submit: (order: VideoOrder) => Effect.Effect<VideoJob, ModelError>
-  /** MUST answer none for a job that the provider does not know, and only then: it may be too early. MUST take an unknown state for one that goes on. */
+  /**
+   * The bytes of a completed job, as they arrive. If they break off, the stream MUST fail instead of ending early. MUST NOT follow the
+   * provider to another address with the key, nor fetch an address that it names.
+   */
   readonly status: (jobId: string, account: VideoAccount) => Effect.Effect<Option.Option<VideoJob>, ModelError>
   /**
    * The bytes of a completed job, as they come. MUST fail, and not end early, when they break off. MUST NOT follow the provider to another
    * address with the key, nor to any address that it names.
    */
   readonly content: (jobId: string, account: VideoAccount) => Stream.Stream<Uint8Array, ModelError>
-  /** The models for videos as they are now; the catalogue asks for it often. */
+  /** The current models for videos. The catalogue calls it often. */
   readonly listModels?: Effect.Effect<ReadonlyArray<ModelInfo>, ModelError>
 }
 
-/** Reasons after which nobody can say whether the order arrived. All others say that it was refused. */
+/** Reasons that leave open whether the order arrived. All other reasons mean that it was refused. */
 const ambiguous: ReadonlySet<ModelError["reason"]> = new Set([
   "overloaded",
   "timeout",

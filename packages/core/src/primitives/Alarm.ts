@@ -1,6 +1,6 @@
 /**
- * One fiber that wakes at the earliest moment that was asked for: a deadline for each of a thousand waits then costs a number in
- * a map instead of a timer and two fibers. Used for the writing of logs (`LogWriter`) and for limits in time (`Deadlines`).
+ * One fiber that wakes at the earliest requested time. With a thousand deadlines, each costs a number in a map instead of a timer and two
+ * fibers. Used by `LogWriter` and `Deadlines`.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -8,11 +8,11 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
 export interface Alarm {
-  /** Asks to be woken at this time (in milliseconds), or earlier. */
+  /** Requests a wake at this time (in milliseconds), or earlier. */
   readonly at: (time: number) => void
 }
 
-/** `work` runs when a time has come, and gives the next one; infinity when nothing is left to wait for. It must not fail. */
+/** `work` runs when a time has come, and returns the next one; infinity when there is none. It must not fail. */
 export const makeAlarm = (work: (now: number) => Effect.Effect<number>): Effect.Effect<Alarm, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
@@ -20,7 +20,7 @@ export const makeAlarm = (work: (now: number) => Effect.Effect<number>): Effect.
     let isMoved = false
     let wake: (() => void) | null = null
 
-    /** Until an earlier time is asked for. */
+    /** Completes when an earlier time is requested. */
     const moved = Effect.callback<void>((resume) => {
       wake = () => {
         wake = null

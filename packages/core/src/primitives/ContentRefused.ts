@@ -1,14 +1,14 @@
 /**
- * A store was reached and will not take what it was given, now or later: a number beyond its range, a name too long for its index. Trying
- * again cannot help; writing something else can. It is a defect, because everything that is known to be refused is refused before it comes
- * to a store; `contentRefused` finds it in a cause, for those who must go on all the same (a settlement).
+ * A store was reached and refuses the content, now and later: a number beyond its range, a name too long for its index. A retry cannot
+ * help; other content can. It is a defect, because known refusals are made before a store is called. `contentRefused` finds it in a cause,
+ * for code that must continue all the same (a settlement).
  */
 import * as Cause from "effect/Cause"
 import * as Schema from "effect/Schema"
 
 export class ContentRefused extends Schema.TaggedError<ContentRefused>()("ContentRefused", {
   operation: Schema.String,
-  /** The store's own code for what is wrong, such as an SQLSTATE. Nothing of the content. */
+  /** The store's own code for the problem, such as an SQLSTATE. It contains nothing of the content. */
   code: Schema.String
 }) {
   override get message() {

@@ -1,7 +1,7 @@
 /**
- * Every limit in time that core sets to code which is not its own (a provider's driver, a host's meter, a part of a turn). Work that is too
- * late is left behind: its cleanup is not waited for, because some of that never ends. Many waits share one alarm: a wait costs an entry in a
- * set, and its work one fiber. `inTime` is the same for a single wait.
+ * All time limits that core sets to foreign code (a provider's driver, a host's meter, a part of a turn). Work that is late is abandoned:
+ * its cleanup is not awaited, because some cleanup never ends. Many waits share one alarm: a wait costs one entry in a set, and its work
+ * one fiber. `inTime` is for a single wait.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -14,15 +14,15 @@ import { makeAlarm } from "./Alarm.ts"
 
 export interface DeadlinesPort {
   /**
-   * The effect, while `due` lies ahead; then `late`, and the effect is interrupted in the background, as it is when the caller is. The
-   * time may move while the effect goes on.
+   * Runs the effect until `due`. Then `late` runs and the effect is interrupted in the background; the same happens when the caller is
+   * interrupted. `due` may move while the effect runs.
    */
   readonly limit: <A, E, R, B, E2>(
     effect: Effect.Effect<A, E, R>,
     due: () => number,
     late: () => Effect.Effect<B, E2>
   ) => Effect.Effect<A | B, E | E2, R>
-  /** The same with so much time from now on. */
+  /** Like `limit`, with a duration from now on. */
   readonly within: <A, E, R, B, E2>(
     time: Duration.Input,
     effect: Effect.Effect<A, E, R>,
@@ -87,12 +87,12 @@ export const makeDeadlines: Effect.Effect<DeadlinesPort, never, Scope.Scope> = E
   }
 })
 
-/** Those that all work of one kernel shares. */
+/** The deadlines that all work of one kernel shares. */
 export class Deadlines extends Context.Service<Deadlines, DeadlinesPort>()("@colloquy/core/primitives/Deadlines") {
   static readonly layer: Layer.Layer<Deadlines> = Layer.effect(Deadlines, makeDeadlines)
 }
 
-/** For a wait that comes seldom: deadlines of its own. */
+/** For a rare wait: with deadlines of its own. */
 export const inTime =
   <B, E2>(time: Duration.Input, late: () => Effect.Effect<B, E2>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A | B, E | E2, R> =>

@@ -1,8 +1,8 @@
 /**
- * Identifiers: one brand per record, so that a thread id is never passed for a run id.
+ * Identifiers: one brand per record, so that a thread id cannot be passed for a run id.
  *
- * New ids are UUIDs of version 7: 74 random bits from the platform's secure source (they cannot be guessed), and a leading
- * timestamp (neighbours in time are neighbours in an index). Tests replace the source through `IdSource`.
+ * New ids are UUIDs of version 7: 74 random bits from the platform's secure source (they cannot be guessed), and a leading timestamp
+ * (records of one time are neighbours in an index). Tests replace the source through `IdSource`.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -48,7 +48,7 @@ export const IdSource = Context.Reference<(nowMillis: number) => string>("@collo
 export const newId = <Id>(brand: Brand<Id>): Effect.Effect<Id> =>
   Effect.withFiber((fiber) => {
     const value = fiber.getRef(IdSource)(fiber.getRef(Clock.Clock).currentTimeMillisUnsafe())
-    // The brand's own check says the same at ten times the price.
+    // The brand's own check does the same and takes ten times as long.
     return Effect.succeed(brand.make(value, { disableChecks: value !== "" }))
   })
 
@@ -56,7 +56,7 @@ interface Brand<Id> {
   readonly make: (value: string, options: { readonly disableChecks: boolean }) => Id
 }
 
-/** The first 48 bits are the time, the rest stays as random as the platform made it. */
+/** The first 48 bits are the time; the rest is random. */
 const uuidVersion7 = (nowMillis: number): string => {
   const time = nowMillis.toString(16).padStart(12, "0")
   return `${time.slice(0, 8)}-${time.slice(8)}-7${globalThis.crypto.randomUUID().slice(15)}`

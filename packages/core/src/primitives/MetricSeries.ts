@@ -1,10 +1,11 @@
 /**
- * A metric's series for each set of labels, made once: to make one costs more than to count. Each stands on a metric of its own, because a
- * metric remembers the key of the labels that it was last asked with, and of those only. The registry knows them as series of one metric.
+ * The series of a metric, one for each set of labels, made once because making a series costs more than counting. Each series has a metric
+ * object of its own, because a metric caches only the key of the labels that it was last used with. The registry treats them as series of
+ * one metric.
  */
 import * as Metric from "effect/Metric"
 
-/** Names of models come from outside; beyond so many sets of labels the series are made anew. */
+/** Above this number of label sets the series are made again. Names of models come from outside, so their number is not bounded. */
 const most = 1000
 
 export const metricSeries = <Input, State>(

@@ -1,6 +1,6 @@
 /**
- * Sound as plain samples (signed 16 bit, little endian): its length, whole samples out of arbitrary pieces, and the header that makes a
- * WAV file of it. Used by voice (speech is put together from many answers of a vendor) and by realtime sessions.
+ * Sound as plain samples (signed 16 bit, little endian): its length, whole samples from pieces of any length, and WAV headers. Used by
+ * voice (speech is joined from many answers of a vendor) and by realtime sessions.
  */
 
 export interface PcmFormat {
@@ -12,7 +12,7 @@ const bytesPerSample = 2
 
 export const pcmBytesPerSecond = ({ channels, sampleRate }: PcmFormat): number => sampleRate * channels * bytesPerSample
 
-/** Takes pieces of any length and gives those that end between two samples; a byte that is left over waits for its other half. */
+/** Takes pieces of any length and returns pieces of whole samples; an incomplete sample is kept for the next piece. */
 export const makeWholeSamples = (channels = 1): ((piece: Uint8Array) => Uint8Array) => {
   const size = bytesPerSample * channels
   let rest = new Uint8Array()
@@ -27,7 +27,7 @@ export const makeWholeSamples = (channels = 1): ((piece: Uint8Array) => Uint8Arr
 
 const wavHeaderLength = 44
 
-/** `length`: bytes of the samples; null: not known yet, as in a stream that is played while it comes. */
+/** `length` is the number of bytes of the samples; null if it is not known yet, as in a stream that is played while it arrives. */
 export const wavHeader = (format: PcmFormat, length: number | null): Uint8Array => {
   const header = new DataView(new ArrayBuffer(wavHeaderLength))
   const write = (at: number, word: string) => {
@@ -48,7 +48,7 @@ export const wavHeader = (format: PcmFormat, length: number | null): Uint8Array 
   return new Uint8Array(header.buffer)
 }
 
-/** What programs write that do not know the length beforehand. */
+/** The value that programs write when they do not know the length beforehand. */
 const unknownLength = 0xffffffff
 
 export interface WavHead {
@@ -56,15 +56,15 @@ export interface WavHead {
   /** 16 for the samples of this module. */
   readonly bits: number
   readonly isPcm: boolean
-  /** As the file says: what tells the length of samples that are packed. */
+  /** As the file states. It gives the duration of compressed samples. */
   readonly bytesPerSecond: number
-  /** Where the samples begin. */
+  /** The offset of the samples. */
   readonly dataAt: number
-  /** Bytes of the samples; infinity when the file does not say. */
+  /** Bytes of the samples; infinity when the file does not state it. */
   readonly dataLength: number
 }
 
-/** Reads the beginning of a WAV file. Null: it is none; undefined: more bytes are needed to say. */
+/** Reads the beginning of a WAV file. Null: it is not a WAV file; undefined: more bytes are needed. */
 export const readWavHead = (bytes: Uint8Array): WavHead | null | undefined => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const word = (at: number) => String.fromCharCode(...bytes.subarray(at, at + 4))
@@ -84,7 +84,7 @@ export const readWavHead = (bytes: Uint8Array): WavHead | null | undefined => {
       const channels = view.getUint16(at + 10, true)
       const sampleRate = view.getUint32(at + 12, true)
       if (channels === 0 || sampleRate === 0) return null
-      // The extensible form says more behind; 16 bits are samples in it, too.
+      // The extensible form has further fields after this; with 16 bits it also contains plain samples.
       kind = {
         format: { sampleRate, channels },
         bits: view.getUint16(at + 22, true),
@@ -97,7 +97,7 @@ export const readWavHead = (bytes: Uint8Array): WavHead | null | undefined => {
   return bytes.length > maximumHead ? null : undefined
 }
 
-/** Programs put titles and pictures in front of the samples. */
+/** Programs put titles and pictures before the samples. */
 const maximumHead = 1024 * 1024
 
 export const joinBytes = (pieces: ReadonlyArray<Uint8Array>): Uint8Array<ArrayBuffer> => {

@@ -1,4 +1,4 @@
-/** A memory of limited size: what was used longest ago makes room for what is new. The caller says how large an entry is. */
+/** A cache of limited size: the least recently used entries are removed. The caller states the size of an entry. */
 
 interface Entry<A> {
   readonly value: A
@@ -11,7 +11,7 @@ export class RecentlyUsed<A> {
   private readonly entries = new Map<string, Entry<A>>()
   private size = 0
 
-  /** Of so much together, in whatever the sizes of entries are counted in. */
+  /** `limit` is the total size of all entries, in the unit of their sizes. */
   constructor(limit: number) {
     this.limit = limit
   }
@@ -24,7 +24,7 @@ export class RecentlyUsed<A> {
     return entry.value
   }
 
-  /** An entry that is larger than all may be together is not kept. */
+  /** An entry that is larger than the limit is not kept. */
   set(key: string, value: A, size: number): void {
     this.delete(key)
     this.entries.set(key, { value, size })

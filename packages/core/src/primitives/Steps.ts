@@ -1,6 +1,6 @@
 /**
- * Long pure work in small steps: a generator gives way at every `yield`, so that a server goes on with everything else while it cuts a large
- * text. A caller that has nothing else to serve runs all steps at once (`runSteps`).
+ * Long pure work in small steps: a generator yields between steps, so that a server can do other work while it splits a large text. A
+ * caller without other work runs all steps at once (`runSteps`).
  */
 import * as Effect from "effect/Effect"
 
@@ -15,12 +15,12 @@ export const runSteps = <A>(steps: Steps<A>): A => {
 /** A step takes well under a millisecond. */
 const stepsAtOnce = 16
 
-/** Other fibers, and what waits for the network, have their turn in between. An exception is a defect. */
-export const runGently = <A>(steps: Steps<A>): Effect.Effect<A> =>
+/** Runs the steps and lets other fibers and the network run in between. An exception is a defect. */
+export const runYielding = <A>(steps: Steps<A>): Effect.Effect<A> =>
   Effect.suspend(() => {
     for (let left = stepsAtOnce; left > 0; left--) {
       const step = steps.next()
       if (step.done === true) return Effect.succeed(step.value)
     }
-    return Effect.andThen(Effect.yieldNow, runGently(steps))
+    return Effect.andThen(Effect.yieldNow, runYielding(steps))
   })

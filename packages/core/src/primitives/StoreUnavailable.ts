@@ -1,7 +1,7 @@
 /**
- * The one infrastructure fault that every storage port may report: the store cannot be reached, or did not answer in time.
- * Nothing can be said about whether the operation took effect. Every other storage fault is a defect at the adapter's edge
- * (`ContentRefused`, when the store was reached and will never take what it was given).
+ * The one infrastructure fault that every storage port may report: the store cannot be reached, or did not answer in time. Whether the
+ * operation took effect is not known. Every other fault of a store is a defect of its adapter (`ContentRefused`, when the store refuses the
+ * content).
  */
 import * as Schema from "effect/Schema"
 

@@ -1,6 +1,6 @@
 /**
- * Spans for those who trace. A span costs a turn a good part of its time even when nothing collects it, so none is made unless the fiber has
- * a tracer other than Effect's default. Used in place of `Effect.fn` and `Effect.withSpan` throughout the kernel and its adapters.
+ * Spans that are made only when the fiber has a tracer other than Effect's default, because a span costs a good part of a turn's time even
+ * if nothing collects it. Used instead of `Effect.fn` and `Effect.withSpan` throughout the kernel and its adapters.
  */
 import * as Effect from "effect/Effect"
 import type * as Tracer from "effect/Tracer"
@@ -16,7 +16,7 @@ export const traced =
           )
     )
 
-/** `Effect.fnUntraced`, and a span of this name for those who trace. */
+/** `Effect.fnUntraced`, with a span of this name when there is a tracer. */
 export const tracedFn = (name: string): Effect.fn.Untraced => {
   const define = (...definition: ReadonlyArray<unknown>) => {
     const body: (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown, unknown> = Reflect.apply(

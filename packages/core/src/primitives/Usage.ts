@@ -1,8 +1,8 @@
 /**
  * What a model call consumed. Used by the model port, by runs and by the ledger.
  *
- * `inputTokens` holds all input, cached input included; `outputTokens` holds all output, reasoning included. `estimated` says that
- * at least one part was counted by the kernel, because the provider did not report it (a cut stream, a silent provider).
+ * `inputTokens` is all input, cached input included; `outputTokens` is all output, reasoning included. `estimated` is true if the kernel
+ * counted at least one part, because the provider did not report it (an interrupted stream, a provider that reports nothing).
  */
 import * as Schema from "effect/Schema"
 
@@ -12,7 +12,7 @@ export const Usage = Schema.Struct({
   cachedInputTokens: Schema.Int,
   cacheWriteTokens: Schema.Int,
   reasoningTokens: Schema.Int,
-  /** US dollars as the provider reported them; null when it did not. */
+  /** US dollars as the provider reported them; null if it did not. */
   costUsd: Schema.NullOr(Schema.Finite),
   estimated: Schema.Boolean
 })

@@ -1,6 +1,6 @@
 /**
- * How an effect of the kernel becomes a promise: on whose behalf it runs, what ends the waiting (the caller's signal, the end of the
- * kernel), and with what a promise rejects then. Everything that `openKernel` gives is made of these few functions.
+ * Turns an effect of the kernel into a promise: for which owner it runs, what ends the wait (the caller's signal, the end of the kernel),
+ * and with which error the promise then rejects. `openKernel` is built from these functions.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,9 +8,9 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Principal } from "../access/Principal.ts"
 
-/** What every call may be told beside its request. */
+/** Options of every call besides its request. */
 export interface CallOptions {
-  /** On whose behalf. Absent: the owner of `as`, else the one that the kernel was opened with. */
+  /** The owner for whom the call runs. Absent: the owner of `as`, otherwise the owner that the kernel was opened with. */
   readonly owner?: string | undefined
   /** When it is aborted, the call rejects with its reason. */
   readonly signal?: AbortSignal | undefined
@@ -18,7 +18,7 @@ export interface CallOptions {
 
 export class OwnerMissing extends Schema.TaggedError<OwnerMissing>()("OwnerMissing", {}) {
   override get message() {
-    return 'Nobody is named on whose behalf this call is made. Use `as("…")`, or give `owner` to the call or when opening the kernel.'
+    return 'This call has no owner. Use `as("…")`, or give `owner` to the call or when opening the kernel.'
   }
 }
 
@@ -28,16 +28,16 @@ export class KernelClosed extends Schema.TaggedError<KernelClosed>()("KernelClos
   }
 }
 
-type Leave = (reason: unknown) => void
+type OnLeave = (reason: unknown) => void
 
-/** Ends the watching, and says whether it was still on. */
+/** Stops the watch. Returns false if it had stopped before. */
 type Unwatch = () => boolean
 
-export type Watch = (leave: Leave) => Unwatch
+export type Watch = (leave: OnLeave) => Unwatch
 
 export class Calls<Services> {
   private readonly services: Context.Context<Services>
-  private readonly waiting = new Set<Leave>()
+  private readonly waiting = new Set<OnLeave>()
   private isClosed = false
 
   constructor(services: Context.Context<Services>) {
@@ -48,17 +48,17 @@ export class Calls<Services> {
     return Context.get(this.services, key)
   }
 
-  /** Runs an effect on behalf of an owner. It is interrupted when the caller leaves and when the kernel closes. */
+  /** Runs an effect for an owner. It is interrupted when the caller leaves and when the kernel closes. */
   async run<A, E>(effect: () => Effect.Effect<A, E, Services | Principal>, options: CallOptions): Promise<A> {
     return this.runForAll(this.owned(effect, options.owner), options.signal)
   }
 
-  /** The same for what belongs to no owner. */
+  /** Like `run`, for an effect without an owner. */
   async runForAll<A, E>(effect: Effect.Effect<A, E, Services>, signal: AbortSignal | undefined): Promise<A> {
     return this.runWatched(effect, (leave) => this.watch(signal, leave), signal)
   }
 
-  /** The same for what the end of the kernel brings to its own end: it is waited for. */
+  /** Like `run`, for an effect that the closing kernel itself completes, so the close does not interrupt it. */
   async runToItsEnd<A, E>(effect: () => Effect.Effect<A, E, Services | Principal>, options: CallOptions): Promise<A> {
     const { owner, signal } = options
     return this.runWatched(this.owned(effect, owner), (leave) => watchSignal(signal, leave), signal)
@@ -70,7 +70,7 @@ export class Calls<Services> {
   }
 
   /** Calls back when the signal is aborted and when the kernel is closed. */
-  watch(signal: AbortSignal | undefined, leave: Leave): Unwatch {
+  watch(signal: AbortSignal | undefined, leave: OnLeave): Unwatch {
     const unwatch = watchSignal(signal, leave)
     this.waiting.add(leave)
     return () => {
@@ -79,12 +79,12 @@ export class Calls<Services> {
     }
   }
 
-  /** No call begins any more. */
+  /** Refuses new calls from now on. */
   refuse(): void {
     this.isClosed = true
   }
 
-  /** Whatever still waits rejects. */
+  /** Rejects all calls that still wait. */
   leaveAll(): void {
     for (const leave of this.waiting) leave(new KernelClosed())
   }
@@ -107,7 +107,7 @@ export class Calls<Services> {
   }
 }
 
-/** The outcome of the work, unless the caller leaves before: then the reason, after `leave` has run. */
+/** The result of the work. If the caller leaves earlier, `leave` runs and the promise rejects with the reason. */
 export const unlessLeft = <A>(work: Promise<A>, watch: Watch, leave: () => Promise<void>): Promise<A> =>
   new Promise((resolve, reject) => {
     const unwatch = watch((reason) => {
@@ -121,13 +121,13 @@ export const unlessLeft = <A>(work: Promise<A>, watch: Watch, leave: () => Promi
   })
 
 /** Calls back when the signal is aborted. */
-export const watchSignal = (signal: AbortSignal | undefined, leave: Leave): Unwatch => {
+export const watchSignal = (signal: AbortSignal | undefined, leave: OnLeave): Unwatch => {
   let isWatching = true
   const abort = () => {
     if (isWatching) leave(signal?.reason)
   }
   signal?.addEventListener("abort", abort)
-  // A signal that is aborted already tells nothing any more.
+  // A signal that is already aborted fires no event.
   if (signal?.aborted === true) queueMicrotask(abort)
   return () => {
     signal?.removeEventListener("abort", abort)

@@ -1,6 +1,6 @@
 /**
- * The events of a turn as an async iterable: begun by the first step of a loop, ended by the terminal event, by the reader (`break`,
- * `return`), or by what it watches (a signal, the end of the kernel). Tells its source when the reader goes before the end.
+ * The events of a turn as an async iterable. The first step of a loop begins it; the terminal event, the reader (`break`, `return`) or the
+ * watch (a signal, the end of the kernel) ends it. The source is informed when the reader leaves before the end.
  */
 import type * as Stream from "effect/Stream"
 import { isTerminal, type TurnEvent } from "../turns/TurnEvent.ts"
@@ -9,7 +9,7 @@ import type { Calls, Watch } from "./Calls.ts"
 export interface Source {
   readonly events: Stream.Stream<TurnEvent, unknown>
   readonly watch: Watch
-  /** Called when the reader goes before the terminal event. */
+  /** Called when the reader leaves before the terminal event. */
   readonly leave: () => Promise<void>
 }
 
@@ -17,7 +17,7 @@ export const readable = <Services>(calls: Calls<Services>, open: () => Promise<S
   [Symbol.asyncIterator]: () => new Reader(calls, open)
 })
 
-/** By hand and not a generator: `return` works at once, also while the next event is waited for. */
+/** Written by hand instead of as a generator, so that `return` works at once, also while the next event is awaited. */
 class Reader<Services> implements AsyncIterator<TurnEvent> {
   private readonly calls: Calls<Services>
   private readonly open: () => Promise<Source>
@@ -52,7 +52,7 @@ class Reader<Services> implements AsyncIterator<TurnEvent> {
     const { events, leave, watch } = await this.open()
     const iterator = this.calls.iterator(events)
     this.unwatch = watch((reason) => {
-      // The call of `next` that waits rejects with it, or else the next one.
+      // The waiting call of `next` rejects with the reason; without one, the next call does.
       this.leave({ reason }).catch(() => {})
     })
     return { events: iterator, leave }

@@ -1,7 +1,7 @@
 /**
- * The kernel for code without Effect: promises, async iterables, plain ids. One type for production (`Colloquy.open` of the package
- * `colloquy`) and for tests (`TestKernel.open`). Promises reject with the kernel's own errors (`ThreadBusy`, `ThreadNotFound`, …), by
- * their `_tag` or class.
+ * The kernel for code without Effect: promises, async iterables, plain ids. The same type is used in production (`Colloquy.open` of the
+ * package `colloquy`) and in tests (`TestKernel.open`). Promises reject with the kernel's own errors (`ThreadBusy`, `ThreadNotFound`, …),
+ * recognisable by `_tag` or class.
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -19,33 +19,33 @@ import { type CallOptions, Calls } from "./Calls.ts"
 import { type TurnCalls, turnCalls } from "./OpenTurn.ts"
 import { type RecordCalls, recordCalls } from "./RecordCalls.ts"
 
-/** The use cases that the promises stand for. */
+/** The use cases that the promises cover. */
 export type UseCases = Assistants | Threads | Turns | Keys | Catalog | Billing
 
-/** Everything that may be asked on behalf of an owner. */
+/** All calls that run for an owner. */
 export interface KernelCalls<Services = UseCases> extends RecordCalls, TurnCalls {
-  /** Anything else that the kernel can do: an effect over its services. */
+  /** Runs any other effect over the kernel's services. */
   readonly run: <A, E>(effect: Effect.Effect<A, E, Services | Principal>, options?: CallOptions) => Promise<A>
 }
 
 export interface OpenKernel<Services = UseCases> extends KernelCalls<Services> {
-  /** The same calls on behalf of one owner: `kernel.as("ada").send({ content })`. */
+  /** The same calls for one owner: `kernel.as("ada").send({ content })`. */
   readonly as: (owner: string) => KernelCalls<Services>
-  /** From now on new turns are refused with `ShuttingDown`; resolves when the running ones have settled. */
+  /** From now on new turns are refused with `ShuttingDown`. Resolves when the running ones are settled. */
   readonly drain: () => Promise<void>
-  /** Ends what still runs, keeping what was said, and lets go of everything that was opened. Later calls reject with `KernelClosed`. */
+  /** Ends what still runs, keeps the text so far, and closes everything that was opened. Later calls reject with `KernelClosed`. */
   readonly close: () => Promise<void>
   readonly [Symbol.asyncDispose]: () => Promise<void>
-  /** For code with Effect beside it: the services, as long as the kernel is open. */
+  /** For Effect code in the same program: the services, while the kernel is open. */
   readonly services: Context.Context<Services>
 }
 
 export interface OpenKernelOptions {
-  /** On whose behalf calls are made that name no owner. Absent: they are refused. */
+  /** The owner of calls that name none. Absent: such calls are refused. */
   readonly owner?: string | undefined
 }
 
-/** Builds a kernel and opens it. Rejects with what kept the layer from being built. */
+/** Builds a kernel and opens it. Rejects with the error that prevented the build. */
 export const openKernel = async <Services, E>(
   layer: Layer.Layer<Services | UseCases, E>,
   options: OpenKernelOptions = {}

@@ -1,6 +1,6 @@
 /**
- * Turns as promises and async iterables. A turn belongs to the kernel: leaving it (a `break`, an aborted signal) ends the waiting and
- * nothing else, unless the caller says `onLeave: "cancel"`.
+ * Turns as promises and async iterables. A turn belongs to the kernel: a caller that leaves (a `break`, an aborted signal) only stops
+ * waiting, unless the caller sets `onLeave: "cancel"`.
  */
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
@@ -22,7 +22,7 @@ export interface TurnOptions extends CallOptions {
 
 /** `TurnRequest` with ids as plain text. */
 export interface SendRequest extends Omit<TurnRequest, "threadId" | "assistantId"> {
-  /** Absent: a new thread is made, under `assistantId`, or under a fresh assistant. */
+  /** Absent: a new thread is created, for the assistant `assistantId` or for a new assistant. */
   readonly threadId?: string | undefined
   readonly assistantId?: string | undefined
 }
@@ -34,14 +34,14 @@ export interface OutputsRequest extends Omit<ToolOutputsRequest, "threadId" | "r
   readonly runId?: string | undefined
 }
 
-/** Names a run. A turn and a reply name theirs. */
+/** Identifies a run. Turns and replies have these fields. */
 export interface RunPlace {
   readonly threadId: string
   readonly runId: string
 }
 
 export interface FollowRequest extends RunPlace {
-  /** The `sequence` of the last event that is known already. Absent: from the first. */
+  /** The `sequence` of the last event that the caller has. Absent: from the first event. */
   readonly after?: number | undefined
 }
 
@@ -50,7 +50,7 @@ export interface OpenTurn {
   readonly threadId: ThreadId
   readonly assistantId: AssistantId
   readonly runId: RunId
-  /** From the first event of this leg to its terminal one, as they come. Every loop over it begins at the first. */
+  /** The events of this leg, live, from its first to its terminal event. Every loop begins at the first event. */
   readonly events: AsyncIterable<TurnEvent>
   /** Waits for the end of the leg. */
   readonly reply: () => Promise<TurnReply>
@@ -59,17 +59,17 @@ export interface OpenTurn {
 export interface TurnCalls {
   /** Begins a turn. When this resolves, the message and the run are stored. */
   readonly start: (request: SendRequest, options?: TurnOptions) => Promise<OpenTurn>
-  /** Begins a turn and waits for its reply. A run that failed is a reply with a `fault`, not a rejection. */
+  /** Begins a turn and waits for its reply. A failed run is a reply with a `fault`, not a rejection. */
   readonly send: (request: SendRequest, options?: TurnOptions) => Promise<TurnReply>
-  /** Begins a turn with the first step of the loop and gives its events as they come. Each loop begins a turn of its own. */
+  /** Begins a turn with the first step of the loop and returns its events live. Each loop begins a new turn. */
   readonly stream: (request: SendRequest, options?: TurnOptions) => AsyncIterable<TurnEvent>
-  /** Goes on with a run that waits for the outputs of the client's tools. */
+  /** Resumes a run that waits for the outputs of the client's tools. */
   readonly submitToolOutputs: (request: OutputsRequest, options?: TurnOptions) => Promise<OpenTurn>
-  /** Ends a run; what was said is kept. An ended run stays as it is. */
+  /** Ends a run; the text so far is kept. An ended run stays as it is. */
   readonly cancel: (run: RunPlace, options?: CallOptions) => Promise<Run>
-  /** The events of a run, from any process, to the next terminal one. */
+  /** The events of a run up to the next terminal event, also when another process works on it. */
   readonly follow: (request: FollowRequest, options?: CallOptions) => AsyncIterable<TurnEvent>
-  /** The run, which options were ignored, and what the model was shown and why. */
+  /** The run, its ignored options, and the explanation of its last prompt. */
   readonly report: (run: RunPlace, options?: CallOptions) => Promise<RunReport>
 }
 
@@ -91,14 +91,14 @@ export const turnCalls = <Services>(calls: Calls<Services | Turns>, bound: CallO
   const cancel: TurnCalls["cancel"] = ({ runId, threadId }, options) =>
     calls.run(() => turns.cancel(readId(ThreadId, threadId), readId(RunId, runId)), { ...bound, ...options })
 
-  /** What is done when the caller of a turn leaves. The signal has done its work then and does not end the cancel. */
+  /** Runs when the caller of a turn leaves. The signal is not passed on: it is aborted already and would end the cancel. */
   const leaver = (options: TurnOptions) => async (run: RunPlace) => {
     if (options.onLeave === "cancel") await cancel(run, { owner: options.owner })
   }
 
   const begin = async <E>(effect: () => Effect.Effect<StartedTurn, E, Principal>, options: TurnOptions) => {
     options.signal?.throwIfAborted()
-    // Without the signal: a turn that is being stored is known in the end, so that it can be cancelled.
+    // The signal is not passed on: a turn that is being stored must become known, so that it can be cancelled.
     const started = calls.run(effect, { owner: options.owner })
     const leave = leaver(options)
     return unlessLeft(started, watching(options), async () => {
@@ -154,7 +154,7 @@ export const turnCalls = <Services>(calls: Calls<Services | Turns>, bound: CallO
   }
 }
 
-/** Not the end of the kernel, which ends the turns of this process, and with them the calls that wait for one. */
+/** Watches only the signal. A closing kernel ends its turns, and with them the calls that wait for one. */
 const watching =
   ({ signal }: TurnOptions): Watch =>
   (leave) =>

@@ -1,10 +1,10 @@
-/** Ids of callers are plain text: any text is taken, and what no record has is not found. */
+/** Ids of callers are plain text. Any text is accepted; an id without a record is not found. */
 interface Brand<Id> {
   readonly make: (value: string, options: { readonly disableChecks: boolean }) => Id
 }
 
 export const readId = <Id>(brand: Brand<Id>, id: string): Id => {
-  // Plain JavaScript gives anything.
+  // Callers in plain JavaScript may pass any value.
   if (typeof id === "string" && id !== "") return brand.make(id, { disableChecks: true })
-  throw new TypeError("An id is a text that is not empty.")
+  throw new TypeError("An id must be a text that is not empty.")
 }

@@ -1,4 +1,4 @@
-/** Assistants, threads, keys, models and billing as promises: the use cases as they are, with ids as plain text. */
+/** Assistants, threads, keys, models and billing as promises: the use cases, with ids as plain text. */
 import * as Redacted from "effect/Redacted"
 import { Keys, type KeySummary } from "../access/Keys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
@@ -27,7 +27,7 @@ export interface AssistantCalls {
     options?: CallOptions
   ) => Promise<ReadonlyArray<Assistant>>
   readonly update: (id: string, update: AssistantUpdate, options?: CallOptions) => Promise<Assistant>
-  /** Copies the configuration under a new id, with documents and memories where there are any. Threads stay with the source. */
+  /** Copies the configuration to a new id, with documents and memories if there are any. Threads stay with the source. */
   readonly clone: (id: string, request?: CloneRequest, options?: CallOptions) => Promise<ClonedAssistant>
   /** Deletes the assistant with all its threads. */
   readonly remove: (id: string, options?: CallOptions) => Promise<void>
@@ -47,7 +47,7 @@ export interface ThreadCalls {
 }
 
 export interface KeyCalls {
-  /** Makes a key for the HTTP API. The key is in this answer and nowhere else. */
+  /** Makes a key for the HTTP API. The key is returned once and stored nowhere. */
   readonly make: (
     name: string,
     options?: CallOptions

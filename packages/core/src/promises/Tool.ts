@@ -1,7 +1,7 @@
 /**
  * A hosted tool from a plain function: typed arguments, a value or a promise as its result, an `AbortSignal`. It adds three things to a
- * `HostedTool` and hides nothing of it: arguments are checked before the function runs, a call with bad ones goes back to the model in
- * words, and the function needs no Effect. For hosts, with Effect and without.
+ * `HostedTool`: arguments are checked before the function runs, a call with invalid arguments returns to the model with an explanation, and
+ * the function needs no Effect. For hosts with and without Effect.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -11,10 +11,10 @@ import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/Hos
 import { ToolName } from "../tools/ToolDefinition.ts"
 import { type ArgumentsOf, readParameters, type ToolParameters } from "./ToolParameters.ts"
 
-/** For whom and where a tool runs. */
+/** The owner and the turn for which a tool runs. */
 export interface ToolContext extends Omit<HostedCall, "journal" | "ensureCredit"> {
   readonly owner: string
-  /** Aborted when the run is cancelled, when the tool's time is over, and when the kernel closes. */
+  /** Aborted when the run is cancelled, when the tool's time limit expires, and when the kernel closes. */
   readonly signal: AbortSignal
 }
 
@@ -23,15 +23,15 @@ export interface ToolOptions<Parameters extends ToolParameters> extends Omit<Hos
   readonly name: string
   readonly description: string
   /**
-   * zod as it is, valibot in `toStandardJsonSchema`, an Effect schema as it is, or JSON Schema (draft 2020-12). JSON Schema is checked
-   * too; a keyword for which Effect has no check (`not`, `if`, `dependentRequired`, …) is refused when the tool is made.
+   * A zod schema, a valibot schema in `toStandardJsonSchema`, an Effect schema, or JSON Schema (draft 2020-12). Arguments are checked
+   * against JSON Schema too; a keyword that Effect cannot check (`not`, `if`, `dependentRequired`, …) is refused when the tool is made.
    */
   readonly parameters: Parameters
-  /** Asks the provider to keep to the schema, where it can. */
+  /** Asks the provider to enforce the schema, if it can. */
   readonly strict?: boolean
   /**
-   * Text goes to the model as it is, nothing as `null`, everything else as JSON. Throw `HostedToolFailed` to tell the model what went
-   * wrong. Of any other error the model learns only that the tool failed; the error is logged.
+   * A text goes to the model unchanged, nothing as `null`, any other value as JSON. Throw `HostedToolFailed` to tell the model what failed.
+   * For any other error the model only learns that the tool failed; the error is logged.
    */
   readonly execute: (args: ArgumentsOf<Parameters>, context: ToolContext) => unknown
 }
@@ -39,7 +39,7 @@ export interface ToolOptions<Parameters extends ToolParameters> extends Omit<Hos
 export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Parameters>): HostedTool => {
   const { description, execute, name, parameters, strict, ...rest } = options
   if (!isToolName(name))
-    throw new TypeError(`"${name}" is no name for a tool: it has 1 to 64 characters of A-Z, a-z, 0-9, _ and -.`)
+    throw new TypeError(`"${name}" is not a valid tool name. Use 1 to 64 characters of A-Z, a-z, 0-9, _ and -.`)
   const { check, jsonSchema } = readParameters(parameters)
   return {
     ...rest,
@@ -52,14 +52,14 @@ export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Par
         return textOf(await execute(checked.value, { ...turn, owner, signal }))
       }
       return Effect.flatMap(Principal, ({ ownerId }) =>
-        Effect.flatten(Effect.promise((signal) => answer(ownerId, signal).then(Effect.succeed, meantForTheModel)))
+        Effect.flatten(Effect.promise((signal) => answer(ownerId, signal).then(Effect.succeed, failureForModel)))
       )
     }
   }
 }
 
-/** Any other error is a defect of the tool. */
-const meantForTheModel = (error: unknown): Effect.Effect<never, HostedToolFailed> => {
+/** `HostedToolFailed` goes to the model. Any other error is a defect of the tool. */
+const failureForModel = (error: unknown): Effect.Effect<never, HostedToolFailed> => {
   if (error instanceof HostedToolFailed) return Effect.fail(error)
   throw error
 }
@@ -69,10 +69,10 @@ const isToolName: (name: string) => boolean = Schema.is(ToolName)
 const textOf = (result: unknown): string => {
   const text: unknown = typeof result === "string" ? result : JSON.stringify(result ?? null)
   if (typeof text === "string") return text
-  throw new TypeError("The tool returned a function or a symbol, which is no JSON.")
+  throw new TypeError("The tool returned a function or a symbol. Return a text or a JSON value.")
 }
 
-/** Every problem with its place, so that one more call is enough. */
+/** Lists every problem with its path, so that the model can correct all of them in one call. */
 const badCall = (issues: ReadonlyArray<StandardSchemaV1.Issue>): HostedToolFailed => {
   const problems = issues.map(({ message, path }) => `- ${placeOf(path ?? [])}: ${message}`)
   return new HostedToolFailed({
@@ -84,7 +84,7 @@ const badCall = (issues: ReadonlyArray<StandardSchemaV1.Issue>): HostedToolFaile
   })
 }
 
-/** `list[0].name`, as a program would write it. */
+/** Like `list[0].name`. */
 const placeOf = (path: NonNullable<StandardSchemaV1.Issue["path"]>): string =>
   path.reduce<string>((place, segment) => {
     const key = typeof segment === "object" ? segment.key : segment

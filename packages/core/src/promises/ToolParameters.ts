@@ -1,7 +1,7 @@
 /**
- * What a tool takes, from any of the forms in which a host may describe it: a Standard Schema that yields JSON Schema (zod, valibot with
- * `toStandardJsonSchema`), an Effect schema, or JSON Schema itself. Both halves come from the one description: the JSON Schema that the
- * model reads, and the check of what the model wrote. Used by `tool`.
+ * Reads the parameters of a tool in any form in which a host may describe them: a Standard Schema that yields JSON Schema (zod, valibot
+ * with `toStandardJsonSchema`), an Effect schema, or JSON Schema. Two things are made of the one description: the JSON Schema that the
+ * model reads, and the check of the model's arguments. Used by `tool`.
  */
 import * as JsonSchema from "effect/JsonSchema"
 import * as Schema from "effect/Schema"
@@ -13,7 +13,7 @@ export interface DescribedSchema<Input = unknown, Output = Input> {
   readonly "~standard": StandardSchemaV1.Props<Input, Output> & StandardJSONSchemaV1.Props<Input, Output>
 }
 
-/** `null`: nothing is described, and whatever JSON object the model writes is handed over. */
+/** `null`: no description, so every JSON object that the model writes is passed on. */
 export type ToolParameters = DescribedSchema | Schema.Codec<unknown, unknown> | Schema.JsonObject | null
 
 /** The type of the checked arguments. */
@@ -31,15 +31,14 @@ export interface ReadParameters<Arguments> {
   readonly check: (args: Schema.JsonObject) => Checked<Arguments>
 }
 
-/** Throws a `TypeError` that says what to change when no tool can be made of the description. */
+/** Throws a `TypeError` that says what to change when the description is not usable. */
 export const readParameters = <Parameters extends ToolParameters>(
   parameters: Parameters
 ): ReadParameters<ArgumentsOf<Parameters>> => {
   const { jsonSchema, validate } = read(parameters)
   return {
     jsonSchema: jsonSchema === null ? null : asObjectSchema(jsonSchema),
-    // Decoder: what `validate` gives is by the Standard Schema's own contract the output type that `ArgumentsOf` names.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    // Decoder. The cast is safe: by the contract of Standard Schema, `validate` returns the output type that `ArgumentsOf` names.
     check: validate as ReadParameters<ArgumentsOf<Parameters>>["check"]
   }
 }
@@ -56,7 +55,7 @@ const read = (parameters: ToolParameters): Described => {
   return describeJsonSchema(parameters)
 }
 
-/** Effect schemas read JSON: a `Schema.Date` takes the text that its JSON Schema asks for. */
+/** Effect schemas read JSON: a `Schema.Date` accepts the text that its JSON Schema describes. */
 const standardOf = (schema: Schema.Codec<unknown, unknown>): DescribedSchema => {
   const codec = Schema.toCodecJson(schema)
   return Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(codec, { parseOptions: { errors: "all" } }))
@@ -66,7 +65,7 @@ const isStandard = (parameters: DescribedSchema | Schema.JsonObject): parameters
   "~standard" in parameters
 
 const describe = ({ "~standard": standard }: DescribedSchema): Described => {
-  // Only types keep out a schema without this part, and plain JavaScript has none.
+  // The type requires this part, but callers in plain JavaScript may pass a schema without it.
   const converter: DescribedSchema["~standard"]["jsonSchema"] | undefined = standard.jsonSchema
   if (converter === undefined) {
     throw new TypeError(
@@ -79,7 +78,7 @@ const describe = ({ "~standard": standard }: DescribedSchema): Described => {
   return { jsonSchema: converter.input({ target: "draft-2020-12" }), validate: (args) => standard.validate(args) }
 }
 
-/** Checked by Effect's translation: a keyword that it cannot check is refused here, so that nothing is checked by half. */
+/** Checked by Effect's translation. A keyword that it cannot check is refused here, so that no schema is checked only in part. */
 const describeJsonSchema = (jsonSchema: Schema.JsonObject): Described => {
   const document = JsonSchema.fromSchemaDraft2020_12(Object.assign({}, jsonSchema))
   try {
@@ -97,13 +96,13 @@ const describeJsonSchema = (jsonSchema: Schema.JsonObject): Described => {
   }
 }
 
-/** Providers take nothing but an object at the top, without a reference in its place. `$schema` tells a model nothing. */
+/** Providers accept only an object at the top level, without a reference in its place. A model does not use `$schema`. */
 const asObjectSchema = (given: unknown): Schema.JsonObject => {
   const { $schema: _, ...schema } = decodeJsonObject(given)
   const whole = typeof schema["$ref"] === "string" ? followed(schema, schema["$ref"]) : schema
   if (whole["type"] === "object") return whole
   throw new TypeError(
-    "The parameters of a tool are an object. Put a list, a union or a single value into a field of one."
+    "The parameters of a tool must be an object. Put a list, a union or a single value into a field of it."
   )
 }
 

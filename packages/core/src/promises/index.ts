@@ -1,6 +1,6 @@
 /** The kernel without Effect: promises, async iterables, and tools from plain functions. */
 
-/** Opening a kernel, and what it can be asked. */
+/** Opening a kernel, and its calls. */
 export { type KernelCalls, openKernel, type OpenKernel, type OpenKernelOptions, type UseCases } from "./OpenKernel.ts"
 export { type CallOptions, KernelClosed, OwnerMissing } from "./Calls.ts"
 export type {

@@ -1,4 +1,4 @@
-/** What can never be left out of the prompt is larger than the model's window. */
+/** The parts of a prompt that can never be left out are larger than the model's window. */
 import * as Schema from "effect/Schema"
 
 export class ContextTooLong extends Schema.TaggedError<ContextTooLong>()("ContextTooLong", {
@@ -9,7 +9,7 @@ export class ContextTooLong extends Schema.TaggedError<ContextTooLong>()("Contex
   override get message() {
     return (
       `The system prompt, the tools and this message need about ${this.needed} tokens; ` +
-      `${this.model} leaves ${this.available} for them. Shorten them or choose a model with more room.`
+      `${this.model} leaves ${this.available} for them. Shorten them or choose a model with a larger window.`
     )
   }
 }

@@ -1,20 +1,20 @@
 /**
- * Pure: which part of a conversation goes into the model's window. A *unit* is everything that one run wrote (question, answer, calls
- * and results), so that a call never stands without its result. The newest units stay, the oldest go first.
+ * Pure: selects the part of a conversation that fits into the model's window. A *unit* is everything that one run wrote (question, answer,
+ * calls and results), so that a call is never without its result. The newest units are kept, the oldest are left out first.
  *
- * What goes is cut in coarse strides, measured from the start of the thread: the first unit that stays is then the same for many turns
- * in a row, and the prefix of the prompt stays byte-equal, which is what providers' caches need.
+ * The cut moves in large strides, measured from the start of the thread. So the first kept unit stays the same for many turns, and the
+ * prefix of the prompt stays byte-equal, which providers' caches need.
  */
 import type { History, Message } from "../threads/Message.ts"
 
-/** What a message adds to a prompt besides its text. */
+/** Tokens that a message adds to a prompt besides its text. */
 export const tokensPerMessage = 4
 
 export interface Unit {
   readonly messages: ReadonlyArray<Message>
   /** Size in a prompt. */
   readonly tokens: number
-  /** Size as the store counts it: the measure of places in the thread. */
+  /** Size as the store counts it, which measures positions in the thread. */
   readonly stored: number
 }
 
@@ -24,7 +24,7 @@ export interface Packed {
   readonly leftOut: { readonly messages: number; readonly tokens: number }
 }
 
-/** All that stands between the first and the last message of a run is one unit; a message without a run is one of its own. */
+/** All messages between the first and the last message of a run are one unit. A message without a run is a unit of its own. */
 export const toUnits = (messages: ReadonlyArray<Message>): ReadonlyArray<Unit> => {
   const units: Array<OpenUnit> = []
   const places = new Map<string, number>()
@@ -59,11 +59,11 @@ export const sizeOf = (message: Message): number =>
   message.tokens + tokensPerMessage * (1 + 2 * message.toolCalls.length + 2 * message.steps.length)
 
 /**
- * The newest units that fit into the budget. `stride` is how many tokens are given up at once when something has to go. Places are
- * measured in the store's tokens from the start of the thread: they stay the same while the thread grows and the window moves over it.
+ * The newest units that fit into the budget. `stride` is the number of tokens that are left out at once. Positions are measured in the
+ * store's tokens from the start of the thread, so they stay the same while the thread grows.
  */
 export const pack = (units: ReadonlyArray<Unit>, older: History["older"], budget: number, stride: number): Packed => {
-  // The place of each unit in the thread, and its place in a prompt of all of them; at last where they end.
+  // For each unit, its position in the thread (`places`) and in a prompt of all units (`offsets`); the last entry is the end.
   const places = [older.tokens]
   const offsets = [0]
   for (const unit of units) {
@@ -73,7 +73,7 @@ export const pack = (units: ReadonlyArray<Unit>, older: History["older"], budget
   const placeOf = (index: number): number => places[index] ?? 0
   const sizeFrom = (index: number): number => (offsets.at(-1) ?? 0) - (offsets[index] ?? 0)
 
-  // What the store left out may be the beginning of the first unit: an answer does not go in without its question.
+  // The store may have left out the beginning of the first unit. An answer without its question is not put into the prompt.
   let barely = older.messages > 0 && units[0]?.messages[0]?.role !== "user" ? Math.min(1, units.length) : 0
   while (barely < units.length && sizeFrom(barely) > budget) barely++
   const isWhole = barely === 0 && older.messages === 0
@@ -81,7 +81,7 @@ export const pack = (units: ReadonlyArray<Unit>, older: History["older"], budget
   let even = barely
   while (even < units.length && placeOf(even) < target) even++
 
-  // A unit larger than a stride would take its newer neighbours with it: then only what must go goes.
+  // With a unit larger than a stride, the stride would leave out many newer units too. In that case only as much as necessary is left out.
   const first = sizeFrom(even) * 2 >= sizeFrom(barely) ? even : barely
   return {
     kept: units.slice(first),

@@ -1,6 +1,6 @@
 /**
- * What is said of the documents of a thread and its assistant where no excerpt is searched: a typed turn gets it. The wing `documents` gives
- * it (`documentSummaries`); a host may give its own.
+ * Summaries of the documents of a thread and its assistant, for turns that do not search excerpts (typed turns). The wing `documents`
+ * provides them (`documentSummaries`); a host may provide its own.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ export interface DocumentSummary {
   readonly summary: string
 }
 
-/** What cannot be found out is left out: a turn does not fail for want of summaries. */
+/** A summary that cannot be read is left out; the turn does not fail. */
 export type ReadSummaries = (place: DocumentPlace) => Effect.Effect<ReadonlyArray<DocumentSummary>, never, Principal>
 
 export const DocumentSummaries = Context.Reference<ReadSummaries>("@colloquy/core/prompts/DocumentSummaries", {

@@ -1,4 +1,4 @@
-/** Which parts went into a prompt with how many tokens, and what was left out and why. Kept with the run, for hosts and for the page. */
+/** The parts of a prompt with their tokens, and what was left out and why. Stored with the run, for hosts and for the page. */
 import * as Schema from "effect/Schema"
 
 /** How full the model's window was for the last prompt of a leg. */
@@ -16,10 +16,10 @@ export const summaryName = "summary"
 export const Explanation = Schema.Struct({
   model: Schema.String,
   contextLimit: Schema.NullOr(Schema.Int),
-  /** Kept free for the answer. */
+  /** Tokens reserved for the answer. */
   reservedForAnswer: Schema.Int,
   usedTokens: Schema.Int,
-  /** `system`, `tools`, `history`, `turn`, and whatever was recalled, by its own name. */
+  /** `system`, `tools`, `history`, `turn`, and each recalled part under its own name. */
   parts: Schema.Array(Schema.Struct({ part: Schema.String, tokens: Schema.Int, messages: Schema.Int })),
   leftOut: Schema.Array(
     Schema.Struct({ part: Schema.String, messages: Schema.Int, tokens: Schema.Int, because: Schema.String })
@@ -27,7 +27,7 @@ export const Explanation = Schema.Struct({
 })
 export type Explanation = typeof Explanation.Type
 
-/** How many of the oldest messages a prompt did not hold. */
+/** How many of the oldest messages the prompt left out. */
 export const historyLeftOut = (explanation: Explanation | null): number =>
   explanation?.leftOut.find(({ part }) => part === "history")?.messages ?? 0
 

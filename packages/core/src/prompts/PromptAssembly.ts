@@ -1,7 +1,7 @@
 /**
- * Step 6 of a turn, pure: one request that fits the model's window, and the explanation of what went in. The order is the order of
- * stability: system prompt, tools, what sums up the past, history, what was recalled for this turn, the turn itself; so a prefix that was
- * sent once is sent again byte for byte. The room that history and recalled parts want beyond what there is, is shared by weight.
+ * Step 6 of a turn, pure: makes one request that fits the model's window, and the explanation of its parts. The most stable parts come
+ * first (system prompt, tools, summary, history, recalled parts, the turn itself), so that the beginning of the prompt stays byte-equal. If
+ * history and recalled parts need more room than there is, the room is shared by weight.
  */
 import * as Result from "effect/Result"
 import type { ChatMessage } from "../models/ChatRequest.ts"
@@ -16,7 +16,7 @@ import type { Explanation } from "./Explanation.ts"
 import { addMessage, addStep, type Rendered, textOf } from "./PromptMessages.ts"
 import { fitPart, type FittedPart, historyWeight, type PromptPart, shareRoom, sizeOfPart } from "./PromptPart.ts"
 
-/** Room in the model's window, before any history. */
+/** The room in the model's window, before any history. */
 export interface Room {
   readonly contextLimit: number | null
   readonly reservedForAnswer: number
@@ -30,7 +30,7 @@ export const roomFor = (info: ModelInfo, assumedContextLimit: number): Room => {
   return { contextLimit: info.contextLimit, reservedForAnswer, forPrompt: limit - reservedForAnswer }
 }
 
-/** What every prompt of the turn begins with. */
+/** The beginning of every prompt of the turn. */
 export interface Preamble {
   readonly system: string | null
   readonly tools: ReadonlyArray<ToolDefinition>
@@ -49,7 +49,7 @@ export const preambleOf = (
   toolTokens: tools.length === 0 ? 0 : counter.count(JSON.stringify(tools)) + tokensPerMessage
 })
 
-/** Refuses a turn that can never fit: checked before anything is stored. */
+/** Refuses a turn that can never fit, before anything is stored. */
 export const checkRoom = (
   preamble: Preamble,
   messageTokens: number,
@@ -75,7 +75,7 @@ export interface PromptInput {
   readonly model: string
   readonly runId: RunId
   readonly history: History
-  /** Those of the leg that goes on, which no stored message holds yet. */
+  /** The steps of the current leg, which are not part of a stored message yet. */
   readonly steps: ReadonlyArray<Step>
   readonly recalled: ReadonlyArray<PromptPart>
   readonly rendered: Rendered
@@ -153,7 +153,7 @@ export const assemble = (input: PromptInput): Result.Result<AssembledPrompt, Con
   })
 }
 
-/** What history may take, and what goes in of each recalled part. */
+/** The tokens that the history may use, and the fitting content of each recalled part. */
 const share = (
   { counter, recalled }: PromptInput,
   historyTokens: number,

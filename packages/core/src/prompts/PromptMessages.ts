@@ -1,21 +1,24 @@
-/** Pure: stored messages as the messages of a prompt, whole for the provider that wrote them, neutral for every other. */
+/**
+ * Pure: converts stored messages to the messages of a prompt: with the provider's own data for the provider that wrote it, neutral for
+ * every other.
+ */
 import type { ChatMessage, ContentPart } from "../models/ChatRequest.ts"
 import type { Message, Step } from "../threads/Message.ts"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
 
-/** A call that was never answered (a run that was cancelled, superseded or cut) is closed with these words. */
+/** The output of a call that was never answered, because its run was cancelled, superseded or cut. */
 const unansweredCall = "No result: the conversation went on before this call was answered."
 
 /** What a model reads of a user's message besides its text. */
 export interface RenderedMessage {
-  /** Pictures, audio, files: they stand behind the text. */
+  /** Pictures, audio and files, which follow the text. */
   readonly content: ReadonlyArray<ContentPart>
-  /** Messages of their own around it. */
+  /** Separate messages before and after it. */
   readonly before: ReadonlyArray<ChatMessage>
   readonly after: ReadonlyArray<ChatMessage>
 }
 
-/** Undefined: the message is its text and nothing else. */
+/** Undefined: the message has only its text. */
 export type Rendered = (message: Message) => RenderedMessage | undefined
 
 export const addMessage = (
@@ -23,7 +26,7 @@ export const addMessage = (
   message: Message,
   provider: string,
   rendered: Rendered,
-  /** Stands in front of what the user wrote. */
+  /** Texts that precede the user's own text. */
   before: ReadonlyArray<string>
 ): void => {
   if (message.role === "user") {
@@ -46,7 +49,7 @@ export const addStep = (
   submitted: ReadonlyArray<ToolResult>,
   provider: string
 ): void => {
-  // A step of nothing but data for another provider says nothing to this one.
+  // A step that contains only data for another provider is left out.
   if (step.text === "" && step.toolCalls.length === 0 && step.providerData?.provider !== provider) return
   into.push({ role: "assistant", content: step.text, toolCalls: step.toolCalls, providerData: step.providerData })
   const results = new Map([...submitted, ...step.hostedResults].map((result) => [result.toolCallId, result]))

@@ -1,31 +1,32 @@
 /**
- * What a part of a turn adds to the prompt of that turn alone: excerpts of documents, memories, anything recalled. It stands in front of the
- * user's message, behind everything that stays the same from turn to turn (or, if it hardly ever changes, in front of the history). Where the window is short, the room left is shared by weight.
+ * What a part of a turn adds to the prompt of that turn only: excerpts of documents, memories, anything recalled. It stands before the
+ * user's message and after everything that stays the same from turn to turn; a part that changes rarely stands before the history. If the
+ * window is too small, the room is shared by weight.
  */
 import * as Schema from "effect/Schema"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 
 const PromptItem = Schema.Struct({
   text: Schema.String,
-  /** The higher it is, the sooner the item goes when there is no room. */
+  /** Items with the highest rank are left out first. */
   rank: Schema.Finite
 })
 
 export const PromptPart = Schema.Struct({
-  /** By which it is explained. */
+  /** The name in the explanation. */
   name: Schema.String,
   /** Says what the items are, and that they are material and not instructions. */
   intro: Schema.String,
-  /** In the order of reading. */
+  /** In reading order. */
   items: Schema.Array(PromptItem),
-  /** `turn`: in front of the user's message. `history`: in front of the oldest message that is kept; for what changes rarely. */
+  /** `turn`: before the user's message. `history`: before the oldest kept message, for content that changes rarely. */
   place: Schema.Literals(["turn", "history"]),
-  /** Its share of the room, where history and other parts want more than there is. The history's weight is 4. */
+  /** Its share of the room when history and parts need more than there is. The history has weight 4. */
   weight: Schema.Finite
 })
 export type PromptPart = typeof PromptPart.Type
 
-/** What of a part fits. */
+/** The content of a part that fits. */
 export interface FittedPart {
   readonly name: string
   readonly text: string
@@ -41,11 +42,11 @@ const separator = "\n\n"
 const textOfPart = (intro: string, items: ReadonlyArray<{ readonly text: string }>): string =>
   [intro, ...items.map(({ text }) => text)].join(separator)
 
-/** How many tokens a part takes when all of it goes in. */
+/** The tokens of a part without any item left out. */
 export const sizeOfPart = (part: PromptPart, counter: TokenCounterPort): number =>
   part.items.length === 0 ? 0 : counter.count(textOfPart(part.intro, part.items))
 
-/** The items of the lowest ranks that fit into a number of tokens, still in the order of reading; nothing when not even one fits. */
+/** The items with the lowest ranks that fit into the room, in reading order; nothing if not even one fits. */
 export const fitPart = (part: PromptPart, room: number, counter: TokenCounterPort): FittedPart => {
   const whole = sizeOfPart(part, counter)
   let kept = part.items
@@ -66,8 +67,8 @@ export const fitPart = (part: PromptPart, room: number, counter: TokenCounterPor
 }
 
 /**
- * Shares a number of tokens among claims by weight. A claim never gets more than it wants; what it leaves goes to the others. When all fit,
- * all get what they want.
+ * Shares tokens among claims by weight. A claim never gets more than it wants; the rest is shared among the other claims. If all claims
+ * fit, each gets what it wants.
  */
 export const shareRoom = (
   room: number,

@@ -1,7 +1,7 @@
 /**
- * Deletes what only serves for a while, as `RetentionSettings` say: in small steps with pauses, so that no turn waits for it. A host adds
- * `layerRetention` over its kernel; one process is enough, and several do not get into each other's way. `pruneOnce` is the same for a
- * command.
+ * Deletes records that are needed for a limited time only, as `RetentionSettings` says, in small steps with pauses, so that no turn waits
+ * for it. A host adds `layerRetention` over its kernel. One process is enough, and several do not disturb each other. `pruneOnce` does the
+ * same once, for a command.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -13,15 +13,15 @@ import { FollowUpStore } from "../runs/FollowUpStore.ts"
 import { RetentionSettings } from "./RetentionSettings.ts"
 import { type Prunable, RetentionStore } from "./RetentionStore.ts"
 
-/** What was deleted: of `logs` those of so many runs. */
+/** The number of deleted records; for `logs`, the number of runs whose logs were deleted. */
 export type Pruned = { readonly [Kind in Prunable | "followUps"]: number }
 
-/** Repeats of a request, and of a settlement, are told apart for a day. */
+/** Repeats of a request or a settlement are recognised for a day, so their records must live that long. */
 const leastAge = Duration.days(1)
 
 const kinds = ["logs", "idempotencyKeys", "deletedRuns", "chargeReceipts", "deadFollowUps", "followUps"] as const
 
-/** A setting that would break a promise is refused at the start. */
+/** Refuses at the start settings that would break a promise. */
 const checkSettings = (settings: RetentionSettings): Effect.Effect<void> => {
   const tooShort = kinds.filter((kind) => {
     const age = settings[kind]
@@ -33,7 +33,7 @@ const checkSettings = (settings: RetentionSettings): Effect.Effect<void> => {
   return settings.batch >= 1 ? Effect.void : Effect.die(new RangeError("The batch of a retention must be 1 at least."))
 }
 
-/** Deletes all that is old enough now, and answers how much that was. */
+/** Deletes everything that is old enough, and returns the numbers. */
 export const pruneOnce: Effect.Effect<Pruned, StoreUnavailable, RetentionStore | FollowUpStore> = tracedFn(
   "Retention.prune"
 )(function* () {
@@ -84,14 +84,16 @@ export const describePruned = (pruned: Pruned): string => {
 
 const isSomething = (pruned: Pruned): boolean => kinds.some((kind) => pruned[kind] > 0)
 
-/** As often as the settings say, as long as the layer is open. A store that is away is asked again the next time. */
+/** Repeats `pruneOnce` as often as the settings say, while the layer is open. If the store is unavailable, the next round tries again. */
 export const layerRetention: Layer.Layer<never, never, RetentionStore | FollowUpStore> = Layer.effectDiscard(
   Effect.gen(function* () {
     const settings = yield* RetentionSettings
     yield* checkSettings(settings)
     yield* pruneOnce.pipe(
       Effect.tap((pruned) => (isSomething(pruned) ? Effect.logInfo(describePruned(pruned)) : Effect.void)),
-      Effect.catchCause((cause) => Effect.logWarning("What is old could not be deleted; it is tried again", cause)),
+      Effect.catchCause((cause) =>
+        Effect.logWarning("Old records could not be deleted; the next round tries again", cause)
+      ),
       Effect.delay(settings.every),
       Effect.forever,
       Effect.forkScoped

@@ -1,23 +1,26 @@
-/** How long is kept what only serves for a while. The defaults delete what no promise needs, and keep the logs of runs for ever. */
+/**
+ * How long records are kept that are needed for a limited time only. The defaults delete what no promise needs, and keep the logs of runs
+ * for ever.
+ */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 
 export interface RetentionSettings {
-  /** Events of ended runs. Without them a run is followed by its end alone, and its inspection has no steps. Null: for ever. */
+  /** Events of ended runs. Without them, followers of a run get only its end, and its inspection has no steps. Null: for ever. */
   readonly logs: Duration.Input | null
-  /** They are good for a day, whatever stands here. */
+  /** A key is valid for one day, also if it is kept longer. */
   readonly idempotencyKeys: Duration.Input | null
   readonly deletedRuns: Duration.Input | null
   readonly chargeReceipts: Duration.Input | null
-  /** Those that are done. */
+  /** Follow-ups that are done. */
   readonly followUps: Duration.Input | null
-  /** Those that failed for good and wait for an operator. */
+  /** Follow-ups that failed permanently and wait for an operator. */
   readonly deadFollowUps: Duration.Input | null
-  /** How often it is looked for, the first time when a process has run so long. */
+  /** The interval of the deletion. The first one comes after one interval. */
   readonly every: Duration.Input
-  /** Rows, or logs of runs, that are deleted in one step: as long as a step takes, they are locked. */
+  /** Rows, or logs of runs, that one step deletes. They are locked during the step. */
   readonly batch: number
-  /** Between two steps, so that turns come first. */
+  /** The pause between two steps, so that turns come first. */
   readonly pause: Duration.Input
 }
 

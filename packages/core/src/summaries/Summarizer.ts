@@ -1,6 +1,7 @@
 /**
- * The worker that brings the summary of a thread up to date: read the messages that it does not cover yet, ask a model for a summary with
- * them, charge that, and store it. A thread's follow-ups come one after the other; an answer that comes too late is not stored over a newer one.
+ * The worker that updates the summary of a thread: it reads the messages that the summary does not cover yet, asks a model for a summary
+ * with them, charges the cost, and stores the text. The follow-ups of a thread run one after the other. A late result is not stored over a
+ * newer summary.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -99,7 +100,7 @@ const makeSummarizer = Effect.gen(function* () {
       if (written === "") return yield* giveUp("The model wrote no summary.")
       const text = cut(written, settings.summaryTokens, counter)
       summary = { text, throughSequence: last.sequence, tokens: counter.count(text) }
-      // Deleted, or another process was quicker.
+      // The thread was deleted, or another process was faster.
       if (!(yield* threads.setSummary(order.threadId, summary))) return
       missing = missing.slice(messages.length)
     }

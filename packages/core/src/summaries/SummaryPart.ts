@@ -1,7 +1,7 @@
 /**
- * How a summary joins a turn, as the part "summary": the one that is stored stands in front of the history, and a leg whose prompt left out
- * more than it covers leaves the follow-up that brings it up to date. The text changes with that follow-up only, so the prompts between two
- * of them begin with the same bytes.
+ * How a summary joins a turn, as the part "summary": the stored summary stands before the history. If a leg's prompt left out more messages
+ * than the summary covers, the leg orders a follow-up that updates the summary. The text changes only with that follow-up, so the prompts
+ * in between begin with the same bytes.
  */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"

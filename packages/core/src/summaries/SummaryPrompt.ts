@@ -1,9 +1,9 @@
-/** Pure: which messages the next question holds, what the model is asked, and how much of its answer is kept. */
+/** Pure: selects the messages of the next question, makes the prompt, and limits the length of the answer. */
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { Message } from "../threads/Message.ts"
 import type { ThreadSummary } from "../threads/ThreadSummary.ts"
 
-/** The oldest messages that fit; the first one always does. */
+/** The oldest messages that fit; at least one. */
 export const nextMessages = (messages: ReadonlyArray<Message>, tokens: number): ReadonlyArray<Message> => {
   let sum = 0
   const end = messages.findIndex((message, index) => (sum += message.tokens) > tokens && index > 0)

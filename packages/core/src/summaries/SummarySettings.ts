@@ -1,13 +1,13 @@
-/** What a host may set of the wing `summaries`. */
+/** The settings of the wing `summaries` that a host may change. */
 import * as Context from "effect/Context"
 import type { CompletionPolicy } from "../models/Completion.ts"
 
 export interface SummarySettingsPort extends CompletionPolicy {
-  /** Who writes the summaries; null: the model of the turn that lost sight of its oldest messages. */
+  /** The model that writes the summaries; null: the model of the turn whose prompt left out the oldest messages. */
   readonly writer: { readonly provider: string; readonly model: string } | null
-  /** How many tokens of messages one question holds; more of them take several questions. */
+  /** The maximum of message tokens in one question; more messages take several questions. */
   readonly messageTokens: number
-  /** How long a summary may be. A longer text is cut at the end. */
+  /** The maximum length of a summary. A longer text is cut at the end. */
   readonly summaryTokens: number
 }
 

@@ -1,17 +1,17 @@
 /**
- * A message as a list shows it. A store that keeps messages as JSON gives those in which nothing but text was said as the JSON that it has,
- * so that a long list is not read only to be written again. Used by what writes lists (`http`); what looks into messages asks for `Message`.
+ * A message for lists. A store that keeps messages as JSON returns plain text messages as stored JSON, so that a long list is not parsed
+ * only to be serialised again. For code that writes lists (`http`); code that reads the contents uses `Message`.
  */
 import type { ThreadId } from "../primitives/Ids.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { Message } from "./Message.ts"
 
-/** No calls, no results, no steps, nothing of a part of a turn. */
+/** A message without calls, results, steps and supplements. */
 export interface PlainMessage {
   readonly threadId: ThreadId
   readonly createdAt: Date
   readonly usage: Usage | null
-  /** Fields of the message, each as the text that `JSON.stringify` makes of it. */
+  /** Fields of the message, each as the text that `JSON.stringify` returns for it. */
   readonly json: {
     readonly [Field in "id" | "runId" | "role" | "status" | "content" | "provider" | "model" | "metadata"]: string
   }

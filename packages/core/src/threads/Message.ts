@@ -1,9 +1,10 @@
 /**
- * A stored message. The order of a thread is `sequence`, an integer without gaps that the store gives; timestamps order nothing.
+ * A stored message. Messages of a thread are ordered by `sequence`, an integer without gaps that the store assigns; timestamps do not order
+ * them.
  *
- * An assistant message is one leg of a run: everything the model said until it was done or needed the client. `content` is that text.
- * Where the leg took several model steps (hosted tools), or the provider wants data back, `steps` keeps each step as it was, so that a
- * history can be given to any provider, call and result together.
+ * An assistant message is one leg of a run: everything that the model wrote until it was done or needed the client. `content` is that text.
+ * If the leg had several model steps (hosted tools), or if the provider needs data back, `steps` keeps each step as it was, so that any
+ * provider can be given the history with every call beside its result.
  */
 import * as Schema from "effect/Schema"
 import { ProviderData } from "../models/ChatRequest.ts"
@@ -15,7 +16,7 @@ import { Metadata } from "./Thread.ts"
 export const MessageStatus = Schema.Literals(["IN_PROGRESS", "REQUIRES_ACTION", "COMPLETED", "FAILED", "CANCELLED"])
 export type MessageStatus = typeof MessageStatus.Type
 
-/** One answer of the model: its text, the calls that it made, and the results of those that the kernel ran. */
+/** One answer of the model: its text, its calls, and the results of those calls that the kernel ran. */
 export const Step = Schema.Struct({
   text: Schema.String,
   toolCalls: Schema.Array(ToolCall),
@@ -24,11 +25,11 @@ export const Step = Schema.Struct({
 })
 export type Step = typeof Step.Type
 
-/** Each part of a turn reads and writes the entry of its own name, and no other. */
+/** Each part of a turn reads and writes only the entry of its own name. */
 export const Supplements = Schema.JsonObject
 export type Supplements = typeof Supplements.Type
 
-/** A message before the store has given it its place. */
+/** A message before the store has assigned its sequence. */
 export const NewMessage = Schema.Struct({
   id: MessageId,
   threadId: ThreadId,
@@ -36,16 +37,16 @@ export const NewMessage = Schema.Struct({
   role: Schema.Literals(["user", "assistant"]),
   content: Schema.NullOr(Schema.String),
   status: MessageStatus,
-  /** Calls that the client runs. Those that the kernel ran stand in `steps`. */
+  /** Calls that the client runs. Calls that the kernel ran are in `steps`. */
   toolCalls: Schema.Array(ToolCall),
-  /** What the client submitted for `toolCalls`. */
+  /** The outputs that the client submitted for `toolCalls`. */
   toolResults: Schema.Array(ToolResult),
   steps: Schema.Array(Step),
   provider: Schema.NullOr(Schema.String),
   model: Schema.NullOr(Schema.String),
   usage: Schema.NullOr(Usage),
   metadata: Schema.NullOr(Metadata),
-  /** What the parts of a turn found or made for this message, by the name of the part; null when there is nothing. */
+  /** Data that the parts of a turn found or made for this message, by the names of the parts; null if there is none. */
   supplements: Schema.NullOr(Supplements),
   /** Size in a prompt, by the host's token counter at the time of writing. */
   tokens: Schema.Int,
@@ -57,8 +58,8 @@ export const Message = Schema.Struct({ ...NewMessage.fields, sequence: Schema.In
 export type Message = typeof Message.Type
 
 /**
- * The newest part of a thread, oldest message first: everything that belongs to one run, and as much of what came before as a number
- * of tokens allows. `older` tells what was left in the store.
+ * The newest part of a thread, oldest message first: all messages of one run, and as many earlier ones as a number of tokens permits.
+ * `older` counts what was left in the store.
  */
 export interface History {
   readonly messages: ReadonlyArray<Message>

@@ -1,6 +1,6 @@
 /**
- * Who keeps something with a thread or an assistant outside of their stores (chunks, bytes) is told before one is removed, and again when it
- * is gone. Rooms register their watchers; `Threads` and `Assistants` remove through here.
+ * Informs rooms that keep something for a thread or an assistant elsewhere (chunks, bytes): before it is removed, and again after it was.
+ * Rooms register their watchers; `Threads` and `Assistants` remove through this service.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -10,12 +10,12 @@ import type { Principal } from "../access/Principal.ts"
 import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
-/** An assistant goes with all its threads. */
+/** An assistant is removed with all its threads. */
 export type RemovedPlace = { readonly assistantId: AssistantId } | { readonly threadId: ThreadId }
 
 /**
- * Called while the place is still there; a failure keeps it. What it gives runs when the place is gone. That may never happen (the process
- * may die), so a watcher that must not forget stores a follow-up first.
+ * Called while the record still exists; a failure prevents the removal. The returned effect runs after the removal. It may never run (the
+ * process may die), so a watcher whose work must not be lost stores a follow-up first.
  */
 export type RemovalWatcher = (
   place: RemovedPlace
@@ -25,7 +25,7 @@ export class Removals extends Context.Service<
   Removals,
   {
     readonly watch: (watcher: RemovalWatcher) => Effect.Effect<void, never, Scope.Scope>
-    /** `removal` answers whether there was something to remove. */
+    /** `removal` returns whether there was something to remove. */
     readonly through: <E, R>(
       place: RemovedPlace,
       removal: Effect.Effect<boolean, E, R>
@@ -50,8 +50,8 @@ export class Removals extends Context.Service<
   })
 }
 
-/** The removal has succeeded; a fault in what follows it is logged and changes nothing of that. */
+/** The removal has succeeded. A failure of this effect is logged and does not change the result. */
 const doAfterRemoval = (
   afterwards: Effect.Effect<void, StoreUnavailable, Principal>
 ): Effect.Effect<void, never, Principal> =>
-  Effect.catchCause(afterwards, (cause) => Effect.logWarning("Something of a removed place is left for later", cause))
+  Effect.catchCause(afterwards, (cause) => Effect.logWarning("The cleanup after a removal failed", cause))

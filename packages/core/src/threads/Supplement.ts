@@ -1,6 +1,6 @@
 /**
- * What parts of a turn keep with a message, by their names. `value` belongs to the part: it is what the part shows, and what it reads again
- * in later turns. `prompt` is what it recalled for the answer of a run that goes on later, so that nothing is recalled twice.
+ * Data that parts of a turn keep with a message, by their names. `value` belongs to the part: the part shows it, and reads it again in
+ * later turns. `prompt` is what the part recalled for the answer of a run that is resumed later, so that nothing is recalled twice.
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -14,7 +14,7 @@ const decodeSupplement = Schema.decodeUnknownOption(Supplement)
 export const supplementOf = (message: Pick<Message, "supplements">, part: string): Supplement | null =>
   Option.getOrNull(decodeSupplement(message.supplements?.[part]))
 
-/** Only what belongs to the parts, for those who read along; absent when there is nothing. */
+/** Only the values of the parts, for readers outside of the kernel; absent when there are none. */
 export const withValues = (supplements: Supplements | null): { readonly supplements?: Schema.JsonObject } => {
   const values = Object.keys(supplements ?? {}).flatMap((part) => {
     const value = supplementOf({ supplements }, part)?.value ?? null
@@ -23,7 +23,7 @@ export const withValues = (supplements: Supplements | null): { readonly suppleme
   return values.length === 0 ? {} : { supplements: Object.fromEntries(values) }
 }
 
-/** Null where nothing is kept, as most messages have it. */
+/** Null when there are no entries, which is the common case. */
 export const supplementsOf = (
   entries: Iterable<readonly [part: string, supplement: Supplement]>
 ): Supplements | null => {

@@ -10,7 +10,7 @@ export const Thread = Schema.Struct({
   assistantId: AssistantId,
   metadata: Schema.NullOr(Metadata),
   createdAt: Schema.Date,
-  /** When it was made, or when its newest message was. */
+  /** The time of its newest message; without messages, the time of its creation. */
   updatedAt: Schema.Date
 })
 export type Thread = typeof Thread.Type

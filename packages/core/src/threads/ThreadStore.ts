@@ -1,6 +1,6 @@
 /**
- * Port: where threads and their messages are kept. Messages are written by runs (`RunStore`), because a message and the state of its
- * run change together; here they are only read.
+ * Port: stores threads and reads their messages. Runs write messages (`RunStore`), because a message and the state of its run change
+ * together.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -17,48 +17,51 @@ import type { ThreadSummary } from "./ThreadSummary.ts"
 export class ThreadStore extends Context.Service<
   ThreadStore,
   {
-    /** MUST answer false, and store nothing, when the principal has no assistant `thread.assistantId`. */
+    /** MUST return false, and store nothing, when the principal has no assistant `thread.assistantId`. */
     readonly insert: (thread: Thread) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /**
-     * MUST answer none for an id that is unknown or another owner's, without a difference. `updatedAt` MUST be the time of the newest
-     * message once there is one, and never go back.
+     * MUST return none both for an unknown id and for another owner's id. `updatedAt` MUST be the time of the newest message, if there is
+     * one, and MUST never decrease.
      */
     readonly get: (id: ThreadId) => Effect.Effect<Option.Option<Thread>, StoreUnavailable, Principal>
-    /** MUST list the principal's threads, oldest first, stable between pages; of one assistant when given. */
+    /** MUST list the principal's threads, oldest first, in an order that is stable between pages; with an assistant, only its threads. */
     readonly list: (
       page: Page,
       assistantId?: AssistantId
     ) => Effect.Effect<ReadonlyArray<Thread>, StoreUnavailable, Principal>
     /**
-     * MUST give all stored messages of these threads, grouped by thread in the given order, by `sequence` inside; the answer of a run in
-     * progress comes last in its thread as a message with status IN_PROGRESS, no content and `sequence` one above the last.
-     * Threads of others give nothing.
+     * MUST return all stored messages of these threads, grouped by thread in the given order, and ordered by `sequence` within a thread.
+     * The answer of a run in progress comes last in its thread, as a message with status IN_PROGRESS, without content, and with a
+     * `sequence` one above the last. Threads of other owners have no messages here.
      */
     readonly messages: (
       ids: ReadonlyArray<ThreadId>
     ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable, Principal>
-    /** MUST give the same messages in the same order. Any of those that are plain MAY come as a `PlainMessage`. */
+    /** MUST return the same messages in the same order. Plain messages MAY be returned as `PlainMessage`. */
     readonly listed: (
       ids: ReadonlyArray<ThreadId>
     ) => Effect.Effect<ReadonlyArray<ListedMessage>, StoreUnavailable, Principal>
-    /** MUST give the newest stored messages of the thread below a sequence, at most `limit`, by `sequence`. A thread of others gives nothing. */
+    /**
+     * MUST return the newest stored messages of the thread below a sequence, at most `limit`, ordered by `sequence`. A thread of another
+     * owner has no messages here.
+     */
     readonly messagesBefore: (
       id: ThreadId,
       sequence: number,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable, Principal>
     /**
-     * MUST set these top-level fields of the thread's metadata and leave the others, in one step with regard to other changes; answers false
-     * when there is no such thread. `updatedAt` stays. A function gets the metadata as they stand and gives the fields; it is pure, and may
-     * be called again when something else was changed meanwhile.
+     * MUST set these top-level fields of the thread's metadata and keep the others, in one step; false when there is no such thread.
+     * `updatedAt` stays. If `fields` is a function, it gets the current metadata and returns the fields. It is pure, and may be called
+     * again after a concurrent change.
      */
     readonly mergeMetadata: (
       id: ThreadId,
       fields: Metadata | ((now: Metadata) => Metadata)
     ) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /**
-     * MUST keep the summary unless there is one that reaches as far or further, in one step with regard to other changes; answers false when
-     * nothing was kept, for a thread that is unknown or another owner's too. `updatedAt` and the metadata stay. `AssistantStore.ofThread` gives it.
+     * MUST delete the thread with its messages, runs and logs in one step; false when there is none. A run in progress loses its lease.
+     * MUST fail, and change nothing, while a voice session (`SessionStore`) holds the thread with a lease that has not expired.
      */
     readonly setSummary: (id: ThreadId, summary: ThreadSummary) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /**

@@ -1,4 +1,4 @@
-/** Use cases of threads: create, look at, list, change, delete. Messages come into a thread through turns. Specification part 4. */
+/** Use cases of threads: create, get, list, update, delete. Turns add messages to a thread. Specification part 4. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -40,7 +40,7 @@ export class Threads extends Context.Service<
     readonly list: (
       listing: ThreadListing
     ) => Effect.Effect<ReadonlyArray<ThreadWithMessages>, StoreUnavailable, Principal>
-    /** `get` and `list` for those who only write the messages down. */
+    /** `get` and `list` for code that only serialises the messages. */
     readonly show: (id: ThreadId) => Effect.Effect<ListedThread, ThreadNotFound | StoreUnavailable, Principal>
     readonly showAll: (
       listing: ThreadListing
@@ -85,7 +85,7 @@ export class Threads extends Context.Service<
   )
 }
 
-/** How the messages of threads are asked for. */
+/** Reads the messages of threads. */
 type Ask<Each> = (ids: ReadonlyArray<ThreadId>) => Effect.Effect<ReadonlyArray<Each>, StoreUnavailable, Principal>
 
 const getWith = <Each>(store: typeof ThreadStore.Service, ask: Ask<Each>) =>

@@ -1,6 +1,7 @@
 /**
- * Tools that run inside the kernel's loop instead of at the client: a definition with an Effect handler. A host registers its own
- * through `HostedTools`, parts of a turn bring theirs; a handler that fails, hangs or gets malformed arguments becomes a result text for the model, never a failed run.
+ * Tools that run inside the kernel's loop instead of at the client: a definition with an Effect handler. A host registers its own through
+ * `HostedTools`; parts of a turn offer theirs. If a handler fails, hangs or gets malformed arguments, the model gets a result text, and the
+ * run does not fail.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -13,44 +14,44 @@ import type { AssistantId } from "../primitives/Ids.ts"
 import type { LiveTurn } from "./LiveTurn.ts"
 import type { ToolDefinition } from "./ToolDefinition.ts"
 
-/** One call of a hosted tool, and the turn that it is part of. */
+/** One call of a hosted tool, with the turn that it belongs to. */
 export interface HostedCall extends LiveTurn {
   readonly toolCallId: string
 }
 
-/** What a hosted tool may know of a turn when it decides whether to be offered in it. */
+/** What a hosted tool knows of a turn when it decides whether to be offered. */
 export interface OfferedIn {
   readonly assistantId: AssistantId
   readonly metadata: Schema.JsonObject | null
-  /** The client wants a JSON object, which it gets only where no tool is offered. */
+  /** The client wants a JSON object. It gets one only if no tool is offered. */
   readonly jsonOutput: boolean
 }
 
-/** The text goes to the model: say what happened and what it may do instead. */
+/** The text goes to the model: say what happened and what the model may do instead. */
 export class HostedToolFailed extends Schema.TaggedError<HostedToolFailed>()("HostedToolFailed", {
   message: Schema.String
 }) {}
 
 export interface HostedTool {
   readonly definition: ToolDefinition
-  /** Gets the parsed arguments. Its answer goes to the model: text as it is, anything else as JSON. */
+  /** Gets the parsed arguments. The result goes to the model: text unchanged, other values as JSON. */
   readonly run: (args: Schema.JsonObject, call: HostedCall) => Effect.Effect<Schema.Json, HostedToolFailed, Principal>
   /** Absent: offered in every turn. */
   readonly offered?: (turn: OfferedIn) => boolean
-  /** How long a call may take, by its arguments where that depends on them. Absent: the kernel's `hostedToolTimeout`. */
+  /** The time limit of a call; a function if it depends on the arguments. Absent: the kernel's `hostedToolTimeout`. */
   readonly timeout?: Duration.Input | ((args: Schema.JsonObject) => Duration.Input)
 }
 
 /**
- * The host's own tools. Layers add up, in any order: `HostedTools.tools([clock])` over `Kernel.layer`. Two tools of one name are refused when
- * the kernel is built.
+ * The host's own tools. Layers add up, in any order: `HostedTools.tools([clock])` over `Kernel.layer`. Two tools with the same name are
+ * refused when the kernel is built.
  */
 export class HostedTools extends Context.Service<
   HostedTools,
   {
     /** Offered in every turn that begins from now on, until the scope closes. */
     readonly register: (tools: ReadonlyArray<HostedTool>) => Effect.Effect<void, never, Scope.Scope>
-    /** In the order of their names, whatever the order of registration. */
+    /** In the order of their names, independent of the order of registration. */
     readonly all: () => ReadonlyArray<HostedTool>
   }
 >()("@colloquy/core/tools/HostedTools") {

@@ -1,6 +1,6 @@
 /**
- * What code that joins a running turn may know of it and do: a hosted tool, or a part of a turn. Everything said here becomes an event of
- * the run's log, so that the stream, a resumed stream, the stored message and the bill agree.
+ * What a hosted tool or a part of a turn knows of a running turn, and what it may do there. Every call becomes an event of the run's log,
+ * so that the stream, a resumed stream, the stored message and the bill agree.
  */
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
@@ -10,11 +10,11 @@ import type { CreditNeed, InsufficientCredit } from "../metering/Metering.ts"
 import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
-/** Something that the reader of the stream is told. `type` and `data` belong to the part that says it. What is no JSON throws. */
+/** An event for the reader of the stream. The part defines `type` and `data`. Data that is not JSON throws. */
 export interface PartEvent {
   readonly type: string
   readonly data: Schema.Json
-  /** True: for those who listen at the moment; it takes a sequence number and is never stored. */
+  /** True: for live readers only. The event takes a sequence number and is never stored. */
   readonly isLive?: boolean
 }
 
@@ -22,22 +22,22 @@ export interface LiveTurn {
   readonly threadId: ThreadId
   readonly assistantId: AssistantId
   readonly runId: RunId
-  /** The user's message. */
+  /** The content of the user's message. */
   readonly content: string
   readonly metadata: Schema.JsonObject | null
-  /** The answer of this leg. */
+  /** The id of this leg's answer. */
   readonly answerId: MessageId
   readonly provider: string
   readonly model: string
   readonly tell: (event: PartEvent) => void
-  /** Keeps a value with the answer, as the entry of this part among its supplements. The last one counts. */
+  /** Keeps a value with the answer, as this part's entry in the supplements. The last value is stored. */
   readonly keep: (supplement: Schema.Json) => void
-  /** What this part has kept with this answer so far; null: nothing. */
+  /** The value that this part has kept with this answer so far; null if there is none. */
   readonly kept: () => Schema.Json | null
-  /** To be told as soon as the cost has arisen: what is told is billed, however the turn ends. */
+  /** Reports a cost. Call it as soon as the cost has arisen: every reported cost is billed, however the turn ends. */
   readonly spend: (charge: Charge) => void
   /** Sets top-level fields of the thread's metadata at once, before the turn ends. */
   readonly journal: (fields: Schema.JsonObject) => Effect.Effect<void, StoreUnavailable, Principal>
-  /** Asks the host before something is spent. */
+  /** Asks the host for credit before something is spent. */
   readonly ensureCredit: (need: CreditNeed) => Effect.Effect<void, InsufficientCredit | StoreUnavailable, Principal>
 }

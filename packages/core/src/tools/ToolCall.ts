@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 export const ToolCall = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
-  /** JSON text as the model wrote it; `{}` when it wrote nothing. */
+  /** JSON text as the model wrote it; `{}` if it wrote nothing. */
   arguments: Schema.String
 })
 export type ToolCall = typeof ToolCall.Type
@@ -13,7 +13,7 @@ export type ToolCall = typeof ToolCall.Type
 export const ToolOutput = Schema.Struct({ toolCallId: Schema.String, output: Schema.String })
 export type ToolOutput = typeof ToolOutput.Type
 
-/** An answered call, stored with the message that made it. `hosted` tells who ran it. */
+/** An answered call, stored with the message that made it. `hosted` is true if the kernel ran it. */
 export const ToolResult = Schema.Struct({
   toolCallId: Schema.String,
   toolName: Schema.String,

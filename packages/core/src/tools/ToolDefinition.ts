@@ -1,6 +1,6 @@
 /**
- * A function that a model may call, as the model sees it. Parameters are JSON Schema from the client to the provider: the kernel
- * checks the frame (names, uniqueness) and leaves every keyword inside as it came.
+ * A function that a model may call, as the model sees it. Parameters are JSON Schema from the client to the provider: the kernel checks the
+ * frame (names, uniqueness) and leaves all keywords inside unchanged.
  */
 import * as Schema from "effect/Schema"
 
@@ -13,14 +13,14 @@ export const ToolDefinition = Schema.Struct({
   description: Schema.NullOr(Schema.String),
   parameters: Schema.NullOr(Schema.JsonObject),
   strict: Schema.optionalKey(Schema.Boolean),
-  /** True: the name of a tool of this server, which an assistant carries; a part of the turn brings the tool itself. */
+  /** True: only the name of a hosted tool, as an assistant stores it; a part of the turn provides the tool itself. */
   hosted: Schema.optionalKey(Schema.Boolean)
 })
 export type ToolDefinition = typeof ToolDefinition.Type
 
 export const hostedMark = ({ hosted = false }: ToolDefinition): boolean => hosted
 
-/** A list in which no name stands twice. */
+/** A list of tools with unique names. */
 export const ToolList = Schema.Array(ToolDefinition).check(
   Schema.makeFilter((tools) => {
     const seen = new Set<string>()

@@ -1,6 +1,6 @@
 /**
- * Pure: the outputs that a client submits, held against the calls that a run has open. One list must answer every open call
- * exactly once, in any order; whatever does not fit is named and nothing is changed.
+ * Pure: matches the outputs that a client submits to the open calls of a run. One list must answer every open call exactly once, in any
+ * order. If anything does not match, it is named and nothing is changed.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -8,7 +8,7 @@ import type { ToolCall, ToolOutput, ToolResult } from "./ToolCall.ts"
 
 export const ToolOutputProblem = Schema.Struct({
   toolCallId: Schema.String,
-  /** Place in the submitted list; null for a call that the list leaves out. */
+  /** Index in the submitted list; null for a call that the list leaves out. */
   index: Schema.NullOr(Schema.Int),
   problem: Schema.Literals(["unknown", "duplicate", "already_answered", "missing"])
 })

@@ -93,7 +93,7 @@ export class Settlements extends Context.Service<
             }
             // A shutdown waits for this report, so a meter that does not answer gets a time limit.
             return deadlines.within("30 seconds", metering.record(report), () =>
-              Effect.die(new Error("The meter did not answer"))
+              Effect.die(new Error("The host's meter did not answer within 30 seconds"))
             )
           }).pipe(
             Effect.catchCause((cause) =>

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { runGently, runSteps } from "../../src/primitives/Steps.ts"
+import { runYielding, runSteps } from "../../src/primitives/Steps.ts"
 import { nowhere, prepareDocument, type Section } from "@colloquy/core/retrieval"
 import { preparingDocument } from "../../src/retrieval/Indexing.ts"
 import { estimateTokens } from "../../src/models/TokenCounter.ts"
@@ -34,7 +34,7 @@ for (const [form, text] of forms) {
         ),
         { startImmediately: true }
       )
-      const prepared = yield* runGently(preparingDocument("badgers.txt", sections, size))
+      const prepared = yield* runYielding(preparingDocument("badgers.txt", sections, size))
       yield* Fiber.interrupt(other)
       assert.isAtLeast(turns, 5)
       assert.deepStrictEqual(prepared, prepareDocument("badgers.txt", sections, size))

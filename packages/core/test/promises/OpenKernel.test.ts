@@ -42,7 +42,7 @@ describe("a call", () => {
     assert.instanceOf(missing, Error)
     assert.include(missing.message, "There is no thread nowhere")
     assert.instanceOf(await faultOf(kernel.send({ content: "Hi", assistantId: "none" })), AssistantNotFound)
-    assert.include(String(await faultOf(kernel.threads.get(""))), "An id is a text that is not empty")
+    assert.include(String(await faultOf(kernel.threads.get(""))), "An id must be a text that is not empty")
     const place = { threadId: "nowhere", runId: "none" }
     for (const work of [
       kernel.cancel(place),
@@ -75,7 +75,7 @@ describe("a call", () => {
     const kernel = await openKernel(TestKernel.layer([]))
     const fault = await faultOf(kernel.send({ content: "Hi" }))
     assert.deepInclude(fault, { _tag: "OwnerMissing" })
-    assert.include(String(fault), "on whose behalf")
+    assert.include(String(fault), "has no owner")
     for (const owner of ["", undefined]) {
       assert.deepInclude(await faultOf(kernel.as("ada").threads.list({}, { owner })), { _tag: "OwnerMissing" })
     }

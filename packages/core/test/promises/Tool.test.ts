@@ -310,7 +310,7 @@ describe("no tool is made of", () => {
   })
 
   it("parameters that are not an object", () => {
-    const message = "The parameters of a tool are an object"
+    const message = "The parameters of a tool must be an object"
     assert.include(refused(z.string()), message)
     assert.include(refused(Schema.Array(Schema.String)), message)
     assert.include(refused({ type: "string" }), message)
