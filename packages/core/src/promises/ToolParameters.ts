@@ -39,6 +39,7 @@ export const readParameters = <Parameters extends ToolParameters>(
   return {
     jsonSchema: jsonSchema === null ? null : asObjectSchema(jsonSchema),
     // Decoder. The cast is safe: by the contract of Standard Schema, `validate` returns the output type that `ArgumentsOf` names.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     check: validate as ReadParameters<ArgumentsOf<Parameters>>["check"]
   }
 }
