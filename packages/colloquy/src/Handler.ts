@@ -1,6 +1,6 @@
 /** The HTTP API over a kernel that is open. The package that speaks HTTP is loaded when it is asked for. */
 import type { Kernel } from "@colloquy/core"
-import type { OpenKernel } from "@colloquy/core/promises"
+import { KernelClosed, type OpenKernel } from "@colloquy/core/promises"
 import type { RoutesOptions } from "@colloquy/http"
 import * as Layer from "effect/Layer"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -19,9 +19,15 @@ export interface WithHandler {
 
 export const withHandler = <Open extends OpenKernel<Kernel.Kernel>>(kernel: Open): Open & WithHandler => {
   const mounted = new Set<() => Promise<void>>()
+  let isClosed = false
+  const checkOpen = () => {
+    if (isClosed) throw new KernelClosed()
+  }
 
   const handler: WithHandler["handler"] = async (options) => {
+    checkOpen()
     const { webHandler } = await import("@colloquy/http")
+    checkOpen()
     const web = webHandler({ ...options, kernel: Layer.succeedContext(kernel.services) })
     mounted.add(web.dispose)
     await web.ready()
@@ -29,6 +35,7 @@ export const withHandler = <Open extends OpenKernel<Kernel.Kernel>>(kernel: Open
   }
 
   const close = async () => {
+    isClosed = true
     const handlers = [...mounted]
     mounted.clear()
     await Promise.all(handlers.map((dispose) => dispose()))

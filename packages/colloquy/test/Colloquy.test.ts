@@ -1,5 +1,13 @@
 /** The way without Effect, as a backend engineer meets it: open, send, stream, tools, the HTTP API, tests with a clock in the hand. */
-import { Colloquy, HostedToolFailed, InsufficientCredit, ThreadNotFound, tool, type TurnEvent } from "colloquy"
+import {
+  Colloquy,
+  HostedToolFailed,
+  InsufficientCredit,
+  KernelClosed,
+  ThreadNotFound,
+  tool,
+  type TurnEvent
+} from "colloquy"
 import { inMemory } from "colloquy/in-memory"
 import { openai } from "colloquy/openai"
 import { callTool, gate, pause, say, scripted, TestKernel } from "colloquy/testing"
@@ -161,7 +169,12 @@ describe("the HTTP API over an open kernel", () => {
     assert.strictEqual(answer.status, 200)
     assert.include(await answer.text(), "Over HTTP.")
     assert.lengthOf((await colloquy.as("ada").threads.get(threadId)).messages, 4)
+    const mounting = colloquy.handler()
     await colloquy.close()
+    assert.strictEqual((await ask("ada")).status, 503)
+    for (const late of [mounting, colloquy.handler()]) {
+      assert.instanceOf(await late.catch((error: unknown) => error), KernelClosed)
+    }
   })
 
   it("takes keys that were made without Effect", async () => {

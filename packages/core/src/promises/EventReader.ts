@@ -23,6 +23,7 @@ class Reader<Services> implements AsyncIterator<TurnEvent> {
   private readonly open: () => Promise<Source>
   private reading: Promise<{ readonly events: AsyncIterator<TurnEvent>; readonly leave: Source["leave"] }> | null = null
   private leaving: Promise<void> | null = null
+  private last: Promise<unknown> = Promise.resolve()
   private isOver = false
   private unwatch = () => false
 
@@ -31,7 +32,14 @@ class Reader<Services> implements AsyncIterator<TurnEvent> {
     this.open = open
   }
 
-  async next(): Promise<IteratorResult<TurnEvent>> {
+  /** Steps that are asked for before the one before them is there come in their order, as a generator gives them. */
+  next(): Promise<IteratorResult<TurnEvent>> {
+    const step = this.last.then(() => this.step())
+    this.last = step.catch(() => {})
+    return step
+  }
+
+  private async step(): Promise<IteratorResult<TurnEvent>> {
     if (this.leaving !== null) return this.afterLeaving(this.leaving)
     this.reading ??= this.begin()
     const { events } = await this.reading

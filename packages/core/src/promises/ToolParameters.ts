@@ -50,6 +50,10 @@ interface Described {
 }
 
 const read = (parameters: ToolParameters): Described => {
+  // Plain JavaScript may have left them out.
+  if (parameters === undefined) {
+    throw new TypeError("A tool has `parameters`: a schema of what it takes, or null where nothing is described.")
+  }
   if (parameters === null) return { jsonSchema: null, validate: (value) => ({ value }) }
   if (Schema.isSchema(parameters)) return describe(standardOf(parameters))
   if (isStandard(parameters)) return describe(parameters)

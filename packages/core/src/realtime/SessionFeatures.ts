@@ -9,9 +9,9 @@ import type { Principal } from "../access/Principal.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import type { HostedTool } from "../tools/HostedTool.ts"
+import { type HostedTool, hostToolsName } from "../tools/HostedTool.ts"
 import type { OfferedTool } from "../turns/Leg.ts"
-import { decideParts, refuseAbsentTools } from "../turns/PartDecisions.ts"
+import { checkTools, decideParts } from "../turns/PartDecisions.ts"
 import type { Place } from "../turns/Place.ts"
 import type { FollowUpOrder, PlannedPart, RegisteredPart, SessionExchange, SessionShare } from "../turns/TurnPart.ts"
 import type { ServiceSelection, SessionRequest } from "./Frames.ts"
@@ -46,9 +46,6 @@ export interface FeatureSources {
   readonly parts: () => ReadonlyArray<RegisteredPart>
 }
 
-/** Under this name the host's own tools stand beside those of the parts. */
-const hostName = "tools"
-
 export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFeatures => ({
   prepare: Effect.fnUntraced(function* (request, place, info) {
     const { assistant, hasDocuments, isNewThread, summary, thread } = place
@@ -73,7 +70,7 @@ export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFe
       return yield* new FeatureRefused({ reason: `${titles[absent] ?? absent} is not installed on this service.` })
     }
     const { planned } = yield* decideParts(joining, turn, []).pipe(
-      Effect.tap((decided) => refuseAbsentTools(turn, decided.planned, hostTools())),
+      Effect.tap((decided) => checkTools(turn, decided.planned, hostTools())),
       Effect.catchTag("TurnRefused", ({ message }) => Effect.fail(new FeatureRefused({ reason: message })))
     )
     const shares = yield* Effect.forEach(planned, (part) =>
@@ -84,7 +81,7 @@ export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFe
     const texts = shares.flatMap(({ share }) => share.instructions ?? [])
     return {
       tools: [
-        ...offered.map((tool) => ({ tool, part: hostName })),
+        ...offered.map((tool) => ({ tool, part: hostToolsName })),
         ...shares.flatMap(({ name, share }) => share.tools.map((tool) => ({ tool, part: name })))
       ],
       instructions: texts.length === 0 ? null : texts.join("\n\n"),

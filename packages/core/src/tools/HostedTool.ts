@@ -14,6 +14,9 @@ import type { AssistantId } from "../primitives/Ids.ts"
 import type { LiveTurn } from "./LiveTurn.ts"
 import type { ToolDefinition } from "./ToolDefinition.ts"
 
+/** What the host's own tools tell and keep stands under this name, where that of a part would stand. */
+export const hostToolsName = "tools"
+
 /** One call of a hosted tool, with the turn that it belongs to. */
 export interface HostedCall extends LiveTurn {
   readonly toolCallId: string

@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import { ModelError } from "../models/ModelError.ts"
 import { usageWithinBounds } from "../models/ReportedFigures.ts"
@@ -16,6 +17,9 @@ import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
 import { LegOutcome } from "./ModelLoop.ts"
 import { TurnSettings } from "./TurnSettings.ts"
+
+/** A host without types may give anything; a log with it could not be settled. */
+const isAnswer = Schema.is(Schema.Struct({ content: Schema.String, model: Schema.optional(Schema.String) }))
 
 export class AnswerByPart extends Context.Service<
   AnswerByPart,
@@ -60,6 +64,8 @@ export class AnswerByPart extends Context.Service<
           // A failed answer is charged with the usage that its error reports. Without a report it is charged with nothing, because no usage
           // is estimated for a refused request.
           .pipe(Effect.tapError(({ usage = noUsage }) => endStep(usage, null)))
+        if (!isAnswer(answered))
+          return yield* Effect.die(new TypeError(`The part "${part.name}" gave no text as its answer`))
         if (answered.content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: answered.content }))
         yield* endStep(answered.usage ?? noUsage, answered.model ?? model.model)
         log.wake()

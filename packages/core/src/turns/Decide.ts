@@ -19,13 +19,13 @@ import { HostedTools } from "../tools/HostedTool.ts"
 import type { Draft } from "./Draft.ts"
 import { type Answerer, type PlannedLeg, planLeg } from "./Leg.ts"
 import {
+  checkTools,
   concernedParts,
   decideParts,
   listen,
   type PartError,
   type PartsDecided,
-  refuseAbsentParts,
-  refuseAbsentTools
+  refuseAbsentParts
 } from "./PartDecisions.ts"
 import type { Place } from "./Place.ts"
 import type { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
@@ -114,7 +114,7 @@ export class Decide extends Context.Service<
         const parts = yield* decideParts(concerned, { ...turn, content: heard.content }, heard.supplements)
         const model = parts.answers === null ? yield* Effect.fromResult(resolved) : answererOf(parts.answers)
         const ofHost = hosted.all()
-        yield* refuseAbsentTools(turn, parts.planned, ofHost)
+        yield* checkTools(turn, parts.planned, ofHost)
         const content = heard.content.trim() === "" ? (parts.content ?? heard.content) : heard.content
         const { assistant } = place
         const plan = yield* Effect.fromResult(planTurn({ request, assistant, content, model, hosted: ofHost, parts }))

@@ -58,13 +58,15 @@ export const runHosted = (
   call: HostedCall,
   { deadlines, settings }: { readonly deadlines: DeadlinesPort; readonly settings: TurnSettings }
 ): Effect.Effect<string, never, Principal> => {
-  const time = timeOf(tool, args, settings)
   const result = Effect.map(
     Effect.suspend(() => tool.run(args, call)),
     (output) => cutTo(typeof output === "string" ? output : JSON.stringify(output), settings.maxToolResult)
   )
-  const late = () => Effect.succeed(`Error: the tool did not answer within ${Duration.format(time)}.`)
-  return deadlines.within(time, result, late).pipe(
+  return Effect.suspend(() => {
+    const time = timeOf(tool, args, settings)
+    const late = () => Effect.succeed(`Error: the tool did not answer within ${Duration.format(time)}.`)
+    return deadlines.within(time, result, late)
+  }).pipe(
     Effect.catchTag("HostedToolFailed", (failed) => Effect.succeed(`Error: ${failed.message}`)),
     // An interruption of the whole run does not reach this handler. An interruption that reaches it was made by the tool itself.
     Effect.catchCause((cause) =>

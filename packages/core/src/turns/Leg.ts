@@ -13,7 +13,7 @@ import { type Preamble, preambleOf, type Room, roomFor } from "../prompts/Prompt
 import { LogTail } from "../runs/LogTail.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { Lease } from "../runs/RunStore.ts"
-import type { HostedTool } from "../tools/HostedTool.ts"
+import { type HostedTool, hostToolsName } from "../tools/HostedTool.ts"
 import { LiveWindow } from "./LiveWindow.ts"
 import type { PlannedPart } from "./TurnPart.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
@@ -46,9 +46,6 @@ export interface PlannedLeg {
   readonly room: Room
 }
 
-/** Events of the host's own tools carry this part name. */
-const hostPart = "tools"
-
 /** The tools of a plan that the kernel runs, by name: first those of its parts, then the host's own. */
 export const offeredTools = (
   plan: TurnPlan,
@@ -57,7 +54,7 @@ export const offeredTools = (
 ): ReadonlyMap<string, OfferedTool> => {
   if (plan.hosted.length === 0) return noTools
   const ofParts = parts.flatMap(({ name, tools }) => tools.map((tool) => ({ tool, part: name })))
-  const all = [...ofParts, ...ofHost.map((tool) => ({ tool, part: hostPart }))]
+  const all = [...ofParts, ...ofHost.map((tool) => ({ tool, part: hostToolsName }))]
   return new Map(
     all
       .filter(({ tool }) => plan.hosted.includes(tool.definition.name))

@@ -5,12 +5,12 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import { Metering } from "../metering/Metering.ts"
 import type { History } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
+import { mustBeJson } from "./RegisteredPart.ts"
 import { chargeWithinBounds } from "./Settlement.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
@@ -72,14 +72,4 @@ export class LiveTurns extends Context.Service<
       return LiveTurns.of({ of })
     })
   )
-}
-
-const isJson = Schema.is(Schema.Json)
-
-/** One event that cannot be stored would make the whole log of the run unwritable. The error names the part that produced it. */
-export const mustBeJson = (part: string, data: unknown): void => {
-  if (!isJson(data))
-    throw new TypeError(
-      `The part "${part}" told or kept a value that is not JSON. Give it plain objects, arrays, texts, numbers, booleans and null.`
-    )
 }

@@ -63,18 +63,22 @@ export const refuseAbsentParts = (
 
 /**
  * Refuses a hosted tool that a list of tools names but that neither a part of this turn nor the host offers: it would otherwise be left out
- * silently.
+ * silently. Two tools of one name are a fault of the server: which of them would run depends on the order of names.
  */
-export const refuseAbsentTools = (
+export const checkTools = (
   { assistant, request }: Pick<TurnCase, "assistant" | "request">,
   planned: ReadonlyArray<Pick<PlannedPart, "ownTools" | "tools">>,
   hosted: ReadonlyArray<HostedTool>
 ): Effect.Effect<void, TurnRefused> => {
   const tools = request.sendToModel === false ? [] : (request.tools ?? assistant.tools ?? [])
-  const brought = new Set<string>([
-    ...planned.flatMap((part) => part.ownTools),
-    ...[...planned.flatMap((part) => part.tools), ...hosted].map(({ definition }) => definition.name)
-  ])
+  const names = [...planned.flatMap((part) => part.tools), ...hosted].map(({ definition }) => definition.name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) {
+    return Effect.die(
+      new Error(`Two tools have the name "${twice}", of two parts or of a part and the host. Rename one.`)
+    )
+  }
+  const brought = new Set<string>([...planned.flatMap((part) => part.ownTools), ...names])
   const problems = tools.flatMap((tool, index) => {
     if (!hostedMark(tool) || brought.has(tool.name)) return []
     const whose = request.tools === undefined ? "which the assistant carries" : "which the list of tools names"

@@ -7,9 +7,8 @@
  * the part is left out of that run; the run itself goes on.
  */
 import type * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
+import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
@@ -274,83 +273,34 @@ export interface TurnPart<Plan> {
 /** The later steps of a part, bound to its plan of one run. */
 export interface PlannedPart {
   readonly name: string
-  readonly recall?: (turn: LiveTurn, history: History) => Effect.Effect<ReadonlyArray<PromptPart>, unknown, Principal>
+  readonly recall:
+    | ((turn: LiveTurn, history: History) => Effect.Effect<ReadonlyArray<PromptPart>, unknown, Principal>)
+    | undefined
   readonly tools: ReadonlyArray<HostedTool>
   readonly ownTools: ReadonlyArray<OwnTool>
-  readonly answer?: (turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
-  readonly speak?: (turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>
+  readonly answer: ((turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>) | undefined
+  readonly speak: ((turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>) | undefined
   readonly followUps: (settled: SettledLeg) => ReadonlyArray<FollowUpOrder>
   readonly followUpsOfSaved: (saved: SavedMessage) => ReadonlyArray<FollowUpOrder>
-  readonly session?: (assistantId: LiveTurn["assistantId"]) => Effect.Effect<SessionShare, StoreUnavailable, Principal>
+  readonly session:
+    | ((assistantId: LiveTurn["assistantId"]) => Effect.Effect<SessionShare, StoreUnavailable, Principal>)
+    | undefined
 }
 
 /** A part as turns use it. Its plan is JSON; only the part itself knows the plan's type. */
 export interface RegisteredPart {
   readonly name: string
-  readonly concerns?: TurnPart<never>["concerns"]
-  readonly refuse?: TurnPart<never>["refuse"]
-  readonly listen?: TurnPart<never>["listen"]
+  readonly concerns: TurnPart<never>["concerns"]
+  readonly refuse: TurnPart<never>["refuse"]
+  readonly listen: TurnPart<never>["listen"]
   readonly decide: (
     turn: TurnCase
   ) => Effect.Effect<PartDecision<Schema.Json> | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
-  readonly render?: TurnPart<never>["render"]
-  readonly surround?: TurnPart<never>["surround"]
-  readonly receiveMedia?: TurnPart<never>["receiveMedia"]
-  readonly receiveSources?: TurnPart<never>["receiveSources"]
+  readonly render: TurnPart<never>["render"]
+  readonly surround: TurnPart<never>["surround"]
+  readonly receiveMedia: TurnPart<never>["receiveMedia"]
+  readonly receiveSources: TurnPart<never>["receiveSources"]
   readonly joinsSessions: boolean
   /** Null when this version cannot read the plan. */
   readonly planned: (plan: Schema.Json) => PlannedPart | null
-}
-
-/** Binds a part's steps to its plan, and hides the plan's type behind its schema. */
-export const registeredPart = <Plan>(part: TurnPart<Plan>): RegisteredPart => {
-  const decode = Schema.decodeUnknownOption(part.plan)
-  const encode = Schema.encodeEffect(part.plan)
-  const {
-    answer,
-    concerns,
-    decide,
-    listen,
-    name,
-    recall,
-    refuse,
-    receiveMedia,
-    receiveSources,
-    render,
-    session,
-    speak,
-    surround
-  } = part
-  return {
-    name,
-    joinsSessions: session !== undefined,
-    ...(concerns === undefined ? {} : { concerns }),
-    ...(refuse === undefined ? {} : { refuse }),
-    ...(listen === undefined ? {} : { listen }),
-    ...(render === undefined ? {} : { render }),
-    ...(surround === undefined ? {} : { surround }),
-    ...(receiveMedia === undefined ? {} : { receiveMedia }),
-    ...(receiveSources === undefined ? {} : { receiveSources }),
-    decide: Effect.fnUntraced(function* (turn) {
-      const decision = yield* decide(turn)
-      if (decision === null) return null
-      return { ...decision, plan: yield* Effect.orDie(encode(decision.plan)) }
-    }),
-    planned: (stored) => {
-      const decoded = decode(stored)
-      if (Option.isNone(decoded)) return null
-      const plan = decoded.value
-      return {
-        name,
-        tools: part.tools?.(plan) ?? [],
-        ownTools: part.ownTools?.(plan) ?? [],
-        followUps: (settled) => part.followUps?.(plan, settled) ?? [],
-        followUpsOfSaved: (saved) => part.followUpsOfSaved?.(plan, saved) ?? [],
-        ...(recall === undefined ? {} : { recall: (turn, history) => recall(plan, turn, history) }),
-        ...(answer === undefined ? {} : { answer: (turn, history) => answer(plan, turn, history) }),
-        ...(speak === undefined ? {} : { speak: (turn, words) => speak(plan, turn, words) }),
-        ...(session === undefined ? {} : { session: (assistantId) => session(plan, assistantId) })
-      }
-    }
-  }
 }

@@ -5,8 +5,9 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Deadlines } from "../primitives/Deadlines.ts"
-import { limitedPart } from "./PartLimits.ts"
-import { registeredPart, type RegisteredPart } from "./TurnPart.ts"
+import { hostToolsName } from "../tools/HostedTool.ts"
+import { registeredPart } from "./RegisteredPart.ts"
+import type { RegisteredPart } from "./TurnPart.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -21,10 +22,17 @@ export const turnPartsLayer: Layer.Layer<TurnParts> = Layer.effect(
       register: (part) =>
         Effect.acquireRelease(
           Effect.suspend(() => {
+            if (part.name === hostToolsName) {
+              return Effect.die(
+                new Error(
+                  `"${part.name}" is the name under which the host's own tools keep what they keep. Name the part otherwise.`
+                )
+              )
+            }
             if (parts.some(({ name }) => name === part.name)) {
               return Effect.die(new Error(`Two parts of turns have the name "${part.name}". Register it once.`))
             }
-            const registered = registeredPart(limitedPart(part, settings, deadlines))
+            const registered = registeredPart(part, settings, deadlines)
             parts = [...parts, registered].toSorted((a, b) => (a.name < b.name ? -1 : 1))
             return Effect.succeed(registered)
           }),

@@ -296,6 +296,25 @@ describe("following", () => {
     assert.deepStrictEqual(await textsOf(turn.events), ["a", "b"])
     await kernel.close()
   })
+
+  it("gives every event once to a reader that asks for several before the first is there", async () => {
+    const kernel = await TestKernel.open([say("a", "b")])
+    const reader = kernel.stream({ content: "Hi" })[Symbol.asyncIterator]()
+    const steps = await Promise.all(Array.from({ length: 9 }, () => reader.next()))
+    const texts = steps.map(({ done, value }) => (done === true ? "end" : "text" in value ? value.text : value._tag))
+    assert.deepStrictEqual(texts, [
+      "UserMessage",
+      "RunStarted",
+      "StepStarted",
+      "a",
+      "b",
+      "StepEnded",
+      "RunEnded",
+      "end",
+      "end"
+    ])
+    await kernel.close()
+  })
 })
 
 describe("the end", () => {

@@ -303,6 +303,11 @@ describe("no tool is made of", () => {
     }
   }
 
+  it("nothing: parameters that were forgotten are not taken for none", () => {
+    // @ts-expect-error: plain JavaScript does not see that they are missing.
+    assert.include(refused(), "a schema of what it takes, or null")
+  })
+
   it("a schema that yields no JSON Schema", () => {
     // @ts-expect-error: valibot's own schemas lack the JSON Schema part of the specification.
     assert.include(refused(valibotOrder), "toStandardJsonSchema")

@@ -108,6 +108,15 @@ describe("a hosted tool", () => {
       }),
       /^Error: the tool failed/u
     ],
+    [
+      "cannot say how long it may take",
+      hosted("t", () => Effect.succeed("never run"), {
+        timeout: () => {
+          throw new Error("secret")
+        }
+      }),
+      /^Error: the tool failed/u
+    ],
     ["interrupts itself", hosted("t", () => Effect.interrupt), /^Error: the tool failed/u],
     ["answers nothing", hosted("t", () => Effect.sync(() => undefined as never)), /^Error: the tool failed/u]
   ]

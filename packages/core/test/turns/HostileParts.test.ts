@@ -178,6 +178,11 @@ describe("a part that answers", () => {
   survives("and throws, fails the run", bad({ decide, answer: oops }), { end: "RunFailed", code: "internal_error" })
   survives("and hangs, fails the run", bad({ decide, answer: () => stuck }), { end: "RunFailed", code: "timeout" })
   survives("without the step for it, fails the run", bad({ decide }), { end: "RunFailed", code: "invalid_request" })
+  const answers = (answer: unknown) => bad({ decide, answer: () => Effect.succeed(forged(answer)) })
+  const internal = { end: "RunFailed", code: "internal_error" } as const
+  survives("with nothing", answers(undefined), internal)
+  survives("with what is no text", answers({ content: null }), internal)
+  survives("by a model without a name", answers({ content: "Answer", model: 7 }), internal)
   survives(
     "with a usage that is no number",
     bad({
@@ -284,6 +289,22 @@ describe("a part that decides", () => {
   nothingStored("and throws", bad({ decide: ({ options }) => (options === undefined ? Effect.succeed(null) : oops()) }))
   nothingStored("and dies", bad({ decide: asked(oops) }))
   nothingStored("on a plan that its schema does not know", bad({ decide: asked(() => ({ other: 1 })) }))
+  nothingStored(
+    "and keeps what is no JSON",
+    bad({
+      decide: ({ options }) => Effect.succeed(options === undefined ? null : { plan: null, supplement: forged(7n) })
+    })
+  )
+  nothingStored(
+    "and keeps what is no JSON of what it heard",
+    bad({ listen: () => Effect.succeed({ content: "heard", supplement: forged(circular) }) })
+  )
+  const twin = { definition: { name: "twin", description: null, parameters: null }, run: () => Effect.succeed("") }
+  nothingStored("on two tools of one name", bad({ tools: () => [twin, twin] }))
+  survives(
+    "and has nothing to do, without saying so",
+    bad({ decide: () => forged(Effect.void), listen: () => forged(Effect.void) })
+  )
   nothingStored("on tools that throw", bad({ tools: oops }))
   survives(
     "and counts no number of tokens",

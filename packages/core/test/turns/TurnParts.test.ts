@@ -2,7 +2,16 @@
  * How parts join a turn: three toy parts over the public use cases. A *finder* recalls material and brings a tool, a *speaker* reads the
  * answer aloud, a *learner* leaves a follow-up; a *guard* answers instead of the model.
  */
-import { callTool, fail, say, type ScriptStep, ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
+import {
+  callTool,
+  cite,
+  draw,
+  fail,
+  say,
+  type ScriptStep,
+  ScriptedModel,
+  TestKernel
+} from "@colloquy/adapters/scripted"
 import {
   type Charge,
   FollowUps,
@@ -534,6 +543,87 @@ describe("parts of a turn", () => {
       const parts = yield* TurnParts
       yield* parts.register(learner)
       assert.isTrue(Exit.isFailure(yield* Effect.exit(parts.register(learner))))
+    })
+  )
+
+  withParts(
+    "are refused under the name of the host's own tools",
+    [],
+    [],
+    Effect.gen(function* () {
+      const parts = yield* TurnParts
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(parts.register({ ...learner, name: "tools" }))))
+    })
+  )
+
+  /** Steps as methods: they stand in the prototype, and speak of `this`. */
+  class Diary implements TurnPart<null> {
+    readonly name = "diary"
+    readonly plan = Schema.Null
+    readonly #written: Array<string> = []
+    concerns() {
+      return this.write("concerns", true)
+    }
+    refuse() {
+      return this.write("refuse", Effect.void)
+    }
+    listen() {
+      return this.write("listen", Effect.succeed({ content: "heard" }))
+    }
+    decide() {
+      return this.write("decide", Effect.succeed({ plan: null, supplement: 1 }))
+    }
+    render() {
+      return this.write("render", Effect.succeed([]))
+    }
+    surround() {
+      return this.write("surround", Effect.succeed({ before: [], after: [] }))
+    }
+    recall() {
+      return this.write("recall", Effect.succeed([]))
+    }
+    tools() {
+      return this.write("tools", [])
+    }
+    ownTools() {
+      return this.write("ownTools", [])
+    }
+    receiveMedia() {
+      return this.write("receiveMedia", Effect.succeed(true))
+    }
+    receiveSources() {
+      this.write("receiveSources", null)
+    }
+    speak() {
+      return this.write("speak", Effect.void)
+    }
+    followUps() {
+      return this.write("followUps", [])
+    }
+    followUpsOfSaved() {
+      return this.write("followUpsOfSaved", [])
+    }
+    write<A>(step: string, result: A): A {
+      this.#written.push(step)
+      return result
+    }
+    get steps() {
+      return [...new Set(this.#written)]
+    }
+  }
+  const diary = new Diary()
+  withParts(
+    "may be objects of a class: each step is called on the part",
+    [TurnParts.part(diary)],
+    [[say("Here."), cite("https://a.example"), draw("image/png", new Uint8Array(3))]],
+    Effect.gen(function* () {
+      const { turn } = yield* eventsOf({ content: "x", options: { diary: {} } })
+      yield* turn.reply
+      yield* Turns.use((turns) => turns.start({ content: "y", sendToModel: false }))
+      assert.sameMembers(
+        diary.steps,
+        Object.getOwnPropertyNames(Diary.prototype).filter((name) => !["constructor", "write", "steps"].includes(name))
+      )
     })
   )
 })
