@@ -403,7 +403,7 @@ describe("a failed turn", () => {
             const end = first.events.at(-1)
             if (end?._tag !== "RunFailed") throw new Error("The run did not fail.")
             assert.deepInclude(end, { code: "rate_limited", retryable: false })
-            assert.match(end.error, /tools had been called.*look at the thread before you send the message again/su)
+            assert.match(end.error, /tools had been called.*Look at the thread before you send the message again/su)
           }
           assert.strictEqual((yield* documentsOf(first.turn.threadId)).length, 1)
           assert.strictEqual(studio.orders.length, 1)
