@@ -46,50 +46,84 @@ export interface Cassette {
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
+/** What is heard, as it came. It is redacted when all of it is known: a key may be told before it is used. */
+interface Heard {
+  readonly request: Request
+  readonly body: Uint8Array
+  readonly status: number
+  readonly headers: Headers
+  readonly pieces: ReadonlyArray<Uint8Array>
+  readonly ending: RecordedAnswer["ending"]
+}
+
 /** Asks the provider, and writes the file when it is closed. An answer that is read to its end by then is whole. */
 export const record = (file: string, options: RecordOptions = {}): Promise<Cassette> => {
   const { fetch = globalThis.fetch, personal = [] } = options
-  const redactor = makeRedactor({ personal })
-  const exchanges: Array<Promise<RecordedExchange>> = []
+  const exchanges: Array<Promise<Heard>> = []
   const copies: Array<Copy> = []
   const ask: typeof globalThis.fetch = async (input, init) => {
     const request = new Request(input, init)
-    const body = new Uint8Array(await request.clone().arrayBuffer())
-    const response = await fetch(request)
-    const recorded = requestOf(redactor, request, body)
-    const headers = redactor.headers(namedHeaders(response.headers))
-    const heard = Promise.withResolvers<Omit<RecordedAnswer, "status" | "headers">>()
-    exchanges.push(
-      heard.promise.then((end) => ({
-        request: recorded,
-        answer: { status: response.status, headers, ...end }
-      }))
-    )
-    const copy = copyOf(response, redactor, heard.resolve)
+    const asked = { request, body: new Uint8Array(await request.clone().arrayBuffer()) }
+    const heard = Promise.withResolvers<Heard>()
+    exchanges.push(heard.promise)
+    const response = await fetch(request.clone()).catch((error: unknown) => {
+      const ending = request.signal.aborted ? "left" : "broken"
+      heard.resolve({ ...asked, status: 0, headers: new Headers(), pieces: [], ending })
+      throw error
+    })
+    const headers = namedHeaders(response.headers)
+    const copy = copyOf(response, (end) => heard.resolve({ ...asked, status: response.status, headers, ...end }))
     copies.push(copy)
     request.signal.addEventListener("abort", copy.leave)
-    return new Response(copy.body, { status: response.status, headers: namedHeaders(response.headers) })
+    return new Response(copy.body, { status: response.status, headers })
   }
   const close = once(async () => {
     for (const { leave } of copies) leave()
+    const all = await Promise.all(exchanges)
+    const redactor = makeRedactor({ personal })
+    for (const each of all) redacted(redactor, each)
     await mkdir(dirname(file), { recursive: true })
-    await writeFile(file, encodeCassette(await Promise.all(exchanges)))
+    await writeFile(file, encodeCassette(all.map((each) => redacted(redactor, each))))
   })
   return Promise.resolve({ fetch: ask, close, [Symbol.asyncDispose]: close })
+}
+
+const redacted = (redactor: Redactor, { body, ending, headers, pieces, request, status }: Heard): RecordedExchange => {
+  const asked = requestOf(redactor, request, body)
+  const shown = redactor.headers(headers)
+  const redact = isText(headers.get("content-type"), pieces) ? redactor.body : redactor.bytes
+  return { request: asked, answer: { status, headers: shown, pieces: redact(pieces).map(toPiece), ending } }
+}
+
+/** By its name, or by its bytes, of which the last ones may be missing. */
+const isText = (contentType: string | null, pieces: ReadonlyArray<Uint8Array>): boolean => {
+  if (/^text\/|json|xml|event-stream/iu.test(contentType ?? "")) return true
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces), { stream: true })
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Answers from the file: to each request the first exchange that fits and was not used yet. */
 export const replay = async (file: string, options: CassetteOptions = {}): Promise<Cassette> => {
   const { exchanges } = decodeCassette(JSON.parse(await readFile(file, "utf8")))
-  const redactor = makeRedactor({ personal: options.personal ?? [] })
+  const personal = options.personal ?? []
+  const redactor = makeRedactor({ personal })
   const unused = [...exchanges]
   const problems = new Set<string>()
   const answer: typeof globalThis.fetch = async (input, init) => {
     const request = new Request(input, init)
-    const asked = requestOf(redactor, request, new Uint8Array(await request.arrayBuffer()))
-    const index = unused.findIndex((each) => differencesOf(each.request, asked).length === 0)
+    const body = new Uint8Array(await request.arrayBuffer())
+    const asked = requestOf(redactor, request, body)
+    // The key of a replay may be any text, one that stands in the request by chance among them.
+    const withoutKeys = requestOf(makeRedactor({ personal }), request, body, new Headers())
+    const index = unused.findIndex((each) =>
+      [asked, withoutKeys].some((form) => differencesOf(each.request, form).length === 0)
+    )
     const [found] = index === -1 ? [] : unused.splice(index, 1)
-    if (found !== undefined) return responseOf(found.answer)
+    if (found !== undefined) return responseOf(found.answer, request.signal)
     const problem = problemOf(asked, unused)
     problems.add(problem)
     return Response.json({ error: { type: "cassette_mismatch", message: problem } }, { status: 400 })
@@ -114,8 +148,14 @@ const problemOf = (asked: RecordedRequest, unused: ReadonlyArray<RecordedExchang
     : `${nameOf(asked)} was asked, and differs from what was recorded:\n${describeDifferences(alike)}`
 }
 
-const requestOf = (redactor: Redactor, request: Request, bytes: Uint8Array): RecordedRequest => {
-  const headers = redactor.headers(namedHeaders(request.headers))
+/** The headers first: they tell keys. */
+const requestOf = (
+  redactor: Redactor,
+  request: Request,
+  bytes: Uint8Array,
+  named = namedHeaders(request.headers)
+): RecordedRequest => {
+  const headers = redactor.headers(named)
   const url = redactor.url(request.url)
   const [body = new Uint8Array()] = redactor.body([withoutBoundary(request.headers.get("content-type"), bytes)])
   return { method: request.method, url, headers, body: bodyOf(body) }
@@ -152,13 +192,9 @@ interface Copy {
   readonly leave: () => void
 }
 
-const copyOf = (
-  response: Response,
-  redactor: Redactor,
-  heard: (end: Omit<RecordedAnswer, "status" | "headers">) => void
-): Copy => {
+const copyOf = (response: Response, heard: (end: Pick<Heard, "pieces" | "ending">) => void): Copy => {
   const pieces: Array<Uint8Array> = []
-  const end = (ending: RecordedAnswer["ending"]) => heard({ pieces: redactor.body(pieces).map(toPiece), ending })
+  const end = (ending: RecordedAnswer["ending"]) => heard({ pieces: [...pieces], ending })
   const reader = response.body?.getReader()
   if (reader === undefined) {
     end("whole")
@@ -187,20 +223,33 @@ const copyOf = (
   return { body, leave: () => end("left") }
 }
 
-const responseOf = ({ ending, headers, pieces, status }: RecordedAnswer): Response => {
+const broken = () => new TypeError("The connection broke here when it was recorded.")
+
+const responseOf = async (answer: RecordedAnswer, signal: AbortSignal): Promise<Response> => {
+  const { ending, headers, pieces, status } = answer
+  if (status === 0 && ending === "left") return leftBy(signal)
+  if (status === 0) throw broken()
   const left = pieces.map(fromPiece)
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => {
       const next = left.shift()
       if (next !== undefined) return controller.enqueue(next)
-      if (ending === "broken") return controller.error(new TypeError("The connection broke here when it was recorded."))
+      if (ending === "broken") return controller.error(broken())
       controller.close()
     }
   })
   const shown = Object.entries(headers).filter(([, value]) => value !== hidden)
-  const hasBody = status !== 204 && status !== 304
+  const hasBody = ![204, 205, 304].includes(status)
   return new Response(hasBody ? body : null, { status, headers: shown })
 }
+
+/** Nothing was answered before the driver went away. */
+const leftBy = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const leave = () => reject(signal.reason)
+    if (signal.aborted) leave()
+    else signal.addEventListener("abort", leave)
+  })
 
 const once = (effect: () => Promise<void>): (() => Promise<void>) => {
   let ended: Promise<void> | undefined

@@ -22,6 +22,7 @@ export const RecordedRequest = Schema.Struct({
 export type RecordedRequest = typeof RecordedRequest.Type
 
 export const RecordedAnswer = Schema.Struct({
+  /** 0, when there was no answer. */
   status: Schema.Int,
   headers: Schema.Record(Schema.String, Schema.String),
   /** One for each piece that the network brought. */

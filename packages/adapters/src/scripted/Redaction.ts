@@ -25,18 +25,25 @@ const plainHeaders = new Set([
   "user-agent"
 ])
 
+/** Not those that count tokens. */
 const secretHeader =
-  /^(?!.*ratelimit).*(auth|key|token|secret|cookie|password|credential|organization|project|account)/iu
+  /^(?!.*(?:ratelimit|tokens|token-count)).*(auth|key|token|secret|cookie|password|credential|organization|project|account)/iu
 const secretParameter = /key|token|secret|signature|^sig$|auth|password|credential/iu
 /** Not `token` alone, which is what models say. */
 const secretField =
   /^(authorization|bearer|password|passwd|credentials?)$|api[-_]?key|secret|private[-_]?key|(access|refresh|auth|bearer|id)[-_]?token/iu
+/** Also a key of which a vendor shows the ends. It may begin behind an escape of JSON, whose last sign is a letter. */
 const secretForm =
-  /\b(?:(?:sk|pk|rk|xai|gsk|pa|hf|r8|jina|ghp)[-_][\w-]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+)/gu
-/** Nothing begins inside of an escape of JSON, which would be torn apart. */
-const outsideOfEscape = String.raw`(?<!\\)(?<!\\u[\da-f]{0,3})`
-const mailForm = /[\w.+%~-]+(?:@|%40)[a-z\d](?:[a-z\d-]*[a-z\d])?(?:\.[a-z\d](?:[a-z\d-]*[a-z\d])?)+/u
+  /(?:(?<![a-z\d])|(?<=\\[bfnrt])|(?<=\\u[\da-f]{4}))(?:(?:sk|pk|rk|xai|gsk|pa|hf|r8|jina|ghp)[-_][\w*-]{12,}|AIza[\w*-]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+)/giu
+/** Nothing begins inside of an escape of JSON, which would be torn apart. A backslash that is escaped itself begins none. */
+const outsideOfEscape = String.raw`(?<!(?<!\\)(?:\\\\)*\\(?=[bfnrtu]))(?<!(?<!\\)(?:\\\\)*\\u[\da-f]{0,3})`
+/** Letters of Latin, Greek and Cyrillic script are two bytes, or an escape of JSON. Without the bound a long text without blanks takes minutes. */
+const mailForm =
+  /(?:[\w.+%~-]|[\xc3-\xdf][\x80-\xbf]|\\u0[0-7][\da-f]{2}){1,80}(?:@|%40)[a-z\d](?:[a-z\d-]*[a-z\d])?(?:\.[a-z\d](?:[a-z\d-]*[a-z\d])?)+/u
 const mailAddress = new RegExp(outsideOfEscape + mailForm.source, "giu")
+
+/** So long a word is a picture or a sound in base64, in which a short name stands by chance. */
+const encoded = /[\w+/-]{64,}/gu
 
 /** Takes one exchange apart after the other and remembers the keys that it has seen. */
 export interface Redactor {
@@ -44,6 +51,8 @@ export interface Redactor {
   readonly url: (url: string) => string
   /** The pieces of one body; as many come back, with what is cut between two of them replaced in the first. */
   readonly body: (pieces: ReadonlyArray<Uint8Array>) => ReadonlyArray<Uint8Array>
+  /** The same for bytes that are no text, a picture for example: of these only the keys are known. */
+  readonly bytes: (pieces: ReadonlyArray<Uint8Array>) => ReadonlyArray<Uint8Array>
 }
 
 export const makeRedactor = ({ personal }: RedactionRules): Redactor => {
@@ -57,13 +66,20 @@ export const makeRedactor = ({ personal }: RedactionRules): Redactor => {
   const learn = (value: string): void => {
     const secret = value.replace(/^(bearer|basic|token|key)\s+/iu, "").trim()
     if (secret.length >= 6) for (const form of writtenForms(secret)) secrets.add(form)
+    if (/^basic\s/iu.test(value)) learn(passwordIn(secret))
   }
 
+  const keyEditsOf = (text: string) => [...secrets].flatMap((secret) => placesOf(text, secret, hidden))
+  const nameEditsOf = (text: string): ReadonlyArray<Edit> => {
+    const found = names.flatMap(([name, placeholder]) => placesOf(text, name, placeholder))
+    const media = found.length === 0 ? [] : matchesOf(text, encoded, "")
+    return found.filter(({ from, to }) => !media.some((run) => run.from <= from && to <= run.to))
+  }
   const editsOf = (text: string): ReadonlyArray<Edit> => [
-    ...[...secrets].flatMap((secret) => placesOf(text, secret, hidden)),
+    ...keyEditsOf(text),
     ...matchesOf(text, secretForm, hidden),
     ...matchesOf(text, mailAddress, "redacted@example.invalid"),
-    ...names.flatMap(([name, placeholder]) => placesOf(text, name, placeholder))
+    ...nameEditsOf(text)
   ]
   const plain = (text: string): string => applyEdits([text], editsOf(text)).join("")
   const readable = (text: string): string => fromBytes(plain(toBytes(text)))
@@ -87,11 +103,12 @@ export const makeRedactor = ({ personal }: RedactionRules): Redactor => {
     },
     url: (url) => {
       const address = new URL(url)
-      for (const [name, value] of new URLSearchParams(address.search)) {
+      const parameters = [...address.searchParams].map(([name, value]): [string, string] => {
         const isSecret = secretParameter.test(name)
         if (isSecret) learn(value)
-        address.searchParams.set(name, isSecret ? "redacted" : readable(value))
-      }
+        return [name, isSecret ? "redacted" : readable(value)]
+      })
+      address.search = new URLSearchParams(parameters).toString()
       if (address.password !== "") learn(address.password)
       address.username = ""
       address.password = ""
@@ -99,24 +116,50 @@ export const makeRedactor = ({ personal }: RedactionRules): Redactor => {
       return address.href
     },
     body: (pieces) => {
-      const texts = pieces.map((bytes) => Buffer.from(bytes).toString("latin1"))
+      const texts = pieces.map(latinOf)
       const whole = texts.join("")
       learnFields(parsed(whole))
+      for (const [name, value] of formFields(whole)) learnFields(value, name)
       const events = eventsOf(whole)
       for (const { value } of events) learnFields(value)
       const joined = applyEdits(texts, streamEdits(events, editsOf))
-      return applyEdits(joined, editsOf(joined.join(""))).map((text) => new Uint8Array(Buffer.from(text, "latin1")))
+      return applyEdits(joined, editsOf(joined.join(""))).map(ofLatin)
+    },
+    bytes: (pieces) => {
+      const texts = pieces.map(latinOf)
+      return applyEdits(texts, keyEditsOf(texts.join(""))).map(ofLatin)
     }
   }
 }
 
-/** Of cookies the values. */
+/** Of cookies the values, without words such as `default`. */
 const secretsIn = (header: string, value: string): ReadonlyArray<string> => {
-  if (header === "cookie") return value.split(";").map((pair) => pair.slice(pair.indexOf("=") + 1))
-  if (header !== "set-cookie") return [value]
-  const [pair = ""] = value.split(";", 1)
-  return [pair.slice(pair.indexOf("=") + 1)]
+  const pairs = header === "cookie" ? value.split(";") : header === "set-cookie" ? value.split(";", 1) : null
+  if (pairs === null) return [value]
+  return pairs
+    .map((pair) => pair.slice(pair.indexOf("=") + 1).replaceAll('"', ""))
+    .filter((secret) => /\d/u.test(secret) || secret.length >= 16)
 }
+
+const passwordIn = (base64: string): string => {
+  const pair = Buffer.from(base64, "base64").toString("utf8")
+  return pair.slice(pair.indexOf(":") + 1)
+}
+
+/** Each value as it is and as it is written. */
+const addressFields = (body: string) =>
+  body.split("&").flatMap((pair) => {
+    const written = pair.slice(pair.indexOf("=") + 1)
+    return [...new URLSearchParams(pair)].flatMap(([name, value]) => [[name, value] as const, [name, written] as const])
+  })
+
+/** Of a form, as an address holds it or in parts; of other bodies nothing that counts. */
+const formFields = (body: string): ReadonlyArray<readonly [name: string, value: string]> => [
+  ...(/^[\w.%+-]+=[^\s{]*$/u.test(body) ? addressFields(body) : []),
+  ...[...body.matchAll(/; name="([^"\r\n]*)"\r\n(?:[^\r\n]+\r\n)*\r\n([^\r\n]*)\r\n/gu)].map(
+    ([, name = "", value = ""]) => [name, fromBytes(value)] as const
+  )
+]
 
 // ------ edits
 
@@ -180,11 +223,17 @@ const writtenForms = (text: string): ReadonlyArray<string> => {
   ]
 }
 
-/** Letters of other alphabets than the English one are bytes here, of which no expression knows the case. */
+/** Letters of other alphabets than the English one are bytes here, of which no expression knows the case, and some are put together in two ways. */
 const casesOf = (name: string): ReadonlyArray<string> => [
-  ...new Set([name, name.toLowerCase(), name.toUpperCase()].flatMap(writtenForms))
+  ...new Set(
+    [name.normalize("NFC"), name.normalize("NFD")].flatMap((spelled) =>
+      [spelled, spelled.toLowerCase(), spelled.toUpperCase()].flatMap(writtenForms)
+    )
+  )
 ]
 
+const latinOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1")
+const ofLatin = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "latin1"))
 const toBytes = (text: string): string => Buffer.from(text, "utf8").toString("latin1")
 const fromBytes = (bytes: string): string => Buffer.from(bytes, "latin1").toString("utf8")
 

@@ -66,7 +66,7 @@ const valueDifferences = (path: string, recorded: unknown, asked: unknown): Read
 }
 
 const differ = (what: string, recorded: unknown, asked: unknown): ReadonlyArray<string> =>
-  Object.is(recorded, asked) ? [] : [`${what} was ${short(recorded)} when it was recorded, and is ${short(asked)} now`]
+  recorded === asked ? [] : [`${what} was ${short(recorded)} when it was recorded, and is ${short(asked)} now`]
 
 const named = (path: string): string => (path === "" ? "the body" : `\`${path}\``)
 

@@ -140,17 +140,24 @@ const record = async (
   const pieces: Array<Buffer> = []
   for await (const piece of request) pieces.push(piece)
   const bytes = Buffer.concat(pieces)
-  const isJson = bytes.length > 0 && !/^(multipart|audio)\//u.test(request.headers["content-type"] ?? "")
   return {
     method: request.method ?? "",
     path: request.url ?? "",
     headers: request.headers,
-    body: isJson ? JSON.parse(bytes.toString("utf8")) : null,
+    body: parsed(bytes),
     bytes,
     connection: connections.indexOf(request.socket),
     complete,
     aborted: new Promise((resolve) => void complete.then((whole) => (whole ? undefined : resolve()))),
     bytesWritten: 0
+  }
+}
+
+const parsed = (bytes: Buffer): unknown => {
+  try {
+    return JSON.parse(bytes.toString("utf8"))
+  } catch {
+    return null
   }
 }
 
