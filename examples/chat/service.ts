@@ -2,7 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Providers } from "@colloquy/core"
 import { documentsLayer, documentsPart, TextExtractor } from "@colloquy/core/documents"
-import { nowhere, Retrieval } from "@colloquy/core/retrieval"
+import { emptyPlace, Retrieval } from "@colloquy/core/retrieval"
 import { webHandler } from "@colloquy/http"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -10,7 +10,7 @@ import * as Stream from "effect/Stream"
 import { demoProvider } from "../standalone-server/DemoModel.ts"
 
 const extract: typeof TextExtractor.Service.extract = ({ bytes }) =>
-  Effect.map(Stream.mkString(Stream.decodeText(bytes)), (text) => [{ ...nowhere, form: "prose", text }])
+  Effect.map(Stream.mkString(Stream.decodeText(bytes)), (text) => [{ ...emptyPlace, form: "prose", text }])
 const kernel = Layer.mergeAll(documentsLayer, documentsPart).pipe(
   Layer.provideMerge(Retrieval.layer),
   Layer.provideMerge(Kernel.layer),

@@ -11,7 +11,7 @@ import {
   documentsPart,
   TextExtractor
 } from "@colloquy/core/documents"
-import { nowhere, Retrieval } from "@colloquy/core/retrieval"
+import { emptyPlace, Retrieval } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -50,7 +50,7 @@ export const openWithDocuments = (
 /** The text of a file as one section. */
 export const readText: typeof TextExtractor.Service.extract = ({ bytes }) =>
   Effect.map(Stream.mkUint8Array(bytes), (all) => [
-    { ...nowhere, form: "prose" as const, text: new TextDecoder().decode(all) }
+    { ...emptyPlace, form: "prose" as const, text: new TextDecoder().decode(all) }
   ])
 
 const reciting: Provider = {

@@ -1,11 +1,11 @@
 /** What the readers share in making sections: headings as a path, tables as Markdown. */
 import type { Place, Section, SectionForm } from "@colloquy/core/retrieval"
 
-const nowhere: Place = { heading: null, page: null, slide: null, sheet: null, row: null }
+const emptyPlace: Place = { heading: null, page: null, slide: null, sheet: null, row: null }
 
 /** Nothing, when there is no text. */
 export const section = (form: SectionForm, text: string, place: Partial<Place> = {}): ReadonlyArray<Section> =>
-  text.trim() === "" ? [] : [{ ...nowhere, ...place, form, text }]
+  text.trim() === "" ? [] : [{ ...emptyPlace, ...place, form, text }]
 
 export interface Headed {
   /** A heading ends the section before it and stands above those that follow. Level 0 is the title. */

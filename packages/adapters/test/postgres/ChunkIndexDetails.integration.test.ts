@@ -5,7 +5,7 @@ import {
   ChunkIndex,
   type IndexedDocument,
   prepareDocument,
-  nowhere,
+  emptyPlace,
   SearchScope,
   termsByLanguage
 } from "@colloquy/core/retrieval"
@@ -38,7 +38,7 @@ const textOf = (seed: number, sentences: number): string => {
 }
 
 const documentOf = (seed: number, sentences: number): IndexedDocument => {
-  const sections = [{ ...nowhere, form: "prose" as const, text: textOf(seed, sentences) }]
+  const sections = [{ ...emptyPlace, form: "prose" as const, text: textOf(seed, sentences) }]
   const prepared = prepareDocument(`file ${seed}.txt`, sections, { tokens: 60, overlap: 15, count: estimateTokens })
   const values = prepared.chunks.map((_, at) => Float32Array.from([1, (seed % 7) / 7, (at % 11) / 11]))
   const id = `00000000-0000-7000-8000-${String(seed).padStart(12, "0")}`
@@ -155,7 +155,7 @@ onPostgres((url) => {
           documentId: yield* newId(DocumentId),
           language: "en",
           chunks: angles.map((_, ordinal) => ({
-            chunk: { ...nowhere, ordinal, text: `${ordinal}`, repeated: 0 },
+            chunk: { ...emptyPlace, ordinal, text: `${ordinal}`, repeated: 0 },
             impacts: new Map()
           })),
           vectors: { model, values: angles.map((angle) => Float32Array.from([Math.cos(angle), Math.sin(angle), 0])) }

@@ -1,6 +1,6 @@
 /**
- * The answers to typed questions (specification part 2, "Typed answers"): each computed from its distribution alone, whatever else the
- * upstream said. `TypedAnswers` is what one ask gave, complete enough to be stored and judged later.
+ * The answers to typed questions (specification part 2, "Typed answers"). Each is computed from its distribution only, whatever else the
+ * upstream sent. `TypedAnswers` is the result of one request, complete enough to be stored and judged later.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -37,37 +37,37 @@ export const Answer = Schema.Union([
 ])
 export type Answer = typeof Answer.Type
 
-/** How typed answers are called among the parts of a turn: in its options, and in what is kept with a message. */
+/** The name of this wing as a part of a turn: in the turn's options, and in the supplements of a message. */
 export const answersPartName = "answers"
 
 export const AnswerSetId = Schema.NonEmptyString.pipe(Schema.brand("AnswerSetId"))
 export type AnswerSetId = typeof AnswerSetId.Type
 
 export const TypedAnswers = Schema.Struct({
-  /** Under this name outcomes are recorded. A turn puts the id of its message here. */
+  /** Outcomes are recorded for this id. A turn uses the id of its message. */
   id: AnswerSetId,
-  /** The same for the same questions, whatever the order of their names: what a report is about. */
+  /** Equal for equal questions, independent of the order of their names. A report has one section for each question set. */
   questionSet: Schema.String,
   /** By the name of the question, in the order of the questions. */
   answers: Schema.Record(Schema.String, Answer),
   provider: Schema.String,
-  /** The model that really answered. */
+  /** The model that answered. */
   model: Schema.String,
   method: Schema.Literals(["native", "logprobs", "stated", "sampled"]),
-  /** The probabilities are stated, sampled, or otherwise no measure of what the model believes. */
+  /** True: the probabilities are stated, sampled or derived, and do not measure what the model believes. */
   estimated: Schema.Boolean,
   usage: Usage
 })
 export type TypedAnswers = typeof TypedAnswers.Type
 
-/** The provider's reply does not fit the questions. Nothing is made up in its place. */
+/** The provider's reply does not fit the questions. No answer is invented to replace it. */
 export class AnswersUnusable extends Schema.TaggedError<AnswersUnusable>()("AnswersUnusable", {
   provider: Schema.String,
   model: Schema.String,
-  /** The client's name of the question; null for an answer that nobody asked for. */
+  /** The client's name of the question; null for an answer to a question that was not asked. */
   question: Schema.NullOr(Schema.String),
   problem: DistributionFault,
-  /** The reply has cost something nevertheless. */
+  /** The usage of the reply, which is paid for although it is unusable. */
   usage: Usage
 }) {
   override get message() {
@@ -80,7 +80,7 @@ export interface AnswerFault {
   readonly problem: DistributionFault
 }
 
-/** Every question with its answer, or the first thing that does not fit. */
+/** Every question with its answer, or the first problem that was found. */
 export const readAnswers = (
   questions: Questions,
   { distributions }: Pick<AnswerReply, "distributions">
@@ -98,7 +98,7 @@ export const readAnswers = (
   return Result.succeed(Object.fromEntries(answers))
 }
 
-/** What follows from a distribution over the options of the question. */
+/** Computes the answer from a distribution over the options of the question. */
 export const answerOf = (question: Question, distribution: Distribution): Answer => {
   switch (question.type) {
     case "noul":

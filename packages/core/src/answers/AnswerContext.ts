@@ -1,8 +1,8 @@
 /**
- * Pure: all that a model of typed answers may look at, as one value. A turn gives the conversation, the system prompt and the summaries
- * of documents; a host that asks directly gives a state and nothing else, and then the model sees exactly that.
+ * Pure: all data that a model of typed answers gets, as one value. A turn gives the conversation, the system prompt and the summaries of
+ * documents. A host that asks directly may give only a state; then the model gets exactly that state.
  *
- * The names inside are read by models, and by the clients' own models behind the same wire: they are those of the specification.
+ * Models read the names inside, so they are those of the specification.
  */
 import type * as Schema from "effect/Schema"
 
@@ -32,5 +32,5 @@ export const stateOf = ({ state, messages, systemPrompt, documentSummaries }: An
   return given === null ? surroundings : { ...surroundings, state: given }
 }
 
-/** How a state is written where only text fits: in a prompt, and as the user's message of a turn without content. */
+/** Writes a state as text: for a prompt, and for the user's message of a turn without content. */
 export const textOfState = (state: Schema.Json): string => (typeof state === "string" ? state : JSON.stringify(state))

@@ -1,6 +1,6 @@
 /**
- * One ask, made dependable: which driver of a provider answers, and what is promised for all of them. Requests are tried again while that
- * may help, bounded in time, and traced without any content. The reply is checked by `readAnswers` before anybody sees it.
+ * Runs one request for typed answers: chooses the driver of a provider and adds what is promised for all drivers. Requests are retried if
+ * that may help, limited in time, and traced without any content. `readAnswers` checks the reply before it is used.
  */
 import * as Effect from "effect/Effect"
 import { inTime } from "../primitives/Deadlines.ts"
@@ -15,22 +15,22 @@ import { Refusals } from "./Refusals.ts"
 import { sampledDriver } from "./SampledAnswers.ts"
 import { statedDriver } from "./StatedAnswers.ts"
 
-/** The most exact way in which a provider can answer; undefined when it has neither answers nor conversations. */
+/** The most exact way in which a provider can answer; undefined if it has neither answers nor conversations. */
 export const driverOf = (
   provider: Provider,
   settings: AnswerPolicy,
   refusals = new Refusals()
 ): AnswerDriver | undefined => {
   const { answers, chat, nextToken } = provider
-  if (answers !== undefined) return (request) => dependable(answers(request), request, settings)
-  const inWords =
+  if (answers !== undefined) return (request) => withRetries(answers(request), request, settings)
+  const wordDriver =
     chat &&
     (settings.withoutLogProbabilities === "sampled" ? sampledDriver(chat, settings) : statedDriver(chat, settings))
-  if (nextToken === undefined) return inWords
-  return labelDriver((request) => dependable(nextToken(request), request, settings), inWords, settings, refusals)
+  if (nextToken === undefined) return wordDriver
+  return labelDriver((request) => withRetries(nextToken(request), request, settings), wordDriver, settings, refusals)
 }
 
-/** Asks once, with one client span. */
+/** Makes one request, with one client span. */
 export const ask = (driver: AnswerDriver, request: AnswerRequest): Effect.Effect<AnswerReply, ModelError> =>
   driver(request).pipe(
     Effect.tap(({ method, model, usage }) =>
@@ -54,12 +54,12 @@ export const ask = (driver: AnswerDriver, request: AnswerRequest): Effect.Effect
     })
   )
 
-type Blamed = Pick<AnswerRequest, "provider" | "model">
+type Target = Pick<AnswerRequest, "provider" | "model">
 
-/** Bounds a request in time and tries it again where that may help. */
-const dependable = <A>(
+/** Adds the time limit and the retries to a request. */
+const withRetries = <A>(
   request: Effect.Effect<A, ModelError>,
-  { provider, model }: Blamed,
+  { provider, model }: Target,
   settings: AnswerPolicy,
   failures = 0
 ): Effect.Effect<A, ModelError> =>
@@ -69,7 +69,7 @@ const dependable = <A>(
       Effect.flatMap(pauseBeforeRetry(error, settings, failures), (pause) =>
         pause === null
           ? Effect.fail(error)
-          : Effect.andThen(Effect.sleep(pause), dependable(request, { provider, model }, settings, failures + 1))
+          : Effect.andThen(Effect.sleep(pause), withRetries(request, { provider, model }, settings, failures + 1))
       )
     )
   )

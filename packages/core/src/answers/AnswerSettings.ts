@@ -1,20 +1,20 @@
-/** How typed answers are asked for. A host replaces the reference, for all or, with `Effect.provideService`, for one ask. */
+/** The settings of typed answers. A host replaces the reference, for all requests or, with `Effect.provideService`, for one. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 
 export interface AnswerPolicy {
-  /** For models that tell how probable their tokens are: ask every question with its options in both orders, and average. */
+  /** For models that report token probabilities: every question is asked with its options in both orders, and the results are averaged. */
   readonly bothOrders: boolean
-  /** For chat models that do not: they write a distribution down, or are asked many times. */
+  /** For chat models that do not report them: the model writes a distribution as text (`stated`), or is asked many times (`sampled`). */
   readonly withoutLogProbabilities: "stated" | "sampled"
-  /** How often a model is asked under `sampled`. */
+  /** The number of samples of `sampled`. */
   readonly samples: number
-  /** Requests of one ask that are under way at the same time. */
+  /** The maximum of concurrent requests for one call of `ask`. */
   readonly concurrency: number
   readonly retries: number
-  /** A provider that asks for a longer pause than this is reported instead of awaited. */
+  /** If a provider asks for a longer pause than this, the request fails instead of waiting. */
   readonly longestRetryPause: Duration.Input
-  /** For one request. */
+  /** The time limit of one request. */
   readonly timeout: Duration.Input
 }
 

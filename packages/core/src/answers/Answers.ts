@@ -1,8 +1,9 @@
 /**
- * Use case: typed answers. A host asks directly, without a thread or an assistant, and a turn asks on behalf of a client; both get the same
- * checks, and answers that follow from the probabilities alone. Outcomes are recorded against what was answered, and judged in a report.
+ * Use case: typed answers. A host asks directly, without a thread or an assistant; a turn asks for a client. Both get the same checks, and
+ * answers that are computed from probabilities only. Outcomes are recorded for given answers, and a report judges the answers by them.
  *
- * Money is not asked for here: a host that asks directly is given the usage, and a turn has asked before it stored anything.
+ * This service does not ask for credit: a host that asks directly gets the usage, and a turn has asked for credit before it stored
+ * anything.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -24,7 +25,7 @@ export interface AnswersRequest extends AnswerContext {
   readonly model: string
   /** Default: the host's default provider. */
   readonly provider?: string
-  /** Stable for a conversation: a cache key for providers that want one. */
+  /** Stable for a conversation: a cache key for providers that use one. */
   readonly conversationId?: string
 }
 
@@ -32,7 +33,7 @@ export interface OutcomeRequest {
   readonly answer: TypedAnswers
   readonly question: string
   readonly outcome: OutcomeValue
-  /** Where the answer was given, for a report of the assistant. They must be the principal's. */
+  /** The assistant and thread of the answer, for a report of the assistant. They must belong to the principal. */
   readonly assistantId?: AssistantId
   readonly threadId?: ThreadId
 }
@@ -49,7 +50,7 @@ export interface TurnOutcomeRequest {
 export interface AnswersReport {
   readonly questionSets: ReadonlyArray<QuestionSetReport>
   readonly cases: number
-  /** There are more outcomes than a report looks at; these are the newest. */
+  /** True if there are more outcomes than a report uses; the report uses the newest ones. */
   readonly isPartial: boolean
 }
 
@@ -65,11 +66,11 @@ export class QuestionsMalformed extends Schema.TaggedError<QuestionsMalformed>()
 }) {
   override get message() {
     const sentences = this.problems.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")
-    return `The questions cannot be asked. ${sentences}.`
+    return `The questions are not valid. Correct them and ask again. ${sentences}.`
   }
 }
 
-/** Neither typed answers nor conversations are to be had from it. */
+/** The provider gives neither typed answers nor conversations. */
 export class NoAnswersFrom extends Schema.TaggedError<NoAnswersFrom>()("NoAnswersFrom", {
   provider: Schema.String,
   registered: Schema.Array(Schema.String)
@@ -79,7 +80,7 @@ export class NoAnswersFrom extends Schema.TaggedError<NoAnswersFrom>()("NoAnswer
   }
 }
 
-/** The thread has no such message, or the message holds no typed answers. */
+/** The thread has no such message, or the message contains no typed answers. */
 export class AnswersNotFound extends Schema.TaggedError<AnswersNotFound>()("AnswersNotFound", {
   messageId: MessageId
 }) {
@@ -88,7 +89,7 @@ export class AnswersNotFound extends Schema.TaggedError<AnswersNotFound>()("Answ
   }
 }
 
-/** The assistant or the thread of an outcome is not there. */
+/** The assistant or the thread of an outcome does not exist. */
 export class OutcomePlaceNotFound extends Schema.TaggedError<OutcomePlaceNotFound>()("OutcomePlaceNotFound", {}) {
   override get message() {
     return "The assistant or the thread of this answer does not exist. The outcome was not recorded."
@@ -100,13 +101,13 @@ export type AskError = AnswersUnusable | ModelError | NoAnswersFrom | QuestionsM
 export class Answers extends Context.Service<
   Answers,
   {
-    /** Answers all questions, or fails: nothing is made up for a question that the model did not answer. */
+    /** Answers all questions, or fails: no answer is invented for a question that the model did not answer. */
     readonly ask: (request: AnswersRequest) => Effect.Effect<TypedAnswers, AskError, Principal>
-    /** Keeps what turned out to be true; a second outcome for the same question of the same answer replaces the first. */
+    /** Stores the outcome of a question. A second outcome for the same question of the same answer replaces the first. */
     readonly record: (
       request: OutcomeRequest
     ) => Effect.Effect<void, OutcomePlaceNotFound | OutcomeRefused | StoreUnavailable, Principal>
-    /** The same for an answer that a turn gave. */
+    /** Stores the outcome of an answer that a turn gave. */
     readonly recordOfTurn: (
       request: TurnOutcomeRequest
     ) => Effect.Effect<
@@ -114,9 +115,9 @@ export class Answers extends Context.Service<
       AnswersNotFound | OutcomePlaceNotFound | OutcomeRefused | StoreUnavailable | ThreadNotFound,
       Principal
     >
-    /** What is known of a model as one that answers; undefined when the provider neither answers nor converses. */
+    /** Information on a model as one that answers; undefined if its provider neither answers nor converses. */
     readonly describe: (provider: string, model: string) => Effect.Effect<ModelInfo | undefined>
-    /** How good the answers of an assistant were, or those that were given outside of any (null). */
+    /** How good the answers of an assistant were, or (null) those that were given without an assistant. */
     readonly report: (assistantId: AssistantId | null) => Effect.Effect<AnswersReport, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/answers/Answers") {}

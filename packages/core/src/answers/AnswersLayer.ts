@@ -1,6 +1,6 @@
 /**
- * What stands behind `Answers`. It is a module of its own, so that those who only name the use case (the HTTP API) do not carry the asking of
- * models.
+ * The implementation of `Answers`. It is a separate module, so that code that only names the use case (the HTTP API) does not import the
+ * drivers.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -43,7 +43,7 @@ import { OutcomeStore } from "./OutcomeStore.ts"
 import { Refusals } from "./Refusals.ts"
 import { fingerprintOf, type Questions } from "./Question.ts"
 
-/** How many of the newest outcomes a report looks at. */
+/** The maximum of outcomes that a report uses, newest first. */
 const casesOfReport = 10_000
 
 export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | Providers | ThreadStore> = Layer.effect(
@@ -153,11 +153,11 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
 
 const readKept = Schema.decodeUnknownOption(Schema.toCodecJson(TypedAnswers))
 
-/** What a turn kept with its answer. */
+/** The typed answers that a turn kept with its message. */
 const typedAnswersIn = (message: Message): Option.Option<TypedAnswers> =>
   readKept(supplementOf(message, answersPartName)?.value)
 
-/** For a provider that does not tell. */
+/** For a provider that reports no usage. */
 const estimate = (
   { state, questions }: { readonly state: Schema.Json; readonly questions: Questions },
   { distributions }: AnswerReply

@@ -1,9 +1,9 @@
 /**
- * How typed answers join a turn: when a message brings questions (`TurnRequest.options.answers`, the object of the specification's
- * `system_one`), this part answers instead of a conversation model. The answers are kept with the message, where outcomes find them, and
- * are its text as well, so that any conversation model can go on from there.
+ * How typed answers join a turn. When a message brings questions (`TurnRequest.options.answers`, the object of the specification's
+ * `system_one`), this part answers instead of a conversation model. The answers are kept with the message, where outcomes find them. They
+ * are also its text, so that any conversation model can continue the thread.
  *
- * Everything is refused before a turn is stored, and before another part has heard anything: hearing costs money.
+ * Every refusal comes before the turn is stored and before another part listens, because listening costs money.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -113,7 +113,7 @@ const makePart = Effect.gen(function* () {
   return part
 })
 
-/** Joins the turns of a kernel, and gives `Answers`: a layer over `Kernel.layer`. */
+/** Joins the turns of a kernel and provides `Answers`: a layer over `Kernel.layer`. */
 export const answersPart: Layer.Layer<Answers, never, Catalog | OutcomeStore | Providers | ThreadStore | TurnParts> =
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -128,12 +128,12 @@ const modelOf = ({ assistant, request }: TurnCase, providers: typeof Providers.S
   const chosen = chooseModel(request, assistant, providers)
   return Result.isSuccess(chosen)
     ? Effect.succeed(chosen.success)
-    : refuse([{ path: ["model"], message: "Name the model that shall answer." }])
+    : refuse([{ path: ["model"], message: "Name the model that is to answer." }])
 }
 
 const noSuchProvider: TurnProblem = {
   path: ["provider"],
-  message: "This provider is not registered, or answers nothing. Choose one that gives answers."
+  message: "This provider is not registered or gives no answers. Choose a provider that does."
 }
 
 const isJsonAlready = { option: "json_output", because: "typed answers are JSON already" }
@@ -147,7 +147,7 @@ const refuse = (problems: ReadonlyArray<TurnProblem>): Effect.Effect<never, Turn
     })
   )
 
-/** A turn fails with an error of its model. */
+/** Converts an error to the model error with which the turn fails. */
 const faultOf = (error: AskError, provider: string, model: string): ModelError => {
   switch (error._tag) {
     case "ModelError":
@@ -160,7 +160,7 @@ const faultOf = (error: AskError, provider: string, model: string): ModelError =
       return new ModelError({ reason: "unknown", code: "store_unavailable", shouldRetry: true, provider, model })
     case "NoAnswersFrom":
     case "QuestionsMalformed":
-      // They were there and sound when the turn was decided: another version of the kernel works on it now.
+      // Provider and questions were checked when the turn was decided, so another version of the kernel decided it.
       return new ModelError({ reason: "invalid_request", provider, model })
   }
 }

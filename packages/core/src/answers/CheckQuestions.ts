@@ -1,29 +1,29 @@
 /**
- * Pure: what is wrong with questions that came from outside. One problem for each fault, with the path down to the question
- * and the field, so that a client can mend all of them at once; `http` makes one entry of a 422 of each. A value without faults comes
- * back as questions, without the fields that mean nothing here.
+ * Pure: checks questions from outside. It finds one problem for each fault, with the path to the question and field, so that a client can
+ * correct all of them at once; `http` makes one entry of a 422 response of each. A valid value is returned as questions, without unknown
+ * fields.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import { maximumLevels, maximumOptions, type Question, type Questions } from "./Question.ts"
 
 export interface QuestionProblem {
-  /** From the checked value down: names of questions, fields, options; places in a list. */
+  /** From the checked value down: names of questions, fields and options; indexes of a list. */
   readonly path: ReadonlyArray<string | number>
   readonly problem: "missing" | "wrong_type" | "unknown_type" | "unknown_field" | "empty" | "too_few" | "too_many"
   readonly message: string
 }
 
-/** What a client sends for a typed turn. */
+/** The object that a client sends for a typed turn. */
 export interface TypedAsk {
   readonly questions: Questions
-  /** Null when there is none. */
+  /** Null if there is none. */
   readonly state: Schema.Json | null
 }
 
 export type Checked<A> = Result.Result<A, ReadonlyArray<QuestionProblem>>
 
-/** The object that holds the questions and, where there is one, the state. Other fields of it mean nothing. */
+/** Checks the object that contains the questions and optionally the state. Other fields are ignored. */
 export const checkTypedAsk = (value: unknown): Checked<TypedAsk> => {
   if (!isObject(value)) return Result.fail([wrong([], "object")])
   const problems: Array<QuestionProblem> = []
@@ -32,7 +32,7 @@ export const checkTypedAsk = (value: unknown): Checked<TypedAsk> => {
   return resultOf(questions && { questions, state }, problems)
 }
 
-/** The questions alone, by name. */
+/** Checks questions by name, without the object around them. */
 export const checkQuestions = (value: unknown): Checked<Questions> => {
   const problems: Array<QuestionProblem> = []
   return resultOf(readQuestions(value, [], problems), problems)
@@ -41,7 +41,7 @@ export const checkQuestions = (value: unknown): Checked<Questions> => {
 const resultOf = <A>(value: A | undefined, problems: ReadonlyArray<QuestionProblem>): Checked<A> =>
   value === undefined || problems.length > 0 ? Result.fail(problems) : Result.succeed(value)
 
-// ------ readers: undefined when the value cannot be used, and then there is a problem that says why
+// Readers return undefined if the value is not usable; then they have added a problem that says why.
 
 type Path = ReadonlyArray<string | number>
 
@@ -109,7 +109,7 @@ const readTruths: Read<{ readonly true: string; readonly false: string }> = (val
   if (!isObject(value)) return reject(problems, wrong(path, "object"))
   for (const key of Object.keys(value)) {
     if (key === "true" || key === "false") continue
-    problems.push({ path: [...path, key], problem: "unknown_field", message: "Only true and false are described" })
+    problems.push({ path: [...path, key], problem: "unknown_field", message: "Only true and false may be described" })
   }
   const whenTrue = readField(value, "true", problems, readText, path)
   const whenFalse = readField(value, "false", problems, readText, path)
@@ -160,7 +160,7 @@ const readState = (value: unknown, problems: Array<QuestionProblem>): Schema.Jso
   return reject(problems, wrong(["state"], "object, array or string")) ?? null
 }
 
-/** A field that must be there. */
+/** Reads a required field. */
 const readField = <A>(
   value: JsonRecord,
   name: string,
@@ -186,7 +186,7 @@ const wrong = (path: Path, expected: string): QuestionProblem => ({
   message: `Expected ${/^[aeiou]/.test(expected) ? "an" : "a"} ${expected}`
 })
 
-// What is checked came out of a JSON parser, so that what stands inside an object or a list is JSON as well.
+// The checked value comes from a JSON parser, so the contents of an object or a list are JSON as well.
 
 type JsonRecord = Schema.JsonObject
 
@@ -195,5 +195,5 @@ const isObject = (value: unknown): value is Schema.JsonObject =>
 
 const isList = (value: unknown): value is Schema.JsonArray => Array.isArray(value)
 
-/** A name such as `constructor` finds nothing that the client did not send. */
+/** Reads only the client's own fields: a name such as `constructor` finds nothing else. */
 const own = (value: JsonRecord, name: string): unknown => (Object.hasOwn(value, name) ? value[name] : undefined)

@@ -1,11 +1,11 @@
 /**
- * Pure: the mathematics of typed answers, the same for every provider. A distribution is what an upstream gave for one question, checked
- * and brought to a sum of 1; the chosen option, the score and the confidence follow from it and from nothing else.
+ * Pure: the mathematics of typed answers, the same for every provider. A distribution is an upstream's result for one question, checked and
+ * scaled to a sum of 1. The chosen option, the score and the confidence are computed from it only.
  *
  * Formulas, with N options and probabilities p:
  * - choice: confidence = (max p - 1/N) / (1 - 1/N)
  * - score: score = sum(i * p_i); confidence = max(0, 1 - D/U), with D the mean distance to the most probable level and U that of a uniform
- *   distribution to the middle of the scale
+ * distribution to the middle of the scale
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -13,7 +13,7 @@ import * as Schema from "effect/Schema"
 /** One probability for each option, in the order of the options. */
 export type Distribution = ReadonlyArray<readonly [option: string, probability: number]>
 
-/** Why what a provider gave is no distribution over the options of its question. */
+/** Why a provider's result is not a distribution over the options of its question. */
 export const DistributionFault = Schema.Literals([
   "missing_answer",
   "unknown_question",
@@ -25,10 +25,10 @@ export const DistributionFault = Schema.Literals([
 ])
 export type DistributionFault = typeof DistributionFault.Type
 
-/** How far rounding may carry a sum from 1. More than that is not rounding. */
+/** The largest difference from 1 that is accepted as rounding of a sum. */
 const sumTolerance = 0.05
 
-/** Checks what a provider gave for the options of one question, and brings it to a sum of 1. */
+/** Checks a provider's result for the options of one question, and scales it to a sum of 1. */
 export const readDistribution = (
   options: ReadonlyArray<string>,
   given: { readonly [option: string]: unknown } | undefined
@@ -49,11 +49,11 @@ export const readDistribution = (
   return Result.succeed(options.map((option, index) => [option, (weights[index] ?? 0) / sum]))
 }
 
-/** Ascending, so that the order of the options cannot move the last digit. */
+/** Sums in ascending order, so that the order of the options does not change the last digit. */
 const sumOf = (weights: ReadonlyArray<number>): number =>
   weights.toSorted((a, b) => a - b).reduce((sum, weight) => sum + weight, 0)
 
-/** Place of the most probable option; of several, the first. */
+/** The index of the most probable option; if there are several, the first. */
 export const modeOf = (distribution: Distribution): number => {
   let mode = 0
   distribution.forEach(([, probability], index) => {
@@ -88,5 +88,5 @@ export const confidenceOfScore = (distribution: Distribution): number => {
 const meanOf = (distribution: Distribution, value: (level: number) => number): number =>
   distribution.reduce((sum, [, probability], level) => sum + value(level) * probability, 0)
 
-/** Sums of fractions leave a range by their last digit. */
+/** Limits a value to a range, because sums of fractions may leave it by their last digit. */
 const within = (least: number, most: number, value: number): number => Math.min(most, Math.max(least, value))

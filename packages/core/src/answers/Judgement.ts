@@ -1,11 +1,11 @@
 /**
- * Pure: how good distributions were, once the outcomes are known. A report has one part for each set of questions, and in it one for each
- * question. Shares come with Wilson intervals (95 percent), so that ten cases do not look like a thousand.
+ * Pure: measures how good distributions were, once the outcomes are known. A report has one section for each set of questions, with one
+ * entry for each question. Shares have Wilson intervals (95 percent), so that the report shows how certain they are.
  *
  * - Brier score: the mean of (p - y)^2 for `noul`, and of its sum over all options for the other types (0 is perfect; 1 and 2 the worst).
  * - Log loss: the mean of -ln p(outcome), with p no less than 1e-15.
- * - Expected calibration error: over 10 bins of what was predicted, the mean distance between prediction and truth, weighed by cases. For
- *   `noul` the prediction is p(true) and the truth whether it was true; for the others it is the highest p, and whether that option was right.
+ * - Expected calibration error: over 10 bins of predictions, the mean distance between prediction and truth, weighted by cases. For `noul`
+ * the prediction is p(true) and the truth is whether it was true; for the others it is the highest p, and whether that option was right.
  */
 import type { Distribution } from "./Distribution.ts"
 import { modeOf } from "./Distribution.ts"
@@ -16,7 +16,7 @@ export interface Interval {
   readonly high: number
 }
 
-/** Cases whose prediction was from `from` on, and below `to`; the last bin holds 1 too. Null where a bin has no case. */
+/** Cases whose prediction was at least `from` and below `to`; the last bin includes 1. Figures are null if a bin has no case. */
 export interface ReliabilityBin {
   readonly from: number
   readonly to: number
@@ -45,7 +45,7 @@ export interface QuestionSetReport {
   readonly questions: ReadonlyArray<QuestionReport>
 }
 
-/** In the order in which sets, and questions within a set, come first among the outcomes. */
+/** The reports, in the order in which sets and their questions occur first among the outcomes. */
 export const judge = (outcomes: ReadonlyArray<Outcome>): ReadonlyArray<QuestionSetReport> =>
   groupsOf(outcomes, ({ questionSet }) => questionSet).map(([questionSet, ofSet]) => ({
     questionSet,
@@ -64,7 +64,7 @@ const groupsOf = (outcomes: ReadonlyArray<Outcome>, nameOf: (outcome: Outcome) =
   return [...groups]
 }
 
-/** A list, of one report. */
+/** Returns one report, or none without cases. */
 const judgeQuestion = (cases: ReadonlyArray<Outcome>): ReadonlyArray<QuestionReport> => {
   const [first] = cases
   if (first === undefined) return []
@@ -94,7 +94,7 @@ const mostProbable = (distribution: Distribution): readonly [string, number] =>
 
 const brierOf = ({ type, distribution, outcome }: Outcome): number => {
   const sum = distribution.reduce((total, [option, p]) => total + (p - (option === outcome ? 1 : 0)) ** 2, 0)
-  // Both sides of a yes or no are off by the same.
+  // Both options of a yes or no have the same error.
   return type === "noul" ? sum / 2 : sum
 }
 
@@ -142,10 +142,10 @@ const calibrationErrorOf = (bins: ReadonlyArray<ReliabilityBin>): number => {
   )
 }
 
-/** Of the standard normal distribution, for 95 percent. */
+/** Quantile of the standard normal distribution for 95 percent. */
 const z = 1.959963984540054
 
-/** Where the true share lies when `hits` of `cases` were seen. */
+/** The interval of the true share when `hits` of `cases` were observed. */
 export const wilsonInterval = (hits: number, cases: number): Interval => {
   if (cases === 0) return { low: 0, high: 1 }
   const share = hits / cases

@@ -1,9 +1,9 @@
 /**
- * Typed answers from the probabilities of tokens: the model is asked for one label, and what it might have said instead is the
- * distribution. More options than a provider tells candidates for are asked in rounds: first within groups, then among the winners of the
- * groups, whose shares weigh the groups.
+ * Typed answers from token probabilities: the model is asked for one label, and the probabilities of all labels at that token are the
+ * distribution. If there are more options than a provider reports candidates for, they are asked in rounds: first within groups, then among
+ * the winners of the groups, whose shares weight the groups.
  *
- * A model that has no log-probabilities, or refuses to give them, answers in words where it can; the reply says so.
+ * If a model does not report log-probabilities, the fallback driver answers in words, and the reply says so.
  */
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
@@ -17,9 +17,9 @@ import type { AnswerPolicy } from "./AnswerSettings.ts"
 import {
   byOption,
   demandLabel,
-  type Labelled,
+  type OptionLabel,
   labelsOf,
-  lettered,
+  withLetters,
   maximumLabels,
   promptOf,
   rules,
@@ -30,24 +30,24 @@ import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
 import type { Question } from "./Question.ts"
 import type { Refusals } from "./Refusals.ts"
 
-/** `instead` answers where there are no log-probabilities. */
+/** `fallback` answers when the model reports no log-probabilities. */
 export const labelDriver =
   (
     nextToken: NextTokenDriver,
-    instead: AnswerDriver | undefined,
+    fallback: AnswerDriver | undefined,
     settings: AnswerPolicy,
     refusals: Refusals
   ): AnswerDriver =>
   (request) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      if (instead !== undefined && refusals.has(request, now)) return instead(request)
-      const replace = (spent: Usage) =>
-        Effect.tap(answerInstead(instead, request, spent), () => Effect.sync(() => refusals.add(request, now)))
+      if (fallback !== undefined && refusals.has(request, now)) return fallback(request)
+      const useFallback = (spent: Usage) =>
+        Effect.tap(answerByFallback(fallback, request, spent), () => Effect.sync(() => refusals.add(request, now)))
       return answerByLabels(nextToken, request, settings).pipe(
-        Effect.catchTag("NoLogProbabilities", ({ usage }) => replace(usage)),
+        Effect.catchTag("NoLogProbabilities", ({ usage }) => useFallback(usage)),
         Effect.catchIf(
-          (error) => instead !== undefined && error.reason === "invalid_request",
-          ({ usage }) => replace(usage ?? noUsage)
+          (error) => fallback !== undefined && error.reason === "invalid_request",
+          ({ usage }) => useFallback(usage ?? noUsage)
         )
       )
     })
@@ -67,28 +67,28 @@ const answerByLabels = (nextToken: NextTokenDriver, request: AnswerRequest, sett
         : new NoLogProbabilities({ usage: addUsage(error.usage, spent) })
   )
 
-/** The answer came without log-probabilities; it has cost something nevertheless. */
+/** The answer came without log-probabilities. Its usage is paid for all the same. */
 class NoLogProbabilities extends Data.TaggedError("NoLogProbabilities")<{ readonly usage: Usage }> {}
 
-const answerInstead = (
-  instead: AnswerDriver | undefined,
+const answerByFallback = (
+  fallback: AnswerDriver | undefined,
   request: AnswerRequest,
   spent: Usage
 ): Effect.Effect<AnswerReply, ModelError> => {
   const { provider, model } = request
-  return instead === undefined
+  return fallback === undefined
     ? Effect.fail(
         new ModelError({ reason: "malformed", code: "no_logprobs", shouldRetry: false, usage: spent, provider, model })
       )
-    : Effect.mapBoth(instead(request), {
+    : Effect.mapBoth(fallback(request), {
         onFailure: (error) => withSpent(error, spent),
         onSuccess: (reply) => ({ ...reply, usage: reply.usage === null ? null : addUsage(spent, reply.usage) })
       })
 }
 
 interface Weighed {
-  readonly labels: ReadonlyArray<Labelled>
-  /** Of the labels, with the sum 1. */
+  readonly labels: ReadonlyArray<OptionLabel>
+  /** One weight for each label; their sum is 1. */
   readonly weights: ReadonlyArray<number>
   readonly model: string | null
   readonly usage: Usage
@@ -100,13 +100,13 @@ const weigh = (
   nextToken: NextTokenDriver,
   request: AnswerRequest,
   question: Question,
-  labels: ReadonlyArray<Labelled>,
+  labels: ReadonlyArray<OptionLabel>,
   settings: AnswerPolicy
 ): Weighing => {
   if (labels.length > maximumLabels) return weighInRounds(nextToken, request, question, labels, settings)
   const forward = weighOnce(nextToken, request, question, labels)
   if (!settings.bothOrders) return forward
-  const backward = weighOnce(nextToken, request, question, turned(question, labels))
+  const backward = weighOnce(nextToken, request, question, reversed(question, labels))
   return Effect.map(Effect.all([forward, backward], { concurrency: 2 }), ([there, back]) => {
     const other = byOption(back.labels, back.weights)
     return {
@@ -118,15 +118,17 @@ const weigh = (
   })
 }
 
-/** The same options in the other order. Letters belong to places; digits, Yes and No belong to what they mean. */
-const turned = (question: Question, labels: ReadonlyArray<Labelled>): ReadonlyArray<Labelled> =>
-  question.type === "choice" ? lettered(labels.toReversed()) : labels.toReversed()
+/**
+ * The same options in reverse order. Letters belong to positions, so they are assigned again; digits, Yes and No belong to their meaning.
+ */
+const reversed = (question: Question, labels: ReadonlyArray<OptionLabel>): ReadonlyArray<OptionLabel> =>
+  question.type === "choice" ? withLetters(labels.toReversed()) : labels.toReversed()
 
 const weighOnce = (
   nextToken: NextTokenDriver,
   request: AnswerRequest,
   question: Question,
-  labels: ReadonlyArray<Labelled>
+  labels: ReadonlyArray<OptionLabel>
 ): Weighing => {
   const { apiKey, info, model, provider } = request
   const prompt = promptOf(request.state, question, labels, demandLabel(labels))
@@ -156,11 +158,11 @@ const weighInRounds = (
   nextToken: NextTokenDriver,
   request: AnswerRequest,
   question: Question,
-  labels: ReadonlyArray<Labelled>,
+  labels: ReadonlyArray<OptionLabel>,
   settings: AnswerPolicy
 ): Weighing =>
   Effect.gen(function* () {
-    const again = (some: ReadonlyArray<Labelled>) => weigh(nextToken, request, question, lettered(some), settings)
+    const again = (some: ReadonlyArray<OptionLabel>) => weigh(nextToken, request, question, withLetters(some), settings)
     const groups = yield* Effect.forEach(toGroups(labels), again, { concurrency: settings.concurrency })
     const final = yield* again(groups.flatMap(winnerOf))
     const weights = groups.flatMap((group, index) => {
@@ -175,15 +177,15 @@ const weighInRounds = (
     }
   })
 
-/** As few groups as can be, of nearly the same size. */
-const toGroups = (labels: ReadonlyArray<Labelled>): ReadonlyArray<ReadonlyArray<Labelled>> => {
+/** Makes as few groups as possible, of nearly the same size. */
+const toGroups = (labels: ReadonlyArray<OptionLabel>): ReadonlyArray<ReadonlyArray<OptionLabel>> => {
   const count = Math.ceil(labels.length / maximumLabels)
   const startOf = (group: number) => Math.round((group * labels.length) / count)
   return Array.from({ length: count }, (_, group) => labels.slice(startOf(group), startOf(group + 1)))
 }
 
-/** A list, of one label. */
-const winnerOf = ({ labels, weights }: Weighed): ReadonlyArray<Labelled> => {
+/** The most probable label of a group, as a list of one. */
+const winnerOf = ({ labels, weights }: Weighed): ReadonlyArray<OptionLabel> => {
   const place = weights.indexOf(Math.max(...weights))
   return labels.slice(place, place + 1)
 }

@@ -1,6 +1,6 @@
 /**
- * What turned out to be true about a question that was answered: the means to judge probabilities. One outcome holds the distribution that
- * it judges, so that a report needs nothing else.
+ * What turned out to be true about an answered question. Reports judge probabilities by it. An outcome contains the distribution that it
+ * judges, so a report needs no other data.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -19,7 +19,7 @@ export const Outcome = Schema.Struct({
   provider: Schema.String,
   model: Schema.String,
   method: Schema.Literals(["native", "logprobs", "stated", "sampled"]),
-  /** Where the answer was given; null for a host that asked without an assistant or a thread. */
+  /** The assistant and thread of the answer; null if the host asked without them. */
   assistantId: Schema.NullOr(AssistantId),
   threadId: Schema.NullOr(ThreadId),
   recordedAt: Schema.Date
@@ -38,10 +38,10 @@ export class OutcomeRefused extends Schema.TaggedError<OutcomeRefused>()("Outcom
   }
 }
 
-/** A truth for `noul`, the name of an option for `choice`, the number of a level for `score`. */
+/** True or false for `noul`, the name of an option for `choice`, the number of a level for `score`. */
 export type OutcomeValue = string | number | boolean
 
-/** The outcome in the words of the answer's own options, with the distribution that it judges. */
+/** The outcome as one of the answer's own options, with the distribution that it judges. */
 export const matchOutcome = (
   { answers }: Pick<TypedAnswers, "answers">,
   question: string,
@@ -51,7 +51,7 @@ export const matchOutcome = (
   if (answer === undefined) return Result.fail(new OutcomeRefused({ question, problem: "no_such_question" }))
   const distribution = distributionOf(answer)
   const option = String(outcome)
-  // An option may be called "1" or "true"; a number or a truth is none for all that.
+  // An option of a choice may be called "1" or "true", but a number or a boolean is not an option of a choice.
   const isOfType = { noul: "boolean", choice: "string", score: "number" }[answer.type] === typeof outcome
   const isWritten = typeof outcome === "string" && answer.type !== "choice"
   return (isOfType || isWritten) && distribution.some(([each]) => each === option)

@@ -1,4 +1,4 @@
-/** Port: outcomes of typed answers, by owner. An adapter proves itself with `outcomeStoreSuite`. */
+/** Port: stores outcomes of typed answers, by owner. `outcomeStoreSuite` tests this contract. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
@@ -10,11 +10,14 @@ export class OutcomeStore extends Context.Service<
   OutcomeStore,
   {
     /**
-     * Keeps one outcome for a question of an answer set: a second one replaces the first. False, and nothing is kept, when the assistant
-     * or the thread that it names is not the principal's or is gone. Outcomes go with their thread, and with their assistant.
+     * Stores one outcome for a question of an answer set; a second one replaces the first. False, without storing, if the assistant or the
+     * thread that it names does not exist or is not the principal's. Outcomes are removed with their thread and with their assistant.
      */
     readonly record: (outcome: Outcome) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** The principal's newest outcomes of an assistant, or of no assistant (null), newest first; of one moment, in any order. */
+    /**
+     * The principal's newest outcomes of an assistant, or of no assistant (null), newest first; the order of outcomes with the same time is
+     * not defined.
+     */
     readonly newest: (
       assistantId: AssistantId | null,
       limit: number

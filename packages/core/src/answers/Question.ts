@@ -1,7 +1,7 @@
 /**
- * The questions of a typed turn, with every rule of the specification (part 2, "Typed answers"). The names of questions and options are
- * the client's and become the keys of the answer. `checkQuestions` says what is wrong with a value; these schemas are for values that
- * are known to be JSON, such as a stored plan.
+ * The questions of a typed turn, with every rule of the specification (part 2, "Typed answers"). The client names questions and options,
+ * and these names become the keys of the answer. `checkQuestions` finds the problems of an unchecked value; these schemas are for values
+ * that are known to be JSON, such as a stored plan.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -37,7 +37,7 @@ export type Question = TypedQuestion
 export const Questions = Schema.Record(Schema.String, Question).check(Schema.isMinProperties(1))
 export type Questions = typeof Questions.Type
 
-/** What can be answered, in the order in which it was asked: ties go to the first. */
+/** The possible answers, in the order of the question. A tie is decided for the first. */
 export const optionsOf = (question: Question): ReadonlyArray<string> => {
   switch (question.type) {
     case "noul":
@@ -49,7 +49,7 @@ export const optionsOf = (question: Question): ReadonlyArray<string> => {
   }
 }
 
-/** The same for the same questions, whatever the order of their names. The order of options counts: ties depend on it. */
+/** Equal for equal questions, independent of the order of their names. The order of options counts, because ties depend on it. */
 export const fingerprintOf = (questions: Questions): Effect.Effect<string> =>
   Effect.map(
     Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonicalOf(questions)))),

@@ -1,6 +1,6 @@
 /**
- * What the drivers that make typed answers of chat models share: each question is asked by itself, all of them side by side, and the
- * parts become one reply. A question with a single option is answered without asking anybody.
+ * Shared by the drivers that make typed answers with chat models: each question is asked separately, all in parallel, and the answers
+ * become one reply. A question with a single option is answered without a request.
  */
 import * as Effect from "effect/Effect"
 import type { AnswerMethod, AnswerReply, AnswerRequest } from "../models/AnswerDriver.ts"
@@ -14,7 +14,7 @@ export interface OneAnswer {
   readonly usage: Usage
 }
 
-/** `addSpent`: an error that tells what the other questions have used besides. */
+/** `addSpent` adds the usage of the other questions to an error. */
 export const answerEach = <E>(
   request: AnswerRequest,
   {
@@ -56,11 +56,11 @@ const answerOne = <E>(
     : answer(question)
 }
 
-/** The model has answered something that is no answer to the question, and that has cost something. */
+/** The model's text is not an answer to the question. Its usage is paid for all the same. */
 export const unreadable = ({ provider, model }: Pick<AnswerRequest, "provider" | "model">, usage: Usage): ModelError =>
   new ModelError({ reason: "malformed", code: "no_such_label", provider, model, usage })
 
-/** The same error, with what was used besides. */
+/** The same error, with additional usage. */
 export const withSpent = (error: ModelError, spent: Usage): ModelError =>
   spent === noUsage
     ? error

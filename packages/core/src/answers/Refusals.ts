@@ -1,6 +1,6 @@
 /**
- * Which models have told of late that they give no log-probabilities, so that they are not asked in vain each time. For ten minutes only: what
- * an alias means changes, and so do servers.
+ * Remembers which models recently reported no log-probabilities, so that they are not asked for them each time. For ten minutes only,
+ * because aliases and servers change.
  */
 import type { AnswerRequest } from "../models/AnswerDriver.ts"
 
@@ -15,7 +15,7 @@ export class Refusals {
   readonly has = (asked: Asked, now: number): boolean => (this.until.get(keyOf(asked)) ?? 0) > now
 
   readonly add = (asked: Asked, now: number): void => {
-    // Names of models come from clients: without a bound they could fill the memory.
+    // Names of models come from clients, so without a bound they could fill the memory.
     if (this.until.size >= mostModels) this.until.clear()
     this.until.set(keyOf(asked), now + memoryMillis)
   }

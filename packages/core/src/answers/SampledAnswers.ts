@@ -1,6 +1,6 @@
 /**
- * Typed answers from any chat model: it is asked the same question many times, and the shares of its answers are the distribution. Coarse
- * and dear, but free of what a model believes about its own beliefs. The reply says that it is an estimate.
+ * Typed answers from any chat model: it is asked the same question many times, and the shares of its answers are the distribution. This is
+ * coarse and expensive, but independent of what the model says about its own certainty. The reply is marked as an estimate.
  */
 import * as Effect from "effect/Effect"
 import type { AnswerDriver } from "../models/AnswerDriver.ts"
@@ -11,11 +11,12 @@ import { complete } from "../models/Completion.ts"
 import { byOption, demandLabel, labelIn, labelsOf, promptOf, rules, toSumOne } from "./Labels.ts"
 import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
 
-/** Answers that are no label do not count; when none is one, there is no distribution. */
+/** Answers without a label do not count. If no answer has a label, there is no distribution. */
 export const sampledDriver =
   (chat: ChatDriver, settings: AnswerPolicy): AnswerDriver =>
   (request) =>
-    // The samples of one question are side by side, and the questions one after the other: together no more than the host allows.
+    // The samples of one question run in parallel, the questions one after the other, so that the number of concurrent requests stays
+    // within the host's limit.
     answerEach(
       request,
       { method: "sampled", estimated: true, concurrency: 1 },

@@ -1,14 +1,11 @@
-/**
- * Typed answers from any chat model: it writes a distribution down, as one JSON object. What it writes is an estimate of its own, and the
- * reply says so.
- */
+/** Typed answers from any chat model: it writes a distribution as one JSON object. The reply is marked as an estimate. */
 import * as Effect from "effect/Effect"
 import type { AnswerDriver } from "../models/AnswerDriver.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import { noUsage, addUsage } from "../primitives/Usage.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { complete } from "../models/Completion.ts"
-import { byOption, fold, type Labelled, labelsOf, promptOf, rules, toSumOne } from "./Labels.ts"
+import { byOption, fold, type OptionLabel, labelsOf, promptOf, rules, toSumOne } from "./Labels.ts"
 import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
 
 export const statedDriver =
@@ -38,16 +35,16 @@ export const statedDriver =
       withSpent
     )
 
-const demand = (labels: ReadonlyArray<Labelled>): string =>
+const demand = (labels: ReadonlyArray<OptionLabel>): string =>
   "Say how probable each of them is to be the right answer. Reply with one JSON object and nothing else: " +
   `${labels.map(({ label }) => JSON.stringify(label)).join(", ")} as its keys, each with a number from 0 to 1; ` +
   "the numbers add up to 1."
 
 /**
- * The numbers of the labels, with the sum 1. Models round, and some write percentages. Undefined when the text holds no such object, a
- * strange key, something that is no number, or numbers that are no distribution. What is left out was given nothing.
+ * The numbers of the labels, scaled to a sum of 1. Models round, and some write percentages. Undefined if the text contains no such object,
+ * an unknown key, a value that is not a number, or numbers that are not a distribution. A missing label counts as 0.
  */
-export const readStated = (text: string, labels: ReadonlyArray<Labelled>): ReadonlyArray<number> | undefined => {
+export const readStated = (text: string, labels: ReadonlyArray<OptionLabel>): ReadonlyArray<number> | undefined => {
   const stated = objectIn(text)
   if (stated === undefined) return undefined
   const entries = Object.entries(stated).map(([key, value]) => [fold(key), value] as const)
@@ -63,7 +60,7 @@ export const readStated = (text: string, labels: ReadonlyArray<Labelled>): Reado
 
 const isNear = (sum: number, whole: number): boolean => Math.abs(sum - whole) <= 0.25 * whole
 
-/** The object may stand between other words, or in a block of code. */
+/** Finds the object, also between other words or in a block of code. */
 const objectIn = (text: string): object | undefined => {
   try {
     const parsed: unknown = JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1))

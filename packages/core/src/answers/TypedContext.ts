@@ -1,6 +1,6 @@
 /**
- * Pure: the conversation as a model of typed answers is shown it. Whole runs are kept, the newest that fit; the running turn is always in,
- * and when that alone is too much there is nothing to ask.
+ * Pure: the part of the conversation that a model of typed answers gets. Whole runs are kept, the newest that fit. The running turn is
+ * always included; if it does not fit, the question cannot be asked.
  */
 import type { History, Message } from "../threads/Message.ts"
 import type { RunId } from "../primitives/Ids.ts"
@@ -9,7 +9,7 @@ import type { AnswerContext } from "./AnswerContext.ts"
 
 export type ShownMessages = NonNullable<AnswerContext["messages"]>
 
-/** `room`: tokens that are left for the conversation. Undefined: the running turn does not fit. */
+/** `room` is the number of tokens that are left for the conversation. Undefined: the running turn does not fit. */
 export const messagesWithin = (history: History, runId: RunId, room: number): ShownMessages | undefined => {
   const current = history.messages.filter((message) => message.runId === runId)
   const earlier = history.messages.filter((message) => message.runId !== runId)
@@ -19,6 +19,6 @@ export const messagesWithin = (history: History, runId: RunId, room: number): Sh
   return [...kept.flatMap(({ messages }) => messages), ...current].flatMap(shown)
 }
 
-/** A message without text (an answer that failed before its first word, a picture) says nothing to a model that reads text. */
+/** A message without text (a failed answer, a picture) is left out, because this model reads text only. */
 const shown = ({ content, role }: Message): ShownMessages =>
   content === null || content === "" ? [] : [{ role, content }]

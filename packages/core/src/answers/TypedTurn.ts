@@ -1,7 +1,7 @@
 /**
- * Pure: whether a turn is one of typed answers, and everything that is wrong with it then (specification part 4, "Typed-answer rules"). All
- * problems are found, not only the first. Paths begin with `questions` or `state` for what the client asks, and with the name of the
- * request's field for a setting that typed answers do not take.
+ * Pure: decides whether a turn is one of typed answers, and finds all its problems (specification part 4, "Typed-answer rules"). Paths
+ * begin with `questions` or `state` for the client's questions, and with the name of the request's field for a setting that typed answers
+ * do not support.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
@@ -13,7 +13,7 @@ export type TurnProblem = Pick<QuestionProblem, "path" | "message">
 
 type TypedTurn = Pick<TurnCase, "assistant" | "options" | "request">
 
-/** Null: a turn of another kind. */
+/** Null: the turn is of another kind. */
 export const checkTypedTurn = (
   turn: TypedTurn,
   provider: Provider | undefined
@@ -29,7 +29,7 @@ export const checkTypedTurn = (
   return problems.length === 0 ? asked : Result.fail(problems)
 }
 
-/** At a look: something is asked, or the provider can do nothing else. */
+/** A quick check: the message has questions, or the provider gives only typed answers. */
 export const isTypedTurn = ({ options }: Pick<TypedTurn, "options">, provider: Provider | undefined): boolean =>
   options !== undefined || givesOnlyAnswers(provider)
 
@@ -57,22 +57,22 @@ const toolsOf = (
     : [refused("tools", "Typed answers use no tools, and the assistant has some: send an empty list of tools")]
 }
 
-/** What the other wings join a turn as. A host's own parts, such as a guardrail, may join a typed turn as well. */
+/** The names of the other wings' parts. A host's own parts, such as a guardrail, may join a typed turn. */
 const unsupportedParts = ["documents", "image", "memory", "search", "video", "voice"] as const
 
 const unsupported: { readonly [Part in (typeof unsupportedParts)[number]]: string } = {
-  documents: "Typed answers take no attachments",
+  documents: "Typed answers accept no attachments",
   image: "Typed answers make no images",
   memory: "Typed answers use no memory",
   search: "Typed answers do not search the web",
   video: "Typed answers make no videos",
-  voice: "Typed answers neither hear nor speak"
+  voice: "Typed answers support no voice"
 }
 
 const otherParts = (options: Schema.JsonObject): ReadonlyArray<TurnProblem> =>
   unsupportedParts.filter((part) => isAskedFor(options[part])).map((part) => refused(part, unsupported[part]))
 
-/** An option that is there and switches nothing on asks for nothing. */
+/** An option that switches nothing on is ignored. */
 const isAskedFor = (option: Schema.Json | undefined): boolean => {
   if (option === undefined || option === null || option === "off" || option === false) return false
   if (typeof option !== "object" || Array.isArray(option)) return true

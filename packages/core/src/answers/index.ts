@@ -1,4 +1,4 @@
-/** Typed answers: decisions, probabilities and scores instead of prose. A wing of its own, `@colloquy/core/answers`. */
+/** Typed answers: decisions, probabilities and scores instead of prose. A separate wing, `@colloquy/core/answers`. */
 export { Answer, AnswerSetId, answersPartName, AnswersUnusable, TypedAnswers } from "./Answer.ts"
 export { type AnswerContext, stateOf, textOfState } from "./AnswerContext.ts"
 export { answersPart } from "./AnswersPart.ts"

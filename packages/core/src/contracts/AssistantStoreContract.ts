@@ -1,4 +1,4 @@
-/** What `AssistantStore` promises. Specification part 2; the comments of the port. */
+/** The contract of `AssistantStore`: specification part 2 and the comments of the port. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -38,7 +38,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST answer none for an id that is unknown or another owner's, without a difference",
+    "MUST answer none both for an unknown id and for another owner's id",
     Effect.gen(function* () {
       const store = yield* AssistantStore
       const { id } = yield* asNewOwner(insertAssistant())
@@ -60,7 +60,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST NOT find the assistant of a thread that is unknown or another owner's",
+    "MUST NOT find the assistant of an unknown thread or of another owner's thread",
     Effect.gen(function* () {
       const store = yield* AssistantStore
       const thread = yield* asNewOwner(openThread)
@@ -70,7 +70,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST list the oldest first, whatever the order of insertion",
+    "MUST list the oldest first, independent of the order of insertion",
     Effect.gen(function* () {
       const middle = yield* insertAssistant({ createdAt: moment(2) })
       const newest = yield* insertAssistant({ createdAt: moment(3) })
@@ -80,7 +80,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST list every assistant once when pages follow each other, those of one moment too",
+    "MUST list every assistant once when pages follow each other, also those with the same time",
     Effect.gen(function* () {
       const store = yield* AssistantStore
       const all = yield* Effect.all(Array.from({ length: 7 }, () => insertAssistant()))
@@ -203,7 +203,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST discard drafts, and nothing but drafts of the same owner",
+    "MUST discard only drafts of the same owner",
     Effect.gen(function* () {
       const store = yield* AssistantStore
       const draft = yield* sampleAssistant()
@@ -272,7 +272,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST take the lease from runs that go on when their assistant is deleted",
+    "MUST end the lease of running runs when their assistant is deleted",
     Effect.gen(function* () {
       const [assistants, runs] = [yield* AssistantStore, yield* RunStore]
       const thread = yield* openThread

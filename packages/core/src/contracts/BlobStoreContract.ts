@@ -1,4 +1,4 @@
-/** What `BlobStore` promises. `blobStoreSuite("my store", MyStore.layer)` runs it; every test has an owner of its own. */
+/** The contract of `BlobStore`. Run it with `blobStoreSuite("my store", MyStore.layer)`. Every test has its own owner. */
 import { assert, layer } from "@effect/vitest"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -56,7 +56,7 @@ export const blobStoreSuite = (name: string, stores: Layer.Layer<BlobStore, unkn
     )
 
     test(
-      "MUST give any range, and leave out what lies behind the end",
+      "MUST give any range, without bytes after the end",
       Effect.gen(function* () {
         const bytes = sampleBytes(900_000)
         const id = yield* putBytes(bytes)
@@ -142,7 +142,7 @@ export const blobStoreSuite = (name: string, stores: Layer.Layer<BlobStore, unkn
         const error = yield* Effect.flip(store.put(id, broken))
         assert.strictEqual(error._tag, "Broken")
         assert.isTrue(Option.isNone(yield* store.head(id)))
-        // The id is free again: nothing was left under it.
+        // The id is free again, because nothing was stored for it.
         yield* store.put(id, Stream.make(sampleBytes(5)))
         assert.isTrue(same(yield* read(id), sampleBytes(5)))
       })
@@ -175,7 +175,7 @@ export const blobStoreSuite = (name: string, stores: Layer.Layer<BlobStore, unkn
     )
 
     test(
-      "MUST NOT tell another owner's blob from an unknown one, nor an id of any form",
+      "MUST treat another owner's blob, and any strange id, like an unknown blob",
       Effect.gen(function* () {
         const store = yield* BlobStore
         const theirs = yield* asNewOwner(putBytes(sampleBytes(1000)))
@@ -188,7 +188,7 @@ export const blobStoreSuite = (name: string, stores: Layer.Layer<BlobStore, unkn
     )
 
     test(
-      "MUST keep blobs of owners of any name apart",
+      "MUST separate the blobs of owners, whatever their names contain",
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
         const owners = ["/", "..", "o".repeat(400), "Ö 🏳️‍🌈"].map((suffix) => ownerId + suffix)
@@ -216,13 +216,13 @@ export const blobStoreSuite = (name: string, stores: Layer.Layer<BlobStore, unkn
     )
 
     test(
-      "MUST sweep what is old and unneeded, and nothing else",
+      "MUST sweep only blobs that are old and not needed",
       Effect.gen(function* () {
         const store = yield* BlobStore
         const [kept, gone] = [yield* putBytes(sampleBytes(10)), yield* putBytes(sampleBytes(600_000))]
         const theirs = yield* asNewOwner(putBytes(sampleBytes(20)))
         const asked: Array<BlobId> = []
-        // Blobs of other tests are always needed.
+        // Blobs of other tests are always reported as needed.
         const unneeded = (ids: ReadonlyArray<BlobId>) =>
           Effect.sync(() => {
             asked.push(...ids)
@@ -241,10 +241,10 @@ export const blobStoreSuite = (name: string, stores: Layer.Layer<BlobStore, unkn
 
 class Broken extends Data.TaggedError("Broken") {}
 
-/** Ids that would leave a folder, break a statement or an address, or mean something there. */
+/** Ids that would leave a folder, or have a meaning in a statement, an address or a file system. */
 const strangeIds = ["..", "../x", "a/b", "%2e%2e", "'; --", "\0", "con", "?uploads", " ", "x".repeat(2000)]
 
-/** No two neighbouring kilobytes are equal. */
+/** No two adjacent kilobytes are equal. */
 const sampleBytes = (size: number): Uint8Array =>
   Uint8Array.from({ length: size }, (_, index) => (index * 31 + (index >> 8) * 17 + (index >> 16)) & 0xff)
 

@@ -1,4 +1,4 @@
-/** What `ChunkIndex` promises. Terms and impacts are made by hand here: what ranks is seen at a glance. */
+/** The contract of `ChunkIndex`. Terms and impacts are written by hand, so that the expected ranking is easy to see. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { DocumentId, newId } from "../primitives/Ids.ts"
@@ -16,7 +16,7 @@ import { prepareTurns } from "../retrieval/Indexing.ts"
 import type { Impacts } from "../retrieval/Impacts.ts"
 import { rarityOf } from "../retrieval/Ranking.ts"
 import { termsByLanguage } from "../retrieval/Retrieval.ts"
-import { nowhere } from "../retrieval/Section.ts"
+import { emptyPlace } from "../retrieval/Section.ts"
 import type { ContractTest } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson } from "./Samples.ts"
 
@@ -298,7 +298,7 @@ export const chunkIndexContract = (test: ContractTest<ChunkIndex>, keepsVectors:
   )
 
   test(
-    "MUST find what was said, by any form of its words and by those around it",
+    "MUST find a message by any form of its words and by the words of its neighbours",
     Effect.gen(function* () {
       const scope = yield* newScope
       const said = new Date(Date.UTC(2026, 2, 4))
@@ -447,7 +447,7 @@ const vectorContract = (test: ContractTest<ChunkIndex>): void => {
   )
 
   test(
-    "MUST refuse vectors of what a document no longer holds",
+    "MUST refuse vectors of chunks that a document no longer has",
     Effect.gen(function* () {
       const index = yield* ChunkIndex
       const document = yield* put({}, [["kettle", 1]])
@@ -501,7 +501,7 @@ const english = (...terms: ReadonlyArray<string>): ChunkSearch["terms"] => new M
 const newScope = Effect.map(newId(DocumentId), (id) => SearchScope.make(`scope:${id}`))
 
 const chunk = (ordinal: number, text: string, fields: Partial<Chunk> = {}): Chunk => ({
-  ...nowhere,
+  ...emptyPlace,
   ordinal,
   text,
   repeated: 0,
@@ -526,7 +526,7 @@ const newDocument = (chunks: ReadonlyArray<Chunk>, terms: Terms = []): Effect.Ef
     }
   })
 
-/** Puts a document with these terms in its chunks, under new ids where none are given. */
+/** Stores a document with these terms in its chunks. Ids that are not given are new. */
 const put = (fields: Partial<IndexedDocument>, ...chunks: ReadonlyArray<Terms>) =>
   Effect.gen(function* () {
     const document: IndexedDocument = {

@@ -1,6 +1,6 @@
 /**
- * How a contract's sentence becomes a test: run on behalf of an owner of its own, over the layer of the suite. What a contract file sees
- * of the test runner is this and `assert`.
+ * Turns a sentence of a contract into a test: it runs for its own owner, over the layer of the suite. Contract files use only this module
+ * and `assert` of the test runner.
  */
 import type { Vitest } from "@effect/vitest"
 import type * as Effect from "effect/Effect"
@@ -13,22 +13,22 @@ import type { RunStore } from "../runs/RunStore.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import { asNewOwner } from "./Samples.ts"
 
-/** The storage ports, which one adapter implements together: a run writes what the others read. */
+/** The storage ports that one adapter implements together, because a run writes records that the other ports read. */
 export type Stores = AssistantStore | FollowUpStore | KeyStore | RunStore | ThreadStore | UsageLedger
 
 export interface Capabilities {
-  /** The store's own clock is Effect's `Clock`, so that a test may move it. Without it, what needs days to pass is not tested. */
+  /** True if the store's clock is Effect's `Clock`, so that a test may move it. Otherwise, promises about days are not tested. */
   readonly testClock: boolean
-  /** The store tells of changes. Without it, `onChange` stays silent. */
+  /** True if the store reports changes. Otherwise `onChange` never calls back. */
   readonly signals: boolean
 }
 
 type Sentence<Ports> = (title: string, effect: Effect.Effect<void, unknown, Ports | Principal>) => void
 
-/** `Ports`: what the suite's layer provides. A wing's suite has its own. */
+/** `Ports` is what the suite's layer provides. The suite of a wing has its own ports. */
 export interface ContractTest<Ports = Stores> {
   (...sentence: Parameters<Sentence<Ports>>): void
-  /** A sentence about stores with this capability only. */
+  /** A sentence that is tested only for stores with this capability. */
   readonly withCapability: (capability: keyof Capabilities) => Sentence<Ports>
 }
 

@@ -1,6 +1,6 @@
 /**
- * What `DocumentStore` promises. `documentStoreSuite("my store", MyStore.layer)` runs it; assistants and threads come from the other stores
- * of the same adapter, because a document goes with them.
+ * The contract of `DocumentStore`. Run it with `documentStoreSuite("my store", MyStore.layer)`. Assistants and threads come from the other
+ * stores of the same adapter, because their removal removes documents.
  */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -68,7 +68,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
-      "MUST tell whose a document is, and nothing of an unknown one",
+      "MUST return the owner of a document, and none for an unknown document",
       Effect.gen(function* () {
         const store = yield* DocumentStore
         const { ownerId } = yield* Principal
@@ -90,7 +90,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
-      "MUST NOT show or change another owner's documents, nor tell them from unknown ones",
+      "MUST treat another owner's documents like unknown ones",
       Effect.gen(function* () {
         const store = yield* DocumentStore
         const theirs = yield* asNewOwner(
@@ -146,13 +146,13 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
-      "MUST survey several scopes as one: how many are completed, which are in processing",
+      "MUST survey several scopes as one: the number of completed documents, and the list of those in processing",
       Effect.gen(function* () {
         const store = yield* DocumentStore
         const { ofAssistant, ofMessage, ofThread } = yield* openScopes
         yield* insert(ofThread, { status: "completed", chunkCount: 3 })
         yield* insert(ofAssistant, { status: "completed", chunkCount: 0 })
-        // Never indexed: there is nothing to search.
+        // A document that was never indexed has nothing to search.
         yield* insert(ofThread, { status: "completed", chunkCount: null })
         yield* insert(ofThread, { status: "error" })
         const late = yield* insert(ofMessage, { createdAt: moment(2), filename: "late 🏳️‍🌈.csv" })
@@ -163,7 +163,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
           yield* store.survey([
             { threadId: ofThread.threadId },
             { assistantId: ofAssistant.assistantId },
-            // In the thread already.
+            // This document is counted in its thread already.
             { messageId: ofMessage.messageId }
           ]),
           { completed: 2, processing: [named(early), named(late)] }
@@ -193,7 +193,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
-      "MUST be seen by the look-up of a thread as long as they are attached to it or to its assistant",
+      "MUST be reported by the look-up of a thread while they are attached to it or to its assistant",
       Effect.gen(function* () {
         const [store, assistants] = [yield* DocumentStore, yield* AssistantStore]
         const { ofAssistant, ofMessage, ofThread } = yield* openScopes
@@ -264,7 +264,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
-      "MUST lock an older attempt out when a newer one begins",
+      "MUST refuse an older attempt when a newer one begins",
       Effect.gen(function* () {
         const store = yield* DocumentStore
         const document = yield* insert((yield* openScopes).ofThread)
@@ -280,7 +280,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
-      "MUST let one of many indexers finish that began and finish together",
+      "MUST let only one of several concurrent indexers finish",
       Effect.gen(function* () {
         const store = yield* DocumentStore
         const document = yield* insert((yield* openScopes).ofThread)
@@ -297,7 +297,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
-      "MUST remove a document once, and lock its indexer out",
+      "MUST remove a document once, and refuse its indexer",
       Effect.gen(function* () {
         const store = yield* DocumentStore
         const document = yield* insert((yield* openScopes).ofThread)
@@ -312,7 +312,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
-      "MUST remove all documents of a thread, or of an assistant with its threads, and tell which",
+      "MUST remove all documents of a thread, or of an assistant with its threads, and return them",
       Effect.gen(function* () {
         const store = yield* DocumentStore
         const { ofAssistant, ofMessage, ofThread } = yield* openScopes
@@ -335,7 +335,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
-      "MUST lose its documents with a thread, and with an assistant",
+      "MUST remove the documents of a removed thread or assistant",
       Effect.gen(function* () {
         const store = yield* DocumentStore
         const { ofAssistant, ofMessage, ofThread } = yield* openScopes
@@ -350,7 +350,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
-      "MUST tell which blobs no document of any owner has",
+      "MUST return the blobs that no document of any owner has",
       Effect.gen(function* () {
         const store = yield* DocumentStore
         const mine = yield* insert((yield* openScopes).ofThread)
@@ -379,7 +379,7 @@ const done: IndexingOutcome = {
 
 const failed: IndexingOutcome = { status: "error", statusMessage: "The file is protected by a password." }
 
-/** An assistant of the principal's with a thread, and the id of a message to come. */
+/** An assistant of the principal with a thread, and a new message id. */
 const openScopes = Effect.gen(function* () {
   const { assistantId, id: threadId } = yield* openThread
   return {

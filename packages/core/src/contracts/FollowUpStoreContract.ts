@@ -1,6 +1,4 @@
-/**
- * What `FollowUpStore` promises. A database may be shared, so every test has a kind of its own and claims nothing else.
- */
+/** The contract of `FollowUpStore`. Several tests may share a database, so every test uses its own kind and claims nothing else. */
 import { assert } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -49,7 +47,7 @@ const keysOf = (claims: ReadonlyArray<FollowUpClaim>) => claims.map(({ followUp 
 
 export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>): void => {
   test(
-    "MUST give what was stored to whoever claims it, with its owner and one attempt counted",
+    "MUST return a stored follow-up when it is claimed, with its owner and one attempt counted",
     Effect.gen(function* () {
       const kind = yield* newKind
       const added = yield* addOne(kind)
@@ -96,7 +94,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
   )
 
   test(
-    "MUST skip what is open already under the same kind and key, and take it again when the first has ended",
+    "MUST skip a follow-up whose kind and key are open already, and accept one after the first has ended",
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const kind = yield* newKind
@@ -113,7 +111,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
   )
 
   test(
-    "MUST skip an id that is stored, in whatever status",
+    "MUST skip an id that is stored, in every status",
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const kind = yield* newKind
@@ -156,7 +154,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
   )
 
   test(
-    "MUST NOT hold an owner's sequence up for another owner",
+    "MUST NOT let an owner wait for the sequence of another owner",
     Effect.gen(function* () {
       const kind = yield* newKind
       yield* addOne(kind, { sequence: "s" })
@@ -166,7 +164,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
   )
 
   test(
-    "MUST NOT claim one whose time has not come",
+    "MUST NOT claim a follow-up before its time",
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const kind = yield* newKind
@@ -179,7 +177,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
   )
 
   test(
-    "MUST give one whose claim has expired to the next, and refuse whatever the first says then",
+    "MUST let another caller claim a follow-up whose claim has expired, and refuse later calls under the first claim",
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const kind = yield* newKind
@@ -196,7 +194,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
   )
 
   test(
-    "MUST keep a claim that is renewed",
+    "MUST prolong a claim by renewing it",
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const kind = yield* newKind
@@ -223,7 +221,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
   )
 
   test(
-    "MUST keep why an attempt failed, and count only what is to be counted",
+    "MUST store the error of a failed attempt, and count the attempt only if it is to be counted",
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const kind = yield* newKind
@@ -236,7 +234,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
   )
 
   test(
-    "MUST list what is dead, and revive it once",
+    "MUST list dead follow-ups, and revive each once",
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const kind = yield* newKind
@@ -258,7 +256,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
   )
 
   test(
-    "MUST find the newest of a kind and key",
+    "MUST find the newest follow-up of a kind and key",
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const kind = yield* newKind
@@ -271,7 +269,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
   )
 
   test(
-    "MUST get the follow-ups of a settlement with it, once, and none of a settlement that is refused",
+    "MUST store the follow-ups of a settlement with it, once, and none of a refused settlement",
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const runs = yield* RunStore
@@ -301,7 +299,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
   )
 
   test(
-    "MUST get the follow-ups of a saved message with it, and none of a begin that is refused",
+    "MUST store the follow-ups of a saved message with it, and none of a refused begin",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const kind = yield* newKind
@@ -316,7 +314,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
   )
 
   test(
-    "MUST prune what was done before a time, and nothing that is open or dead",
+    "MUST prune follow-ups that were done before a time, and none that is open or dead",
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const kind = yield* newKind

@@ -1,6 +1,6 @@
 /**
- * The contract of `ImageModel`, in the words of the port. It speaks to an adapter through the port alone, and to the vendor behind it
- * (a server that speaks the vendor's wire) through `ImageVendor`, in neutral words.
+ * The contract of `ImageModel`, in the terms of the port. The suite calls an adapter only through the port, and controls the vendor behind
+ * it (a server that speaks the vendor's wire) through `ImageVendor`.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -12,9 +12,9 @@ import type * as Scope from "effect/Scope"
 import type { ImageModel, ImageRequest } from "../models/ImageModel.ts"
 import type { ModelError } from "../models/ModelError.ts"
 
-/** What a vendor was asked. */
+/** A request that the vendor received. */
 export interface SeenImageRequest {
-  /** The whole header that carries the key holds it. */
+  /** The whole header that contains the key. */
   readonly key: string
   readonly prompt: string
   readonly inputs: ReadonlyArray<Uint8Array>
@@ -24,26 +24,26 @@ export interface ImageVendor {
   /** With the host's key `sk-of-the-host`. */
   readonly model: ImageModel
   readonly name: string
-  /** The price that the vendor tells with its pictures; null: it tells none. */
+  /** The price that the vendor reports with its pictures; null if it reports none. */
   readonly costUsd: number | null
-  /** Each of these answers one request, in their order. */
+  /** Each call answers one request, in the order of the calls. */
   readonly gives: (...pictures: ReadonlyArray<Uint8Array>) => void
-  /** A picture that is named by an address, as some vendors do. */
+  /** Answers with the address of a picture, as some vendors do. */
   readonly givesAddress: (url: string) => void
   readonly answers: (status: number, headers: { readonly [name: string]: string }, body: string) => void
-  /** Begins an answer and ends the connection. */
+  /** Begins an answer and then closes the connection. */
   readonly breaksOff: () => void
-  /** Takes the request and says nothing; completes when the connection is closed. */
+  /** Accepts the request and does not answer; `left` completes when the connection is closed. */
   readonly hangs: () => { readonly asked: Effect.Effect<void>; readonly left: Effect.Effect<void> }
   readonly seen: Effect.Effect<ReadonlyArray<SeenImageRequest>>
-  /** Another server, which nobody may ask. */
+  /** Another server, which no adapter may call. */
   readonly trap: { readonly url: string; readonly visits: () => number }
 }
 
 const first = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0, 255, 13, 10)
 const second = Uint8Array.of(0xff, 0xd8, 0xff, 1)
 
-/** `error`: the body with which the vendor tells an error, with these words in it. */
+/** `error` makes the body of an error of this vendor, containing these words. */
 export const imageModelSuite = (
   name: string,
   open: Effect.Effect<ImageVendor, never, Scope.Scope>,
@@ -62,7 +62,7 @@ export const imageModelSuite = (
       apiKey: null
     })
 
-    it.effect("MUST give the bytes of the picture as they were sent, with what the vendor tells of its cost", () =>
+    it.effect("MUST give the bytes of the picture as they were sent, with the cost that the vendor reports", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.gives(first)
@@ -85,7 +85,7 @@ export const imageModelSuite = (
     )
 
     if (wire.takesInputs) {
-      it.effect("MUST send the pictures to begin with unchanged, in one request", () =>
+      it.effect("MUST send the input pictures unchanged, in one request", () =>
         Effect.gen(function* () {
           const vendor = yield* open
           vendor.gives(second)
@@ -102,7 +102,7 @@ export const imageModelSuite = (
       )
     }
 
-    it.effect("MUST ask with the customer's own key where there is one", () =>
+    it.effect("MUST ask with the customer's own key if there is one", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.gives(first)
@@ -119,18 +119,16 @@ export const imageModelSuite = (
       [429, "rate_limited"],
       [503, "overloaded"]
     ] as const) {
-      it.effect(
-        `MUST fail with ${reason} on status ${status}, after one request, without a word of what the vendor wrote`,
-        () =>
-          Effect.gen(function* () {
-            const vendor = yield* open
-            const headers = { "content-type": "application/json", "retry-after": "7" }
-            vendor.answers(status, headers, wire.error("sk-of-the-host cannot draw a fox"))
-            const error = yield* Effect.flip(asked(vendor))
-            assert.deepInclude(error, { _tag: "ModelError", reason, status, retryAfterMillis: 7000 })
-            assert.notMatch(error.message, /sk-of-the-host|fox/u)
-            assert.strictEqual((yield* vendor.seen).length, 1)
-          })
+      it.effect(`MUST fail with ${reason} on status ${status}, after one request, without any text of the vendor`, () =>
+        Effect.gen(function* () {
+          const vendor = yield* open
+          const headers = { "content-type": "application/json", "retry-after": "7" }
+          vendor.answers(status, headers, wire.error("sk-of-the-host cannot draw a fox"))
+          const error = yield* Effect.flip(asked(vendor))
+          assert.deepInclude(error, { _tag: "ModelError", reason, status, retryAfterMillis: 7000 })
+          assert.notMatch(error.message, /sk-of-the-host|fox/u)
+          assert.strictEqual((yield* vendor.seen).length, 1)
+        })
       )
     }
 

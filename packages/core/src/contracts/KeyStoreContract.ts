@@ -1,4 +1,4 @@
-/** What `KeyStore` promises. Finding a key asks for no owner: the key is what tells who asks. */
+/** The contract of `KeyStore`. Finding a key needs no owner, because the key determines the owner. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -18,7 +18,7 @@ export const keyStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST find a record whoever asks",
+    "MUST find a record for every owner",
     Effect.gen(function* () {
       const key = yield* asNewOwner(insertKey())
       assert.deepStrictEqual(Option.getOrThrow(yield* find(key.hash)), key)
@@ -56,7 +56,7 @@ export const keyStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST take a key from the owner whose hash another owner registers",
+    "MUST take a key from its owner when another owner registers the same hash",
     Effect.gen(function* () {
       const store = yield* KeyStore
       const mine = yield* insertKey()

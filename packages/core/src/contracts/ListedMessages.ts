@@ -1,4 +1,4 @@
-/** What a list shows of messages, against the messages themselves. Used by the contract of `ThreadStore`. */
+/** Compares a list of messages with the messages themselves. Used by the contract of `ThreadStore`. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { ThreadId } from "../primitives/Ids.ts"
@@ -6,7 +6,7 @@ import { isPlain, type ListedMessage, type PlainMessage } from "../threads/Liste
 import type { Message } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 
-/** A message that only says something, as `ThreadStore.listed` may give it: without its place and its size, which a list does not show. */
+/** A text message in the form in which `ThreadStore.listed` may return it: without its sequence and its size, which lists do not show. */
 export const plainOf = (message: Message): PlainMessage => ({
   threadId: message.threadId,
   createdAt: message.createdAt,
@@ -43,7 +43,7 @@ const expectListed = (listed: ReadonlyArray<ListedMessage>, messages: ReadonlyAr
   }
 }
 
-/** The messages, when the list of the same threads shows the same. */
+/** Returns the messages, after checking that the list of the same threads shows the same. */
 export const messagesAsListed = Effect.fnUntraced(function* (ids: ReadonlyArray<ThreadId>) {
   const store = yield* ThreadStore
   const messages = yield* store.messages(ids)

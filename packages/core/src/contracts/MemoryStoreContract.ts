@@ -1,6 +1,6 @@
 /**
- * What `MemoryStore` promises. `memoryStoreSuite("my store", MyStore.layer, …)` runs it; assistants come from the other stores of the same
- * adapter, because memories go with them.
+ * The contract of `MemoryStore`. Run it with `memoryStoreSuite("my store", MyStore.layer, …)`. Assistants come from the other stores of the
+ * same adapter, because their removal removes memories.
  */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -71,7 +71,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST have one memory for texts that differ in case, punctuation and spaces alone",
+      "MUST keep one memory for texts that differ only in case, punctuation and spaces",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const assistantId = yield* openAssistant
@@ -94,7 +94,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST note the turns that said the same again, each once, the newest of many",
+      "MUST store the newest turns that confirmed a memory, each once",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const assistantId = yield* openAssistant
@@ -129,7 +129,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST make one memory of two when a run changes one to what the other says",
+      "MUST merge two memories when a run changes one to the text of the other",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const assistantId = yield* openAssistant
@@ -158,7 +158,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST leave one memory of many writers that add the same at once",
+      "MUST store one memory when many writers add the same text at once",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const assistantId = yield* openAssistant
@@ -178,7 +178,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST keep what a memory said before, newest first, and find only what it says now",
+      "MUST keep the earlier versions of a memory, newest first, and find only its current text",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const assistantId = yield* openAssistant
@@ -211,7 +211,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST answer Gone for a memory that is not there, and make the changes beside it",
+      "MUST answer Gone for a missing memory, and make the other changes",
       Effect.gen(function* () {
         const assistantId = yield* openAssistant
         const missing = yield* sampleMemory(assistantId)
@@ -232,7 +232,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST remove a memory with its versions, so that nothing finds any of it",
+      "MUST remove a memory with its versions, so that no search finds them",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const assistantId = yield* openAssistant
@@ -249,7 +249,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST apply a run once, and answer a repeat with what was done",
+      "MUST apply a run once, and answer a repeat with the first outcomes",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const assistantId = yield* openAssistant
@@ -271,7 +271,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST apply a run once, when two bring it at once",
+      "MUST apply a run once when several callers apply it at once",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const assistantId = yield* openAssistant
@@ -290,7 +290,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST remove everything, and what earlier runs are still going to bring",
+      "MUST remove all memories, and refuse later changes by earlier runs",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const [assistantId, other] = [yield* openAssistant, yield* openAssistant]
@@ -322,7 +322,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST forget what an assistant remembered when the assistant is deleted",
+      "MUST remove the memories of an assistant that is deleted",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const assistantId = yield* openAssistant
@@ -402,7 +402,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST copy more memories than one step takes",
+      "MUST copy more memories than one statement copies",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const [from, to] = [yield* openAssistant, yield* openAssistant]
@@ -423,7 +423,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST find what is true at a moment, best first, no more than the limit",
+      "MUST find memories that are true at a time, best first, no more than the limit",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const assistantId = yield* openAssistant
@@ -452,7 +452,7 @@ export const memoryStoreSuite = (
     )
 
     test(
-      "MUST find what is true behind many that are past and rank higher",
+      "MUST find a true memory although many outdated ones rank higher",
       Effect.gen(function* () {
         const store = yield* MemoryStore
         const assistantId = yield* openAssistant
@@ -477,7 +477,7 @@ export const memoryStoreSuite = (
 
     if (keepsVectors) {
       test(
-        "MUST find memories by their vectors, and fill in those that have none of the model",
+        "MUST find memories by their vectors, and accept vectors for memories without one of this model",
         Effect.gen(function* () {
           const store = yield* MemoryStore
           const assistantId = yield* openAssistant
@@ -561,7 +561,7 @@ const sampleMemory = (assistantId: AssistantId, fields: Partial<MemoryRecord> = 
     ...fields
   }))
 
-/** A strange message id, because it stands in the JSON that a store takes apart. */
+/** The message id is strange, because the store reads it from JSON. */
 const sampleSource: Effect.Effect<MemorySource> = Effect.gen(function* () {
   const [threadId, runId] = [yield* newId(ThreadId), yield* newId(RunId)]
   return { threadId, runId, messageIds: [MessageId.make("strange \0 \ud800")] }

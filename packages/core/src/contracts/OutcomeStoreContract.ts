@@ -1,4 +1,4 @@
-/** What `OutcomeStore` promises, as a suite of its own: only those who use the wing `answers` need the store. */
+/** The contract of `OutcomeStore`, as a separate suite: only hosts with the wing `answers` need the store. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -14,14 +14,14 @@ import { openThread } from "./Scenes.ts"
 
 type Needed = AssistantStore | OutcomeStore | ThreadStore
 
-/** The layer is built once; every test has an owner of its own. */
+/** The layer is built once; every test has its own owner. */
 export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown>): void =>
   layer(stores, { excludeTestServices: true, timeout: "2 minutes" })(name, (it) => {
     const test = (title: string, effect: Effect.Effect<void, unknown, Needed | Principal>): void =>
       it.effect(title, () => asNewOwner(effect))
 
     test(
-      "MUST keep an outcome as it was given, and give the newest first",
+      "MUST store an outcome unchanged, and list the newest first",
       Effect.gen(function* () {
         const store = yield* OutcomeStore
         assert.deepStrictEqual(yield* store.newest(null, 10), [])
@@ -79,7 +79,7 @@ export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
     )
 
     test(
-      "MUST refuse an outcome of an assistant or a thread that is not there, or is another owner's",
+      "MUST refuse an outcome of an unknown assistant or thread, or of another owner's",
       Effect.gen(function* () {
         const store = yield* OutcomeStore
         const mine = yield* openThread
@@ -115,7 +115,7 @@ export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
     )
 
     test(
-      "MUST forget the outcomes of a thread and of an assistant that are deleted",
+      "MUST remove the outcomes of a deleted thread or assistant",
       Effect.gen(function* () {
         const store = yield* OutcomeStore
         const { assistantId, id: threadId } = yield* openThread

@@ -1,6 +1,6 @@
 /**
- * What `RetentionStore` promises. A database may be shared, and what is pruned belongs to nobody in particular: a test looks at its own
- * rows, and asks until there is nothing more to delete. `retentionStoreSuite("my store", MyStore.layer, …)` runs it.
+ * The contract of `RetentionStore`. Several tests may share a database, and pruning concerns all owners. So a test checks only its own
+ * rows, and prunes until nothing is left to delete. Run it with `retentionStoreSuite("my store", MyStore.layer, …)`.
  */
 import { assert, describe, layer } from "@effect/vitest"
 import * as Clock from "effect/Clock"
@@ -18,7 +18,7 @@ import { sampleFollowUp } from "./FollowUpStoreContract.ts"
 import { sampleSettlement, sampleUsage } from "./Samples.ts"
 import { anHour, openThread, settleTurn, startTurn, storedMessages, storedRun, waitingTurn } from "./Scenes.ts"
 
-/** Everything is older than this. */
+/** Every record is older than this. */
 const farFuture = new Date(Date.UTC(2100, 0))
 
 const pruneAll = Effect.fnUntraced(function* (what: Prunable, before = farFuture, limit = 1000) {
@@ -65,7 +65,7 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
   )
 
   test(
-    "MUST keep what is not older than the moment",
+    "MUST keep records that are not older than the given time",
     Effect.gen(function* () {
       const turn = yield* startTurn((yield* openThread).id, { idempotency: { key: "young", fingerprint: "f" } })
       yield* settleTurn(turn)
@@ -96,7 +96,7 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
   )
 
   test(
-    "MUST forget idempotency keys, so that one may be used again",
+    "MUST delete idempotency keys, so that a key may be used again",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -110,7 +110,7 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
   )
 
   test(
-    "MUST forget runs that were deleted while they were active",
+    "MUST delete the notes of runs that were deleted while they were active",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const turn = yield* startTurn(id)
@@ -125,7 +125,7 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
   )
 
   test(
-    "MUST forget that a charge was counted, and no charge",
+    "MUST delete the receipt of a charge, and no charge",
     Effect.gen(function* () {
       const ledger = yield* UsageLedger
       const id = yield* newId(ChargeId)
@@ -142,7 +142,7 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
   )
 
   test(
-    "MUST delete follow-ups that are dead, and none that is open or done",
+    "MUST delete dead follow-ups, and none that is open or done",
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const now = yield* Clock.currentTimeMillis
@@ -165,7 +165,7 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
   )
 
   test(
-    "MUST leave what another caller has locked or deleted, and miss nothing",
+    "MUST skip records that another caller has locked or deleted, and delete all others",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const turns = yield* Effect.forEach(Array.from({ length: 20 }), () =>

@@ -1,4 +1,4 @@
-/** What `RunStore.begin` promises: who may start a run on a thread, what is stored with the start, and what a repeated request finds. */
+/** The contract of `RunStore.begin`: which run may start on a thread, what is stored with the start, and what a repeated request finds. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -101,7 +101,7 @@ const starting = (test: ContractTest): void => {
   )
 
   test(
-    "MUST NOT let runs of other threads stand in the way",
+    "MUST NOT let runs of other threads block the thread",
     Effect.gen(function* () {
       const [one, other] = [yield* openThread, yield* openThread]
       yield* startTurn(one.id)
@@ -110,7 +110,7 @@ const starting = (test: ContractTest): void => {
   )
 
   test(
-    "MUST give a thread free again when its run has ended",
+    "MUST release a thread when its run has ended",
     Effect.gen(function* () {
       const { id } = yield* openThread
       for (const status of ["COMPLETED", "FAILED", "CANCELLED"] as const) {
@@ -139,7 +139,7 @@ const refusing = (test: ContractTest): void => {
   )
 
   test(
-    "MUST begin what was decided on a thread that is still so, however many turns it has had since",
+    "MUST begin a turn whose thread has the same revision, however many turns came between",
     Effect.gen(function* () {
       const { id } = yield* openThread
       yield* (yield* ThreadStore).mergeMetadata(id, { topic: "tea" })
@@ -159,7 +159,7 @@ const refusing = (test: ContractTest): void => {
       const { assistantId, id } = yield* openThread
       const changes = [
         assistants.update(assistantId, { systemPrompt: "Another." }, moment(1)),
-        // The same words at the same moment: it might have been something else between.
+        // The same words at the same time: in between, the field may have had another value.
         assistants.update(assistantId, { systemPrompt: "Another." }, moment(1)),
         threads.mergeMetadata(id, { topic: "tea" }),
         threads.mergeMetadata(id, { topic: null }),
@@ -179,7 +179,7 @@ const refusing = (test: ContractTest): void => {
   )
 
   test(
-    "MUST answer Outdated before Busy, and a repeat as ever",
+    "MUST answer Outdated before Busy, and Repeated before Outdated",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { assistantId, id } = yield* openThread
@@ -225,7 +225,7 @@ const refusing = (test: ContractTest): void => {
   )
 
   test(
-    "MUST say in Busy when the holder of the run in the way is gone",
+    "MUST say in Busy that the lease of the blocking run has expired",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -279,7 +279,7 @@ const saving = (test: ContractTest): void => {
   )
 
   test(
-    "MUST let a message that is only saved take its turn: an answer stays behind its question",
+    "MUST queue a message that is only saved, so that an answer stays next to its question",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -475,7 +475,7 @@ const beginningAgain = (test: ContractTest): void => {
   )
 
   test(
-    "MUST let one begin through when several with the same run id come at once, and answer all of them alike",
+    "MUST begin once when several calls have the same run id, and answer all of them alike",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread

@@ -1,4 +1,4 @@
-/** What `RunStore.continue` and `waitingOn` promise: tool outputs are taken once, by the run that waits for them. */
+/** The contract of `RunStore.continue` and `waitingOn`: a run that waits for tool outputs accepts them once. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -107,7 +107,7 @@ export const runContinueContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST answer Repeated, with the leg itself, to repeated outputs whose leg was taken over, or has ended",
+    "MUST answer Repeated, with this leg, to repeated outputs whose leg was taken over or has ended",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -184,7 +184,7 @@ export const runContinueContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST answer NotOpen to outputs for a message whose calls are not the open ones",
+    "MUST answer NotOpen to outputs for a message whose calls are not open",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const first = yield* waitingTurn((yield* openThread).id)
@@ -198,7 +198,7 @@ export const runContinueContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST answer NotOpen for a run that is unknown or another owner's, without a difference",
+    "MUST answer NotOpen both for an unknown run and for another owner's run",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const waiting = yield* waitingTurn((yield* openThread).id)
@@ -230,7 +230,7 @@ export const runContinueContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST let outputs in before runs that wait in the queue",
+    "MUST accept outputs before runs that wait in the queue",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -257,7 +257,7 @@ export const runContinueContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST NOT find what waits on a thread that is unknown or another owner's",
+    "MUST NOT find a waiting run of an unknown thread or of another owner's thread",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread

@@ -1,4 +1,4 @@
-/** What the store promises of the history that it gives with `Started`: the whole run, and what fits of the thread before it. */
+/** The contract of the history that the store returns with `Started`: the whole run, and the part of the thread before it that fits. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
@@ -116,7 +116,7 @@ export const runHistoryContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST give with every start what is stored at that moment, whatever was said, changed or cancelled before",
+    "MUST give with every start the messages that are stored at that moment, after any earlier writes, changes and cancels",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const budgets = [1_000_000, 25, 0, 60, 1_000_000, 33]
@@ -135,12 +135,12 @@ export const runHistoryContract = (test: ContractTest): void => {
   )
 }
 
-/** Ways in which a turn ends, each of which leaves something else behind. */
+/** Ways in which a turn ends. Each leaves different records behind. */
 const endings: ReadonlyArray<(turn: Turn) => Effect.Effect<unknown, StoreUnavailable, RunStore | Principal>> = [
   (turn) => settleTurn(turn, { answer: { content: "\u2028 answer", tokens: 3, usage: sampleUsage(1, 2, 0.5) } }),
   (turn) => Effect.andThen(settleTurn(turn), saidBefore(turn.threadId, [4, 0])),
   (turn) => settleTurn(turn, { status: "CANCELLED", answer: { content: null, tokens: 0 } }),
-  // The next turn supersedes it.
+  // The next turn supersedes this run.
   (turn) => pauseTurn(turn),
   (turn) =>
     Effect.gen(function* () {
@@ -163,7 +163,7 @@ const endings: ReadonlyArray<(turn: Turn) => Effect.Effect<unknown, StoreUnavail
     })
 ]
 
-/** The whole run, and what fits before it. */
+/** The whole run, and the messages before it that fit. */
 const historyOf = (stored: ReadonlyArray<Message>, runId: RunId, budget: number): History => {
   const said = stored.filter(({ status }) => status !== "IN_PROGRESS")
   let first = said.findIndex((message) => message.runId === runId)
@@ -178,7 +178,7 @@ const historyOf = (stored: ReadonlyArray<Message>, runId: RunId, budget: number)
 
 const sizes = ({ messages }: History): ReadonlyArray<number> => messages.map(({ tokens }) => tokens)
 
-/** Puts messages of these sizes into a thread. */
+/** Stores messages of these sizes in a thread. */
 const saidBefore = Effect.fnUntraced(function* (threadId: ThreadId, tokens: ReadonlyArray<number>) {
   const runs = yield* RunStore
   for (const each of tokens) {

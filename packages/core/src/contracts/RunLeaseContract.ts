@@ -1,4 +1,4 @@
-/** What the store promises of leases and of cancelling: one holder at a time, also when processes die, and no wish to cancel is lost. */
+/** The contract of leases and cancels: a run has one holder at a time, also when processes die, and no request to cancel is lost. */
 import { assert } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -32,7 +32,7 @@ export const runLeaseContract = (test: ContractTest): void => {
 
 const renewing = (test: ContractTest): void => {
   test(
-    "MUST prolong leases, one that has expired too while nobody took it over",
+    "MUST prolong leases, also an expired one that was not taken over",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { lease, runId } = yield* startTurn((yield* openThread).id, { lease: noTime })
@@ -42,7 +42,7 @@ const renewing = (test: ContractTest): void => {
   )
 
   test(
-    "MUST prolong the leases of whatever owners, and name those that are lost or to be cancelled",
+    "MUST prolong leases of all owners, and name those that are lost or to be cancelled",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const start = Effect.flatMap(openThread, ({ id }) => startTurn(id, { lease: noTime }))
@@ -149,7 +149,7 @@ const takingOver = (test: ContractTest): void => {
   )
 
   test(
-    "MUST take an expired run over, as it is stored, from a holder who then answers for nothing",
+    "MUST take an expired run over, as it is stored, and refuse the old holder from then on",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -235,7 +235,7 @@ const takingOver = (test: ContractTest): void => {
 
 const cancelling = (test: ContractTest): void => {
   test(
-    "MUST note the wish to cancel an active run, and leave its end to the holder",
+    "MUST store the request to cancel an active run, and let its holder end it",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -254,7 +254,7 @@ const cancelling = (test: ContractTest): void => {
   )
 
   test(
-    "MUST take the same wish twice",
+    "MUST accept the same request twice",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { runId } = yield* startTurn((yield* openThread).id)
@@ -264,7 +264,7 @@ const cancelling = (test: ContractTest): void => {
   )
 
   test(
-    "MUST tell a holder who came later of the wish to cancel",
+    "MUST report the request to cancel to a later holder",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { runId } = yield* startTurn((yield* openThread).id)
@@ -321,7 +321,7 @@ const cancelling = (test: ContractTest): void => {
   )
 
   test(
-    "MUST answer none to the wish to cancel a run that is unknown or another owner's, and do nothing",
+    "MUST answer none to a request to cancel an unknown run or another owner's run, and do nothing",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const turn = yield* startTurn((yield* openThread).id)

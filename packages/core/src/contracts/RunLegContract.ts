@@ -1,4 +1,4 @@
-/** What `RunStore.append`, `read` and `settle` promise: a log that comes back as it was written, and one end for each leg. */
+/** The contract of `RunStore.append`, `read` and `settle`: a log is returned as it was written, and each leg ends once. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { Principal } from "../access/Principal.ts"
@@ -113,7 +113,7 @@ const logging = (test: ContractTest): void => {
   )
 
   test(
-    "MUST skip events that are there already, and keep those that are new",
+    "MUST skip events that are stored already, and store the new ones",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { lease, runId } = yield* startTurn((yield* openThread).id)
@@ -127,7 +127,7 @@ const logging = (test: ContractTest): void => {
   )
 
   test(
-    "MUST take an append of nothing for a question about the lease",
+    "MUST answer whether the lease is valid when an append contains no events",
     Effect.gen(function* () {
       const turn = yield* startTurn((yield* openThread).id)
       assert.isTrue(yield* appendTo(turn.lease, []))
@@ -191,14 +191,14 @@ const logging = (test: ContractTest): void => {
   )
 
   test(
-    "MUST take an append for no run at all",
+    "MUST accept an append without any run",
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* (yield* RunStore).append([]), { lost: [], later: [] })
     })
   )
 
   test(
-    "MUST accept writes under an expired lease that nobody took over",
+    "MUST accept writes under an expired lease that was not taken over",
     Effect.gen(function* () {
       const turn = yield* startTurn((yield* openThread).id, { lease: noTime })
       assert.isTrue(yield* appendTo(turn.lease, [sampleEvent(2)]))
@@ -252,7 +252,7 @@ const settling = (test: ContractTest): void => {
   )
 
   test(
-    "MUST let a run wait for its client without an end",
+    "MUST store no end time for a run that waits for its client",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const { runId } = yield* pauseTurn(yield* startTurn(id))
@@ -411,7 +411,7 @@ const settlingQueued = (test: ContractTest): void => {
   )
 
   test(
-    "MUST let the next one start when a queued run was settled",
+    "MUST let the next run start after a queued run was settled",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread

@@ -1,4 +1,4 @@
-/** What `RunStore.activate` and `withdraw` promise: queued runs start in order of arrival, once each, when nothing is in their way. */
+/** The contract of `RunStore.activate` and `withdraw`: queued runs start in order of arrival, once each, when nothing blocks them. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -61,7 +61,7 @@ export const runQueueContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST let the holder of a queued run go on under the lease that he has, for the time that he asked",
+    "MUST activate a queued run under its present lease, for the requested time",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -107,7 +107,7 @@ export const runQueueContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST say in Waiting when the holder of the run in the way is gone",
+    "MUST say in Waiting that the lease of the blocking run has expired",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -174,7 +174,7 @@ export const runQueueContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST answer Lost when the lease was taken over, and let the new holder start the run in its old place",
+    "MUST answer Lost when the lease was taken over, and let the new holder start the run in its old position",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -204,7 +204,7 @@ export const runQueueContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST withdraw a queued run without a trace, its idempotency key too",
+    "MUST delete all records of a withdrawn run, its idempotency key included",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -223,7 +223,7 @@ export const runQueueContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST NOT withdraw a run that has started, ended, or changed hands",
+    "MUST NOT withdraw a run that has started, ended, or was taken over",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread

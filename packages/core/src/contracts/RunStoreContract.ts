@@ -1,6 +1,6 @@
 /**
- * What `RunStore` promises. This is where a conversation is protected, so it has the most tests; they are grouped as the port is:
- * beginning, queueing, the history, a leg and its log, tool outputs, leases. Here stand reading and the view of a stranger.
+ * The contract of `RunStore`, which protects conversations and therefore has the most tests. They are grouped as the port is: beginning,
+ * queueing, the history, a leg and its log, tool outputs, leases. This file contains reading, and calls by another owner.
  */
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -57,7 +57,7 @@ const reading = (test: ContractTest): void => {
   )
 
   test(
-    "MUST give nothing of a run that is unknown",
+    "MUST give nothing for an unknown run",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const unknown = yield* newId(RunId)
@@ -69,7 +69,7 @@ const reading = (test: ContractTest): void => {
   )
 
   test(
-    "MUST answer a stranger who knows every id like one who guesses, and change nothing",
+    "MUST answer another owner who knows every id as if the ids were unknown, and change nothing",
     Effect.gen(function* () {
       const { id } = yield* openThread
       yield* settleTurn(yield* startTurn(id))
@@ -90,7 +90,7 @@ const reading = (test: ContractTest): void => {
   )
 
   test.withCapability("signals")(
-    "MUST tell of changes on a run, and of wishes to cancel",
+    "MUST report changes of a run, and requests to cancel",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { id } = yield* openThread
@@ -116,7 +116,7 @@ const reading = (test: ContractTest): void => {
   )
 }
 
-/** Every operation on a run and its thread, as far as the principal may. */
+/** Calls every operation on a run and its thread, with the principal's rights. */
 const everyQuestion = Effect.fnUntraced(function* (turn: Turn) {
   const runs = yield* RunStore
   const lease = { ...turn.lease, runId: turn.runId, threadId: turn.threadId }

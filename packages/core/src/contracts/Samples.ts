@@ -1,6 +1,6 @@
 /**
- * Small builders of valid records, for the contract suites, the tests of adapters and those of the kernel. Ids are fresh, so that
- * tests share a database without seeing each other; every field can be given.
+ * Builders of valid records, for the contract suites, the tests of adapters and those of the kernel. Ids are new, so that tests can share a
+ * database; every field can be given.
  *
  * The events of leg n have the sequences from 10n + 1 to 10n + 9.
  */
@@ -28,16 +28,16 @@ import type { NewMessage } from "../threads/Message.ts"
 import type { Thread } from "../threads/Thread.ts"
 import type { ToolResult } from "../tools/ToolCall.ts"
 
-/** A fixed day, so many seconds after noon. */
+/** A time on a fixed day: this many seconds after noon. */
 export const moment = (second: number): Date => new Date(Date.UTC(2026, 0, 31, 12, 0, second))
 
 export const newOwner: Effect.Effect<OwnerId> = newId(OwnerId)
 
-/** Runs an effect on behalf of an owner whom nobody else knows. */
+/** Runs an effect for a new owner. */
 export const asNewOwner = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, Principal>> =>
   Effect.flatMap(newOwner, (ownerId) => Principal.provide(ownerId)(self))
 
-/** JSON that stores like to bend: characters of every plane, deep nesting, empty containers, numbers at the edges. */
+/** JSON that stores may damage: characters of every plane, deep nesting, empty containers, numbers at the limits. */
 export const awkwardJson: Schema.JsonObject = {
   unicode: "Grüße, 你好, שלום, e\u0301, \u2028, \\ \" ' \t\n",
   emoji: "👩‍👩‍👧‍👦🏳️‍🌈",
@@ -53,7 +53,7 @@ export const awkwardJson: Schema.JsonObject = {
   deep: Array.from({ length: 64 }).reduce<Schema.Json>((inner) => ({ inner: [inner] }), "bottom")
 }
 
-/** A megabyte of text that does not compress to nothing. */
+/** A megabyte of text that compresses badly. */
 export const longText = Array.from({ length: 1 << 17 }, (_, index) =>
   `${(index * 2654435761) % 9999999} `.slice(0, 8)
 ).join("")
@@ -119,7 +119,7 @@ export const sampleKey = (ownerId: OwnerId, fields: Partial<KeyRecord> = {}): Ef
     return { id, ownerId, name: "A key", hash, createdAt: moment(0), revokedAt: null, ...fields }
   })
 
-/** In the form of a SHA-256; its beginning is random too. */
+/** A text with the form of a SHA-256 hash and a random beginning. */
 const randomHash = Effect.sync(() => {
   const half = () => globalThis.crypto.randomUUID().replaceAll("-", "")
   return half() + half()
@@ -147,7 +147,7 @@ export interface BeginFields extends Partial<Omit<Begin, "run" | "message">> {
   readonly message?: Partial<NewMessage>
 }
 
-/** A request to start a run with a message of ten tokens; it has all the history, and does not expire during a test. */
+/** A request to start a run with a message of ten tokens. It asks for the whole history, and its lease does not expire during a test. */
 export const sampleBegin = (threadId: ThreadId, fields: BeginFields = {}): Effect.Effect<Begin> =>
   Effect.gen(function* () {
     const { message, run, ...rest } = fields
@@ -200,7 +200,7 @@ const sampleMessage = (role: NewMessage["role"], threadId: ThreadId, runId: RunI
     createdAt: moment(1)
   }))
 
-/** The leg of a run that is under way, or that waits for its client. */
+/** The leg of a run that is active or waits for its client. */
 export interface Leg {
   readonly runId: RunId
   readonly threadId: ThreadId
@@ -208,12 +208,12 @@ export interface Leg {
   readonly leg: number
 }
 
-/** `usage` without `charges`: one charge for it, as a plain answer has. */
+/** If `usage` is given without `charges`, there is one charge for it, as for a plain answer. */
 export interface SettlementFields extends Partial<Omit<Settlement, "answer">> {
   readonly answer?: Partial<NewMessage>
 }
 
-/** The end of a leg, COMPLETED unless told otherwise, with an answer of ten tokens. */
+/** The end of a leg with an answer of ten tokens. The status is COMPLETED if none is given. */
 export const sampleSettlement = (leg: Leg, fields: SettlementFields = {}): Effect.Effect<Settlement> =>
   Effect.map(sampleMessage("assistant", leg.threadId, leg.runId), (base) => {
     const { answer, ...rest } = fields
@@ -248,7 +248,7 @@ export const sampleResult: ToolResult = {
   hosted: false
 }
 
-/** Outputs for the calls of a leg, five tokens of them. */
+/** Outputs for the calls of a leg, of five tokens. */
 export const sampleContinue = (leg: Leg, fields: Partial<Continue> = {}): Effect.Effect<Continue> =>
   Effect.map(newId(MessageId), (answerId) => ({
     runId: leg.runId,

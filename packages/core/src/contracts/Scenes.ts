@@ -1,6 +1,6 @@
 /**
- * What happens before the moment that a test is about: a thread, a run on it, a run that waits for tool outputs. Written with the ports
- * alone; a step that does not go as it must fails the test.
+ * The preparation of tests: a thread, a run on it, a run that waits for tool outputs. Written with the ports only; a step that fails, fails
+ * the test.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -33,7 +33,7 @@ import {
   type SettlementFields
 } from "./Samples.ts"
 
-/** A leg under its lease. */
+/** A leg with its lease. */
 export interface Turn extends Leg {
   readonly begin: Begin
   readonly lease: Lease
@@ -57,24 +57,24 @@ export const expectTag = <O extends { readonly _tag: string }, const T extends O
   throw new Error(`Expected ${tag}, but the store answered ${outcome._tag}.`)
 }
 
-/** How many outcomes have each tag: `{ Started: 1, Busy: 9 }`. */
+/** The number of outcomes with each tag: `{ Started: 1, Busy: 9 }`. */
 export const tally = (outcomes: ReadonlyArray<{ readonly _tag: string }>): Record<string, number> =>
   Object.fromEntries([...Map.groupBy(outcomes, ({ _tag }) => _tag)].map(([tag, those]) => [tag, those.length]))
 
-/** Ten of them at the same time. */
+/** Runs the effect ten times at the same time. */
 export const tenTimes = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<ReadonlyArray<A>, E, R> =>
   Effect.all(
     Array.from({ length: 10 }, () => effect),
     { concurrency: "unbounded" }
   )
 
-/** A lease that has expired when it is given. */
+/** A lease that has expired at once. */
 export const noTime = Duration.zero
 
 /** A lease that does not expire during a test. */
 export const anHour = Duration.hours(1)
 
-/** A new assistant, and an empty thread with it. */
+/** Stores a new assistant and an empty thread of it. */
 export const openThread = Effect.gen(function* () {
   const assistant = yield* sampleAssistant()
   yield* (yield* AssistantStore).insert(assistant)
@@ -93,7 +93,7 @@ export const startTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields
   return startedTurn(begin, legOf(begin), started)
 })
 
-/** A run that waits behind another. */
+/** Queues a run behind another one. */
 export const queueTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields: BeginFields = {}) {
   const begin = yield* sampleBegin(threadId, fields)
   const { lease } = expectTag(yield* (yield* RunStore).begin(begin), "Queued")
@@ -101,7 +101,7 @@ export const queueTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields
   return turn
 })
 
-/** False when the lease is lost. A run whose row another caller holds is tried again. */
+/** False when the lease is lost. A run whose row another caller has locked is tried again. */
 export const appendTo: (
   lease: Lease,
   events: ReadonlyArray<LogEvent>
@@ -114,7 +114,7 @@ export const settleTurn = Effect.fnUntraced(function* (turn: Turn, fields: Settl
   return yield* (yield* RunStore).settle(turn.lease, yield* sampleSettlement(turn, fields))
 })
 
-/** The leg ends with a call that the client must answer. */
+/** Ends the leg with a call that the client must answer. */
 export const pauseTurn = Effect.fnUntraced(function* (turn: Turn, fields: SettlementFields = {}) {
   const open: SettlementFields = { status: "REQUIRES_ACTION", answer: { toolCalls: [sampleCall] }, ...fields }
   if (!(yield* settleTurn(turn, open))) throw new Error("The lease is lost.")
@@ -155,6 +155,6 @@ const startedTurn = (begin: Begin, leg: Leg, { history, lease }: Started): Start
   history
 })
 
-/** What `onChange` tells, as a stream: from the moment on that it runs. */
+/** The signals of `onChange` as a stream, from the moment when it runs. */
 export const changesOf = (runs: typeof RunStore.Service): Stream.Stream<RunSignal> =>
   Stream.callback<RunSignal>((queue) => runs.onChange((signal) => void Queue.offerUnsafe(queue, signal)))

@@ -1,4 +1,4 @@
-/** What `SessionStore` promises, also towards `RunStore`: a thread has one writer. */
+/** The contract of `SessionStore`, also together with `RunStore`: a thread has one writer. */
 import { assert } from "@effect/vitest"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -97,7 +97,7 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
   )
 
   test(
-    "MUST give a run that begins afterwards what the session has written and changed",
+    "MUST return the messages and changes of the session to a run that begins after it",
     Effect.gen(function* () {
       const { id } = yield* openThread
       yield* settleTurn(yield* startTurn(id))
@@ -204,7 +204,7 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
   )
 
   test(
-    "MUST put a message whose id is there already in the place of that one",
+    "MUST replace a message whose id is stored already",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const lease = yield* heldSession(id)
@@ -226,7 +226,7 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
   )
 
   test(
-    "MUST NOT write under the lease of a session that another one has replaced",
+    "MUST NOT write under the lease of a session that was replaced by another one",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const first = yield* heldSession(id, noTime)
@@ -240,7 +240,7 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
   )
 
   test(
-    "MUST write under a lease that has run out while nobody else has the thread",
+    "MUST write under an expired lease while no other session has the thread",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const lease = yield* heldSession(id, noTime)
@@ -250,7 +250,7 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
   )
 
   test(
-    "MUST keep a thread from being removed while it is held, and no longer",
+    "MUST prevent the removal of a thread only while a session holds it",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const lease = yield* heldSession(id)
@@ -268,7 +268,7 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
   )
 
   test(
-    "MUST answer false for a thread that was deleted, and tell so when renewing",
+    "MUST answer false for a thread that was deleted, and report it when renewing",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const lease = yield* heldSession(id, noTime)

@@ -1,6 +1,6 @@
 /**
- * The contract of `SpeechToText`, in the words of the port. It speaks to an adapter through the port alone, and to the vendor behind it
- * (a server that speaks the vendor's wire) through `HearingVendor`, in neutral words.
+ * The contract of `SpeechToText`, in the terms of the port. The suite calls an adapter only through the port, and controls the vendor
+ * behind it (a server that speaks the vendor's wire) through `HearingVendor`.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -12,11 +12,11 @@ import { type VoiceVendor, voiceVendorTests } from "./VoiceVendor.ts"
 export interface HearingVendor extends VoiceVendor {
   /** With the host's key `sk-of-the-host`. */
   readonly driver: SpeechToText
-  /** Answers one request with a text, cut anywhere: the pieces are bytes of the answer's body, in their order. */
+  /** Answers one request with a text. The body is sent in pieces that are split at any byte. */
   readonly writes: (text: string) => void
-  /** Answers one request for a stream with these deltas, each character of the network's pieces cut in two. Absent: it does not stream. */
+  /** Answers one request for a stream with these deltas, in network pieces that split characters. Absent: the vendor does not stream. */
   readonly tells?: (...deltas: ReadonlyArray<string>) => void
-  /** The same, and the connection breaks before the end. */
+  /** Like `tells`, but the connection breaks before the end. */
   readonly tellsAndBreaks?: (...deltas: ReadonlyArray<string>) => void
   /** The recordings that arrived, byte for byte. */
   readonly recordings: Effect.Effect<ReadonlyArray<Uint8Array>>
@@ -48,7 +48,7 @@ export const speechToTextSuite = (name: string, open: Effect.Effect<HearingVendo
       })
     )
 
-    it.effect("MUST give an empty text for a recording in which nothing is said", () =>
+    it.effect("MUST give an empty text for a recording without speech", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.writes("")
@@ -62,7 +62,7 @@ export const speechToTextSuite = (name: string, open: Effect.Effect<HearingVendo
       broken: [["JSON of another kind", (vendor) => vendor.answers(200, {}, '{"text":7,"results":{"channels":[{}]}}')]]
     })
 
-    it.effect("MUST give what it tells in pieces as one text at the end, where it tells it in pieces", () =>
+    it.effect("MUST return the whole text at the end of a stream, if the driver streams", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         const { stream } = vendor.driver
@@ -76,7 +76,7 @@ export const speechToTextSuite = (name: string, open: Effect.Effect<HearingVendo
       })
     )
 
-    it.effect("MUST fail when its stream breaks, and give what came before", () =>
+    it.effect("MUST fail when its stream breaks, after the text that came before", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         const { stream } = vendor.driver

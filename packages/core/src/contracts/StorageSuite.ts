@@ -1,6 +1,6 @@
 /**
- * The contract of all storage ports over one adapter. The layer is built once for the whole suite; every test has an owner of its own,
- * so that a database may be shared, and need not be empty.
+ * The contract of all storage ports, run over one adapter. The layer is built once for the whole suite. Every test has its own owner, so
+ * the database may be shared and need not be empty.
  */
 import { describe, layer } from "@effect/vitest"
 import type * as Layer from "effect/Layer"
@@ -29,7 +29,7 @@ export const storageSuite = (name: string, stores: Layer.Layer<Stores, unknown>,
     describe("UsageLedger", () => usageLedgerContract(test))
   })
 
-/** The contract of follow-ups, whose settlements write them through `RunStore`. */
+/** The contract of follow-ups. Their settlements write them through `RunStore`. */
 export const followUpStoreSuite = (
   name: string,
   store: Layer.Layer<FollowUpStore | Stores, unknown>,
@@ -39,7 +39,7 @@ export const followUpStoreSuite = (
     describe("FollowUpStore", () => followUpStoreContract(contractTest(it, capabilities)))
   )
 
-/** The contract of the index of chunks; without `keepsVectors` it is searched by terms alone. */
+/** The contract of the index of chunks. Without `keepsVectors`, only the search by terms is tested. */
 export const chunkIndexSuite = (
   name: string,
   index: Layer.Layer<ChunkIndex, unknown>,

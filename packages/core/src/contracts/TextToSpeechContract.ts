@@ -1,6 +1,6 @@
 /**
- * The contract of `TextToSpeech`, in the words of the port. It speaks to an adapter through the port alone, and to the vendor behind it
- * (a server that speaks the vendor's wire) through `SpeakingVendor`, in neutral words.
+ * The contract of `TextToSpeech`, in the terms of the port. The suite calls an adapter only through the port, and controls the vendor
+ * behind it (a server that speaks the vendor's wire) through `SpeakingVendor`.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -13,11 +13,11 @@ import { type VoiceVendor, voiceVendorTests } from "./VoiceVendor.ts"
 export interface SpeakingVendor extends VoiceVendor {
   /** With the host's key `sk-of-the-host`. */
   readonly driver: TextToSpeech
-  /** Answers one request with these pieces of sound. A function is called when all before it has been sent, and is waited for. */
+  /** Answers one request with these pieces of sound. An effect is run when everything before it has been sent, and is awaited. */
   readonly speaks: (...pieces: ReadonlyArray<Uint8Array | Effect.Effect<void>>) => void
-  /** The texts that were to be spoken. */
+  /** The texts that the vendor was asked to speak. */
   readonly texts: Effect.Effect<ReadonlyArray<string>>
-  /** It answers in pieces, and not at once. */
+  /** True if the driver returns pieces while they arrive. */
   readonly streams: boolean
 }
 
@@ -42,7 +42,7 @@ export const textToSpeechSuite = (name: string, open: Effect.Effect<SpeakingVend
         pieces.flatMap((piece) => [...piece])
       )
 
-    it.effect("MUST give the bytes as they were sent, for the text as it is", () =>
+    it.effect("MUST give the bytes as they were sent, for the unchanged text", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.speaks(first, second)
@@ -52,7 +52,7 @@ export const textToSpeechSuite = (name: string, open: Effect.Effect<SpeakingVend
       })
     )
 
-    it.effect("MUST take every format that it names", () =>
+    it.effect("MUST support every format that it lists", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         for (const format of vendor.driver.formats) {
@@ -62,12 +62,12 @@ export const textToSpeechSuite = (name: string, open: Effect.Effect<SpeakingVend
       })
     )
 
-    it.effect("MUST give each piece when it comes, where it answers in pieces", () =>
+    it.effect("MUST return each piece when it arrives, if the driver streams", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         if (!vendor.streams) return
         const heard = yield* Deferred.make<void>()
-        // The vendor goes on when the first piece has been heard, and not before.
+        // The vendor sends the second piece only after the first one has been received.
         vendor.speaks(first, Deferred.await(heard), second)
         const pieces: Array<number> = []
         yield* Stream.runForEach(vendor.driver.speak(request(vendor)), (piece) => {

@@ -1,4 +1,4 @@
-/** What `ThreadStore` promises. Messages come into a thread by runs, so the tests run some. */
+/** The contract of `ThreadStore`. Runs write the messages of a thread, so the tests use runs. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -33,7 +33,7 @@ import {
   waitingTurn
 } from "./Scenes.ts"
 
-/** Texts that end, or look like what stores write around them. */
+/** Texts that look like the syntax that stores use around them. */
 const awkwardTexts = [
   "",
   '"',
@@ -82,7 +82,7 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST answer none for an id that is unknown or another owner's, without a difference",
+    "MUST answer none both for an unknown id and for another owner's id",
     Effect.gen(function* () {
       const store = yield* ThreadStore
       const { id } = yield* asNewOwner(openThread)
@@ -92,7 +92,7 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST list the oldest first, whatever the order of insertion",
+    "MUST list the oldest first, independent of the order of insertion",
     Effect.gen(function* () {
       const middle = yield* openThread
       const { assistantId } = middle
@@ -103,7 +103,7 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST list every thread once when pages follow each other, those of one moment too",
+    "MUST list every thread once when pages follow each other, also those with the same time",
     Effect.gen(function* () {
       const store = yield* ThreadStore
       const { assistantId } = yield* openThread
@@ -175,7 +175,7 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST give the newest messages below a sequence, by sequence, and none of others",
+    "MUST give the newest messages below a sequence, by sequence, and none of other owners",
     Effect.gen(function* () {
       const store = yield* ThreadStore
       const { id } = yield* openThread
@@ -234,7 +234,7 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST list messages as they are, whatever their text looks like",
+    "MUST list messages unchanged, whatever their text contains",
     Effect.gen(function* () {
       const { id } = yield* openThread
       for (const [index, content] of awkwardTexts.entries()) {
@@ -253,7 +253,7 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST list what belongs to parts and tools, alone and among plain messages",
+    "MUST list messages with supplements and tools, alone and among plain messages",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const supplements = { memory: { value: { found: [] } } }
@@ -288,7 +288,7 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST keep no content and empty content apart",
+    "MUST distinguish no content from empty content",
     Effect.gen(function* () {
       const { id } = yield* openThread
       const turn = yield* startTurn(id, { message: { content: "", metadata: {} } })
@@ -411,7 +411,7 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST take the lease from runs that go on when their thread is deleted",
+    "MUST end the lease of running runs when their thread is deleted",
     Effect.gen(function* () {
       const [threads, runs] = [yield* ThreadStore, yield* RunStore]
       const { id } = yield* openThread
@@ -440,7 +440,7 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST lose no field when metadata is merged by many at once",
+    "MUST lose no field when several callers merge metadata at once",
     Effect.gen(function* () {
       const store = yield* ThreadStore
       const { id } = yield* openThread
@@ -451,7 +451,7 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST lose nothing of a list that many add to at once, each to what stands there",
+    "MUST lose no entry of a list to which several callers add at once",
     Effect.gen(function* () {
       const store = yield* ThreadStore
       const { id } = yield* openThread
@@ -477,7 +477,7 @@ export const threadStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST keep the summary that reaches furthest, in whatever order they come, and change nothing else of the thread",
+    "MUST keep the summary that covers most messages, in any order of arrival, and change nothing else of the thread",
     Effect.gen(function* () {
       const store = yield* ThreadStore
       const thread = yield* openThread

@@ -1,4 +1,4 @@
-/** What `TicketStore` promises: a ticket opens one door once. */
+/** The contract of `TicketStore`: a ticket is valid once. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -39,7 +39,7 @@ export const ticketStoreContract = (test: ContractTest<TicketStore | Stores>): v
   )
 
   test(
-    "MUST NOT give a ticket that has expired, nor one that nobody made",
+    "MUST NOT give a ticket that has expired, nor an unknown one",
     Effect.gen(function* () {
       const ticket = yield* sampleTicket({ origin: null })
       yield* (yield* TicketStore).insert(ticket)

@@ -1,4 +1,4 @@
-/** What `UsageLedger` promises. Days are the store's own, so only a test that may move its clock can name them. */
+/** The contract of `UsageLedger`. Days come from the store's clock, so only tests that may move that clock know them. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
@@ -15,7 +15,7 @@ import { anHour, continueTurn, openThread, pauseTurn, settleTurn, startTurn } fr
 
 export const usageLedgerContract = (test: ContractTest): void => {
   test(
-    "MUST be empty for an owner who used nothing",
+    "MUST be empty for an owner without usage",
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* (yield* UsageLedger).recent(firstPage), { days: [], total: 0 })
     })
@@ -53,7 +53,7 @@ export const usageLedgerContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST count what a leg used although its thread or assistant was deleted meanwhile, once",
+    "MUST count the usage of a leg once, even if its thread or assistant was deleted meanwhile",
     Effect.gen(function* () {
       const runs = yield* RunStore
       const [one, other] = [yield* openThread, yield* openThread]
@@ -120,7 +120,7 @@ export const usageLedgerContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST keep the charges of one leg apart by model and purpose, and sum those that agree",
+    "MUST sum the charges of one leg by model and purpose",
     Effect.gen(function* () {
       const charge = (model: string, purpose: string, costUsd: number) => ({
         provider: "sample-provider",
@@ -157,7 +157,7 @@ export const usageLedgerContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST add what was spent outside a turn, once for an id, also when it comes twice at once",
+    "MUST add costs outside of a turn once per id, also when two calls come at once",
     Effect.gen(function* () {
       const ledger = yield* UsageLedger
       const charge = { provider: "p", model: "model-a", purpose: "memory", usage: sampleUsage(3, 1, 0.25) }
@@ -213,7 +213,7 @@ export const usageLedgerContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST keep what was used when the thread and the assistant are deleted",
+    "MUST keep the usage when the thread and the assistant are deleted",
     Effect.gen(function* () {
       const thread = yield* openThread
       yield* settleTurn(yield* startTurn(thread.id), { model: "model-a", usage: sampleUsage(5, 5) })
@@ -225,12 +225,12 @@ export const usageLedgerContract = (test: ContractTest): void => {
   )
 }
 
-/** A whole turn on a thread of its own. */
+/** A whole turn on its own thread. */
 const use = Effect.fnUntraced(function* (model: string, usage: Usage) {
   yield* settleTurn(yield* startTurn((yield* openThread).id), { model, usage })
 })
 
-/** Over all days, since a test may run at midnight. */
+/** Summed over all days, because a test may run at midnight. */
 const sumOf = (days: ReadonlyArray<UsageOfDay>, model: string): Usage =>
   days.filter((row) => row.model === model).reduce((sum, row) => addUsage(sum, row.usage), noUsage)
 

@@ -1,5 +1,5 @@
 /**
- * What `VideoModel` promises. An adapter brings itself and the provider behind it, which plays what the suite asks for:
+ * The contract of `VideoModel`. An adapter's test provides the adapter and a provider behind it that plays the scenes of the suite:
  * `videoModelSuite("my videos", upstream)`.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -16,13 +16,16 @@ import {
 } from "../models/VideoModel.ts"
 
 export interface VideoScene {
-  /** What becomes of the order: taken, refused, a fault of the provider, or a connection that breaks before the answer. Default: taken. */
+  /** The answer to an order: accepted, refused, a server error, or a connection that breaks before the answer. Default: accepted. */
   readonly order?: "taken" | "refused" | "fault" | "broken"
-  /** What a look brings: a state, a state that nobody knows, no such job, too many requests (wait 7 seconds), a fault. Default: pending. */
+  /**
+   * The answer to a status request: a state, an unknown state, no such job, too many requests (wait 7 seconds), a server error. Default:
+   * pending.
+   */
   readonly look?: VideoJobStatus | "strange" | "missing" | "busy" | "fault"
-  /** As the provider reports it; absent: it does not. */
+  /** The cost that the provider reports; absent if it reports none. */
   readonly cost?: number
-  /** The clip: all of it, a connection that breaks within it, a redirect elsewhere, not ready yet. Default: whole. */
+  /** The video's bytes: all of them, a connection that breaks in between, a redirect to another address, not ready yet. Default: all. */
   readonly clip?: "whole" | "broken" | "redirect" | "not_ready"
 }
 
@@ -30,11 +33,11 @@ export interface VideoUpstream {
   readonly model: VideoModel
   readonly account: VideoAccount
   readonly play: (scene: VideoScene) => void
-  /** The bytes of every clip. */
+  /** The bytes of every video. */
   readonly clip: Uint8Array
-  /** Orders that reached the provider. */
+  /** The number of orders that reached the provider. */
   readonly orders: () => number
-  /** Requests that reached the place to which the provider redirects. */
+  /** The number of requests that reached the address to which the provider redirects. */
   readonly elsewhere: () => number
 }
 
@@ -56,7 +59,7 @@ export const videoModelSuite = (name: string, upstream: Effect.Effect<VideoUpstr
     const submit = (to: VideoUpstream) => to.model.submit(orderFor(to))
     const ordered = (to: VideoUpstream) => Effect.map(submit(to), ({ id }) => id)
 
-    test("MUST give the job of an order, with no cost that was not told", (to) =>
+    test("MUST give the job of an order, without a cost that was not reported", (to) =>
       Effect.gen(function* () {
         const job = yield* submit(to)
         assert.notStrictEqual(job.id, "")
@@ -74,7 +77,7 @@ export const videoModelSuite = (name: string, upstream: Effect.Effect<VideoUpstr
         }))
     }
 
-    test("MUST tell an order that was refused from one that may have arrived", (to) =>
+    test("MUST distinguish a refused order from one that may have arrived", (to) =>
       Effect.gen(function* () {
         to.play({ order: "refused" })
         const error = yield* Effect.flip(submit(to))
@@ -83,7 +86,7 @@ export const videoModelSuite = (name: string, upstream: Effect.Effect<VideoUpstr
       }))
 
     for (const status of states) {
-      test(`MUST tell the state of a job, and what the provider says it cost (${status})`, (to) =>
+      test(`MUST return the state of a job, and the cost that the provider reports (${status})`, (to) =>
         Effect.gen(function* () {
           const id = yield* ordered(to)
           to.play({ look: status, cost: 0.42 })
@@ -93,7 +96,7 @@ export const videoModelSuite = (name: string, upstream: Effect.Effect<VideoUpstr
         }))
     }
 
-    test("MUST take an unknown state for one that goes on", (to) =>
+    test("MUST treat an unknown state as a job in progress", (to) =>
       Effect.gen(function* () {
         const id = yield* ordered(to)
         to.play({ look: "strange" })
@@ -110,7 +113,7 @@ export const videoModelSuite = (name: string, upstream: Effect.Effect<VideoUpstr
         assert.isTrue((yield* Effect.flip(to.model.status(id, to.account))).isRetryable)
       }))
 
-    test("MUST tell for how long the provider wants to be left alone", (to) =>
+    test("MUST return the pause that the provider asks for", (to) =>
       Effect.gen(function* () {
         const id = yield* ordered(to)
         to.play({ look: "busy" })
@@ -142,7 +145,7 @@ export const videoModelSuite = (name: string, upstream: Effect.Effect<VideoUpstr
         assert.strictEqual(to.elsewhere(), 0)
       }))
 
-    test("MUST let a clip that is not ready be asked for again", (to) =>
+    test("MUST let a video that is not ready be read again later", (to) =>
       Effect.gen(function* () {
         const id = yield* ordered(to)
         to.play({ clip: "not_ready" })

@@ -1,4 +1,7 @@
-/** What the contracts of `SpeechToText` and `TextToSpeech` have in common: the vendor behind its wire, and what both ports promise when it fails. */
+/**
+ * The common part of the contracts of `SpeechToText` and `TextToSpeech`: the vendor behind its wire, and what both ports promise when it
+ * fails.
+ */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -6,26 +9,26 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type { ModelError } from "../models/ModelError.ts"
 
-/** A vendor of voice, behind its wire. Each answer is for one request, in their order. */
+/** A vendor of voice, behind its wire. Each call answers one request, in the order of the calls. */
 export interface VoiceVendor {
   readonly model: string
   readonly answers: (status: number, headers: { readonly [name: string]: string }, body: string) => void
-  /** Begins an answer and ends the connection. */
+  /** Begins an answer and then closes the connection. */
   readonly breaksOff: () => void
-  /** Writes an answer that has no end, until the connection is closed. */
+  /** Writes an answer without an end, until the connection is closed. */
   readonly neverEnds: () => void
-  /** Takes the request and says nothing; completes when the connection is closed. */
+  /** Accepts the request and does not answer; `left` completes when the connection is closed. */
   readonly hangs: () => { readonly asked: Effect.Effect<void>; readonly left: Effect.Effect<void> }
-  /** The headers that carried a key, of every request. */
+  /** The headers with the keys of all requests. */
   readonly keys: Effect.Effect<ReadonlyArray<string>>
 }
 
 interface Asking<Vendor> {
-  /** One request, with a customer's key or (null) the host's. */
+  /** Makes one request, with a customer's key or (null) the host's. */
   readonly ask: (vendor: Vendor, apiKey: Redacted.Redacted<string> | null) => Effect.Effect<unknown, ModelError>
-  /** Lets the vendor answer one request well. */
+  /** Lets the vendor answer one request correctly. */
   readonly answersWell: (vendor: Vendor) => void
-  /** Answers from which nothing can be made, by what they are. */
+  /** Answers that are not usable, with a description of each. */
   readonly broken: ReadonlyArray<readonly [what: string, answer: (vendor: Vendor) => void]>
 }
 
@@ -33,7 +36,7 @@ export const voiceVendorTests = <Vendor extends VoiceVendor>(
   open: Effect.Effect<Vendor, never, Scope.Scope>,
   { answersWell, ask, broken }: Asking<Vendor>
 ): void => {
-  it.effect("MUST ask with the customer's own key where there is one", () =>
+  it.effect("MUST ask with the customer's own key if there is one", () =>
     Effect.gen(function* () {
       const vendor = yield* open
       answersWell(vendor)
@@ -47,17 +50,15 @@ export const voiceVendorTests = <Vendor extends VoiceVendor>(
     [429, "rate_limited"],
     [503, "overloaded"]
   ] as const) {
-    it.effect(
-      `MUST fail with ${reason} on status ${status}, after one request, without a word of what the vendor wrote`,
-      () =>
-        Effect.gen(function* () {
-          const vendor = yield* open
-          vendor.answers(status, { "retry-after": "7" }, '{"detail":"sk-of-the-host said a secret"}')
-          const error = yield* Effect.flip(ask(vendor, null))
-          assert.deepInclude(error, { _tag: "ModelError", reason, status, retryAfterMillis: 7000 })
-          assert.notMatch(error.message, /sk-of-the-host|secret/u)
-          assert.strictEqual((yield* vendor.keys).length, 1)
-        })
+    it.effect(`MUST fail with ${reason} on status ${status}, after one request, without any text of the vendor`, () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.answers(status, { "retry-after": "7" }, '{"detail":"sk-of-the-host said a secret"}')
+        const error = yield* Effect.flip(ask(vendor, null))
+        assert.deepInclude(error, { _tag: "ModelError", reason, status, retryAfterMillis: 7000 })
+        assert.notMatch(error.message, /sk-of-the-host|secret/u)
+        assert.strictEqual((yield* vendor.keys).length, 1)
+      })
     )
   }
 

@@ -1,6 +1,6 @@
 /**
- * The contract of `WebSearch`, in the words of the port. It speaks to an adapter through the port alone, and to the engine behind it (a
- * server that speaks the engine's wire) through `SearchVendor`, in neutral words.
+ * The contract of `WebSearch`, in the terms of the port. The suite calls an adapter only through the port, and controls the engine behind
+ * it (a server that speaks the engine's wire) through `SearchVendor`.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -9,18 +9,18 @@ import type * as Scope from "effect/Scope"
 import type { SearchFailed, WebQuery, WebResult, WebSearchPort } from "../web-search/WebSearch.ts"
 
 export interface SearchVendor {
-  /** With the key `sk-of-the-host`, where the engine has keys. */
+  /** With the key `sk-of-the-host`, if the engine uses keys. */
   readonly port: WebSearchPort
-  /** The price of the search that `gives` tells; null: it tells none. */
+  /** The price of a search that `gives` reports; null if it reports none. */
   readonly costUsd: number | null
-  /** Each of these answers one request, in their order. */
+  /** Each call answers one request, in the order of the calls. */
   readonly gives: (results: ReadonlyArray<WebResult>) => void
   readonly answers: (status: number, headers: { readonly [name: string]: string }, body: string) => void
   readonly breaksOff: () => void
-  /** Takes the request and says nothing; completes when the connection is closed. */
+  /** Accepts the request and does not answer; `left` completes when the connection is closed. */
   readonly hangs: () => { readonly asked: Effect.Effect<void>; readonly left: Effect.Effect<void> }
   readonly seen: () => ReadonlyArray<{ readonly text: string; readonly key: string | null }>
-  /** Another server, which nobody may ask. */
+  /** Another server, which no adapter may call. */
   readonly trap: { readonly url: string; readonly visits: () => number }
 }
 
@@ -29,7 +29,7 @@ const query: WebQuery = { text: "foxes & hens ☃ 50%", limit: 2 }
 export const webSearchSuite = (
   name: string,
   open: Effect.Effect<SearchVendor, never, Scope.Scope>,
-  /** Statuses that mean something on this wire. */
+  /** The statuses with a meaning on this wire, with the expected reasons. */
   statuses: ReadonlyArray<readonly [status: number, reason: SearchFailed["reason"]]>
 ): void => {
   describe(`the contract of WebSearch: ${name}`, () => {
@@ -67,7 +67,7 @@ export const webSearchSuite = (
       })
     )
 
-    it.effect("MUST give nothing where nothing was found", () =>
+    it.effect("MUST give nothing if nothing was found", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.gives([])
@@ -76,18 +76,16 @@ export const webSearchSuite = (
     )
 
     for (const [status, reason] of statuses) {
-      it.effect(
-        `MUST fail with ${reason} on status ${status}, after one request, without a word of what the engine wrote`,
-        () =>
-          Effect.gen(function* () {
-            const vendor = yield* open
-            const headers = { "content-type": "application/json" }
-            vendor.answers(status, headers, '{"error":"sk-of-the-host asked for foxes","detail":{"error":"foxes"}}')
-            const error = yield* Effect.flip(vendor.port.search(query))
-            assert.deepInclude(error, { _tag: "SearchFailed", reason, status })
-            assert.notMatch(error.message, /sk-of-the-host|foxes/u)
-            assert.strictEqual(vendor.seen().length, 1)
-          })
+      it.effect(`MUST fail with ${reason} on status ${status}, after one request, without any text of the engine`, () =>
+        Effect.gen(function* () {
+          const vendor = yield* open
+          const headers = { "content-type": "application/json" }
+          vendor.answers(status, headers, '{"error":"sk-of-the-host asked for foxes","detail":{"error":"foxes"}}')
+          const error = yield* Effect.flip(vendor.port.search(query))
+          assert.deepInclude(error, { _tag: "SearchFailed", reason, status })
+          assert.notMatch(error.message, /sk-of-the-host|foxes/u)
+          assert.strictEqual(vendor.seen().length, 1)
+        })
       )
     }
 
@@ -108,7 +106,7 @@ export const webSearchSuite = (
       )
     }
 
-    it.effect("MUST leave out what is no result", () =>
+    it.effect("MUST leave out entries that are not results", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.answers(200, { "content-type": "application/json" }, notResults)

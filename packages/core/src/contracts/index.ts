@@ -1,6 +1,6 @@
 /**
- * The contracts of the ports as tests. An adapter proves itself with one line in a test file:
- * `storageSuite("my store", MyStore.layer, { testClock: false, signals: true })`. The builders and scenes serve any other test that needs valid records.
+ * The contracts of the ports as tests. One line in a test file runs the contract for an adapter: `storageSuite("my store", MyStore.layer, {
+ * testClock: false, signals: true })`. Builders and scenes also serve other tests that need valid records.
  */
 export { blobStoreSuite } from "./BlobStoreContract.ts"
 export { type Capabilities, type Stores } from "./ContractTest.ts"

@@ -1,6 +1,6 @@
 /**
- * Port: where the bytes of documents are kept, as they were uploaded. Bytes go in and out as streams, so that no file is ever whole in
- * memory. A blob is found by its owner and its id together; file names never come here. Records about files are in `DocumentStore`.
+ * Port: stores the bytes of documents as they were uploaded. Bytes are read and written as streams, so that no file is completely in
+ * memory. A blob is identified by its owner and its id; file names are not used here. Records about files are in `DocumentStore`.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -11,14 +11,14 @@ import type { Principal } from "../access/Principal.ts"
 import { BlobId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
-/** What was counted while the bytes went by. */
+/** Size and hash of the stored bytes. */
 export interface StoredBytes {
   readonly size: number
-  /** Of all bytes, in lower case hexadecimal. */
+  /** Hash of all bytes, in lower case hexadecimal. */
   readonly sha256: string
 }
 
-/** A part of a blob: `length` bytes from `offset` on. What lies behind the end is left out. */
+/** A part of a blob: `length` bytes from `offset` on. Bytes after the end are left out. */
 export interface ByteRange {
   readonly offset: number
   readonly length: number
@@ -26,7 +26,7 @@ export interface ByteRange {
 
 export class BlobNotFound extends Schema.TaggedError<BlobNotFound>()("BlobNotFound", { blobId: BlobId }) {
   override get message() {
-    return `There are no bytes ${this.blobId}.`
+    return `There is no blob ${this.blobId}.`
   }
 }
 
@@ -34,30 +34,30 @@ export class BlobStore extends Context.Service<
   BlobStore,
   {
     /**
-     * MUST store all bytes of the stream in their order, and show none of them before the last one is stored. When the stream fails, or
+     * MUST store all bytes of the stream in order, and make none of them readable before the last one is stored. When the stream fails or
      * the caller is interrupted, MUST store nothing and leave nothing behind. MUST NOT hold more than a few pieces in memory. A new blob
-     * has a new id; an id that is taken is a defect.
+     * has a new id; an id that exists is a defect.
      */
     readonly put: <E, R>(
       id: BlobId,
       bytes: Stream.Stream<Uint8Array, E, R>
     ) => Effect.Effect<StoredBytes, E | StoreUnavailable, R | Principal>
-    /** MUST answer none for an id that is unknown or another owner's, without a difference. */
+    /** MUST return none both for an unknown id and for another owner's id. */
     readonly head: (id: BlobId) => Effect.Effect<Option.Option<{ readonly size: number }>, StoreUnavailable, Principal>
     /**
-     * MUST give the bytes as they were put, or those of the range. MUST fail with `BlobNotFound` before the first byte for an id that is
-     * unknown or another owner's; and MUST fail, not end early, when the blob is removed meanwhile and cannot be read to its end.
+     * MUST return the bytes as they were put, or those of the range. MUST fail with `BlobNotFound` before the first byte for an id that is
+     * unknown or another owner's. When the blob is removed meanwhile and cannot be read to its end, MUST fail instead of ending early.
      */
     readonly get: (
       id: BlobId,
       range?: ByteRange
     ) => Stream.Stream<Uint8Array, BlobNotFound | StoreUnavailable, Principal>
-    /** MUST delete all bytes; answers false when there are none. */
+    /** MUST delete all bytes; false when there are none. */
     readonly remove: (id: BlobId) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /**
-     * Looks at the blobs of all owners that were stored before a moment, asks in groups which of them nobody needs, and MUST delete those
-     * and no others. MUST also delete what uploads have left that began before the moment and were never finished, because their process
-     * died. Answers how many blobs were deleted.
+     * Passes the blobs of all owners that were stored before a time to `unneeded`, in groups, and MUST delete exactly those that it
+     * returns. MUST also delete the remains of uploads that began before that time and were never finished, because their process died.
+     * Returns how many blobs were deleted.
      */
     readonly sweep: <E, R>(
       before: Date,

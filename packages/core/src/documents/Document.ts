@@ -1,12 +1,12 @@
 /**
- * A file that a user attached to an assistant, a thread or a message. Its bytes are a blob, its text is cut into chunks and indexed; this
- * record says what it is and how far the indexing came. Specification part 2, "Document"; part 3, "Document processing".
+ * A file that a user attached to an assistant, a thread or a message. Its bytes are a blob, and its text is split into chunks and indexed.
+ * This record describes the file and the progress of its indexing. Specification part 2, "Document"; part 3, "Document processing".
  */
 import * as Schema from "effect/Schema"
 import { AssistantId, BlobId, DocumentId, MessageId, ThreadId } from "../primitives/Ids.ts"
 import { Metadata } from "../threads/Thread.ts"
 
-/** Where a document is attached. The attachment of a message belongs to its thread, too, and is found in later turns. */
+/** Where a document is attached. The attachment of a message belongs to its thread too, and is found in later turns. */
 export const DocumentScope = Schema.Union([
   Schema.TaggedStruct("Assistant", { assistantId: AssistantId }),
   Schema.TaggedStruct("Thread", { threadId: ThreadId }),
@@ -20,27 +20,27 @@ export type DocumentStatus = typeof DocumentStatus.Type
 export const Document = Schema.Struct({
   id: DocumentId,
   scope: DocumentScope,
-  /** As the user named the file. It is shown, and never used as a path. */
+  /** The user's name of the file. It is shown, and never used as a path. */
   filename: Schema.String,
-  /** The extension of its type, without a dot: `pdf`. Decided by content and name. */
+  /** The extension of its type, without a dot: `pdf`. Determined by content and name. */
   extension: Schema.String,
   mimeType: Schema.String,
   blobId: BlobId,
   size: Schema.Int,
   sha256: Schema.String,
   status: DocumentStatus,
-  /** What a person should know: the progress, why it failed, or what was left out. */
+  /** A text for people: the progress, the reason of a failure, or what was left out. */
   statusMessage: Schema.NullOr(Schema.String),
   summary: Schema.NullOr(Schema.String),
   totalTokens: Schema.NullOr(Schema.Int),
   chunkCount: Schema.NullOr(Schema.Int),
   metadata: Schema.NullOr(Metadata),
   createdAt: Schema.Date,
-  /** When the record changed last. */
+  /** The time of the last change of the record. */
   updatedAt: Schema.Date,
-  /** When its indexing began first. */
+  /** When its indexing began for the first time. */
   processingStartedAt: Schema.NullOr(Schema.Date),
-  /** When its indexing ended, well or not. */
+  /** When its indexing ended, with or without success. */
   processingCompletedAt: Schema.NullOr(Schema.Date)
 })
 export type Document = typeof Document.Type
@@ -53,10 +53,7 @@ export class DocumentNotFound extends Schema.TaggedError<DocumentNotFound>()("Do
   }
 }
 
-/**
- * The record of bytes that are stored already and that nobody searches: what a model made, what was recorded. It is completed from the
- * beginning and counts as nothing to search.
- */
+/** The record of bytes that are stored and not searched: what a model made, or a recording. It is `completed` from the beginning. */
 export const unindexedDocument = (
   file: Pick<
     Document,
@@ -76,7 +73,7 @@ export const unindexedDocument = (
   processingCompletedAt: at
 })
 
-/** A document under new ids, attached elsewhere: for a clone. What was made of it (status, counts, summary) stays; its metadata too. */
+/** A copy of a document with new ids and another attachment, for a clone. Status, counts, summary and metadata stay. */
 export const copyDocument = (
   document: Document,
   place: { readonly id: DocumentId; readonly blobId: BlobId; readonly scope: DocumentScope; readonly at: Date }

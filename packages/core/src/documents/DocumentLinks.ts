@@ -1,7 +1,7 @@
 /**
- * Addresses under which the bytes of documents are read from outside, for answers of the service and for vendors that fetch a file
- * themselves. Core has no addresses: what serves documents over HTTP says how to write them (`serve`). An address is never stored, because
- * its signature ends.
+ * Addresses at which the bytes of documents can be read from outside, for responses of the service and for vendors that fetch a file
+ * themselves. Core knows no addresses: the code that serves documents over HTTP registers how to write them (`serve`). An address is never
+ * stored, because its signature expires.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { DocumentId } from "../primitives/Ids.ts"
 
-/** The documents are not served, or it is not known under which address others reach the server. */
+/** The documents are not served, or the public address of the server is not known. */
 export class NoPublicAddress extends Schema.TaggedError<NoPublicAddress>()("NoPublicAddress", {
   documentId: DocumentId
 }) {
@@ -25,23 +25,23 @@ export class NoPublicAddress extends Schema.TaggedError<NoPublicAddress>()("NoPu
 
 /** How a server writes the addresses of the documents that it serves. */
 export interface DocumentAddresses {
-  /** For clients of this server. Signed; equal for a while, so that two reads of one record agree. */
+  /** For clients of this server. Signed; it stays equal for a while, so that two reads of one record agree. */
   readonly url: (id: DocumentId) => string
-  /** With scheme and host, for others. None: the server does not know its own address. */
+  /** With scheme and host, for others. Null if the server does not know its own address. */
   readonly signed: (id: DocumentId, lifetime: Duration.Input) => string | null
 }
 
 export class DocumentLinks extends Context.Service<
   DocumentLinks,
   {
-    /** Until something serves documents, it is their path under the base address; that needs a key. */
+    /** Until a server is registered, this is the document's path under the base address, which needs a key. */
     readonly url: (id: DocumentId) => string
-    /** An address with scheme and host that needs no key and ends after the time that is given. */
+    /** An address with scheme and host that needs no key and expires after the given time. */
     readonly signed: (
       id: DocumentId,
       options: { readonly expiresIn: Duration.Input }
     ) => Effect.Effect<string, NoPublicAddress>
-    /** From now on addresses are written by this server, until the scope closes. Of several servers the last one counts. */
+    /** From now on this server writes the addresses, until the scope closes. If several are registered, the last one is used. */
     readonly serve: (addresses: DocumentAddresses) => Effect.Effect<void, never, Scope.Scope>
   }
 >()("@colloquy/core/documents/DocumentLinks") {

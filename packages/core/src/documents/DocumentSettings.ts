@@ -1,40 +1,40 @@
-/** What a host may set about documents. */
+/** The settings of documents that a host may change. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 
 export interface DocumentSummarySettings {
-  /** Who writes; null: the model that answers for the document's assistant. */
+  /** The model that writes summaries; null: the model that answers for the document's assistant. */
   readonly writer: { readonly provider: string; readonly model: string } | null
-  /** How much of a file is read for it; of a longer one, pieces from beginning to end. */
+  /** How many tokens of a file are read for its summary; of a longer file, pieces from beginning to end. */
   readonly sourceTokens: number
   readonly summaryTokens: number
 }
 
 export interface DocumentSettings {
-  /** Bytes of one file. */
+  /** The maximum size of a file in bytes. */
   readonly maxFileSize: number
-  /** Tokens of a chunk at most, and how many of them may repeat the end of the chunk before. */
+  /** The maximum of tokens in a chunk, and how many of them may repeat the end of the chunk before. */
   readonly chunkTokens: number
   readonly chunkOverlap: number
-  /** Chunks that are embedded before the progress is written down. */
+  /** The number of chunks that are embedded between two updates of the progress. */
   readonly embeddingBatch: number
-  /** How long an indexing waits for an embedding provider that is away, counted from the first attempt. */
-  readonly embeddingPatience: Duration.Input
-  /** Excerpts stand before every message (`recall`), or the model asks for them with the tool `search_documents` (`tool`). */
+  /** How long an indexing waits for an unavailable embedding provider, counted from the first attempt. */
+  readonly embeddingWait: Duration.Input
+  /** `recall`: excerpts are added before every message. `tool`: the model searches with the tool `search_documents`. */
   readonly excerpts: "recall" | "tool"
   /** How long a message waits for the indexing of the files that came with it. */
   readonly attachmentWait: Duration.Input
-  /** Summaries cost a call of a model for each document; null: there are none. */
+  /** A summary costs a model call per document; null: no summaries. */
   readonly summaries: DocumentSummarySettings | null
-  /** Bytes of one picture as models get it; a larger one is converted, or refused. */
+  /** The maximum bytes of a picture that models get; a larger one is converted or refused. */
   readonly pictureBytes: number
-  /** Pixels of the longer side of a picture that is converted. */
+  /** Pixels of the longer side of a converted picture. */
   readonly pictureSide: number
-  /** How often bytes that no document has are looked for, the first time when a process has run so long. */
+  /** The interval of the search for bytes without a document. The first search comes after one interval. */
   readonly orphanSweep: Duration.Input
-  /** How old they must be: longer than any upload takes. */
+  /** The age at which such bytes are deleted: longer than any upload takes. */
   readonly orphanAge: Duration.Input
-  /** Attempts that may fail for a reason inside the server. */
+  /** The maximum of attempts that fail for a reason inside the server. */
   readonly attempts: number
 }
 
@@ -43,7 +43,7 @@ export const defaultDocumentSettings: DocumentSettings = {
   chunkTokens: 400,
   chunkOverlap: 50,
   embeddingBatch: 256,
-  embeddingPatience: "15 minutes",
+  embeddingWait: "15 minutes",
   excerpts: "recall",
   attachmentWait: "30 seconds",
   summaries: null,
@@ -54,7 +54,7 @@ export const defaultDocumentSettings: DocumentSettings = {
   attempts: 3
 }
 
-/** For a host that wants summaries and no more of it. */
+/** The usual settings for a host that wants summaries. */
 export const defaultDocumentSummaries: DocumentSummarySettings = {
   writer: null,
   sourceTokens: 6_000,

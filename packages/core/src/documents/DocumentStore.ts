@@ -1,6 +1,6 @@
 /**
- * Port: where records of documents are kept. A document is `processing` from its insertion until one attempt to index it has finished.
- * Each attempt has a number, and a newer attempt locks the older ones out: of two indexers only the later one can finish.
+ * Port: stores records of documents. A document is `processing` from its insertion until one attempt to index it has finished. Each attempt
+ * has a number, and a newer attempt ends the rights of older ones: of two indexers only the later one can finish.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -11,16 +11,16 @@ import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Document } from "./Document.ts"
 
-/** Which documents are meant. Those of a thread include the attachments of its messages, but not its assistant's. */
+/** Selects documents. Those of a thread include the attachments of its messages, but not its assistant's documents. */
 export type DocumentFilter =
   | { readonly assistantId: AssistantId }
   | { readonly threadId: ThreadId }
   | { readonly messageId: MessageId }
 
-/** The documents of an assistant and of all its threads: what goes with it. */
+/** The documents of an assistant and of all its threads, which are removed with it. */
 export type DocumentListing = DocumentFilter | { readonly within: AssistantId }
 
-/** The right to write the outcome of an indexing, as long as no newer attempt has begun. */
+/** The right to store the result of an indexing, while no newer attempt has begun. */
 export interface Attempt {
   readonly documentId: DocumentId
   /** 1 for the first. */
@@ -41,7 +41,7 @@ export interface Progress {
 export type IndexingOutcome =
   | {
       readonly status: "completed"
-      /** Null, both: it is a file without words, and nothing of it is in the index. */
+      /** Both null: the file has no words, and nothing of it is in the index. */
       readonly totalTokens: number | null
       readonly chunkCount: number | null
       readonly summary: string | null

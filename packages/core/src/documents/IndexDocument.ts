@@ -142,7 +142,7 @@ export const makeIndexWorker = Effect.gen(function* () {
   const waitOrGiveUp = Effect.fnUntraced(function* (attempt: Attempt, document: Document, error: ModelError) {
     const at = yield* now
     const waited = at.getTime() - (document.processingStartedAt ?? at).getTime()
-    if (!error.isRetryable || waited >= Duration.toMillis(settings.embeddingPatience)) {
+    if (!error.isRetryable || waited >= Duration.toMillis(settings.embeddingWait)) {
       return failed(`The text could not be embedded. ${error.message}`)
     }
     const sentence = `Waiting for the embedding provider. ${error.message}`

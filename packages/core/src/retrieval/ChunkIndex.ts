@@ -1,6 +1,6 @@
 /**
- * Port: where chunks are kept so that they are found. One search ranks them by their terms (BM25 over impacts that `Ranking` fixed at
- * indexing) and by their vectors, when there are any. Memories use the same port: a memory is a document of one chunk in a scope of its own.
+ * Port: stores chunks and searches them. One search ranks them by their terms (BM25 over impacts that `Ranking` fixed at indexing) and by
+ * their vectors, if there are any. Memories use the same port: a memory is a document of one chunk in a separate scope.
  *
  * A scope is a set of documents that is searched as a whole; a search covers any number of scopes of the principal.
  */
@@ -18,18 +18,20 @@ import type { Impacts } from "./Impacts.ts"
 export const SearchScope = Schema.NonEmptyString.pipe(Schema.brand("SearchScope"))
 export type SearchScope = typeof SearchScope.Type
 
-/** The documents of an assistant, of a thread (attachments of its messages included), and what an assistant remembers. */
+/**
+ * The scopes of an assistant's documents, of a thread's documents (including attachments of its messages), and of an assistant's memories.
+ */
 export const scopeOfAssistant = (id: AssistantId): SearchScope => SearchScope.make(`assistant:${id}`)
 export const scopeOfThread = (id: ThreadId): SearchScope => SearchScope.make(`thread:${id}`)
 export const scopeOfMemories = (id: AssistantId): SearchScope => SearchScope.make(`memories:${id}`)
 
-/** A document in the index. The same document may stand in several scopes. */
+/** A document in the index. The same document may be part of several scopes. */
 export interface IndexKey {
   readonly scope: SearchScope
   readonly documentId: DocumentId
 }
 
-/** Whose vectors these are. Those of different models, or of different lengths, are never compared. */
+/** The model of vectors. Vectors of different models or lengths are never compared. */
 export interface VectorModel {
   /** Provider and model, `provider/model`. */
   readonly name: string
@@ -46,13 +48,13 @@ export interface IndexedDocument extends IndexKey {
   readonly language: Language
   /** Their ordinals count from 0 without gaps. */
   readonly chunks: ReadonlyArray<IndexedChunk>
-  /** One for each chunk, in order; null: none yet. */
+  /** One vector for each chunk, in order; null: none yet. */
   readonly vectors: { readonly model: VectorModel; readonly values: ReadonlyArray<Float32Array> } | null
 }
 
 export interface ChunkSearch {
   readonly scopes: ReadonlyArray<SearchScope>
-  /** The terms of the question as each language has them; those of languages that no document in the scopes has do not count. */
+  /** The terms of the question in each language. Terms of a language without documents in the scopes have no effect. */
   readonly terms: ReadonlyMap<Language, ReadonlyArray<string>>
   readonly vector: { readonly model: VectorModel; readonly values: Float32Array } | null
   readonly limit: number
@@ -62,14 +64,14 @@ export interface ChunkHit extends IndexKey {
   readonly chunk: Chunk
   /** 0 to 1; comparable within one search only. */
   readonly score: number
-  /** The BM25 score; null: none of the terms. */
+  /** The BM25 score; null if the chunk has none of the terms. */
   readonly lexical: number | null
-  /** The cosine of the vectors; null: no vector, or not among the nearest. */
+  /** The cosine of the vectors; null if the chunk has no vector or is not among the nearest. */
   readonly semantic: number | null
 }
 
 export interface ChunkWithoutVector extends IndexKey {
-  /** Names what the document held when this was read. */
+  /** Identifies the content of the document at the time of reading. */
   readonly revision: string
   readonly chunk: Chunk
 }
@@ -83,40 +85,44 @@ export interface NewVectors extends IndexKey {
 export class ChunkIndex extends Context.Service<
   ChunkIndex,
   {
-    /** Whether vectors are kept. When not, those that are given are dropped, and every search is lexical. */
+    /** Whether vectors are stored. If not, given vectors are ignored, and every search is lexical. */
     readonly keepsVectors: boolean
     /**
-     * MUST replace what is there for this scope and document, whole: a search sees all of the old chunks or all of the new ones, never both,
-     * never a part. A put that fails or is interrupted leaves the old ones. A document without chunks is in the index, and empty.
+     * MUST replace the chunks of this scope and document as a whole: a search sees all of the old chunks or all of the new ones, never a
+     * mixture or a part. A put that fails or is interrupted leaves the old chunks. A document without chunks is in the index, and empty.
      */
     readonly put: (document: IndexedDocument) => Effect.Effect<void, StoreUnavailable, Principal>
     /**
-     * MUST set the vectors of these chunks, in the place of older ones. MUST answer false, and set nothing, when the document is not there
-     * or was put anew since the revision was read.
+     * MUST set the vectors of these chunks and replace older ones. MUST return false, and set nothing, when the document is missing or was
+     * put again after the revision was read.
      */
     readonly setVectors: (vectors: NewVectors) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** MUST give chunks of these scopes that have no vector of this model, as their documents were put, by ordinal; none when vectors are not kept. */
+    /**
+     * MUST return chunks of these scopes without a vector of this model, in the order in which their documents were put, then by ordinal;
+     * none when vectors are not stored.
+     */
     readonly withoutVectors: (
       scopes: ReadonlyArray<SearchScope>,
       model: VectorModel,
       limit: number
     ) => Effect.Effect<ReadonlyArray<ChunkWithoutVector>, StoreUnavailable, Principal>
-    /** MUST remove the document with all that belongs to it; answers false when it is not there. */
+    /** MUST remove the document with all its chunks and vectors; false when it is missing. */
     readonly remove: (key: IndexKey) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /** MUST remove all documents of the scope. */
     readonly removeScope: (scope: SearchScope) => Effect.Effect<void, StoreUnavailable, Principal>
-    /** MUST put a copy of a document, vectors included, in the place of what is there; answers false when there is nothing to copy. */
+    /** MUST copy a document with its vectors, and replace what the target contains; false when the source is missing. */
     readonly copy: (from: IndexKey, to: IndexKey) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** MUST give the chunks of a document by ordinal, and count all of them; none for a document that is not there or another owner's. */
+    /** MUST return the chunks of a document by ordinal, and their total number; none for a document that is missing or another owner's. */
     readonly chunks: (
       key: IndexKey,
       page: Page
     ) => Effect.Effect<{ readonly chunks: ReadonlyArray<Chunk>; readonly total: number }, StoreUnavailable, Principal>
     /**
      * MUST rank the chunks of all the scopes together, best first, as `Ranking` defines it: the lexical score is the sum of impact times
-     * `rarityOf` over the chunks of these scopes; the best 100 by each rank are joined by `joinRanks`; equal ones are ordered by lexical
-     * score, then as their documents were put, then by ordinal. Scopes that are unknown or another owner's have no chunks. Nearest vectors
-     * may be approximate in scopes of more than 10,000 chunks. A chunk without a vector of the search's model is ranked by its terms.
+     * `rarityOf` over the chunks of these scopes; the best 100 of each rank are joined by `joinRanks`; equal ones are ordered by lexical
+     * score, then in the order in which their documents were put, then by ordinal. Scopes that are unknown or another owner's have no
+     * chunks. The nearest vectors may be approximate in scopes of more than 10,000 chunks. A chunk without a vector of the search's model
+     * is ranked by its terms.
      */
     readonly search: (search: ChunkSearch) => Effect.Effect<ReadonlyArray<ChunkHit>, StoreUnavailable, Principal>
   }

@@ -1,7 +1,7 @@
 /**
- * Pure: sections into chunks, the unit that is searched and shown. Structure decides first (`Section`), then size. A chunk that begins in
- * the middle of something starts with what a reader needs to understand it: the header of its table, the first line of its definition, or
- * the last sentences of the chunk before. Equal sections give equal chunks.
+ * Pure: splits sections into chunks, the unit that is searched and shown. Structure decides first (`Section`), then size. A chunk that
+ * begins in the middle of something starts with the text that a reader needs to understand it: the header of its table, the first line of
+ * its definition, or the last sentences of the chunk before. Equal sections give equal chunks.
  */
 import { runSteps, type Steps } from "../primitives/Steps.ts"
 import type { Chunk } from "./Chunk.ts"
@@ -12,7 +12,7 @@ import { recordsOf } from "./Records.ts"
 import type { Place, Section } from "./Section.ts"
 
 export interface ChunkSize {
-  /** A chunk has at most so many tokens. */
+  /** The maximum of tokens in a chunk. */
   readonly tokens: number
   /** How many of them may repeat the end of the chunk before. */
   readonly overlap: number
@@ -35,7 +35,7 @@ export function* chunking(sections: ReadonlyArray<Section>, size: ChunkSize): St
   return chunks
 }
 
-/** Extractors may give one section a paragraph; those of one place are one text. */
+/** Joins prose sections with the same place, because extractors may write one section for each paragraph. */
 const joined = (sections: ReadonlyArray<Section>): ReadonlyArray<Section> => {
   const all: Array<Section> = []
   for (const section of sections) {
@@ -56,7 +56,7 @@ const isSamePlace = (a: Section, b: Section): boolean =>
   a.row === null &&
   b.row === null
 
-/** What is packed into chunks together. */
+/** Text that is packed into chunks together. */
 interface Part {
   readonly place: Place
   readonly pieces: ReadonlyArray<Piece>
@@ -64,11 +64,11 @@ interface Part {
 
 interface Piece {
   readonly text: string
-  /** What a chunk that begins with this piece repeats; null: the end of the chunk before. */
-  readonly lead: string | null
+  /** The text that a chunk repeats when it begins with this piece; null: the end of the chunk before. */
+  readonly prefix: string | null
   readonly row: number | null
-  /** Begins a chunk, even where there is room in the one before. */
-  readonly opens?: true
+  /** True: the piece begins a new chunk, even if there is room in the one before. */
+  readonly startsChunk?: true
 }
 
 function* partsOf(section: Section, size: ChunkSize): Steps<ReadonlyArray<Part>> {
@@ -103,11 +103,12 @@ function* markdown(text: string, place: Place, size: ChunkSize): Steps<ReadonlyA
 }
 
 function* prose(text: string, { count, tokens }: ChunkSize): Steps<ReadonlyArray<Piece>> {
-  return (yield* fit(text, tokens, count)).map((piece) => ({ text: piece, lead: null, row: null }))
+  return (yield* fit(text, tokens, count)).map((piece) => ({ text: piece, prefix: null, row: null }))
 }
 
 /** A header that would take half of a chunk is not repeated. */
-const affordable = (lead: string, { count, tokens }: ChunkSize): string => (count(lead) * 2 > tokens ? "" : lead)
+const prefixIfSmall = (prefix: string, { count, tokens }: ChunkSize): string =>
+  count(prefix) * 2 > tokens ? "" : prefix
 
 /** The header stays with the first record. */
 function* table(
@@ -117,10 +118,10 @@ function* table(
   size: ChunkSize
 ): Steps<ReadonlyArray<Piece>> {
   const header = records.slice(0, headerRows).join("")
-  const lead = affordable(header.endsWith("\n") ? header : `${header}\n`, size)
+  const prefix = prefixIfSmall(header.endsWith("\n") ? header : `${header}\n`, size)
   const [first = "", ...rest] = records.slice(headerRows)
   const opening = yield* recordPieces([header + first], "", firstRow, size)
-  return opening.concat(yield* recordPieces(rest, lead, firstRow + headerRows + 1, size))
+  return opening.concat(yield* recordPieces(rest, prefix, firstRow + headerRows + 1, size))
 }
 
 const withoutRows = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Piece> =>
@@ -128,15 +129,15 @@ const withoutRows = (pieces: ReadonlyArray<Piece>): ReadonlyArray<Piece> =>
 
 function* recordPieces(
   records: ReadonlyArray<string>,
-  lead: string,
+  prefix: string,
   firstRow: number,
   { count, tokens }: ChunkSize
 ): Steps<ReadonlyArray<Piece>> {
   const pieces: Array<Piece> = []
-  const room = tokens - count(lead)
+  const room = tokens - count(prefix)
   let row = firstRow
   for (const text of records) {
-    for (const piece of yield* fit(text, room, count)) pieces.push({ text: piece, lead, row })
+    for (const piece of yield* fit(text, room, count)) pieces.push({ text: piece, prefix, row })
     row++
     if (row % 32 === 0) yield
   }
@@ -145,47 +146,47 @@ function* recordPieces(
 
 function* code(text: string, size: ChunkSize, above = ""): Steps<ReadonlyArray<Piece>> {
   const room = size.tokens - size.count(above)
-  if (size.count(text) <= room) return [{ text, lead: above, row: null }]
+  if (size.count(text) <= room) return [{ text, prefix: above, row: null }]
   const definitions = definitionsOf(text)
   if (definitions.length < 2) return yield* lines(text, above, size)
   const pieces: Array<Piece> = []
   for (const { signature, text: body } of definitions) {
-    if (size.count(body) <= room) pieces.push({ text: body, lead: above, row: null })
+    if (size.count(body) <= room) pieces.push({ text: body, prefix: above, row: null })
     else pieces.push(...(yield* inside(body, signature, above, size)))
     yield
   }
   return pieces
 }
 
-/** The first piece of a definition shows its signature itself. */
+/** The first piece of a definition contains its signature itself. */
 function* inside(body: string, signature: string, above: string, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
-  const lead = affordable(above + signature, size)
-  const [first, ...rest] = yield* code(body, size, lead)
-  return first === undefined ? [] : [{ ...first, lead: above, opens: true }, ...rest]
+  const prefix = prefixIfSmall(above + signature, size)
+  const [first, ...rest] = yield* code(body, size, prefix)
+  return first === undefined ? [] : [{ ...first, prefix: above, startsChunk: true }, ...rest]
 }
 
-function* lines(text: string, lead: string, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
-  return withoutRows(yield* recordPieces(linesOf(text), lead, 0, size))
+function* lines(text: string, prefix: string, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
+  return withoutRows(yield* recordPieces(linesOf(text), prefix, 0, size))
 }
 
 type Unnumbered = Omit<Chunk, "ordinal">
 
-/** As many pieces a chunk as there is room for. */
+/** Puts as many pieces into a chunk as fit. */
 function* packed({ pieces, place }: Part, size: ChunkSize): Steps<ReadonlyArray<Unnumbered>> {
   const chunks: Array<Unnumbered> = []
   let room = 0
   for (const piece of pieces) {
     const tokens = size.count(piece.text)
     const last = chunks.at(-1)
-    if (last !== undefined && tokens <= room && piece.opens !== true) {
+    if (last !== undefined && tokens <= room && piece.startsChunk !== true) {
       chunks[chunks.length - 1] = { ...last, text: last.text + piece.text }
       room -= tokens
     } else {
-      const wanted = piece.lead ?? overlap(last, size, tokens)
-      const lead = size.count(wanted) + tokens > size.tokens ? "" : wanted
-      chunks.push({ ...place, row: piece.row ?? place.row, text: lead + piece.text, repeated: lead.length })
+      const wanted = piece.prefix ?? overlap(last, size, tokens)
+      const prefix = size.count(wanted) + tokens > size.tokens ? "" : wanted
+      chunks.push({ ...place, row: piece.row ?? place.row, text: prefix + piece.text, repeated: prefix.length })
       yield
-      room = size.tokens - tokens - size.count(lead)
+      room = size.tokens - tokens - size.count(prefix)
     }
   }
   return chunks

@@ -1,16 +1,15 @@
 /**
- * Pure: cuts a text at the best boundary that makes the pieces small enough: between paragraphs, sentences, words, and between graphemes
- * when nothing else is left. The pieces put together are the text again, and no boundary lies inside a grapheme. In steps, because a text
- * may have megabytes.
+ * Pure: splits a text at the best boundary that makes the pieces small enough: between paragraphs, then sentences, then words, then
+ * graphemes. The pieces joined are the text again, and no boundary is inside of a grapheme. In steps, because a text may have megabytes.
  */
 import { runSteps, type Steps } from "../primitives/Steps.ts"
 
 export type CountTokens = (text: string) => number
 
-/** After so many characters others have their turn. */
+/** The number of characters between two yields. */
 const stride = 2_000
 
-/** Pieces of at most so many tokens, each as large as its boundaries allow. A single grapheme may be larger. */
+/** Pieces with at most `limit` tokens, each as large as its boundaries permit. A single grapheme may be larger. */
 export const fit = (text: string, limit: number, count: CountTokens): Steps<ReadonlyArray<string>> =>
   fitAt(text, limit, count, 0)
 
@@ -27,7 +26,7 @@ function* fitAt(text: string, limit: number, count: CountTokens, level: number):
   return yield* packed(yield* cut(text), limit, count, level + 1)
 }
 
-/** Small neighbours together, large ones cut further. */
+/** Joins small adjacent parts and splits large ones further. */
 function* packed(
   parts: ReadonlyArray<string>,
   limit: number,
@@ -36,13 +35,13 @@ function* packed(
 ): Steps<ReadonlyArray<string>> {
   const pieces: Array<string> = []
   let room = 0
-  let worked = 0
+  let sinceYield = 0
   for (const part of parts) {
     const tokens = count(part)
     const last = pieces.at(-1)
-    worked += part.length
-    if (worked > stride) {
-      worked = 0
+    sinceYield += part.length
+    if (sinceYield > stride) {
+      sinceYield = 0
       yield
     }
     if (last !== undefined && tokens <= room) {
@@ -59,7 +58,7 @@ function* packed(
   return pieces
 }
 
-/** Whole sentences from the end of a text, or else whole words, that have at most so many tokens together. */
+/** Whole sentences (otherwise whole words) from the end of a text, with at most `limit` tokens. */
 export const tailOf = (text: string, limit: number, count: CountTokens): string => {
   const lastSentences = lastOf(runSteps(segments(text, sentences)), limit, count)
   return lastSentences === "" ? lastOf(runSteps(segments(text, words)), limit, count) : lastSentences
@@ -74,18 +73,18 @@ const lastOf = (parts: ReadonlyArray<string>, limit: number, count: CountTokens)
   return tail.trim() === "" ? "" : tail
 }
 
-/** Cuts behind each match. A line break is always the end of a grapheme. */
+/** Splits after each match. A line break always ends a grapheme. */
 function* splitAfter(text: string, pattern: RegExp): Steps<ReadonlyArray<string>> {
   const parts: Array<string> = []
   let start = 0
-  let rested = 0
+  let yieldedAt = 0
   for (const match of text.matchAll(pattern)) {
     const end = match.index + match[0].length
     if (!isBoundary(text, end)) continue
     parts.push(text.slice(start, end))
     start = end
-    if (end - rested > stride) {
-      rested = end
+    if (end - yieldedAt > stride) {
+      yieldedAt = end
       yield
     }
   }
@@ -95,19 +94,19 @@ function* splitAfter(text: string, pattern: RegExp): Steps<ReadonlyArray<string>
 
 export const linesOf = (text: string): ReadonlyArray<string> => runSteps(splitAfter(text, /\n/gu))
 
-/** The language is left to the default: the rules for boundaries hardly depend on it. */
+/** Always the English rules, because rules for boundaries hardly depend on the language. */
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" })
 const words = new Intl.Segmenter("en", { granularity: "word" })
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" })
 
-/** What a segmenter gives, without the boundaries inside a grapheme that its rules know nothing of. */
+/** The segments of a segmenter, without boundaries inside of a grapheme, which its rules do not consider. */
 function* segments(text: string, segmenter: Intl.Segmenter): Steps<ReadonlyArray<string>> {
   const parts: Array<string> = []
   let start = 0
-  let rested = 0
+  let yieldedAt = 0
   for (const { index } of segmenter.segment(text)) {
-    if (index - rested > stride) {
-      rested = index
+    if (index - yieldedAt > stride) {
+      yieldedAt = index
       yield
     }
     if (index === start || !isBoundary(text, index)) continue
@@ -118,16 +117,16 @@ function* segments(text: string, segmenter: Intl.Segmenter): Steps<ReadonlyArray
   return parts
 }
 
-/** A character that may belong to the grapheme before it or behind it: marks, joiners, parts of flags and of Korean syllables. */
-const clinging =
+/** A character that may belong to the grapheme before or after it: marks, joiners, parts of flags and of Korean syllables. */
+const joinsGraphemes =
   /[\p{M}\p{Cf}\p{Emoji_Modifier}\p{Regional_Indicator}\u0d4e\u0e33\u0eb3\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff\uff9e\uff9f\u{111c2}\u{111c3}\u{1193f}\u{11a3a}\u{11a84}-\u{11a89}\r]/u
 
-/** More than a grapheme has. */
+/** More characters than a grapheme has. */
 const around = 256
 
 const isBoundary = (text: string, index: number): boolean => {
   if (index <= 0 || index >= text.length) return true
-  if (!clinging.test(text.slice(Math.max(index - 2, 0), index + 2))) return true
+  if (!joinsGraphemes.test(text.slice(Math.max(index - 2, 0), index + 2))) return true
   const from = Math.max(index - around, 0)
   const offset = index - from
   return graphemes.segment(text.slice(from, index + around)).containing(offset)?.index === offset

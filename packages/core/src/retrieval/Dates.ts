@@ -1,6 +1,6 @@
 /**
- * Pure: days that are told relative to the day of speaking ("last Tuesday", said on 8 May 2023) as dates, so that a question by date finds
- * what was said in other words. They are words for the index and never shown. English only: that is what was measured.
+ * Pure: finds days that a text names relative to the day of speaking ("last Tuesday", said on 8 May 2023) and writes them as dates, so that
+ * a question with a date finds the text. These words are for the index and never shown. English only, because only English was measured.
  */
 
 const months = "january february march april may june july august september october november december".split(" ")
@@ -16,12 +16,12 @@ export const dateWords = (day: Date): string =>
 
 type Unit = "day" | "week" | "month" | "year"
 
-/** The dates that a text speaks of, in words. */
+/** The dates that a text names, in words. */
 export const spokenDates = (text: string, said: Date): string => {
   const spoken = text.toLowerCase()
   return [
     ...namedDays(spoken, said),
-    ...neighbours(spoken, said),
+    ...adjacentPeriods(spoken, said),
     ...weekdaysIn(spoken, said),
     ...ago(spoken, said)
   ].join(" ")
@@ -55,7 +55,7 @@ const namedDays = (spoken: string, said: Date): ReadonlyArray<string> =>
 const toUnit = (word: string): Unit =>
   word === "year" ? "year" : word === "month" ? "month" : word === "day" ? "day" : "week"
 
-const neighbours = (spoken: string, said: Date): ReadonlyArray<string> =>
+const adjacentPeriods = (spoken: string, said: Date): ReadonlyArray<string> =>
   Array.from(spoken.matchAll(/\b(last|next) (year|month|week)(?:end)?\b/gu), ([, side, unit = ""]) =>
     shifted(said, side === "last" ? -1 : 1, toUnit(unit))
   )

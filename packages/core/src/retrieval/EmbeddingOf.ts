@@ -1,7 +1,7 @@
 /**
- * Pure: what the documents and memories of an assistant are embedded with, and what a question to them must be embedded with. An assistant
- * that was made where nothing embeds names no model, and takes the host's usual one as soon as there is one. Null where there is none, or one
- * of a provider that is not registered: everything is then found by its words.
+ * Pure: the embedding model for the documents and memories of an assistant, and for questions to them. An assistant that was created
+ * without an embedding model uses the host's default as soon as there is one. Null if there is none, or if its provider is not registered:
+ * then everything is searched by words.
  */
 import type { Assistant } from "../assistants/Assistant.ts"
 import type { EmbeddingTarget } from "../models/EmbeddingModel.ts"

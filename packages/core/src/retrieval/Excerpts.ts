@@ -1,6 +1,6 @@
 /**
- * Pure: what of a search's hits goes into a prompt. The best that fit a budget of tokens, each text once; hits that stand beside each other
- * become one excerpt; a document's excerpts stand in its own order, the document with the best hit first.
+ * Pure: selects the hits of a search that go into a prompt: the best that fit a token budget, each text once. Adjacent hits become one
+ * excerpt. The excerpts of a document are in its own order, and the document with the best hit comes first.
  */
 import type { IndexKey } from "./ChunkIndex.ts"
 import type { ChunkHit } from "./ChunkIndex.ts"
@@ -10,11 +10,11 @@ import type { Place } from "./Section.ts"
 
 export interface Excerpt extends IndexKey {
   readonly text: string
-  /** That of its first chunk. */
+  /** The place of its first chunk. */
   readonly place: Place
   readonly firstOrdinal: number
   readonly lastOrdinal: number
-  /** The best of its chunks'. */
+  /** The best score of its chunks. */
   readonly score: number
   readonly lexical: number | null
   readonly semantic: number | null
@@ -33,7 +33,7 @@ export const excerptsOf = (
   )
 }
 
-/** A document may have been uploaded twice, or stand in both scopes. */
+/** The same text may occur twice, in a document that was uploaded twice or in both scopes. */
 const withoutCopies = (hits: ReadonlyArray<ChunkHit>): ReadonlyArray<ChunkHit> => {
   const seen = new Set<string>()
   return hits.filter(({ chunk }) => {
@@ -70,7 +70,7 @@ const excerptOf = ({ chunk, documentId, lexical, scope, score, semantic }: Chunk
   return { scope, documentId, text, place, firstOrdinal: ordinal, lastOrdinal: ordinal, score, lexical, semantic }
 }
 
-/** Chunks of one section continue each other letter by letter; between sections stands an empty line. */
+/** Chunks of one section are joined directly; between sections comes an empty line. */
 const extended = (excerpt: Excerpt, { chunk, lexical, score, semantic }: ChunkHit): Excerpt => {
   const isContinued = chunk.repeated > 0 || excerpt.text.endsWith("\n")
   const best = score > excerpt.score ? { score, lexical, semantic } : {}

@@ -1,40 +1,41 @@
 /**
- * Pure: what each term of a passage is worth (its impact), BM25 with context. It is fixed when the passage is indexed: lengths are divided by
- * a fixed pivot and not by an average that would change. In whole numbers, so that every store ranks alike (`Ranking`).
+ * Pure: the weight of each term of a passage (its impact), by BM25 with context. It is fixed when the passage is indexed: lengths are
+ * divided by a fixed pivot and not by an average that would change. The impacts are whole numbers, so that every store ranks alike
+ * (`Ranking`).
  */
 import { runSteps, type Steps } from "../primitives/Steps.ts"
 import { dateWords, spokenDates } from "./Dates.ts"
 import type { Language } from "./Language.ts"
 import { termsOf } from "./Terms.ts"
 
-/** What is found: a chunk of a document, a turn of a conversation, a memory. */
+/** The unit that a search finds: a chunk of a document, a turn of a conversation, a memory. */
 export interface Passage {
   readonly text: string
-  /** Found as if it stood in the text, but not lent to the neighbours: the speaker, a caption. */
+  /** Searched as if it were part of the text, but not added to the neighbours: the speaker, a caption. */
   readonly label: string
-  /** Found with less weight: headings, a file name. */
+  /** Searched with less weight: headings, a file name. */
   readonly context: string
-  /** The day on which it was said, which gives sense to "yesterday". */
+  /** The day on which it was said, which gives a meaning to "yesterday". */
   readonly said: Date | null
 }
 
-/** What each source of a passage's terms weighs, and how a passage's length counts. */
+/** The weight of each source of a passage's terms, and how a passage's length counts. */
 export interface Weighting {
   readonly own: number
-  /** By distance: the passages before and behind lend their terms. */
+  /** The weights of the terms of the passages before and after it, by distance. */
   readonly before: ReadonlyArray<number>
   readonly behind: ReadonlyArray<number>
-  /** A neighbour lends at most so many terms, the nearest ones. */
+  /** The maximum of terms that are taken from a neighbour, the nearest ones. */
   readonly lent: number
   readonly context: number
   readonly spokenDates: number
-  /** What a passage that ends with a question is worth against one that ends with a statement. */
+  /** The factor for a passage that ends with a question. */
   readonly question: number
   /** The length, in weighted terms, that is neither long nor short. */
   readonly pivot: number
 }
 
-/** Turns of a conversation and memories: short, and often understood only with what was said before. */
+/** For turns of a conversation and memories: they are short, and often need the text before them to be understood. */
 export const turnWeighting: Weighting = {
   own: 2,
   before: [1, 0.5],
@@ -46,7 +47,7 @@ export const turnWeighting: Weighting = {
   pivot: 60
 }
 
-/** Chunks of documents: some hundred words each, cut by size, so that only their edges need the neighbours. */
+/** For chunks of documents: some hundred words each, split by size, so that only their edges need the neighbours. */
 export const documentWeighting: Weighting = { ...turnWeighting, before: [1], behind: [0.5], lent: 40, pivot: 300 }
 
 /** The impact of each term of a passage, 1 to 1,900. */
@@ -55,14 +56,14 @@ export type Impacts = ReadonlyMap<string, number>
 const saturation = 0.9
 const lengthShare = 0.75
 
-/** The impacts of passages that follow each other: of one document, or of one session of a conversation. */
+/** The impacts of consecutive passages: of one document, or of one session of a conversation. */
 export const impactsOf = (
   passages: ReadonlyArray<Passage>,
   language: Language,
   weighting: Weighting
 ): ReadonlyArray<Impacts> => runSteps(weighing(passages, language, weighting))
 
-/** The same in steps, a passage each. */
+/** The same in steps, one passage each. */
 export function* weighing(
   passages: ReadonlyArray<Passage>,
   language: Language,

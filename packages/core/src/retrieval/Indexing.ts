@@ -1,6 +1,6 @@
 /**
- * Pure: everything about a text that the index keeps, ready for `ChunkIndex.put`. One way for documents, which are cut, and one for what is
- * whole already: turns of a conversation, memories.
+ * Pure: everything that the index stores about a text, ready for `ChunkIndex.put`. One function for documents, which are split into chunks,
+ * and one for texts that are one chunk each: turns of a conversation, memories.
  */
 import { runSteps, type Steps } from "../primitives/Steps.ts"
 import { type Chunk, ownText } from "./Chunk.ts"
@@ -8,15 +8,15 @@ import { chunking, type ChunkSize } from "./Chunking.ts"
 import type { IndexedDocument } from "./ChunkIndex.ts"
 import { languageOf } from "./Language.ts"
 import { documentWeighting, type Passage, turnWeighting, weighing, type Weighting } from "./Impacts.ts"
-import { nowhere, type Section } from "./Section.ts"
+import { emptyPlace, type Section } from "./Section.ts"
 
 export type Prepared = Pick<IndexedDocument, "language" | "chunks">
 
-/** A document in chunks. Its title is found with each of them. */
+/** A document in chunks. Every chunk is also found by the document's title. */
 export const prepareDocument = (title: string, sections: ReadonlyArray<Section>, size: ChunkSize): Prepared =>
   runSteps(preparingDocument(title, sections, size))
 
-/** The same in steps: a file may have megabytes of text. */
+/** The same in steps, because a file may have megabytes of text. */
 export function* preparingDocument(title: string, sections: ReadonlyArray<Section>, size: ChunkSize): Steps<Prepared> {
   const chunks = yield* chunking(sections, size)
   const passages = chunks.map((chunk): Passage => ({
@@ -28,11 +28,11 @@ export function* preparingDocument(title: string, sections: ReadonlyArray<Sectio
   return yield* prepared(chunks, passages, documentWeighting)
 }
 
-/** What was said in one session, in order, or one memory: each becomes a chunk. */
+/** The turns of one session, in order, or one memory: each becomes a chunk. */
 export const prepareTurns = (turns: ReadonlyArray<Passage>): Prepared =>
   runSteps(
     prepared(
-      turns.map(({ text }, ordinal) => ({ ...nowhere, ordinal, text, repeated: 0 })),
+      turns.map(({ text }, ordinal) => ({ ...emptyPlace, ordinal, text, repeated: 0 })),
       turns,
       turnWeighting
     )
@@ -51,7 +51,7 @@ function* prepared(
   }
 }
 
-/** Some of the beginning, and some of every part: a title page may be in another language. */
+/** Parts of the beginning and of every section, because a title page may be in another language. */
 const sampleOf = (passages: ReadonlyArray<Passage>): string => {
   const step = Math.max(1, Math.floor(passages.length / 20))
   return passages
@@ -60,6 +60,6 @@ const sampleOf = (passages: ReadonlyArray<Passage>): string => {
     .join("\n")
 }
 
-/** What an embedding model reads of a chunk: where it stands, and the text with the sentences before it. */
+/** The text of a chunk that is embedded: its heading and sheet, and the text with the repeated sentences before it. */
 export const embeddingText = ({ heading, sheet, text }: Chunk): string =>
   [heading, sheet, text].filter(Boolean).join("\n")

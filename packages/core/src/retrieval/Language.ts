@@ -1,6 +1,6 @@
 /**
- * Pure: the language of a document, decided once, when it is indexed, and kept with it. It decides which words say nothing and how the
- * others are stemmed; a text in any other language is searched by its words as they are.
+ * Pure: the language of a document, detected once, when it is indexed, and stored with it. The language determines the stop words and the
+ * stemming. A text in any other language is searched by its words without stemming.
  */
 import { englishStem } from "./stems/English.ts"
 import { frenchStem } from "./stems/French.ts"
@@ -50,7 +50,7 @@ const grammars: Readonly<Record<Language, Grammar>> = {
 
 export const isStopWord = (word: string, language: Language): boolean => grammars[language].stopWords.has(word)
 
-/** Many words come again and again; a stem is looked up faster than it is made. */
+/** A cache of stems, because words are repeated often and a look-up is faster than stemming. */
 const remembered = new Map<Language, Map<string, string>>()
 const mostRemembered = 50_000
 
@@ -64,12 +64,12 @@ export const stemOf = (word: string, language: Language): string => {
   return stem
 }
 
-/** What is looked at: enough to tell languages apart. */
+/** The number of characters that the detection reads. */
 const sample = 20_000
-/** A language is named when so many of the words are its stop words, and more than those of any other. */
+/** A language is detected when this share of the words are its stop words, and more than those of any other language. */
 const share = 0.12
 
-/** By the stop words in the text: they are the most frequent words of each language, and hardly shared. */
+/** By the stop words in the text: they are the most frequent words of each language, and few are shared. */
 export const languageOf = (text: string): Language => {
   const words =
     text

@@ -1,11 +1,11 @@
 /**
- * Pure: Markdown as headed parts, and their blocks. Nothing is interpreted: the text of a block is the text as written. Headings inside a
- * fence are code.
+ * Pure: Markdown as parts with headings, and their blocks. Nothing is interpreted: the text of a block is the text as written. Headings
+ * inside of a fence are code.
  */
 import { linesOf } from "./Cutting.ts"
 
 export interface HeadedPart {
-  /** The headings above, outermost first, this part's own included. */
+  /** The headings above, outermost first, including this part's own. */
   readonly headings: ReadonlyArray<string>
   readonly blocks: ReadonlyArray<Block>
 }
@@ -20,7 +20,7 @@ const heading = /^(#{1,6})\s+(.*?)\s*#*\s*$/u
 const row = /^\s*\|.*\|\s*$|^[^|\n]+\|[^\n]*$/u
 const delimiter = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/u
 
-/** The parts in order; their blocks together are the text. A heading with nothing below it goes with the part that follows. */
+/** The parts in order; their blocks, joined, are the text. A heading without text below it belongs to the next part. */
 export const headedParts = (text: string): ReadonlyArray<HeadedPart> => {
   const parts: Array<{ headings: ReadonlyArray<string>; blocks: ReadonlyArray<Block> }> = []
   let trail: ReadonlyArray<string> = []
@@ -57,7 +57,7 @@ export const headedParts = (text: string): ReadonlyArray<HeadedPart> => {
   return parts
 }
 
-/** A deeper level that was skipped leaves a gap, which is not shown. */
+/** A skipped level leaves an empty title, which is not shown. */
 const under = (trail: ReadonlyArray<string>, level: number, title: string): ReadonlyArray<string> => [
   ...Array.from({ length: level - 1 }, (_, index) => trail[index] ?? ""),
   title
@@ -90,7 +90,7 @@ const blocksOf = (headings: string, body: string): ReadonlyArray<Block> => {
     } else {
       inTable = false
       const last = blocks.at(-1)
-      // Empty lines belong to what stands before them; a new paragraph is a new block.
+      // Empty lines belong to the block before them; a new paragraph is a new block.
       if (line.trim() === "" && last !== undefined) last.text += line
       else add("text", line, last?.text.endsWith("\n\n") === true)
     }

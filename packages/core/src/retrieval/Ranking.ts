@@ -1,31 +1,31 @@
 /**
- * Pure: how passages are ranked that are found: the lexical rank, the sum of impacts (`Impacts`) times how rare each term is among the passages
- * that are searched, and how it is joined with the similarity of vectors. In whole numbers, so that every store ranks alike.
+ * Pure: how found passages are ranked: the lexical rank, which is the sum of impacts (`Impacts`) times the rarity of each term among the
+ * searched passages, and how it is joined with the similarity of vectors. In whole numbers, so that every store ranks alike.
  */
 
-/** How rare a term is that `found` of `all` passages have, in thousandths. */
+/** The rarity of a term that `found` of `all` passages have, in thousandths. */
 export const rarityOf = (found: number, all: number): number =>
   Math.round(1000 * Math.log(1 + (all - found + 0.5) / (found + 0.5)))
 
-/** The score of a passage is the sum of its impacts, each times the rarity of its term; shown in millionths of that. */
+/** The score of a passage is the sum of its impacts, each times the rarity of its term. Scores are shown in millionths of that sum. */
 export const scoreUnit = 1_000_000
 
-/** So many of the best by each rank are looked at together. */
+/** The number of best passages of each rank that are joined. */
 export const candidates = 100
 
-/** How much the similarity of vectors counts, when there are vectors. */
+/** The share of the similarity of vectors in the score, if there are vectors. */
 export const semanticShare = 0.5
 
 export interface Ranks {
   /** Null: the passage has none of the terms. */
   readonly lexical: number | null
-  /** The cosine of the vectors; null: no vector, or not among the nearest. */
+  /** The cosine of the vectors; null if the passage has no vector or is not among the nearest. */
   readonly semantic: number | null
 }
 
 /**
- * Joins both ranks by normalized score: the lexical one divided by its best, the semantic one stretched from its worst to its best. Without
- * any vector it is the lexical rank alone. One score for each, between 0 and 1.
+ * Joins both ranks by normalised score: the lexical score divided by the best one, the semantic score scaled from the worst to the best
+ * one. Without vectors the result is the lexical rank. One score for each passage, between 0 and 1.
  */
 export const joinRanks = (ranks: ReadonlyArray<Ranks>): ReadonlyArray<number> => {
   const lexical = ranks.flatMap(({ lexical: score }) => score ?? [])

@@ -1,9 +1,9 @@
-/** Pure: separated values and lines as records, so that a chunk never holds half a row. */
+/** Pure: splits separated values and lines into records, so that a chunk never contains half a row. */
 import { linesOf } from "./Cutting.ts"
 
 /**
- * The records of separated values, each with its line break. A line break between quotes belongs to the value. A quote counts only where a
- * value begins, so that an inch sign in a cell does not swallow the rest of the table.
+ * The records of separated values, each with its line break. A line break between quotes belongs to the value. A quote counts only at the
+ * beginning of a value, so that an inch sign in a cell does not join the rest of the table to one record.
  */
 export const recordsOf = (table: string): ReadonlyArray<string> => {
   const records: Array<string> = []
@@ -14,7 +14,7 @@ export const recordsOf = (table: string): ReadonlyArray<string> => {
     records.push(open)
     open = ""
   }
-  // A quote that is never closed is no quote.
+  // A quote that is never closed is part of the text.
   return open === "" ? records : [...records, ...linesOf(open)]
 }
 

@@ -1,6 +1,6 @@
 /**
- * Finds what was indexed. With an embedding model a question is searched by its words and its meaning, without one by its words alone; the
- * result says which, so that nobody takes the one for the other. A model that fails costs the meaning, not the search.
+ * Searches the index. With an embedding model it searches by words and by meaning, without one by words only; the result says which. If the
+ * embedding model fails, the search is by words only.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -30,14 +30,14 @@ export interface Retrieved {
   readonly hits: ReadonlyArray<ChunkHit>
   /** Null: the question was searched by its meaning as well. */
   readonly lexicalOnly: WithoutMeaning | null
-  /** What embedding the question cost. */
+  /** The cost of embedding the question. */
   readonly usage: Usage
 }
 
 export class Retrieval extends Context.Service<
   Retrieval,
   {
-    /** One query of the index, and at most one call of the embedding model before it. */
+    /** One query of the index, after at most one call of the embedding model. */
     readonly search: (request: RetrievalRequest) => Effect.Effect<Retrieved, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/retrieval/Retrieval") {
@@ -82,12 +82,14 @@ interface Meaning {
 
 const lexical = (lexicalOnly: WithoutMeaning): Meaning => ({ vector: null, lexicalOnly, usage: noUsage })
 
-/** Under which name the vectors of a model are kept. */
+/** The name under which the vectors of a model are stored. */
 export const vectorModel = ({ model, provider }: EmbeddingTarget, vector: Float32Array): VectorModel => ({
   name: `${provider}/${model}`,
   dimensions: vector.length
 })
 
-/** A question has no language of its own: documents of each language are asked in theirs. */
+/**
+ * The terms of a question in each language, because a question has no language of its own and each document is searched in its language.
+ */
 export const termsByLanguage = (query: string): ReadonlyMap<Language, ReadonlyArray<string>> =>
   new Map(languages.map((language) => [language, queryTerms(query, language)]))

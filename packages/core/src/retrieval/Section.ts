@@ -1,9 +1,9 @@
 /**
- * What a file's text looks like when it comes out of the file: sections in reading order, each with its place. Extractors write them,
- * `Chunking` cuts them. A section never spans pages, slides or sheets; how long it is does not matter.
+ * The form in which a file's text leaves an extractor: sections in reading order, each with its place. `Chunking` splits them. A section
+ * never spans pages, slides or sheets; its length does not matter.
  */
 
-/** Where a text stands. What a file does not have is null. */
+/** The place of a text in its file. A field that the file does not have is null. */
 export interface Place {
   /** The titles above it, outermost first, joined by " > ". */
   readonly heading: string | null
@@ -16,18 +16,18 @@ export interface Place {
   readonly row: number | null
 }
 
-export const nowhere: Place = { heading: null, page: null, slide: null, sheet: null, row: null }
+export const emptyPlace: Place = { heading: null, page: null, slide: null, sheet: null, row: null }
 
 /**
- * How the text of a section is built, which decides where it may be cut:
+ * The form of a section's text, which determines where it may be split:
  *
- * | form | the text | cut between |
+ * | form | the text | split between |
  * |---|---|---|
  * | `prose` | paragraphs with empty lines between | paragraphs, then sentences |
  * | `markdown` | Markdown | headings, blocks, rows of tables |
  * | `code` | source text | definitions, inner definitions, lines |
- * | `table` | separated values, the first record is the header; a quoted value may hold line breaks | records; the header is repeated |
- * | `lines` | one record a line (JSON lines, logs) | lines |
+ * | `table` | separated values, the first record is the header; a quoted value may contain line breaks | records; the header is repeated |
+ * | `lines` | one record per line (JSON lines, logs) | lines |
  */
 export type SectionForm = "prose" | "markdown" | "code" | "table" | "lines"
 

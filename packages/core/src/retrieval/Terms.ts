@@ -1,10 +1,10 @@
 /**
- * Pure: a text as the terms under which it is found. Words in lower case, without stop words, stemmed by the language of their document;
- * scripts without spaces between words as overlapping pairs of characters. Documents, queries and memories use the same functions.
+ * Pure: a text as the terms by which it is found: words in lower case, without stop words, stemmed in the language of their document; for
+ * scripts without spaces between words, overlapping pairs of characters. Documents, queries and memories use the same functions.
  */
 import { isStopWord, type Language, stemOf } from "./Language.ts"
 
-/** Scripts whose words are not set apart by spaces, and Korean, whose particles stick to the words. */
+/** Scripts without spaces between words, and Korean, whose particles are joined to the words. */
 const paired =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]/u
 const run =
@@ -12,10 +12,10 @@ const run =
 const ascii = /^[\0-\x7f]*$/u
 const ideograph = /\p{Script=Han}/u
 
-/** A term is stored in an index; a longer one is data, not a word. */
+/** The maximum length of a term in an index; a longer text is data, not a word. */
 const longestTerm = 64
 
-/** The terms of a text to be found, in the order of the text. */
+/** The terms of a text that is stored, in the order of the text. */
 export const termsOf = (text: string, language: Language): ReadonlyArray<string> => cut(text, language, true)
 
 /** The terms of a question, each once, as they are stored for documents of a language. */
@@ -38,7 +38,7 @@ const withoutPossessives = (text: string): string => text.replaceAll(/[’']s\b/
 
 const addWord = (terms: Array<string>, word: string, language: Language): void => {
   add(terms, word.toLowerCase(), language)
-  // A name like parseHttpBody is found by its parts as well.
+  // A name like parseHttpBody is also found by its parts.
   const parts = /\p{Ll}\p{Lu}/u.test(word) ? word.split(/(?<=\p{Ll})(?=\p{Lu})/u) : []
   for (const part of parts) add(terms, part.toLowerCase(), language)
 }
@@ -48,7 +48,7 @@ const add = (terms: Array<string>, word: string, language: Language): void => {
   terms.push(withoutAccents(stemOf(word, language)))
 }
 
-/** Latin letters only: marks of other scripts are vowels. */
+/** Latin letters only, because marks of other scripts are vowels. */
 const withoutAccents = (word: string): string =>
   ascii.test(word)
     ? word
@@ -57,7 +57,7 @@ const withoutAccents = (word: string): string =>
         .replaceAll(/(?<=\p{Script=Latin})[\u0300-\u036f]+/gu, "")
         .normalize("NFC")
 
-/** An ideograph may be a word by itself, so it is stored alone, too; a question of several looks for the pairs only. */
+/** An ideograph may be a whole word, so it is also stored alone; a question with several characters searches the pairs only. */
 const pairs = (word: string, isStored: boolean): ReadonlyArray<string> => {
   const characters = Array.from(word)
   if (characters.length < 2) return characters

@@ -1,4 +1,4 @@
-/** The wing that finds things: text into chunks and terms, the index that keeps them, and the search over it. */
+/** The wing for searching: splits text into chunks and terms, stores them in an index, and searches the index. */
 export { type Chunk, ownText } from "./Chunk.ts"
 export { type ChunkSize, chunksOf } from "./Chunking.ts"
 export {
@@ -30,5 +30,5 @@ export {
   vectorModel,
   type WithoutMeaning
 } from "./Retrieval.ts"
-export { nowhere, type Place, type Section, type SectionForm } from "./Section.ts"
+export { emptyPlace, type Place, type Section, type SectionForm } from "./Section.ts"
 export { queryTerms, termsOf } from "./Terms.ts"

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { runYielding, runSteps } from "../../src/primitives/Steps.ts"
-import { nowhere, prepareDocument, type Section } from "@colloquy/core/retrieval"
+import { emptyPlace, prepareDocument, type Section } from "@colloquy/core/retrieval"
 import { preparingDocument } from "../../src/retrieval/Indexing.ts"
 import { estimateTokens } from "../../src/models/TokenCounter.ts"
 
@@ -23,7 +23,7 @@ const forms: ReadonlyArray<readonly [Section["form"], string]> = [
 for (const [form, text] of forms) {
   it.live(`${text.length} characters as ${form} (${text.slice(0, 12)}…) leave time for others`, () =>
     Effect.gen(function* () {
-      const sections: ReadonlyArray<Section> = [{ ...nowhere, form, text }]
+      const sections: ReadonlyArray<Section> = [{ ...emptyPlace, form, text }]
       let turns = 0
       const other = yield* Effect.forkChild(
         Effect.forever(

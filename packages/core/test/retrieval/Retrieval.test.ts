@@ -14,7 +14,7 @@ import {
   type ChunkHit,
   ChunkIndex,
   excerptsOf,
-  nowhere,
+  emptyPlace,
   prepareTurns,
   Retrieval,
   SearchScope,
@@ -126,7 +126,7 @@ const hit = (
   score,
   lexical: score,
   semantic: null,
-  chunk: { ...nowhere, ordinal, text, repeated: fields.repeated ?? 0, page: fields.page ?? null }
+  chunk: { ...emptyPlace, ordinal, text, repeated: fields.repeated ?? 0, page: fields.page ?? null }
 })
 
 /** A token a letter. */
@@ -144,7 +144,7 @@ describe("excerpts", () => {
         scope,
         documentId: documentIds[0],
         text: "one. two. three.\n\nfour.",
-        place: { ...nowhere, page: 2 },
+        place: { ...emptyPlace, page: 2 },
         firstOrdinal: 3,
         lastOrdinal: 5,
         score: 0.9,

@@ -8,7 +8,7 @@ import { Kernel, type ModelInfo, type Provider, Providers } from "@colloquy/core
 import { AssistantStore, type ChatRequest, FollowUpStore, ModelError, noUsage } from "@colloquy/core/adapters"
 import type { Documents } from "@colloquy/core/documents"
 import { BlobStore, documentsLayer, documentsPart, DocumentStore, TextExtractor } from "@colloquy/core/documents"
-import { ChunkIndex, nowhere, Retrieval } from "@colloquy/core/retrieval"
+import { ChunkIndex, emptyPlace, Retrieval } from "@colloquy/core/retrieval"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -36,7 +36,7 @@ export const bytesOf = (text: string): Stream.Stream<Uint8Array> => Stream.make(
 /** The text of a file as one section. */
 export const readText: typeof TextExtractor.Service.extract = ({ bytes }) =>
   Effect.map(Stream.mkUint8Array(bytes), (all) => [
-    { ...nowhere, form: "prose" as const, text: new TextDecoder().decode(all) }
+    { ...emptyPlace, form: "prose" as const, text: new TextDecoder().decode(all) }
   ])
 
 /** How often each letter stands in a text. */

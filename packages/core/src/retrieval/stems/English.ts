@@ -38,7 +38,7 @@ export const englishStem = (word: string): string => {
   if (word.length < 3 || !/^[a-z']+$/u.test(word)) return word
   const known = special.get(word)
   if (known !== undefined) return known
-  // A y that is a consonant is marked by its capital.
+  // A y that is a consonant is marked as a capital.
   const marked = markConsonants(
     word.replace(/^'/u, ""),
     (before, letter) => letter === "y" && /^[aeiouy]?$/u.test(before)

@@ -39,13 +39,13 @@ export const frenchStem = (word: string): string => {
     .toLowerCase()
 }
 
-/** What was cut was an adverb's ending and nothing before it. */
+/** True if only an adverb's ending was cut. */
 const keepsVerb = (word: string, stem: string): boolean => {
   const suffix = suffixOf(word, standard)
   return suffix !== null && /^(?:amment|emment|ments?)$/u.test(suffix) && stem.length < word.length
 }
 
-/** Letters that are consonants here are marked by their capitals. */
+/** Letters that are consonants here are marked as capitals. */
 const consonants = (word: string): string =>
   markConsonants(word, (before, letter, after) => {
     if (letter === "y") return isVowel(before) || isVowel(after)
@@ -101,7 +101,7 @@ const withoutStandard = (word: string, { r1, r2, rv }: Places): string => {
   }
 }
 
-/** Takes the ending off where it may be, and writes it otherwise where it may not. */
+/** Removes the ending if it is in the region, and replaces it otherwise. */
 const orElse = (word: string, region: number, suffix: string, otherwise: string): string => {
   if (!word.endsWith(suffix)) return word
   const stem = without(word, suffix)

@@ -4,7 +4,7 @@ import { cutIn, list, markConsonants, regionsOf, suffixIn, suffixOf, without } f
 const vowels = "aeiouyäöü"
 const isVowel = (letter: string): boolean => letter !== "" && vowels.includes(letter)
 
-/** As they are written where there are none. */
+/** The spelling of umlauts on keyboards without them. */
 const umlauts: ReadonlyMap<string, string> = new Map([
   ["ae", "ä"],
   ["oe", "ö"],
@@ -13,7 +13,7 @@ const umlauts: ReadonlyMap<string, string> = new Map([
 
 export const germanStem = (word: string): string => {
   if (!/^[a-zäöüß]+$/u.test(word)) return word
-  // A u or y between vowels is a consonant, marked by its capital.
+  // A u or y between vowels is a consonant, marked as a capital.
   const marked = markConsonants(
     word,
     (before, letter, after) => /[uy]/u.test(letter) && isVowel(before) && isVowel(after)

@@ -1,9 +1,9 @@
-/** The regions that the Snowball stemmers speak of: where in a word a suffix must stand to be taken off. */
+/** The regions of the Snowball stemmers: a suffix is removed only if it is inside of a region. */
 
 export interface Regions {
-  /** Behind the first consonant that follows a vowel. */
+  /** After the first consonant that follows a vowel. */
   readonly r1: number
-  /** The same, counted within the first region. */
+  /** The same, counted from the first region. */
   readonly r2: number
 }
 
@@ -19,7 +19,7 @@ export const regionFrom = (word: string, from: number, vowels: string): number =
   return Math.min(index + 1, word.length)
 }
 
-/** Marks letters that are consonants where they stand by their capitals, from left to right: a marked letter is no vowel for the next one. */
+/** Marks letters that are used as consonants as capitals, from left to right: a marked letter is no vowel for the next one. */
 export const markConsonants = (
   word: string,
   isConsonant: (before: string, letter: string, after: string) => boolean
@@ -32,23 +32,23 @@ export const markConsonants = (
   return marked
 }
 
-/** The longest of the suffixes with which a word ends. */
+/** The longest suffix with which a word ends. */
 export const suffixOf = (word: string, suffixes: ReadonlyArray<string>): string | null =>
   suffixes.reduce<string | null>(
     (longest, suffix) => (word.endsWith(suffix) && suffix.length > (longest?.length ?? 0) ? suffix : longest),
     null
   )
 
-/** The same, among suffixes that stand in a region as a whole. */
+/** The longest suffix that is completely inside of the region. */
 export const suffixIn = (word: string, from: number, suffixes: ReadonlyArray<string>): string | null =>
   suffixOf(word.slice(from), suffixes)
 
 export const without = (word: string, suffix: string, replacement = ""): string =>
   word.slice(0, word.length - suffix.length) + replacement
 
-/** Takes the suffix off when it stands in the region. */
+/** Removes the suffix if it is inside of the region. */
 export const cutIn = (word: string, from: number, suffix: string, replacement = ""): string =>
   word.endsWith(suffix) && word.length - suffix.length >= from ? without(word, suffix, replacement) : word
 
-/** Suffixes of a list written with spaces. */
+/** Splits a list that is written with spaces. */
 export const list = (text: string): ReadonlyArray<string> => text.trim().split(/\s+/u)
