@@ -8,6 +8,7 @@ export type { Ports, Stores } from "./Kernel.ts"
 
 /** primitives: ids, pages, usage, and the one infrastructure fault. */
 export { BlobId, ChargeId, DocumentId, FollowUpId, IdSource, newId } from "./primitives/Ids.ts"
+export { callbackLimitedTo, Deadlines, limitedTo } from "./primitives/Deadlines.ts"
 export { RecentlyUsed } from "./primitives/RecentlyUsed.ts"
 export { traced } from "./primitives/Traced.ts"
 export { firstPage, maximumLimit, maximumSkip } from "./primitives/Page.ts"

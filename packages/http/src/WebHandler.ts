@@ -4,6 +4,7 @@
  * long as they do.
  */
 import { type Kernel, Turns } from "@colloquy/core"
+import { Deadlines } from "@colloquy/core/adapters"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -45,8 +46,11 @@ export const webHandler = <E = never, Source = unknown>({
   kernel,
   ...options
 }: WebHandlerOptions<E, Source>): WebHandler => {
-  // Merged, so that requests run with the kernel's logger, tracer and clock too.
-  const app = Layer.merge(routes(options), unknownMethods).pipe(Layer.provideMerge(kernel), Layer.provideMerge(router))
+  // Merged, so that requests run with the kernel's logger, tracer and clock too, and share their deadlines.
+  const app = Layer.merge(routes(options), unknownMethods).pipe(
+    Layer.provideMerge([kernel, Deadlines.layer]),
+    Layer.provideMerge(router)
+  )
   const startup = new Startup(app)
   let open: WebApp | null = null
   let isDraining = false

@@ -9,7 +9,7 @@
  * content type must be right, and no redirect is followed, because it could carry the key to another host.
  */
 import type { ChatEvent } from "@colloquy/core/adapters"
-import { ModelError } from "@colloquy/core/adapters"
+import { callbackLimitedTo, ModelError } from "@colloquy/core/adapters"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
@@ -208,19 +208,18 @@ const ask = (
   settings: TransportSettings,
   begin: (exchange: Exchange) => Answer
 ): Effect.Effect<Answer, ModelError> =>
-  Effect.callback<Answer, ModelError>((resume) => {
-    const { body, isOnce = false, url } = call
-    const request = { url, headers: headersOf(call), body: isForm(body) ? body.bytes : body, isOnce }
-    const answer = begin(
-      sendOf(settings)(request, (isAnswered) =>
-        resume(isAnswered ? Effect.succeed(answer) : Effect.fail(modelError(call, { reason: "connection" }, null)))
+  callbackLimitedTo<Answer, ModelError>(
+    settings.headTimeout ?? "2 minutes",
+    (resume) => {
+      const { body, isOnce = false, url } = call
+      const request = { url, headers: headersOf(call), body: isForm(body) ? body.bytes : body, isOnce }
+      const answer = begin(
+        sendOf(settings)(request, (isAnswered) =>
+          resume(isAnswered ? Effect.succeed(answer) : Effect.fail(modelError(call, { reason: "connection" }, null)))
+        )
       )
-    )
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: settings.headTimeout ?? "2 minutes",
-      orElse: () => Effect.fail(modelError(call, { reason: "timeout" }, null))
-    })
+    },
+    () => Effect.fail(modelError(call, { reason: "timeout" }, null))
   )
 
 const sendOf = ({ fetch }: TransportSettings): Send =>

@@ -1,7 +1,7 @@
 /**
  * All time limits that core sets to foreign code (a provider's driver, a host's meter, a part of a turn). Work that is late is abandoned:
  * its cleanup is not awaited, because some cleanup never ends. Many waits share one alarm: a wait costs one entry in a set, and its work
- * one fiber. `inTime` is for a single wait.
+ * one fiber; a wait for a callback costs no fiber. `inTime` is for a single wait.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -28,7 +28,15 @@ export interface DeadlinesPort {
     effect: Effect.Effect<A, E, R>,
     late: () => Effect.Effect<B, E2>
   ) => Effect.Effect<A | B, E | E2, R>
+  /** The same for a callback, which `begin` is given: what it began is not stopped. */
+  readonly callback: <A, E>(
+    time: Duration.Input,
+    begin: Begin<A, E>,
+    late: () => Effect.Effect<A, E>
+  ) => Effect.Effect<A, E>
 }
+
+type Begin<A, E> = (resume: (answer: Effect.Effect<A, E>) => void) => void
 
 interface Entry {
   readonly due: () => number
@@ -83,6 +91,19 @@ export const makeDeadlines: Effect.Effect<DeadlinesPort, never, Scope.Scope> = E
       Effect.suspend(() => {
         const due = clock.currentTimeMillisUnsafe() + Duration.toMillis(time)
         return limit(effect, () => due, late)
+      }),
+    callback: <A, E>(time: Duration.Input, begin: Begin<A, E>, late: () => Effect.Effect<A, E>) =>
+      Effect.callback<A, E>((resume) => {
+        const due = clock.currentTimeMillisUnsafe() + Duration.toMillis(time)
+        const leave = (answer: Effect.Effect<A, E>) => {
+          entries.delete(entry)
+          resume(answer)
+        }
+        const entry: Entry = { due: () => due, expire: () => leave(late()) }
+        entries.add(entry)
+        alarm.at(due)
+        begin(leave)
+        return Effect.sync(() => void entries.delete(entry))
       })
   }
 })
@@ -91,6 +112,32 @@ export const makeDeadlines: Effect.Effect<DeadlinesPort, never, Scope.Scope> = E
 export class Deadlines extends Context.Service<Deadlines, DeadlinesPort>()("@colloquy/core/primitives/Deadlines") {
   static readonly layer: Layer.Layer<Deadlines> = Layer.effect(Deadlines, makeDeadlines)
 }
+
+/** Limits what runs for every request, by the deadlines that its fiber brings along; one without them has a timer of its own. */
+export const limitedTo = <A, E, R, E2>(
+  time: Duration.Input,
+  effect: Effect.Effect<A, E, R>,
+  late: () => Effect.Effect<never, E2>
+): Effect.Effect<A, E | E2, R> =>
+  Effect.withFiber((fiber) => {
+    const deadlines = Context.getOrUndefined(fiber.context, Deadlines)
+    return deadlines === undefined
+      ? Effect.timeoutOrElse(effect, { duration: time, orElse: late })
+      : deadlines.within(time, effect, late)
+  })
+
+/** The same for a callback. */
+export const callbackLimitedTo = <A, E>(
+  time: Duration.Input,
+  begin: Begin<A, E>,
+  late: () => Effect.Effect<A, E>
+): Effect.Effect<A, E> =>
+  Effect.withFiber((fiber) => {
+    const deadlines = Context.getOrUndefined(fiber.context, Deadlines)
+    return deadlines === undefined
+      ? Effect.timeoutOrElse(Effect.callback<A, E>(begin), { duration: time, orElse: late })
+      : deadlines.callback(time, begin, late)
+  })
 
 /** For a rare wait: with deadlines of its own. */
 export const inTime =

@@ -3,6 +3,7 @@
  * can be read but is wrong is a list of every problem (422). Bounded in bytes and in depth.
  */
 import type { Principal } from "@colloquy/core"
+import { limitedTo } from "@colloquy/core/adapters"
 import * as ByteSize from "effect/ByteSize"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -166,11 +167,14 @@ const refuseType = (request: HttpServerRequest, type: string, bounds: Bounds) =>
 
 const nothing: RawBody = { value: undefined, files: [], problems: [] }
 
-const readBytes = (request: HttpServerRequest, bounds: Bounds, limit: number) =>
-  request.arrayBuffer.pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)),
-    Effect.mapError(unreadable),
-    Effect.timeoutOrElse({ duration: bounds.bodyTimeout, orElse: () => Effect.fail(tooSlow()) })
+const readBytes = (request: HttpServerRequest, { bodyTimeout }: Bounds, limit: number) =>
+  limitedTo(
+    bodyTimeout,
+    request.arrayBuffer.pipe(
+      Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)),
+      Effect.mapError(unreadable)
+    ),
+    () => Effect.fail(tooSlow())
   )
 
 const unreadable = ({ reason }: HttpServerError): BadRequest | PayloadTooLarge =>
