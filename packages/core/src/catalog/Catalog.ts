@@ -100,14 +100,26 @@ export class Catalog extends Context.Service<
       const entryIn = (listed: ReadonlyArray<ModelInfo>, providerId: string, name: string, modelType: ModelType) => {
         const isIt = (entry: ModelInfo) =>
           entry.name === name && entry.provider === providerId && entry.modelType === modelType
-        return merge(listed.filter(isIt), host.filter(isIt))[0]
+        let found: ModelInfo | undefined
+        for (const entries of [listed, host]) {
+          for (const entry of entries) {
+            if (isIt(entry)) found = found === undefined ? entry : mergeModelInfo(found, entry)
+          }
+        }
+        return found
       }
-      const known = Effect.fnUntraced(function* (providerId: string, name: string, modelType: ModelType = "llm") {
+      const known = (providerId: string, name: string, modelType: ModelType = "llm") => {
         const provider = all.find((each) => each.id === providerId)
-        const list = provider === undefined ? Option.none() : yield* Cache.getSuccess(lists, provider)
-        if (provider !== undefined && Option.isNone(list)) yield* Effect.forkIn(Cache.get(lists, provider), scope)
-        return entryIn(Option.isSome(list) ? list.value.items : [], providerId, name, modelType)
-      })
+        const without = () => entryIn([], providerId, name, modelType)
+        if (provider === undefined) return Effect.sync(without)
+        return Effect.flatMap(
+          Cache.getSuccess(lists, provider),
+          Option.match({
+            onNone: () => Effect.map(Effect.forkIn(Cache.get(lists, provider), scope), without),
+            onSome: ({ items }) => Effect.succeed(entryIn(items, providerId, name, modelType))
+          })
+        )
+      }
       const describe = Effect.fnUntraced(function* (providerId: string, name: string, modelType: ModelType) {
         const provider = all.find((each) => each.id === providerId)
         const listed = provider === undefined ? [] : (yield* Cache.get(lists, provider)).items

@@ -2,6 +2,7 @@
  * Bounds for what a provider reports of an answer. Such names and figures go into records, sums and index keys, and a faulty provider may
  * report anything. Names are cut and figures are limited here, before they are stored; a change is logged.
  */
+import type { Charge } from "../metering/Charge.ts"
 import type { Usage } from "../primitives/Usage.ts"
 
 /** Characters of a name: of a model, a provider, a tool. */
@@ -36,6 +37,14 @@ export const usageWithinBounds = (reported: Usage): Usage => {
   }
   return isEqual(usage, reported) ? reported : { ...usage, estimated: true }
 }
+
+/** The charges of a part go into sums and into keys of an index, as a provider's figures do, so they get the same bounds. */
+export const chargeWithinBounds = (charge: Charge): Charge => ({
+  provider: cutTo(charge.provider, longestName),
+  model: cutTo(charge.model, longestName),
+  purpose: cutTo(charge.purpose, longestName),
+  usage: usageWithinBounds(charge.usage)
+})
 
 const dollarsIn = (reported: number | null): number | null =>
   reported !== null && reported >= 0 && reported <= mostDollars ? reported : null

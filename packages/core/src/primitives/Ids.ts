@@ -44,13 +44,20 @@ export const IdSource = Context.Reference<(nowMillis: number) => string>("@collo
   defaultValue: () => uuidVersion7
 })
 
-/** Allocates a new id of the given brand: `newId(ThreadId)`. */
-export const newId = <Id>(brand: Brand<Id>): Effect.Effect<Id> =>
-  Effect.withFiber((fiber) => {
-    const value = fiber.getRef(IdSource)(fiber.getRef(Clock.Clock).currentTimeMillisUnsafe())
+export type NewIds = <Id>(brand: Brand<Id>) => Id
+
+/** Allocates new ids, for what needs several of them. */
+export const newIds: Effect.Effect<NewIds> = Effect.withFiber((fiber) => {
+  const [source, clock] = [fiber.getRef(IdSource), fiber.getRef(Clock.Clock)]
+  return Effect.succeed((brand) => {
+    const value = source(clock.currentTimeMillisUnsafe())
     // The brand's own check does the same and takes ten times as long.
-    return Effect.succeed(brand.make(value, { disableChecks: value !== "" }))
+    return brand.make(value, { disableChecks: value !== "" })
   })
+})
+
+/** Allocates a new id of the given brand: `newId(ThreadId)`. */
+export const newId = <Id>(brand: Brand<Id>): Effect.Effect<Id> => Effect.map(newIds, (allocate) => allocate(brand))
 
 interface Brand<Id> {
   readonly make: (value: string, options: { readonly disableChecks: boolean }) => Id

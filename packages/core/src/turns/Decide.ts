@@ -21,8 +21,7 @@ import { type Answerer, type PlannedLeg, planLeg } from "./Leg.ts"
 import {
   checkTools,
   concernedParts,
-  decideParts,
-  listen,
+  consultParts,
   type PartError,
   type PartsDecided,
   refuseAbsentParts
@@ -75,10 +74,11 @@ export class Decide extends Context.Service<
       const counter = yield* TokenCounter
       const { assumedContextLimit } = yield* TurnSettings
 
-      const resolveModel = Effect.fnUntraced(function* (request: TurnRequest, { assistant }: Place) {
-        const { model, provider } = yield* Effect.fromResult(chooseModel(request, assistant, models))
-        return yield* models.resolve(provider, model)
-      })
+      const resolveModel = (request: TurnRequest, { assistant }: Place) => {
+        const chosen = chooseModel(request, assistant, models)
+        if (Result.isFailure(chosen)) return Effect.fail(chosen.failure)
+        return models.resolve(chosen.success.provider, chosen.success.model)
+      }
 
       const caseOf = (
         request: TurnRequest,
@@ -106,16 +106,14 @@ export class Decide extends Context.Service<
       ): Effect.fn.Return<Decided, DecideError, Principal> {
         const all = registered.all()
         yield* Effect.fromResult(checkNames({ provider: request.provider, model: request.model }))
-        yield* refuseAbsentParts(all, request.options ?? {})
+        if (request.options !== undefined) yield* refuseAbsentParts(all, request.options)
         const resolved = yield* Effect.result(resolveModel(request, place))
         const turn = caseOf(request, place, resolved)
-        const concerned = concernedParts(all, turn)
-        const heard = yield* listen(concerned, turn, draft.listening)
-        const parts = yield* decideParts(concerned, { ...turn, content: heard.content }, heard.supplements)
+        const { heard, parts } = yield* consultParts(concernedParts(all, turn), turn, draft.listening)
         const model = parts.answers === null ? yield* Effect.fromResult(resolved) : answererOf(parts.answers)
         const ofHost = hosted.all()
         yield* checkTools(turn, parts.planned, ofHost)
-        const content = heard.content.trim() === "" ? (parts.content ?? heard.content) : heard.content
+        const content = heard.trim() === "" ? (parts.content ?? heard) : heard
         const { assistant } = place
         const plan = yield* Effect.fromResult(planTurn({ request, assistant, content, model, hosted: ofHost, parts }))
         const leg = planLeg({ plan, model, parts: parts.planned }, ofHost, { counter, assumedContextLimit })

@@ -2,15 +2,15 @@
  * A turn that has ids and a log but is not stored yet. Parts that listen write events into this log. As soon as they do, the stream begins,
  * although the message is not stored yet; a refusal after that point ends the stream.
  */
-import * as Clock from "effect/Clock"
+import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { MessageId, newId, RunId } from "../primitives/Ids.ts"
+import { chargeWithinBounds } from "../models/ReportedFigures.ts"
+import { MessageId, type NewIds, newIds, RunId } from "../primitives/Ids.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import { RunLog } from "../runs/RunLog.ts"
 import type { Place } from "./Place.ts"
 import { mustBeJson } from "./RegisteredPart.ts"
-import { chargeWithinBounds } from "./Settlement.ts"
 import type { Listening } from "./TurnPart.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
@@ -24,17 +24,17 @@ export interface Draft {
   readonly firstEvent: Deferred.Deferred<void>
 }
 
-export const newDraft: Effect.Effect<Draft> = Effect.gen(function* () {
-  const clock = yield* Clock.Clock
-  const runId = yield* newId(RunId)
-  const messageId = yield* newId(MessageId)
-  const answerId = yield* newId(MessageId)
+export const newDraft: Effect.Effect<Draft> = Effect.clockWith((clock) =>
+  Effect.map(newIds, (allocate) => draftOf(clock, allocate))
+)
+
+const draftOf = (clock: Clock.Clock, allocate: NewIds): Draft => {
   const log = new RunLog<TurnEvent>(1)
   const firstEvent = Deferred.makeUnsafe<void>()
   return {
-    runId,
-    messageId,
-    answerId,
+    runId: allocate(RunId),
+    messageId: allocate(MessageId),
+    answerId: allocate(MessageId),
     log,
     firstEvent,
     listening: (part): Listening => ({
@@ -49,7 +49,7 @@ export const newDraft: Effect.Effect<Draft> = Effect.gen(function* () {
         void log.push((sequence) => ({ _tag: "Charged", sequence, charge: chargeWithinBounds(charge) }))
     })
   }
-})
+}
 
 /** Ends the log of a turn that was refused and not stored: the followers of the log get the reason. */
 export const endDraft = (

@@ -6,12 +6,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Metering } from "../metering/Metering.ts"
+import { chargeWithinBounds } from "../models/ReportedFigures.ts"
 import type { History } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
 import { mustBeJson } from "./RegisteredPart.ts"
-import { chargeWithinBounds } from "./Settlement.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
 export class LiveTurns extends Context.Service<

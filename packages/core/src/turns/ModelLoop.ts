@@ -130,7 +130,7 @@ export class ModelLoop extends Context.Service<
             apiKey: leg.apiKey,
             conversationId: leg.lease.threadId
           })
-          const notKept = yield* receive(leg, turnOf, step)
+          const notKept = step.media.length + step.sources.length === 0 ? null : yield* receive(leg, turnOf, step)
           if (step.calls.length === 0 && !step.spoke && notKept !== null) {
             return yield* new OutputNotSupported({ kind: notKept })
           }
@@ -175,7 +175,6 @@ export class ModelLoop extends Context.Service<
         turnOf: Reading["turnOf"],
         { media, sources }: StepResult
       ): Effect.fn.Return<OutputNotSupported["kind"] | null, never, Principal> {
-        if (media.length === 0 && sources.length === 0) return null
         const parts = registered.all()
         for (const { name, receiveSources } of sources.length === 0 ? [] : parts) {
           if (receiveSources === undefined) continue

@@ -78,6 +78,7 @@ export const checkTools = (
       new Error(`Two tools have the name "${twice}", of two parts or of a part and the host. Rename one.`)
     )
   }
+  if (tools.length === 0) return Effect.void
   const brought = new Set<string>([...planned.flatMap((part) => part.ownTools), ...names])
   const problems = tools.flatMap((tool, index) => {
     if (!hostedMark(tool) || brought.has(tool.name)) return []
@@ -89,7 +90,14 @@ export const checkTools = (
   return Effect.fail(new TurnRefused({ part: "tools", reason: "absent", problems }))
 }
 
-export interface HeardWords {
+/** What the parts of a turn make of its message. */
+export interface Consulted {
+  /** The content of the message, with what was heard. */
+  readonly heard: string
+  readonly parts: PartsDecided
+}
+
+interface HeardWords {
   readonly content: string
   readonly supplements: ReadonlyArray<readonly [part: string, supplement: Supplement]>
 }
@@ -103,7 +111,7 @@ export const isHeard = (parts: ReadonlyArray<RegisteredPart>, { options }: TurnR
   parts.some(({ listen, name }) => listen !== undefined && options?.[name] !== undefined)
 
 /** Step 2. First every part may refuse, then the parts listen. The content is the written text, followed by what each part heard. */
-export const listen = Effect.fnUntraced(function* (
+const listen = Effect.fnUntraced(function* (
   parts: ReadonlyArray<RegisteredPart>,
   turn: TurnCase,
   listening: (part: string) => Listening
@@ -143,6 +151,21 @@ export const decideParts = Effect.fnUntraced(function* (
   if (decided.length === 0 && heard.length === 0) return nothingDecided
   return yield* combineDecisions(decided, heard)
 })
+
+/** Steps 2 and 3 for the parts that the turn concerns: of most turns that is none. */
+export const consultParts = (
+  parts: ReadonlyArray<RegisteredPart>,
+  turn: TurnCase,
+  listening: (part: string) => Listening
+): Effect.Effect<Consulted, PartError, Principal> =>
+  parts.length === 0
+    ? Effect.succeed({ heard: turn.content, parts: nothingDecided })
+    : Effect.flatMap(listen(parts, turn, listening), ({ content, supplements }) =>
+        Effect.map(decideParts(parts, { ...turn, content }, supplements), (decided) => ({
+          heard: content,
+          parts: decided
+        }))
+      )
 
 interface Decided {
   readonly decision: PartDecision<Schema.Json>

@@ -3,10 +3,12 @@ import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
 import { newAssistant } from "../assistants/AssistantFields.ts"
 import { AssistantId, newId, ThreadId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type Thread, ThreadNotFound } from "../threads/Thread.ts"
 import type { ThreadSummary } from "../threads/ThreadSummary.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
@@ -56,16 +58,17 @@ const findAssistant = Effect.fnUntraced(function* (store: typeof AssistantStore.
   return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId: id })
 })
 
-export const storeNewPlace = Effect.fnUntraced(function* (
+export const storeNewPlace = (
   assistants: typeof AssistantStore.Service,
   threads: typeof ThreadStore.Service,
-  place: Place
-) {
-  if (place.isNewAssistant) yield* assistants.insert(place.assistant)
-  if (place.isNewThread && !(yield* threads.insert(place.thread))) {
-    return yield* new AssistantNotFound({ assistantId: place.assistant.id })
-  }
-})
+  { assistant, isNewAssistant, isNewThread, thread }: Place
+): Effect.Effect<void, AssistantNotFound | StoreUnavailable, Principal> => {
+  const assistantStored = isNewAssistant ? assistants.insert(assistant) : Effect.void
+  if (!isNewThread) return assistantStored
+  return Effect.flatMap(Effect.andThen(assistantStored, threads.insert(thread)), (isStored) =>
+    isStored ? Effect.void : new AssistantNotFound({ assistantId: assistant.id })
+  )
+}
 
 /**
  * Removes the assistant and thread that were created for this turn. Needed when the turn is refused after all, or when it repeats a turn

@@ -116,7 +116,7 @@ export class Recall extends Context.Service<
         return (message: Message) => rendered.get(message.id)
       })
 
-      const recall = Effect.fnUntraced(function* (leg: Leg, history: History) {
+      const recallParts = Effect.fnUntraced(function* (leg: Leg, history: History) {
         const rendered = yield* renderMessages(leg, history)
         if (leg.number > 0) return { prompt: recalledBefore(leg, history), rendered, notes: [] }
         const asked = leg.parts.filter((part) => part.recall !== undefined)
@@ -135,10 +135,18 @@ export class Recall extends Context.Service<
         }
       })
 
-      return Recall.of({ recall })
+      const haveReaders = () =>
+        parts.all().some(({ render, surround }) => render !== undefined || surround !== undefined)
+
+      return Recall.of({
+        recall: (leg, history) =>
+          leg.parts.length === 0 && !haveReaders() ? Effect.succeed(nothing) : recallParts(leg, history)
+      })
     })
   )
 }
+
+const nothing: Recalled = { prompt: [], rendered: () => undefined, notes: [] }
 
 const recalledBefore = (leg: Leg, history: History): ReadonlyArray<PromptPart> => {
   const answers = history.messages.filter(

@@ -56,11 +56,16 @@ export class Repeats extends Context.Service<
 
       return Repeats.of({
         join,
-        find: Effect.fnUntraced(function* (key) {
-          if (key === undefined) return Option.none()
-          const repeated = yield* store.findRepeated(key.key)
-          return Option.isNone(repeated) ? Option.none() : Option.some(yield* join(repeated.value, key.fingerprint))
-        })
+        find: (key) =>
+          key === undefined
+            ? Effect.succeedNone
+            : Effect.flatMap(
+                store.findRepeated(key.key),
+                Option.match({
+                  onNone: () => Effect.succeedNone,
+                  onSome: (repeated) => Effect.map(join(repeated, key.fingerprint), Option.some)
+                })
+              )
       })
     })
   )

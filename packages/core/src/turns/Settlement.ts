@@ -4,10 +4,8 @@
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Charge } from "../metering/Charge.ts"
 import { withValues } from "../threads/Supplement.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import { cutTo, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
 import type { RunFault } from "../runs/Run.ts"
 import type { Lease, Settlement } from "../runs/RunStore.ts"
 import { contextUsageOf, Explanation } from "../prompts/Explanation.ts"
@@ -25,12 +23,11 @@ export type LegEnd =
 export type LegEndEvent = Exclude<TerminalEvent, { readonly _tag: "MessageSaved" }>
 
 export const terminalEvent = (
-  recorded: RecordedLeg,
+  leg: RecordedLeg,
   end: LegEnd,
   explanation: Explanation | null,
   sequence: number
 ): LegEndEvent => {
-  const leg = withinBounds(recorded)
   const common = {
     sequence,
     messageId: leg.messageId,
@@ -75,7 +72,7 @@ export const settlementOf = (input: {
   readonly counter: TokenCounterPort
   readonly followUps: Settlement["followUps"]
 }): Settlement => {
-  const leg = withinBounds(input.leg)
+  const { leg } = input
   return {
     status: input.end.status,
     events: [...input.rest, input.terminal],
@@ -92,23 +89,6 @@ export const settlementOf = (input: {
     explanation: input.explanation
   }
 }
-
-/** The log of an older version may contain unbounded names and figures from a provider. */
-const withinBounds = (leg: RecordedLeg): RecordedLeg => ({
-  ...leg,
-  provider: cutTo(leg.provider, longestName),
-  model: cutTo(leg.model, longestName),
-  usage: usageWithinBounds(leg.usage),
-  charges: leg.charges.map(chargeWithinBounds)
-})
-
-/** The charges of a part go into sums and into keys of an index, as a provider's figures do, so they get the same bounds. */
-export const chargeWithinBounds = (charge: Charge): Charge => ({
-  provider: cutTo(charge.provider, longestName),
-  model: cutTo(charge.model, longestName),
-  purpose: cutTo(charge.purpose, longestName),
-  usage: usageWithinBounds(charge.usage)
-})
 
 const notStorable: RunFault = {
   code: "answer_not_stored",

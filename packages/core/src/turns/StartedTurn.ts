@@ -23,14 +23,14 @@ export const startedTurn = (
   events: Stream.Stream<TurnEvent, StoreUnavailable>,
   log?: RunLog<TurnEvent>
 ): StartedTurn => {
-  const wholeReply = Effect.flatMap(Stream.runCollect(events), (all) => replyOf(place, all))
+  const wholeReply = () => Effect.flatMap(Stream.runCollect(events), (all) => replyOf(place, all))
   return {
     ...place,
     events,
     reply:
       log === undefined
-        ? wholeReply
-        : Effect.flatMap(log.closed, (state) => (state === "ended" ? replyOf(place, log.events) : wholeReply))
+        ? wholeReply()
+        : Effect.flatMap(log.closed, (state) => (state === "ended" ? replyOf(place, log.events) : wholeReply()))
   }
 }
 

@@ -18,11 +18,12 @@ export class TurnModels extends Context.Service<TurnModels, typeof Providers.Ser
       const catalog = yield* Catalog
       return TurnModels.of({
         ...providers,
-        resolve: Effect.fnUntraced(function* (provider, model) {
-          const resolved = yield* providers.resolve(provider, model)
-          const listed = yield* catalog.known(provider, model)
-          return listed === undefined ? resolved : { ...resolved, info: mergeModelInfo(listed, resolved.info) }
-        })
+        resolve: (provider, model) =>
+          Effect.flatMap(providers.resolve(provider, model), (resolved) =>
+            Effect.map(catalog.known(provider, model), (listed) =>
+              listed === undefined ? resolved : { ...resolved, info: mergeModelInfo(listed, resolved.info) }
+            )
+          )
       })
     })
   )

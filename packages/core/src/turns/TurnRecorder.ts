@@ -4,6 +4,7 @@
  */
 import { type Charge, costOf } from "../metering/Charge.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
+import { chargeWithinBounds, cutTo, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { MessageId, type RunId, type ThreadId } from "../primitives/Ids.ts"
 import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
@@ -12,7 +13,7 @@ import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
-/** A leg, computed from its events. */
+/** A leg, computed from its events. Names and figures are within bounds: the log of an older version may contain others. */
 export interface RecordedLeg {
   readonly messageId: MessageId
   readonly provider: string
@@ -92,19 +93,20 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
         break
     }
   }
-  const model = answeredBy ?? leg.model
-  const spoken = steps.map((step) => usageOf(step, counter)).reduce(addUsage, noUsage)
-  const all =
-    steps.length === 0 ? charges : [{ provider: leg.provider, model, purpose: "chat", usage: spoken }, ...charges]
+  const provider = cutTo(leg.provider, longestName)
+  const model = cutTo(answeredBy ?? leg.model, longestName)
+  const spoken = usageWithinBounds(steps.map((step) => usageOf(step, counter)).reduce(addUsage, noUsage))
+  const chat = steps.length === 0 ? [] : [{ provider, model, purpose: "chat", usage: spoken }]
+  const all = [...chat, ...charges.map(chargeWithinBounds)]
   return {
     messageId: leg.messageId,
-    provider: leg.provider,
+    provider,
     model,
     at: leg.at,
     content,
     steps: steps.filter(saysSomething).map(closeStep),
     openCalls: steps.flatMap(openCallsOf),
-    usage: charges.length === 0 ? spoken : { ...spoken, costUsd: costOf(all) },
+    usage: charges.length === 0 ? spoken : usageWithinBounds({ ...spoken, costUsd: costOf(all) }),
     modelCalls: steps.length,
     charges: all,
     supplements: supplementsOf(kept)

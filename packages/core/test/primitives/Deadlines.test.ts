@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import { inTime, makeDeadlines } from "../../src/primitives/Deadlines.ts"
+import { callbackLimitedTo, Deadlines, inTime, limitedTo, makeDeadlines } from "../../src/primitives/Deadlines.ts"
 
 const late = () => Effect.succeed("late")
 
@@ -82,6 +82,50 @@ describe("deadlines", () => {
       assert.isUndefined(given.pollUnsafe())
       yield* TestClock.adjust(1)
       assert.strictEqual(yield* Fiber.join(given), "late")
+    })
+  )
+
+  it.effect("take a callback without a fiber, and hear it once", () =>
+    Effect.gen(function* () {
+      const deadlines = yield* makeDeadlines
+      const heard: Array<(answer: Effect.Effect<string>) => void> = []
+      const wait = Effect.forkChild(
+        deadlines.callback<string, never>(100, (resume) => void heard.push(resume), late),
+        { startImmediately: true }
+      )
+      const [quick, slow] = [yield* wait, yield* wait]
+      heard[0]?.(Effect.succeed("done"))
+      assert.strictEqual(yield* Fiber.join(quick), "done")
+      yield* TestClock.adjust(99)
+      assert.isUndefined(slow.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.strictEqual(yield* Fiber.join(slow), "late")
+      for (const resume of heard) resume(Effect.succeed("too late"))
+    })
+  )
+
+  it.effect("are those of the fiber where it brings some along, and of a timer elsewhere", () =>
+    Effect.gen(function* () {
+      const used: Array<string> = []
+      const own = yield* makeDeadlines
+      const shared: typeof Deadlines.Service = {
+        limit: own.limit,
+        within: (...wait) => (used.push("within"), own.within(...wait)),
+        callback: (...wait) => (used.push("callback"), own.callback(...wait))
+      }
+      const no = () => Effect.fail("late" as const)
+      const waits = Effect.all(
+        [Effect.flip(limitedTo(100, Effect.never, no)), callbackLimitedTo(100, () => {}, late)],
+        {
+          concurrency: "unbounded"
+        }
+      )
+      const alone = yield* Effect.forkChild(waits)
+      const together = yield* Effect.forkChild(Effect.provideService(waits, Deadlines, shared))
+      yield* TestClock.adjust(100)
+      assert.deepStrictEqual(yield* Fiber.join(alone), ["late", "late"])
+      assert.deepStrictEqual(yield* Fiber.join(together), ["late", "late"])
+      assert.deepStrictEqual(used, ["within", "callback"])
     })
   )
 })

@@ -17,12 +17,12 @@ interface Repeatable {
  */
 export const idempotencyOf = (
   { headers, request }: Repeatable,
-  asked: (TurnRequest & { readonly files?: ReadonlyArray<object> }) | ToolOutputsRequest
+  asked: () => (TurnRequest & { readonly files?: ReadonlyArray<object> }) | ToolOutputsRequest
 ): Effect.Effect<{ readonly idempotency?: IdempotencyKey }> => {
   const key = headers["idempotency-key"]
   if (key === undefined) return Effect.succeed({})
   const path = request.url.split("?", 1)[0] ?? ""
-  return Effect.map(sha256(`${request.method} ${path}\n${canonicalJson(asked)}`), (fingerprint) => ({
+  return Effect.map(sha256(`${request.method} ${path}\n${canonicalJson(asked())}`), (fingerprint) => ({
     idempotency: { key, fingerprint }
   }))
 }

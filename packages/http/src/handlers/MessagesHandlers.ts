@@ -38,10 +38,9 @@ export const layer = HttpApiBuilder.group(
     const { limits } = yield* HttpSettings
     const start = yield* turnStarter
 
-    const checkText = (content: string): Effect.Effect<void, PayloadTooLarge> =>
-      isLongerThan(content, limits.text)
-        ? Effect.fail(new PayloadTooLarge({ detail: `The text is over the limit of ${limits.text} bytes` }))
-        : Effect.void
+    const textTooLong = Effect.suspend(() =>
+      Effect.fail(new PayloadTooLarge({ detail: `The text is over the limit of ${limits.text} bytes` }))
+    )
 
     /** The files of a message that is refused are deleted before the answer is sent. */
     const answer = <A extends MessageRequest | StatelessMessageBody>(
@@ -51,14 +50,16 @@ export const layer = HttpApiBuilder.group(
     ) =>
       Effect.gen(function* () {
         const files = filesOf(raw)
-        yield* Effect.onError(checkText(value.content ?? ""), () => discard)
+        if (isLongerThan(value.content ?? "", limits.text)) return yield* Effect.andThen(discard, textTooLong)
         const request: TurnRequest = {
           ...commonOf(value),
           ...compact({ options: optionsOf(value, raw.files) }),
           ...rest
         }
-        const options = compact({ options: optionsOf(value, raw.files.map(withoutIds)) })
-        const repeat = yield* idempotencyOf(sent, asked({ ...request, ...options }, files))
+        const repeat = yield* idempotencyOf(sent, () => {
+          const options = compact({ options: optionsOf(value, raw.files.map(withoutIds)) })
+          return asked({ ...request, ...options }, files)
+        })
         return yield* deliver(
           Effect.onError(start({ ...request, ...repeat }, files), () => discard),
           value.stream === true

@@ -35,7 +35,7 @@ export const layer = HttpApiBuilder.group(
           const { value } = yield* read(runBodies.submit, raw)
           const stream = raw.query.stream ?? value.stream === true
           const request = { ...outputsOf(value, stream), ...placeOf(raw.params) }
-          const repeat = yield* idempotencyOf(raw, request)
+          const repeat = yield* idempotencyOf(raw, () => request)
           return yield* deliver(turns.submitToolOutputs({ ...request, ...repeat }), stream)
         })
       )
@@ -44,7 +44,7 @@ export const layer = HttpApiBuilder.group(
           const { value } = yield* read(runBodies.submitToThread, raw)
           const stream = value.stream === true
           const request = { ...outputsOf(value, stream), threadId: ThreadId.make(value.thread_id) }
-          const repeat = yield* idempotencyOf(raw, request)
+          const repeat = yield* idempotencyOf(raw, () => request)
           return yield* deliver(turns.submitToolOutputs({ ...request, ...repeat }), stream)
         })
       )
