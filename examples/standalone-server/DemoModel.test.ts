@@ -111,4 +111,19 @@ describe("the demo model", () => {
       assert.deepStrictEqual(JSON.parse(reply.content), { demo: true, you_said: "Hello" })
     }).pipe(inKernel)
   )
+
+  it.effect("names the options that change nothing at it", () =>
+    Effect.gen(function* () {
+      const reply = yield* replyTo({
+        content: "Hi",
+        thinking: { effort: "low", budgetTokens: 5 },
+        routing: { sort: "price" }
+      })
+      const { ignored } = yield* (yield* Turns).report(reply.threadId, reply.runId)
+      assert.deepStrictEqual(
+        ignored.map(({ option }) => option),
+        ["router", "thinking.effort", "thinking.budget_tokens"]
+      )
+    }).pipe(inKernel)
+  )
 })

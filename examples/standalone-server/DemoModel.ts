@@ -18,6 +18,8 @@ export const demoModelName = "demo-1"
 export const demoProvider = (pace: Duration.Input = "30 millis"): Provider => ({
   id: "demo",
   chat: demoDriver(pace),
+  // All that the demo looks at: how much it is to think, and where it is to be routed, changes nothing.
+  wire: ({ jsonOutput, thinking }) => ({ jsonOutput, thinks: thinking !== null }),
   image: {
     generate: ({ model, prompt }) =>
       Effect.sync(() => ({ images: [draw(prompt)], usage: { ...noUsage, costUsd: 0 }, model }))

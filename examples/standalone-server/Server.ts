@@ -192,14 +192,14 @@ const answer = async (
   isReady: () => Promise<boolean>
 ): Promise<Response> => {
   const { pathname } = new URL(request.url)
-  if (pathname === "/healthz") return Response.json({ status: "ok" })
-  if (pathname === "/readyz") {
-    const ready = await isReady()
-    return Response.json({ status: ready ? "ready" : "not ready" }, { status: ready ? 200 : 503 })
-  }
+  if (pathname === "/healthz") return health(200, "ok")
+  if (pathname === "/readyz") return (await isReady()) ? health(200, "ready") : health(503, "not ready")
   if (isGuidePath(pathname, basePath)) return guideResponse(request, basePath)
   return (await pageResponse(request, basePath)) ?? api.handler(request)
 }
+
+const health = (status: number, word: string): Response =>
+  Response.json({ status: word }, { status, headers: { "x-content-type-options": "nosniff" } })
 
 const listen = async (server: Server, { host, port }: Settings, api: WebHandler): Promise<string> => {
   try {

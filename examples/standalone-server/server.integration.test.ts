@@ -138,6 +138,10 @@ describe("the standalone server", () => {
       assert.strictEqual(started.page, `${new URL(started.api).origin}/#key=${key}`)
       assert.strictEqual(await statusOf(`${new URL(started.api).origin}/healthz`, ""), 200)
       assert.strictEqual(await statusOf(`${new URL(started.api).origin}/readyz`, ""), 200)
+      for (const path of ["/healthz", "/readyz"]) {
+        const { headers } = await fetch(new URL(path, started.api))
+        assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
+      }
       assert.strictEqual(await statusOf(`${started.api}/threads`, "another"), 401)
 
       const held = await refusal(environment)

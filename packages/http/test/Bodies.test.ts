@@ -216,8 +216,11 @@ describe("a message body", () => {
     await using service = await open([])
     const create = async (name: string) => (await service.call("POST", "/assistants", { name })).status
     assert.deepStrictEqual([await create("😀".repeat(255)), await create("a".repeat(255))], [200, 200])
-    for (const name of ["😀".repeat(256), "a".repeat(256), "", " ", " \t\n\u00a0"])
+    const invisible = ["\u200b\ufeff", "\u2800", "\u3164", "\u0000", "\u202e", "\ufe0f"]
+    for (const name of ["😀".repeat(256), "a".repeat(256), "", " ", " \t\n\u00a0", ...invisible])
       assert.strictEqual(await create(name), 422, JSON.stringify(name.slice(0, 9)))
+    for (const name of ["❤\ufe0f", "\u202eעדה", "\u{1F468}\u200d\u{1F469}", "ก", "\u0301"])
+      assert.strictEqual(await create(name), 200)
     const found = await service.call("GET", `/assistants?name=${encodeURIComponent("😀".repeat(255))}`)
     assert.deepStrictEqual([found.status, found.body.length], [200, 1])
     assert.strictEqual((await service.call("GET", `/assistants?name=${"a".repeat(256)}`)).status, 422)

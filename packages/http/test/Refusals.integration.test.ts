@@ -43,6 +43,7 @@ describe("Node's own refusals", () => {
   it.each([
     [400, "nonsense\r\n\r\n"],
     [400, "GET / HTTP/1.1\r\nhost: x\r\ncontent-length: x\r\n\r\n"],
+    [400, "GET /threads HTTP/1.1\r\n\r\n"],
     [400, "GET / HTTP/1.1\r\nhost: x\r\nbad header: \x00\r\n\r\n"],
     [431, `GET /threads HTTP/1.1\r\nhost: x\r\nx-long: ${long}\r\n\r\n`],
     [
@@ -54,6 +55,17 @@ describe("Node's own refusals", () => {
     await using service = await open([])
     await using server = await serve(service)
     assert.deepStrictEqual(read(await talk(portOf(server), request, false)), inJson(status))
+  })
+
+  it("leave HTTP/1.0 alone, which has no such header, and a server that does not ask for it", async () => {
+    await using service = await open([])
+    const lenient = refuseInJson(createServer({ requireHostHeader: false }, service.node))
+    await using server = await serve(service)
+    await using other = await listen(lenient)
+    const get = (version: string) =>
+      `GET /threads HTTP/${version}\r\nx-api-key: ${keys.ada}\r\nconnection: close\r\n\r\n`
+    assert.strictEqual(read(await talk(portOf(server), get("1.0"), false)).status, 200)
+    assert.strictEqual(read(await talk(portOf(other), get("1.1"), false)).status, 200)
   })
 
   it("do not break into an answer that has begun", async () => {

@@ -160,6 +160,7 @@ const answer = (socket: Duplex, status: string, detail: string): void => {
     `HTTP/1.1 ${status}`,
     "Connection: close",
     "Content-Type: application/json",
+    "X-Content-Type-Options: nosniff",
     `Content-Length: ${Buffer.byteLength(body)}`
   ]
   socket.on("error", () => {}).end(`${head.join("\r\n")}\r\n\r\n${body}`)
@@ -178,6 +179,7 @@ export const attachUpgrade = (server: Server, handler: UpgradeHandler): (() => v
       event === "upgrade" && request instanceof IncomingMessage && socket instanceof Duplex && Buffer.isBuffer(head)
     return (isUpgrade && handler(request, socket, head)) || emit(event, ...args)
   }
+  const stopChoosing = leavePlainRequests(server)
   /** Without any listener Node takes upgrades for plain requests, and with one that ignores them they would hang. */
   const refuseUnclaimed = (_request: IncomingMessage, socket: Duplex): void => {
     if (server.listenerCount("upgrade") === 1) answer(socket, "404 Not Found", "Not Found")
@@ -188,5 +190,22 @@ export const attachUpgrade = (server: Server, handler: UpgradeHandler): (() => v
     if (before === undefined) Reflect.deleteProperty(server, "emit")
     else Object.defineProperty(server, "emit", before)
     server.off("upgrade", refuseUnclaimed)
+    stopChoosing()
   }
+}
+
+/**
+ * Clients such as Java's and curl offer HTTP/2 with every plain request (`Upgrade: h2c`), and mean it to be answered as it is by a server that
+ * stays with HTTP/1.1. Only what asks for a WebSocket is an upgrade, unless a listener of the host's may know more. Node before 24.9 does
+ * not ask, and gives every upgrade to the listeners.
+ */
+const leavePlainRequests = (server: Server): (() => void) => {
+  const before: unknown = Reflect.get(server, "shouldUpgradeCallback")
+  if (typeof before !== "function") return () => {}
+  const choose = (request: IncomingMessage): boolean =>
+    server.listenerCount("upgrade") > 1
+      ? before.call(server, request) === true
+      : /(?:^|[,\s])websocket(?:$|[,\s/])/iu.test(request.headers.upgrade ?? "")
+  Reflect.set(server, "shouldUpgradeCallback", choose)
+  return () => void Reflect.set(server, "shouldUpgradeCallback", before)
 }

@@ -16,7 +16,7 @@ import express from "express"
 import Fastify from "fastify"
 import { Hono } from "hono"
 import { once } from "node:events"
-import { createServer, Server } from "node:http"
+import { createServer, request, Server } from "node:http"
 import { WebSocket, WebSocketServer } from "ws"
 import { type RealtimeSocket, realtimeSocket } from "../src/index.ts"
 import { firstFrame, rawClient } from "./Service.ts"
@@ -75,8 +75,8 @@ const mounts: Readonly<Record<string, Mount>> = {
 
   "a server that gives out upgrades itself": async (voice) => {
     const server = createServer((_, response) => response.end("host"))
-    server.on("upgrade", (request, socket, head) => {
-      if (!voice.handle(request, socket, head) && request.url !== "/chat") socket.destroy()
+    server.on("upgrade", (asked, socket, head) => {
+      if (!voice.handle(asked, socket, head) && asked.url !== "/chat") socket.destroy()
     })
     await once(server.listen(0, "127.0.0.1"), "listening")
     return { server, close: closing(voice, server) }
@@ -118,8 +118,8 @@ describe("the socket on a server of", () => {
     const key = await runtime.runPromise(Keys.use((keys) => keys.make("test")).pipe(Principal.provide("ada")))
     // Another user of upgrades, with a listener of its own on the same server.
     const chat = new WebSocketServer({ noServer: true })
-    server.on("upgrade", (request, socket, head) => {
-      if (request.url === "/chat") chat.handleUpgrade(request, socket, head, (client) => client.send("chat"))
+    server.on("upgrade", (asked, socket, head) => {
+      if (asked.url === "/chat") chat.handleUpgrade(asked, socket, head, (client) => client.send("chat"))
     })
     const ours = rawClient(url, { key: Redacted.value(key.key), first: firstFrame })
     await ours.heard("session.begin")
@@ -131,5 +131,37 @@ describe("the socket on a server of", () => {
     assert.strictEqual(await ours.closed, 1001)
     assert.strictEqual(ours.events.at(-1)?.["type"], "session.ended")
     await runtime.dispose()
+  })
+
+  it("node:http leaves a plain request that offers HTTP/2 to the host, while no listener of the host's takes upgrades", async () => {
+    const server = createServer((_, response) => response.end("host"))
+    const asks = (upgrade: string) =>
+      new Promise<string>((resolve, reject) => {
+        const address = server.address()
+        const port = typeof address === "object" ? address?.port : undefined
+        const asked = request({
+          host: "127.0.0.1",
+          port,
+          agent: false,
+          headers: { connection: "Upgrade, HTTP2-Settings", upgrade }
+        })
+        asked.on("response", (answer) => {
+          let text = `${answer.statusCode} `
+          answer.on("data", (piece) => (text += String(piece))).on("end", () => resolve(text))
+        })
+        asked.on("error", reject).end()
+      })
+    const voice = realtimeSocket({ basePath: "/ai" })
+    const detach = voice.attach(server)
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    assert.strictEqual(await asks("h2c"), "200 host")
+    assert.strictEqual(await asks("WebSocket"), '404 {"detail":"Not Found"}')
+    server.on("upgrade", (_, socket) => void socket.end("HTTP/1.1 299 Mine\r\ncontent-length: 0\r\n\r\n"))
+    assert.strictEqual(await asks("h2c"), "299 ")
+    server.removeAllListeners("upgrade")
+    detach()
+    assert.strictEqual(await asks("h2c"), "200 host")
+    server.close()
+    server.closeAllConnections()
   })
 })

@@ -3,8 +3,7 @@
  * addresses of clients. `http` and `ws` accept both.
  */
 import * as Effect from "effect/Effect"
-import { OwnerId } from "../primitives/Ids.ts"
-import type { Principal } from "./Principal.ts"
+import { ownerNamed, type Principal } from "./Principal.ts"
 
 /**
  * The parts of a request that the host's functions get. `Source` is the type of the host's own request. It is not checked: only the host
@@ -38,7 +37,7 @@ const asHostSees = (credentials: HostCredentials): HostCredentials<never> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   credentials as HostCredentials<never>
 
-/** Null: the host does not recognise the request. An exception in the host's function is a defect. */
+/** Null: the host does not recognise the request. An exception in the host's function, and an answer that is no owner id, are defects. */
 export const askHost = (
   authenticate: Authenticate<never>,
   credentials: HostCredentials
@@ -46,7 +45,7 @@ export const askHost = (
   Effect.gen(function* () {
     const answer = authenticate(asHostSees(credentials))
     const owner = Effect.isEffect(answer) ? yield* answer : yield* Effect.promise(async () => answer)
-    return owner === null || owner === undefined || owner === "" ? null : { ownerId: OwnerId.make(owner) }
+    return owner === null || owner === undefined || owner === "" ? null : { ownerId: ownerNamed(owner) }
   })
 
 export const addressOf = (clientAddress: ClientAddress<never> | null, credentials: HostCredentials): string | null =>

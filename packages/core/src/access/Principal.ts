@@ -4,7 +4,27 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { OwnerId } from "../primitives/Ids.ts"
+
+/** In characters, as all names are counted. */
+const longest = 255
+
+/** A defect of the host, which names its users: owners are part of the keys of every table. */
+export class OwnerRefused extends Schema.TaggedError<OwnerRefused>()("OwnerRefused", { given: Schema.String }) {
+  override get message() {
+    return `An owner is named by a text of 1 to ${longest} characters; this was ${this.given}.`
+  }
+}
+
+/** The id of an owner as the host names it. Throws where that is no name. */
+export const ownerNamed = (name: unknown): OwnerId => {
+  if (typeof name !== "string") throw new OwnerRefused({ given: `a value of the type ${typeof name}` })
+  if (name === "") throw new OwnerRefused({ given: "empty" })
+  if (name.length > longest && Array.from(name).length > longest)
+    throw new OwnerRefused({ given: `one of ${name.length}` })
+  return OwnerId.make(name)
+}
 
 export class Principal extends Context.Service<Principal, { readonly ownerId: OwnerId }>()(
   "@colloquy/core/access/Principal"
@@ -13,5 +33,5 @@ export class Principal extends Context.Service<Principal, { readonly ownerId: Ow
   static readonly provide =
     (ownerId: string) =>
     <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, Principal>> =>
-      Effect.provideService(self, Principal, { ownerId: OwnerId.make(ownerId) })
+      Effect.provideService(self, Principal, { ownerId: ownerNamed(ownerId) })
 }

@@ -13,7 +13,10 @@ const isNoLongerThanAName = Schema.makeFilter((text: string) => !tooLong.test(te
   toJsonSchema: () => ({ maxLength: 255 })
 })
 
-const isNotBlank = Schema.isPattern(/\S/u, { expected: "a text that is not blank" })
+/** White space, control characters, what is drawn as nothing, and the two signs that are drawn as white space, are no name. */
+const visible = /[^\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u
+
+const isNotBlank = Schema.isPattern(visible, { expected: "a text that is not blank" })
 
 export const AssistantName = Schema.String.check(Schema.isMinLength(1), isNotBlank, isNoLongerThanAName)
 

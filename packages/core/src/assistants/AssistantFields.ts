@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { AssistantId } from "../primitives/Ids.ts"
 import type { Provider } from "../models/Provider.ts"
+import { longestName } from "../models/ReportedFigures.ts"
 import { type Assistant, type AssistantPatch, EmbeddingModelFixed } from "./Assistant.ts"
 
 import type { NewAssistant } from "./Assistants.ts"
@@ -64,6 +65,14 @@ export const namesOne = ({ description, systemPrompt }: AssistantPatch): boolean
 /** When a patch changes only one of the two texts, the other one follows while both are equal. Once they differ, it stays. */
 export const following = (before: Assistant, patch: AssistantPatch): ReturnType<typeof instructions> =>
   namesOne(patch) && before.description === before.systemPrompt ? instructions(patch) : {}
+
+/** Cut by characters, as names are counted, so that none is cut in half. */
+export const nameOfCopy = (name: string): string =>
+  `${Array.from(name)
+    .slice(0, longestName - suffix.length)
+    .join("")}${suffix}`
+
+const suffix = " Copy"
 
 export const refuseOtherEmbedding = (assistant: Assistant, embedding: Partial<Assistant["embedding"]>) => {
   const fields = (["provider", "model", "dimensions"] as const).filter(

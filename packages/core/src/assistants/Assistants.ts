@@ -63,7 +63,7 @@ export class Assistants extends Context.Service<
     readonly clone: (
       id: AssistantId,
       request: CloneRequest
-    ) => Effect.Effect<ClonedAssistant, AssistantNotFound | StoreUnavailable, Principal>
+    ) => Effect.Effect<ClonedAssistant, AssistantNotFound | NameTooLong | StoreUnavailable, Principal>
     /** Deletes the assistant with all its threads. */
     readonly remove: (id: AssistantId) => Effect.Effect<void, AssistantNotFound | StoreUnavailable, Principal>
     readonly createThread: (

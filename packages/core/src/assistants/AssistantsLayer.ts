@@ -17,7 +17,15 @@ import { AssistantStore } from "./AssistantStore.ts"
 import { makeCloning } from "./Cloning.ts"
 import type { Copies } from "./Copies.ts"
 
-import { embeddingFor, following, namesOf, namesOne, newAssistant, refuseOtherEmbedding } from "./AssistantFields.ts"
+import {
+  embeddingFor,
+  following,
+  nameOfCopy,
+  namesOf,
+  namesOne,
+  newAssistant,
+  refuseOtherEmbedding
+} from "./AssistantFields.ts"
 import {
   Assistants,
   type AssistantUpdate,
@@ -75,6 +83,7 @@ export const assistantsLayer: Layer.Layer<
         return Option.isSome(updated) ? updated.value : yield* new AssistantNotFound({ assistantId: id })
       }),
       clone: tracedFn("Assistants.clone")(function* (id: AssistantId, request: CloneRequest) {
+        yield* Effect.fromResult(checkNames({ name: request.name }))
         const source = yield* get(id)
         const at = yield* now
         const copy: Assistant = {
@@ -83,7 +92,7 @@ export const assistantsLayer: Layer.Layer<
             ? {}
             : { systemPrompt: request.systemPrompt, ...following(source, { systemPrompt: request.systemPrompt }) }),
           id: yield* newId(AssistantId),
-          name: request.name ?? `${source.name.slice(0, 250)} Copy`,
+          name: request.name ?? nameOfCopy(source.name),
           createdAt: at,
           updatedAt: at
         }

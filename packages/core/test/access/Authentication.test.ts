@@ -1,6 +1,7 @@
 /** Who asks: the host's function, then the key; what is known is not looked up, and guessing from one address ends. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -93,6 +94,26 @@ describe("who asks", () => {
         assert.deepStrictEqual([yield* ask(key), yield* ask("w", "b")], ["ada", "InvalidKey"])
         yield* TestClock.adjust("1 minute")
         assert.strictEqual(yield* ask("w"), "InvalidKey")
+      })
+    )
+
+    test.effect("what the host answers that can name no owner is a defect that says so", () =>
+      Effect.gen(function* () {
+        const refusalOf = (answer: unknown) =>
+          Effect.gen(function* () {
+            const { ask } = yield* setUp({ authenticate: () => Promise.resolve(answer).then((any) => any as string) })
+            return String(Cause.squash(yield* Effect.flip(Effect.sandbox(ask("")))))
+          })
+        const longest = "😀".repeat(255)
+        const { ask } = yield* setUp({ authenticate: () => longest })
+        assert.strictEqual(yield* ask(""), longest)
+        for (const [answer, words] of [
+          [`${longest}x`, "this was one of 511"],
+          [7, "a value of the type number"],
+          [{ id: "ada" }, "a value of the type object"]
+        ] as const)
+          assert.include(yield* refusalOf(answer), words)
+        assert.throws(() => Principal.provide("n".repeat(256))(Effect.void), /1 to 255 characters/u)
       })
     )
 

@@ -69,6 +69,22 @@ describe("an assistant", () => {
   )
 
   story(
+    "has a clone whose name is cut by characters, and never in half of one",
+    [],
+    Effect.gen(function* () {
+      const assistants = yield* Assistants
+      const nameOfClone = Effect.fnUntraced(function* (name: string, given?: string) {
+        const { id } = yield* assistants.create({ name })
+        return (yield* assistants.clone(id, given === undefined ? {} : { name: given })).assistant.name
+      })
+      assert.strictEqual(yield* nameOfClone("Ada"), "Ada Copy")
+      assert.strictEqual(yield* nameOfClone("😀".repeat(255)), `${"😀".repeat(250)} Copy`)
+      assert.strictEqual(yield* nameOfClone(`a${"😀".repeat(254)}`), `a${"😀".repeat(249)} Copy`)
+      assert.deepInclude(yield* failureOf(nameOfClone("Ada", "n".repeat(256))), { _tag: "NameTooLong", field: "name" })
+    })
+  )
+
+  story(
     "keeps the embedding model of its creation; an update that differs is refused by field and changes nothing",
     [],
     Effect.gen(function* () {

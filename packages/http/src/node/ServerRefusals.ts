@@ -1,8 +1,8 @@
 /**
- * What a server of `node:http` refuses before any handler sees it (a malformed request, headers that are too large, an unknown expectation)
- * answered in JSON, as the service answers. For a host whose server serves the API alone, or wants JSON everywhere.
+ * What a server of `node:http` refuses before any handler sees it (a malformed request, headers that are too large, an unknown expectation,
+ * no `Host`) answered in JSON, as the service answers. For a host whose server serves the API alone, or wants JSON everywhere.
  */
-import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import { IncomingMessage, type Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { noSniffing } from "../App.ts"
 import { refuse } from "./Refusals.ts"
@@ -34,7 +34,23 @@ export const refuseInJson = <S extends Server>(server: S): S => {
     if (socket.writable && !isAnswering) socket.write(asText(refusals[error.code ?? ""] ?? malformed))
     socket.destroy()
   })
+  refuseWithoutHost(server)
   return server
+}
+
+/** Node answers a request without `Host` by itself and cannot be given a body for it: the check is made here in its place. */
+const refuseWithoutHost = (server: Server): void => {
+  if (Reflect.get(server, "requireHostHeader") !== true) return
+  Reflect.set(server, "requireHostHeader", false)
+  const emit: (event: string, ...args: ReadonlyArray<unknown>) => boolean = server.emit.bind(server)
+  const checked = (event: string, ...args: ReadonlyArray<unknown>): boolean => {
+    const [message, response] = args
+    const isRequest = message instanceof IncomingMessage && response instanceof ServerResponse
+    if (!isRequest || message.headers.host !== undefined || message.httpVersion !== "1.1") return emit(event, ...args)
+    refuse(response, 400, "The header Host is missing", { connection: "close" })
+    return true
+  }
+  Object.defineProperty(server, "emit", { configurable: true, writable: true, value: checked })
 }
 
 const asText = ({ detail, status }: Refusal): string => {
