@@ -1,6 +1,6 @@
 /** Fills an index with a corpus and asks its questions through `Retrieval`, as a host would. */
 import { Principal, Providers } from "@colloquy/core"
-import { DocumentId, EmbeddingModel, estimateTokens, newId } from "@colloquy/core/adapters"
+import { DocumentId, estimateTokens, newId } from "@colloquy/core/adapters"
 import {
   ChunkIndex,
   documentWeighting,
@@ -93,7 +93,6 @@ const measureGroup = (group: Group, variant: Variant) =>
   })
 
 const retrievalLayer = Retrieval.layer.pipe(
-  Layer.provide(EmbeddingModel.layer),
   Layer.provide(Providers.layer({ providers: [{ id: "none" }], defaults: { provider: "none", model: "none" } }))
 )
 

@@ -22,7 +22,6 @@ import { Catalog } from "./catalog/Catalog.ts"
 import { Billing } from "./metering/Billing.ts"
 import type { UsageLedger } from "./metering/UsageLedger.ts"
 import type { Providers } from "./models/Provider.ts"
-import { EmbeddingModel } from "./models/EmbeddingModel.ts"
 import { FollowUps } from "./runs/FollowUps.ts"
 import type { FollowUpStore } from "./runs/FollowUpStore.ts"
 import type { RunStore } from "./runs/RunStore.ts"
@@ -57,13 +56,11 @@ export type Kernel =
   | Keys
   | Catalog
   | Billing
-  | EmbeddingModel
 
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   assistantsLayer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge([Removals.layer, Copies.layer])),
   turnsLayer.pipe(Layer.provide(Catalog.layer), Layer.provideMerge([turnPartsLayer, HostedTools.layer])),
   Keys.layer,
   Catalog.layer,
-  Billing.layer,
-  EmbeddingModel.layer
+  Billing.layer
 ).pipe(Layer.provideMerge(FollowUps.layer))

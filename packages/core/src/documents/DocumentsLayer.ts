@@ -13,7 +13,7 @@ import { Copies } from "../assistants/Copies.ts"
 import { chargeOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
-import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
+import { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
 import { type AssistantId, BlobId, DocumentId, newId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
@@ -50,7 +50,6 @@ export const documentsLayer: Layer.Layer<
   | ChunkIndex
   | Copies
   | DocumentStore
-  | EmbeddingModel
   | FollowUps
   | FollowUpStore
   | Providers
@@ -226,7 +225,7 @@ export const documentsLayer: Layer.Layer<
       })
     })
   })
-).pipe(Layer.merge(DocumentLinks.layer))
+).pipe(Layer.provide(EmbeddingModel.layer), Layer.merge(DocumentLinks.layer))
 
 const placeOf = (scope: DocumentScope): DocumentPlace =>
   scope._tag === "Assistant" ? { assistantId: scope.assistantId } : { threadId: scope.threadId }

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Providers } from "../models/Provider.ts"
+import { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { layerLearning } from "./Learning.ts"
 import { memoriesLayer } from "./MemoriesLayer.ts"
 import { layerMemoryPart } from "./MemoryPart.ts"
@@ -51,4 +52,6 @@ const layerWarning = Layer.effectDiscard(
 )
 
 /** All of the wing over a kernel: the use cases, the part of turns, and the workers that learn. */
-export const layerMemory = Layer.mergeAll(memoriesLayer, layerMemoryPart, layerLearning, layerWarning)
+export const layerMemory = Layer.mergeAll(memoriesLayer, layerMemoryPart, layerLearning, layerWarning).pipe(
+  Layer.provide(EmbeddingModel.layer)
+)

@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
+import type { Providers } from "../models/Provider.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import { type ChunkHit, ChunkIndex, type ChunkSearch, type SearchScope, type VectorModel } from "./ChunkIndex.ts"
@@ -41,7 +42,7 @@ export class Retrieval extends Context.Service<
     readonly search: (request: RetrievalRequest) => Effect.Effect<Retrieved, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/retrieval/Retrieval") {
-  static readonly layer: Layer.Layer<Retrieval, never, ChunkIndex | EmbeddingModel> = Layer.effect(
+  static readonly layer: Layer.Layer<Retrieval, never, ChunkIndex | Providers> = Layer.effect(
     Retrieval,
     Effect.gen(function* () {
       const index = yield* ChunkIndex
@@ -71,7 +72,7 @@ export class Retrieval extends Context.Service<
         })
       })
     })
-  )
+  ).pipe(Layer.provide(EmbeddingModel.layer))
 }
 
 interface Meaning {

@@ -2,7 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
 import { Assistants, Billing, Principal, Providers } from "@colloquy/core"
-import { type EmbeddingDriver, EmbeddingModel, firstPage, ModelError, noUsage } from "@colloquy/core/adapters"
+import { type EmbeddingDriver, firstPage, ModelError, noUsage } from "@colloquy/core/adapters"
 import { layerMemory, Memories, MemoryStore } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -38,7 +38,7 @@ const kernelWith = (driver: EmbeddingDriver) => {
     )
   )
   return layerMemory.pipe(
-    Layer.provideMerge(Layer.provideMerge(Layer.fresh(EmbeddingModel.layer), providers)),
+    Layer.provideMerge(providers),
     Layer.provideMerge(TestKernel.layer([], { stores: InMemory.layerFrom(state) })),
     Layer.provideMerge(InMemory.layerFrom(state)),
     Layer.fresh

@@ -3,7 +3,6 @@ import { Providers } from "@colloquy/core"
 import {
   DocumentId,
   type EmbeddingDriver,
-  EmbeddingModel,
   type EmbeddingTarget,
   ModelError,
   newId,
@@ -45,7 +44,6 @@ const broken: EmbeddingDriver = {
 
 const over = (driver: EmbeddingDriver, index: Layer.Layer<ChunkIndex> = InMemory.layerChunkIndex) =>
   Retrieval.layer.pipe(
-    Layer.provide(EmbeddingModel.layer),
     Layer.provideMerge(index),
     Layer.provide(
       Providers.layer({ providers: [{ id: "p", embedding: driver }], defaults: { provider: "p", model: "m" } })
