@@ -93,7 +93,12 @@ export const generate = async (
       created_at: made,
       updated_at: `${made} + interval '2 hours'`,
       message_count: `${size.turns * 2}`,
-      tokens: `t.tokens * ${size.turns}`
+      tokens: `t.tokens * ${size.turns}`,
+      last_message_id: id(
+        "reply",
+        `(${threadNumber} * 1000 + ${size.turns})`,
+        `${made} + ${size.turns} * interval '5 minutes' + interval '3 seconds'`
+      )
     })} where ${ofTemplate}`,
     `${await copy("messages", turn, {
       owner,
@@ -111,6 +116,8 @@ export const generate = async (
       assistant_id: assistant,
       user_message_id: user,
       answer_id: reply,
+      first_message: "r * 2 - 1",
+      last_message: "r * 2",
       created_at: asked,
       started_at: asked,
       ended_at: `${asked} + interval '3 seconds'`

@@ -54,17 +54,23 @@ begin
     v_place := 1 + floor(random() * 20000)::integer;
     select * into v_thread from bench_threads where place = v_place;
     perform ${schema}.${functionName("begin_run")}(
-      v_thread.owner, v_id, v_thread.id, v_answer_id, false, v_run.provider, v_run.model, v_run.plan, v_now, 1,
-      gen_random_uuid(), v_user.role, v_user.status, v_user.tokens, v_now, v_user.body, v_user.tool_results,
-      v_log.firsts[1:1], v_log.lasts[1:1], v_log.events[1:1], 'reject', false, 10, 30000, null, null, v_now,
-      null, null, null, null);
+      p_owner => v_thread.owner, p_run => v_id, p_thread => v_thread.id, p_answer => v_answer_id, p_stream => false,
+      p_provider => v_run.provider, p_model => v_run.model, p_plan => v_run.plan, p_created_at => v_now, p_leg_start => 1,
+      p_message_id => gen_random_uuid(), p_message_role => v_user.role, p_message_status => v_user.status,
+      p_message_tokens => v_user.tokens, p_message_at => v_now, p_message_body => v_user.body, p_message_results => v_user.tool_results,
+      p_firsts => v_log.firsts[1:1], p_lasts => v_log.lasts[1:1], p_events => v_log.events[1:1],
+      p_mode => 'reject', p_saves => false, p_max_queued => 10, p_lease => 30000, p_key => null, p_fingerprint => null, p_at => v_now,
+      p_follow_ups => null, p_decided_on => null, p_known_last => null, p_known_revision => null);
     commit;
     perform ${schema}.${functionName("settle_run")}(
-      v_thread.owner, v_id, 1, 'COMPLETED', clock_timestamp(), v_log.firsts, v_log.lasts, v_log.events,
-      v_answer_id, v_answer.role, v_answer.status, v_answer.tokens, v_now, v_answer.body, v_answer.tool_results,
-      900, 140, 0, 0, 0, null, false, v_run.model, null, v_run.explanation,
-      '[{"provider":"bench","model":"at-once","purpose":"chat","input":900,"output":140,"cached":0,"cache_write":0,"reasoning":0,"cost":null,"estimated":false}]',
-      null);
+      p_owner => v_thread.owner, p_run => v_id, p_token => 1, p_status => 'COMPLETED', p_at => clock_timestamp(),
+      p_firsts => v_log.firsts, p_lasts => v_log.lasts, p_events => v_log.events,
+      p_message_id => v_answer_id, p_message_role => v_answer.role, p_message_status => v_answer.status,
+      p_message_tokens => v_answer.tokens, p_message_at => v_now, p_message_body => v_answer.body,
+      p_message_results => v_answer.tool_results, p_input => 900, p_output => 140, p_cached => 0, p_cache_write => 0, p_reasoning => 0,
+      p_cost => null, p_estimated => false, p_model => v_run.model, p_fault => null, p_explanation => v_run.explanation,
+      p_charges => '[{"provider":"bench","model":"at-once","purpose":"chat","input":900,"output":140,"cached":0,"cache_write":0,"reasoning":0,"cost":null,"estimated":false}]',
+      p_follow_ups => null);
     commit;
   end loop;
 end $$`

@@ -19,7 +19,11 @@ import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
 
 export const assistantStore = (database: Database): typeof AssistantStore.Service => {
   const { brief, query, schema } = database
-  const revision = revisionOf("a", "t").replaceAll("{schema}", schema)
+  const revision = revisionOf("a", {
+    id: "t.id",
+    metadata: "t.metadata",
+    summarizedThrough: "t.summarized_through"
+  }).replaceAll("{schema}", schema)
 
   const find = (id: AssistantId, owner: string) =>
     brief<AssistantRow>(

@@ -193,6 +193,10 @@ const reads = (database: Database): Reads => {
   }
 }
 
+/** Looked up one by one: a join may be planned, while a table is small, to read all messages. */
 const messagesOf = (schema: string): string =>
-  `select ${schema}.${functionName("message_text")}(m) as message from ${schema}.messages m
-   where m.run_id = $1 and m.owner = $2 and m.sequence is not null order by m.sequence`
+  `select m.message from ${schema}.runs r cross join lateral (
+     select m.sequence, ${schema}.${functionName("message_text")}(m) as message from ${schema}.messages m
+     where m.thread_id = r.thread_id and m.owner = r.owner
+       and m.sequence between r.first_message and coalesce(r.last_message, r.first_message) and m.run_id = r.id offset 0
+   ) m where r.id = $1 and r.owner = $2 order by m.sequence`

@@ -26,7 +26,7 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
       `select t.message_count as total, coalesce((
          select '[' || string_agg(${schema}.${functionName("message_text")}(m), ',' order by m.sequence) || ']'
          from ${schema}.messages m
-         where m.thread_id = t.id and m.owner = t.owner and m.sequence > t.message_count - $3
+         where m.thread_id = t.id and m.owner = t.owner and m.sequence > greatest(t.message_count - $3, 0)
        ), '[]') as messages
        from ${schema}.threads t where t.id = $1 and t.owner = $2`,
       [knownId(threadId), toText(ownerId), messages]

@@ -78,7 +78,7 @@ export const threadStore = (database: Database, histories: KnownHistories): type
             "ThreadStore.messagesBefore",
             `select message from (
                select m.sequence, ${schema}.${functionName("message_text")}(m) as message from ${schema}.messages m
-               where m.owner = $1 and m.thread_id = $2 and m.sequence < $3 order by m.sequence desc limit $4) newest
+               where m.owner = $1 and m.thread_id = $2 and m.sequence > 0 and m.sequence < $3 order by m.sequence desc limit $4) newest
              order by sequence`,
             [toText(ownerId), knownId(id), sequence, limit]
           ),
@@ -168,7 +168,7 @@ const messagesOf = (
 const messagesOfThreads = (schema: string): string =>
   `select wanted.place, m.sequence, ${schema}.${functionName("message_text")}(m) as message
     from unnest($2::uuid[]) with ordinality wanted (id, place)
-    join ${schema}.messages m on m.thread_id = wanted.id and m.owner = $1 and m.sequence is not null
+    join ${schema}.messages m on m.thread_id = wanted.id and m.owner = $1 and m.sequence > 0
     union all
     select wanted.place, t.message_count + 1, ${unfinishedText}
     from unnest($2::uuid[]) with ordinality wanted (id, place)
@@ -188,7 +188,7 @@ const messagesOfThread = (schema: string): string =>
       join ${schema}.runs r on r.id = a.run_id and r.owner = a.owner
       where t.id = $2 and t.owner = $1
     ) end as answer
-    from ${schema}.messages m where m.thread_id = $2 and m.owner = $1 and m.sequence is not null
+    from ${schema}.messages m where m.thread_id = $2 and m.owner = $1 and m.sequence > 0
     order by m.sequence`
 
 interface ThreadMessageRow extends MessageRow {

@@ -36,10 +36,10 @@ const statements = (schema: string): ReadonlyArray<string> => [
    from places`,
 
   `insert into ${schema}.runs (id, owner, thread_id, assistant_id, status, leg_start, last_sequence, user_message_id, answer_id, stream,
-     provider, model, plan, created_at, token, leg_token)
+     provider, model, plan, created_at, token, leg_token, first_message, last_message)
    select ${schema}.nth('run ' || thread, place / 2), 'owner-' || thread % 100, ${schema}.nth('thread', thread),
      ${schema}.nth('assistant', thread), 'COMPLETED', 1, 20, ${schema}.nth('message ' || thread, place - 1),
-     ${schema}.nth('message ' || thread, place), false, 'provider', 'model', '{}', now(), 1, 1
+     ${schema}.nth('message ' || thread, place), false, 'provider', 'model', '{}', now(), 1, 1, place - 1, place
    from places where place % 2 = 0`,
 
   `insert into ${schema}.run_log

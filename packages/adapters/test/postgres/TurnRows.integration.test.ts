@@ -1,11 +1,14 @@
 /**
  * The rows of a turn on a PostgreSQL server. They have no foreign keys, so these tests hold what such keys would: nothing is left of a thread
- * that is gone, whatever deleted it and whoever wrote at that moment. And a settlement touches no index of the runs.
+ * that is gone, whatever deleted it and whoever wrote at that moment. What rows say of others is true, a message has one index, and a
+ * settlement touches no index of the runs.
  */
-import { Principal, type ThreadId } from "@colloquy/core"
-import { AssistantStore, RunStore, ThreadStore } from "@colloquy/core/adapters"
+import { OwnerId, Principal, RunId, type ThreadId } from "@colloquy/core"
+import { AssistantStore, newId, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import {
+  anHour,
   continueTurn,
+  expectTag,
   openThread,
   openThreadOf,
   queueTurn,
@@ -15,6 +18,7 @@ import {
   startTurn,
   waitingTurn
 } from "@colloquy/core/contracts"
+import { SessionStore } from "@colloquy/core/wings"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -63,6 +67,28 @@ const fill = Effect.fnUntraced(function* (threadId: ThreadId) {
   yield* queueTurn(threadId, keyed("queued"))
 })
 
+/** What the rows of threads and runs say of other rows, where that is not so. */
+const wrongWords = Effect.gen(function* () {
+  const client = yield* PgClient
+  const schema = yield* SchemaName
+  return yield* client.unsafe(
+    `select t.id::text, t.active, t.waits, t.last_message_id::text, r.first_message, r.last_message
+     from ${schema}.threads t
+     left join ${schema}.runs r on r.thread_id = t.id
+     left join lateral (
+       select min(m.sequence) as first, max(m.sequence) as last, count(*) as count, bool_or(m.id = r.answer_id) as is_answered
+       from ${schema}.messages m where m.run_id = r.id and m.sequence > 0
+     ) said on true
+     where t.active <> (select count(*) from ${schema}.active_runs a where a.thread_id = t.id)
+       or t.waits <> exists (select from ${schema}.runs r where r.thread_id = t.id and r.status = 'REQUIRES_ACTION')
+       or t.last_message_id is distinct from
+         (select m.id from ${schema}.messages m where m.thread_id = t.id and m.sequence = t.message_count)
+       or t.message_count <> (select count(*) from ${schema}.messages m where m.thread_id = t.id and m.sequence > 0)
+       or r.first_message is distinct from said.first
+       or r.last_message is distinct from case when said.count > 1 then said.last end`
+  )
+})
+
 onPostgres((url) => {
   const stores = () =>
     onScratchSchema(url, (schema) =>
@@ -100,6 +126,70 @@ onPostgres((url) => {
         }).pipe(Principal.provide(name))
       )
     }
+
+    it.effect("tell after each step how many runs are active, what waits, and where a run's messages are", () =>
+      Effect.gen(function* () {
+        const runs = yield* RunStore
+        const { id } = yield* openThread
+        yield* fill(id)
+        assert.deepStrictEqual(yield* wrongWords, [])
+        const other = yield* openThread
+        const steps = {
+          "a run waits for its client": Effect.asVoid(waitingTurn(other.id)),
+          "a message is saved behind it": Effect.asVoid(
+            Effect.flatMap(sampleBegin(other.id, { saves: true }), runs.begin)
+          ),
+          "a session has the thread": Effect.flatMap(newId(RunId), (sessionId) =>
+            SessionStore.use((sessions) =>
+              Effect.andThen(
+                sessions.open(other.id, sessionId, { lease: anHour, messages: 1, at: new Date(0) }),
+                sessions.close({ sessionId, threadId: other.id, ownerId: OwnerId.make("words") })
+              )
+            )
+          ),
+          "one ends, one behind it is activated, one is cancelled in the queue": Effect.gen(function* () {
+            const first = yield* startTurn(other.id)
+            const second = yield* queueTurn(other.id)
+            const third = yield* queueTurn(other.id)
+            yield* settleTurn(third, { status: "CANCELLED" })
+            yield* settleTurn(first)
+            const said = yield* runs.messages(first.runId)
+            assert.deepStrictEqual(
+              said.map(({ id }) => id),
+              [first.begin.message.id, first.answerId],
+              "what was cancelled stands between"
+            )
+            const activated = expectTag(yield* runs.activate(second.lease, anHour, 1000), "Started")
+            yield* settleTurn({ ...second, lease: activated.lease })
+          }),
+          "a message that was queued is saved": Effect.gen(function* () {
+            const first = yield* startTurn(other.id)
+            const begin = yield* sampleBegin(other.id, { saves: true })
+            const { lease } = expectTag(yield* runs.begin(begin), "Queued")
+            yield* settleTurn(first)
+            expectTag(yield* runs.activate(lease, anHour, 1000, { followUps: [] }), "Saved")
+          }),
+          "a run that waits is cancelled": Effect.flatMap(waitingTurn(other.id), ({ runId }) =>
+            Effect.asVoid(runs.requestCancel(runId, new Date(0)))
+          )
+        }
+        for (const [name, step] of Object.entries(steps)) {
+          yield* step
+          assert.deepStrictEqual(yield* wrongWords, [], name)
+        }
+      }).pipe(Principal.provide("words"))
+    )
+
+    it.effect("have one index where a turn writes two of them", () =>
+      Effect.gen(function* () {
+        const client = yield* PgClient
+        const schema = yield* SchemaName
+        const indexes = yield* client.unsafe<{ readonly name: string }>(
+          `select indexrelid::regclass::text as name from pg_index where indrelid = '${schema}.messages'::regclass`
+        )
+        assert.deepStrictEqual(indexes, [{ name: `${schema}.messages_pkey` }])
+      })
+    )
 
     it.effect("of other threads stay", () =>
       Effect.gen(function* () {
@@ -159,6 +249,7 @@ onPostgres((url) => {
         )
         assert.isTrue(outcomes.every((each) => each.includes("removed")))
         assert.deepStrictEqual(yield* rowsOf("storm"), {})
+        assert.deepStrictEqual(yield* wrongWords, [])
       }).pipe(Principal.provide("storm"))
     )
   })

@@ -16,6 +16,17 @@ create table {schema}.realtime_sessions (
   foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
 ) with (fillfactor = 80)`
 
+/** Where the messages of voice sessions are in their thread. Only these messages are looked up by their id. */
+const messagePlaces = `
+create table {schema}.realtime_messages (
+  owner text collate "C" not null,
+  thread_id uuid not null,
+  id uuid not null,
+  sequence integer not null,
+  primary key (thread_id, id, owner),
+  foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
+)`
+
 /** Charges stay after their session and their thread are deleted, until they have been reported to the meter. */
 const charges = `
 create table {schema}.realtime_charges (
@@ -43,9 +54,10 @@ create table {schema}.realtime_tickets (
 
 export const realtimeTables: Migration = {
   name: "realtime",
-  tables: ["realtime_sessions", "realtime_charges", "realtime_tickets"],
+  tables: ["realtime_sessions", "realtime_messages", "realtime_charges", "realtime_tickets"],
   statements: [
     sessions,
+    messagePlaces,
     charges,
     `create index realtime_charges_by_age on {schema}.realtime_charges (created_at)`,
     tickets,
@@ -69,6 +81,7 @@ begin
     select from {schema}.active_runs where thread_id = p_thread and owner = p_owner
   ) then return 'run'; end if;
   perform {schema}.supersede(p_owner, p_thread, p_at);
+  update {schema}.threads set in_session = true where id = p_thread and owner = p_owner;
   insert into {schema}.realtime_sessions as held (owner, thread_id, id, lease_until)
     values (p_owner, p_thread, p_session, clock_timestamp() + p_lease * interval '1 millisecond')
     on conflict (owner, thread_id) do update set
@@ -84,24 +97,29 @@ const putMessage = sqlFunction(
   `(p_owner text, p_thread uuid, p_id uuid, p_role text, p_status text, p_tokens integer, p_at timestamptz, p_body text, p_results text)
 returns void language plpgsql as $$
 declare
+  v_place integer;
   v_before {schema}.messages;
 begin
-  select * into v_before from {schema}.messages where id = p_id and owner = p_owner and thread_id = p_thread for no key update;
+  select sequence into v_place from {schema}.realtime_messages where thread_id = p_thread and id = p_id and owner = p_owner;
+  select * into v_before from {schema}.messages
+    where thread_id = p_thread and sequence = v_place and owner = p_owner for no key update;
   if found then
     update {schema}.messages set status = p_status, tokens = p_tokens, body = p_body, tool_results = p_results
-      where id = p_id and owner = p_owner;
+      where thread_id = p_thread and owner = p_owner and sequence = v_place;
     update {schema}.threads set tokens = tokens + p_tokens - v_before.tokens, revision = revision + 1
       where id = p_thread and owner = p_owner;
     if p_tokens = v_before.tokens then return; end if;
     update {schema}.messages set tokens_before = tokens_before + p_tokens - v_before.tokens
-      where thread_id = p_thread and owner = p_owner and sequence > v_before.sequence;
+      where thread_id = p_thread and owner = p_owner and sequence > v_place;
     return;
   end if;
   with placed as (
     update {schema}.threads set message_count = message_count + 1, tokens = tokens + p_tokens,
-      updated_at = greatest(updated_at, p_at)
+      updated_at = greatest(updated_at, p_at), last_message_id = p_id
       where id = p_thread and owner = p_owner
       returning message_count as sequence, tokens - p_tokens as tokens_before
+  ), noted as (
+    insert into {schema}.realtime_messages (owner, thread_id, id, sequence) select p_owner, p_thread, p_id, placed.sequence from placed
   )
   insert into {schema}.messages (
     id, owner, thread_id, run_id, sequence, role, status, tokens, tokens_before, created_at, body, tool_results

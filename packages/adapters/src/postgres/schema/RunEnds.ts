@@ -59,7 +59,7 @@ const placeQueued = sqlFunction(
 begin
   delete from {schema}.run_log where run_id = p_run.id and owner = p_owner and first_sequence >= p_until;
   update {schema}.run_log set last_sequence = p_until - 1 where run_id = p_run.id and owner = p_owner and last_sequence >= p_until;
-  perform {schema}.place_message(p_owner, p_run.user_message_id);
+  update {schema}.runs set first_message = {schema}.place_message(p_owner, p_run) where id = p_run.id and owner = p_owner;
   return coalesce((select max(last_sequence) from {schema}.run_log where run_id = p_run.id and owner = p_owner), 0);
 end $$`
 )
@@ -94,45 +94,58 @@ const settleRun = sqlFunction(
   p_estimated boolean, p_model text, p_fault text, p_explanation text, p_charges text, p_follow_ups text
 ) returns text language plpgsql as $$
 declare
-  v_run {schema}.runs;
+  v_thread uuid;
+  v_messages integer;
+  v_tokens bigint;
+  v_active integer;
+  v_found text;
+  v_last integer;
+  v_is_heard boolean;
+  v_queued {schema}.runs;
 begin
-  -- One statement locks the thread first and then the run, and gives the newest version of the run.
-  select run.* into v_run from {schema}.runs run
+  -- One statement locks the thread first and then the run, and gives the newest version of both.
+  select thread.id, thread.message_count, thread.tokens, thread.active, run.status, run.last_sequence, run.watched or run.cancel_requested
+    into v_thread, v_messages, v_tokens, v_active, v_found, v_last, v_is_heard
+    from {schema}.runs run
     join {schema}.threads thread on thread.id = run.thread_id and thread.owner = run.owner
     where run.id = p_run and run.owner = p_owner and run.token = p_token for no key update of thread, run;
   if not found then return {schema}.charge_deleted(p_owner, p_run, p_token, p_at, p_charges); end if;
-  if v_run.status = 'QUEUED' and p_status not in ('FAILED', 'CANCELLED') then return 'lost'; end if;
-  if v_run.status not in ('QUEUED', 'IN_PROGRESS') then
-    return case when v_run.status = p_status or v_run.status = 'CANCELLED' and p_status = 'REQUIRES_ACTION' then 'settled'
+  if v_found = 'QUEUED' and p_status not in ('FAILED', 'CANCELLED') then return 'lost'; end if;
+  if v_found not in ('QUEUED', 'IN_PROGRESS') then
+    return case when v_found = p_status or v_found = 'CANCELLED' and p_status = 'REQUIRES_ACTION' then 'settled'
       else 'lost' end;
   end if;
 
-  if v_run.status = 'QUEUED' then
-    v_run.last_sequence := {schema}.place_queued(p_owner, v_run, coalesce(p_firsts[1], 2147483647));
+  if v_found = 'QUEUED' then
+    select * into v_queued from {schema}.runs where id = p_run and owner = p_owner;
+    v_last := {schema}.place_queued(p_owner, v_queued, coalesce(p_firsts[1], 2147483647));
+    select message_count, tokens into v_messages, v_tokens from {schema}.threads where id = v_thread and owner = p_owner;
   end if;
-  with placed as (
-    update {schema}.threads set message_count = message_count + 1, tokens = tokens + p_message_tokens,
-      updated_at = greatest(updated_at, p_message_at)
-      where id = v_run.thread_id and owner = p_owner
-      returning message_count as sequence, tokens - p_message_tokens as tokens_before
+  with counted as (
+    update {schema}.threads set message_count = v_messages + 1, tokens = v_tokens + p_message_tokens,
+      updated_at = greatest(updated_at, p_message_at), last_message_id = p_message_id,
+      active = active - 1, waits = waits or p_status = 'REQUIRES_ACTION'
+      where id = v_thread and owner = p_owner
   ), said as (
     insert into {schema}.messages (
       id, owner, thread_id, run_id, sequence, role, status, tokens, tokens_before, created_at, body, tool_results
-    ) select p_message_id, p_owner, v_run.thread_id, p_run, placed.sequence, p_message_role, p_message_status, p_message_tokens,
-        placed.tokens_before, p_message_at, p_message_body, p_message_results
-      from placed
+    ) values (
+      p_message_id, p_owner, v_thread, p_run, v_messages + 1, p_message_role, p_message_status, p_message_tokens,
+      v_tokens, p_message_at, p_message_body, p_message_results
+    )
   ), logged as (
     insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
-      select p_owner, p_run, greatest(batch.first, v_run.last_sequence + 1), batch.last, batch.events
-      from unnest(p_firsts, p_lasts, p_events) batch (first, last, events)
-      where batch.last > v_run.last_sequence
+      select p_owner, p_run, greatest(batch.first, v_last + 1), batch.last, batch.events
+      from (select unnest(p_firsts) as first, unnest(p_lasts) as last, unnest(p_events) as events) batch
+      where batch.last > v_last
   ), rested as (
-    delete from {schema}.active_runs where thread_id = v_run.thread_id and owner = p_owner and run_id = p_run
+    delete from {schema}.active_runs where thread_id = v_thread and owner = p_owner and run_id = p_run
   )
   update {schema}.runs set
     status = p_status,
     waits = p_status = 'REQUIRES_ACTION',
-    last_sequence = greatest(v_run.last_sequence, p_lasts[cardinality(p_lasts)]),
+    last_message = v_messages + 1,
+    last_sequence = greatest(v_last, p_lasts[cardinality(p_lasts)]),
     model = p_model,
     input_tokens = input_tokens + p_input,
     output_tokens = output_tokens + p_output,
@@ -148,7 +161,7 @@ begin
     where id = p_run and owner = p_owner;
   if p_charges is not null then perform {schema}.add_charges(p_owner, p_at, p_charges); end if;
   if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
-  perform {schema}.notify_waiting(v_run);
+  if v_is_heard or v_active > 1 then perform {schema}.notify_change(p_run, v_thread, false); end if;
   return 'settled';
 end $$`
 )
@@ -187,7 +200,9 @@ begin
   delete from {schema}.active_runs where thread_id = v_run.thread_id and owner = p_owner and run_id = p_run;
   delete from {schema}.run_log where run_id = p_run and owner = p_owner;
   delete from {schema}.idempotency_keys where run_id = p_run and owner = p_owner;
-  delete from {schema}.messages where id = v_run.user_message_id and owner = p_owner and sequence is null;
+  delete from {schema}.messages
+    where thread_id = v_run.thread_id and owner = p_owner and sequence < 0 and id = v_run.user_message_id;
+  update {schema}.threads set active = active - 1 where id = v_run.thread_id and owner = p_owner;
   perform {schema}.notify_waiting(v_run);
   return true;
 end $$`

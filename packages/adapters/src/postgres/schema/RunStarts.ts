@@ -59,91 +59,97 @@ const beginRun = sqlFunction(
   p_follow_ups text, p_decided_on text, p_known_last uuid, p_known_revision integer
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
-  v_thread {schema}.threads;
-  v_begun uuid;
-  v_session uuid;
+  v_assistant uuid;
+  v_messages integer;
+  v_tokens bigint;
+  v_active integer;
+  v_waits boolean;
+  v_in_session boolean;
+  v_is_known boolean;
+  v_metadata text;
+  v_summarized_through integer;
+  v_is_begun boolean;
+  v_now text;
   v_ahead uuid;
   v_place bigint := 0;
-  v_waits boolean;
-  v_is_known boolean;
+  v_sequence integer;
   v_outcome {schema}.run_outcome;
   v_status text;
 begin
-  select * into v_thread from {schema}.threads where id = p_thread and owner = p_owner for no key update;
-  select begun.id, session.id, ahead.run_id, exists (
-      select from {schema}.runs where thread_id = p_thread and owner = p_owner and waits
-    ), last.id is not null into v_begun, v_session, v_ahead, v_waits, v_is_known
-    from (values (0)) one
-    left join {schema}.messages last on last.id = p_known_last and last.owner = p_owner and last.thread_id = p_thread
-      and last.sequence = v_thread.message_count and v_thread.revision = p_known_revision
-    left join {schema}.runs begun on begun.id = p_run and begun.owner = p_owner
-    left join {schema}.realtime_sessions session
-      on session.owner = p_owner and session.thread_id = p_thread and session.lease_until > clock_timestamp()
-    left join lateral (
-      select active.run_id from {schema}.active_runs active
-        where active.thread_id = p_thread and active.owner = p_owner order by active.place limit 1
-    ) ahead on true;
-  if v_begun is not null then return {schema}.begin_again(p_owner, p_run, p_saves, p_lease, p_fingerprint); end if;
+  select assistant_id, message_count, tokens, active, waits, in_session, metadata, summarized_through,
+      last_message_id = p_known_last and revision = p_known_revision
+    into v_assistant, v_messages, v_tokens, v_active, v_waits, v_in_session, v_metadata, v_summarized_through, v_is_known
+    from {schema}.threads where id = p_thread and owner = p_owner for no key update;
+  -- What is in other tables is read by a statement of its own, which sees what was committed while this one waited for the lock.
+  select exists (select from {schema}.runs where id = p_run and owner = p_owner),
+      case when p_decided_on is not null then (
+        select ${revisionOf("a", { id: "p_thread", metadata: "v_metadata", summarizedThrough: "v_summarized_through" })}
+        from {schema}.assistants a where a.id = v_assistant and a.owner = p_owner
+      ) end
+    into v_is_begun, v_now;
+  if v_is_begun then return {schema}.begin_again(p_owner, p_run, p_saves, p_lease, p_fingerprint); end if;
   if p_key is not null then
     v_outcome := {schema}.find_repeated(p_owner, p_key);
     if v_outcome.outcome is not null then return v_outcome; end if;
   end if;
-  if v_thread.id is null then
-    v_outcome.outcome := 'ThreadMissing';
-    return v_outcome;
-  end if;
-  if p_decided_on is not null and p_decided_on is distinct from (
-    select ${revisionOf("a", "v_thread")} from {schema}.assistants a where a.id = v_thread.assistant_id and a.owner = p_owner
-  ) then
-    v_outcome.outcome := 'Outdated';
-    return v_outcome;
-  end if;
+  if v_assistant is null then return row('ThreadMissing', null, null, null, null, null)::{schema}.run_outcome; end if;
+  if p_decided_on is distinct from v_now then return row('Outdated', null, null, null, null, null)::{schema}.run_outcome; end if;
 
-  if v_session is not null then return row('InSession', null, null, null, null, null)::{schema}.run_outcome; end if;
-  if v_ahead is not null and (p_mode = 'reject' or p_max_queued <= (
-    select count(*) from {schema}.active_runs where thread_id = p_thread and owner = p_owner and place > 0
-  )) then
-    select 'Busy', id, null, lease_until <= clock_timestamp(), null, null into v_outcome
-      from {schema}.runs where id = v_ahead and owner = p_owner;
-    return v_outcome;
+  if v_in_session and exists (
+    select from {schema}.realtime_sessions
+      where owner = p_owner and thread_id = p_thread and lease_until > clock_timestamp()
+  ) then return row('InSession', null, null, null, null, null)::{schema}.run_outcome; end if;
+  if v_active > 0 then
+    select run_id into v_ahead from {schema}.active_runs where thread_id = p_thread and owner = p_owner order by place limit 1;
+    select max(place) + 1 into v_place from {schema}.active_runs where thread_id = p_thread and owner = p_owner;
+    if p_mode = 'reject' or p_max_queued <= (
+      select count(*) from {schema}.active_runs where thread_id = p_thread and owner = p_owner and place > 0
+    ) then
+      select 'Busy', id, null, lease_until <= clock_timestamp(), null, null into v_outcome
+        from {schema}.runs where id = v_ahead and owner = p_owner;
+      return v_outcome;
+    end if;
   end if;
   if p_key is not null and not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, p_leg_start) then
     return {schema}.find_repeated(p_owner, p_key);
   end if;
 
-  v_status := case when v_ahead is not null then 'QUEUED' when p_saves then 'COMPLETED' else 'IN_PROGRESS' end;
-  if v_status = 'QUEUED' then
-    select max(place) + 1 into v_place from {schema}.active_runs where thread_id = p_thread and owner = p_owner;
-  end if;
+  v_status := case when v_active > 0 then 'QUEUED' when p_saves then 'COMPLETED' else 'IN_PROGRESS' end;
+  v_sequence := case when v_status = 'QUEUED' then - v_place else v_messages + 1 end;
   if v_waits and v_status <> 'QUEUED' then perform {schema}.supersede(p_owner, p_thread, p_at); end if;
-  with placed as (
-    update {schema}.threads set message_count = message_count + 1, tokens = tokens + p_message_tokens,
-      updated_at = greatest(updated_at, p_message_at)
-      where id = p_thread and owner = p_owner and v_status <> 'QUEUED'
-      returning message_count as sequence, tokens - p_message_tokens as tokens_before
+  with counted as (
+    update {schema}.threads set
+      message_count = greatest(v_messages, v_sequence),
+      tokens = case when v_sequence > 0 then v_tokens + p_message_tokens else v_tokens end,
+      updated_at = case when v_sequence > 0 then greatest(updated_at, p_message_at) else updated_at end,
+      last_message_id = case when v_sequence > 0 then p_message_id else last_message_id end,
+      active = case when v_status = 'COMPLETED' then v_active else v_active + 1 end,
+      in_session = false
+      where id = p_thread and owner = p_owner
   ), said as (
     insert into {schema}.messages (
       id, owner, thread_id, run_id, sequence, role, status, tokens, tokens_before, created_at, body, tool_results
-    ) select p_message_id, p_owner, p_thread, p_run, placed.sequence, p_message_role, p_message_status, p_message_tokens,
-        placed.tokens_before, p_message_at, p_message_body, p_message_results
-      from (values (0)) one left join placed on true
+    ) values (
+      p_message_id, p_owner, p_thread, p_run, v_sequence, p_message_role, p_message_status, p_message_tokens,
+      case when v_sequence > 0 then v_tokens end, p_message_at, p_message_body, p_message_results
+    )
   ), logged as (
     insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
-      select p_owner, p_run, batch.first, batch.last, batch.events
-      from unnest(p_firsts, p_lasts, p_events) batch (first, last, events)
+      select p_owner, p_run, unnest(p_firsts), unnest(p_lasts), unnest(p_events)
   ), active as (
     insert into {schema}.active_runs (thread_id, owner, place, run_id)
       select p_thread, p_owner, v_place, p_run where v_status <> 'COMPLETED'
   )
   insert into {schema}.runs (
     id, owner, thread_id, assistant_id, status, leg_start, last_sequence, user_message_id, answer_id, stream, provider, model,
-    plan, created_at, started_at, ended_at, token, leg_token, lease_until
+    plan, created_at, started_at, ended_at, token, leg_token, lease_until, first_message
   ) values (
-    p_run, p_owner, p_thread, v_thread.assistant_id, v_status, p_leg_start,
+    p_run, p_owner, p_thread, v_assistant, v_status, p_leg_start,
     case when v_status = 'QUEUED' then 0 else coalesce(p_lasts[cardinality(p_lasts)], 0) end,
     p_message_id, p_answer, p_stream, p_provider, p_model, p_plan, p_created_at,
     case when v_status <> 'QUEUED' then p_at end, case when v_status = 'COMPLETED' then p_at end,
-    1, 1, case when v_status <> 'COMPLETED' then clock_timestamp() + p_lease * interval '1 millisecond' end
+    1, 1, case when v_status <> 'COMPLETED' then clock_timestamp() + p_lease * interval '1 millisecond' end,
+    case when v_sequence > 0 then v_sequence end
   );
   if p_follow_ups is not null and v_status = 'COMPLETED' then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   return row(
@@ -190,13 +196,15 @@ begin
   else
     update {schema}.active_runs set place = 0 where thread_id = v_run.thread_id and owner = p_owner and run_id = p_run;
   end if;
+  update {schema}.threads set active = case when p_saves then active - 1 else active end
+    where id = v_run.thread_id and owner = p_owner;
   update {schema}.runs set
     status = case when p_saves then 'COMPLETED' else 'IN_PROGRESS' end,
+    first_message = {schema}.place_message(p_owner, v_run),
     started_at = p_at, ended_at = case when p_saves then p_at end,
     lease_until = case when not p_saves then clock_timestamp() + p_lease * interval '1 millisecond' end,
     last_sequence = coalesce((select max(last_sequence) from {schema}.run_log where run_id = p_run and owner = p_owner), 0)
     where id = p_run and owner = p_owner;
-  perform {schema}.place_message(p_owner, v_run.user_message_id);
   if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   perform {schema}.notify_waiting(v_run);
   return row(
@@ -205,21 +213,19 @@ end $$`
 )
 
 /**
- * Stores the tool results in the message that called the tools. The message grows by their tokens, so `tokens_before` of every later
- * message grows too; usually there is no later message.
+ * Stores the tool results in the newest message of the run, which called the tools, and counts the run as active again. The message grows by
+ * their tokens, so `tokens_before` of every later message grows too; usually there is no later message.
  */
 const answerCalls = sqlFunction(
   "answer_calls",
-  `(p_owner text, p_message uuid, p_results text, p_tokens integer)
-returns void language plpgsql as $$
-declare
-  v_message {schema}.messages;
+  `(p_owner text, p_run {schema}.runs, p_results text, p_tokens integer) returns void language plpgsql as $$
 begin
   update {schema}.messages set status = 'COMPLETED', tool_results = p_results, tokens = tokens + p_tokens
-    where id = p_message and owner = p_owner returning * into v_message;
-  update {schema}.threads set tokens = tokens + p_tokens, revision = revision + 1 where id = v_message.thread_id and owner = p_owner;
+    where thread_id = p_run.thread_id and owner = p_owner and sequence = p_run.last_message;
+  update {schema}.threads set tokens = tokens + p_tokens, revision = revision + 1, waits = false, active = active + 1
+    where id = p_run.thread_id and owner = p_owner;
   update {schema}.messages set tokens_before = tokens_before + p_tokens
-    where thread_id = v_message.thread_id and owner = p_owner and sequence > v_message.sequence;
+    where thread_id = p_run.thread_id and owner = p_owner and sequence > p_run.last_message;
 end $$`
 )
 
@@ -252,7 +258,7 @@ begin
     return {schema}.find_repeated(p_owner, p_key);
   end if;
 
-  perform {schema}.answer_calls(p_owner, p_message, p_results, p_tokens);
+  perform {schema}.answer_calls(p_owner, v_run, p_results, p_tokens);
   update {schema}.runs set
     status = 'IN_PROGRESS', waits = false, leg = leg + 1, leg_start = coalesce(p_leg_start, last_sequence + 1), answer_id = p_answer,
     stream = p_stream, plan = p_plan, token = token + 1, leg_token = token + 1,

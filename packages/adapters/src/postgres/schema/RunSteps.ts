@@ -13,8 +13,11 @@ import { sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 const limitLockWait = sqlFunction(
   "limit_lock_wait",
   `(p_owner text, p_millis integer) returns text language plpgsql as $$
+declare
+  v_set text;
 begin
-  if p_millis is not null then perform set_config('lock_timeout', p_millis::text, true); end if;
+  -- An assignment is evaluated by itself; "perform" would be a statement.
+  if p_millis is not null then v_set := set_config('lock_timeout', p_millis::text, true); end if;
   return p_owner;
 end $$`
 )
@@ -55,21 +58,26 @@ begin
 end $$`
 )
 
-/** Gives the message of a queued run its position in the thread. */
+/** Gives the message of a queued run its position in the thread. Returns the position. */
 const placeMessage = sqlFunction(
   "place_message",
-  `(p_owner text, p_message uuid) returns void language plpgsql as $$
+  `(p_owner text, p_run {schema}.runs) returns integer language plpgsql as $$
+declare
+  v_place integer;
 begin
   with waiting as (
-    select * from {schema}.messages where id = p_message and owner = p_owner and sequence is null
+    select * from {schema}.messages
+      where thread_id = p_run.thread_id and owner = p_owner and sequence < 0 and id = p_run.user_message_id
   ), placed as (
     update {schema}.threads thread set message_count = thread.message_count + 1, tokens = thread.tokens + waiting.tokens,
-      updated_at = greatest(thread.updated_at, waiting.created_at)
+      updated_at = greatest(thread.updated_at, waiting.created_at), last_message_id = waiting.id
       from waiting where thread.id = waiting.thread_id and thread.owner = waiting.owner
-      returning thread.message_count as sequence, thread.tokens - waiting.tokens as tokens_before
+      returning waiting.sequence as waiting, thread.message_count as sequence, thread.tokens - waiting.tokens as tokens_before
   )
   update {schema}.messages message set sequence = placed.sequence, tokens_before = placed.tokens_before
-    from placed where message.id = p_message and message.owner = p_owner and message.sequence is null;
+    from placed where message.thread_id = p_run.thread_id and message.owner = p_owner and message.sequence = placed.waiting
+    returning message.sequence into v_place;
+  return v_place;
 end $$`
 )
 
@@ -97,8 +105,9 @@ begin
   update {schema}.runs set status = 'CANCELLED', ended_at = p_at, waits = false
     where thread_id = p_thread and owner = p_owner and waits returning * into v_run;
   if not found then return; end if;
-  update {schema}.messages set status = 'CANCELLED' where id = v_run.answer_id and owner = p_owner;
-  update {schema}.threads set revision = revision + 1 where id = p_thread and owner = p_owner;
+  update {schema}.messages set status = 'CANCELLED'
+    where thread_id = p_thread and owner = p_owner and sequence = v_run.last_message;
+  update {schema}.threads set revision = revision + 1, waits = false where id = p_thread and owner = p_owner;
   perform {schema}.notify_change(v_run.id, p_thread, false);
 end $$`
 )

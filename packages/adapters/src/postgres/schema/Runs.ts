@@ -11,7 +11,8 @@ import { type Migration, primaryKey } from "./SchemaPart.ts"
 /**
  * `token` is the fencing token of the newest lease, `leg_token` the token under which the current leg began. A run that no process executes
  * has no `lease_until`. `waits` is true while the status is REQUIRES_ACTION; an index needs it as a column. `watched` is true when the log
- * has been read while the run was active.
+ * has been read while the run was active. `first_message` and `last_message` are the positions in the thread of its first message and of its
+ * newest answer; between them stand its other messages, and those of runs that were cancelled in the queue. A queued run has neither.
  */
 const runs = `
 create table {schema}.runs (
@@ -47,10 +48,15 @@ create table {schema}.runs (
   leg_token bigint not null,
   lease_until timestamptz,
   watched boolean not null default false,
-  waits boolean not null default false
+  waits boolean not null default false,
+  first_message integer,
+  last_message integer
 ) with (fillfactor = 70)`
 
-/** The run in progress has place 0; the runs queued behind it have the places from 1 on. */
+/**
+ * The run in progress has place 0; the runs queued behind it have the places from 1 on. `threads.active` counts these rows. A statement that
+ * deletes a run must delete its row here, its log and its idempotency keys too: there are no foreign keys that would.
+ */
 const activeRuns = `
 create table {schema}.active_runs (
   owner text collate "C" not null,

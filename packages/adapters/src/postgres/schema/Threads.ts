@@ -24,7 +24,11 @@ create table {schema}.assistants (
   updated_at timestamptz not null
 )`
 
-/** `revision` is raised when a stored message changes. Adding a message leaves it as it is. */
+/**
+ * `revision` is raised when a stored message changes. Adding a message leaves it as it is. The columns from `last_message_id` on repeat, under
+ * the lock of the row, what a turn would otherwise look up in other tables: the newest message, the number of active runs, whether a run waits
+ * for its client, and whether a voice session was opened. The session may have ended since.
+ */
 const threads = `
 create table {schema}.threads (
   owner text collate "C" not null,
@@ -37,12 +41,18 @@ create table {schema}.threads (
   message_count integer not null default 0,
   tokens bigint not null default 0,
   revision integer not null default 0,
+  last_message_id uuid,
+  active integer not null default 0,
+  waits boolean not null default false,
+  in_session boolean not null default false,
   foreign key (owner, assistant_id) references {schema}.assistants (owner, id) on delete cascade
 ) with (fillfactor = 80)`
 
 /**
- * The message of a queued run has no position in the thread yet: its `sequence` is null. `tokens_before` is the sum of the tokens of all
- * earlier messages. `body` is the JSON of every field that no statement reads, among them the supplements that a turn's parts stored.
+ * The message of a queued run has no position in the thread yet: its `sequence` is the place of the run in the queue, negated. `tokens_before`
+ * is the sum of the tokens of all earlier messages. `body` is the JSON of every field that no statement reads, among them the supplements
+ * that a turn's parts stored. The primary key is the only index, because every turn writes two messages. The messages of a run are found by
+ * the positions in the run's row.
  */
 const messages = `
 create table {schema}.messages (
@@ -50,7 +60,7 @@ create table {schema}.messages (
   id uuid not null,
   thread_id uuid not null,
   run_id uuid,
-  sequence integer,
+  sequence integer not null,
   role text not null,
   status text not null,
   tokens integer not null,
@@ -97,10 +107,7 @@ export const threadTables: Migration = {
     `create index threads_of_assistant on {schema}.threads (assistant_id, created_at, ordinal)`,
     primaryKey("threads", "(id, owner)"),
     messages,
-    `create index messages_by_size on {schema}.messages (thread_id, tokens_before, sequence)`,
-    `create unique index messages_in_order on {schema}.messages (thread_id, sequence, owner)`,
-    `create index messages_of_run on {schema}.messages (run_id, sequence)`,
-    primaryKey("messages", "(id, owner)"),
+    primaryKey("messages", "(thread_id, sequence, owner)"),
     compression
   ]
 }
@@ -121,29 +128,34 @@ $$`
 )
 
 /**
- * The history of a run: every message from the run's first one on, and as many earlier messages as fit into the budget of tokens. Both
- * bounds are found by an index. The result is one text; a history of more than a million bytes is split into rows of about that size,
- * because a client cannot receive a value of unlimited length.
+ * The history of a run: every message from the run's first one on, and as many earlier messages as fit into the budget of tokens. The first
+ * message that does not fit is found by reading backwards. The result is one text; a history of more than a million bytes is split into rows
+ * of about that size, because a client cannot receive a value of unlimited length.
  */
 const historyTexts = sqlFunction(
   "history_texts",
   `(p_owner text, p_run uuid, p_budget bigint)
 returns table (part bigint, revision integer, tokens_before bigint, messages text) strict language plpgsql as $$
 declare
-  v_first {schema}.messages;
+  v_thread uuid;
   v_revision integer;
+  v_first integer;
+  v_floor bigint;
   v_from integer;
   v_before bigint;
   v_texts text;
 begin
-  select * into v_first from {schema}.messages m
-    where m.run_id = p_run and m.owner = p_owner and m.sequence is not null order by m.sequence limit 1;
-  select t.revision into v_revision from {schema}.threads t where t.id = v_first.thread_id and t.owner = p_owner;
-  select least(m.sequence, v_first.sequence) into v_from from {schema}.messages m
-    where m.thread_id = v_first.thread_id and m.owner = p_owner and m.tokens_before >= v_first.tokens_before - p_budget
-    order by m.tokens_before, m.sequence limit 1;
+  select m.thread_id, t.revision, m.sequence, m.tokens_before - p_budget into v_thread, v_revision, v_first, v_floor
+    from {schema}.runs run
+    join {schema}.threads t on t.id = run.thread_id and t.owner = run.owner
+    join {schema}.messages m on m.thread_id = run.thread_id and m.sequence = run.first_message and m.owner = run.owner
+    where run.id = p_run and run.owner = p_owner;
+  select m.sequence + 1 into v_from from {schema}.messages m
+    where m.thread_id = v_thread and m.owner = p_owner and m.sequence > 0 and m.sequence < v_first and m.tokens_before < v_floor
+    order by m.sequence desc limit 1;
+  v_from := coalesce(v_from, 1);
   select min(m.tokens_before), '[' || string_agg({schema}.message_text(m), ',' order by m.sequence) || ']' into v_before, v_texts
-    from {schema}.messages m where m.thread_id = v_first.thread_id and m.owner = p_owner and m.sequence >= v_from;
+    from {schema}.messages m where m.thread_id = v_thread and m.owner = p_owner and m.sequence >= v_from;
   if octet_length(v_texts) <= 1000000 then
     return query select bigint '0', v_revision, v_before, v_texts;
     return;
@@ -154,24 +166,31 @@ begin
       select listed.*, sum(octet_length(listed.message)) over (order by listed.sequence) / 1000000 as part
       from (
         select m.sequence, m.tokens_before, {schema}.message_text(m) as message
-        from {schema}.messages m where m.thread_id = v_first.thread_id and m.owner = p_owner and m.sequence >= v_from
+        from {schema}.messages m where m.thread_id = v_thread and m.owner = p_owner and m.sequence >= v_from
       ) listed
     ) page
     group by page.part order by page.part;
 end $$`
 )
 
+/** What is told and kept of a thread, as the statement calls it. */
+export interface ThreadNames {
+  readonly id: string
+  readonly metadata: string
+  readonly summarizedThrough: string
+}
+
 /**
- * A text that changes when something changes that a turn is decided on: the assistant `a`, the metadata and summary of the thread `t`, and
+ * A text that changes when something changes that a turn is decided on: the assistant `a`, the metadata and summary of the thread, and
  * whether the assistant or the thread has documents (the last letter is then `t`). Every update of a row gives the row another `xmin`. For
  * the thread, single columns are named in place of `xmin`, because every turn updates its row.
  */
 export const revisionOf = (
   a: string,
-  t: string
-): string => `concat_ws(':', ${a}.xmin, ${t}.summarized_through, md5(${t}.metadata),
-    exists (select from {schema}.documents d where d.owner = ${t}.owner and d.thread_id = ${t}.id)
-      or exists (select from {schema}.documents d where d.owner = ${t}.owner and d.assistant_id = ${a}.id))`
+  { id, metadata, summarizedThrough }: ThreadNames
+): string => `concat_ws(':', ${a}.xmin, ${summarizedThrough}, md5(${metadata}),
+    exists (select from {schema}.documents d where d.owner = ${a}.owner and d.thread_id = ${id})
+      or exists (select from {schema}.documents d where d.owner = ${a}.owner and d.assistant_id = ${a}.id))`
 
 /**
  * Called with the row of the deleted thread locked. Records the thread's active runs, so that their charges can still be stored, and
