@@ -155,7 +155,7 @@ onPostgres((url) => {
             yield* settleTurn(first)
             const said = yield* runs.messages(first.runId)
             assert.deepStrictEqual(
-              said.map(({ id }) => id),
+              said.map((message) => message.id),
               [first.begin.message.id, first.answerId],
               "what was cancelled stands between"
             )
