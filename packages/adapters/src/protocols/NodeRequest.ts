@@ -15,9 +15,6 @@ export const sendByNode: Send | null = globalThis.navigator?.userAgent?.startsWi
   ? (request, hear) => new NodeExchange(request, hear)
   : null
 
-/** Bytes that wait for their reader before the network has to wait. */
-const roomForBytes = 65_536
-
 class NodeExchange implements Exchange {
   /** Let go with the head of the answer: it may hold pictures, and an answer may take minutes. */
   private request: HttpRequest | null
@@ -27,11 +24,10 @@ class NodeExchange implements Exchange {
   private answer: Http.IncomingMessage | null = null
   /** The answer, or what decodes it. */
   private body: Readable | null = null
-  private pieces: Array<Uint8Array> = []
-  private size = 0
+  /** What was read of it and not taken yet. */
+  private bytes: Uint8Array | null = null
   private state: "open" | "end" | "broken" = "open"
   private taker: ((next: Read) => void) | null = null
-  private isWaking = false
 
   constructor(request: HttpRequest, hear: (isAnswered: boolean) => void) {
     this.request = request
@@ -61,10 +57,11 @@ class NodeExchange implements Exchange {
     this.hear = null
     this.taker = null
     // The agent takes the connection back when the end has been read.
-    if (this.isOver()) this.body?.resume()
+    if (this.isOver()) this.body?.read()
     else this.sent?.destroy()
     this.state = "end"
-    this.pieces = []
+    this.body = null
+    this.bytes = null
   }
 
   // ------ head
@@ -115,7 +112,7 @@ class NodeExchange implements Exchange {
     this.request = null
     this.answer = answer
     this.body = decoded(answer)
-    this.body.on("data", this.keep)
+    this.body.on("readable", this.deliver)
     this.body.once("end", () => this.finish("end"))
     this.body.on("error", () => this.finish("broken"))
     this.body.once("close", () => this.finish("broken"))
@@ -124,47 +121,21 @@ class NodeExchange implements Exchange {
 
   // ------ body
 
-  private readonly keep = (bytes: Uint8Array): void => {
-    if (this.state !== "open") return
-    this.pieces.push(bytes)
-    this.size += bytes.byteLength
-    if (this.size >= roomForBytes) this.body?.pause()
-    if (!this.isWaking) this.wake()
-  }
-
   private finish(state: "end" | "broken"): void {
     if (this.state !== "open") return
     this.state = state
-    this.wake()
+    this.deliver()
   }
 
-  /** One read takes all that one packet of the network brought, though each of its chunks is told by itself. */
-  private wake(): void {
-    if (this.isWaking || this.taker === null) return
-    this.isWaking = true
-    queueMicrotask(() => {
-      this.isWaking = false
-      this.deliver()
-    })
-  }
-
-  private deliver(): void {
-    const { taker, state } = this
-    if (taker === null) return
-    const next = this.takeBytes() ?? state
-    if (next === "open") return
+  /** One read takes all that one packet brought, in however many chunks. It is read before it is asked for, because the end comes behind it. */
+  private readonly deliver = (): void => {
+    this.bytes ??= this.body?.read() ?? null
+    const { bytes, state, taker } = this
+    const next = bytes ?? state
+    if (taker === null || next === "open") return
+    this.bytes = null
     this.taker = null
     taker(next)
-  }
-
-  private takeBytes(): Uint8Array | null {
-    const [first] = this.pieces
-    if (first === undefined) return null
-    const bytes = this.pieces.length === 1 ? first : Buffer.concat(this.pieces, this.size)
-    if (this.size >= roomForBytes) this.body?.resume()
-    this.pieces = []
-    this.size = 0
-    return bytes
   }
 }
 
