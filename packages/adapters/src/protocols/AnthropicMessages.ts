@@ -35,6 +35,7 @@ import {
   systemWithJson,
   type WireTurn
 } from "./Lowering.ts"
+import type { Saying } from "./RepeatedChunk.ts"
 import { bearer, type Call, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
 import {
   base64,
@@ -347,6 +348,14 @@ export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent
   }
 }
 
+export const saying = (state: AnswerState, chunk: unknown): Saying | null => {
+  const { delta, index, type } = record(chunk)
+  const said = record(delta)
+  const block = state.open.get(index)
+  if (type !== "content_block_delta" || block === undefined || said.type !== "text_delta") return null
+  return { text: string(said.text) ?? "", say: (more, events) => say(block, more, events) }
+}
+
 const readMessage = (state: AnswerState, message: WireRecord, events: Array<ChatEvent>): undefined => {
   state.model = text(message.model) ?? state.model
   list(message.content).forEach((block, index) => openBlock(state, index, record(block), events))
@@ -510,6 +519,7 @@ export const driver =
       ...errorDialect,
       start: () => start(request, () => `toolu_${crypto.randomUUID()}`),
       step,
+      saying,
       end
     }
     return streamAnswer(

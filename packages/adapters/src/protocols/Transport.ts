@@ -25,6 +25,7 @@ import { type Exchange, type Read, type Send, sendByFetch } from "./Exchange.ts"
 import { type Fault, retryHeaders } from "./Fault.ts"
 import { sendByNode } from "./NodeRequest.ts"
 import type { Multipart } from "./Multipart.ts"
+import { RepeatedChunk, type Saying } from "./RepeatedChunk.ts"
 import { makeSseReader } from "./Sse.ts"
 import { parseJson } from "./Wire.ts"
 
@@ -66,6 +67,8 @@ export interface StreamDialect<State> extends ErrorDialect {
   readonly start: () => State
   /** One parsed event of the wire, its meaning added to `events`. A fault or the end mark stops the reading. */
   readonly step: (state: State, chunk: unknown, events: Array<ChatEvent>) => Fault | "end" | undefined
+  /** Of a chunk that was taken: whether another with another text can be taken without being parsed (`RepeatedChunk`). Absent: none can. */
+  readonly saying?: (state: State, chunk: unknown) => Saying | null
   /** The answer is over, `marked` when an end mark was seen: adds what was waiting for it, and `Finished` if it was complete. */
   readonly end: (state: State, events: Array<ChatEvent>, marked: boolean) => void
 }
@@ -371,13 +374,15 @@ const survive = (read: () => Stop): Stop => {
 const listen = <State>(dialect: StreamDialect<State>, maxEventCharacters: number) => {
   const state = dialect.start()
   const sse = makeSseReader(maxEventCharacters)
+  const repeated = new RepeatedChunk((chunk) => dialect.saying?.(state, chunk) ?? null)
   const take = (chunks: ReadonlyArray<string>, events: Array<ChatEvent>): Stop => {
     for (const data of chunks) {
-      if (data === "") continue
+      if (data === "" || repeated.take(data, events)) continue
       const chunk = data === endMark ? undefined : parseJson(data)
       const stop = data === endMark ? "end" : chunk === undefined ? malformed : dialect.step(state, chunk, events)
       if (stop === "end") dialect.end(state, events, true)
       if (stop !== undefined) return stop
+      repeated.learn(data, chunk)
     }
     return undefined
   }
