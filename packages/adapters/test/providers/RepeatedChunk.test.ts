@@ -175,12 +175,16 @@ const hidden = request("p", { thinking: { effort: "low", excludeReasoning: true 
 const rest = { requestIdHeader: "x-request-id", fault: () => ({ reason: "unknown" as const }) }
 const chat = (thinkTags: boolean, of = asked): StreamDialect<OpenAiChat.AnswerState> => ({
   ...rest,
-  ...OpenAiChat,
+  step: OpenAiChat.step,
+  saying: OpenAiChat.saying,
+  end: OpenAiChat.end,
   start: () => OpenAiChat.start(of, { ...plainDialect, thinkTags, replayed: ["reasoning_content"] }, () => "made")
 })
 const anthropic: StreamDialect<Anthropic.AnswerState> = {
   ...rest,
-  ...Anthropic,
+  step: Anthropic.step,
+  saying: Anthropic.saying,
+  end: Anthropic.end,
   start: () => Anthropic.start(asked, () => "made")
 }
 
