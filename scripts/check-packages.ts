@@ -1,5 +1,5 @@
 // The packages as a consumer gets them: packed, judged by publint and arethetypeswrong, installed in an empty folder outside the workspace,
-// type-checked there, loaded by plain Node, and the examples of README.md run.
+// type-checked there, loaded by plain Node, and the examples of README.md run. Last, beside another Effect.
 import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -169,11 +169,32 @@ registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, conte
 const entries = ["core", "core/adapters", "adapters/postgres", "adapters/in-memory", "adapters/openai", "http", "http/node"]
 for (const entry of entries) await import("@colloquy/" + entry)
 const ours = loaded.filter((url) => url.includes("/@colloquy/"))
-const single = ours.filter((url) => !url.includes("/dist/joined/"))
-const wings = ours.filter((url) => /core\\/dist\\/joined\\/[a-z-]+\\/index\\.js$/.test(url))
+const single = ours.filter((url) => !url.includes("/dist/needs-effect-4.1/"))
+const wings = ours.filter((url) => /core\\/dist\\/needs-effect-4\\.1\\/[a-z-]+\\/index\\.js$/.test(url))
 if (ours.length === 0 || ours.length > 60 || single.length + wings.length > 0)
   throw new Error("A plain host loads " + ours.length + " files, of which should not be: " + [...single, ...wings].join(" "))
 `
+
+/** Packages that were installed by force beside another Effect: what Node says names the one that they need. */
+const refuseOtherEffect = (home: string) => {
+  const effect = join(home, "node_modules/effect")
+  rmSync(effect, { recursive: true })
+  mkdirSync(effect)
+  const exports = { ".": "./index.js", "./Effect": "./index.js", "./Layer": "./index.js" }
+  writeFileSync(
+    join(effect, "package.json"),
+    JSON.stringify({ name: "effect", version: "3.99.0", type: "module", exports })
+  )
+  writeFileSync(join(effect, "index.js"), "export {}")
+  for (const name of ["colloquy", "@colloquy/core", "@colloquy/http", "@colloquy/ws", "@colloquy/adapters/postgres"]) {
+    const told = spawnSync(process.execPath, ["--input-type=module", "--eval", `import ${JSON.stringify(name)}`], {
+      cwd: home,
+      encoding: "utf8"
+    })
+    if (told.status === 0 || !/node_modules.effect.package\.json imported from .*needs-effect-4\.1/.test(told.stderr))
+      stop(`Beside another effect, ${name} should not load and say which it needs:\n${told.stderr}`)
+  }
+}
 
 const judge = async (each: Package, tarball: string) => {
   const data = new Uint8Array(readFileSync(tarball))
@@ -185,7 +206,9 @@ const main = async () => {
   const tarballs = packages.map(pack)
   const faults = (await Promise.all(packages.map((each, index) => judge(each, tarballs[index] ?? "")))).flat()
   if (faults.length > 0) stop(faults.join("\n"))
-  consume(install(tarballs))
+  const home = install(tarballs)
+  consume(home)
+  refuseOtherEffect(home)
 }
 
 try {

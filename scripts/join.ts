@@ -6,7 +6,8 @@ import { dirname, join, sep } from "node:path"
 import { type OutputOptions, type Plugin, rolldown } from "rolldown"
 import { type Package, packages } from "./Workspace.ts"
 
-const joined = "dist/joined"
+/** The name stands in what Node says when it finds another Effect: the modules do not link then, and nothing of ours can say it. */
+const joined = "dist/needs-effect-4.1"
 
 const isPath = (name: string) => name.startsWith(".") || name.startsWith("/") || /^[A-Za-z]:\\/.test(name)
 
@@ -19,7 +20,7 @@ const withoutPlaces: Plugin = {
   }
 }
 
-/** `./dist/joined/memory/index.js` is called `memory/index`. */
+/** `./dist/needs-effect-4.1/memory/index.js` is called `memory/index`. */
 const nameOf = (path: string) => path.slice(`./${joined}/`.length, -".js".length)
 
 /**

@@ -82,9 +82,40 @@ export class Startup<R, E> {
 
   /** Into the platform's log, since the kernel's own logger could not be built either. */
   private logOnce(cause: unknown): void {
-    if (this.isClosed || this.loggedCause === String(cause)) return
-    this.loggedCause = String(cause)
+    const told = inWords(cause)
+    if (this.isClosed || this.loggedCause === told) return
+    this.loggedCause = told
     const words = "The kernel could not be started. Requests get 503, and later ones try again. The cause:"
-    Effect.runFork(Effect.logError(words, cause))
+    Effect.runFork(Effect.logError(`${words} ${told}${placeOf(cause)}`))
   }
+}
+
+/** What an error says, and what it has for its cause says in turn: the last one names the fault, such as a password that was refused. */
+const inWords = (error: unknown): string => {
+  const told = causesOf(error).map(wordsOf)
+  return told.filter((words, index) => words !== "" && told.indexOf(words) === index).join(" Cause: ")
+}
+
+/** Where the first of all causes was thrown. */
+const placeOf = (error: unknown): string => {
+  const first = causesOf(error).at(-1)
+  const stack = first instanceof Error ? (first.stack ?? "") : ""
+  const start = stack.indexOf("\n    at ")
+  return start === -1 ? "" : stack.slice(start)
+}
+
+/** The error, its cause, the cause of that, and so on. A cycle ends it. */
+const causesOf = (error: unknown): ReadonlyArray<unknown> => {
+  const found = new Set<unknown>()
+  for (let each = error; each !== undefined && each !== null && !found.has(each);) {
+    found.add(each)
+    each = typeof each === "object" && "cause" in each ? each.cause : null
+  }
+  return [...found]
+}
+
+/** Of several addresses that were tried (`AggregateError`) Node gives a code and no message. */
+const wordsOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  return error.message === "" && "code" in error ? String(error.code) : error.message
 }

@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { callTool, gate, say } from "@colloquy/adapters/scripted"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import * as ClientAlone from "../src/client/index.ts"
 import { Client, WireErrors } from "../src/index.ts"
 import { keys, open, type Service, tool } from "./Service.ts"
 
@@ -130,6 +131,11 @@ describe("the client for promises", () => {
       detail: [{ loc: ["body", "a", 0], msg: "Field required", type: "missing" }]
     })
     assert.deepStrictEqual([invalid._tag, invalid.message], ["HTTPValidationError", "body.a.0: Field required"])
+  })
+
+  it("has an entry of its own, with the same classes of errors", () => {
+    assert.strictEqual(ClientAlone.connect, Client.connect)
+    assert.strictEqual(ClientAlone.WireErrors.NotFound, WireErrors.NotFound)
   })
 
   it("has each of its methods in the document for people", async () => {

@@ -94,6 +94,29 @@ describe("a kernel that cannot be built", () => {
     log.mockRestore()
   })
 
+  it("is logged with what the first of its causes says, and again when that is another one", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] })
+    const log = vi.spyOn(console, "log").mockImplementation(() => {})
+    const outermost = (cause: unknown) => new Error("The store could not be reached", { cause })
+    const causes = [
+      outermost(new Error("", { cause: new Error("wrong password") })),
+      outermost(Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }))
+    ]
+    let tries = 0
+    const failing = Layer.effectContext(Effect.suspend(() => Effect.fail(causes[Math.min(tries++, 1)])))
+    const service = webHandler({ kernel: failing })
+    for (let count = 0; count < 3; count++) {
+      assert.strictEqual((await ask(service))[0], 503)
+      vi.advanceTimersByTime(60_000)
+    }
+    const told = log.mock.calls.map((call) => call.join(" "))
+    assert.lengthOf(told, 2)
+    assert.include(told[0], "The store could not be reached Cause: wrong password\n    at ")
+    assert.include(told[1], "The store could not be reached Cause: ECONNREFUSED\n    at ")
+    await service.dispose()
+    log.mockRestore()
+  })
+
   it("tells why to those who wait for it, who need not wait for the pause", async () => {
     const log = vi.spyOn(console, "log").mockImplementation(() => {})
     const { opened, state } = openable()

@@ -11,7 +11,7 @@ import { OwnerId } from "../primitives/Ids.ts"
 const longest = 255
 
 /** A defect of the host, which names its users: owners are part of the keys of every table. */
-export class OwnerRefused extends Schema.TaggedError<OwnerRefused>()("OwnerRefused", { given: Schema.String }) {
+class OwnerRefused extends Schema.TaggedError<OwnerRefused>()("OwnerRefused", { given: Schema.String }) {
   override get message() {
     return `An owner is named by a text of 1 to ${longest} characters; this was ${this.given}.`
   }
