@@ -49,7 +49,8 @@ const settings = Layer.succeed(FollowUpSettings, {
   concurrency: 4,
   attempts: 5,
   firstPause: "1 second",
-  longestPause: "5 minutes"
+  longestPause: "5 minutes",
+  longestAttempt: "2 hours"
 })
 
 const runtime = ManagedRuntime.make(

@@ -19,6 +19,7 @@ import * as Scope from "effect/Scope"
 import { traced, tracedFn } from "../primitives/Traced.ts"
 import { Principal } from "../access/Principal.ts"
 import { makeAlarm } from "../primitives/Alarm.ts"
+import { inTime } from "../primitives/Deadlines.ts"
 import type { FollowUpId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -82,6 +83,8 @@ export interface FollowUpSettings {
   /** The pause after the first failure. It doubles with each further failure. */
   readonly firstPause: Duration.Input
   readonly longestPause: Duration.Input
+  /** An attempt that takes longer has failed, and its work is left behind. */
+  readonly longestAttempt: Duration.Input
 }
 
 export const FollowUpSettings = Context.Reference<FollowUpSettings>("@colloquy/core/runs/FollowUpSettings", {
@@ -91,7 +94,8 @@ export const FollowUpSettings = Context.Reference<FollowUpSettings>("@colloquy/c
     claim: "30 seconds",
     attempts: 5,
     firstPause: "1 second",
-    longestPause: "5 minutes"
+    longestPause: "5 minutes",
+    longestAttempt: "2 hours"
   })
 })
 
@@ -220,16 +224,22 @@ const attempt = (
   Effect.gen(function* () {
     const { followUp } = claim
     const owner = Effect.provideService(Principal, { ownerId: followUp.ownerId })
-    const exit = yield* Effect.exit(Effect.interruptible(owner(Effect.suspend(() => worker.run(followUp)))))
-    if (Exit.isSuccess(exit)) return yield* persist(store.complete(claim))
+    const work = Effect.as(
+      Effect.suspend(() => worker.run(followUp)),
+      null
+    ).pipe(
+      inTime(settings.longestAttempt, () => Effect.fail(tooLong(settings.longestAttempt))),
+      // An interruption that reaches this handler was made by the worker itself.
+      Effect.catchCause((cause) => failureOf(followUp, cause))
+    )
+    const exit = yield* Effect.exit(Effect.interruptible(owner(work)))
     // Interrupted by the shutdown of this process. The follow-up is released at once, so that the next process need not wait until the
     // claim expires.
-    if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.asVoid(store.fail(claim, stopped))
-    const failure = yield* failureOf(followUp, exit.cause)
+    if (Exit.isFailure(exit)) return yield* Effect.asVoid(store.fail(claim, stopped))
+    const failure = exit.value
+    if (failure === null) return yield* persist(store.complete(claim))
     const pause = pauseAfter(followUp.attempts, failure, settings)
-    if (pause === null && worker.giveUp !== undefined) {
-      yield* persist(owner(worker.giveUp(followUp, failure.message)))
-    }
+    if (pause === null) yield* persist(owner(tellEnd(worker, followUp, failure.message)))
     yield* persist(store.fail(claim, { error: failure.message, pause, isCounted: failure.isOutage !== true }))
   }).pipe(
     Effect.uninterruptible,
@@ -238,6 +248,21 @@ const attempt = (
       Effect.logError(`Follow-up ${claim.followUp.id} (${worker.kind}) could not be ended`, cause)
     )
   )
+
+/** A fault of the worker here does not keep the follow-up from being dead. */
+const tellEnd = (worker: FollowUpWorker, followUp: FollowUp, error: string) =>
+  Effect.suspend(() => worker.giveUp?.(followUp, error) ?? Effect.void).pipe(
+    inTime("1 minute", () => Effect.die(new Error("The worker did not take the end within a minute"))),
+    Effect.catchDefect((defect) =>
+      Effect.logError(`The worker of follow-up ${followUp.id} (${followUp.kind}) failed at its end`, defect)
+    )
+  )
+
+const tooLong = (time: Duration.Input): FollowUpFailed =>
+  new FollowUpFailed({
+    message: `The work did not end within ${Duration.format(Duration.fromInputUnsafe(time))}.`,
+    isRetryable: true
+  })
 
 const stopped = { error: "The server was stopped.", pause: Duration.zero, isCounted: false }
 

@@ -222,6 +222,93 @@ describe("FollowUps", () => {
     }).pipe(Principal.provide("ada"), Effect.provide(Logger.layer([])))
   )
 
+  const hours = Effect.fnUntraced(function* (count: number) {
+    for (let minute = 0; minute < count * 60; minute++) yield* TestClock.adjust("1 minute")
+  })
+  const stuck = Effect.uninterruptible(Effect.never)
+
+  test(
+    "gives up an attempt that never ends, does other work meanwhile, and keeps it as dead in the end",
+    Effect.gen(function* () {
+      const done: Array<string> = []
+      yield* (yield* FollowUps).register(
+        worker(({ key }) => (key === "stuck" ? stuck : Effect.sync(() => void done.push(key))))
+      )
+      yield* add("stuck")
+      yield* settle
+      yield* add("other")
+      yield* settle
+      assert.deepStrictEqual(done, ["other"])
+      yield* hours(2)
+      assert.deepInclude(yield* stateOf("stuck"), { attempts: 1, lastError: "The work did not end within 2h." })
+      yield* hours(9)
+      assert.deepInclude(yield* stateOf("stuck"), { attempts: 5, status: "dead" })
+    })
+  )
+
+  test(
+    "counts an attempt that interrupts itself as failed",
+    Effect.gen(function* () {
+      let tried = 0
+      yield* (yield* FollowUps).register(
+        worker(() =>
+          Effect.suspend(() => {
+            tried += 1
+            return Effect.interrupt
+          })
+        )
+      )
+      yield* add("a")
+      for (let second = 0; second < 60; second++) yield* TestClock.adjust("1 second")
+      assert.strictEqual(tried, 5)
+      assert.deepInclude(yield* stateOf("a"), { attempts: 5, status: "dead" })
+    })
+  )
+
+  for (const [title, giveUp] of [
+    ["breaks", () => Effect.die("a fault")],
+    ["throws", () => assert.fail("a fault")],
+    ["hangs", () => stuck]
+  ] as const) {
+    test(
+      `keeps what failed as dead, though its worker ${title} when it is told`,
+      Effect.gen(function* () {
+        let tried = 0
+        const failure = new FollowUpFailed({ message: "The file is broken.", isRetryable: false })
+        yield* (yield* FollowUps).register(
+          worker(
+            () =>
+              Effect.suspend(() => {
+                tried += 1
+                return Effect.fail(failure)
+              }),
+            giveUp
+          )
+        )
+        yield* add("a")
+        yield* hours(3)
+        assert.strictEqual(tried, 1)
+        assert.deepStrictEqual(yield* stateOf("a"), { attempts: 1, lastError: failure.message, status: "dead" })
+      })
+    )
+  }
+
+  it.effect("lets a process end whose worker cannot be interrupted", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const services = yield* Layer.buildWithScope(Layer.fresh(runner), scope)
+      yield* FollowUps.use((followUps) => followUps.register(worker(() => stuck))).pipe(
+        Effect.provideContext(services),
+        Scope.provide(scope)
+      )
+      yield* Effect.provideContext(add("a"), services)
+      yield* settle
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+      yield* settle
+      assert.isDefined(closing.pollUnsafe())
+    }).pipe(Principal.provide("ada"), Effect.provide(Logger.layer([])))
+  )
+
   test(
     "refuses a second worker of one kind",
     Effect.gen(function* () {
@@ -248,7 +335,8 @@ describe("FollowUps", () => {
         claim: "30 seconds",
         attempts: 1,
         firstPause: "1 second",
-        longestPause: "1 second"
+        longestPause: "1 second",
+        longestAttempt: "2 hours"
       })
     )
   )
