@@ -6,6 +6,12 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
+import { answersWing } from "../src/wings/AnswersWing.ts"
+import { documentsWing } from "../src/wings/DocumentsWing.ts"
+import { imageWing, videoWing } from "../src/wings/MediaWings.ts"
+import { memoryWing } from "../src/wings/MemoryWing.ts"
+import { searchWing } from "../src/wings/SearchWing.ts"
+import { voiceWing } from "../src/wings/VoiceWing.ts"
 import { partFields } from "../src/wings/Wings.ts"
 import { allEvents, open, type Service } from "./Service.ts"
 
@@ -259,5 +265,16 @@ describe("an endpoint of a room that is not there", () => {
     assert.strictEqual((await service.call(method, `/ai${path}`, undefined, { key: null })).status, 401)
     const other = await service.call("PATCH", `/ai${path}`)
     assert.deepStrictEqual([other.status, other.headers.get("allow")?.split(", ").includes(method)], [405, true])
+  })
+})
+
+describe("a wing", () => {
+  const wings = [answersWing, documentsWing, imageWing, videoWing, memoryWing, searchWing, voiceWing]
+  it.each(wings)("$part names all fields that it looks at in a message without them", ({ message }) => {
+    const read = new Set<string>()
+    const fields = new Proxy({}, { get: (_, name) => void read.add(String(name)) })
+    assert.deepStrictEqual(message?.asked(fields), [])
+    assert.deepStrictEqual(message?.problems?.(fields, { value: {}, files: [], problems: [] }, new Set()) ?? [], [])
+    assert.deepStrictEqual([...read].sort(), [...(message?.concerns ?? [])].sort())
   })
 })

@@ -30,8 +30,13 @@ export const addMessage = (
   before: ReadonlyArray<string>
 ): void => {
   if (message.role === "user") {
-    const texts = message.content === null || message.content === "" ? before : [...before, message.content]
     const more = rendered(message)
+    // Nearly all messages of users are a text and nothing else.
+    if (more === undefined && before.length === 0) {
+      into.push({ role: "user", content: [{ type: "text", text: message.content ?? "" }] })
+      return
+    }
+    const texts = message.content === null || message.content === "" ? before : [...before, message.content]
     const content = [...texts.map((text) => ({ type: "text", text }) as const), ...(more?.content ?? [])]
     if (more !== undefined) into.push(...more.before)
     into.push({ role: "user", content: content.length === 0 ? [{ type: "text", text: "" }] : content })

@@ -70,6 +70,7 @@ const toWire = (kept: Schema.Json | null): SystemOne | null =>
 export const answersWing: Wing = {
   part: "answers",
   message: {
+    concerns: ["system_one"],
     asked: ({ system_one }) => (isGiven(system_one) ? [{ path: ["system_one"], title: "Typed answers" }] : []),
     problems: (fields, raw) =>
       isGiven(fields["system_one"]) ? [...aboutQuestions(fields["system_one"]), ...aboutFields(fields, raw)] : [],

@@ -48,6 +48,7 @@ const attachmentsToWire = (kept: Schema.Json | null, urlOf: UrlOf) =>
 export const documentsWing: Wing = {
   part: documentsPartName,
   message: {
+    concerns: ["attachments"],
     asked: (fields) => (isAsked(fields) ? [{ path: ["attachments"], title }] : []),
     problems: (_fields, { files }, installed) =>
       installed.has(documentsPartName)

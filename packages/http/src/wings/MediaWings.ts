@@ -17,6 +17,7 @@ import type { Kept, MessageWords, PartTold, Path, Wing } from "./Wing.ts"
 const generation = (kind: "image" | "video", title: string, options: MessageWords["options"]): MessageWords => {
   const field = `${kind}_generation`
   return {
+    concerns: [field],
     asked: (fields) => (isOneOf(fields[field], "auto") ? [{ path: [field], title }] : []),
     problems: (fields) =>
       isOneOf(fields[field], "auto")
@@ -82,6 +83,7 @@ export const videoWing: Wing = {
   ...generated,
   message: {
     ...videoWords,
+    concerns: [...videoWords.concerns, "video_config"],
     problems: (fields, raw, installed) => {
       const found = videoWords.problems?.(fields, raw, installed) ?? []
       // The part checks the options, and the model in the same go.

@@ -23,6 +23,7 @@ const isJsonObject = Schema.is(Schema.JsonObject)
 export const memoryWing: Wing = {
   part: "memory",
   message: {
+    concerns: ["memory", "memory_pro"],
     asked: (fields) =>
       ["memory", "memory_pro"]
         .filter((name) => isOneOf(fields[name], ...modes))

@@ -28,6 +28,7 @@ export const absentTools = (tools: unknown, installed: Installed): ReadonlyArray
 export const searchWing: Wing = {
   part,
   message: {
+    concerns: ["tools", "web_search"],
     asked,
     options: () => ({ mode: "Auto" }),
     place: () => ["web_search"]

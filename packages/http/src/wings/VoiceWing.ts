@@ -95,6 +95,7 @@ const isJsonObject = Schema.is(Schema.JsonObject)
 export const voiceWing: Wing = {
   part: "voice",
   message: {
+    concerns: ["voice"],
     asked: (fields) =>
       directions
         .filter((name) => isGiven(optionsIn(fields)[name]))

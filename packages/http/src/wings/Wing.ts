@@ -28,6 +28,8 @@ export interface AskedField {
 }
 
 export interface MessageWords {
+  /** The fields that `asked` and `problems` depend on. A message that has none of them, and no files, is of no concern to the part. */
+  readonly concerns: ReadonlyArray<string>
   /** The fields that ask the part for something; none where they are absent or say `off`. */
   readonly asked: (fields: RawFields) => ReadonlyArray<AskedField>
   /** Rules between fields. They hold whether the part is there or not. */

@@ -15,6 +15,12 @@ const wings: ReadonlyArray<Wing> = [documentsWing, memoryWing, answersWing, sear
 
 const byPart = new Map(wings.map((wing) => [wing.part, wing]))
 
+const fieldsOfWings = new Set(wings.flatMap(({ message }) => message?.concerns ?? []))
+
+/** Most messages are a text alone, and no wing has to look at those. */
+const isPlain = (fields: object, files: RawBody["files"]): boolean =>
+  files.length === 0 && !Object.keys(fields).some((name) => fieldsOfWings.has(name))
+
 export interface AbsentEndpoint {
   readonly method: AbsentMethod
   readonly path: `/${string}`
@@ -30,8 +36,9 @@ export const problemsOfWings: (fields: RawFields, ...rest: Parameters<BodyRules>
   fields,
   raw,
   installed
-) =>
-  wings.flatMap(({ message, part }) => {
+) => {
+  if (isPlain(fields, raw.files)) return []
+  return wings.flatMap(({ message, part }) => {
     if (message === undefined) return []
     const absent = installed.has(part) ? [] : message.asked(fields)
     return [
@@ -39,9 +46,11 @@ export const problemsOfWings: (fields: RawFields, ...rest: Parameters<BodyRules>
       ...absent.map(({ path, title }) => notAvailable(path, title))
     ]
   })
+}
 
 /** `TurnRequest.options`; undefined when the message asks nothing of any part. */
 export const optionsOf = (fields: MessageFields, files: RawBody["files"]): Schema.JsonObject | undefined => {
+  if (isPlain(fields, files)) return undefined
   const asked = wings.flatMap(({ message, part }) =>
     message === undefined || message.asked(fields).length === 0 ? [] : [[part, message.options(fields, files)] as const]
   )
