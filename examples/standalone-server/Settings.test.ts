@@ -99,10 +99,20 @@ describe("the environment of the standalone server", () => {
   it.effect("keeps logs for ever unless a number of days is set, and refuses less than one", () =>
     Effect.gen(function* () {
       const { retention } = yield* readSettings({})
-      assert.deepStrictEqual(retention, { logs: null, followUps: Duration.days(30), deadFollowUps: null })
-      const set = yield* readSettings({ RETENTION_LOG_DAYS: "90", RETENTION_DEAD_FOLLOW_UP_DAYS: "365" })
+      assert.deepStrictEqual(retention, {
+        logs: null,
+        followUps: Duration.days(30),
+        deadFollowUps: null,
+        learnedRuns: null
+      })
+      const set = yield* readSettings({
+        RETENTION_LOG_DAYS: "90",
+        RETENTION_DEAD_FOLLOW_UP_DAYS: "365",
+        RETENTION_LEARNED_DAYS: "180"
+      })
       assert.deepStrictEqual(set.retention.logs, Duration.days(90))
       assert.deepStrictEqual(set.retention.deadFollowUps, Duration.days(365))
+      assert.deepStrictEqual(set.retention.learnedRuns, Duration.days(180))
       const refused = yield* Effect.flip(readSettings({ RETENTION_LOG_DAYS: "0", RETENTION_FOLLOW_UP_DAYS: "x" }))
       for (const name of ["RETENTION_LOG_DAYS", "RETENTION_FOLLOW_UP_DAYS"]) assert.include(refused.message, name)
     })

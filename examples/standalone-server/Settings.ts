@@ -36,7 +36,7 @@ export interface Settings {
   readonly bodyTimeout: Duration.Duration
   readonly video: Pick<VideoSettings, "firstPause" | "longestPause" | "reattach">
   /** How long is kept what only serves for a while. */
-  readonly retention: Pick<RetentionSettings, "logs" | "followUps" | "deadFollowUps">
+  readonly retention: Pick<RetentionSettings, "logs" | "followUps" | "deadFollowUps" | "learnedRuns">
   /** Wrong keys of one address in a minute before it is refused. */
   readonly failedKeys: number
   /** Where the address of a client is found: `connection`, or a header that a proxy sets; null: nowhere. */
@@ -247,7 +247,8 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       retention: {
         logs: yield* days("RETENTION_LOG_DAYS", null),
         followUps: yield* days("RETENTION_FOLLOW_UP_DAYS", 30),
-        deadFollowUps: yield* days("RETENTION_DEAD_FOLLOW_UP_DAYS", null)
+        deadFollowUps: yield* days("RETENTION_DEAD_FOLLOW_UP_DAYS", null),
+        learnedRuns: yield* days("RETENTION_LEARNED_DAYS", null)
       },
       failedKeys: yield* read("FAILED_KEYS_PER_MINUTE", "a number from 1 to 10000", numberBetween(1, 10_000), 20),
       clientAddress: yield* read("CLIENT_ADDRESS", '"connection", or the name of a header', HeaderName, null),

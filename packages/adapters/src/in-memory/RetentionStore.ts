@@ -26,6 +26,10 @@ const oldOnes: {
     [...deletedRuns].flatMap(([id, { at }]) => (at < before ? [() => void deletedRuns.delete(id)] : [])),
   chargeReceipts: ({ charges }, before) =>
     [...charges].flatMap(([name, at]) => (at < before ? [() => void charges.delete(name)] : [])),
+  learnedRuns: ({ appliedRuns }, before) =>
+    [...appliedRuns].flatMap(([id, { appliedAt }]) =>
+      appliedAt.getTime() < before ? [() => void appliedRuns.delete(id)] : []
+    ),
   deadFollowUps: ({ followUps }, before) =>
     [...followUps].flatMap(([id, { followUp }]) =>
       followUp.status === "dead" && followUp.endedAt !== null && followUp.endedAt.getTime() < before

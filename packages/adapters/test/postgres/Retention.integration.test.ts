@@ -1,14 +1,19 @@
 /** The contract of retention, on PGlite and on a PostgreSQL server, and what it must not do on a server: wait for a row, or read all runs. */
+import { RunId } from "@colloquy/core"
+import { newId } from "@colloquy/core/adapters"
+import { MemoryStore } from "@colloquy/core/memory"
 import { RetentionStore } from "@colloquy/core/retention"
-import { asNewOwner, openThread, retentionStoreSuite, settleTurn, startTurn } from "@colloquy/core/contracts"
+import { asNewOwner, moment, openThread, retentionStoreSuite, settleTurn, startTurn } from "@colloquy/core/contracts"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
+import { InMemory } from "../../src/in-memory/index.ts"
 import { Pglite } from "../../src/pglite/index.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 import { hostClient, onScratchSchema, scratchSchema } from "./Scratch.ts"
@@ -16,13 +21,92 @@ import { hostClient, onScratchSchema, scratchSchema } from "./Scratch.ts"
 const capabilities = { testClock: false, signals: true }
 const farFuture = new Date(Date.UTC(2100, 0))
 
+/** What ends the rows of each table. A table that is added later has to say it, too. */
+const endOfRows: Readonly<Record<string, string>> = {
+  run_log: "retention (logs), or with its thread",
+  idempotency_keys: "retention, or with the thread",
+  deleted_runs: "retention, and the next removal of the owner",
+  usage_receipts: "retention",
+  follow_ups: "retention, when they are done or have failed",
+  memory_runs: "retention (learnedRuns), or with the assistant",
+  active_runs: "with the run: it settles, or the sweep settles it",
+  realtime_sessions: "with the session, or with the thread",
+  realtime_charges: "when the meter has received them",
+  realtime_tickets: "when they are redeemed, or an hour later by the next ticket",
+  rate_limits: "an hour after they are full again, by other requests",
+  blobs: "with their document, or by the sweep of orphans",
+  blob_pieces: "with their blob",
+  search_entries: "with what they index",
+  search_chunks: "with their entry",
+  search_postings: "with their entry",
+  search_vectors: "with their entry",
+  memory_forgotten: "with the assistant, which has one",
+  function_versions: "by the start of a later version, which keeps few",
+  assistants: "by their owner; drafts of clones by a follow-up",
+  threads: "by their owner",
+  messages: "with the thread",
+  runs: "with the thread",
+  documents: "by their owner, or with the thread or the assistant",
+  memories: "by their owner, or with the assistant",
+  memory_versions: "with the memory",
+  answer_outcomes: "with the thread",
+  keys: "by the host",
+  provider_keys: "by their owner",
+  secrets: "one for each name",
+  usage_days: "never: at most 64 for each owner, day, model and purpose",
+  migrations: "never: one for each step"
+}
+
+const forgetsWhatARunChanged = Effect.gen(function* () {
+  const { assistantId } = yield* openThread
+  const memories = yield* MemoryStore
+  const { prune } = yield* RetentionStore
+  const learned = { runId: yield* newId(RunId), orderedAt: moment(1) }
+  yield* memories.apply({ assistantId, changes: [], learned, at: moment(2) })
+  yield* prune("learnedRuns", moment(2), 100)
+  assert.isTrue(Option.isSome(yield* memories.applied(learned.runId)))
+  while ((yield* prune("learnedRuns", moment(3), 100)) > 0) continue
+  assert.isTrue(Option.isNone(yield* memories.applied(learned.runId)))
+}).pipe(asNewOwner)
+
 onEmbedded("PGlite", () => {
   retentionStoreSuite("PGlite: RetentionStore", Pglite.layer(), capabilities)
+
+  it.live("forgets by age what a run changed in the memories", () =>
+    forgetsWhatARunChanged.pipe(Effect.provide(Pglite.layer()))
+  )
+})
+
+onEmbedded("in-memory", () => {
+  it.live("forgets by age what a run changed in the memories", () =>
+    forgetsWhatARunChanged.pipe(Effect.provide(InMemory.layer))
+  )
 })
 
 onPostgres((url) => {
   const stores = (schema: string) => Postgres.layer({ url: Redacted.make(url), schema })
   retentionStoreSuite("Postgres: RetentionStore", onScratchSchema(url, stores), capabilities)
+
+  it.live("forgets by age what a run changed in the memories", () =>
+    forgetsWhatARunChanged.pipe(Effect.provide(onScratchSchema(url, stores)))
+  )
+
+  it.live("every table has an end for its rows", () =>
+    Effect.gen(function* () {
+      const schema = yield* scratchSchema(url)
+      yield* Effect.scoped(Layer.build(stores(schema)))
+      const tables = yield* PgClient.PgClient.use((client) =>
+        client.unsafe<{ readonly name: string }>(
+          `select tablename::text as name from pg_tables where schemaname = $1`,
+          [schema]
+        )
+      )
+      assert.sameMembers(
+        tables.map(({ name }) => name),
+        Object.keys(endOfRows)
+      )
+    }).pipe(Effect.scoped, Effect.provide(hostClient(url)))
+  )
 
   it.live("a run that a transaction holds is left for the next time, without waiting", () =>
     Effect.gen(function* () {

@@ -72,7 +72,14 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
       const log = yield* logOf(turn)
       const { endedAt } = yield* storedRun(turn.runId)
       const anHourAgo = new Date((endedAt?.getTime() ?? 0) - 3_600_000)
-      for (const what of ["logs", "idempotencyKeys", "deletedRuns", "chargeReceipts", "deadFollowUps"] as const) {
+      for (const what of [
+        "logs",
+        "idempotencyKeys",
+        "deletedRuns",
+        "chargeReceipts",
+        "deadFollowUps",
+        "learnedRuns"
+      ] as const) {
         yield* pruneAll(what, anHourAgo)
       }
       assert.deepStrictEqual(yield* logOf(turn), log)

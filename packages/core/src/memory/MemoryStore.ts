@@ -100,7 +100,7 @@ export class MemoryStore extends Context.Service<
      * - An `Update` keeps what was there as a version; a `Delete` removes the memory with all its versions.
      * - For a run MUST change nothing when the run was applied before, and answer what was answered then; and MUST change nothing, and answer
      *   no outcomes, when all memories of the assistant were removed at or after `orderedAt`. Runs that were applied are remembered as long as
-     *   the assistant is there.
+     *   the assistant is there, or until retention deletes these records (`learnedRuns`).
      */
     readonly apply: (
       changes: MemoryChanges

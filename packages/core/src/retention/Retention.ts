@@ -19,7 +19,15 @@ export type Pruned = { readonly [Kind in Prunable | "followUps"]: number }
 /** Repeats of a request or a settlement are recognised for a day, so their records must live that long. */
 const leastAge = Duration.days(1)
 
-const kinds = ["logs", "idempotencyKeys", "deletedRuns", "chargeReceipts", "deadFollowUps", "followUps"] as const
+const kinds = [
+  "logs",
+  "idempotencyKeys",
+  "deletedRuns",
+  "chargeReceipts",
+  "deadFollowUps",
+  "learnedRuns",
+  "followUps"
+] as const
 
 /** Refuses at the start settings that would break a promise. */
 const checkSettings = (settings: RetentionSettings): Effect.Effect<void> => {
@@ -64,7 +72,8 @@ export const pruneOnce: Effect.Effect<Pruned, StoreUnavailable, RetentionStore |
     deletedRuns: yield* pruneAll("deletedRuns"),
     chargeReceipts: yield* pruneAll("chargeReceipts"),
     followUps: yield* pruneAll("followUps"),
-    deadFollowUps: yield* pruneAll("deadFollowUps")
+    deadFollowUps: yield* pruneAll("deadFollowUps"),
+    learnedRuns: yield* pruneAll("learnedRuns")
   }
 })()
 
@@ -75,6 +84,7 @@ export const describePruned = (pruned: Pruned): string => {
     idempotencyKeys: "idempotency keys",
     deletedRuns: "notes of deleted runs",
     chargeReceipts: "receipts of charges",
+    learnedRuns: "records of what runs had changed in memories",
     followUps: "follow-ups that were done",
     deadFollowUps: "follow-ups that had failed"
   }

@@ -16,6 +16,8 @@ export interface RetentionSettings {
   readonly followUps: Duration.Input | null
   /** Follow-ups that failed permanently and wait for an operator. */
   readonly deadFollowUps: Duration.Input | null
+  /** Records of which memories a run changed. Without them, that can no longer be asked. */
+  readonly learnedRuns: Duration.Input | null
   /** The interval of the deletion. The first one comes after one interval. */
   readonly every: Duration.Input
   /** Rows, or logs of runs, that one step deletes. They are locked during the step. */
@@ -31,6 +33,7 @@ export const defaultRetentionSettings: RetentionSettings = {
   chargeReceipts: "30 days",
   followUps: "30 days",
   deadFollowUps: null,
+  learnedRuns: null,
   every: "1 hour",
   batch: 500,
   pause: "50 millis"

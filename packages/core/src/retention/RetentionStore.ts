@@ -16,8 +16,9 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
  * - `chargeReceipts`: notes that a charge outside of a turn was counted, so that a repeat counts nothing; the age is the time since the
  * charge.
  * - `deadFollowUps`: follow-ups that failed permanently; the age is the time since their last attempt.
+ * - `learnedRuns`: records of which memories a run changed (events and ids, no texts); the age is the time since the change. The memories stay.
  */
-export type Prunable = "logs" | "idempotencyKeys" | "deletedRuns" | "chargeReceipts" | "deadFollowUps"
+export type Prunable = "logs" | "idempotencyKeys" | "deletedRuns" | "chargeReceipts" | "deadFollowUps" | "learnedRuns"
 
 export class RetentionStore extends Context.Service<
   RetentionStore,

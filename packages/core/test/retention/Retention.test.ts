@@ -34,6 +34,7 @@ const nothing: Pruned = {
   deletedRuns: 0,
   chargeReceipts: 0,
   deadFollowUps: 0,
+  learnedRuns: 0,
   followUps: 0
 }
 

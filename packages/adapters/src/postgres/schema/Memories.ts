@@ -105,6 +105,13 @@ export const memoryTables: Migration = {
   ]
 }
 
+/** For retention, which finds the oldest records by this index. */
+export const agedMemoryRuns: Migration = {
+  name: "learned runs by age",
+  tables: [],
+  statements: [`create index memory_runs_by_age on {schema}.memory_runs (applied_at)`]
+}
+
 /** Stores the current content of a memory as a version: of the memory itself, or of the memory `p_of` that replaces it. */
 const keepMemoryVersion = sqlFunction(
   "keep_memory_version",

@@ -7,7 +7,7 @@ import { documentFunctions, documentIds, documentTables } from "./Documents.ts"
 import { followUpFunctions, followUpTables } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
 import { ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
-import { memoryFunctions, memoryTables } from "./Memories.ts"
+import { agedMemoryRuns, memoryFunctions, memoryTables } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
 import { rateLimitTables } from "./RateLimits.ts"
@@ -45,7 +45,8 @@ export const schemaOfThisVersion: Schema = {
     documentIds,
     assistantDrafts,
     agedRows,
-    secretTables
+    secretTables,
+    agedMemoryRuns
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
