@@ -125,8 +125,9 @@ const operations: Readonly<Record<string, Operation>> = {
     side.run(FollowUpStore.use(({ claim }) => claim(["index-document", "learn"], 4, Duration.seconds(30)))),
   "sweep: retention, nothing old": (side) =>
     side.run(
-      Effect.forEach(["logs", "idempotencyKeys", "deletedRuns", "chargeReceipts", "deadFollowUps", "learnedRuns"] as const, (what) =>
-        RetentionStore.use(({ prune }) => prune(what, new Date("2025-01-01"), 500))
+      Effect.forEach(
+        ["logs", "idempotencyKeys", "deletedRuns", "chargeReceipts", "deadFollowUps", "learnedRuns"] as const,
+        (what) => RetentionStore.use(({ prune }) => prune(what, new Date("2025-01-01"), 500))
       )
     ),
   "search of 100 chunks by five words": (side, round) =>
