@@ -5,7 +5,7 @@
  * Formulas, with N options and probabilities p:
  * - choice: confidence = (max p - 1/N) / (1 - 1/N)
  * - score: score = sum(i * p_i); confidence = max(0, 1 - D/U), with D the mean distance to the most probable level and U that of a uniform
- * distribution to the middle of the scale
+ *   distribution to the middle of the scale
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

@@ -5,7 +5,7 @@
  * - Brier score: the mean of (p - y)^2 for `noul`, and of its sum over all options for the other types (0 is perfect; 1 and 2 the worst).
  * - Log loss: the mean of -ln p(outcome), with p no less than 1e-15.
  * - Expected calibration error: over 10 bins of predictions, the mean distance between prediction and truth, weighted by cases. For `noul`
- * the prediction is p(true) and the truth is whether it was true; for the others it is the highest p, and whether that option was right.
+ *   the prediction is p(true) and the truth is whether it was true; for the others it is the highest p, and whether that option was right.
  */
 import type { Distribution } from "./Distribution.ts"
 import { modeOf } from "./Distribution.ts"

@@ -50,7 +50,7 @@ export type IndexingOutcome =
     }
   | { readonly status: "error"; readonly statusMessage: string }
 
-/** What a turn must know before it starts. */
+/** The state of the documents that a turn checks before it starts. */
 export interface DocumentSurvey {
   readonly completed: number
   /** Oldest first. */
@@ -61,63 +61,63 @@ export class DocumentStore extends Context.Service<
   DocumentStore,
   {
     /**
-     * MUST answer false, and store nothing, when the principal has no such assistant or thread. Stores the record as it is: the copy of a
-     * completed document is inserted completed. A message need not exist yet.
+     * MUST return false, and store nothing, when the principal has no such assistant or thread. Stores the record unchanged: the copy of a
+     * completed document is inserted as completed. The message of a document need not exist yet.
      */
     readonly insert: (document: Document) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** Whose it is; none for an unknown id. For a reader whose right is a signature, and whom no owner has asked for. */
+    /** The owner of a document; none for an unknown id. For readers with a signed address, where no principal is known. */
     readonly ownerOf: (id: DocumentId) => Effect.Effect<Option.Option<OwnerId>, StoreUnavailable>
-    /** MUST answer none for an id that is unknown or another owner's, without a difference. */
+    /** MUST return none both for an unknown id and for another owner's id. */
     readonly get: (id: DocumentId) => Effect.Effect<Option.Option<Document>, StoreUnavailable, Principal>
-    /** MUST give the principal's documents with these ids, oldest first; those that are not there are left out. */
+    /** MUST return the principal's documents with these ids, oldest first; missing ones are left out. */
     readonly getMany: (
       ids: ReadonlyArray<DocumentId>
     ) => Effect.Effect<ReadonlyArray<Document>, StoreUnavailable, Principal>
-    /** MUST list the principal's documents that are meant, oldest first, stable between pages. */
+    /** MUST list the principal's documents that match, oldest first, in an order that is stable between pages. */
     readonly list: (
       listing: DocumentListing,
       page: Page
     ) => Effect.Effect<ReadonlyArray<Document>, StoreUnavailable, Principal>
-    /** MUST count the completed documents of all these filters together, each once, and name those in processing. */
+    /** MUST count the completed documents of all these filters together, each once, and list those in processing. */
     readonly survey: (
       filters: ReadonlyArray<DocumentFilter>
     ) => Effect.Effect<DocumentSurvey, StoreUnavailable, Principal>
     /**
-     * Begins an attempt to index a document. MUST answer none unless it is `processing`. MUST give every attempt a higher number than all
-     * before it. The first one sets `processingStartedAt`.
+     * Begins an attempt to index a document. MUST return none unless the document is `processing`. Every attempt MUST get a higher number
+     * than all earlier ones. The first one sets `processingStartedAt`.
      */
     readonly beginAttempt: (
       id: DocumentId,
       at: Date
     ) => Effect.Effect<Option.Option<AttemptStarted>, StoreUnavailable, Principal>
-    /** MUST answer false, and change nothing, when the document is not `processing` or a newer attempt has begun. */
+    /** MUST return false, and change nothing, when the document is not `processing` or a newer attempt has begun. */
     readonly report: (
       attempt: Attempt,
       progress: Progress,
       at: Date
     ) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** MUST move the document to the outcome's status and set `processingCompletedAt`; false like `report`. */
+    /** MUST set the document to the outcome's status and set `processingCompletedAt`; false in the same cases as `report`. */
     readonly finish: (
       attempt: Attempt,
       outcome: IndexingOutcome,
       at: Date
     ) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** MUST write the summary of a completed document; false, and nothing is changed, for any other. */
+    /** MUST store the summary of a completed document; for any other, MUST change nothing and return false. */
     readonly setSummary: (
       id: DocumentId,
       summary: string,
       at: Date
     ) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** MUST delete the record and answer what it was, so that its chunks and its blob can follow. */
+    /** MUST delete the record and return it, so that its chunks and its blob can be deleted next. */
     readonly remove: (id: DocumentId) => Effect.Effect<Option.Option<Document>, StoreUnavailable, Principal>
     /**
-     * MUST delete the documents of a thread, or of an assistant and all its threads, and answer what they were. The removal of an
-     * assistant or a thread deletes its documents in any case; a caller who needs to know which comes here first.
+     * MUST delete the documents of a thread, or of an assistant and all its threads, and return them. The removal of an assistant or a
+     * thread deletes its documents in any case; a caller that needs the records calls this first.
      */
     readonly removeAll: (
       of: { readonly assistantId: AssistantId } | { readonly threadId: ThreadId }
     ) => Effect.Effect<ReadonlyArray<Document>, StoreUnavailable, Principal>
-    /** Of these blobs, MUST answer those that no document of any owner has. For the sweep of orphans, which no owner asks for. */
+    /** MUST return those of these blobs that no document of any owner has. For the deletion of orphaned blobs, which has no owner. */
     readonly blobsWithoutDocument: (
       ids: ReadonlyArray<BlobId>
     ) => Effect.Effect<ReadonlyArray<BlobId>, StoreUnavailable>

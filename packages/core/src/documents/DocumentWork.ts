@@ -1,14 +1,14 @@
 /**
- * The follow-ups of documents. Each is stored before what it protects, so that no crash leaves a document without its indexing, or
- * chunks and bytes without their document:
+ * The follow-ups of documents. Each is stored before the step that it protects, so that a crash leaves no document without its indexing,
+ * and no chunks or bytes without their document:
  *
  * | kind | stored before | does |
  * |---|---|---|
- * | `documents.index` | the record is inserted | indexes the document; without a record it takes the chunks away |
- * | `documents.summarize` | the outcome of the indexing is written | writes a summary, where the host wants one |
- * | `documents.vectors` | nothing | fills in vectors that a search has missed |
+ * | `documents.index` | the record is inserted | indexes the document; without a record, removes its chunks |
+ * | `documents.summarize` | the outcome of the indexing is stored | writes a summary, if the host wants one |
+ * | `documents.vectors` | nothing | adds vectors that a search found missing |
  * | `documents.forget` | records are removed | removes the records, their chunks and their bytes |
- * | `documents.clear` | a thread or an assistant is removed | removes chunks and bytes of the records that went with it |
+ * | `documents.clear` | a thread or an assistant is removed | removes chunks and bytes of its documents |
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -23,11 +23,11 @@ export const summarizeKind = "documents.summarize"
 export const forgetKind = "documents.forget"
 export const clearKind = "documents.clear"
 
-/** Enough to find everything that belongs to a document when its record is gone. */
+/** The data that finds everything of a document when its record is gone. */
 export const DocumentTrace = Schema.Struct({ documentId: DocumentId, scope: SearchScope, blobId: BlobId })
 export type DocumentTrace = typeof DocumentTrace.Type
 
-/** Where the chunks of a document are: attachments of messages are found with their thread. */
+/** The search scope of a document. Attachments of messages belong to the scope of their thread. */
 export const searchScopeOf = (scope: DocumentScope): SearchScope =>
   scope._tag === "Assistant" ? scopeOfAssistant(scope.assistantId) : scopeOfThread(scope.threadId)
 
@@ -43,5 +43,5 @@ export const newWork = (kind: string, key: string, payload: Schema.Json): Effect
     return { id: yield* newId(FollowUpId), kind, key, payload, sequence: null, delayMillis: 0, createdAt }
   })
 
-/** The name of the part of turns, of its options and of what it keeps. */
+/** The name of this part of turns, of its options and of its supplements. */
 export const documentsPartName = "documents"

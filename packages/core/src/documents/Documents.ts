@@ -1,6 +1,6 @@
 /**
- * Use cases of documents: upload, list, look at, read, search, delete; the copies of a clone. An upload is stored and answered at once; its indexing is a
- * follow-up (`IndexDocument`). Turns use documents through `documentsPart`. Specification part 2, "Document"; part 4.
+ * Use cases of documents: upload, list, get, read, search, delete; and the copies of a clone. An upload is stored and returned at once; a
+ * follow-up indexes it (`IndexDocument`). Turns use documents through `documentsPart`. Specification part 2, "Document"; part 4.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -29,7 +29,7 @@ export interface Upload<E, R> extends IncomingFile<E, R> {
 export type DocumentPlace = { readonly assistantId: AssistantId } | { readonly threadId: ThreadId }
 
 export interface DocumentSearch {
-  /** The search of a thread covers its assistant's documents, too. */
+  /** The search of a thread includes its assistant's documents. */
   readonly place: DocumentPlace
   readonly query: string
   /** Default: the assistant's `searchLimit`. */
@@ -52,34 +52,34 @@ export type NoPlace = AssistantNotFound | ThreadNotFound
 export class Documents extends Context.Service<
   Documents,
   {
-    /** Stores the bytes as they come, and the record. The indexing has not begun then. */
+    /** Stores the bytes as they arrive, and then the record. The indexing begins afterwards. */
     readonly upload: <E, R>(
       upload: Upload<E, R>
     ) => Effect.Effect<Document, E | FileRefused | NoPlace | StoreUnavailable, R | Principal>
     /**
-     * The first half of an upload: stores the bytes as they come, before it is known where they belong. They go when the scope closes,
+     * The first half of an upload: stores the bytes as they arrive, before their document is known. They are deleted when the scope closes,
      * unless `attach` has made a document of them.
      */
     readonly receive: <E, R>(
       file: IncomingFile<E, R>
     ) => Effect.Effect<ReceivedFile, E | FileRefused | StoreUnavailable, R | Principal | Scope.Scope>
-    /** The second half: the record. Once for each file. */
+    /** The second half: stores the record. Call it once for each file. */
     readonly attach: (
       file: ReceivedFile,
       scope: DocumentScope,
       metadata?: Metadata
     ) => Effect.Effect<Document, NoPlace | StoreUnavailable, Principal>
-    /** Whether the principal has such a place; what else would refuse an upload after its bytes have come. */
+    /** Fails if the principal has no such place. Otherwise an upload would be refused only after all its bytes have arrived. */
     readonly ensurePlace: (place: DocumentPlace) => Effect.Effect<void, NoPlace | StoreUnavailable, Principal>
     readonly get: (id: DocumentId) => Effect.Effect<Document, DocumentNotFound | StoreUnavailable, Principal>
-    /** For whom a signed address of this document was made. */
+    /** The owner for whom a signed address of this document was made. */
     readonly ownerOf: (id: DocumentId) => Effect.Effect<OwnerId, DocumentNotFound | StoreUnavailable>
-    /** Oldest first. Those of a thread include the attachments of its messages, but not its assistant's. */
+    /** Oldest first. Those of a thread include the attachments of its messages, but not its assistant's documents. */
     readonly list: (
       place: DocumentPlace,
       page: Page
     ) => Effect.Effect<ReadonlyArray<Document>, NoPlace | StoreUnavailable, Principal>
-    /** The bytes as they were uploaded, or a part of them. Fails before the first byte when they are gone. */
+    /** The bytes as they were uploaded, or a range of them. Fails before the first byte when they are deleted. */
     readonly content: (
       id: DocumentId,
       range?: ByteRange
@@ -100,7 +100,7 @@ export class Documents extends Context.Service<
       Principal
     >
     readonly search: (search: DocumentSearch) => Effect.Effect<DocumentsFound, NoPlace | StoreUnavailable, Principal>
-    /** Its record, chunks and bytes go; answers what it was. */
+    /** Removes its record, chunks and bytes, and returns the removed record. */
     readonly remove: (id: DocumentId) => Effect.Effect<Document, DocumentNotFound | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/documents/Documents") {}

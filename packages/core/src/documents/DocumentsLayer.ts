@@ -1,6 +1,6 @@
 /**
- * Makes the use cases of documents over their stores: does the follow-ups of documents as long as it is open, and registers what copies and
- * removes them with their assistants and threads.
+ * The use cases of documents, implemented over their stores. The layer also runs the follow-ups of documents while it is open, and
+ * registers the copier and the removal watcher of documents.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -35,7 +35,7 @@ import { makeNoticing, makeVectorWorker } from "./FillVectors.ts"
 import { makeForgetting } from "./ForgetDocuments.ts"
 import { makeIndexWorker } from "./IndexDocument.ts"
 import type { TextExtractor } from "./TextExtractor.ts"
-import { sweepNowAndThen } from "./OrphanedBlobs.ts"
+import { sweepPeriodically } from "./OrphanedBlobs.ts"
 import { makeSummaryWorker } from "./SummarizeDocument.ts"
 import { makeReceiving, type ReceivedFile } from "./ReceivedFile.ts"
 
@@ -80,7 +80,7 @@ export const documentsLayer: Layer.Layer<
     ])
       yield* followUps.register(worker)
 
-    yield* sweepNowAndThen
+    yield* sweepPeriodically
     const notice = yield* makeNoticing
 
     const assistantOf = Effect.fnUntraced(function* (
@@ -95,8 +95,8 @@ export const documentsLayer: Layer.Layer<
     })
 
     /**
-     * The follow-up comes first: it waits a little for the record, and a record without it would be in processing for ever. The
-     * chunks of a copy come between, so that a completed record is never without them.
+     * The follow-up is stored first and waits a little for the record; a record without a follow-up would stay in processing for ever. The
+     * chunks of a copy are stored in between, so that a completed record always has them.
      */
     const insert = (document: Document, prepare: Effect.Effect<unknown, StoreUnavailable, Principal> = Effect.void) =>
       Effect.gen(function* () {
@@ -140,7 +140,7 @@ export const documentsLayer: Layer.Layer<
         processingStartedAt: null,
         processingCompletedAt: null
       }
-      // What becomes of the bytes is told by the record from now on, also when it is not known whether that was stored.
+      // From now on the record determines what happens to the bytes, also when it is unknown whether the record was stored.
       receiving.take(file)
       if (!(yield* insert(document))) return yield* noPlace(placeOf(scope))
       return document
@@ -160,11 +160,11 @@ export const documentsLayer: Layer.Layer<
       return yield* insert(document, index.copy(from, { documentId: id, scope: searchScopeOf(scope) }))
     })
 
-    /** The documents of an assistant with their chunks and vectors: nothing is computed again. */
+    /** Copies the documents of an assistant with their chunks and vectors; nothing is computed again. */
     const copyAll = tracedFn("Documents.copyAll")(function* (from: AssistantId, to: AssistantId) {
       const sources = yield* forgetting.all({ assistantId: from })
       const copied = yield* Effect.forEach(sources, (source) =>
-        // Deleted while the others were copied: there is nothing to copy any more.
+        // The document was deleted while others were copied, so there is nothing to copy.
         Effect.catchTag(copy(source, to), "BlobNotFound", () => Effect.succeed(false))
       )
       return copied.filter(Boolean).length
@@ -218,7 +218,7 @@ export const documentsLayer: Layer.Layer<
         return { excerpts, lexicalOnly, usage }
       }),
       remove: tracedFn("Documents.remove")(function* (id: DocumentId) {
-        // Its own follow-up may be quicker than this call, in whatever process.
+        // The follow-up may run before this call has finished, in any process.
         const document = yield* get(id)
         yield* forgetting.forget(document)
         return document

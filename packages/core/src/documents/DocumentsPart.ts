@@ -1,8 +1,8 @@
 /**
- * How documents join a turn: a message is refused while a document of its scope is processed, and the best excerpts stand before it as
- * material. The scope is the thread's documents and its assistant's. `TurnRequest.options.documents` names the files that came with the
- * message: `{ attachments: [documentId] }`, documents of that scope, which are waited for; pictures, sound and video among them go to the
- * model as they are (`MediaPart`).
+ * How documents join a turn. A message is refused while a document of its scope is being processed, and the best excerpts are added before
+ * the message. The scope contains the thread's documents and its assistant's. `TurnRequest.options.documents` names the files that came
+ * with the message: `{ attachments: [documentId] }`. They are documents of that scope, and the turn waits for their indexing; pictures,
+ * sound and video among them are sent to the model directly (`MediaPart`).
  *
  * A scope without documents costs nothing: the turn knows it from the look-up of its thread.
  */
@@ -66,7 +66,7 @@ const makePart = Effect.gen(function* () {
   const { attachmentWait, excerpts: mode } = yield* DocumentSettings
   const { decideTimeout } = yield* TurnSettings
 
-  /** Looks again while only attachments of this message are in processing, and there is time. */
+  /** Repeats the survey while only attachments of this message are in processing, until the time limit. */
   const surveyed = (
     filters: ReadonlyArray<DocumentFilter>,
     attachments: ReadonlyArray<DocumentId>,
@@ -122,7 +122,10 @@ const makePart = Effect.gen(function* () {
     return decision
   })
 
-  /** A message that shares no word with any document, such as "sum it up", still means the files that came with it. */
+  /**
+   * A message such as "sum it up" shares no word with any document, but means the files that came with it. In that case the beginnings of
+   * these files are used.
+   */
   const beginnings = Effect.fnUntraced(function* (plan: DocumentsPlan) {
     const hits: Array<ChunkHit> = []
     if (plan.attachments.length === 0) return hits
@@ -145,7 +148,7 @@ const makePart = Effect.gen(function* () {
     const hits = searched.hits.length > 0 ? searched.hits : yield* beginnings(plan)
     if (hits.length === 0) return []
     const found = yield* documents.getMany([...new Set(hits.map(({ documentId }) => documentId))])
-    // What is deleted since, or was never completed, is not shown.
+    // Documents that were deleted since, or were never completed, are not shown.
     const names = new Map(found.flatMap(({ filename, id, status }) => (status === "completed" ? [[id, filename]] : [])))
     const excerpts = excerptsOf(
       hits.filter(({ documentId }) => names.has(documentId)),
@@ -167,7 +170,7 @@ const makePart = Effect.gen(function* () {
 
   const tools = (plan: DocumentsPlan): ReadonlyArray<HostedTool> => {
     if (plan.excerpts !== "tool") return []
-    // What all calls of a leg have found: only the last value that is kept counts.
+    // The excerpts of all calls of a leg are kept together, because only the last kept value is stored.
     const found: Array<Named> = []
     return [
       {
@@ -196,7 +199,7 @@ const makePart = Effect.gen(function* () {
     recall,
     render,
     tools,
-    // There is no question yet when a session begins, so excerpts come by the tool, when the model asks for them.
+    // A session begins without a question, so the model finds excerpts with the tool.
     session: (plan) =>
       Effect.succeed({
         tools: tools({ ...plan, excerpts: plan.excerpts === "none" ? "none" : "tool" }),
@@ -227,7 +230,8 @@ const readOptions = Schema.decodeUnknownOption(Options)
 
 const attachmentsOf = ({ options = {} }: TurnCase): Effect.Effect<ReadonlyArray<DocumentId>, TurnRefused> =>
   Option.match(readOptions(options), {
-    onNone: () => refuse("invalid", [{ path: ["attachments"], message: "Attachments are a list of document ids." }]),
+    onNone: () =>
+      refuse("invalid", [{ path: ["attachments"], message: "Attachments must be a list of document ids." }]),
     onSome: ({ attachments = [] }) => Effect.succeed([...new Set(attachments)])
   })
 
@@ -265,7 +269,7 @@ const searchTool = {
   }
 }
 
-/** Where an excerpt stands and why it was chosen; its text is in the prompt. */
+/** The place of an excerpt and the reason why it was chosen; its text is in the prompt. */
 const shown = ({ documentId, filename, firstOrdinal, lastOrdinal, lexical, place, score, semantic }: Named) => ({
   documentId,
   filename,

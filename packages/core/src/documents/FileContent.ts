@@ -1,13 +1,13 @@
-/** Pure: what the first bytes of a file say about it, whatever its name is. */
+/** Pure: determines a file's content from its first bytes, whatever its name is. */
 
 import { wideEncodingOf } from "./WideText.ts"
 
-/** What was recognised. `extensions` begins with the usual one; the others are read alike. */
+/** The recognised content. `extensions` begins with the usual one; files with the others are read in the same way. */
 export type Content =
   | { readonly _tag: "Known"; readonly extensions: ReadonlyArray<string> }
-  /** A container of which the beginning does not tell the content: the name decides among these. */
+  /** A container whose beginning does not determine the content: the file's name selects one of these. */
   | { readonly _tag: "Container"; readonly holds: ReadonlyArray<string> }
-  /** Something that is not accepted under any name. */
+  /** A type that is not accepted under any name. */
   | { readonly _tag: "Foreign" }
   | { readonly _tag: "Unknown" }
 
@@ -15,7 +15,7 @@ const known = (...extensions: ReadonlyArray<string>): Content => ({ _tag: "Known
 const foreign: Content = { _tag: "Foreign" }
 const unknown: Content = { _tag: "Unknown" }
 
-/** One byte a character. */
+/** One character per byte. */
 const textOf = (bytes: Uint8Array): string => {
   let text = ""
   for (const byte of bytes) text += String.fromCharCode(byte)
@@ -54,7 +54,7 @@ const marks: ReadonlyArray<Mark> = [
   { text: "{\\rtf", content: foreign },
   { text: "SQLite format 3\0", content: foreign },
   { text: "\0asm", content: foreign },
-  // Compound files hold old Office documents, and new ones that are encrypted.
+  // Compound files contain old Office documents, and new ones that are encrypted.
   { text: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", content: { _tag: "Container", holds: ["doc", "ppt", "xls", ...office] } }
 ]
 
@@ -69,7 +69,7 @@ const bmpHeaders = new Set([12, 40, 52, 56, 108, 124])
 
 export const recognise = (head: Uint8Array): Content => {
   const start = textOf(head.subarray(0, 1024))
-  // A PDF may have something before its mark.
+  // A PDF may have other bytes before its mark.
   if (start.includes("%PDF-")) return known("pdf")
   const mark = marks.find(({ at = 0, text }) => start.startsWith(text, at))
   if (mark !== undefined) return mark.content
@@ -82,7 +82,7 @@ export const recognise = (head: Uint8Array): Content => {
   return recogniseFrames(head)
 }
 
-/** Names of files inside stand in the clear. The first ones need not tell the type, so that the name has to. */
+/** The names of the files inside are not compressed. The first ones may leave the type open; then the file's name decides. */
 const recogniseZip = (text: string): Content => {
   if (text.includes("mimetypeapplication/")) return foreign
   for (const [folder, extension] of [
@@ -104,7 +104,7 @@ const entryNames = (text: string): ReadonlyArray<string> => {
   return names
 }
 
-/** The brand says sound or QuickTime; everything else of this container is video, or sound under the name of video. */
+/** The brand determines sound or QuickTime. Everything else in this container is video, or sound with the name of video. */
 const recogniseMp4 = (brand: string): Content => {
   if (/^(M4A|M4B) $/u.test(brand)) return known("m4a", "mp4")
   if (brand === "qt  ") return known("mov", "mp4")
@@ -112,16 +112,16 @@ const recogniseMp4 = (brand: string): Content => {
   return known("mp4", "mov", "m4a")
 }
 
-/** MPEG audio without tags begins with a frame: eleven bits set, then the layer, which AAC leaves out. */
+/** MPEG audio without tags begins with a frame: eleven bits set, then the layer, which is 0 for AAC. */
 const recogniseFrames = (head: Uint8Array): Content => {
   const [first = 0, second = 0] = head
   if (first !== 0xff || (second & 0xe0) !== 0xe0) return unknown
-  // FE FF and FF FE are marks of UTF-16.
+  // FE FF and FF FE are byte order marks of UTF-16.
   if (second === 0xfe) return unknown
   return (second & 0xf6) === 0xf0 ? known("aac", "mp3") : known("mp3", "aac")
 }
 
-/** No NUL but those of UTF-16 or UTF-32, and hardly any other control characters. */
+/** A text has no NUL except those of UTF-16 or UTF-32, and few other control characters. */
 export const looksLikeText = (head: Uint8Array): boolean => {
   if ((head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)) return true
   if (head[0] === 0 && head[1] === 0 && head[2] === 0xfe && head[3] === 0xff) return true

@@ -1,6 +1,6 @@
 /**
- * Which files are accepted, and what a file is: decided by its name and its first bytes together. Specification part 2, "Supported upload
- * types". A broken file of a known type is accepted here, and its indexing says what is wrong with it.
+ * Which files are accepted, and the type of a file, determined by its name and its first bytes together. Specification part 2, "Supported
+ * upload types". A damaged file of a known type is accepted here; its indexing reports the damage.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -14,10 +14,10 @@ export interface FileType {
   readonly family: FileFamily
 }
 
-/** Documents take the first four families; a message's attachments may be sound and video besides. */
+/** A document may be of the first four families; an attachment of a message may also be sound or video. */
 export type UploadPurpose = "document" | "attachment"
 
-/** The type is not on the list of what may be uploaded. */
+/** The type is not on the list of accepted types. */
 export class FileTypeUnsupported extends Schema.TaggedError<FileTypeUnsupported>()("FileTypeUnsupported", {
   filename: Schema.String,
   reason: Schema.Literals(["extension", "content"])
@@ -121,18 +121,18 @@ const isFor = (purpose: UploadPurpose, { family }: FileType): boolean =>
 export const acceptedExtensions = (purpose: UploadPurpose): ReadonlyArray<string> =>
   [...types.values()].filter((type) => isFor(purpose, type)).map(({ extension }) => extension)
 
-/** The type that an extension stands for. */
+/** The type of an extension. */
 export const fileTypeOf = (extension: string): FileType | undefined => types.get(extension)
 
-/** What stands behind the last dot of a name, in lower case; empty without one. */
+/** The text after the last dot of a name, in lower case; empty without a dot. */
 export const extensionOf = (name: string): string => /[^./\\]\.([^./\\]+)$/u.exec(name)?.[1]?.toLowerCase() ?? ""
 
-/** So many bytes from the beginning of a file are enough to decide its type. */
+/** The number of bytes from the beginning of a file that are enough to determine its type. */
 export const headLength = 65_536
 
 /**
- * The type of a file, from its name and its first bytes (`headLength`, or all when there are fewer). What the content certainly is wins
- * over the name; a name without an extension will do when the content is certain.
+ * The type of a file, from its name and its first bytes (`headLength`, or all if there are fewer). A certain content overrides the name; a
+ * name without an extension is sufficient if the content is certain.
  */
 export const decideFileType = (
   filename: string,
@@ -164,5 +164,5 @@ const judge = (named: FileType | undefined, content: Content, head: Uint8Array):
   }
 }
 
-/** Files of a binary type that are not recognised are broken, or of a kind without a mark at the beginning. */
+/** A file of a binary type that is not recognised is damaged, or of a kind without a mark at the beginning. */
 const isBinary = ({ family }: FileType): boolean => family !== "text" && family !== "code"

@@ -1,7 +1,7 @@
 /**
- * Vectors that are missing: a document was indexed while there was no embedding model or no pgvector, or the host embeds with another model
- * now. A search shows it (a chunk that it finds by its words has no vector), and leaves a follow-up that fills them in, scope by scope. Until
- * then such chunks are found by their words.
+ * Adds missing vectors. They are missing when a document was indexed without an embedding model or without pgvector, or when the host has
+ * changed the model. A search detects it (a chunk that it finds by words has no vector) and orders a follow-up that adds the vectors, scope
+ * by scope. Until then such chunks are found by their words.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -28,7 +28,7 @@ const vectorsKind = "documents.vectors"
 
 const Order = Schema.Struct({ assistantId: AssistantId, scope: SearchScope })
 
-/** A scope in which all vectors are there is not looked at again for so long. */
+/** How long a scope is not checked again after all its vectors were found. */
 const pauseMillis = 60 * 60_000
 
 /** Called after a search with a vector. */
@@ -76,7 +76,7 @@ export const makeVectorWorker = Effect.gen(function* () {
     return vectors
   })
 
-  /** False when none of them is as it was read: the documents were deleted, or put anew with vectors of their own. */
+  /** False when none of the chunks is unchanged: the documents were deleted, or put again with new vectors. */
   const fill = Effect.fnUntraced(function* (target: EmbeddingTarget, missing: ReadonlyArray<ChunkWithoutVector>) {
     const vectors = yield* vectorsOf(target, missing)
     const found = missing.flatMap((chunk, at) => {

@@ -1,6 +1,6 @@
 /**
- * The end of documents: their records, chunks and bytes go. The caller does it at once; the follow-up that was stored before does it again
- * for what a crash has left. Every step may be repeated.
+ * The removal of documents: their records, chunks and bytes. The caller removes them at once; the follow-up that was stored before removes
+ * what a crash has left. Every step may be repeated.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -18,7 +18,7 @@ import { clearKind, DocumentTrace, forgetKind, newWork, traceOf } from "./Docume
 
 const Traces = Schema.Array(DocumentTrace)
 
-/** A removal that has not happened after so long will not happen: the records are still there, and stay. */
+/** If a removal has not happened after this time, it will not happen: the records still exist, and are kept. */
 const removalMillis = 60_000
 
 export const makeForgetting = Effect.gen(function* () {
@@ -27,8 +27,8 @@ export const makeForgetting = Effect.gen(function* () {
   const index = yield* ChunkIndex
   const followUps = yield* FollowUps
 
-  /** Chunks and bytes of records that are gone. */
-  const leftovers = (traces: ReadonlyArray<DocumentTrace>): Effect.Effect<void, StoreUnavailable, Principal> =>
+  /** Removes chunks and bytes whose records are gone. */
+  const removeLeftovers = (traces: ReadonlyArray<DocumentTrace>): Effect.Effect<void, StoreUnavailable, Principal> =>
     Effect.forEach(
       traces,
       ({ blobId, documentId, scope }) =>
@@ -40,7 +40,7 @@ export const makeForgetting = Effect.gen(function* () {
     const trace = traceOf(document)
     yield* followUps.add([yield* newWork(forgetKind, document.id, [trace])])
     yield* documents.remove(document.id)
-    yield* leftovers([trace])
+    yield* removeLeftovers([trace])
   })
 
   const forgetWorker = typedWorker({
@@ -48,7 +48,7 @@ export const makeForgetting = Effect.gen(function* () {
     payload: Traces,
     run: Effect.fnUntraced(function* (traces) {
       yield* Effect.forEach(traces, ({ documentId }) => documents.remove(documentId), { concurrency: 4 })
-      yield* leftovers(traces)
+      yield* removeLeftovers(traces)
     })
   })
 
@@ -69,7 +69,7 @@ export const makeForgetting = Effect.gen(function* () {
       const traces = found.map(traceOf)
       const work = yield* newWork(clearKind, "", traces)
       yield* followUps.add([{ ...work, key: work.id, delayMillis: removalMillis }])
-      return leftovers(traces)
+      return removeLeftovers(traces)
     })
 
   const clearWorker = typedWorker({
@@ -79,7 +79,7 @@ export const makeForgetting = Effect.gen(function* () {
       const there = new Set<DocumentId>(
         (yield* documents.getMany(traces.map(({ documentId }) => documentId))).map(({ id }) => id)
       )
-      yield* leftovers(traces.filter(({ documentId }) => !there.has(documentId)))
+      yield* removeLeftovers(traces.filter(({ documentId }) => !there.has(documentId)))
     })
   })
 

@@ -1,9 +1,9 @@
 /**
- * The story of an upload after its bytes are stored: text out of the file, text into chunks, chunks into vectors, all of it into the index,
- * and the outcome into the record. It is a follow-up: any process may do it, and do it again after a crash, with the same result.
+ * The indexing of an upload after its bytes are stored: extract the text, split it into chunks, embed the chunks, store everything in the
+ * index, and store the outcome in the record. It is a follow-up: any process may run it, and repeat it after a crash with the same result.
  *
- * What is wrong with the file or with the configuration ends as `error` with a sentence for the user. An embedding provider that is away
- * is waited for. What fails inside the server is tried again some times.
+ * An error in the file or in the configuration ends as `error` with a sentence for the user. An unavailable embedding provider is awaited.
+ * A failure inside the server is retried some times.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -35,14 +35,16 @@ import { fileTypeOf } from "./FileType.ts"
 import { mediaKindOf } from "./Media.ts"
 import { TextExtractor } from "./TextExtractor.ts"
 
-/** The follow-up is stored before the record; after so long without one, the upload has died, or the document was deleted. */
+/**
+ * The follow-up is stored before the record. If there is still no record after this time, the upload has died or the document was deleted.
+ */
 const recordGrace = Duration.minutes(2)
 
 const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
 const failed = (statusMessage: string): IndexingOutcome => ({ status: "error", statusMessage })
 
-/** Sound, video, and pictures whose words nobody reads here: they are complete without being in the index. */
+/** Sound, video, and pictures that no reader can read: they are completed without being in the index. */
 const withoutWords = (statusMessage: string): IndexingOutcome => ({
   status: "completed",
   totalTokens: null,
@@ -51,7 +53,7 @@ const withoutWords = (statusMessage: string): IndexingOutcome => ({
   statusMessage
 })
 
-/** Another attempt took over, or the document was deleted: whatever this one still did would be in vain. */
+/** Another attempt took over, or the document was deleted, so this attempt stops. */
 class Superseded extends Schema.TaggedError<Superseded>()("Superseded", {}) {}
 
 export const makeIndexWorker = Effect.gen(function* () {
@@ -74,7 +76,7 @@ export const makeIndexWorker = Effect.gen(function* () {
         ? yield* assistants.get(scope.assistantId)
         : Option.map(yield* assistants.ofThread(scope.threadId), (found) => found.assistant)
     if (Option.isSome(assistant)) return embeddingOf(assistant.value, providers)
-    // A clone whose documents are being copied; or it was removed, and the record is gone at the next attempt.
+    // The assistant is a clone whose documents are being copied, or it was removed and the record is gone at the next attempt.
     return yield* new FollowUpFailed({ message: "Its assistant is not there yet.", isRetryable: true, isOutage: true })
   })
 
@@ -90,7 +92,7 @@ export const makeIndexWorker = Effect.gen(function* () {
     if (!(yield* documents.report(attempt, progress, yield* now))) return yield* new Superseded()
   })
 
-  /** Batch by batch, so that a long file shows how far it is, and a deleted one costs no more. */
+  /** Embeds batch by batch, so that a long file shows its progress, and a deleted one costs no more. */
   const embed = Effect.fnUntraced(function* (
     attempt: Attempt,
     target: EmbeddingTarget,
@@ -121,7 +123,7 @@ export const makeIndexWorker = Effect.gen(function* () {
       chunkCount: prepared.chunks.length,
       totalTokens: prepared.chunks.reduce((sum, { chunk }) => sum + count(ownText(chunk)), 0)
     }
-    // A later attempt leaves the reason for which it is there.
+    // A later attempt does not overwrite the reason of its repetition.
     if (attempt.number === 1) {
       yield* report(attempt, { statusMessage: `The text was read: ${sums.chunkCount} parts.`, ...sums })
     }
@@ -138,7 +140,7 @@ export const makeIndexWorker = Effect.gen(function* () {
     return outcome
   })
 
-  /** A provider that is away is waited for, but not for ever: messages are refused meanwhile. */
+  /** An unavailable provider is awaited, but not for ever, because messages are refused meanwhile. */
   const waitOrGiveUp = Effect.fnUntraced(function* (attempt: Attempt, document: Document, error: ModelError) {
     const at = yield* now
     const waited = at.getTime() - (document.processingStartedAt ?? at).getTime()
@@ -156,14 +158,14 @@ export const makeIndexWorker = Effect.gen(function* () {
       yield* followUps.add([yield* newWork(summarizeKind, document.id, traceOf(document))])
     }
     if (yield* documents.finish(attempt, outcome, yield* now)) {
-      return outcome.status === "error" ? yield* takeAway(document) : undefined
+      return outcome.status === "error" ? yield* removeChunks(document) : undefined
     }
-    // Deleted or ended meanwhile: the chunks that this attempt has put must not stay without a completed record.
+    // The document was deleted or finished meanwhile, so the chunks of this attempt are removed.
     const found = yield* documents.get(document.id)
-    if (Option.isNone(found) || found.value.status === "error") yield* takeAway(document)
+    if (Option.isNone(found) || found.value.status === "error") yield* removeChunks(document)
   })
 
-  const takeAway = ({ id, scope }: Document) =>
+  const removeChunks = ({ id, scope }: Document) =>
     Effect.asVoid(index.remove({ documentId: id, scope: searchScopeOf(scope) }))
 
   const attempted = (attempt: Attempt, document: Document) =>
@@ -183,7 +185,7 @@ export const makeIndexWorker = Effect.gen(function* () {
       Effect.catchTag("Superseded", () => Effect.void)
     )
 
-  /** There is nothing to index (any more). */
+  /** There is nothing to index, or not yet. */
   const notStarted = Effect.fnUntraced(function* ({ documentId, scope }: DocumentTrace, createdAt: Date) {
     const found = yield* documents.get(documentId)
     if (Option.isSome(found) && found.value.status === "completed") return

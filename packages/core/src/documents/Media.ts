@@ -1,6 +1,6 @@
 /**
- * Pure: pictures, sound and video among the files of a message. What of them goes to a model as it is, what has to be converted before,
- * and what is refused, in words for the user. Used when a turn is decided and when its prompt is made.
+ * Pure: decides for pictures, sound and video among the files of a message what is sent to a model directly, what must be converted before,
+ * and what is refused, with a text for the user. Used when a turn is decided and when its prompt is made.
  */
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { Document } from "./Document.ts"
@@ -15,9 +15,9 @@ export interface MediaLimits {
   readonly prompt: number
 }
 
-/** How a file of a message comes into the prompt. */
+/** How a file of a message gets into the prompt. */
 export type MediaUse =
-  /** By its words alone. */
+  /** Only by its text. */
   | { readonly _tag: "Words" }
   | { readonly _tag: "Sent"; readonly kind: MediaKind; readonly isConverted: boolean; readonly bytes: number }
   | { readonly _tag: "Refused"; readonly message: string }
@@ -34,7 +34,7 @@ const names = { image: "pictures", audio: "sound", video: "video" }
 const takes = (info: ModelInfo, kind: MediaKind): boolean | null =>
   kind === "image" ? info.supportsVision : kind === "audio" ? info.supportsAudioInput : info.supportsVideoInput
 
-/** What every vendor reads. Most read GIF as well, the first picture of it. */
+/** The types that every vendor reads. Most also read GIF, but only its first picture. */
 const commonPictures = ["image/png", "image/jpeg", "image/webp"]
 
 export const useOf = (
@@ -74,6 +74,6 @@ export const useOf = (
 
 const megabytes = (bytes: number): string => `${Math.floor(bytes / 100_000) / 10} MB`
 
-/** A guess, on the safe side: vendors count a picture by its pixels, sound and video by their seconds. */
+/** An estimate on the safe side: vendors count a picture by its pixels, sound and video by their seconds. */
 export const tokensOf = ({ bytes, kind }: Extract<MediaUse, { readonly _tag: "Sent" }>): number =>
   kind === "image" ? 1600 : Math.ceil(bytes / 500)

@@ -1,6 +1,6 @@
 /**
- * The part of `documentsPart` for files that a model sees or hears itself: what is refused before anything is stored, and what is read from
- * the blob store when a prompt is made, also for messages of earlier turns. A message keeps ids of documents, never bytes.
+ * The part of `documentsPart` for files that a model sees or hears itself: which are refused before anything is stored, and which are read
+ * from the blob store when a prompt is made, also for messages of earlier turns. A message stores the ids of documents, never bytes.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -25,9 +25,9 @@ const Attached = Schema.Struct({
 const readAttached = Schema.decodeUnknownOption(Attached)
 
 export interface MediaDecision {
-  /** Where they stand among the attachments, and what is wrong with them. */
+  /** The indexes of the refused attachments, with the reasons. */
   readonly problems: ReadonlyArray<{ readonly path: ReadonlyArray<string | number>; readonly message: string }>
-  /** What those that are sent take in the prompt. */
+  /** The tokens of the media that are sent. */
   readonly tokens: number
 }
 
@@ -43,7 +43,7 @@ export const makeMedia = Effect.gen(function* () {
     { info, model, provider, request }: TurnCase,
     attachments: ReadonlyArray<Document>
   ): MediaDecision => {
-    // The message is only kept.
+    // The message is only saved.
     if (request.sendToModel === false) return { problems: [], tokens: 0 }
     const asked = info ?? describeModel({ name: model ?? provider, provider, modelType: "llm" })
     const uses = attachments.map((document) => useOf(document, asked, limits, converter))
@@ -72,7 +72,7 @@ export const makeMedia = Effect.gen(function* () {
 
   const rendered = Effect.fnUntraced(function* (document: Document, { info, room }: Reading) {
     const use = useOf(document, info, limits, converter)
-    if (use._tag !== "Sent") return absent(document, "This model does not get it as it is.")
+    if (use._tag !== "Sent") return absent(document, "This model does not accept files of this type.")
     if (use.bytes > room) return absent(document, "There is no more room for it.")
     const { bytes, mimeType } = yield* bytesOf(document, use)
     if (bytes.length > room) return absent(document, "There is no more room for it.")
@@ -80,14 +80,14 @@ export const makeMedia = Effect.gen(function* () {
     return part
   })
 
-  /** One after the other: of a message's files only those are in memory that are sent. */
+  /** Reads one file after the other, so that only the bytes of files that are sent are in memory. */
   const render = Effect.fnUntraced(function* (supplement: Schema.Json, reading: Reading) {
     const files = Option.match(readAttached(supplement), {
       onNone: () => [],
       onSome: ({ attachments }) => attachments.filter(({ mimeType }) => mediaKindOf(mimeType) !== null)
     })
     if (files.length === 0) return []
-    const found = yield* patiently(documents.getMany(files.map(({ documentId }) => documentId)))
+    const found = yield* retryForSeconds(documents.getMany(files.map(({ documentId }) => documentId)))
     const parts: Array<ContentPart> = []
     let { room } = reading
     for (const file of files) {
@@ -95,7 +95,7 @@ export const makeMedia = Effect.gen(function* () {
       const part =
         document === undefined
           ? absent(file, "It was deleted.")
-          : yield* patiently(rendered(document, { ...reading, room })).pipe(
+          : yield* retryForSeconds(rendered(document, { ...reading, room })).pipe(
               Effect.catchTags({
                 BlobNotFound: () => Effect.succeed(absent(file, "It was deleted.")),
                 PictureUnreadable: ({ sentence }) => Effect.succeed(absent(file, sentence))
@@ -110,29 +110,29 @@ export const makeMedia = Effect.gen(function* () {
   return {
     decide,
     render: (supplement: Schema.Json, reading: Reading) =>
-      Effect.catchTag(render(supplement, reading), "StoreUnavailable", (away) =>
-        Effect.as(Effect.logWarning("Files of a message could not be read for a prompt", away), [unread])
+      Effect.catchTag(render(supplement, reading), "StoreUnavailable", (unavailable) =>
+        Effect.as(Effect.logWarning("Files of a message could not be read for a prompt", unavailable), [unread])
       )
   }
 })
 
 type Sent = Extract<MediaUse, { readonly _tag: "Sent" }>
 
-/** Without them the model would answer as if nothing had been sent: the store is asked for some seconds. */
-const patiently = <A, E, R>(
+/** Retries for some seconds while the store is unavailable: without the files, the model would answer as if none had been sent. */
+const retryForSeconds = <A, E, R>(
   effect: Effect.Effect<A, E | StoreUnavailable, R>,
   left = 5
 ): Effect.Effect<A, E | StoreUnavailable, R> =>
   Effect.catchIf(
     effect,
-    (error): error is StoreUnavailable => left > 0 && isAway(error),
-    () => Effect.andThen(Effect.sleep("1 second"), patiently(effect, left - 1))
+    (error): error is StoreUnavailable => left > 0 && isUnavailable(error),
+    () => Effect.andThen(Effect.sleep("1 second"), retryForSeconds(effect, left - 1))
   )
 
-const isAway = (error: unknown): boolean =>
+const isUnavailable = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "StoreUnavailable"
 
-/** Says to the model what it does not get. */
+/** Tells the model which file it does not get. */
 const absent = ({ filename, mimeType }: Pick<Document, "filename" | "mimeType">, because: string): ContentPart => ({
   type: "text",
   text: `["${filename}" (${mimeType}) was attached here and is not shown. ${because}]`

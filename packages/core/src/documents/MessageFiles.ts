@@ -1,7 +1,7 @@
 /**
- * A message with files: the thread is made first if it is needed, the files become its documents, and the turn begins with them as its
- * attachments. A turn that is refused leaves nothing of all that, with one exception: while a document is processed, everything stays, so
- * that the same message can be sent again with the ids of its files, without sending their bytes again.
+ * A message with files: if necessary, a thread is created first; the files become its documents, and the turn begins with them as its
+ * attachments. If the turn is refused, all of that is removed, with one exception: while a document is being processed, everything is kept,
+ * so that the same message can be sent again with the ids of its files instead of their bytes.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -21,12 +21,12 @@ import type { Documents } from "./Documents.ts"
 import { documentsPartName } from "./DocumentWork.ts"
 import type { ReceivedFile } from "./ReceivedFile.ts"
 
-/** The files were kept, but the turn has not begun: a document of its scope is still processed. */
+/** The files were kept, but the turn has not begun, because a document of its scope is still being processed. */
 export class FilesNotReady extends Schema.TaggedError<FilesNotReady>()("FilesNotReady", {
   threadId: ThreadId,
-  /** Those that came with this message. */
+  /** The documents of this message. */
   documentIds: Schema.Array(DocumentId),
-  /** Which documents are processed. */
+  /** Which documents are being processed. */
   reason: Schema.String
 }) {
   override get message() {
@@ -41,14 +41,14 @@ export interface FileServices {
   readonly turns: typeof Turns.Service
 }
 
-/** Where the turn takes place, and what was made for it so far. */
+/** The thread of the turn, and what was created for it so far. */
 interface Place {
   readonly threadId: ThreadId
   readonly made: { readonly assistantId: AssistantId } | { readonly threadId: ThreadId } | null
   documents: ReadonlyArray<Document>
 }
 
-/** What the kernel is asked for a message whose files have become these documents. */
+/** The request to the kernel, with these documents as attachments. */
 const withAttachments = (request: TurnRequest, ids: ReadonlyArray<DocumentId>): TurnRequest => {
   const asked = request.options?.[documentsPartName]
   const { attachments = [] } = Option.getOrElse(readAttachments(asked), (): typeof Attached.Type => ({}))
@@ -59,7 +59,7 @@ const withAttachments = (request: TurnRequest, ids: ReadonlyArray<DocumentId>): 
 const Attached = Schema.Struct({ attachments: Schema.optionalKey(Schema.Array(Schema.String)) })
 const readAttachments = Schema.decodeUnknownOption(Attached)
 
-/** Begins the turn; the files become documents of its thread. A repeat of a turn that has begun makes nothing. */
+/** Begins the turn; the files become documents of its thread. A repeat of a turn that has begun creates nothing. */
 export const startWithFiles = Effect.fnUntraced(function* (
   services: FileServices,
   request: TurnRequest,
@@ -110,13 +110,16 @@ const startIn = Effect.fnUntraced(function* (
     )
 })
 
-/** A turn on another thread began in the same moment under the same idempotency key. */
+/**
+ * Keeps the place while its documents are processed. Removes it if a turn on another thread began at the same moment with the same
+ * idempotency key.
+ */
 const keeps = (place: Place, exit: Exit.Exit<StartedTurn, StartError | FilesNotReady>): boolean =>
   Exit.isSuccess(exit)
     ? exit.value.threadId === place.threadId
     : Option.exists(Cause.findErrorOption(exit.cause), ({ _tag }) => _tag === "FilesNotReady")
 
-/** A thread goes with its documents. What fails here stays as something that the user can see and delete. */
+/** Removes the thread with its documents. What cannot be removed stays visible, and the user can delete it. */
 const undo = ({ assistants, documents, threads }: FileServices, { documents: attached, made }: Place) => {
   if (made === null) return Effect.forEach(attached, ({ id }) => Effect.ignore(documents.remove(id)), { discard: true })
   return Effect.ignore("assistantId" in made ? assistants.remove(made.assistantId) : threads.remove(made.threadId))

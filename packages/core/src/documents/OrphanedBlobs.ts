@@ -1,6 +1,7 @@
 /**
- * Blobs that no document has: the process died between the two writes, or an assistant was removed with its documents. They are deleted
- * once they are older than any upload that may still be on its way. Every process that has `Documents` does it now and then; one is enough.
+ * Deletes blobs without a document. They exist when a process died between the two writes, or when an assistant was removed with its
+ * documents. They are deleted when they are older than any upload that may still be running. Every process with `Documents` does this
+ * periodically; one process is enough.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -11,7 +12,7 @@ import { BlobStore } from "./BlobStore.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { DocumentStore } from "./DocumentStore.ts"
 
-/** Deletes orphans that are older than `age` (a day, unless told otherwise), and answers how many. */
+/** Deletes orphans that are older than `age` (default: a day), and returns how many. */
 export const sweepOrphanedBlobs = tracedFn("OrphanedBlobs.sweep")(function* (
   age: Duration.Input = Duration.days(1)
 ): Effect.fn.Return<number, StoreUnavailable, BlobStore | DocumentStore> {
@@ -21,14 +22,16 @@ export const sweepOrphanedBlobs = tracedFn("OrphanedBlobs.sweep")(function* (
   return yield* blobs.sweep(new Date(now - Duration.toMillis(age)), documents.blobsWithoutDocument)
 })
 
-/** As the settings say, until the scope closes. A store that is away is asked again the next time. */
-export const sweepNowAndThen = Effect.gen(function* () {
+/** Repeats the deletion as the settings say, until the scope closes. If the store is unavailable, the next round tries again. */
+export const sweepPeriodically = Effect.gen(function* () {
   const { orphanAge, orphanSweep } = yield* DocumentSettings
   yield* sweepOrphanedBlobs(orphanAge).pipe(
     Effect.tap((count) =>
       count === 0 ? Effect.void : Effect.logInfo(`${count} files without a document were deleted`)
     ),
-    Effect.catchCause((cause) => Effect.logWarning("Files without a document could not be looked for", cause)),
+    Effect.catchCause((cause) =>
+      Effect.logWarning("The search for files without a document failed; the next round tries again", cause)
+    ),
     Effect.delay(orphanSweep),
     Effect.forever,
     Effect.forkScoped

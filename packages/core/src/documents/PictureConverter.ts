@@ -1,6 +1,6 @@
 /**
- * Port: pictures in a form that models take. Vendors read PNG, JPEG, WebP and GIF up to some megabytes; a host that wants more (BMP, TIFF,
- * photographs as a camera makes them) adds a converter. Pictures come from outside and may be made to do harm.
+ * Port: converts pictures to a form that models accept. Vendors read PNG, JPEG, WebP and GIF up to some megabytes; a host that wants more
+ * (BMP, TIFF, large photographs) adds a converter. Pictures come from outside and may be malicious.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ export interface PictureLimits {
   readonly side: number
 }
 
-/** The picture is broken, or too large for the converter. `sentence` is for people, and for the model. */
+/** The picture is damaged, or too large for the converter. `sentence` is a text for people and for the model. */
 export class PictureUnreadable extends Schema.TaggedError<PictureUnreadable>()("PictureUnreadable", {
   sentence: Schema.String
 }) {
@@ -30,13 +30,13 @@ export interface PictureConverterPort {
   /** Whether it reads pictures of this type. */
   readonly reads: (mimeType: string) => boolean
   /**
-   * MUST give the same picture as PNG, JPEG, WebP or GIF within the limits, equal bytes for equal input; in bounded time and memory, whatever
-   * the bytes are.
+   * MUST return the same picture as PNG, JPEG, WebP or GIF within the limits, with equal bytes for equal input, and in bounded time and
+   * memory for any input.
    */
   readonly convert: (picture: Picture, limits: PictureLimits) => Effect.Effect<Picture, PictureUnreadable>
 }
 
-/** Who converts pictures. The default converts none. */
+/** The host's converter. Null, the default: no picture is converted. */
 export const PictureConverter = Context.Reference<PictureConverterPort | null>(
   "@colloquy/core/documents/PictureConverter",
   { defaultValue: () => null }

@@ -1,6 +1,6 @@
 /**
- * A file whose bytes are stored and that belongs to no document yet: it came before it was known where it goes, or whether the request that
- * brought it is good at all. Its bytes go with the scope in which it was received, unless a document has been made of it.
+ * A file whose bytes are stored but which is no document yet: it arrived before its place was known, or before its request was checked. Its
+ * bytes are deleted with the scope in which it was received, unless a document has been made of it.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -16,7 +16,7 @@ import { type FileRefused, inspectUpload } from "./Upload.ts"
 export interface IncomingFile<E, R> {
   readonly filename: string
   readonly bytes: Stream.Stream<Uint8Array, E, R>
-  /** Default `document`. */
+  /** Default: `document`. */
   readonly purpose?: UploadPurpose
 }
 
@@ -32,7 +32,7 @@ export interface Receiving {
   readonly receive: <E, R>(
     file: IncomingFile<E, R>
   ) => Effect.Effect<ReceivedFile, E | FileRefused | StoreUnavailable, R | Principal | Scope.Scope>
-  /** From now on the end of the scope leaves the bytes alone. */
+  /** From now on the end of the scope does not delete the bytes. */
   readonly take: (file: ReceivedFile) => void
 }
 
@@ -50,7 +50,7 @@ export const makeReceiving: Effect.Effect<Receiving, never, BlobStore> = Effect.
     return received
   })
 
-  /** What fails here is left for the sweep of orphans. */
+  /** If the deletion fails, the search for orphans deletes the bytes later. */
   const discard = (file: ReceivedFile) =>
     Effect.suspend(() => (taken.has(file) ? Effect.void : Effect.ignore(blobs.remove(file.blobId))))
 

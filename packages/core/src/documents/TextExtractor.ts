@@ -1,6 +1,6 @@
 /**
- * Port: the text of a file, in sections with their places. Files come from outside and may be made to do harm, so an extractor bounds time
- * and memory. `ImageReader` is the part of it that reads pictures; a host chooses one, because it costs a lot or asks a model.
+ * Port: extracts the text of a file, in sections with their places. Files come from outside and may be malicious, so an extractor limits
+ * time and memory. `ImageReader` is its part for pictures; a host chooses one, because reading pictures needs much computing or a model.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import type * as Stream from "effect/Stream"
 import type { Section } from "../retrieval/Section.ts"
 import type { FileType } from "./FileType.ts"
 
-/** The file is the reason, and the same file will fail again. `sentence` is for the person who uploaded it. */
+/** The file is the cause, and a retry would fail again. `sentence` is for the person who uploaded it. */
 export class ExtractionFailed extends Schema.TaggedError<ExtractionFailed>()("ExtractionFailed", {
   reason: Schema.Literals(["encrypted", "damaged", "too_large", "too_slow", "unsupported"]),
   sentence: Schema.String
@@ -28,11 +28,11 @@ export interface FileToRead<E, R> {
 export class TextExtractor extends Context.Service<
   TextExtractor,
   {
-    /** The extensions that it reads here, with the packages that are installed. */
+    /** The extensions that it reads in this process, with the packages that are installed. */
     readonly readable: ReadonlyArray<string>
     /**
-     * MUST give the text in reading order; none when the file has no text. MUST fail with `ExtractionFailed`, within a bounded time and in
-     * bounded memory, for a file that is broken, protected, or made to do harm; the process lives. MUST stop when it is interrupted.
+     * MUST return the text in reading order; none when the file has no text. For a file that is damaged, protected or malicious, MUST fail
+     * with `ExtractionFailed` in bounded time and memory, without ending the process. MUST stop when it is interrupted.
      */
     readonly extract: <E, R>(file: FileToRead<E, R>) => Effect.Effect<ReadonlyArray<Section>, ExtractionFailed | E, R>
   }
@@ -48,7 +48,7 @@ export interface ImageReaderPort {
   }) => Effect.Effect<string, ExtractionFailed>
 }
 
-/** Who reads pictures. The default reads none. */
+/** The host's reader of pictures. Null, the default: no picture is read. */
 export const ImageReader = Context.Reference<ImageReaderPort | null>("@colloquy/core/documents/ImageReader", {
   defaultValue: () => null
 })

@@ -1,6 +1,6 @@
 /**
- * What is looked at while the bytes of an upload go by: their number, and the first of them, by which `typeOf` decides the type.
- * The stream fails as soon as the file is refused, so that nothing of it is stored.
+ * Checks an upload while its bytes pass: their number, and the first of them, from which `typeOf` determines the type. The stream fails as
+ * soon as the file is refused, so that nothing of it is stored.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -22,7 +22,7 @@ export type FileRefused = FileEmpty | FileTooLarge | FileTypeUnsupported
 
 export interface InspectedUpload<E, R> {
   readonly bytes: Stream.Stream<Uint8Array, E | FileRefused, R>
-  /** Known when the stream has ended well. */
+  /** Known when the stream has ended successfully. */
   readonly type: Effect.Effect<FileType>
 }
 

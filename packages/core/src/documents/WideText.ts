@@ -1,7 +1,7 @@
 /**
- * Pure: text of two or four bytes a character that does not say so with a mark. Used to accept a file as text, and to read it, so that the two
- * agree. A Latin text has a zero in every second byte; of other scripts every character must be one that texts have, since any bytes give
- * some, and the order is that in which more spaces, line ends and full stops are found.
+ * Pure: detects text with two or four bytes per character and without a byte order mark. Used to accept a file as text and to read it, so
+ * that both agree. In a Latin text every second byte is zero. For other scripts every character must be one that occurs in texts; because
+ * any bytes decode to some characters, the byte order with more spaces, line ends and full stops is chosen.
  */
 
 export type WideEncoding = "utf-16le" | "utf-16be" | "utf-32le" | "utf-32be"
@@ -9,7 +9,7 @@ export type WideEncoding = "utf-16le" | "utf-16be" | "utf-32le" | "utf-32be"
 /** `head` is the beginning of the file. Null: it is no such text. */
 export const wideEncodingOf = (head: Uint8Array): WideEncoding | null => utf32Order(head) ?? utf16Order(head)
 
-/** No character is beyond 0x10FFFF: of four bytes the highest is zero, and the next one nearly. */
+/** No character is above 0x10FFFF: of four bytes the highest is zero, and the next is at most 0x10. */
 const utf32Order = (head: Uint8Array): WideEncoding | null => {
   const whole = head.subarray(0, head.length - (head.length % 4))
   if (whole.length < 8) return null

@@ -1,4 +1,4 @@
-/** The wing `documents`: files that users attach, their bytes, their text. `ARCHITECTURE.md` tells how it joins a turn. */
+/** The wing `documents`: files that users attach, their bytes and their text. `ARCHITECTURE.md` explains how it joins a turn. */
 export { BlobNotFound, BlobStore, type ByteRange, type StoredBytes } from "./BlobStore.ts"
 export { copyDocument, Document, DocumentNotFound, DocumentScope, DocumentStatus } from "./Document.ts"
 export {

@@ -1,7 +1,7 @@
 /**
- * Pure: what may be asked of an image model, by the descriptors of its catalogue entry (`supported_parameters`). A message's `image_config`
- * is checked against them before anything is stored; the tool shows the model what is left open, and what it asks for is checked again.
- * A model without descriptors is one of which nothing is known: its options are passed on, and the conversation's model is offered none.
+ * Pure: which options an image model supports, by the descriptors of its catalogue entry (`supported_parameters`). A message's
+ * `image_config` is checked against them before anything is stored. The tool offers the model the options that the message leaves open, and
+ * checks its call again. If a model has no descriptors, the message's options are passed on unchecked, and the tool offers none.
  */
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -20,11 +20,11 @@ type Descriptor = typeof Descriptor.Type
 type OptionName = keyof ImageOptions
 const optionNames = Object.keys(ImageOptions.fields).filter((name): name is OptionName => name in ImageOptions.fields)
 
-/** What a model takes, as it is stored with the plan of a turn. */
+/** What a model supports, as it is stored with the plan of a turn. */
 export const ImageAbilities = Schema.Struct({
-  /** Null: nobody knows. */
+  /** Null: not known. */
   options: Schema.NullOr(Schema.Record(Schema.String, Descriptor)),
-  /** How many pictures it takes to begin with; null: nobody knows. */
+  /** The maximum of input pictures; null: not known. */
   inputs: Schema.NullOr(Schema.Int)
 })
 export type ImageAbilities = typeof ImageAbilities.Type
@@ -34,7 +34,7 @@ export interface ImageProblem {
   readonly message: string
 }
 
-/** More pictures than this are not taken, whatever the model says. */
+/** The maximum of input pictures, whatever the model supports. */
 const maxInputs = 16
 
 export const abilitiesOf = ({ details, supportsVision }: ModelInfo): ImageAbilities => {
@@ -57,7 +57,7 @@ export const abilitiesOf = ({ details, supportsVision }: ModelInfo): ImageAbilit
 const isObject = Schema.is(Schema.JsonObject)
 const decodeDescriptor = Schema.decodeUnknownOption(Descriptor)
 
-/** All that is wrong with options, or the options. */
+/** The options, or all their problems. */
 export const checkImageOptions = (
   given: Schema.JsonObject,
   { options }: Pick<ImageAbilities, "options">
@@ -110,11 +110,11 @@ const wordsOf = (descriptor: Descriptor): string => {
   return "max" in descriptor ? `${descriptor.min} to ${descriptor.max}` : descriptor.type
 }
 
-// ------ the tool
+// The tool.
 
 const imageToolName = "generate_image"
 
-/** What is fixed by the message is not offered. */
+/** Options that the message has fixed are not offered. */
 export const imageTool = (abilities: ImageAbilities, fixed: ImageOptions): ToolDefinition => ({
   name: imageToolName,
   description:
@@ -157,11 +157,11 @@ export interface ImageOrder {
   readonly prompt: string
   readonly inputs: ReadonlyArray<string>
   readonly options: ImageOptions
-  /** Arguments that the message has fixed otherwise: they have no effect, and the model is told so. */
+  /** Arguments without an effect because the message has fixed them; the model is told so. */
   readonly dropped: ReadonlyArray<string>
 }
 
-/** A call of the tool as an order, or a sentence for the model. */
+/** A call of the tool as an order, or a text for the model. */
 export const readImageCall = (
   { input_document_ids: ids, prompt, ...rest }: Schema.JsonObject,
   abilities: ImageAbilities,

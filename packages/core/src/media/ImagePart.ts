@@ -1,7 +1,7 @@
 /**
- * How pictures join a turn, as the part "image". With `image_generation: "auto"` the conversation's model gets the tool `generate_image`;
- * nothing forces it to use it. Pictures that a conversation's model makes by itself take the same way, in every turn: stored as documents
- * of the thread, told as they come, kept with the answer.
+ * How pictures join a turn, as the part "image". With `image_generation: "auto"` the conversation's model gets the tool `generate_image`
+ * and may use it. Pictures that a conversation's model makes itself are handled in the same way, in every turn: stored as documents of the
+ * thread, told when they arrive, kept with the answer.
  *
  * Options: `{ provider, model, config? }`, the message's `image_model_provider`, `image_model_name` and `image_config`.
  */
@@ -99,7 +99,7 @@ const makePart = Effect.gen(function* () {
       })
     )
 
-  /** What was made, however many of the pictures could be kept. */
+  /** Makes the pictures. It succeeds if at least one of them could be stored. */
   const generate = Effect.fnUntraced(function* (plan: ImagePlan, order: ImageOrder, call: HostedCall) {
     const image = modelOf(plan.provider)
     if (image === undefined) return yield* failed("The image model is not there any more.")
@@ -109,7 +109,7 @@ const makePart = Effect.gen(function* () {
     const { model, provider } = plan
     const { options, prompt } = order
     const spend = (usage: Usage, by = model) => call.spend({ provider, model: by, purpose: imagePartName, usage })
-    // What a request has cost that never came to its end, nobody will learn.
+    // The cost of a request that never finished is not known.
     const answer = yield* image.generate({ provider, model, prompt, inputs, options, apiKey }).pipe(
       Effect.timeoutOrElse({
         duration: imageTimeout,
@@ -139,7 +139,7 @@ const makePart = Effect.gen(function* () {
   const tools = (plan: ImagePlan): ReadonlyArray<HostedTool> => [
     {
       definition: imageTool(plan.abilities, plan.config),
-      // Beside the request there are documents to read and to store.
+      // Besides the request, documents are read and stored.
       timeout: Duration.sum(Duration.fromInputUnsafe(imageTimeout), Duration.minutes(1)),
       run: Effect.fnUntraced(function* (args, call) {
         const order = yield* Effect.mapError(
@@ -151,7 +151,7 @@ const makePart = Effect.gen(function* () {
     }
   ]
 
-  /** One after the other: pictures stand in the order in which the model made them. */
+  /** One after the other, so that pictures have the order in which the model made them. */
   const receiveMedia = (media: ReadonlyArray<ModelMedia>, turn: LiveTurn): Effect.Effect<boolean, never, Principal> =>
     Effect.gen(function* () {
       let hasKept = false
@@ -200,20 +200,20 @@ const refuse = (problems: ReadonlyArray<ImageProblem>): Effect.Effect<never, Tur
 const failed = (message: string): Effect.Effect<never, HostedToolFailed> =>
   Effect.fail(new HostedToolFailed({ message }))
 
-/** A request that may have been paid for is not repeated without the user's wish. */
+/** A request that may have been paid for is repeated only if the user wants that. */
 const wordsOfFailure = (error: ModelError): string =>
   mayHaveBeenOrdered(error)
     ? `It is not known whether the picture was made, and it may be charged. Do not ask for it again unless the user wants that. ${error.message}`
     : `No picture was made. ${error.message}`
 
-const storeFailure = () => new HostedToolFailed({ message: "No picture was made: the database is away." })
+const storeFailure = () => new HostedToolFailed({ message: "No picture was made: the database is unavailable." })
 
 const creditFailure = (error: { readonly _tag: string }): HostedToolFailed =>
   error._tag === "InsufficientCredit"
     ? new HostedToolFailed({ message: "No picture was made: the user has not enough credit. Tell the user so." })
     : storeFailure()
 
-/** What the model reads: ids, so that it can change a picture later. */
+/** The result for the model: ids, so that it can change a picture later. */
 const resultOf = (made: ReadonlyArray<GeneratedMedia>, dropped: ReadonlyArray<string>): Schema.JsonObject => ({
   images: made.map(({ documentId, mimeType }) => ({ document_id: documentId, mime_type: mimeType })),
   shown_to_user: true,

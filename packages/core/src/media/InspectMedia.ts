@@ -1,6 +1,6 @@
 /**
- * Pure but for counting: what is looked at while the bytes of a generated medium go by. The stream fails as soon as they are too many, or
- * are certainly not of the kind that was asked for.
+ * Checks the bytes of a generated medium while they pass. The stream fails as soon as there are too many, or when they are certainly not of
+ * the requested kind.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -9,11 +9,11 @@ import { recognise } from "../documents/FileContent.ts"
 import { type FileType, fileTypeOf } from "../documents/FileType.ts"
 import { MediaType } from "./GeneratedMedia.ts"
 
-/** The provider sent something else than the medium that was asked for. */
+/** The provider sent something else than the requested medium. */
 export class MediaRefused extends Schema.TaggedError<MediaRefused>()("MediaRefused", {
   mediaType: MediaType,
   reason: Schema.Literals(["too_large", "wrong_type", "empty"]),
-  /** Bytes that a medium of this kind may have. */
+  /** The maximum of bytes for a medium of this kind. */
   limit: Schema.Int
 }) {
   override get message() {
@@ -30,7 +30,7 @@ export class MediaRefused extends Schema.TaggedError<MediaRefused>()("MediaRefus
 
 export interface InspectedMedia<E, R> {
   readonly bytes: Stream.Stream<Uint8Array, E | MediaRefused, R>
-  /** Known when the stream has ended well. */
+  /** Known when the stream has ended successfully. */
   readonly type: Effect.Effect<FileType>
 }
 
@@ -41,7 +41,7 @@ export const inspectMedia = <E, R>(
   bytes: Stream.Stream<Uint8Array, E, R>,
   mediaType: MediaType,
   limit: number,
-  /** The only type that will do; absent: every one of the kind. */
+  /** The only accepted type; absent: every type of the kind. */
   mimeType?: string
 ): InspectedMedia<E, R> => {
   const head = new Uint8Array(headLength)
@@ -76,7 +76,7 @@ export const inspectMedia = <E, R>(
   }
 }
 
-/** Undefined where the bytes do not say what they are. */
+/** Undefined if the bytes do not determine the type. */
 const typeOf = (head: Uint8Array): FileType | undefined => {
   const content = recognise(head)
   if (content._tag === "Known") return fileTypeOf(content.extensions[0] ?? "")

@@ -1,5 +1,6 @@
 /**
- * What a host may set about generated media. A medium that is larger than allowed is refused while it comes, and nothing of it is stored.
+ * The settings of generated media that a host may change. A medium above the limit is refused while it arrives, and nothing of it is
+ * stored.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -8,9 +9,9 @@ import type { MediaType } from "./GeneratedMedia.ts"
 export interface MediaSettings {
   /** Bytes. */
   readonly maxSize: Readonly<Record<MediaType, number>>
-  /** Bytes of a picture that an image model is given. */
+  /** Bytes of a picture that an image model gets as input. */
   readonly maxInputSize: number
-  /** How long the provider may take for one call of `generate_image`. */
+  /** The time limit of the provider for one call of `generate_image`. */
   readonly imageTimeout: Duration.Input
 }
 

@@ -1,10 +1,10 @@
 /**
- * Where generated media go, and where media tools take their inputs from: documents of the thread and of its assistant. What a provider
- * sends is believed by its bytes alone, never by a content type or a name: a page of HTML is no picture. Used by the parts of turns that
- * make media.
+ * Stores generated media, and reads the inputs of media tools: documents of the thread and of its assistant. The type of a medium is
+ * determined by its bytes only, never by a content type or a name, because a provider may send a page of HTML instead of a picture. Used by
+ * the parts of turns that make media.
  *
- * The bytes are stored before the record: a process that dies between the two leaves a blob that no document has, which the sweep of
- * orphans deletes. A generated medium is no text: it is never indexed, and counts as nothing to search.
+ * The bytes are stored before the record: a process that dies in between leaves a blob without a document, which the search for orphans
+ * deletes. A generated medium is never indexed.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -31,21 +31,21 @@ import { MediaSettings } from "./MediaSettings.ts"
 export interface NewMedia<E, R> {
   readonly threadId: ThreadId
   readonly mediaType: MediaType
-  /** The only type that will do; absent: every one of the kind. */
+  /** The only accepted type; absent: every type of the kind. */
   readonly mimeType?: string
   readonly bytes: Stream.Stream<Uint8Array, E, R>
-  /** Of the provider's answer, such as a job's id; kept as the document's metadata. */
+  /** Data of the provider's answer, such as the id of a job; stored as the document's metadata. */
   readonly metadata?: Schema.JsonObject
 }
 
 export class MediaStorage extends Context.Service<
   MediaStorage,
   {
-    /** Stores the bytes as they come. Nothing is left behind when they are refused, when they fail, or when the thread is gone. */
+    /** Stores the bytes as they arrive. If they are refused, if they fail, or if the thread is deleted, nothing is left. */
     readonly store: <E, R>(
       media: NewMedia<E, R>
     ) => Effect.Effect<GeneratedMedia, E | MediaRefused | ThreadNotFound | StoreUnavailable, R | Principal>
-    /** A document of the turn's thread or of its assistant; every other one is not found. */
+    /** A document of the turn's thread or of its assistant; any other one is not found. */
     readonly find: (
       id: string,
       turn: Pick<LiveTurn, "threadId" | "assistantId">

@@ -1,6 +1,6 @@
 /**
- * What a model for videos can do, as its catalogue entry tells it. Null means that nobody knows, which is neither a yes nor a no: such an
- * option is passed on and the provider decides. Specification part 2, "Video model catalog entry".
+ * The abilities of a model for videos, from its catalogue entry. Null means not known, which is neither yes nor no: such an option is
+ * passed on and the provider decides. Specification part 2, "Video model catalog entry".
  */
 import type * as Schema from "effect/Schema"
 import type { ModelInfo } from "../models/ModelInfo.ts"
@@ -15,14 +15,14 @@ export interface VideoAbilities {
   readonly frameImages: List
   readonly generateAudio: boolean | null
   readonly seed: boolean | null
-  /** Null: the model does not advertise it, and it is refused. */
+  /** Null: the model does not list it, so it is refused. */
   readonly upscaleFactor: { readonly min: number | null; readonly max: number | null } | null
-  /** Null: the model does not advertise it, and it is refused. */
+  /** Null: the model does not list it, so it is refused. */
   readonly creativity: List
   readonly imageInput: boolean | null
   readonly audioInput: boolean | null
   readonly videoInput: boolean | null
-  /** Prices in US dollars, by the provider's names of what is counted. */
+  /** Prices in US dollars, by the provider's names of the counted units. */
   readonly prices: ReadonlyMap<string, number>
 }
 
@@ -63,7 +63,7 @@ const numberOrNull = (value: Detail): number | null => (typeof value === "number
 const rangeOrNull = (value: Detail): VideoAbilities["upscaleFactor"] =>
   isObject(value) ? { min: numberOrNull(value["min"]), max: numberOrNull(value["max"]) } : null
 
-/** A price is a decimal text, or a number. */
+/** A price is a decimal text or a number. */
 const pricesIn = (value: Detail): ReadonlyMap<string, number> =>
   new Map(
     Object.entries(isObject(value) ? value : {}).flatMap(([name, price]) => {
@@ -72,6 +72,6 @@ const pricesIn = (value: Detail): ReadonlyMap<string, number> =>
     })
   )
 
-/** Whether a list that is known holds a value; numbers may stand in it as texts. */
+/** Whether a value is in the list, or the list is unknown. The list may contain numbers as texts. */
 export const mayBe = (list: List, value: string | number): boolean =>
   list === null || list.some((each) => String(each) === String(value))

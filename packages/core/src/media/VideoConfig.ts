@@ -1,7 +1,7 @@
 /**
- * Pure: the options of a clip, held against what the model can do. The same check judges `video_config`, before anything of a turn is
- * stored, and what a model asks for in a call, before anything is ordered. It finds every problem and not only the first.
- * Specification part 4, "Video tool rules" 2 and 3.
+ * Pure: checks the options of a video against the abilities of the model. The same check is used for `video_config`, before anything of a
+ * turn is stored, and for the model's call, before anything is ordered. It finds all problems, not only the first. Specification part 4,
+ * "Video tool rules" 2 and 3.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -22,17 +22,17 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const isOption = (name: string): name is VideoOptionName => Object.hasOwn(VideoOptions.fields, name)
 
-/** A null is an option that was left out. */
+/** A null counts as an absent option. */
 const given = (fields: Schema.JsonObject): Schema.JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 
 export interface VideoOptionsRead {
-  /** All options that can be read; what is wrong is left out. */
+  /** All valid options; invalid ones are left out. */
   readonly options: VideoOptions
   readonly problems: ReadonlyArray<VideoProblem>
 }
 
-/** What can be said without knowing the model: names, types, and options that exclude each other. */
+/** Checks that do not depend on the model: names, types, and options that exclude each other. */
 export const readVideoOptions = (json: unknown): VideoOptionsRead => {
   if (json === undefined || json === null) return { options: {}, problems: [] }
   if (!isObject(json)) return { options: {}, problems: [{ path: [], message: "Give an object with options." }] }
@@ -65,7 +65,7 @@ const unknownOptions = (fields: Schema.JsonObject): ReadonlyArray<VideoProblem> 
       .filter((name) => !known.includes(name))
       .map((name) => ({
         path: ["provider", name],
-        message: `"${name.slice(0, 100)}" is refused. Of the provider these may be set: ${known.join(", ")}.`
+        message: `"${name.slice(0, 100)}" is not an option of the provider. Options: ${known.join(", ")}.`
       }))
   ]
 }
@@ -77,7 +77,7 @@ const conflicts = (fields: Schema.JsonObject): ReadonlyArray<VideoProblem> => {
     : [{ path: ["size"], message: `size cannot be combined with ${beside.join(" and ")}. Give one or the other.` }]
 }
 
-/** What this model does not do. What is not known of it is passed on. */
+/** The options that this model does not support. Options of unknown support are passed on. */
 export const refusedOptions = (options: VideoOptions, abilities: VideoAbilities): ReadonlyArray<VideoProblem> =>
   [
     ...notIn("duration", options.duration, abilities.durations),
@@ -120,7 +120,7 @@ const upscaling = (factor: number | undefined, range: VideoAbilities["upscaleFac
   return [{ path: ["upscale_factor"], message: `upscale_factor ${factor} is not supported. This model has${bounds}.` }]
 }
 
-/** Options that a call cannot set, because the configuration has fixed them or something that excludes them. */
+/** Options that a call cannot set, because the configuration sets them or an option that excludes them. */
 export const fixedBy = (config: VideoOptions): ReadonlySet<VideoOptionName> => {
   const fixed = new Set(Object.keys(config).filter(isOption))
   if (fixed.has("size")) fixed.add("resolution").add("aspect_ratio")
@@ -128,7 +128,7 @@ export const fixedBy = (config: VideoOptions): ReadonlySet<VideoOptionName> => {
   return fixed
 }
 
-/** US dollars, as far as the catalogue lets one say; for the question whether there is enough credit, and for no bill. */
+/** US dollars, if the catalogue lists the price. Only for the question whether there is enough credit, not for a bill. */
 export const expectedPrice = (
   { duration, resolution }: VideoOptions,
   { prices }: Pick<VideoAbilities, "prices">

@@ -1,6 +1,6 @@
 /**
- * The documents that a call of `generate_video` names, as a provider can use them. Pictures travel inside of the order; sound and
- * video are fetched by the provider under an HTTPS address that is signed and ends soon, and only where the model is known to take them.
+ * Reads the documents that a call of `generate_video` names, in the form that a provider can use. Pictures are part of the order. Sound and
+ * video are fetched by the provider from a signed HTTPS address that expires soon, and only if the model is known to accept them.
  * Specification part 4, "Video tool rules" 4 and 5.
  */
 import * as Effect from "effect/Effect"
@@ -47,7 +47,7 @@ export const findInputs = Effect.fnUntraced(function* (
 
 const refuse = (message: string) => Effect.fail(new HostedToolFailed({ message: `No video was ordered. ${message}` }))
 
-/** An unknown document, one of another owner and one of another conversation look alike. */
+/** An unknown document, another owner's and another conversation's get the same answer. */
 const find = ({ storage }: InputRoom, id: string, place: Place) =>
   Effect.catch(storage.find(id, place), (error: DocumentNotFound | StoreUnavailable) =>
     refuse(
@@ -82,7 +82,7 @@ const referenceOf = Effect.fnUntraced(function* (
   return { kind, url: yield* addressOf(room, document) }
 })
 
-/** What nobody knows is tried for pictures only. */
+/** If the support is unknown, only pictures are tried. */
 const takes = (kind: VideoReference["kind"], { audioInput, imageInput, videoInput }: VideoAbilities): boolean => {
   switch (kind) {
     case "image":
@@ -118,7 +118,7 @@ const addressOf = Effect.fnUntraced(function* ({ links, settings }: InputRoom, {
   )
 })
 
-/** Addresses that nobody outside can reach: the provider's fetch would fail after the order was paid for. */
+/** Refuses addresses that nobody outside can reach: the provider's fetch would fail after the order was paid for. */
 const isPublicHttps = (url: string): boolean => {
   if (!URL.canParse(url)) return false
   const { hostname, protocol } = new URL(url)
@@ -126,6 +126,6 @@ const isPublicHttps = (url: string): boolean => {
   return protocol === "https:" && name.includes(".") && !isLocal.test(name)
 }
 
-/** Names and numbers of networks of one's own; numbers of IPv6 have no dot, and are no addresses of services here. */
+/** Names and IPv4 numbers of private networks. Numbers of IPv6 have no dot, and are not used as addresses of services here. */
 const isLocal =
   /(?:^|\.)(?:localhost|local|internal|test|invalid)$|^(?:0|10|127|169\.254|172\.(?:1[6-9]|2\d|3[01])|192\.168|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))(?:\.\d+)+$/u

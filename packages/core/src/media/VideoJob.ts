@@ -1,9 +1,9 @@
 /**
- * The story of a clip, from top to bottom: credit, one order, waiting, the bill, the bytes, the reader. It runs inside of a call of
- * `generate_video`; what it leaves unfinished can be taken up by `VideoReattach` where the host wants that.
+ * Makes a video, from top to bottom: credit, one order, waiting, the charge, the bytes, the reader. It runs inside of a call of
+ * `generate_video`. If the host wants that, `VideoReattach` continues what it leaves unfinished.
  *
- * The order runs on when the turn is cancelled meanwhile, so that its job is written down. Nothing here stops a job at the provider: no
- * provider has a call for that.
+ * The order continues when the turn is cancelled meanwhile, so that its job is recorded. Nothing here stops a job at the provider, because
+ * no provider has a call for that.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -31,30 +31,30 @@ import { HostedToolFailed, type HostedCall } from "../tools/HostedTool.ts"
 import { type GeneratedMedia, shareMedia } from "./GeneratedMedia.ts"
 import type { MediaRefused } from "./InspectMedia.ts"
 import type { MediaStorage } from "./MediaStorage.ts"
-import { nextStep, type Sight, type VideoEnd } from "./VideoJobStep.ts"
+import { nextStep, type Observation, type VideoEnd } from "./VideoJobStep.ts"
 import { writeJob } from "./VideoJournal.ts"
-import { patienceOf, type VideoSettings } from "./VideoSettings.ts"
+import { waitLimitsOf, type VideoSettings } from "./VideoSettings.ts"
 import { wordsOfClip, wordsOfEnd, wordsOfLostClip, wordsOfRefusedOrder } from "./VideoWords.ts"
 
-/** What the story needs besides the turn. */
+/** The services besides the turn. */
 export interface VideoRoom {
   readonly storage: typeof MediaStorage.Service
   readonly threads: typeof ThreadStore.Service
   readonly settings: VideoSettings
-  /** Of the part: an order that was begun is brought to its end, whatever becomes of the turn. */
+  /** The scope of the part. An order that was begun is finished in it, also when the turn ends. */
   readonly scope: Scope.Scope
-  /** Stores that some process shall go on with the job when the turn does not; nothing where the host does not want it. */
+  /** Stores a follow-up with which any process continues the job if the turn does not; does nothing if the host does not want that. */
   readonly handOver: (job: OrderedJob, call: HostedCall) => Effect.Effect<void, StoreUnavailable, Principal>
 }
 
-/** A job, and when it was ordered. */
+/** A job with the time of its order. */
 export interface OrderedJob {
   readonly job: VideoJob
   readonly account: VideoAccount
   readonly orderedAt: number
 }
 
-/** `price`: as far as it is known before. `dropped`: arguments that had no effect. */
+/** `price` is the expected price, if it is known. `dropped` are arguments without an effect. */
 export interface VideoTask {
   readonly model: VideoModel
   readonly order: VideoOrder
@@ -96,12 +96,12 @@ const askForCredit = (price: number | null, call: HostedCall) =>
     )
   )
 
-/** How charges for videos are called in the ledger. */
+/** The purpose of charges for videos in the ledger. */
 export const videoPurpose = "video"
 
 // ------ order
 
-/** An order runs in the scope of the part: a turn that is cancelled does not wait for it, and its job is written down nevertheless. */
+/** Runs the order in the scope of the part: a cancelled turn does not wait for it, and its job is recorded all the same. */
 const orderOnce = (
   room: VideoRoom,
   model: VideoModel,
@@ -137,13 +137,16 @@ const orderOnce = (
   )
 }
 
-/** Of an order without a job nobody will ever learn what it cost. */
+/** The cost of an order without a job never becomes known. */
 const spendUnknown = ({ model, provider }: VideoAccount, call: HostedCall): void =>
   call.spend(chargeOfCost({ provider, model, purpose: videoPurpose }, null))
 
 const accountOf = ({ apiKey, model, provider }: VideoAccount): VideoAccount => ({ apiKey, model, provider })
 
-/** Writes a job down. The clip matters more than its entry: a store that stays away is logged, with the one thing that would be lost. */
+/**
+ * Records a job. The video is more important than its entry: if the store stays unavailable, the job's id is logged, because it would be
+ * lost otherwise.
+ */
 const journal = (
   { threads }: VideoRoom,
   { runId, threadId }: HostedCall,
@@ -155,7 +158,9 @@ const journal = (
       left === 0 ? Effect.fail(away) : Effect.andThen(Effect.sleep("1 second"), attempt(left - 1))
     )
   return Effect.catchTag(attempt(5), "StoreUnavailable", () =>
-    Effect.logError(`Video job ${job.id} (${job.status}) could not be written into its thread: the store is away`)
+    Effect.logError(
+      `Video job ${job.id} (${job.status}) could not be written into its thread: the store is unavailable`
+    )
   )
 }
 
@@ -172,49 +177,53 @@ const awaitEnd = Effect.fnUntraced(function* (
   ordered: OrderedJob,
   call: HostedCall
 ): Effect.fn.Return<Ended, never, Principal> {
-  const patience = patienceOf(room.settings)
+  const limits = waitLimitsOf(room.settings)
   let { job } = ordered
-  let sight: Sight = { _tag: "Seen", job }
+  let observation: Observation = { _tag: "Seen", job }
   while (true) {
     const age = (yield* Clock.currentTimeMillis) - ordered.orderedAt
-    const step = nextStep(sight, age, patience)
+    const step = nextStep(observation, age, limits)
     if (step._tag === "Fetch") return { end: "fetch", job }
     if (step._tag === "End") return { end: step.end, job }
     yield* Effect.sleep(step.millis)
-    const seen = yield* look(model, ordered)
-    sight = seen.sight
+    const seen = yield* observe(model, ordered)
+    observation = seen.observation
     if (seen.job === null) continue
     const isNews = seen.job.status !== job.status
     job = seen.job
-    // The end of a job is written down with its cost, below.
+    // The end of a job is recorded with its cost, below.
     if (isNews && (job.status === "pending" || job.status === "in_progress")) {
       yield* journal(room, call, { ...ordered, job })
     }
   }
 })
 
-/** One look at a job. */
-export const look = (
+/** Reads the status of a job once. */
+export const observe = (
   model: VideoModel,
   { account, job }: OrderedJob
-): Effect.Effect<{ readonly sight: Sight; readonly job: VideoJob | null }> =>
+): Effect.Effect<{ readonly observation: Observation; readonly job: VideoJob | null }> =>
   Effect.match(model.status(job.id, account), {
     onFailure: (error) => ({
-      sight: { _tag: "Unseen" as const, isRetryable: error.isRetryable, retryAfterMillis: error.retryAfterMillis },
+      observation: {
+        _tag: "Unseen" as const,
+        isRetryable: error.isRetryable,
+        retryAfterMillis: error.retryAfterMillis
+      },
       job: null
     }),
     onSuccess: Option.match({
-      onNone: () => ({ sight: { _tag: "Unknown" as const }, job: null }),
-      onSome: (seen) => ({ sight: { _tag: "Seen" as const, job: seen }, job: { ...seen, id: job.id } })
+      onNone: () => ({ observation: { _tag: "Unknown" as const }, job: null }),
+      onSome: (seen) => ({ observation: { _tag: "Seen" as const, job: seen }, job: { ...seen, id: job.id } })
     })
   })
 
 // ------ cost
 
-/** The job may go on at the provider, and cost something that this turn does not learn. */
+/** The job may continue at the provider, and its cost may stay unknown to this turn. */
 const isOpen = (end: Ended["end"]): boolean => end === "timed_out" || end === "unknown" || end === "unseen"
 
-/** Which jobs this part has charged in the turn: a process that goes on with one must not charge it again. */
+/** The jobs that this part has charged in the turn, so that a process that continues one does not charge it again. */
 const Billed = Schema.Struct({ billed: Schema.Array(Schema.String) })
 const decodeBilled = Schema.decodeUnknownOption(Billed)
 
@@ -223,14 +232,14 @@ export const billedIn = (kept: Schema.Json | null | undefined): ReadonlyArray<st
 
 const isObject = Schema.is(Schema.JsonObject)
 
-/** The note comes before the charge: a log that was cut between the two has a charge too few, and never one too many. */
+/** The note is written before the charge: if the log ends between the two, a charge is missing, but none is counted twice. */
 const charge = ({ account, job }: OrderedJob, call: HostedCall): void => {
   const kept = call.kept()
   call.keep(Object.assign({}, isObject(kept) ? kept : {}, { billed: [...billedIn(kept), job.id] }))
   call.spend(chargeOfCost({ provider: account.provider, model: account.model, purpose: videoPurpose }, job.costUsd))
 }
 
-/** What it will have cost is not known here; where jobs are gone on with, the process that does so learns it. */
+/** The cost is not known here. If jobs are continued after their turn, the process that does so learns it. */
 const chargeUnknown = ({ settings }: VideoRoom, ordered: OrderedJob, call: HostedCall): void => {
   if (!settings.reattach) charge({ ...ordered, job: { ...ordered.job, costUsd: null } }, call)
 }
@@ -239,7 +248,7 @@ const chargeUnknown = ({ settings }: VideoRoom, ordered: OrderedJob, call: Hoste
 
 export type ClipError = ModelError | MediaRefused | ThreadNotFound | StoreUnavailable
 
-/** Reads the clip into a document of the thread. To read is safe to repeat; nothing of a broken attempt is left. */
+/** Stores the video as a document of the thread. Reading is safe to repeat; nothing of a failed attempt is left. */
 export const fetchClip = (
   { settings, storage }: Pick<VideoRoom, "settings" | "storage">,
   model: VideoModel,
@@ -268,9 +277,9 @@ export const fetchClip = (
   )
 }
 
-/** How long a call may take at most: the order, the wait, the bytes, and the store between them. */
+/** The maximum duration of a call: the order, the wait, the bytes, and the writes in between. */
 export const callTime = (settings: VideoSettings): Duration.Duration =>
   Duration.sum(
-    Duration.millis(patienceOf(settings).limit),
+    Duration.millis(waitLimitsOf(settings).limit),
     Duration.sum(Duration.fromInputUnsafe(settings.downloadTime), Duration.minutes(10))
   )

@@ -1,6 +1,6 @@
 /**
- * The jobs of a thread, as they stand in its metadata (`video_jobs`): which were ordered, how far they are, what they cost. It is written
- * the moment something is known, so that a job is found although its turn is not there any more. Specification part 4, "Video tool rules" 7.
+ * The jobs of a thread, as entries in its metadata (`video_jobs`): which were ordered, their state, their cost. An entry is written as soon
+ * as something is known, so that a job is found even if its turn has ended. Specification part 4, "Video tool rules" 7.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -44,7 +44,7 @@ const withJob = (metadata: Metadata, entry: VideoJobEntry): Metadata => {
   return { [field]: isKnown ? jobs.map((job) => (job.job_id === entry.job_id ? entry : job)) : [...jobs, entry] }
 }
 
-/** Sets the entry of one job and leaves all others, also those that other tool calls and processes write at the same time. */
+/** Sets the entry of one job and keeps all others, also those that other calls and processes write at the same time. */
 export const writeJob = (
   threads: typeof ThreadStore.Service,
   threadId: ThreadId,

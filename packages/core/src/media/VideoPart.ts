@@ -1,8 +1,8 @@
 /**
- * How videos join a turn: a message that enables them (`TurnRequest.options.video`: provider, model, config) brings the tool
- * `generate_video`. Everything that can be wrong about its settings is refused before anything is stored, by the list of models that the
- * provider has at this moment. The entry is stored with the plan, so that a turn that goes on later offers the same tool.
- * Specification part 4, "Video tool rules".
+ * How videos join a turn: a message that enables them (`TurnRequest.options.video`: provider, model, config) adds the tool
+ * `generate_video`. Its settings are checked against the provider's current list of models, and every problem is refused before anything is
+ * stored. The model's entry is stored with the plan, so that a turn that is resumed later offers the same tool. Specification part 4,
+ * "Video tool rules".
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -36,7 +36,7 @@ import { VideoSettings } from "./VideoSettings.ts"
 import { readVideoCall, videoToolFor } from "./VideoTool.ts"
 import { wordsOfProblems } from "./VideoWords.ts"
 
-/** How videos are called among the parts of a turn: in its options, and in what is kept with a message. */
+/** The name of this part of turns, of its options and of its supplements. */
 export const videoPartName = "video"
 
 const Options = Schema.Struct({
@@ -114,10 +114,13 @@ const makePart = Effect.gen(function* () {
         if (Result.isFailure(asked)) return yield* new HostedToolFailed({ message: wordsOfProblems(asked.failure) })
         const { dropped, inputs, options, prompt } = asked.success
         const model = providers.find(({ id }) => id === info.provider)?.video
-        if (model === undefined) return yield* new HostedToolFailed({ message: "The provider is not there any more." })
+        if (model === undefined)
+          return yield* new HostedToolFailed({ message: "The provider is no longer registered." })
         const found = yield* findInputs({ storage, links, settings }, inputs, abilities, call)
         const apiKey = yield* Effect.catchTag(keys.find(info.provider), "StoreUnavailable", () =>
-          Effect.fail(new HostedToolFailed({ message: "No video was ordered: the server's store is away. Try later." }))
+          Effect.fail(
+            new HostedToolFailed({ message: "No video was ordered: the server's store is unavailable. Try later." })
+          )
         )
         const order = { provider: info.provider, model: info.name, apiKey, prompt, options, ...found }
         return yield* makeVideo(room, { model, order, price: expectedPrice(options, abilities), dropped }, call)

@@ -1,12 +1,12 @@
 /**
- * Goes on with jobs whose turn ended before them: its process died, or it was cancelled. Off unless `VideoSettings.reattach` says so. It is a
- * follow-up (claimed by lease, by any process), stored with the job; as long as the turn lives it does nothing. Each attempt is one look at
- * the provider. The clip becomes a document of the thread, and its cost is charged by itself, because the turn is over.
+ * Continues jobs whose turn ended before them, because its process died or it was cancelled. Off unless `VideoSettings.reattach` is set. It
+ * is a follow-up, stored with the job and claimed by any process; while the turn lives it does nothing. Each attempt is one status request
+ * to the provider. The video becomes a document of the thread, and its cost is charged separately, because the turn is over.
  *
- * Nothing is done twice: the answer tells which jobs the turn has charged, the charge has the follow-up's own id, and the clip's document
- * carries the id of its job.
+ * Nothing is done twice: the answer lists the jobs that the turn has charged, the charge has the follow-up's own id, and the video's
+ * document contains the id of its job.
  *
- * A job of a voice session has no run that tells whether the session still waits for it: it is gone on with when no session can wait any more.
+ * A job of a voice session has no run that shows whether the session still waits for it. It is continued when no session can wait any more.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -32,10 +32,10 @@ import { supplementOf } from "../threads/Supplement.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedCall } from "../tools/HostedTool.ts"
 import { MediaStorage } from "./MediaStorage.ts"
-import { billedIn, callTime, fetchClip, look, type OrderedJob, videoPurpose } from "./VideoJob.ts"
+import { billedIn, callTime, fetchClip, observe, type OrderedJob, videoPurpose } from "./VideoJob.ts"
 import { nextStep } from "./VideoJobStep.ts"
 import { videoJobsIn, writeJob } from "./VideoJournal.ts"
-import { patienceOf, VideoSettings } from "./VideoSettings.ts"
+import { waitLimitsOf, VideoSettings } from "./VideoSettings.ts"
 
 const reattachKind = "media.video"
 
@@ -50,7 +50,7 @@ const Work = Schema.Struct({
 })
 type Work = typeof Work.Type
 
-/** A turn that lives looks after its jobs itself; it is asked for so often whether it does. */
+/** The interval of the check whether the turn still lives and handles its jobs itself. */
 const pauseWhileTurnLives = 15_000
 
 export const reattachOrder = (
@@ -105,8 +105,8 @@ export const makeReattachWorker = Effect.gen(function* () {
     return answers.some((answer) => billedIn(supplementOf(answer, videoPurpose)?.value).includes(jobId))
   })
 
-  /** Null: neither a run nor a session waits for the job any more. Otherwise the time for which one may. */
-  const stillWaitedFor = Effect.fnUntraced(function* (work: Work, run: Option.Option<Run>) {
+  /** Null: neither a run nor a session waits for the job any more. Otherwise the time for which one may still wait. */
+  const remainingWait = Effect.fnUntraced(function* (work: Work, run: Option.Option<Run>) {
     if (Option.isSome(run)) {
       const { status } = run.value
       return status === "IN_PROGRESS" || status === "QUEUED" ? pauseWhileTurnLives : null
@@ -118,7 +118,7 @@ export const makeReattachWorker = Effect.gen(function* () {
   const note = ({ jobId, model, runId, threadId }: Work, { costUsd, status }: Pick<VideoJob, "costUsd" | "status">) =>
     writeJob(threads, threadId, { job_id: jobId, run_id: runId, model, status, cost_usd: costUsd })
 
-  /** Charged under the id of the follow-up, so that a repetition adds nothing. */
+  /** Charged with the id of the follow-up, so that a repetition adds nothing. */
   const bill = ({ model, provider, runId }: Work, followUp: FollowUp, costUsd: number | null) =>
     chargeOutside(
       account,
@@ -127,7 +127,7 @@ export const makeReattachWorker = Effect.gen(function* () {
       ChargeId.make(followUp.id)
     )
 
-  const goOn = Effect.fnUntraced(function* (work: Work, followUp: FollowUp, billed: boolean, stored: boolean) {
+  const continueJob = Effect.fnUntraced(function* (work: Work, followUp: FollowUp, billed: boolean, stored: boolean) {
     const model = providers.find(({ id }) => id === work.provider)?.video
     if (model === undefined) return yield* giveUp("The provider of this video is not registered any more.")
     const ordered: OrderedJob = {
@@ -135,8 +135,8 @@ export const makeReattachWorker = Effect.gen(function* () {
       account: { provider: work.provider, model: work.model, apiKey: yield* keys.find(work.provider) },
       orderedAt: work.orderedAt
     }
-    const { job, sight } = yield* look(model, ordered)
-    const step = nextStep(sight, (yield* Clock.currentTimeMillis) - work.orderedAt, patienceOf(settings))
+    const { job, observation } = yield* observe(model, ordered)
+    const step = nextStep(observation, (yield* Clock.currentTimeMillis) - work.orderedAt, waitLimitsOf(settings))
     if (step._tag === "Wait") return yield* later("The video is not ready.", step.millis)
     if (job !== null) yield* note(work, job)
     const isOver = step._tag === "Fetch" || step.end === "failed" || step.end === "cancelled" || step.end === "expired"
@@ -164,13 +164,13 @@ export const makeReattachWorker = Effect.gen(function* () {
       const run = yield* runs.get(work.runId)
       const thread = yield* threads.get(work.threadId)
       if (Option.isNone(thread)) return
-      const pause = yield* stillWaitedFor(work, run)
-      if (pause !== null) return yield* later("Its turn goes on.", pause)
+      const pause = yield* remainingWait(work, run)
+      if (pause !== null) return yield* later("Its turn is still running.", pause)
       const entry = videoJobsIn(thread.value.metadata).find(({ job_id }) => job_id === work.jobId)
       const billed = yield* isBilled(work, Option.isNone(run))
       const stored = entry?.status === "completed" ? yield* isStored(work) : false
       if (billed && (stored || isLost(entry?.status))) return
-      yield* goOn(work, followUp, billed, stored)
+      yield* continueJob(work, followUp, billed, stored)
     })
   })
   return worker
@@ -179,7 +179,7 @@ export const makeReattachWorker = Effect.gen(function* () {
 const isLost = (status: VideoJob["status"] | undefined): boolean =>
   status === "failed" || status === "cancelled" || status === "expired"
 
-/** No attempt is counted: waiting is all that is to be done. */
+/** Not counted as an attempt, because the follow-up only waits. */
 const later = (message: string, pauseMillis: number) =>
   Effect.fail(new FollowUpFailed({ message, isRetryable: true, isOutage: true, pauseMillis }))
 

@@ -1,23 +1,27 @@
-/** What a host may set about videos. */
+/** The settings of videos that a host may change. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 
 export interface VideoSettings {
   /** How long a job is waited for, counted from its order. At most 30 minutes. */
   readonly pollLimit: Duration.Input
-  /** The pause before a job is looked at first; pauses grow with the time that has gone by. The provider's own word comes first. */
+  /**
+   * The pause before the first status request; later pauses grow with the age of the job. A pause that the provider asks for comes first.
+   */
   readonly firstPause: Duration.Input
   readonly longestPause: Duration.Input
   /** How long after its order a job may be unknown to its provider. */
   readonly unknownFor: Duration.Input
-  /** For all attempts to read a clip together. */
+  /** The time limit of all attempts to read a video together. */
   readonly downloadTime: Duration.Input
   readonly downloadAttempts: number
-  /** How long the address of a sound or a video stays good that a provider is to fetch. */
+  /** How long the address of a sound or a video is valid for the provider's fetch. */
   readonly referenceLifetime: Duration.Input
-  /** Bytes of a picture that is sent inside of an order. */
+  /** Bytes of a picture that is part of an order. */
   readonly maxInlineImage: number
-  /** Jobs whose turn ended before them are gone on with by any process: the clip becomes a document of the thread, its cost is charged. */
+  /**
+   * Whether any process continues jobs whose turn ended before them: the video becomes a document of the thread, and its cost is charged.
+   */
   readonly reattach: boolean
 }
 
@@ -37,15 +41,15 @@ export const VideoSettings = Context.Reference<VideoSettings>("@colloquy/core/me
   defaultValue: () => defaultVideoSettings
 })
 
-/** Specification part 8: a host may wait for less, never for more. */
+/** Specification part 8: a host may set a shorter limit, but no longer one. */
 const longestWait = Duration.minutes(30)
 
-/** The settings by which a job is waited for, in milliseconds. */
-export const patienceOf = (settings: VideoSettings) => ({
+/** The limits of the wait for a job, in milliseconds. */
+export const waitLimitsOf = (settings: VideoSettings) => ({
   limit: Math.min(Duration.toMillis(settings.pollLimit), Duration.toMillis(longestWait)),
   firstPause: Duration.toMillis(settings.firstPause),
   longestPause: Duration.toMillis(settings.longestPause),
   unknownFor: Duration.toMillis(settings.unknownFor)
 })
 
-export type Patience = ReturnType<typeof patienceOf>
+export type WaitLimits = ReturnType<typeof waitLimitsOf>

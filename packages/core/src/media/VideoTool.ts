@@ -1,7 +1,7 @@
 /**
- * Pure: how `generate_video` is shown to a model, and what a call of it asks for. The model is offered what the video model's entry allows
- * and `video_config` leaves open; what it asks for beyond that is refused, or dropped and told. Specification part 4, "Video tool rules" 1,
- * 3, 4 and 5.
+ * Pure: the definition of `generate_video` for a model, and the reading of its calls. The model is offered what the video model supports
+ * and `video_config` leaves open. Other arguments are refused, or dropped and reported. Specification part 4, "Video tool rules" 1, 3, 4
+ * and 5.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
@@ -12,12 +12,12 @@ import { fixedBy, readVideoOptions, refusedOptions, type VideoOptionName, type V
 
 const videoToolName = "generate_video"
 
-/** Documents that a call names, by what the clip makes of them. */
+/** The documents that a call names, by their use in the video. */
 export interface VideoInputs {
   readonly firstFrame: string | null
   readonly lastFrame: string | null
   readonly references: ReadonlyArray<string>
-  /** A clip to go on from. */
+  /** A video to continue from. */
   readonly video: string | null
 }
 
@@ -25,14 +25,14 @@ export interface VideoRequest {
   readonly prompt: string
   readonly options: VideoOptions
   readonly inputs: VideoInputs
-  /** Arguments that had no effect. */
+  /** Arguments without an effect. */
   readonly dropped: ReadonlyArray<string>
 }
 
-/** More references than this are a mistake. */
+/** A call with more references is a mistake. */
 const maximumReferences = 16
 
-// ------ what a model may take
+// The inputs that a model accepts.
 
 interface Modes {
   readonly firstFrame: boolean
@@ -41,7 +41,7 @@ interface Modes {
   readonly video: boolean
 }
 
-/** Pictures are tried where nothing is known; sound and video are forwarded only where the model is known to take them. */
+/** If the support is unknown, pictures are tried; sound and video are sent only if the model is known to accept them. */
 const modesOf = ({ audioInput, frameImages, imageInput, videoInput }: VideoAbilities): Modes => {
   const takesFrame = (frame: string) => imageInput !== false && mayBe(frameImages, frame)
   return {
@@ -52,20 +52,20 @@ const modesOf = ({ audioInput, frameImages, imageInput, videoInput }: VideoAbili
   }
 }
 
-/** Kinds of references that the model takes, as a word for its user. */
+/** The kinds of references that the model accepts, as text for the tool's description. */
 const kindsOf = ({ audioInput, imageInput, videoInput }: VideoAbilities): string =>
   [imageInput !== false ? "image" : [], audioInput === true ? "audio" : [], videoInput === true ? "video" : []]
     .flat()
     .join(", ")
 
-// ------ definition
+// The definition.
 
 const documentId = (description: string) => ({ type: "string", description })
 
 const oneOf = (type: string, list: VideoAbilities["durations"], description: string): Schema.JsonObject =>
   list === null ? { type, description } : { enum: list, description }
 
-/** Parameters for the options; those without an entry are never offered. */
+/** Parameters for the options; options that are not in this list are never offered. */
 const optionParameters = (abilities: VideoAbilities): { readonly [Name in VideoOptionName]?: Schema.JsonObject } => ({
   ...(isEmpty(abilities.durations)
     ? {}
@@ -140,7 +140,7 @@ export const videoToolFor = (abilities: VideoAbilities, config: VideoOptions): T
 
 const isFixed = (fixed: ReadonlySet<string>, name: string): boolean => fixed.has(name)
 
-// ------ call
+// The call.
 
 const inputNames = {
   firstFrame: "input_image_document_id",
@@ -151,7 +151,7 @@ const inputNames = {
 
 const inputArguments: ReadonlySet<string> = new Set(Object.values(inputNames))
 
-/** What a call asks for, held against the entry and the configuration. */
+/** Reads a call and checks it against the model's entry and the configuration. */
 export const readVideoCall = (
   args: Schema.JsonObject,
   config: VideoOptions,
@@ -161,7 +161,7 @@ export const readVideoCall = (
   const wished = Object.entries(args).filter(
     ([name, value]) => name !== "prompt" && !inputArguments.has(name) && value !== null
   )
-  // Routing is the user's affair: a model that names it asks for something that it was never offered.
+  // The user decides the routing, and the tool does not offer it to the model.
   const dropped = wished.map(([name]) => name).filter((name) => isFixed(fixed, name) || name === "provider")
   const options = readVideoOptions(Object.fromEntries(wished.filter(([name]) => !dropped.includes(name))))
   const inputs = readInputs(args)
@@ -189,7 +189,7 @@ const readInputs = (args: Schema.JsonObject) => {
     const value = args[name] ?? null
     if (value === null || value === "") return null
     if (typeof value === "string") return value
-    problems.push({ path: [name], message: `${name} is the id of one document.` })
+    problems.push({ path: [name], message: `${name} must be the id of one document.` })
     return null
   }
   const many = (name: string): ReadonlyArray<string> => {
@@ -197,7 +197,7 @@ const readInputs = (args: Schema.JsonObject) => {
     const list: ReadonlyArray<Schema.Json> = Array.isArray(value) ? value : [value]
     const ids = list.filter((id) => typeof id === "string" && id !== "").map(String)
     if (ids.length === list.length && ids.length <= maximumReferences) return ids
-    problems.push({ path: [name], message: `${name} is a list of up to ${maximumReferences} ids of documents.` })
+    problems.push({ path: [name], message: `${name} must be a list of up to ${maximumReferences} ids of documents.` })
     return []
   }
   const found: VideoInputs = {

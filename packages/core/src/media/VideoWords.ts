@@ -1,4 +1,7 @@
-/** Pure: what a model is told of a video that it asked for. It has to say to the user what happened, and must not order again blindly. */
+/**
+ * Pure: the texts for a model about a video that it ordered. The model must tell the user what happened, and must not order again without
+ * being asked.
+ */
 import type * as Schema from "effect/Schema"
 import type { ModelError } from "../models/ModelError.ts"
 import { mayHaveBeenOrdered, type VideoJob } from "../models/VideoModel.ts"
@@ -15,10 +18,10 @@ const ends: { readonly [End in VideoEnd]: string } = {
   expired: `The video expired at the provider before it could be fetched. Nothing was stored. ${notAgain}`,
   timed_out: `The video was not ready within the time for which this server waits. The provider may still be making it, and may charge for it. ${notAgain}`,
   unknown: `The provider does not know the job of this video any more. It may have been charged. ${notAgain}`,
-  unseen: `The provider does not tell any more how far the video is. It may still be making it, and may charge for it. ${notAgain}`
+  unseen: `The provider no longer reports the state of the video. It may still be making it, and may charge for it. ${notAgain}`
 }
 
-/** What the provider says is told apart, in its own words and cut short: it is no text of ours. */
+/** The provider's own text is in a separate field and cut short, because it is not a text of this server. */
 export const wordsOfEnd = (end: VideoEnd, job: Pick<VideoJob, "id" | "problem">): Schema.JsonObject => ({
   status: end,
   job_id: job.id,
@@ -37,7 +40,7 @@ export const wordsOfClip = (clip: GeneratedMedia, dropped: ReadonlyArray<string>
     : { dropped: `These arguments had no effect, because the user's settings decide: ${dropped.join(", ")}.` })
 })
 
-/** The error of an order that was not taken, or of which nobody knows. */
+/** The error of an order that was refused, or whose arrival is unknown. */
 export const wordsOfRefusedOrder = (error: ModelError): string =>
   mayHaveBeenOrdered(error)
     ? `It is not known whether the provider took the order of this video, so it may be making it, and may charge for it. ${notAgain} ${error.message}`

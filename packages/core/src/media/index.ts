@@ -1,4 +1,4 @@
-/** The wing `media`: pictures and clips that a model makes in a turn. `ARCHITECTURE.md` tells how it joins a turn. */
+/** The wing `media`: pictures and videos that a model makes in a turn. `ARCHITECTURE.md` explains how it joins a turn. */
 export { GeneratedMedia, mediaGenerated, mediaIn, MediaType, mediumOf, shareMedia } from "./GeneratedMedia.ts"
 export { imagePart, imagePartName } from "./ImagePart.ts"
 export { defaultMediaSettings, MediaSettings } from "./MediaSettings.ts"

@@ -1,6 +1,6 @@
 /**
- * Pure: what the model is asked after a turn, and what of its answer is believed. The model sees the turn's own messages and the similar
- * memories by numbers; every operation that it writes is checked here before anything changes. Nothing in a message can change the checks.
+ * Pure: the question to the model after a turn, and the check of its answer. The model gets the turn's own messages and similar memories,
+ * both by number. Every operation that it writes is checked here before anything changes, and nothing in a message can change the checks.
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -15,13 +15,13 @@ export interface SaidMessage {
 }
 
 export interface ExtractionCase {
-  /** Of the turn alone, in order. */
+  /** The messages of the turn only, in order. */
   readonly messages: ReadonlyArray<SaidMessage>
-  /** What was said before it in the thread: it explains the messages, and is no source. */
+  /** Earlier messages of the thread. They help to understand the turn's messages, and are no source of memories. */
   readonly earlier: ReadonlyArray<SaidMessage>
   /** Similar memories. */
   readonly known: ReadonlyArray<MemoryRecord>
-  /** The assistant's own words for what to keep and how to merge; null: ours. */
+  /** The assistant's own rules of what to keep and how to merge; null: the default rules. */
   readonly factPrompt: string | null
   readonly updatePrompt: string | null
   readonly systemPrompt: string | null
@@ -44,15 +44,15 @@ type Operation = (typeof Operations.Type)["operations"][number]
 
 interface CheckedFact {
   readonly text: string
-  /** The place of its source among the messages. */
+  /** The index of its source among the messages. */
   readonly message: number
-  /** The sentences of that message that it was taken from, and when they were said. */
+  /** The sentences of that message that it was taken from, and their time. */
   readonly said: { readonly text: string; readonly at: Date }
   readonly from: Date | null
   readonly until: Date | null
 }
 
-/** An operation that passed. */
+/** An operation that passed the checks. */
 export type CheckedOperation =
   | ({ readonly op: "ADD" } & CheckedFact)
   | ({ readonly op: "UPDATE"; readonly target: MemoryRecord } & CheckedFact)
@@ -76,7 +76,7 @@ export interface Checked {
 
 const mostOperations = 20
 const longestText = 1_000
-/** Of an earlier message: its beginning is enough to understand an answer to it. */
+/** The beginning of an earlier message is enough to understand an answer to it. */
 const longestEarlier = 1_000
 
 const whatToKeep =
@@ -171,7 +171,7 @@ const checkOne = (
   if (op !== "ADD" && target === undefined) return "no_such_target"
   if (op !== "ADD" && used.has(number ?? 0)) return "target_used_twice"
   if (op === "DELETE") return target === undefined || message.role !== "user" ? "not_asked_for" : { op, target }
-  const text = (operation.text ?? "").replace(tellingMark, "").trim()
+  const text = (operation.text ?? "").replace(promptMark, "").trim()
   const refusal = refusalOf(text, asked)
   if (refusal !== null) return refusal
   const from = dateOf(operation.from)
@@ -181,13 +181,13 @@ const checkOne = (
   return target === undefined ? { op: "ADD", ...fact } : { op: "UPDATE", target, ...fact }
 }
 
-/** What is longer is no sentence. */
+/** A longer text is not a sentence. */
 const longestSaid = 600
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" })
 
 /**
- * The whole sentences that a quote stands in: a memory is asked for with the words around it, too ("which medicine did the doctor give me").
- * Nothing, where they hold a secret.
+ * The whole sentences that contain a quote. A memory is also searched by the words around it ("which medicine did the doctor give me").
+ * Empty if they contain a secret.
  */
 const sentencesAround = (text: string, quote: string): string => {
   const keyed = Array.from(sentences.segment(text), ({ segment }) => ({ segment, key: memoryKey(segment) }))
@@ -209,10 +209,10 @@ const sentencesAround = (text: string, quote: string): string => {
   return said.length > longestSaid || hasSecret(said) ? "" : said
 }
 
-/** How a recalled memory is told to a model: not a part of the fact when an answer has repeated it. */
-const tellingMark = /^\s*\[\d+\]\s*(?:\(noted [^)]*\)\s*)?/u
+/** The mark of a recalled memory in a prompt. If the model repeats it, it is not part of the fact. */
+const promptMark = /^\s*\[\d+\]\s*(?:\(noted [^)]*\)\s*)?/u
 
-/** Models give their instructions back as facts. Examples of facts, ours or the assistant's, are left out: they may be true of a user. */
+/** Models may repeat their instructions as facts. Examples of facts are not refused, because they may be true of a user. */
 const ownWords = memoryKey([...always, whatToKeep].join(" "))
 
 const refusalOf = (text: string, { systemPrompt }: ExtractionCase): Refusal | null => {
@@ -224,12 +224,12 @@ const refusalOf = (text: string, { systemPrompt }: ExtractionCase): Refusal | nu
   return key.length >= 20 && isRepeated ? "repeats_prompt" : null
 }
 
-/** Days and moments of the years 1 to 9999; anything else was not understood. */
+/** Days and times of the years 1 to 9999; any other text was not understood. */
 export const dateOf = (text: string | null | undefined): Date | null => {
   if (text === null || text === undefined || !/^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))?$/u.test(text))
     return null
   const date = new Date(text)
   if (Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1) return null
-  // The 31st of a short month would be read as the 1st of the next one.
+  // The 31st of a short month would be read as the 1st of the next month.
   return text.length === 10 && !date.toISOString().startsWith(text) ? null : date
 }

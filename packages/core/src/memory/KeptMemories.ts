@@ -1,8 +1,8 @@
-/** What the part keeps with an answer, for those who show it. Apart from what makes it, so that reading it carries nothing else. */
+/** The supplement of this part with an answer, for code that shows it. A separate module, so that reading it imports nothing else. */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-/** As it is told, kept with the answer and shown. `cited` is null unless citations were asked for. */
+/** A recalled memory as it is told, kept with the answer and shown. `cited` is null unless citations were requested. */
 export const RetrievedMemory = Schema.Struct({
   id: Schema.String,
   memory: Schema.String,
@@ -11,10 +11,10 @@ export const RetrievedMemory = Schema.Struct({
 })
 export type RetrievedMemory = typeof RetrievedMemory.Type
 
-/** What the part keeps with an answer. */
+/** The supplement of this part with an answer. */
 export const KeptMemories = Schema.Struct({
   retrieved: Schema.Array(RetrievedMemory),
-  /** The run is learned from when it is COMPLETED: the operation has the id of the run. */
+  /** If true, memories are learned from the run when it is COMPLETED: the operation has the id of the run. */
   learns: Schema.Boolean
 })
 export type KeptMemories = typeof KeptMemories.Type

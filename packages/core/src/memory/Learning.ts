@@ -1,11 +1,11 @@
 /**
- * What happens after a turn whose memory is `Auto`: the story of one follow-up. Read the turn's own messages, find similar memories, ask a
- * model once for operations, check them, and apply them in one step, once for the run. A model that writes something unreadable is asked
- * once more; then the operation has failed, and the turn has not.
+ * The learning after a turn whose memory is `Auto`, as one follow-up: read the turn's own messages, find similar memories, ask a model for
+ * operations, check them, and apply them in one step, once per run. A model that writes an unreadable answer is asked a second time; after
+ * that the operation has failed, but the turn has not.
  *
  *     messages → candidates → one answer → checks → one transaction
  *
- * What is spent is charged when it is spent, apart from the turn.
+ * Costs are charged when they arise, separately from the turn.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -47,7 +47,7 @@ import {
   makeFinder,
   newestMemories,
   vectorsOf,
-  whenItFailed
+  retryAfterFailure
 } from "./MemoryIndexing.ts"
 import { MemoryId, type MemoryRecord, type MemorySource } from "./MemoryRecord.ts"
 import { MemorySettings } from "./MemorySettings.ts"
@@ -60,7 +60,7 @@ const LearnOrder = Schema.Struct({
   runId: RunId,
   threadId: ThreadId,
   assistantId: AssistantId,
-  /** Of an exchange in a voice session, which is no run. */
+  /** Set for an exchange in a voice session, which has no run. */
   messageIds: Schema.optionalKey(Schema.Array(MessageId))
 })
 const EmbedOrder = Schema.Struct({
@@ -141,7 +141,7 @@ const makeLearner = Effect.gen(function* () {
     return yield* new FollowUpFailed({ message: "The model's answer could not be read, twice.", isRetryable: false })
   })
 
-  /** Similar memories, then the newest: "I moved to Bergen" shares no word with where the user lived before. */
+  /** Similar memories, then the newest ones: "I moved to Bergen" shares no word with the memory of where the user lived before. */
   const knownMemories = Effect.fnUntraced(function* (
     assistantId: AssistantId,
     text: string,
@@ -208,10 +208,10 @@ const makeLearner = Effect.gen(function* () {
       })
     )
     yield* store.apply({ assistantId, changes, learned: { runId, orderedAt }, at: now })
-    if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, whenItFailed)])
+    if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, retryAfterFailure)])
   })
 
-  /** Fills in the vectors that a model did not give, or that are those of an earlier model. */
+  /** Adds vectors that a model did not return, or that are from an earlier model. */
   const embed = tracedFn("Memories.embed")(function* (
     order: typeof EmbedOrder.Type
   ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
@@ -239,7 +239,7 @@ const makeLearner = Effect.gen(function* () {
         return values === undefined ? [] : [{ id, content, values }]
       })
       dimensions = first.length
-      // What changed meanwhile brings its own vector, or is asked for again.
+      // A memory that changed meanwhile gets its vector with the change, or is read again.
       if ((yield* store.setVectors(assistant.id, vectorModel(target, first), vectors)) === 0) return
     }
   })
@@ -247,7 +247,7 @@ const makeLearner = Effect.gen(function* () {
   return { learn, embed }
 })
 
-/** What a person or the model said in words; nothing that was recalled, found or thought is in a message's content. */
+/** True for text of a person or the model. The content of a message never contains recalled or found material. */
 const isSaid = ({ content, role, status }: Message): boolean =>
   (content ?? "").trim() !== "" && (role === "user" || status === "COMPLETED")
 

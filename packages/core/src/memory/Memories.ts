@@ -1,6 +1,7 @@
 /**
- * Use cases of memories: look at them, write them by hand, search, forget, carry them over, and ask how the learning of a turn went. What is
- * written by hand is stored verbatim, without a model. Specification: "Memory". `MemoriesLayer` makes them: naming them carries nothing else.
+ * Use cases of memories: list, write by hand, search, remove, import and export, and the state of a turn's learning. A memory that is
+ * written by hand is stored verbatim, without a model. Specification: "Memory". `MemoriesLayer` implements them; this module imports
+ * nothing of that.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -16,17 +17,17 @@ import type { AppliedRun, MemoryHit, MemoryListing, RemovedMemories } from "./Me
 
 export interface MemoryText {
   readonly content: string
-  /** Absent in a change: it stays. */
+  /** Absent in a change: the metadata stays. */
   readonly metadata?: Schema.JsonObject | null
 }
 
-/** The learning of one turn. Its id is the run's. */
+/** The learning of one turn. Its id is the id of the run. */
 export interface MemoryOperation {
   readonly id: RunId
   readonly status: "PENDING" | "IN_PROGRESS" | "COMPLETED" | "FAILED"
-  /** What was changed; a memory that is gone since has no content. */
+  /** What was changed; a memory that was removed since has no content. */
   readonly changes: AppliedRun["outcomes"]
-  /** Why it failed. */
+  /** The reason of the failure. */
   readonly error: string | null
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -34,7 +35,7 @@ export interface MemoryOperation {
 
 export interface Imported {
   readonly imported: number
-  /** Copies of what is there already. */
+  /** Copies of existing memories. */
   readonly skipped: number
 }
 
@@ -51,12 +52,12 @@ export class Memories extends Context.Service<
       assistantId: AssistantId,
       id: MemoryId
     ) => Effect.Effect<MemoryRecord, MemoryNotFound | Refused, Principal>
-    /** What it said before, newest first. */
+    /** The earlier texts of a memory, newest first. */
     readonly history: (
       assistantId: AssistantId,
       id: MemoryId
     ) => Effect.Effect<ReadonlyArray<MemoryVersion>, MemoryNotFound | Refused, Principal>
-    /** A copy of an existing memory answers with that one. */
+    /** For a copy of an existing memory, the existing one is returned. */
     readonly add: (
       assistantId: AssistantId,
       text: MemoryText
@@ -66,14 +67,14 @@ export class Memories extends Context.Service<
       id: MemoryId,
       text: MemoryText
     ) => Effect.Effect<MemoryRecord, MemoryNotFound | MemoryUnusable | Refused, Principal>
-    /** With everything that it ever said. */
+    /** Removes a memory with all its versions. */
     readonly remove: (
       assistantId: AssistantId,
       id: MemoryId
     ) => Effect.Effect<RemovedMemories, MemoryNotFound | Refused, Principal>
-    /** All memories with everything that they ever said, and what turns until now would still bring. */
+    /** Removes all memories with all their versions, and prevents memories of turns that began before now. */
     readonly forgetAll: (assistantId: AssistantId) => Effect.Effect<RemovedMemories, Refused, Principal>
-    /** Best first. Those that are no longer true are found as well. */
+    /** Best first. Memories that are no longer true are included. */
     readonly search: (
       assistantId: AssistantId,
       query: string,
@@ -82,14 +83,14 @@ export class Memories extends Context.Service<
     readonly stats: (
       assistantId: AssistantId
     ) => Effect.Effect<{ readonly total: number; readonly lastUpdated: Date | null }, Refused, Principal>
-    /** One JSON object a line. */
+    /** One JSON object per line. */
     readonly export: (assistantId: AssistantId) => Effect.Effect<string, Refused, Principal>
-    /** All lines when each is a memory, else none. When the store fails half way, a repeat adds what is missing. */
+    /** Imports all lines if each is a valid memory, otherwise none. When the store fails half way, a repeat adds what is missing. */
     readonly import: (
       assistantId: AssistantId,
       lines: string
     ) => Effect.Effect<Imported, MemoryLinesUnusable | Refused, Principal>
-    /** None: no turn with this id was learned from, nor will be. */
+    /** None: no turn with this id was learned from, or will be. */
     readonly operation: (id: RunId) => Effect.Effect<Option.Option<MemoryOperation>, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/memory/Memories") {}

@@ -1,6 +1,6 @@
 /**
- * Makes the use cases of memories over the store, and registers what copies them when an assistant is cloned. Writes by hand are embedded at
- * once; what the embedding model did not give is left to a follow-up.
+ * The use cases of memories, implemented over the store; also registers the copier of memories. Memories that are written by hand are
+ * embedded at once; missing vectors are left to a follow-up.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ import { tracedFn } from "../primitives/Traced.ts"
 import type { FollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { learnKind } from "./Learning.ts"
-import { embedLater, findMemories, indexMemories, makeFinder, whenItFailed } from "./MemoryIndexing.ts"
+import { embedLater, findMemories, indexMemories, makeFinder, retryAfterFailure } from "./MemoryIndexing.ts"
 import { type MemoryLine, MemoryLinesUnusable, readLines, toLines } from "./MemoryLines.ts"
 import {
   longestMemory,
@@ -46,7 +46,7 @@ export const memoriesLayer: Layer.Layer<
     const metering = yield* Metering
     const store = yield* MemoryStore
     const finder = yield* makeFinder
-    // What is still to be learned of the source's turns stays with the source.
+    // Pending learning of the source's turns is not copied.
     yield* (yield* Copies).register({ name: "memories", copy: store.copyAll })
     const account = { ledger, metering }
 
@@ -62,7 +62,7 @@ export const memoriesLayer: Layer.Layer<
     })
     const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
-    /** Writes memories by hand; the outcomes stand in the order of the memories. */
+    /** Writes memories by hand; the outcomes are in the order of the memories. */
     const write = Effect.fnUntraced(function* (
       assistant: Assistant,
       tag: "Add" | "Update",
@@ -79,7 +79,7 @@ export const memoriesLayer: Layer.Layer<
       const { id: assistantId } = assistant
       const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now })
       if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
-      if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, whenItFailed)])
+      if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, retryAfterFailure)])
       return { outcomes: applied.value, isIncomplete: made.isIncomplete }
     })
 
@@ -157,7 +157,7 @@ export const memoriesLayer: Layer.Layer<
         for (let from = 0; from < memories.length; from += mostAtOnce) {
           const written = yield* write(assistant, "Add", memories.slice(from, from + mostAtOnce), target)
           outcomes.push(...written.outcomes)
-          // A model that fails is not asked for the rest: the follow-up will.
+          // After a failure of the model, the remaining texts are left to the follow-up.
           if (written.isIncomplete) target = null
         }
         const imported = outcomes.filter(({ event }) => event === "Added").length
@@ -173,7 +173,7 @@ export const memoriesLayer: Layer.Layer<
   })
 )
 
-/** Memories that an import hands to the store in one step: it may take a second. */
+/** Memories that an import stores in one step, which may take a second. */
 const mostAtOnce = 200
 
 const unusableReason = (content: string): MemoryUnusable["reason"] | null => {
@@ -207,7 +207,7 @@ const newMemory = (
 
 const statuses = { pending: "PENDING", running: "IN_PROGRESS", done: "COMPLETED", dead: "FAILED" } as const
 
-/** What was applied stays known when the follow-up has been cleared away. */
+/** What was applied is still known after the follow-up was deleted. */
 const operationOf = (
   id: RunId,
   followUp: FollowUp | null,

@@ -1,6 +1,6 @@
 /**
- * Texts of memories made ready to be found: terms always, vectors where the assistant has an embedding model. A model that fails costs the
- * vectors, which a follow-up fills in later, and not the memories. Used by everything that writes or searches memories.
+ * Prepares the texts of memories for searches: terms always, vectors if the assistant has an embedding model. If the model fails, only the
+ * vectors are missing, and a follow-up adds them later. Used by everything that writes or searches memories.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -23,15 +23,15 @@ import { type IndexedMemory, type MemoryHit, MemoryStore } from "./MemoryStore.t
 
 export const embedKind = "memory.embed"
 
-/** A model that has just failed is given some time. */
-export const whenItFailed = { delayMillis: 60_000, dimensions: null }
+/** The delay after a failure of the model. */
+export const retryAfterFailure = { delayMillis: 60_000, dimensions: null }
 
-/** What finding and indexing need, once for each service of the wing. */
+/** The services for searching and indexing, made once for each service of the wing. */
 export interface Finder {
   readonly store: typeof MemoryStore.Service
   readonly embeddings: typeof EmbeddingModel.Service
   readonly followUps: typeof FollowUps.Service
-  /** The assistant's own model; where it has none that is registered, the host's. Null: memories are found by their words. */
+  /** The assistant's own model; if it has none that is registered, the host's. Null: memories are found by their words. */
   readonly targetOf: (assistant: Assistant) => EmbeddingTarget | null
   /** When the vectors of an assistant were last compared with a model. */
   readonly compared: Map<string, number>
@@ -62,7 +62,7 @@ export interface Indexed {
 
 export interface MemoryWords {
   readonly content: string
-  /** What was said when it was learned, and when: the memory is found by these as well, at less weight. They are not kept as text. */
+  /** The source text and its time: the memory is also found by these words, with less weight. They are not stored as text. */
   readonly said: { readonly text: string; readonly at: Date } | null
 }
 
@@ -125,7 +125,7 @@ export interface MemoryQuery {
   readonly trueAt: Date | null
 }
 
-/** At most one call of the embedding model, and one query of the store; once in a while a second one beside it. */
+/** At most one call of the embedding model and one query of the store; occasionally a second query in parallel. */
 export const findMemories = Effect.fnUntraced(function* (
   finder: Finder,
   { assistantId, limit, target, text, trueAt }: MemoryQuery
@@ -135,7 +135,7 @@ export const findMemories = Effect.fnUntraced(function* (
   Principal
 > {
   const { embeddings, store } = finder
-  const asked = ofBothEnds(text)
+  const asked = beginningAndEnd(text)
   const made = target === null || !store.keepsVectors ? null : yield* vectorsOf(embeddings, target, [asked], "query")
   const [values] = made?.vectors ?? []
   const vector: ChunkSearch["vector"] =
@@ -150,15 +150,17 @@ export const findMemories = Effect.fnUntraced(function* (
   return { hits, charges: made?.charges ?? [] }
 })
 
-/** A whole book as a question would cost seconds. What is asked stands at its beginning or its end. */
-const ofBothEnds = (text: string): string =>
+/** Shortens a long question to its beginning and its end, because embedding a whole book would take seconds. */
+const beginningAndEnd = (text: string): string =>
   text.length <= 2 * longestEnd ? text : `${text.slice(0, longestEnd)}\n${text.slice(-longestEnd)}`
 const longestEnd = 4_000
 
 const comparedFor = 10 * 60_000
 const mostCompared = 10_000
 
-/** Vectors of another model are not found. Once in a while it is looked whether there are some, and then a follow-up makes them anew. */
+/**
+ * Vectors of another model are not found. Occasionally this checks whether there are some, and orders a follow-up that makes them again.
+ */
 const rebuildOutdated = Effect.fnUntraced(
   function* ({ compared, followUps, store }: Finder, assistantId: AssistantId, model: VectorModel) {
     const key = JSON.stringify([assistantId, model.name, model.dimensions])
@@ -173,10 +175,10 @@ const rebuildOutdated = Effect.fnUntraced(
   Effect.catchTag("StoreUnavailable", () => Effect.void)
 )
 
-/** Work on one assistant's memories is done in order. */
+/** Follow-ups on one assistant's memories run in order. */
 export const sequenceOf = (assistantId: AssistantId): string => `memory:${assistantId}`
 
-/** `dimensions`: the length of the vectors that are wanted, where it is known. */
+/** `dimensions` is the wanted length of the vectors, if it is known. */
 export const embedLater = (
   assistantId: AssistantId,
   { delayMillis, dimensions }: { readonly delayMillis: number; readonly dimensions: number | null }

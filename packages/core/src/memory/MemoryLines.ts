@@ -1,6 +1,6 @@
 /**
- * Pure: memories as JSON lines, for export and import. A line has `content`, and where there are any `metadata`, `learned`, `from` and `until`
- * (moments, as ISO 8601).
+ * Pure: memories as JSON lines, for export and import. A line has `content`, and optionally `metadata`, `learned`, `from` and `until`
+ * (times as ISO 8601).
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -53,7 +53,7 @@ const facts: { readonly [Reason in MemoryUnusable["reason"]]: string } = {
   copy: "another memory says the same."
 }
 
-/** Empty lines count as lines and are no memories. */
+/** Empty lines are counted, but are no memories. */
 export const readLines = (
   text: string,
   reasonAgainst: (content: string) => MemoryUnusable["reason"] | null
@@ -85,7 +85,7 @@ const readLine = (
     : facts[reason]
 }
 
-/** Deeper than any real line, and far from what a recursive reader can take. */
+/** Deeper than any real line, and far below the depth at which a recursive reader fails. */
 const maximumDepth = 100
 
 const parsed = (source: string): unknown => {
@@ -97,7 +97,7 @@ const parsed = (source: string): unknown => {
   }
 }
 
-/** Level by level, because a value may be nested deeper than the stack reaches. */
+/** Checks level by level, because a value may be nested deeper than the stack permits. */
 const isDeeper = (value: unknown, depth: number): boolean => {
   let level: ReadonlyArray<unknown> = [value]
   for (let at = 0; at <= depth; at++) {

@@ -1,8 +1,8 @@
 /**
- * How memory joins a turn, as the part "memory": it recalls before the first word, tells what it found, keeps that with the answer, and
- * under `Auto` leaves the follow-up that learns from the turn. A turn without its options costs nothing.
+ * How memory joins a turn, as the part "memory": it recalls memories before the model answers, tells what it found, keeps that with the
+ * answer, and under `Auto` orders the follow-up that learns from the turn. A turn without its options costs nothing.
  *
- * Options: `{ mode: "Readonly" | "Auto", pro: boolean, citation: boolean }`; `pro` is `memory_pro`, so that the two modes cannot be asked for
+ * Options: `{ mode: "Readonly" | "Auto", pro: boolean, citation: boolean }`; `pro` is `memory_pro`, so that both modes cannot be requested
  * together here.
  */
 import * as Clock from "effect/Clock"
@@ -79,7 +79,7 @@ const makeMemoryPart = Effect.gen(function* () {
   const reranker = yield* Reranker
   const runs = yield* RunStore
   const settings = yield* MemorySettings
-  const recalledNow = makeShortMemory<KeptMemories>()
+  const recalledInLeg = makeLegCache<KeptMemories>()
 
   const rerankerFor = (turn: LiveTurn) =>
     reranker !== null
@@ -92,7 +92,7 @@ const makeMemoryPart = Effect.gen(function* () {
           return listwise(chat, { provider, model, info, apiKey, conversationId: turn.runId }, settings)
         })
 
-  /** What fails or is late leaves the order of the search. */
+  /** If the reranker fails or is late, the order of the search is kept. */
   const rerank = (turn: LiveTurn, query: string, hits: ReadonlyArray<MemoryHit>) =>
     Effect.gen(function* () {
       const port = hits.length < 2 ? null : yield* rerankerFor(turn)
@@ -110,7 +110,7 @@ const makeMemoryPart = Effect.gen(function* () {
       )
     )
 
-  /** What an earlier leg of the run recalled. */
+  /** The memories that an earlier leg of the run recalled. */
   const keptBefore = (runId: RunId) =>
     Effect.map(
       Effect.orElseSucceed(runs.messages(runId), () => []),
@@ -130,7 +130,7 @@ const makeMemoryPart = Effect.gen(function* () {
       if (decoded === null) return Effect.fail(refused)
       const { citation = false, mode, pro = false } = decoded
       const plan = { mode, pro, citation, embedding: finder.targetOf(assistant) }
-      // There will be no answer that could keep it.
+      // A message that is only saved gets no answer, so the user's message keeps the supplement.
       const isSaved = request.sendToModel === false && mode === "Auto"
       const supplement: KeptMemories = { retrieved: [], learns: true }
       return Effect.succeed({ plan, ...(isSaved ? { supplement } : {}) })
@@ -144,7 +144,7 @@ const makeMemoryPart = Effect.gen(function* () {
         const { charges, hits } = yield* findMemories(finder, place)
         for (const charge of charges) turn.spend(charge)
         const ranked = pro ? yield* rerank(turn, query, hits) : hits
-        // A reranker knows better than the score what is near.
+        // The scores of a search are not compared after reranking, because the reranker judges better.
         const chosen = chooseHits(ranked, pro ? { ...settings, cut: 0 } : settings, counter)
         const retrieved = chosen.map(({ memory, score }) => ({
           id: memory.id,
@@ -155,12 +155,12 @@ const makeMemoryPart = Effect.gen(function* () {
         const kept = { retrieved, learns: mode === "Auto" }
         if (retrieved.length > 0) turn.tell({ type: "retrieved", data: { memories: retrieved } })
         turn.keep(kept)
-        recalledNow.set(turn.runId, kept)
+        recalledInLeg.set(turn.runId, kept)
         return chosen.length === 0 ? [] : [promptOfHits(chosen, citation)]
       }),
     speak: ({ citation, mode }, turn, words) =>
       Effect.gen(function* () {
-        const now = recalledNow.take(turn.runId)
+        const now = recalledInLeg.take(turn.runId)
         const before = now ?? (yield* keptBefore(turn.runId)) ?? { retrieved: [], learns: mode === "Auto" }
         if (now === null) turn.keep(before)
         const answer = yield* Stream.runFold(
@@ -190,8 +190,10 @@ const learnOrder = (
   sequence: sequenceOf(order.assistantId)
 })
 
-/** From one step of a leg to the next. Entries of legs that were stopped between the two are pushed out. */
-const makeShortMemory = <A>() => {
+/**
+ * Passes values from one step of a leg to a later one. Entries of legs that were stopped in between are removed when there are too many.
+ */
+const makeLegCache = <A>() => {
   const entries = new Map<RunId, A>()
   return {
     set: (id: RunId, value: A): void => {

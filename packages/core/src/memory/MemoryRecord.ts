@@ -1,6 +1,6 @@
 /**
- * A memory: one fact about a person or one lasting agreement, remembered across the threads of an assistant. `Memories` keeps them by hand,
- * `Learning` writes what a turn taught, `MemoryPart` recalls them in later turns. Specification: "Memory".
+ * A memory: one fact about a person or one lasting agreement, remembered across the threads of an assistant. `Memories` manages them by
+ * hand, `Learning` writes what was learned from a turn, `MemoryPart` recalls them in later turns. Specification: "Memory".
  */
 import * as Schema from "effect/Schema"
 import { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
@@ -23,9 +23,9 @@ export const MemoryRecord = Schema.Struct({
   metadata: Schema.NullOr(Schema.JsonObject),
   /** Null: written by hand. */
   source: Schema.NullOr(MemorySource),
-  /** Later turns that said the same again, oldest first; of many the newest. */
+  /** The newest later turns that confirmed it, oldest first. */
   confirmedBy: Schema.Array(MemorySource),
-  /** From when on, and until when, it is true, as far as that was said. */
+  /** The time from which and until which it is true, if that was said. */
   validFrom: Schema.NullOr(Schema.Date),
   validUntil: Schema.NullOr(Schema.Date),
   /** When it was learned, and when its text was last changed. */
@@ -34,7 +34,7 @@ export const MemoryRecord = Schema.Struct({
 })
 export type MemoryRecord = typeof MemoryRecord.Type
 
-/** What a memory said before it was changed. */
+/** An earlier text of a memory. */
 export interface MemoryVersion {
   readonly content: string
   readonly metadata: Schema.JsonObject | null
@@ -46,10 +46,10 @@ export interface MemoryVersion {
   readonly replacedAt: Date
 }
 
-/** A fact may be repeated for years: so many of the turns that did are kept with it. */
+/** The maximum of confirming turns that are stored with a memory. */
 export const mostConfirmations = 20
 
-/** At most so many UTF-16 units. */
+/** The maximum length in UTF-16 units. */
 export const longestMemory = 4_000
 
 export class MemoryNotFound extends Schema.TaggedError<MemoryNotFound>()("MemoryNotFound", {
@@ -77,7 +77,7 @@ export class MemoryUnusable extends Schema.TaggedError<MemoryUnusable>()("Memory
   }
 }
 
-/** Texts that differ only in case, punctuation or spaces have one key, and an assistant has one memory for each key. */
+/** Texts that differ only in case, punctuation or spaces have the same key. An assistant has one memory for each key. */
 export const memoryKey = (content: string): string =>
   content
     .normalize("NFKC")

@@ -1,6 +1,6 @@
 /**
- * Memory in a voice session. Nobody has said anything yet, so the newest memories stand in the model's instructions, and it finds older ones
- * with the tool `search_memories`. Under `Auto` every exchange is learned from as a turn is.
+ * Memory in a voice session. Nobody has spoken yet, so the newest memories are added to the model's instructions, and the model finds older
+ * ones with the tool `search_memories`. Under `Auto` memories are learned from every exchange as from a turn.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

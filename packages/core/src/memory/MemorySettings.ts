@@ -1,22 +1,22 @@
-/** What a host may set of the wing `memory`. */
+/** The settings of the wing `memory` that a host may change. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type { CompletionPolicy } from "../models/Completion.ts"
 
 export interface MemorySettingsPort extends CompletionPolicy {
-  /** Who extracts; null: the assistant's own model, or the host's default. */
+  /** The model that extracts memories; null: the assistant's own model, or the host's default. */
   readonly extraction: { readonly provider: string; readonly model: string } | null
-  /** How many memories a turn recalls, and in how many tokens. */
+  /** The maximum of memories that a turn recalls, and of their tokens. */
   readonly recalled: number
   readonly recalledTokens: number
-  /** How many Memory Pro gives to the reranker, and how long that may take. */
+  /** The number of memories that Memory Pro gives to the reranker, and its time limit. */
   readonly reranked: number
   readonly rerankTimeout: Duration.Input
-  /** Memories whose score is below this part of the best one's are not recalled. */
+  /** Memories whose score is below this share of the best one's are not recalled. */
   readonly cut: number
-  /** How many similar memories the extraction sees. */
+  /** The number of similar memories that the extraction gets. */
   readonly compared: number
-  /** How many messages before the turn it sees, to understand it. */
+  /** The number of messages before the turn that it gets, to understand the turn. */
   readonly earlierMessages: number
 }
 

@@ -1,9 +1,9 @@
 /**
- * Port: where memories are kept and searched. A memory, its history, its terms and its vector change in one step, so that a search never
- * finds what is gone and never misses what is there.
+ * Port: stores and searches memories. A memory, its versions, its terms and its vector change in one step, so that a search never finds a
+ * removed memory and never misses an existing one.
  *
- * Everything is about one assistant of the principal. An assistant of another owner, and one that does not exist, MUST look the same: it has
- * no memories, and takes none. What an assistant remembers goes with the assistant.
+ * Every operation concerns one assistant of the principal. An assistant that does not exist, or is another owner's, MUST look the same: it
+ * has no memories, and accepts none. Memories are removed with their assistant.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -14,21 +14,21 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { ChunkSearch, IndexedDocument, VectorModel } from "../retrieval/ChunkIndex.ts"
 import type { MemoryId, MemoryRecord, MemoryVersion } from "./MemoryRecord.ts"
 
-/** How a memory is found: one chunk, ready for the index. */
+/** The searchable form of a memory: one chunk, ready for the index. */
 export type IndexedMemory = Pick<IndexedDocument, "language" | "chunks" | "vectors">
 
 export type MemoryChange =
   | { readonly _tag: "Add"; readonly memory: MemoryRecord; readonly indexed: IndexedMemory }
   | {
       readonly _tag: "Update"
-      /** As it will be; `createdAt` stays what it was. */
+      /** The new state of the memory; `createdAt` is not changed. */
       readonly memory: MemoryRecord
       readonly indexed: IndexedMemory
     }
   | { readonly _tag: "Delete"; readonly id: MemoryId }
 
 /**
- * What became of a change. `Known`: the memory `id` says the same already. `Merged`: the memory `id` would have said what another one says,
+ * The result of a change. `Known`: the memory `id` has this text already. `Merged`: the memory `id` would have got the text of another one,
  * and became an earlier version of that one. `Gone`: there is no such memory.
  */
 export interface MemoryOutcome {
@@ -36,7 +36,7 @@ export interface MemoryOutcome {
   readonly id: MemoryId
 }
 
-/** The run that the changes were learned from, and when its learning was ordered. */
+/** The run that the changes were learned from, and the time when its learning was ordered. */
 export interface LearnedRun {
   readonly runId: RunId
   readonly orderedAt: Date
@@ -50,7 +50,7 @@ export interface MemoryChanges {
   readonly at: Date
 }
 
-/** What was done for a run, with the texts of those memories that are still there. */
+/** The outcomes for a run, with the texts of those memories that still exist. */
 export interface AppliedRun {
   readonly assistantId: AssistantId
   readonly outcomes: ReadonlyArray<MemoryOutcome & { readonly content: string | null }>
@@ -60,7 +60,7 @@ export interface AppliedRun {
 /** How much was removed. */
 export interface RemovedMemories {
   readonly memories: number
-  /** What they said before. */
+  /** Their earlier versions. */
   readonly versions: number
 }
 
@@ -74,7 +74,7 @@ export interface MemorySearch {
   readonly terms: ChunkSearch["terms"]
   readonly vector: ChunkSearch["vector"]
   readonly limit: number
-  /** Those that are no longer true at this moment are not found; null: they are. */
+  /** Memories that are no longer true at this time are not found; null: they are found. */
   readonly trueAt: Date | null
 }
 
@@ -89,23 +89,25 @@ export interface MemoryHit {
 export class MemoryStore extends Context.Service<
   MemoryStore,
   {
-    /** Whether vectors are kept. When not, those that are given are dropped, and every search is lexical. */
+    /** Whether vectors are stored. If not, given vectors are ignored, and every search is lexical. */
     readonly keepsVectors: boolean
     /**
-     * MUST make all changes, in order, in one step, and answer what became of each; none, and nothing changed, when there is no such assistant.
-     * - An `Add` that would be a copy of another memory MUST leave that one as it is (`Known`, with its id), and for a run note the source
-     *   of the change in its `confirmedBy`: each run once and not the one that it was learned from, at most `mostConfirmations`, the newest.
+     * MUST make all changes, in order, in one step, and return the outcome of each. When there is no such assistant, MUST change nothing
+     * and return none.
+     * - An `Add` that would be a copy of another memory MUST leave that one unchanged (`Known`, with its id). For a run it MUST add the
+     *   source of the change to its `confirmedBy`: each run once, but not the run that it was learned from, and at most the newest
+     *   `mostConfirmations`.
      * - An `Update` by hand that would be a copy of another memory MUST change nothing: `Known`. For a run there is one memory afterwards:
-     *   the other one, confirmed as above; what was to be updated is gone and stands, with its versions, among those of the other (`Merged`).
-     * - An `Update` keeps what was there as a version; a `Delete` removes the memory with all its versions.
-     * - For a run MUST change nothing when the run was applied before, and answer what was answered then; and MUST change nothing, and answer
-     *   no outcomes, when all memories of the assistant were removed at or after `orderedAt`. Runs that were applied are remembered as long as
-     *   the assistant is there, or until retention deletes these records (`learnedRuns`).
+     *   the other one, confirmed as above; the updated one is removed and, with its versions, added to the versions of the other (`Merged`).
+     * - An `Update` keeps the old text as a version; a `Delete` removes the memory with all its versions.
+     * - If the run was applied before, MUST change nothing and return the first outcomes. If all memories of the assistant were removed at
+     *   or after `orderedAt`, MUST change nothing and return no outcomes. Applied runs are remembered as long as
+     *   the assistant exists, or until retention deletes these records (`learnedRuns`).
      */
     readonly apply: (
       changes: MemoryChanges
     ) => Effect.Effect<Option.Option<ReadonlyArray<MemoryOutcome>>, StoreUnavailable, Principal>
-    /** MUST answer what `apply` did for the run; none when it was not applied. */
+    /** MUST return what `apply` returned for the run; none when it was not applied. */
     readonly applied: (runId: RunId) => Effect.Effect<Option.Option<AppliedRun>, StoreUnavailable, Principal>
     readonly get: (
       assistantId: AssistantId,
@@ -116,31 +118,38 @@ export class MemoryStore extends Context.Service<
       assistantId: AssistantId,
       window: { readonly skip: number; readonly limit: number } | null
     ) => Effect.Effect<MemoryListing, StoreUnavailable, Principal>
-    /** MUST give what a memory said before, newest first. */
+    /** MUST return the earlier versions of a memory, newest first. */
     readonly history: (
       assistantId: AssistantId,
       id: MemoryId
     ) => Effect.Effect<ReadonlyArray<MemoryVersion>, StoreUnavailable, Principal>
-    /** How many there are, and when one was last written or changed. */
+    /** The number of memories, and the time of the last write. */
     readonly survey: (
       assistantId: AssistantId
     ) => Effect.Effect<{ readonly total: number; readonly lastUpdated: Date | null }, StoreUnavailable, Principal>
-    /** MUST remove all memories with their versions, terms and vectors, and what runs from before `at` are still going to bring. */
+    /**
+     * MUST remove all memories with their versions, terms and vectors, and MUST refuse later changes by runs that were ordered before `at`.
+     */
     readonly removeAll: (
       assistantId: AssistantId,
       at: Date
     ) => Effect.Effect<RemovedMemories, StoreUnavailable, Principal>
-    /** MUST copy all memories, vectors included and versions not, under new ids; copies of what is there already are left out. Answers how many. */
+    /**
+     * MUST copy all memories with their vectors and without their versions, under new ids; copies of existing memories are left out.
+     * Returns how many.
+     */
     readonly copyAll: (from: AssistantId, to: AssistantId) => Effect.Effect<number, StoreUnavailable, Principal>
     /** MUST rank the assistant's memories as `ChunkIndex.search` ranks a scope. */
     readonly search: (search: MemorySearch) => Effect.Effect<ReadonlyArray<MemoryHit>, StoreUnavailable, Principal>
-    /** MUST give memories that have no vector of this model and length (null: any), oldest first; none when vectors are not kept. */
+    /**
+     * MUST return memories without a vector of this model and length (null: any length), oldest first; none when vectors are not stored.
+     */
     readonly withoutVectors: (
       assistantId: AssistantId,
       model: { readonly name: string; readonly dimensions: number | null },
       limit: number
     ) => Effect.Effect<ReadonlyArray<MemoryRecord>, StoreUnavailable, Principal>
-    /** MUST set the vector of each memory that still has this content, in the place of an older one; answers how many. */
+    /** MUST set the vector of each memory that still has this content, and replace an older one; returns how many. */
     readonly setVectors: (
       assistantId: AssistantId,
       model: VectorModel,

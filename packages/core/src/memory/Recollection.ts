@@ -1,4 +1,4 @@
-/** Pure: what of a search is recalled, how a model reads it, and which of it an answer cites. */
+/** Pure: selects which hits of a search are recalled, writes them for the model, and finds which of them an answer cites. */
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
 import { languageOf } from "../retrieval/Language.ts"
@@ -9,7 +9,7 @@ import type { RetrievedMemory } from "./KeptMemories.ts"
 import type { MemoryHit } from "./MemoryStore.ts"
 import type { MemorySettingsPort } from "./MemorySettings.ts"
 
-/** "And there?" says nothing alone: the user's message before it is asked for, too. */
+/** A short question such as "And there?" has no meaning alone, so the user's message before it is added. */
 export const queryOf = (content: string, messages: ReadonlyArray<Message>): string => {
   if (termsOf(content, languageOf(content)).length >= 4) return content
   const said = messages.filter(({ role }) => role === "user").map((message) => message.content ?? "")
@@ -17,7 +17,7 @@ export const queryOf = (content: string, messages: ReadonlyArray<Message>): stri
   return before === undefined ? content : `${before}\n${content}`
 }
 
-/** Those that come near the best, as many as the settings allow in number and tokens. */
+/** The hits near the best one, as many as the settings permit in number and tokens. */
 export const chooseHits = (
   hits: ReadonlyArray<MemoryHit>,
   { cut, recalled, recalledTokens }: Pick<MemorySettingsPort, "cut" | "recalled" | "recalledTokens">,
@@ -55,7 +55,7 @@ export const promptOfHits = (hits: ReadonlyArray<MemoryHit>, citation: boolean):
 const validity = ({ validFrom, validUntil }: MemoryHit["memory"]): string =>
   (validFrom === null ? "" : `, from ${dayOf(validFrom)}`) + (validUntil === null ? "" : `, until ${dayOf(validUntil)}`)
 
-/** `[1]`, `[1, 3]` and `[2][3]`. A number that stands for nothing is no citation. */
+/** `[1]`, `[1, 3]` and `[2][3]`. A number without a memory is no citation. */
 export const withCitations = (
   retrieved: ReadonlyArray<RetrievedMemory>,
   answer: string

@@ -1,6 +1,6 @@
 /**
- * Port: puts texts in order by how well they answer a question. `memory_pro` asks it after a wide search. A host provides a vendor's
- * (`@colloquy/adapters`), or lets a conversation model do it (`listwise`); without one the order of the search stands.
+ * Port: orders texts by how well they answer a question. `memory_pro` uses it after a wide search. A host provides a vendor's reranker
+ * (`@colloquy/adapters`) or lets a conversation model do it (`listwise`); without one the order of the search is kept.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ export interface RerankRequest {
 }
 
 export interface Reranked {
-  /** Places of the texts, best first; `score` 0 to 1 where the reranker has one. Those that are missing keep their order behind the others. */
+  /** Indexes of the texts, best first; `score` is 0 to 1 if the reranker has one. Missing texts keep their order after the others. */
   readonly order: ReadonlyArray<{ readonly index: number; readonly score: number | null }>
   readonly charge: Charge | null
 }
@@ -26,15 +26,15 @@ export interface RerankerPort {
   readonly rerank: (request: RerankRequest) => Effect.Effect<Reranked, ModelError | StoreUnavailable, Principal>
 }
 
-/** Null: the assistant's own model is asked. */
+/** Null: the assistant's own model reranks. */
 export const Reranker = Context.Reference<RerankerPort | null>("@colloquy/core/memory/Reranker", {
   defaultValue: () => null
 })
 
-/** Leaves everything as the search found it. */
+/** Keeps the order of the search. */
 export const noReranker: RerankerPort = { rerank: () => Effect.succeed({ order: [], charge: null }) }
 
-/** One question to a conversation model for all texts, answered with their numbers in order. */
+/** One question to a conversation model for all texts. The model answers with their numbers in order. */
 export const listwise = (chat: ChatDriver, target: CompletionTarget, policy: CompletionPolicy): RerankerPort => ({
   rerank: ({ query, texts }) =>
     Effect.map(
@@ -57,7 +57,7 @@ export const listwise = (chat: ChatDriver, target: CompletionTarget, policy: Com
     )
 })
 
-/** Numbers that are unknown or repeated are dropped. */
+/** Unknown and repeated numbers are ignored. */
 export const readOrder = (text: string, count: number): ReadonlyArray<number> => {
   const [list = ""] = /\[[\d,\s]*\]/u.exec(text) ?? []
   const numbers = (list.match(/\d+/gu) ?? []).map(Number)

@@ -1,10 +1,11 @@
 /**
- * Pure: recognises what must never be remembered: keys of providers, tokens, private keys, card numbers, bank accounts, passwords in the words
- * of many languages. By shape, because nobody says beforehand that something is a secret; a text that only looks like one is refused as well.
+ * Pure: recognises what must never be remembered: keys of providers, tokens, private keys, card numbers, bank accounts, passwords in many
+ * languages. It judges by shape, because people do not announce that something is a secret; a text that only looks like a secret is refused
+ * too.
  */
 const shapes: ReadonlyArray<RegExp> = [
   /-----BEGIN [A-Z ]*PRIVATE KEY/u,
-  // Tokens that begin with the mark of who gave them out.
+  // Tokens with a prefix of their issuer.
   /\b(?:sk|pk|rk|ak|xai|gsk|hf|pplx|tvly|whsec|npm|pypi|dop_v1|shpat|sq0\w{3})[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}/u,
   /\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{20,}/u,
   /\bxox[abeprs]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com\/services\/\S+/u,
@@ -20,13 +21,13 @@ const shapes: ReadonlyArray<RegExp> = [
   /\b(?=[A-Za-z0-9+/_-]*[a-z])(?=[A-Za-z0-9+/_-]*[A-Z])(?=[A-Za-z0-9+/_-]*\d)[A-Za-z0-9+/_-]{32,}={0,2}/u
 ]
 
-/** Words for a secret that is told in words as well as in digits. */
+/** Words for a secret. The secret itself may be words or digits. */
 const password = [
   String.raw`pass ?(?:word|code|phrase)s?|passwd|pwd|pass(?:wort|wörtern?|ord(?:et)?)|kennw(?:ort|örter)|wachtwoord|l[öo]senord|adgangskode`,
   String.raw`contrase[ñn]as?|mots? de passe|senhas?|has[łl]o|heslo|salasana|jelsz[óo]|[şs]ifre|m[ậa]t kh[ẩa]u|парол\p{L}*|κωδικ\p{L}*`,
   String.raw`api[ _-]?keys?|(?:access|secret|private|account|encryption)[ _-]?keys?|(?:access|auth|api|refresh)[ _-]?tokens?|client[ _-]secret`
 ].join("|")
-/** Words that mean other things, too: what follows must look like a value. */
+/** Words with other meanings too: the text after them must look like a value. */
 const number = [
   String.raw`pin(?:[ -]?code)?|tan|otp|2fa|mfa|cv[vc]2?|pw|token|bearer|secret|clave|geheimzahl|c[óo]digo|security number`,
   String.raw`(?:door|gate|access|security|recovery|backup|verification|alarm|safe|entry|unlock|lock|sim|one-time)[ -]codes?`
@@ -34,7 +35,7 @@ const number = [
 const scriptWithoutSpaces =
   "密码|密碼|口令|パスワード|暗証番号|비밀번호|암호|كلمة (?:ال)?(?:مرور|سر)|סיסמ[הא]|पासवर्ड|รหัสผ่าน"
 
-/** A manager of passwords is none. */
+/** A password manager is not a password. */
 const isMeant = String.raw`(?!\p{L}|[ -]?(?:managers?|polic|reset|generator|field|rules?|protect|less))`
 const named = String.raw`(?:(?<![\p{L}\p{N}])(?:${password})${isMeant}|${scriptWithoutSpaces})`
 const anyNamed = String.raw`(?:(?<![\p{L}\p{N}])(?:${password}|${number})${isMeant}|${scriptWithoutSpaces})`
@@ -70,7 +71,7 @@ export const hasSecret = (text: string): boolean => {
   )
 }
 
-/** Card numbers begin with the digits of an issuer, and carry a check digit (Luhn). */
+/** Card numbers begin with the digits of an issuer, and have a check digit (Luhn). */
 const isCardNumber = (digits: string): boolean => {
   if (!/^[2-6]/u.test(digits)) return false
   const sum = Array.from(digits)
@@ -80,12 +81,12 @@ const isCardNumber = (digits: string): boolean => {
   return sum % 10 === 0
 }
 
-/** The check of an IBAN: the number, turned round and with digits for letters, leaves 1 when divided by 97. */
+/** The check of an IBAN: the number, rotated by four characters and with digits for letters, has the remainder 1 when divided by 97. */
 const isBankAccount = (code: string): boolean => {
   if (code.length < 15 || code.length > 34) return false
-  const turned = code.slice(4) + code.slice(0, 4)
+  const rotated = code.slice(4) + code.slice(0, 4)
   let rest = 0
-  for (const character of turned) {
+  for (const character of rotated) {
     const value = Number.parseInt(character, 36)
     rest = (rest * (value > 9 ? 100 : 10) + value) % 97
   }

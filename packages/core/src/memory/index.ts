@@ -1,4 +1,4 @@
-/** The wing `memory`: what an assistant remembers across its threads. `ARCHITECTURE.md` tells how it joins a turn. */
+/** The wing `memory`: facts that an assistant remembers across its threads. `ARCHITECTURE.md` explains how it joins a turn. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Providers } from "../models/Provider.ts"
@@ -39,7 +39,7 @@ export {
 export { KeptMemories, readKept, RetrievedMemory } from "./KeptMemories.ts"
 export { noReranker, type Reranked, Reranker, type RerankerPort, type RerankRequest } from "./Reranker.ts"
 
-/** Vectors that nobody keeps are not paid for; this says why nothing is found by its meaning. */
+/** If the store keeps no vectors, none are made. This warning explains why no memory is found by its meaning. */
 const layerWarning = Layer.effectDiscard(
   Effect.gen(function* () {
     const { all } = yield* Providers
@@ -51,7 +51,7 @@ const layerWarning = Layer.effectDiscard(
   })
 )
 
-/** All of the wing over a kernel: the use cases, the part of turns, and the workers that learn. */
+/** The whole wing over a kernel: the use cases, the part of turns, and the workers that learn. */
 export const layerMemory = Layer.mergeAll(memoriesLayer, layerMemoryPart, layerLearning, layerWarning).pipe(
   Layer.provide(EmbeddingModel.layer)
 )

@@ -2,10 +2,10 @@
  * Runs one model step and adds what the kernel promises for every driver:
  *
  * - It is retried only before the first event, only when `isRetryable`, a bounded number of times, and not when the provider asks for a
- * longer pause than the policy permits.
+ *   longer pause than the policy permits.
  * - It fails when nothing arrives in time: a long wait for the first event, a shorter one between events.
  * - It ends with `Finished`, whether or not the driver closes its stream. An end without `Finished` is the error `cut_off`, and so is an
- * answer longer than `maxOutputCharacters`.
+ *   answer longer than `maxOutputCharacters`.
  * - An interruption takes effect at once, without waiting for the driver's cleanup; later events are ignored.
  * - Each step has one client span and the metrics of the OpenTelemetry GenAI conventions, without any content.
  *

@@ -72,13 +72,13 @@ class Reader<Services> implements AsyncIterator<TurnEvent> {
   }
 
   private leave(fault: { readonly reason: unknown } | null): Promise<void> {
-    this.leaving ??= this.letGo().then(() => {
+    this.leaving ??= this.closeEvents().then(() => {
       if (fault !== null) throw fault.reason
     })
     return this.leaving
   }
 
-  private async letGo(): Promise<void> {
+  private async closeEvents(): Promise<void> {
     const wasOver = this.isOver
     this.end()
     if (this.reading === null) return

@@ -1,6 +1,6 @@
 /**
- * The seam between a session and the connection of its client: `@colloquy/ws` puts a WebSocket behind it, the test kit two arrays. All of
- * it is synchronous, because audio goes through here.
+ * The interface between a session and the connection of its client: `@colloquy/ws` implements it with a WebSocket, the test kit with two
+ * arrays. All functions are synchronous, because audio goes through them.
  */
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
@@ -11,18 +11,18 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { AudioFormat, ClientFrame, CloseReason, ErrorCode, ServiceEvent, SessionRequest } from "./Frames.ts"
 
 export interface ClientSocket {
-  /** Control events keep their order among themselves and against audio, except after `dropAudio`. */
+  /** Control events keep their order among themselves and relative to audio, except after `dropAudio`. */
   readonly send: (event: ServiceEvent) => void
-  /** `base64` holds the ASCII bytes of the text; it may be used until the call returns. */
+  /** `base64` contains the ASCII bytes of the text; it may only be used until the call returns. */
   readonly sendAudio: (itemId: string, base64: Uint8Array, format: AudioFormat) => void
-  /** Throws away the audio that waits to be sent. */
+  /** Discards the audio that waits to be sent. */
   readonly dropAudio: () => void
-  /** Stops and resumes the reading of what the client sends. */
+  /** Stops and resumes reading from the client. */
   readonly pause: () => void
   readonly resume: () => void
   /** Sends what is waiting, then closes. Nothing is received or sent afterwards. */
   readonly close: (reason: CloseReason) => void
-  /** From now on the client is read, and whatever it sends goes to `receive`. Called once. */
+  /** From now on the client is read, and its input goes to `receive`. Called once. */
   readonly listen: (receive: (input: ClientInput) => void) => void
 }
 
@@ -32,13 +32,13 @@ export type ClientInput =
   | { readonly _tag: "Frame"; readonly frame: ClientFrame; readonly bytes: number }
   | { readonly _tag: "Audio"; readonly audio: Uint8Array }
   | { readonly _tag: "Malformed"; readonly code: ErrorCode; readonly message: string; readonly bytes: number }
-  /** The client does not read as fast as it is sent to, or reads again. */
+  /** The client reads more slowly than it is sent to, or has caught up. */
   | { readonly _tag: "Behind"; readonly isBehind: boolean }
   | { readonly _tag: "Gone" }
 
-/** How the client says who it is. */
+/** The client's proof of its identity. */
 export interface Credentials {
-  /** By key, or by the host's own session (`makeAuthentication`). Not asked where there is a ticket. */
+  /** By key, or by the host's own session (`makeAuthentication`). Not used if there is a ticket. */
   readonly principal: Effect.Effect<typeof Principal.Service, InvalidKey | TooManyFailedKeys | StoreUnavailable>
   readonly ticket: Redacted.Redacted<string> | null
   /** The Origin header of the connection. */

@@ -1,7 +1,7 @@
 /**
- * Pure: what was said in a session, in the order in which it was spoken, whatever the order in which the vendor reports it. A transcript
- * that comes late finds the place that its turn has taken. What stands before everything unfinished is `ready` to be stored; an entry that
- * changes afterwards (an interruption, a tool's result) becomes ready once more, under the same key.
+ * Pure: the conversation of a session, in the order of speaking, even if the vendor reports it in another order. A late transcript is put
+ * at the position of its turn. Entries with nothing unfinished before them are `ready` to be stored. An entry that changes afterwards (an
+ * interruption, a tool's result) becomes ready again, with the same key.
  */
 import type * as Schema from "effect/Schema"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
@@ -11,22 +11,22 @@ import type { Cut, VendorEvent } from "./RealtimeModel.ts"
 interface Item {
   readonly itemId: string
   readonly text: string
-  /** Broken off: what the vendor still says of it was not heard. */
+  /** True: interrupted; later reports of the vendor about it were not heard. */
   readonly isCut: boolean
 }
 
 export interface Entry {
-  /** The user's item, or the response. */
+  /** The id of the user's item, or of the response. */
   readonly key: string
   readonly role: "user" | "assistant"
   readonly items: ReadonlyArray<Item>
   readonly calls: ReadonlyArray<ToolCall>
   readonly results: ReadonlyArray<ToolResult>
-  /** What parts keep with it, by their names. */
+  /** The supplements of the parts, by their names. */
   readonly kept: Schema.JsonObject
   readonly usage: Usage | null
   readonly isDone: boolean
-  /** When it took its place. */
+  /** The time when it got its position. */
   readonly at: number
   readonly version: number
   /** The version that was given to the store; 0: none. */
@@ -35,7 +35,7 @@ export interface Entry {
 
 export interface Conversation {
   readonly entries: ReadonlyArray<Entry>
-  /** The response that is being given. */
+  /** The response that is being spoken. */
   readonly speaking: string | null
 }
 
@@ -63,7 +63,7 @@ export const textOf = (entry: Entry): string =>
     .filter((text) => text !== "")
     .join("\n\n")
 
-/** What the vendor reports, as far as it belongs to what was said. */
+/** Adds an event of the vendor, if it belongs to the conversation. */
 export const hear = (conversation: Conversation, event: VendorEvent, now: number): Conversation => {
   switch (event._tag) {
     case "UserItem":
@@ -79,7 +79,7 @@ export const hear = (conversation: Conversation, event: VendorEvent, now: number
         ? finishUser(conversation, event.itemId, event.text)
         : speak(conversation, event.itemId, now, () => event.text)
     case "TranscriptFailed":
-      // What was understood before it failed is better than nothing.
+      // A transcript that failed keeps the text that was recognised so far.
       return change(conversation, event.itemId, (entry) => ({ ...entry, isDone: true }))
     case "NothingSaid":
       return change(conversation, event.itemId, (entry) => ({ ...entry, items: [], isDone: true }))
@@ -104,7 +104,7 @@ export const hear = (conversation: Conversation, event: VendorEvent, now: number
 const ownerOf = ({ entries }: Conversation, toolCallId: string): Entry | undefined =>
   entries.findLast(({ calls }) => calls.some(({ id }) => id === toolCallId))
 
-/** A part keeps this with the answer that made the call. The last value counts. */
+/** Keeps a part's value with the answer that made the call. The last value is stored. */
 export const keepWith = (
   conversation: Conversation,
   toolCallId: string,
@@ -120,7 +120,7 @@ export const keepWith = (
 export const keptWith = (conversation: Conversation, toolCallId: string, part: string): Schema.Json | null =>
   ownerOf(conversation, toolCallId)?.kept[part] ?? null
 
-/** The result of a call stands with the answer that made it. */
+/** Adds the result of a call to the answer that made it. */
 export const addResult = (conversation: Conversation, result: ToolResult): Conversation => {
   const owner = ownerOf(conversation, result.toolCallId)
   return owner === undefined
@@ -131,7 +131,7 @@ export const addResult = (conversation: Conversation, result: ToolResult): Conve
       }))
 }
 
-/** Nothing more will come: what is there is what was said. */
+/** Ends all entries: no further event comes. */
 export const close = (conversation: Conversation): Conversation => ({
   entries: conversation.entries.map((entry) =>
     entry.isDone ? entry : { ...entry, isDone: true, version: entry.version + 1 }
@@ -139,14 +139,14 @@ export const close = (conversation: Conversation): Conversation => ({
   speaking: null
 })
 
-/** What can be stored now, in order: nothing unfinished stands before it, and the store does not have it like this. */
+/** The entries that can be stored now, in order: nothing unfinished is before them, and the store does not have their current version. */
 export const ready = ({ entries }: Conversation): ReadonlyArray<Entry> => {
   const open = entries.findIndex(({ isDone }) => !isDone)
   const settled = open === -1 ? entries : entries.slice(0, open)
   return settled.filter((entry) => entry.version !== entry.stored && (entry.stored > 0 || isSpoken(entry)))
 }
 
-/** These entries were given to the store as they are. */
+/** Records which versions of the entries were given to the store. */
 export const markStored = (conversation: Conversation, stored: ReadonlyArray<Entry>): Conversation => {
   const versions = new Map(stored.map(({ key, version }) => [key, version]))
   return {
@@ -155,7 +155,7 @@ export const markStored = (conversation: Conversation, stored: ReadonlyArray<Ent
   }
 }
 
-/** Spoken turns of which the transcript is still to come. */
+/** Spoken turns whose transcript is still missing. */
 export const pendingTranscripts = ({ entries }: Conversation): ReadonlyArray<Entry> =>
   entries.filter((entry) => entry.role === "user" && !entry.isDone)
 
@@ -199,14 +199,14 @@ const finishUser = (conversation: Conversation, key: string, text: string): Conv
 
 const begin = (conversation: Conversation, key: string, now: number): Conversation => {
   const known = conversation.entries.find((entry) => entry.key === key)
-  // One that ended without a word has no place yet: what is said under its id from now on is said now.
+  // An entry that ended without a word has no position yet; new words under its id get the current position.
   const isEmpty = known !== undefined && known.isDone && known.stored === 0 && !isSpoken(known)
   if (known !== undefined && !isEmpty) return { ...conversation, speaking: key }
   const others = conversation.entries.filter((entry) => entry !== known)
   return { entries: [...others, entryOf(key, "assistant", now)], speaking: key }
 }
 
-/** Some vendors never end a response that was interrupted; the next one shows that it is over. */
+/** Some vendors never end a response that was interrupted; the next response shows that it is over. */
 const closeResponses = (conversation: Conversation): Conversation => ({
   ...conversation,
   entries: conversation.entries.map((entry) =>
@@ -259,7 +259,7 @@ const cut = (conversation: Conversation, { generatedMillis, heardMillis, itemId 
   )
 })
 
-/** Text and audio are taken to run side by side; a word that was begun is left out. */
+/** Assumes that text and audio have the same speed; a partly heard word is left out. */
 export const heardPart = (text: string, heardMillis: number, generatedMillis: number): string => {
   if (generatedMillis <= 0 || heardMillis >= generatedMillis) return text
   const length = Math.floor((text.length * Math.max(0, heardMillis)) / generatedMillis)
@@ -278,9 +278,9 @@ const chargeLast = (conversation: Conversation, usage: Usage): Conversation => {
       }))
 }
 
-/** Whether what is said of this item was broken off before. */
+/** Whether the item was interrupted before. */
 export const isCutOff = ({ entries }: Conversation, itemId: string): boolean =>
   entries.some(({ items }) => items.some((item) => item.itemId === itemId && item.isCut))
 
-/** Whether the user spoke before all of it was heard. */
+/** Whether the user interrupted it before all of it was heard. */
 export const isCutShort = (entry: Entry): boolean => entry.items.some(({ isCut }) => isCut)

@@ -1,6 +1,6 @@
 /**
- * What client and service say to each other in a voice session, without the words of any wire: the first frame, the client's frames, the
- * service's events, and the codes of errors. `@colloquy/ws` translates them to JSON. Audio is no frame here: it goes as bytes beside them.
+ * The messages between client and service in a voice session, independent of a wire format: the first frame, the client's frames, the
+ * service's events, and the codes of errors. `@colloquy/ws` translates them to JSON. Audio is not part of them: it is sent as bytes.
  * Specification part 4 ("Realtime session") and part 6.
  */
 import * as Schema from "effect/Schema"
@@ -26,7 +26,9 @@ const MediaSelection = Schema.Struct({
   config: Schema.NullOr(Schema.JsonObject)
 })
 
-/** What of the service's own abilities a session uses. It holds for the session; to change it, the client connects again. */
+/**
+ * Which of the service's own features a session uses. The selection holds for the whole session; to change it, the client connects again.
+ */
 export const ServiceSelection = Schema.Struct({
   memory: MemoryMode,
   memoryPro: MemoryMode,
@@ -48,9 +50,9 @@ export const nothingSelected: ServiceSelection = {
 export const SessionRequest = Schema.Struct({
   threadId: Schema.NullOr(Schema.String),
   assistantId: Schema.NullOr(Schema.String),
-  /** Null inherits the assistant's instructions; an empty text clears them. */
+  /** Null: the assistant's instructions; an empty text: none. */
   systemPrompt: Schema.NullOr(Schema.String),
-  /** Null inherits the assistant's tools; an empty list clears them. */
+  /** Null: the assistant's tools; an empty list: none. */
   tools: Schema.NullOr(ToolList),
   provider: Schema.String,
   model: Schema.String,
@@ -63,12 +65,12 @@ export type SessionRequest = typeof SessionRequest.Type
 export const SessionToolOutput = Schema.Struct({
   toolCallId: Schema.String,
   name: Schema.String,
-  /** Text goes to the model as it is, anything else as JSON. */
+  /** A text goes to the model unchanged, any other value as JSON. */
   output: Schema.Json
 })
 export type SessionToolOutput = typeof SessionToolOutput.Type
 
-/** What a client sends after the first frame. */
+/** The frames that a client sends after the first one. */
 export const ClientFrame = Schema.Union([
   Schema.TaggedStruct("Text", { text: Schema.String }),
   Schema.TaggedStruct("Commit", {}),
@@ -110,7 +112,7 @@ export type ErrorCode = typeof ErrorCode.Type
 
 const Role = Schema.Literals(["user", "assistant"])
 
-/** What the service sends. */
+/** The events that the service sends. */
 export const ServiceEvent = Schema.Union([
   Schema.TaggedStruct("SessionBegin", {
     sessionId: Schema.String,
@@ -128,7 +130,7 @@ export const ServiceEvent = Schema.Union([
   Schema.TaggedStruct("ToolCall", {
     toolCallId: Schema.String,
     name: Schema.String,
-    /** An object where the model wrote one; otherwise its text. */
+    /** An object if the model wrote one; otherwise its text. */
     arguments: Schema.Json,
     hosted: Schema.Boolean
   }),
@@ -138,14 +140,14 @@ export const ServiceEvent = Schema.Union([
   Schema.TaggedStruct("ResponseDone", {}),
   Schema.TaggedStruct("Interrupted", {}),
   Schema.TaggedStruct("ProviderEvent", {
-    /** The vendor's message as it came: one JSON text. */
+    /** The vendor's message unchanged: one JSON text. */
     json: Schema.String
   }),
   Schema.TaggedStruct("SessionEnded", {
-    /** What the vendor charges, in US dollars; null when it is not known. */
+    /** The vendor's price in US dollars; null when it is not known. */
     providerCostUsd: Schema.NullOr(Schema.Finite),
     chargedUsd: Schema.NullOr(Schema.Finite),
-    /** Something of the cost is estimated or not known, and will be corrected. */
+    /** True: part of the cost is estimated or not known, and will be corrected. */
     reconciliationRequired: Schema.Boolean
   }),
   Schema.TaggedStruct("Error", { code: ErrorCode, message: Schema.String })

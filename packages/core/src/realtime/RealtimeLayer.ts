@@ -1,4 +1,6 @@
-/** All of the wing as one layer. It is a module of its own, so that those who only name a use case (the HTTP API) do not carry sessions. */
+/**
+ * The whole wing as one layer. It is a separate module, so that code that only names a use case (the HTTP API) does not import sessions.
+ */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
@@ -20,7 +22,7 @@ const catalogued = Layer.effectDiscard(
   })
 )
 
-/** Both use cases of the wing, over the kernel's own and the ports; its models stand in the catalogue. */
+/** Both use cases of the wing, over the kernel's use cases and the ports; its models are added to the catalogue. */
 export const layer: Layer.Layer<
   RealtimeSessions | Tickets,
   never,

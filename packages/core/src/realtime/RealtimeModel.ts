@@ -1,7 +1,7 @@
 /**
- * Port: a native audio model. A vendor says how it is set up and reached (`prepare`), then speaks through a link: commands and audio go
- * up, events and audio come down. Vendors over a socket are a pure two-way mapping of events plus the socket's settings; the adapters'
- * `overSocket` makes a `RealtimeModel` of such a mapping. Audio goes by plain calls, because an Effect for each piece costs more than the
+ * Port: a native audio model. `prepare` says how a vendor is set up and reached; then a link carries commands and audio to it, and events
+ * and audio from it. A vendor with a socket is a pure mapping of events in both directions plus the socket's settings; the adapters'
+ * `overSocket` makes a `RealtimeModel` of such a mapping. Audio uses plain calls, because an Effect for each piece costs more than the
  * relay itself.
  */
 import * as Context from "effect/Context"
@@ -17,7 +17,7 @@ import type { ToolCall } from "../tools/ToolCall.ts"
 import type { ToolDefinition } from "../tools/ToolDefinition.ts"
 import { AudioFormat } from "./Frames.ts"
 
-/** One message of the thread, as the model is told of it before the session begins. */
+/** One message of the thread, as the model gets it before the session begins. */
 export interface SpokenMessage {
   readonly role: "user" | "assistant"
   readonly text: string
@@ -34,7 +34,7 @@ export interface SessionSetup {
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
-/** The setup cannot be used: the text says what to change. */
+/** The setup is not usable; the text says what to change. */
 export class SetupRefused extends Schema.TaggedError<SetupRefused>()("SetupRefused", {
   code: Schema.Literals(["invalid_first_frame", "model_mismatch"]),
   reason: Schema.String
@@ -44,7 +44,7 @@ export class SetupRefused extends Schema.TaggedError<SetupRefused>()("SetupRefus
   }
 }
 
-/** The vendor cannot be reached, or refused the connection or the setup. `reason` is the vendor's own word for the client to read. */
+/** The vendor cannot be reached, or refused the connection or the setup. `reason` is the vendor's own text, for the client. */
 export class VendorUnavailable extends Schema.TaggedError<VendorUnavailable>()("VendorUnavailable", {
   code: Schema.Literals(["provider_unavailable", "provider_error", "provider_closed"]),
   reason: Schema.String
@@ -69,7 +69,7 @@ export interface CallOutput {
   readonly output: string
 }
 
-/** What was heard of an answer that was interrupted. */
+/** How much of an interrupted answer was heard. */
 export interface Cut {
   readonly itemId: string
   readonly heardMillis: number
@@ -77,11 +77,11 @@ export interface Cut {
 }
 
 export type VendorEvent =
-  /** The vendor's message as it came, one JSON text. Messages that are nothing but audio are left out. */
+  /** The vendor's message unchanged, one JSON text. Messages that contain only audio are left out. */
   | { readonly _tag: "Native"; readonly json: string }
-  /** Setup and history are acknowledged. */
+  /** The vendor has acknowledged setup and history. */
   | { readonly _tag: "Ready" }
-  /** Something that the user said has its place: before the item `before` where that is given, else after everything so far. */
+  /** An item of the user has a position: before the item `before` if it is given, otherwise after everything so far. */
   | {
       readonly _tag: "UserItem"
       readonly itemId: string
@@ -103,61 +103,64 @@ export type VendorEvent =
       readonly text: string
     }
   | { readonly _tag: "TranscriptFailed"; readonly itemId: string }
-  /** The item was an audio turn in which nothing was said: nothing is kept of it. */
+  /** The item was an audio turn without speech, so nothing of it is kept. */
   | { readonly _tag: "NothingSaid"; readonly itemId: string }
   | { readonly _tag: "ToolCalled"; readonly call: ToolCall }
   | { readonly _tag: "ToolsCancelled"; readonly toolCallIds: ReadonlyArray<string> }
   | { readonly _tag: "ResponseStarted"; readonly responseId: string }
   | { readonly _tag: "ResponseDone"; readonly responseId: string }
-  /** The answer was broken off; audio that was not played is to be thrown away. */
+  /** The answer was interrupted; audio that was not played is to be discarded. */
   | { readonly _tag: "Interrupted"; readonly cut: Cut | null }
-  /** To be added to what was used before. */
+  /** To be added to the usage so far. */
   | { readonly _tag: "Used"; readonly usage: Usage }
   /** The vendor reports an error; the session goes on. */
   | { readonly _tag: "Failed"; readonly reason: string }
-  /** The link is gone. The last event. */
+  /** The link is closed. The last event. */
   | { readonly _tag: "Closed"; readonly reason: string }
 
-/** Called synchronously, in the order in which the vendor spoke. */
+/** Called synchronously, in the order of the vendor's messages. */
 export interface VendorListener {
   readonly event: (event: VendorEvent) => void
-  /** `base64` holds the ASCII bytes of the text. It may be a part of a larger buffer: use it at once or copy it. */
+  /** `base64` contains the ASCII bytes of the text. It may be a part of a larger buffer: use it at once or copy it. */
   readonly audio: (itemId: string, base64: Uint8Array) => void
 }
 
 export type Refusal = { readonly code: "unsupported_frame" | "invalid_frame"; readonly reason: string }
 
 export interface VendorLink {
-  /** Null when the command was taken; otherwise why not, and nothing was sent. */
+  /** Null if the command was sent; otherwise the reason why not. */
   readonly send: (command: VendorCommand) => Refusal | null
-  /** `sent` is called when the vendor has taken this very piece. */
+  /** `sent` is called when the vendor's socket has taken this piece. */
   readonly sendAudio: (audio: Uint8Array, sent?: () => void) => void
   /** Bytes that wait to be sent. */
   readonly buffered: () => number
-  /** Stops and resumes the reading of what the vendor says. */
+  /** Stops and resumes reading from the vendor. */
   readonly pause: () => void
   readonly resume: () => void
-  /** No more input comes: what is still unknown (usage, transcripts) may be asked for. */
+  /** No more input comes: data that is still missing (usage, transcripts) may be requested. */
   readonly finish: () => void
 }
 
 export interface PreparedSession {
   readonly inputFormat: AudioFormat
   readonly outputFormat: AudioFormat
-  /** Whether an answer can be cancelled by a command of its own. */
+  /** Whether the vendor has a command that cancels an answer. */
   readonly canCancel: boolean
-  /** What of the instructions counts against the limits of the history: the vendor's own field beats the assistant's. */
+  /** The instructions that count against the limits of the history: the vendor's own field overrides the assistant's instructions. */
   readonly instructions: string | null
-  /** Dials, sets up and seeds. It succeeds when the connection is made; `Ready` comes as an event. The link closes with the scope. */
+  /**
+   * Connects, sets up and sends the history. It succeeds when the connection is made; `Ready` comes as an event. The link closes with the
+   * scope.
+   */
   readonly connect: (listener: VendorListener) => Effect.Effect<VendorLink, VendorUnavailable, Scope.Scope>
 }
 
 export interface RealtimeModel {
-  /** The `provider` of the first frame: the host chooses it. */
+  /** The `provider` of the first frame, chosen by the host. */
   readonly id: string
   /** The models that it serves, for the catalogue. A session with another model is refused. */
   readonly models: ReadonlyArray<ModelInfo>
-  /** Pure: what the session would be, or why it cannot be. */
+  /** Pure: the prepared session, or why it is refused. */
   readonly prepare: (setup: SessionSetup) => Result.Result<PreparedSession, SetupRefused>
 }
 
@@ -165,7 +168,7 @@ export interface RealtimeModel {
 export const RealtimeCapabilities = Schema.Struct({
   inputFormats: Schema.Array(AudioFormat),
   outputFormats: Schema.Array(AudioFormat),
-  /** Names of native fields that `provider_options` may hold. */
+  /** Names of native fields that `provider_options` may contain. */
   providerSettings: Schema.Array(Schema.String),
   canCancel: Schema.Boolean,
   turnDetection: Schema.Array(Schema.String)
@@ -181,7 +184,7 @@ export class RealtimeModels extends Context.Service<
     readonly find: (provider: string) => RealtimeModel | undefined
   }
 >()("@colloquy/core/realtime/RealtimeModels") {
-  /** `known`: ids that the service has beside the registered ones; a session with one of those is `provider_unavailable`. */
+  /** `known` are ids that the service supports besides the registered ones; a session with one of those gets `provider_unavailable`. */
   static readonly layer = (
     models: ReadonlyArray<RealtimeModel>,
     known: ReadonlyArray<string> = []

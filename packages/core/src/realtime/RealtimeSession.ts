@@ -1,7 +1,7 @@
 /**
- * A voice session from door to door: who asks → first frame → what it asks for → the thread, held by a lease → the vendor → `session.begin`
- * → relay → stop → everything saved → `session.ended`. Whatever happens on the way, the client gets one ending, the thread is given back,
- * and what was said and used is stored. Specification part 4, "Realtime session".
+ * A voice session from beginning to end: authentication, first frame, its check, the lease of the thread, the vendor, `session.begin`,
+ * relay, stop, saving, `session.ended`. In every case the client gets one ending, the thread is released, and conversation and usage are
+ * stored. Specification part 4, "Realtime session".
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -53,14 +53,14 @@ import type { Ending, Input } from "./SessionState.ts"
 import type { OpenOutcome, SessionLease, SessionStore } from "./SessionStore.ts"
 import type { Tickets } from "./Tickets.ts"
 
-/** What every session of a kernel works with. */
+/** The services that every session of a kernel uses. */
 export interface SessionServices {
   readonly tickets: typeof Tickets.Service
   readonly models: typeof RealtimeModels.Service
   readonly places: Places
   readonly store: typeof SessionStore.Service
   readonly features: SessionFeatures
-  /** Tells the runner of follow-ups that some were stored. */
+  /** Called after follow-ups were stored. */
   readonly wakeFollowUps: () => void
   readonly providerKeys: ProviderKeysPort
   readonly metering: MeteringPort
@@ -69,10 +69,10 @@ export interface SessionServices {
   readonly limits: SessionLimits
   readonly turnSettings: TurnSettings
   readonly deadlines: DeadlinesPort
-  /** Takes the session into the common round of ticks and renewals while the scope is open. */
+  /** Includes the session in the common ticks and lease renewals while the scope is open. */
   readonly register: (session: OpenSession) => Effect.Effect<void, never, Scope.Scope>
   readonly wakeAt: (time: number) => void
-  /** Goes on with what could not be saved in time, and gives the thread back afterwards. */
+  /** Stores later what could not be saved in time, and releases the thread afterwards. */
   readonly finishLater: (lease: SessionLease, keeper: SessionKeeper) => Effect.Effect<void, never, Principal>
 }
 
@@ -81,10 +81,10 @@ export interface OpenSession {
   readonly relay: Relay
 }
 
-/** Native audio: what it will cost is not known, and a host does not let trial credit pay for it. */
+/** Native audio: the cost is not known before, and a host does not permit it on trial credit. */
 const audioCredit: CreditNeed = { purpose: audioPurpose, amountUsd: null }
 
-/** The last words. */
+/** The last events and the close of a connection. */
 interface Farewell {
   readonly events: ReadonlyArray<ServiceEvent>
   readonly close: CloseReason
@@ -106,7 +106,11 @@ export const serveSession = (
         ? Effect.succeed<Farewell>({ events: [ended(0, false)], close: "shutdown" })
         : Effect.as(
             Effect.logError("A voice session ended in a defect", cause),
-            failed("internal_error", "The session failed inside the service. Its operator has been told.", "fault")
+            failed(
+              "internal_error",
+              "The session failed inside the service. The operator finds the cause in its log.",
+              "fault"
+            )
           )
     ),
     Effect.map(({ close, events }) => {
@@ -140,7 +144,7 @@ const converse = Effect.fnUntraced(function* (services: SessionServices, door: S
 
 interface Caller {
   readonly ownerId: OwnerId
-  /** A ticket is good for one thread. */
+  /** A ticket is valid for one thread. */
   readonly threadId: string | null
 }
 
@@ -164,7 +168,7 @@ const firstFrame = Effect.fnUntraced(function* (services: SessionServices, door:
   return yield* services.deadlines.within(Math.max(0, left), door.firstFrame, late)
 })
 
-/** Everything that can be refused is refused before anything is made; the thread is held before the vendor is asked. */
+/** All refusals come before anything is created, and the lease of the thread is taken before the vendor is contacted. */
 const converseAs = Effect.fnUntraced(function* (
   services: SessionServices,
   door: SessionDoor,
@@ -245,7 +249,7 @@ const prepare = (model: RealtimeModel, setup: SessionSetup): Effect.Effect<Prepa
     : Effect.fail(refuse(prepared.failure.code, prepared.failure.reason))
 }
 
-/** The right to write the thread, and whether this session still has to give it back. */
+/** The right to write the thread, and whether this session still has to release it. */
 interface Held {
   readonly lease: SessionLease
   isOurs: boolean
@@ -293,7 +297,7 @@ interface Opening {
   readonly plan: SessionPlan
   readonly prepared: PreparedSession
   readonly held: Held
-  /** The customer pays the vendor directly. */
+  /** True: the customer pays the vendor directly. */
   readonly ownKey: boolean
 }
 
@@ -389,7 +393,7 @@ const endingOf = (exit: Exit.Exit<Ending, VendorUnavailable>): Effect.Effect<End
   })
 }
 
-/** Saves what is left, gives the thread back, and finds the last words. */
+/** Saves what is left, releases the thread, and determines the last events. */
 const farewell = Effect.fnUntraced(function* (
   { held, ownKey, services }: Opening,
   relay: Relay,
@@ -424,7 +428,7 @@ const endedWith = (usage: Usage, ownKey: boolean): ServiceEvent =>
     ownKey
   )
 
-/** Native audio is charged at the vendor's price; with a key of their own, customers pay the vendor directly. */
+/** Native audio is charged at the vendor's price; customers with a key of their own pay the vendor directly. */
 const ended = (costUsd: number | null, reconciliationRequired: boolean, ownKey = false): ServiceEvent => ({
   _tag: "SessionEnded",
   providerCostUsd: costUsd,
@@ -439,7 +443,7 @@ interface CallSurroundings {
   readonly spend: (charge: Charge) => void
 }
 
-/** The hosted calls of a session, side by side, each in a fiber that can be stopped. */
+/** Runs the hosted calls of a session in parallel, each in a fiber that can be stopped. */
 const hostedRuns = Effect.fnUntraced(function* (
   { held, place, plan, request, services }: Opening,
   { input, kept, spend }: CallSurroundings
@@ -459,7 +463,7 @@ const hostedRuns = Effect.fnUntraced(function* (
       assistantId,
       runId: held.lease.sessionId,
       answerId: MessageId.make(held.lease.sessionId),
-      // Of a spoken conversation there is no message that a tool could be about.
+      // A spoken conversation has no single message that a tool call belongs to.
       content: "",
       metadata: null,
       provider: request.provider,
@@ -483,7 +487,7 @@ const hostedRuns = Effect.fnUntraced(function* (
   }
   return {
     start: (call: ToolCall): void => {
-      // What a call says is decided on its own, after the decision that started it.
+      // What a call tells is decided separately, after the decision that started the call.
       const answered = Effect.andThen(
         Effect.yieldNow,
         Effect.map(outputOf(call), (output) => {
@@ -498,7 +502,7 @@ const hostedRuns = Effect.fnUntraced(function* (
   }
 })
 
-/** The event by which a part tells of a medium, as in a turn. */
+/** The event by which a part announces a medium, as in a turn. */
 const mediaGenerated = "media_generated"
 
 const isObject = Schema.is(Schema.JsonObject)

@@ -1,6 +1,6 @@
 /**
- * All voice sessions of a process: `serve` runs one, `drain` ends them all. One fiber ticks every session when time decides something in
- * it, one renews their leases together, and one reports charges that a meter did not take when they were made.
+ * All voice sessions of a process: `serve` runs one, `drain` ends all. One fiber ticks each session when a time limit is due, one renews
+ * all leases together, and one reports charges that a meter did not accept before.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -35,17 +35,17 @@ import type { Ending } from "./SessionState.ts"
 import { type SessionCharge, SessionStore } from "./SessionStore.ts"
 import { Tickets } from "./Tickets.ts"
 
-/** A charge this old was not reported by the session that made it. */
+/** A charge of this age was not reported by its session. */
 const reportAfter = Duration.minutes(1)
 
 export class RealtimeSessions extends Context.Service<
   RealtimeSessions,
   {
-    /** Serves one connection from its first byte to its last. The socket is closed when this ends. */
+    /** Serves one connection from beginning to end. The socket is closed when this ends. */
     readonly serve: (socket: ClientSocket, credentials: Credentials) => Effect.Effect<void>
-    /** Refuses new sessions, stops the running ones, and waits until what was said is stored and the clients are told. */
+    /** Refuses new sessions, stops the running ones, and waits until conversations are stored and clients have their endings. */
     readonly drain: Effect.Effect<void>
-    /** How many connections are served. */
+    /** The number of connections. */
     readonly size: () => number
   }
 >()("@colloquy/core/realtime/RealtimeSessions") {
@@ -107,7 +107,7 @@ export class RealtimeSessions extends Context.Service<
   )
 }
 
-const makeSessions = (services: SessionServices, patience: number): typeof RealtimeSessions.Service => {
+const makeSessions = (services: SessionServices, drainMillis: number): typeof RealtimeSessions.Service => {
   const doors = new Set<SessionDoor>()
   const empty: Array<Deferred.Deferred<void>> = []
   let draining = false
@@ -136,7 +136,7 @@ const makeSessions = (services: SessionServices, patience: number): typeof Realt
       if (doors.size === 0) return Effect.void
       const waiting = Deferred.makeUnsafe<void>()
       empty.push(waiting)
-      return Effect.asVoid(Effect.timeoutOption(Deferred.await(waiting), patience))
+      return Effect.asVoid(Effect.timeoutOption(Deferred.await(waiting), drainMillis))
     })
   })
 }
@@ -149,7 +149,7 @@ const tickAll = (open: ReadonlySet<OpenSession>, now: number): number => {
   return next
 }
 
-/** Three attempts before a lease runs out. */
+/** Three attempts before a lease expires. */
 const keepLeases = (
   store: typeof SessionStore.Service,
   open: ReadonlySet<OpenSession>,

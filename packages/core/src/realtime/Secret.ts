@@ -1,4 +1,4 @@
-/** Texts that cannot be guessed, and what is stored of them. Used by tickets. */
+/** Random texts, and their stored hashes. Used by tickets. */
 import * as Effect from "effect/Effect"
 
 const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")

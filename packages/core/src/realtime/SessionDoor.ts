@@ -1,6 +1,6 @@
 /**
- * Where the client's inputs arrive from the first byte to the last: until the relay takes them over, the door waits for the first frame,
- * answers what comes too early, and notices a client that leaves or stops.
+ * Receives the client's input before the relay takes over: it waits for the first frame, refuses frames that come too early, and notices a
+ * client that leaves or stops.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -16,9 +16,9 @@ export interface SessionDoor {
   readonly firstFrame: Effect.Effect<SessionRequest, SessionRefused>
   /** The client left or stopped, or the service shuts down, before the relay took over. */
   readonly left: Effect.Effect<Ending>
-  /** From now on everything goes there; what the client's connection was like before is told first. */
+  /** From now on all input goes to `receive`; it first gets the state of the client's connection. */
   readonly handOver: (receive: (input: ClientInput) => void, stop: (ending: Ending) => void) => void
-  /** The service ends the session, in whatever state it is. */
+  /** The service ends the session, in any state. */
   readonly stop: (ending: Ending) => void
 }
 
@@ -77,5 +77,5 @@ export const makeDoor = (socket: ClientSocket): SessionDoor => {
 const notReady = {
   _tag: "Error",
   code: "not_ready",
-  message: "Wait for session.begin: nothing but stop is taken before it."
+  message: "Wait for session.begin: only stop is accepted before it."
 } as const

@@ -1,4 +1,4 @@
-/** Why a voice session ends before it has begun, as the client is told. */
+/** Why a voice session ends before it has begun, as the client gets it. */
 import * as Schema from "effect/Schema"
 import { type CloseReason, ErrorCode } from "./Frames.ts"
 
@@ -10,7 +10,7 @@ export class SessionRefused extends Schema.TaggedError<SessionRefused>()("Sessio
     return this.reason
   }
 
-  /** What the service could not do is its fault; everything else is a refusal. */
+  /** Failures of the service are faults; all others are refusals. */
   get close(): CloseReason {
     return this.code === "internal_error" || this.code.startsWith("provider_") ? "fault" : "refused"
   }

@@ -1,7 +1,7 @@
 /**
- * What the service itself adds to a session: the host's tools, and the parts of turns that join sessions too (memory, documents, web search,
- * image and video generation). A part decides as in a turn, from what the first frame selects; it joins by its `session` step, and one
- * that is selected and has none, by its tools.
+ * The features that the service adds to a session: the host's tools, and the parts of turns that join sessions (memory, documents, web
+ * search, image and video generation). A part decides as in a turn, from the selection of the first frame. It joins by its `session` step;
+ * a selected part without that step joins by its tools.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -27,9 +27,9 @@ export class FeatureRefused extends Schema.TaggedError<FeatureRefused>()("Featur
 
 export interface SessionExtras {
   readonly tools: ReadonlyArray<OfferedTool>
-  /** Stands behind the instructions of the assistant. */
+  /** Appended to the assistant's instructions. */
   readonly instructions: string | null
-  /** What is to be done after an exchange; stored with its messages. */
+  /** The follow-ups of an exchange, stored with its messages. */
   readonly followUps: (exchange: SessionExchange) => ReadonlyArray<FollowUpOrder>
 }
 
@@ -104,7 +104,7 @@ const titles: Readonly<Record<string, string>> = {
   video: "Video generation"
 }
 
-/** What the first frame asks of which part, as a message would. */
+/** The options of the parts, as a message would contain them. */
 const optionsOf = ({ image, memory, memoryPro, video, webSearch }: ServiceSelection): Schema.JsonObject => {
   const isPro = memoryPro !== "off"
   const mode = isPro ? memoryPro : memory

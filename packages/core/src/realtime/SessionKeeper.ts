@@ -1,6 +1,6 @@
 /**
- * Brings what was said and used to the store, turn by turn while the session goes on, and the charges to the meter. A store that is away
- * is asked again; what it did not take by the end is finished later, as long as nobody else has taken the thread.
+ * Stores conversation and usage of a session turn by turn while it goes on, and reports charges to the meter. While the store is
+ * unavailable, it tries again. The rest that is not stored at the end is stored later, as long as no other session has taken the thread.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,7 @@ import { repeatWhileUnavailable } from "../turns/StoreRetry.ts"
 import { type Entry, isCutShort, textOf } from "./Conversation.ts"
 import type { SessionCharge, SessionLease, SessionStore } from "./SessionStore.ts"
 
-/** Where the entries come from: the relay. */
+/** The source of the entries: the relay. */
 export interface Unsaved {
   readonly unsaved: () => ReadonlyArray<Entry>
   readonly saved: (entries: ReadonlyArray<Entry>) => void
@@ -30,22 +30,22 @@ export interface Unsaved {
 export interface SessionKeeper {
   /** There may be something to store. */
   readonly wake: () => void
-  /** What the vendor's model used. */
+  /** The usage of the vendor's model. */
   readonly charge: (usage: Usage) => void
-  /** What something else did cost: a hosted tool. */
+  /** The cost of something else, such as a hosted tool. */
   readonly spend: (charge: Charge) => void
-  /** Stores for as long as the session is open; ends when the lease is lost. */
+  /** Stores while the session is open; ends when the lease is lost. */
   readonly keep: Effect.Effect<void, never, Principal>
   /** Stores what is left, once. */
   readonly flush: Effect.Effect<"saved" | "lost", StoreUnavailable, Principal>
-  /** Whether charges are stored of which the meter has not heard. */
+  /** Whether there are stored charges that the meter has not accepted. */
   readonly owes: () => boolean
 }
 
-/** What the ledger calls it. */
+/** The purpose of these charges in the ledger. */
 export const audioPurpose = "realtime"
 
-/** Each charge of a session is told like a leg of a run. */
+/** Each charge of a session is reported like a leg of a run. */
 export const reportOf = (
   { sessionId, threadId }: Pick<SessionLease, "sessionId" | "threadId">,
   number: number,
@@ -68,9 +68,9 @@ export interface KeeperSetup {
   readonly provider: string
   readonly model: string
   readonly source: Unsaved
-  /** What is to be done after an exchange that ends with these messages. */
+  /** The follow-ups of an exchange that ends with these messages. */
   readonly followUpsOf: (exchangeId: RunId, messageIds: ReadonlyArray<MessageId>) => ReadonlyArray<FollowUpOrder>
-  /** Follow-ups are stored. */
+  /** Called after follow-ups were stored. */
   readonly onFollowUps: () => void
 }
 
@@ -81,7 +81,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
   let unsaved: ReadonlyArray<SessionCharge> = []
   let unmetered: ReadonlyArray<SessionCharge> = []
   let charges = 0
-  /** Stored, and not yet part of an exchange that has follow-ups. */
+  /** Messages that are stored, but not yet part of an exchange with follow-ups. */
   let unfinished: ReadonlyArray<MessageId> = []
   let followUps: ReadonlyArray<NewFollowUp> = []
 
@@ -91,7 +91,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     return toMessage(entry, id, setup)
   })
 
-  /** An exchange ends with an answer in words. Its follow-ups are made once, however often the store has to be asked. */
+  /** An exchange ends with an answer in words. Its follow-ups are made once, also when the write is repeated. */
   const orderFollowUps = Effect.fnUntraced(function* (entries: ReadonlyArray<Entry>) {
     for (const entry of entries) {
       const id = entry.stored > 0 ? undefined : ids.get(entry.key)
@@ -121,7 +121,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     return "saved" as const
   })
 
-  /** A meter that fails is told later, by the sweep over the store. */
+  /** If the meter fails, the search over the store reports the charges later. */
   const meter = Effect.gen(function* () {
     const told = unmetered
     if (told.length === 0) return

@@ -1,4 +1,4 @@
-/** Every limit of a voice session, as one reference that a host may replace. The defaults are those of the specification, part 8. */
+/** All limits of a voice session, as one reference that a host may replace. The defaults are those of the specification, part 8. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 
@@ -11,21 +11,21 @@ export interface SessionLimits {
   readonly idle: Duration.Input
   /** Bytes of audio and frames that the client may send. */
   readonly inputBytes: number
-  /** After a saved summary. */
+  /** Messages after the stored summary. */
   readonly historyMessages: number
-  /** Of the serialized history and the instructions together. */
+  /** Characters of the serialised history and the instructions together. */
   readonly historyCharacters: number
-  /** For dialling, setup and history together. */
+  /** For connecting, setup and history together. */
   readonly opening: Duration.Input
-  /** At the end, for transcripts and usage that are still to come. */
+  /** At the end, for missing transcripts and usage. */
   readonly stopping: Duration.Input
   /** How long a spoken turn may wait for its transcript. */
   readonly transcript: Duration.Input
-  /** How long a peer that does not read may hold up the other one. */
+  /** How long a peer that does not read may block the other one. */
   readonly stuck: Duration.Input
-  /** For saving what was said, at the end. */
+  /** For saving the rest of the conversation at the end. */
   readonly saving: Duration.Input
-  /** How long a thread stays taken when its process has died. */
+  /** How long a thread stays blocked after its process died. */
   readonly lease: Duration.Input
   /** Bytes that may wait at the vendor's socket before the client is no longer read. */
   readonly vendorBuffer: number

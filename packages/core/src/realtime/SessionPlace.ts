@@ -1,6 +1,6 @@
 /**
- * Which thread a session or a ticket is for: a thread given wins over an assistant given; without a thread one is made, and without
- * either an assistant too. What is new is stored in a step of its own, so that a request that is refused leaves nothing behind.
+ * The thread of a session or a ticket. If a thread is given, a given assistant is ignored; without a thread a new one is created, and
+ * without both also a new assistant. New records are stored in a separate step, so that a refused request leaves nothing behind.
  */
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
@@ -21,7 +21,7 @@ export interface PlaceRequest {
 }
 
 export interface Places {
-  /** What is new exists in memory only. */
+  /** New records exist in memory only. */
   readonly find: (
     request: PlaceRequest
   ) => Effect.Effect<Place, ThreadNotFound | AssistantNotFound | StoreUnavailable, Principal>
@@ -45,6 +45,6 @@ export const makePlaces: Effect.Effect<Places, never, AssistantStore | ThreadSto
   }
 )
 
-/** A malformed id is an unknown one. */
+/** A malformed id counts as unknown. */
 const idOf = <Id>(brand: { readonly make: (value: string) => Id }, text: string): Id =>
   brand.make(text === "" ? "none" : text)

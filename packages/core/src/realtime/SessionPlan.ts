@@ -1,6 +1,6 @@
 /**
- * Pure: the first frame against what the assistant has saved. What is omitted is inherited, what is empty is cleared, what the service
- * adds stands beside the client's tools; and a history that is too large refuses the session, because nothing is ever cut silently.
+ * Pure: combines the first frame with the assistant's settings. Absent fields are inherited, empty fields are cleared, and the service's
+ * tools are added to the client's. A history that is too large refuses the session, because nothing is ever cut silently.
  */
 import * as Result from "effect/Result"
 import type { Message } from "../threads/Message.ts"
@@ -19,7 +19,7 @@ export interface PlanRefused {
 
 export interface SessionPlan {
   readonly instructions: string | null
-  /** The client's and the service's. */
+  /** The client's and the service's tools. */
   readonly tools: ReadonlyArray<ToolDefinition>
   readonly hosted: SessionExtras["tools"]
   readonly followUps: SessionExtras["followUps"]
@@ -55,7 +55,7 @@ const summaryIntro = "A summary of what was said before in this conversation:"
 const refused = (message: string): Result.Result<never, PlanRefused> =>
   Result.fail({ code: "invalid_first_frame", message })
 
-/** What the model is told of the thread; messages without words are not spoken of. */
+/** The part of the thread that the model gets; messages without text are left out. */
 export const spokenHistory = (
   messages: ReadonlyArray<Message>,
   summary: ThreadSummary | null

@@ -1,6 +1,6 @@
 /**
- * Drives a `SessionState` while the session is open: inputs in, actions out, one after the other and synchronously, so that audio and
- * interruptions wait for nobody. It also keeps the two peers in step: one that does not read stops the reading of the other one, for a
+ * Drives a `SessionState` while the session is open: it takes inputs and performs actions, one after the other and synchronously, so that
+ * audio and interruptions never wait. It also limits both peers: if one does not read, the relay stops reading from the other, for a
  * bounded time.
  */
 import type * as Schema from "effect/Schema"
@@ -22,10 +22,10 @@ import {
   takesAudio
 } from "./SessionState.ts"
 
-/** What the relay leaves to the session, which has time and a store. */
+/** The work that the relay leaves to the session, which has a clock and a store. */
 export interface RelayOwner {
   readonly now: () => number
-  /** Asks to be ticked at this time. */
+  /** Requests a tick at this time. */
   readonly wakeAt: (time: number) => void
   readonly runHosted: (call: ToolCall) => void
   readonly stopHosted: (toolCallIds: ReadonlyArray<string>) => void
@@ -40,13 +40,13 @@ export interface Relay {
   readonly vendor: VendorListener
   readonly input: (input: Input) => void
   readonly attach: (link: VendorLink) => void
-  /** Time has passed; gives the next moment at which it matters. */
+  /** Handles the passing of time; returns the next time of interest. */
   readonly tick: (now: number) => number
-  /** Of the whole session so far. */
+  /** The usage of the whole session so far. */
   readonly usage: () => Usage
   readonly unsaved: () => ReadonlyArray<Entry>
   readonly saved: (entries: ReadonlyArray<Entry>) => void
-  /** What a part has kept with the answer that made this call. */
+  /** The value that a part has kept with the answer that made this call. */
   readonly kept: (toolCallId: string, part: string) => Schema.Json | null
 }
 
@@ -54,7 +54,7 @@ const never = Number.POSITIVE_INFINITY
 
 export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: RelayOwner): Relay => {
   const { limits } = terms
-  const patience = millis(limits.stuck)
+  const stuckMillis = millis(limits.stuck)
   const format = terms.begin.outputFormat
   const waiting: Array<Input> = []
   let state = openingState(terms, owner.now())
@@ -73,7 +73,7 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
     passedAt = null
   }
 
-  /** What an action causes (a link that answers at once) waits until the decision before it is carried out. */
+  /** An input that an action causes (a link that answers at once) waits until all actions of the current decision are performed. */
   const input = (next: Input): void => {
     waiting.push(next)
     if (isDeciding) return
@@ -145,12 +145,12 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
     passAudio(audio)
   }
 
-  /** While the vendor is behind, the client is not read until this very piece has left. */
+  /** While the vendor's socket is full, the client is not read until this piece has been sent. */
   const passAudio = (audio: Uint8Array): void => {
     if (link === null) return
     if (clientStuckAt !== never || link.buffered() < limits.vendorBuffer) return link.sendAudio(audio)
     client.pause()
-    clientStuckAt = owner.now() + patience
+    clientStuckAt = owner.now() + stuckMillis
     owner.wakeAt(clientStuckAt)
     link.sendAudio(audio, () => {
       clientStuckAt = never
@@ -161,7 +161,7 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
   const holdVendor = (): void => {
     if (vendorStuckAt !== never) return
     link?.pause()
-    vendorStuckAt = owner.now() + patience
+    vendorStuckAt = owner.now() + stuckMillis
     owner.wakeAt(vendorStuckAt)
   }
 

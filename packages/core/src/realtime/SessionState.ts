@@ -1,6 +1,6 @@
 /**
- * Pure: the states of a voice session and every decision in them. An input (a frame, a vendor's event, a moment in time) and the state
- * give the next state and a list of actions; `RealtimeSession` carries those out. The way is opening → live → stopping → ended, never back.
+ * Pure: the states of a voice session and all decisions in them. An input (a frame, a vendor's event, a time) and the state give the next
+ * state and a list of actions, which `RealtimeSession` performs. The phases are opening → live → stopping → ended, never back.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -29,7 +29,7 @@ import {
   type ToolCallLedger
 } from "./ToolCallLedger.ts"
 
-/** How a session ends: what the client is told before it is closed. */
+/** How a session ends: the error for the client, and the close of its connection. */
 export interface Ending {
   readonly error: { readonly code: ErrorCode; readonly message: string } | null
   readonly close: CloseReason
@@ -37,7 +37,7 @@ export interface Ending {
 
 export interface SessionState {
   readonly phase: "opening" | "live" | "stopping" | "ended"
-  /** What does not change after the beginning. */
+  /** The terms do not change after the beginning. */
   readonly terms: SessionTerms
   readonly startedAt: number
   readonly lastInputAt: number
@@ -68,19 +68,19 @@ export interface SessionTerms {
 export type Input =
   | { readonly _tag: "Frame"; readonly frame: ClientFrame; readonly bytes: number }
   | { readonly _tag: "Audio"; readonly bytes: number }
-  /** What the client sent cannot be read. */
+  /** The client's message could not be read. */
   | { readonly _tag: "Malformed"; readonly code: ErrorCode; readonly message: string; readonly bytes: number }
   | { readonly _tag: "ClientGone" }
   | { readonly _tag: "Vendor"; readonly event: VendorEvent }
-  /** The vendor did not take a command of the client. */
+  /** The vendor did not accept a command of the client. */
   | { readonly _tag: "Refused"; readonly code: ErrorCode; readonly message: string }
-  /** A hosted call made a picture, a clip or a sound. */
+  /** A hosted call made a picture, a video or a sound. */
   | { readonly _tag: "MediaMade"; readonly toolCallId: string; readonly media: ReadonlyArray<Schema.JsonObject> }
   /** A part keeps a value with the answer that made the call. */
   | { readonly _tag: "Kept"; readonly toolCallId: string; readonly part: string; readonly value: Schema.Json }
   | { readonly _tag: "HostedDone"; readonly toolCallId: string; readonly output: string }
   | { readonly _tag: "Tick" }
-  /** The service ends it: a drain, a lost lease, a peer that does not read. */
+  /** The service ends the session: a drain, a lost lease, or a peer that does not read. */
   | { readonly _tag: "Ended"; readonly ending: Ending; readonly atOnce: boolean }
 
 export type Action =
@@ -93,7 +93,7 @@ export type Action =
   | { readonly _tag: "StopHosted"; readonly toolCallIds: ReadonlyArray<string> }
   | { readonly _tag: "FinishVendor" }
   | { readonly _tag: "Charge"; readonly usage: Usage }
-  /** Save what is there, tell the client and close. Once. */
+  /** Save everything, inform the client and close. Once. */
   | { readonly _tag: "End"; readonly ending: Ending }
 
 export interface Decided {
@@ -164,7 +164,7 @@ const step = (state: SessionState, input: Input, now: number): Decided => {
   }
 }
 
-/** The next moment at which time alone decides something. */
+/** The next time at which a time limit is due. */
 export const nextDue = (state: SessionState): number => {
   if (state.phase === "ended") return Number.POSITIVE_INFINITY
   const { limits } = state.terms
@@ -177,7 +177,7 @@ export const nextDue = (state: SessionState): number => {
   return Math.min(state.startedAt + millis(limits.session), state.lastInputAt + millis(limits.idle), transcript)
 }
 
-/** Everything that a client sends counts, as activity and against the limit. */
+/** Every input of a client counts, both as activity and against the limit. */
 const onInput = (
   state: SessionState,
   bytes: number,
@@ -192,11 +192,11 @@ const onInput = (
   return next({ ...state, inputBytes, lastInputAt: now })
 }
 
-/** Whether this much more audio goes to the vendor without any decision. The relay asks for each piece, and counts what it has passed. */
+/** Whether this much audio goes to the vendor without a decision. The relay asks for each piece, and counts what it has passed. */
 export const takesAudio = ({ inputBytes, phase, terms }: SessionState, bytes: number): boolean =>
   phase === "live" && inputBytes + bytes <= terms.limits.inputBytes
 
-/** The state after audio that it takes. Many pieces are counted at once, before the next decision. */
+/** The state after audio was passed on. Many pieces are counted at once, before the next decision. */
 export const countAudio = (state: SessionState, bytes: number, at: number): SessionState => ({
   ...state,
   inputBytes: state.inputBytes + bytes,
@@ -212,7 +212,7 @@ const onAudio = (state: SessionState): Decided =>
       ? { state, actions: [notReady] }
       : stay(state)
 
-const notReady = complain("not_ready", "Wait for session.begin: nothing but stop is taken before it.")
+const notReady = complain("not_ready", "Wait for session.begin: only stop is accepted before it.")
 
 const onFrame = (state: SessionState, frame: ClientFrame, now: number): Decided => {
   if (frame._tag === "Stop") return stop(state, gracefully, now)
@@ -263,7 +263,7 @@ const onVendor = (before: SessionState, event: VendorEvent, now: number): Decide
         : stay(state)
     case "TranscriptDelta":
     case "TranscriptFinal":
-      // Words of an answer that was broken off were not heard, and were taken back.
+      // Later words of an interrupted answer were not heard, so they are ignored.
       return isCutOff(state.conversation, event.itemId) ? stay(state) : { state, actions: [tell(event)] }
     case "TranscriptFailed":
       return { state, actions: [failedTranscript(event.itemId)] }
@@ -283,7 +283,7 @@ const onVendor = (before: SessionState, event: VendorEvent, now: number): Decide
         actions: [{ _tag: "Charge", usage: event.usage }]
       }
     case "Failed":
-      // An error before the beginning says that the setup cannot be used: the session would not be the one that was asked for.
+      // An error before the beginning means that the setup is not usable, so the session would differ from the requested one.
       return state.phase === "opening"
         ? end(state, { error: { code: "provider_error", message: event.reason }, close: "fault" })
         : { state, actions: [complain("provider_error", event.reason)] }
@@ -304,7 +304,7 @@ const goLive = (state: SessionState, now: number): Decided => ({
   actions: [tell({ _tag: "SessionBegin", ...state.terms.begin })]
 })
 
-/** After the session began to stop nobody answers a call any more. */
+/** After the session began to stop, calls are no longer answered. */
 const onCall = (state: SessionState, call: ToolCall): Decided => {
   const hosted = state.terms.hosted.has(call.name)
   const ledger = openCall(state.ledger, call, hosted)
@@ -333,7 +333,7 @@ const onCancelled = (state: SessionState, toolCallIds: ReadonlyArray<string>): D
       }
 }
 
-/** The words that were not heard are taken back from what the client shows, too. */
+/** The client is also told to remove the words that were not heard. */
 const onInterrupted = (state: SessionState, { cut }: Extract<VendorEvent, { _tag: "Interrupted" }>): Decided => {
   const item =
     cut === null
@@ -391,7 +391,7 @@ const onTick = (state: SessionState, now: number): Decided => {
   return stay(state)
 }
 
-/** Transcripts and the end of an answer are all that a stopping session waits for. */
+/** A stopping session waits only for transcripts and for the end of an answer. */
 const isSettled = (state: SessionState): boolean =>
   !state.responding && pendingTranscripts(state.conversation).length === 0
 
@@ -436,5 +436,5 @@ const end = (state: SessionState, ending: Ending): Decided => ({
   ]
 })
 
-/** Of an answer whose end nobody has heard: the vendor will charge for it, and did not say how much. */
+/** The usage of an answer that did not end: the vendor will charge for it, and has not reported how much. */
 const unknownUsage: Usage = { ...noUsage, estimated: true }

@@ -1,11 +1,12 @@
 /**
- * Port: what a voice session keeps. A session is the only writer of its thread: it holds the thread by a lease that expires unless it is
- * renewed, by the store's own clock, so that a process that dies frees the thread in seconds. What was said becomes ordinary messages.
+ * Port: stores voice sessions. A session is the only writer of its thread: it holds the thread with a lease that expires unless it is
+ * renewed, by the store's own clock, so that the thread of a process that dies is free within seconds. The conversation becomes ordinary
+ * messages.
  *
- * - The session's id is the fencing token: once another session has taken the thread, the first one's writes MUST change nothing and
- *   answer false. A lease that has run out and was taken by nobody still allows them.
- * - Each operation is one atomic step, ordered with all others on the same thread (`RunStore` included).
- * - A thread of another owner MUST be treated like one that does not exist.
+ * - The session's id is the fencing token: after another session has taken the thread, writes of the first one MUST change nothing and
+ *   return false. An expired lease still permits writes until the thread is taken.
+ * - Each operation is atomic, and ordered with all others on the same thread (`RunStore` included).
+ * - A thread of another owner MUST be treated as if it did not exist.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -29,16 +30,16 @@ export type OpenOutcome =
   | {
       readonly _tag: "Opened"
       readonly lease: SessionLease
-      /** The newest messages, as many as were asked for, oldest first. */
+      /** The newest messages, as many as requested, oldest first. */
       readonly messages: ReadonlyArray<Message>
-      /** How many messages the thread has. */
+      /** The number of messages of the thread. */
       readonly total: number
     }
-  /** Another session, or a run that is active, writes the thread. Nothing was changed. */
+  /** Another session or an active run writes the thread. Nothing was changed. */
   | { readonly _tag: "Conflict"; readonly by: "session" | "run" }
   | { readonly _tag: "ThreadMissing" }
 
-/** What a part of a session used. The numbers of one session rise from 1. */
+/** The cost of a part of a session. The numbers of one session rise from 1. */
 export const SessionCharge = Schema.Struct({
   ...Charge.fields,
   sessionId: RunId,
@@ -60,9 +61,9 @@ export class SessionStore extends Context.Service<
   SessionStore,
   {
     /**
-     * Takes the thread. Of concurrent callers one MUST win. A session whose lease has run out is no obstacle; a run that is QUEUED or
-     * IN_PROGRESS is one, whatever its lease. A run in REQUIRES_ACTION is superseded as by a new message. While the session is open,
-     * `RunStore.begin` MUST answer `InSession`, and `ThreadStore.remove` MUST fail.
+     * Takes the thread. If several callers open at the same time, one of them MUST succeed. A session with an expired lease does not block;
+     * a run that is QUEUED or IN_PROGRESS does, whatever its lease. A run in REQUIRES_ACTION is superseded as by a new message. While the
+     * session is open, `RunStore.begin` MUST return `InSession`, and `ThreadStore.remove` MUST fail.
      */
     readonly open: (
       threadId: ThreadId,
@@ -70,25 +71,25 @@ export class SessionStore extends Context.Service<
       options: { readonly lease: Duration.Duration; readonly messages: number; readonly at: Date }
     ) => Effect.Effect<OpenOutcome, StoreUnavailable, Principal>
     /**
-     * Adds messages and charges; false when the lease is lost. A message whose id the thread has already takes the place of that one;
-     * the others MUST come behind everything stored, in the given order. A charge whose number is not above the last stored one is there
-     * already and MUST be skipped. The charges count in `UsageLedger` at once, and wait in `unreported`.
+     * Adds messages and charges; false when the lease is lost. A message whose id the thread has already replaces that one; the others MUST
+     * be appended after all stored messages, in the given order. A charge whose number is not above the last stored one is stored already
+     * and MUST be skipped. The charges count in `UsageLedger` at once, and are listed by `unreported`.
      */
     readonly write: (
       lease: SessionLease,
       write: SessionWrite,
       at: Date
     ) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** Prolongs leases of whatever owners, and answers with the sessions that have lost theirs. */
+    /** Prolongs leases of any owners, and returns the sessions that have lost theirs. */
     readonly renew: (
       leases: ReadonlyArray<SessionLease>,
       duration: Duration.Duration
     ) => Effect.Effect<ReadonlyArray<RunId>, StoreUnavailable>
-    /** Gives the thread back. Repeating it, or closing a lost lease, changes nothing. */
+    /** Releases the thread. Repeating it, or closing a lost lease, changes nothing. */
     readonly close: (lease: SessionLease) => Effect.Effect<void, StoreUnavailable, Principal>
-    /** Charges of all owners that were written before this time and that nobody has reported yet, oldest first. */
+    /** Charges of all owners that were written before this time and are not reported yet, oldest first. */
     readonly unreported: (before: Date, limit: number) => Effect.Effect<ReadonlyArray<SessionCharge>, StoreUnavailable>
-    /** These charges have reached the meter. */
+    /** Marks these charges as reported. */
     readonly reported: (
       charges: ReadonlyArray<Pick<SessionCharge, "ownerId" | "sessionId" | "number">>
     ) => Effect.Effect<void, StoreUnavailable>

@@ -1,6 +1,7 @@
 /**
- * Tickets let a browser open a voice session without the API key: a trusted backend asks for one and hands it over. A ticket is good for
- * 60 seconds and one connection, for one thread, and for the Origin it was asked from where there was one. Specification part 4, rule 7.
+ * Tickets let a browser open a voice session without the API key: a trusted backend requests one and passes it to the browser. A ticket is
+ * valid for 60 seconds and one connection, for one thread, and for the Origin of its request if there was one. Specification part 4, rule
+ * 7.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -24,7 +25,7 @@ import { makePlaces } from "./SessionPlace.ts"
 
 const ticketLifetime = Duration.seconds(60)
 
-/** What is stored of a ticket: not enough to use it. */
+/** The stored data of a ticket, which is not enough to use it. */
 export const TicketRecord = Schema.Struct({
   /** SHA-256 of the ticket, hex. */
   hash: Schema.String,
@@ -36,13 +37,13 @@ export const TicketRecord = Schema.Struct({
 })
 export type TicketRecord = typeof TicketRecord.Type
 
-/** Port: where tickets wait. */
+/** Port: stores tickets. */
 export class TicketStore extends Context.Service<
   TicketStore,
   {
-    /** MUST answer false, and store nothing, when the principal has no such thread. Tickets that have expired may be forgotten. */
+    /** MUST return false, and store nothing, when the principal has no such thread. Expired tickets may be deleted. */
     readonly insert: (record: TicketRecord) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** MUST give each ticket at most once, however many ask at the same time and in however many processes; and none that has expired at `now`. */
+    /** MUST return each ticket at most once, also under concurrent calls from several processes, and none that has expired at `now`. */
     readonly redeem: (hash: string, now: Date) => Effect.Effect<Option.Option<TicketRecord>, StoreUnavailable>
   }
 >()("@colloquy/core/realtime/TicketStore") {}
@@ -61,7 +62,7 @@ export class OriginMismatch extends Schema.TaggedError<OriginMismatch>()("Origin
 
 export interface TicketRequest {
   readonly threadId: string | null
-  /** Used where no thread is given: the ticket's thread is a new one of this assistant. */
+  /** Used if no thread is given: the ticket's thread is a new one of this assistant. */
   readonly assistantId: string | null
   readonly origin: string | null
 }
@@ -76,11 +77,11 @@ export interface IssuedTicket {
 export class Tickets extends Context.Service<
   Tickets,
   {
-    /** Without any id, a new assistant and a new thread stand behind the ticket. */
+    /** Without any id, a new assistant and a new thread are created for the ticket. */
     readonly issue: (
       request: TicketRequest
     ) => Effect.Effect<IssuedTicket, ThreadNotFound | AssistantNotFound | StoreUnavailable, Principal>
-    /** Uses the ticket up, also where the Origin is the wrong one. */
+    /** Consumes the ticket, even if the Origin is wrong. */
     readonly redeem: (
       ticket: Redacted.Redacted<string>,
       origin: string | null

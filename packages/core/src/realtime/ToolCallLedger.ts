@@ -1,6 +1,6 @@
 /**
- * Pure: the tool calls of one session, and who may still answer them. Each call is pending (at the client), running (hosted), answered
- * or cancelled; only pending calls take outputs from the client. Specification part 4, `tool.outputs`.
+ * Pure: the tool calls of one session, and which of them may still be answered. Each call is pending (at the client), running (hosted),
+ * answered or cancelled; only pending calls accept outputs from the client. Specification part 4, `tool.outputs`.
  */
 import * as Result from "effect/Result"
 import type { ToolCall } from "../tools/ToolCall.ts"
@@ -18,14 +18,14 @@ export type ToolCallLedger = ReadonlyMap<string, LedgerEntry>
 
 export const emptyLedger: ToolCallLedger = new Map()
 
-/** How many outputs one frame may hold. */
+/** The maximum of outputs in one frame. */
 const maximumOutputs = 32
 
-/** The model called. An id that was used before is not a new call: the ledger stays as it is. */
+/** Opens a call of the model. If its id was used before, it is not a new call, and the ledger stays unchanged. */
 export const openCall = (ledger: ToolCallLedger, call: ToolCall, hosted: boolean): ToolCallLedger =>
   ledger.has(call.id) ? ledger : new Map(ledger).set(call.id, { call, hosted, state: hosted ? "running" : "pending" })
 
-/** The client's outputs against the pending calls. One that does not fit refuses all of them, and the sentence names it. */
+/** Matches the client's outputs to the pending calls. If one does not match, all of them are refused, and the text names it. */
 export const answerCalls = (
   ledger: ToolCallLedger,
   outputs: ReadonlyArray<SessionToolOutput>
@@ -43,7 +43,7 @@ export const answerCalls = (
   return Result.succeed(answered)
 }
 
-/** Ids come from outside: shown short and as JSON. */
+/** Ids come from outside, so they are shown short and as JSON. */
 const quoted = (id: string): string => JSON.stringify(id.slice(0, 100))
 
 const problemOf = (entry: LedgerEntry | undefined, name: string): string | null => {
@@ -55,11 +55,11 @@ const problemOf = (entry: LedgerEntry | undefined, name: string): string | null 
   return null
 }
 
-/** A hosted call is over. Null when nobody waits for it any more. */
+/** Ends a hosted call. Null when the call is no longer open. */
 export const completeCall = (ledger: ToolCallLedger, id: string): ToolCallLedger | null =>
   ledger.get(id)?.state === "running" ? move(new Map(ledger), id, "answered") : null
 
-/** Calls that nobody wants answered any more; those that were open are given back. */
+/** Cancels calls, and returns those that were open. */
 export const cancelCalls = (
   ledger: ToolCallLedger,
   ids: ReadonlyArray<string>

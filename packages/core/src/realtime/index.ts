@@ -1,5 +1,5 @@
 /**
- * The wing `realtime`: a thread on a native audio model. A host provides `RealtimeModels`, the stores, and puts `RealtimeSessions` behind
+ * The wing `realtime`: a thread with a native audio model. A host provides `RealtimeModels` and the stores, and gives `RealtimeSessions` to
  * the socket of `@colloquy/ws`.
  */
 export type { ClientInput, ClientSocket, Credentials } from "./ClientSocket.ts"

@@ -12,9 +12,9 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
  * - `logs`: the stored events of runs; the age of a log is the time since its run ended. The run itself stays.
  * - `idempotencyKeys`: the age is the time since their use.
  * - `deletedRuns`: notes of runs that were deleted while they were active, so that their usage is charged; the age is the time since the
- * deletion.
+ *   deletion.
  * - `chargeReceipts`: notes that a charge outside of a turn was counted, so that a repeat counts nothing; the age is the time since the
- * charge.
+ *   charge.
  * - `deadFollowUps`: follow-ups that failed permanently; the age is the time since their last attempt.
  * - `learnedRuns`: records of which memories a run changed (events and ids, no texts); the age is the time since the change. The memories stay.
  */

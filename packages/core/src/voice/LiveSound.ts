@@ -1,16 +1,16 @@
-/** Sound for those who listen at the moment: pieces of a good size, behind one event that says what they are. Used by `Speech`. */
+/** Sound for live readers: pieces of a suitable size, after one event with their format. Used by `Speech`. */
 import { joinBytes } from "../primitives/Pcm.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { voiceEvents } from "./VoiceRecord.ts"
 
 export interface LiveSound {
   readonly add: (bytes: Uint8Array, contentType: () => string) => void
-  /** What waits for company goes out. */
+  /** Sends the bytes that are waiting for more. */
   readonly flush: () => void
   readonly hasBegun: () => boolean
 }
 
-/** Less than this waits for more: 0.13 seconds at 128 kbit/s. */
+/** Fewer bytes wait for more: 0.13 seconds at 128 kbit/s. */
 const leastBytes = 2048
 const mostBytes = 32 * 1024
 
@@ -46,7 +46,7 @@ export const makeLiveSound = ({ tell }: Pick<LiveTurn, "tell">): LiveSound => {
 const letters = new TextEncoder().encode("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 const decoder = new TextDecoder()
 
-/** By hand: `btoa` wants a text of one character a byte, which costs ten times as much to make. */
+/** Own code, because `btoa` needs a text with one character per byte, which takes ten times as long to make. */
 const base64 = (bytes: Uint8Array): string => {
   const whole = bytes.length - (bytes.length % 3)
   const written = new Uint8Array((whole / 3) * 4)

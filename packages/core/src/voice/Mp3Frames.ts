@@ -1,25 +1,25 @@
 /**
- * Pure: MPEG audio as frames. Speech comes in many answers, each a small file with tags and a note of its own length; only its frames are
- * taken, so that all of them together are one file of the right length. Also counts how long they last.
+ * Pure: splits MPEG audio into frames. Speech arrives in many answers, each a small file with tags and a note of its own length. Only the
+ * frames are taken, so that joined they are one file with the right length. Also computes the duration.
  */
 import { joinBytes } from "../primitives/Pcm.ts"
 
 export interface Mp3Frames {
-  /** The whole frames that a piece completes. Null: this is no MPEG audio. */
+  /** The whole frames that a piece completes. Null: this is not MPEG audio. */
   readonly feed: (piece: Uint8Array) => Uint8Array | null
-  /** The file is over; the next piece begins another one. False: it had no frame. */
+  /** Ends the file; the next piece begins another one. False: the file had no frame. */
   readonly endFile: () => boolean
   readonly seconds: () => number
 }
 
-/** So many bytes without a frame are not MPEG audio. */
-const patience = 64 * 1024
+/** After this number of bytes without a frame the data is not MPEG audio. */
+const maximumUnknownBytes = 64 * 1024
 
 export const makeMp3Frames = (): Mp3Frames => {
   let waiting = new Uint8Array()
-  /** Bytes of a tag that are still to come. */
+  /** Remaining bytes of a tag. */
   let skip = 0
-  let strange = 0
+  let unknownBytes = 0
   let frames = 0
   let isBegun = false
   let seconds = 0
@@ -44,13 +44,13 @@ export const makeMp3Frames = (): Mp3Frames => {
       const frame = frameAt(bytes, at)
       if (frame === null) {
         at++
-        if (++strange > patience) return null
+        if (++unknownBytes > maximumUnknownBytes) return null
         continue
       }
       if (bytes.length - at < frame.length) break
       const whole = bytes.subarray(at, at + frame.length)
       at += frame.length
-      strange = 0
+      unknownBytes = 0
       if (frames++ === 0 && tellsLength(whole)) continue
       seconds += frame.seconds
       taken.push(whole)
@@ -65,7 +65,7 @@ export const makeMp3Frames = (): Mp3Frames => {
       const had = frames > 0
       waiting = new Uint8Array()
       frames = 0
-      strange = 0
+      unknownBytes = 0
       skip = 0
       isBegun = false
       return had
@@ -74,14 +74,14 @@ export const makeMp3Frames = (): Mp3Frames => {
   }
 }
 
-/** An ID3 tag at the beginning of a file: ten bytes, and as many as they say. */
+/** An ID3 tag at the beginning of a file: ten bytes, plus the length that they state. */
 const tagLength = (bytes: Uint8Array, at: number): number => {
   if (bytes[at] !== 0x49 || bytes[at + 1] !== 0x44 || bytes[at + 2] !== 0x33) return 0
   const digits = [6, 7, 8, 9].map((place) => (bytes[at + place] ?? 0) & 0x7f)
   return 10 + digits.reduce((sum, digit) => sum * 128 + digit, 0)
 }
 
-/** Kilobits a second by the index of the header: version 1 and the others, layer III; layers I and II are not spoken by anybody. */
+/** Kilobits per second by the index of the header: version 1 and the others, layer III. Speech providers do not use layers I and II. */
 const rates1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320]
 const rates2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160]
 const samplings = [44_100, 48_000, 32_000]
@@ -105,7 +105,7 @@ const frameAt = (bytes: Uint8Array, at: number): Mp3Frame | null => {
   return { length, seconds: samples / sampleRate }
 }
 
-/** The first frame may hold no sound but the length of the file, which is wrong once other files follow. */
+/** The first frame may contain the length of the file instead of sound. That length is wrong when other files follow. */
 const tellsLength = (frame: Uint8Array): boolean => {
   const head = String.fromCharCode(...frame.subarray(0, 64))
   return head.includes("Xing") || head.includes("Info") || head.includes("VBRI")

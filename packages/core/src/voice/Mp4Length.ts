@@ -1,6 +1,6 @@
 /**
- * Pure: how long an MP4 file lasts. A whole one says so in `moov/mvhd`; one that a browser wrote while it recorded says nothing there, and
- * each of its fragments (`moof`) tells the lengths of its samples. Used by `RecordingLength`.
+ * Pure: the duration of an MP4 file. A complete file states it in `moov/mvhd`. A file that a browser wrote while recording does not; in
+ * that case each of its fragments (`moof`) states the lengths of its samples. Used by `RecordingLength`.
  */
 interface Box {
   readonly name: string
@@ -8,7 +8,7 @@ interface Box {
   readonly to: number
 }
 
-/** Null: it does not say. */
+/** Null: the file does not state it. */
 export const mp4Seconds = (bytes: Uint8Array): number | null => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const whole = { name: "", from: 0, to: bytes.length }
@@ -18,7 +18,7 @@ export const mp4Seconds = (bytes: Uint8Array): number | null => {
   return (mvhd === undefined ? null : toldLength(view, mvhd)) ?? fragmentsLength(view, whole, moov)
 }
 
-/** Boxes that end behind what holds them are cut there; what makes no sense ends the list. */
+/** A box that ends after its parent is cut there; an invalid box ends the list. */
 const childrenOf = (view: DataView, { from, to }: Box, ...names: ReadonlyArray<string>): ReadonlyArray<Box> => {
   const found: Array<Box> = []
   for (let at = from; at + 8 <= to;) {
@@ -33,7 +33,7 @@ const childrenOf = (view: DataView, { from, to }: Box, ...names: ReadonlyArray<s
   return found
 }
 
-/** A number of four bytes; zero where the box is too short to have it. */
+/** A number of four bytes; zero if the box is too short. */
 const numberAt = (view: DataView, { from, to }: Box, offset: number): number =>
   from + offset + 4 <= to ? view.getUint32(from + offset) : 0
 
@@ -91,14 +91,14 @@ const tracksOf = (view: DataView, moov: Box): ReadonlyMap<number, Track> => {
   return tracks
 }
 
-/** The flags say which numbers are there. */
+/** The flags say which numbers are present. */
 const usualLength = (view: DataView, tfhd: Box): number | null => {
   const flags = numberAt(view, tfhd, 0)
   if ((flags & 0x8) === 0) return null
   return numberAt(view, tfhd, 8 + ((flags & 0x1) === 0 ? 0 : 8) + ((flags & 0x2) === 0 ? 0 : 4))
 }
 
-/** Of samples that say nothing themselves there may be said to be billions: they are not looked at one by one. */
+/** A box may claim billions of samples without data of their own; these are not read one by one. */
 const runLength = (view: DataView, trun: Box, usual: number): number => {
   const flags = numberAt(view, trun, 0)
   const count = numberAt(view, trun, 4)

@@ -1,6 +1,6 @@
 /**
- * Pure: how long a recording lasts, read from its own bytes, for providers that do not tell. Knows what browsers and telephones record:
- * WAV, MP3, AAC, FLAC, Ogg, MP4 and WebM. Null: it does not say, or what it says cannot be.
+ * Pure: the duration of a recording, read from its bytes, for providers that do not report it. Supports the formats that browsers and
+ * telephones record: WAV, MP3, AAC, FLAC, Ogg, MP4 and WebM. Null: the file does not state it, or states an impossible value.
  */
 import { pcmBytesPerSecond, readWavHead } from "../primitives/Pcm.ts"
 import { makeMp3Frames } from "./Mp3Frames.ts"
@@ -8,7 +8,7 @@ import { mp4Seconds } from "./Mp4Length.ts"
 
 export const recordingSeconds = (bytes: Uint8Array, extension: string): number | null => {
   const seconds = readers.get(extension)?.(bytes) ?? null
-  // No sound has less than eight bits a second; a file that says so lies.
+  // No sound has less than eight bits per second, so such a value is wrong.
   return seconds !== null && seconds >= 0 && seconds <= bytes.length ? seconds : null
 }
 
@@ -32,7 +32,7 @@ const mp3: Read = (bytes) => {
 
 const aacRates = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350]
 
-/** Frames (ADTS) of 1,024 samples for each of their blocks, one behind the other. */
+/** Consecutive frames (ADTS) with 1,024 samples for each of their blocks. */
 const aac: Read = (bytes) => {
   let seconds = 0
   for (let at = 0; at + 7 <= bytes.length;) {
@@ -47,7 +47,7 @@ const aac: Read = (bytes) => {
   return seconds === 0 ? null : seconds
 }
 
-/** The stream's own description comes first: 20 bits of rate, and 36 of samples behind them. */
+/** The description of the stream comes first: 20 bits of sample rate, then 36 bits of the number of samples. */
 const flac: Read = (bytes) => {
   if (bytes.length < 26) return null
   const view = viewOf(bytes)
@@ -56,7 +56,7 @@ const flac: Read = (bytes) => {
   return rate === 0 || samples === 0 ? null : samples / rate
 }
 
-/** The last page says how many samples there were up to it. Opus always counts 48 000 a second. */
+/** The last page states the number of samples up to it. Opus always counts 48,000 per second. */
 const ogg: Read = (bytes) => {
   const view = viewOf(bytes)
   const start = textAt(bytes, 0, 64)
@@ -75,8 +75,8 @@ const ogg: Read = (bytes) => {
 }
 
 /**
- * Browsers write no length: the time of the last block is it, but for the block's own. Segments and clusters are entered, everything else
- * is stepped over. Times are in the segment's unit, usually milliseconds.
+ * Browsers write no duration: it is the time of the last block plus that block's own duration. Segments and clusters are entered, all other
+ * elements are skipped. Times are in the segment's unit, usually milliseconds.
  */
 const webm: Read = (bytes) => {
   const view = viewOf(bytes)
@@ -105,7 +105,7 @@ const webm: Read = (bytes) => {
     }
     at = data + size.value
   }
-  // Blocks of one recording are of one length: the last one lasts as long as the others did on the average.
+  // The blocks of a recording have similar durations, so the last one gets the average of the others.
   const scaled = (last * nanos) / 1e9
   return blocks < 2 ? null : scaled + scaled / (blocks - 1)
 }
@@ -120,7 +120,7 @@ const elementId = (bytes: Uint8Array, at: number) => {
   return length > 4 || at + length > bytes.length ? null : { value: unsigned(bytes, at, length), length }
 }
 
-/** `value` null: not known, as browsers write while they record. */
+/** `value` null: not known, as browsers write it while they record. */
 const elementSize = (bytes: Uint8Array, at: number) => {
   const first = bytes[at] ?? 0
   const length = lengthOf(first)

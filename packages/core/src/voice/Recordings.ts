@@ -1,7 +1,7 @@
 /**
- * Recordings that came with a message which is not sent yet: their bytes are stored as they come, and refused when they are too many or no
- * sound, which their content says and not their name. The message then names the recording (`VoiceOptions`). What no message is ever sent
- * for is a blob without a document, which the sweep of orphans takes away.
+ * Recordings for a message that is not sent yet. Their bytes are stored as they arrive, and refused if there are too many or if they are
+ * not sound, which their content decides and not their name. The message then names the recording (`VoiceOptions`). A recording without a
+ * message is a blob without a document, which the search for orphans deletes.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -32,7 +32,7 @@ export class Recordings extends Context.Service<
     readonly put: <E, R>(
       recording: NewRecording<E, R>
     ) => Effect.Effect<Recorded, E | FileRefused | StoreUnavailable, R | Principal>
-    /** For a recording whose message was not sent. One that is a document already stays. */
+    /** For a recording whose message was not sent. A recording that is already a document is kept. */
     readonly discard: (recorded: Recorded) => Effect.Effect<void, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/voice/Recordings") {
@@ -59,13 +59,13 @@ export class Recordings extends Context.Service<
   )
 }
 
-/** Browsers record sound into containers that may hold pictures, too. */
+/** Browsers record sound in containers that may also contain pictures. */
 const containers: Readonly<Record<string, FileType>> = {
   mp4: { extension: "m4a", mimeType: "audio/mp4", family: "audio" },
   webm: { extension: "webm", mimeType: "audio/webm", family: "audio" }
 }
 
-/** By content alone. */
+/** The type is determined by the content only. */
 const recordingType = (
   filename: string,
   head: Uint8Array

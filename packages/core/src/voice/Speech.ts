@@ -1,12 +1,12 @@
 /**
- * *** How an answer is spoken. *** While it is written, its sentences go to the provider one after the other; the sound of them is told
+ * *** How an answer is spoken. *** While the answer is written, its sentences go to the provider one after the other. The sound is told
  * piece by piece to readers of the live stream, and stored as one recording.
  *
  *     words ─ sentences ─ requests (`SpokenSound`) ─ sound (`SpeechAudio`) ─┬─ live pieces (`LiveSound`)
  *                                                                           └─ recording, a document (`SpeechRecording`)
  *
- * A fault of the provider, missing credit or too much sound ends the speech and never the turn: it is told behind the last word. A turn
- * that is cancelled or fails ends the speech as well; what was spoken until then is kept.
+ * An error of the provider, missing credit or too much sound ends the speech but never the turn; it is told after the last word. A turn
+ * that is cancelled or fails ends the speech too; the sound so far is kept.
  */
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -29,7 +29,7 @@ import { makeLiveSound } from "./LiveSound.ts"
 import { makeSpeechAudio, vendorFormat } from "./SpeechAudio.ts"
 import { makeSpeechRecordings, type SpeechRecording } from "./SpeechRecording.ts"
 import { type Heard, soundOf, textsOf } from "./SpokenSound.ts"
-import { dependable } from "./VendorStream.ts"
+import { withRetries } from "./VendorStream.ts"
 import { type Chosen, priceOf, type VoiceModels } from "./VoiceModels.ts"
 import { type SpokenRecord, voiceEvents } from "./VoiceRecord.ts"
 import { VoiceSettings } from "./VoiceSettings.ts"
@@ -47,7 +47,7 @@ export type Speak = (
   words: Stream.Stream<string>
 ) => Effect.Effect<void, never, Principal>
 
-interface Said {
+interface SpeechProgress {
   characters: number
   bytes: number
   /** Begun with the first sound. */
@@ -63,7 +63,7 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
     const counter = yield* TokenCounter
     const settings = yield* VoiceSettings
 
-    /** Says a text: the provider's bytes, paid for with the first of them. */
+    /** Speaks a text: the bytes of the provider, charged with the first of them. */
     const sayBy = Effect.fnUntraced(function* (chosen: Chosen<TextToSpeech>, wish: SpeechWish, turn: LiveTurn) {
       const { driver, model, provider } = chosen
       const info = yield* models.describe(chosen, "tts")
@@ -77,7 +77,7 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
           turn.spend({ provider, model, purpose: "tts", usage })
         })
         const request = { provider, model, text, voice, format, speed, apiKey }
-        return Stream.onFirst(dependable(driver.speak(request), chosen, settings), () => charge)
+        return Stream.onFirst(withRetries(driver.speak(request), chosen, settings), () => charge)
       }
     })
 
@@ -86,7 +86,7 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
         Effect.gen(function* () {
           const audio = makeSpeechAudio(wish.format, formatOf(chosen, wish), chosen.driver)
           const live = makeLiveSound(turn)
-          const said: Said = { characters: 0, bytes: 0, recording: null }
+          const progress: SpeechProgress = { characters: 0, bytes: 0, recording: null }
 
           const hear = Effect.fnUntraced(function* (heard: Heard) {
             if (heard._tag === "EndOfText") {
@@ -96,11 +96,11 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
             const sound = audio.feed(heard.bytes)
             if (sound === null) return yield* noSound(chosen)
             if (sound.stored.length === 0) return undefined
-            said.bytes += sound.stored.length
-            if (said.bytes > settings.maxSpeechBytes) return yield* new SpeechEnded({ message: tooLong })
-            // What is heard is recorded already: a turn that ends at this moment keeps all that was heard.
-            said.recording ??= yield* beginRecording(turn, audio)
-            yield* said.recording.add(sound.stored)
+            progress.bytes += sound.stored.length
+            if (progress.bytes > settings.maxSpeechBytes) return yield* new SpeechEnded({ message: tooLong })
+            // A piece is recorded before it is told, so a turn that ends at this moment keeps everything that was heard.
+            progress.recording ??= yield* beginRecording(turn, audio)
+            yield* progress.recording.add(sound.stored)
             return live.add(sound.live, audio.contentType)
           })
 
@@ -108,7 +108,7 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
           const allWords = Stream.ensuring(words, Deferred.succeed(lastWord, undefined))
           const texts = Stream.tap(textsOf(allWords, chosen.driver.maxCharacters), (text) =>
             Effect.sync(() => {
-              said.characters += text.length
+              progress.characters += text.length
             })
           )
           const talk = Effect.gen(function* () {
@@ -121,19 +121,19 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
             Effect.andThen(Effect.fail(new SpeechEnded({ message: tooSlow })))
           )
           const exit = yield* Effect.exit(restore(Effect.raceFirst(talk, late)))
-          // A fault is told behind the last word, so the rest of the words is heard out.
+          // An error is told after the last word, so the rest of the words is read to the end.
           if (Exit.isFailure(exit) && !Exit.hasInterrupts(exit))
             yield* restore(Stream.runDrain(words)).pipe(Effect.exit)
           live.flush()
-          const documentId = said.recording === null ? null : yield* said.recording.finish
-          const isLost = said.recording !== null && documentId === null
+          const documentId = progress.recording === null ? null : yield* progress.recording.finish
+          const isLost = progress.recording !== null && documentId === null
           const error = (yield* faultOf(exit)) ?? (isLost ? notStored : null)
           if (error === null && !live.hasBegun()) return
           const record: SpokenRecord = {
             documentId,
             mimeType: fileTypeOf(audio.extension)?.mimeType ?? "audio/mpeg",
             seconds: audio.seconds(),
-            characters: said.characters,
+            characters: progress.characters,
             provider: chosen.provider,
             model: chosen.model,
             voice: wish.voice,
@@ -165,7 +165,7 @@ const notStored = "The speech could not be stored."
 const noSound = ({ model, provider }: Chosen<unknown>) =>
   Effect.fail(new ModelError({ reason: "malformed", code: "no_audio", provider, model }))
 
-/** Null: it was spoken to the end, or the turn was ended. A defect is the operator's affair. */
+/** Null: it was spoken to the end, or the turn was ended. A defect is logged for the operator. */
 const faultOf = (exit: Exit.Exit<void, { readonly message: string }>): Effect.Effect<string | null> => {
   if (Exit.isSuccess(exit) || Exit.hasInterrupts(exit)) return Effect.succeed(null)
   return Option.match(Cause.findErrorOption(exit.cause), {

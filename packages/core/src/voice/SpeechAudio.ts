@@ -1,11 +1,11 @@
 /**
- * Pure: audio of many answers of a vendor, put together to one recording, live and stored. MPEG audio is joined frame by frame, samples
- * one after the other; a WAV file gives up its header for that. `Speech` feeds it, one file after the other.
+ * Pure: joins the audio of many answers of a vendor to one recording, live and stored. MPEG audio is joined frame by frame, samples one
+ * after the other; the headers of WAV files are removed for that. `Speech` feeds it, one file after the other.
  *
- * | wished | live | stored |
+ * | requested | live | stored |
  * |---|---|---|
  * | mp3 | frames | the same |
- * | wav | a header without a length, then samples | the samples behind a header with the length |
+ * | wav | a header without a length, then samples | a header with the length, then the samples |
  * | pcm | samples | as `wav`, so that it can be played |
  */
 import {
@@ -21,25 +21,25 @@ import { makeMp3Frames } from "./Mp3Frames.ts"
 
 export interface Sound {
   readonly live: Uint8Array
-  /** What the recording holds of it, without a header. */
+  /** The bytes for the recording, without a header. */
   readonly stored: Uint8Array
 }
 
 export interface SpeechAudio {
-  /** Null: the vendor sent something else than the format that was asked for. */
+  /** Null: the vendor sent another format than the requested one. */
   readonly feed: (piece: Uint8Array) => Sound | null
-  /** One answer of the vendor is over. False: there was no sound in it. */
+  /** Ends one answer of the vendor. False: there was no sound in it. */
   readonly endFile: () => boolean
-  /** Of what the live audio is, known with the first sound. */
+  /** The type of the live audio, known with the first sound. */
   readonly contentType: () => string
-  /** Type of the stored file. */
+  /** The type of the stored file. */
   readonly extension: "mp3" | "wav"
-  /** What stands before the stored bytes; null: nothing. */
+  /** The header before the stored bytes; null: none. */
   readonly header: (storedBytes: number) => Uint8Array | null
   readonly seconds: () => number
 }
 
-/** What a vendor is asked for, so that the wish can be met; null: it cannot. */
+/** The format to request from a vendor for the wanted format; null: the vendor cannot provide it. */
 export const vendorFormat = (wish: SpeechFormat, { formats }: Pick<TextToSpeech, "formats">): SpeechFormat | null => {
   const fitting: ReadonlyArray<SpeechFormat> = wish === "mp3" ? ["mp3"] : ["pcm", "wav"]
   return fitting.find((format) => formats.includes(format)) ?? null
@@ -71,20 +71,20 @@ const sampledAudio = (wish: SpeechFormat, asked: SpeechFormat, sampleRate: numbe
   let total = 0
   let ofFile = 0
   let isHeaderSent = wish !== "wav"
-  /** The beginning of a WAV file, until its samples begin; null: they have. */
+  /** The beginning of a WAV file until its samples begin; null afterwards. */
   let head: Uint8Array | null = asked === "wav" ? new Uint8Array() : null
-  /** Samples that the file still has, by its own word. */
+  /** The number of bytes of samples that the file still has, by its header. */
   let left = Infinity
   let whole = makeWholeSamples()
 
-  /** Undefined: not yet. */
+  /** Undefined: not complete yet. */
   const withoutHead = (piece: Uint8Array): Uint8Array | null | undefined => {
     if (head === null) return piece
     head = joinBytes([head, piece])
     const found = readWavHead(head)
     if (found === undefined) return undefined
     if (found === null || !found.isPcm || found.bits !== 16) return null
-    // All files of one recording have one rate.
+    // All files of one recording have the same rate.
     if (total > 0 && (found.format.sampleRate !== format.sampleRate || found.format.channels !== format.channels))
       return null
     format = found.format

@@ -1,6 +1,6 @@
 /**
- * The recording of one answer: its bytes go to the store while they come, in bounded memory, and become a document of the answer when the
- * speech is over. It is begun with the first sound. Used by `Speech`.
+ * The recording of one answer: its bytes are stored as they arrive, with bounded memory, and become a document of the answer when the
+ * speech is over. It begins with the first sound. Used by `Speech`.
  */
 import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -21,9 +21,9 @@ import type { SpeechAudio } from "./SpeechAudio.ts"
 import { VoiceSettings } from "./VoiceSettings.ts"
 
 export interface SpeechRecording {
-  /** Waits while the store is behind. What comes after the store has failed is let go. */
+  /** Waits while the store is slow. Bytes that come after a failure of the store are ignored. */
   readonly add: (bytes: Uint8Array) => Effect.Effect<void>
-  /** Null: it could not be stored, or its thread is gone. Never fails, and takes no longer than `storeTimeout`. */
+  /** Null: it could not be stored, or its thread is deleted. Never fails, and takes at most `storeTimeout`. */
   readonly finish: Effect.Effect<DocumentId | null>
 }
 
@@ -32,7 +32,7 @@ export type BeginRecording = (
   audio: Pick<SpeechAudio, "extension" | "header">
 ) => Effect.Effect<SpeechRecording, never, Principal>
 
-/** Pieces that wait for the store. */
+/** The maximum of pieces that wait for the store. */
 const waitingPieces = 32
 
 export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStore | DocumentStore> = Effect.gen(
@@ -41,7 +41,7 @@ export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStor
     const documents = yield* DocumentStore
     const { storeTimeout } = yield* VoiceSettings
 
-    /** A header that says the length can only be written when all bytes are there. */
+    /** A header with the length can only be written when all bytes are stored. */
     const withHeader = Effect.fnUntraced(function* (
       blobId: BlobId,
       stored: StoredBytes,
@@ -76,7 +76,7 @@ export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStor
       Effect.gen(function* () {
         const blobId = yield* newId(BlobId)
         const pieces = yield* Queue.bounded<Uint8Array, Cause.Done>(waitingPieces)
-        // On its own: a turn that is cancelled ends the recording well, and does not break it off.
+        // In a detached fiber, so that a cancelled turn ends the recording properly instead of interrupting it.
         const storing = yield* Effect.forkDetach(
           Effect.onExit(blobs.put(blobId, Stream.fromQueue(pieces)), () => Queue.shutdown(pieces)),
           { startImmediately: true }
@@ -88,7 +88,7 @@ export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStor
         })
         const context = yield* Effect.context<Principal>()
         const finish = Effect.gen(function* () {
-          // In fibers of their own, because the turn that waits for them may have been interrupted.
+          // In separate fibers, because the turn that waits for them may have been interrupted.
           const outcome = yield* Deferred.make<DocumentId | null>()
           const working = yield* Effect.forkDetach(
             Effect.flatMap(

@@ -1,6 +1,6 @@
 /**
- * Texts to sound, in their order: the sentences of an answer while it is written, asked of the provider one ahead of the one that is heard,
- * so that no silence comes between two of them. Used by `Speech`.
+ * Turns texts into sound, in order: the provider is asked for the next sentence while one is being heard, so that there is no silence
+ * between them. Used by `Speech`.
  */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -10,14 +10,17 @@ import * as Stream from "effect/Stream"
 import type { ModelError } from "../models/ModelError.ts"
 import { makeSpokenText } from "./SpokenText.ts"
 
-/** Requests to the provider at one time: the one that is heard, and the next. */
+/** Concurrent requests to the provider: the text that is heard, and the next one. */
 const requestsAtOnce = 2
-/** Pieces of the next one that wait for the one before. */
+/** The maximum of pieces of the next text that wait for the text before it. */
 const waitingPieces = 16
-/** Sentences that are ready at one time are asked for together, up to so many characters: fewer requests, and a better melody. */
+/**
+ * Sentences that are ready at the same time are requested together, up to this number of characters: fewer requests, and a better
+ * intonation.
+ */
 const togetherCharacters = 600
 
-/** The first sentence goes alone, so that it is heard soon. */
+/** The first sentence is sent alone, so that it is heard soon. */
 export const textsOf = (words: Stream.Stream<string>, maxCharacters: number): Stream.Stream<string> =>
   Stream.suspend(() => {
     const spoken = makeSpokenText()
@@ -44,7 +47,7 @@ export const textsOf = (words: Stream.Stream<string>, maxCharacters: number): St
     )
   })
 
-/** A provider with a small limit gets a long sentence in parts, cut between words. */
+/** For a provider with a small limit, splits a long sentence between words. */
 const withinLimit = (sentence: string, most: number): ReadonlyArray<string> => {
   const parts: Array<string> = []
   let rest = sentence
@@ -59,7 +62,7 @@ const withinLimit = (sentence: string, most: number): ReadonlyArray<string> => {
 
 export type Heard = { readonly _tag: "Piece"; readonly bytes: Uint8Array } | { readonly _tag: "EndOfText" }
 
-/** `speak` is begun for the next text while the one before is still read; its pieces wait for their turn. */
+/** `speak` begins for the next text while the sound of the one before is still read; its pieces wait. */
 export const soundOf = (
   texts: Stream.Stream<string>,
   speak: (text: string) => Stream.Stream<Uint8Array, ModelError>

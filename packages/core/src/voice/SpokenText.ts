@@ -1,28 +1,28 @@
 /**
- * Pure: markdown as it is written, into sentences to be read aloud, while it is written. What cannot be heard is left out (code blocks,
- * rulers, addresses behind links), marks go and their words stay. A sentence is given as soon as the next one has begun, because only then
- * is it certain where it ends: `3.` may become `3.14`. Cuts are never inside a word, a number or an inline mark.
+ * Pure: splits Markdown, while it is written, into sentences to be read aloud. Parts that cannot be heard are left out (code blocks,
+ * rulers, addresses of links); marks are removed and their words are kept. A sentence is returned as soon as the next one has begun,
+ * because only then is its end certain: `3.` may become `3.14`. A cut is never inside a word, a number or an inline mark.
  *
  * Two steps: lines to text (`contentOf`), text to sentences (`Intl.Segmenter`). Used by `Speech`.
  */
 
-/** A sentence without an end is cut between two words after so many characters. */
+/** A sentence without an end is cut between two words after this number of characters. */
 export const longestSentence = 400
 
 export interface SpokenText {
   /** Sentences that `text` completes. */
   readonly feed: (text: string) => ReadonlyArray<string>
-  /** What is left when the text is over. */
+  /** The rest when the text is over. */
   readonly end: () => ReadonlyArray<string>
 }
 
 export const makeSpokenText = (): SpokenText => {
   /** The line that is being written. */
   let line = ""
-  /** How many characters of that line's content are in `paragraph` already. */
+  /** The number of characters of that line's content that are already in `paragraph`. */
   let taken = 0
   let state: LineState = { fence: null, isParagraph: false }
-  /** Text of the block that is being written, as markdown. */
+  /** The text of the block that is being written, as Markdown. */
   let paragraph = ""
   let said: Array<string> = []
 
@@ -80,9 +80,9 @@ export const makeSpokenText = (): SpokenText => {
 // ------ lines
 
 interface LineState {
-  /** The mark of the code block in which the line stands. */
+  /** The mark of the code block that contains the line. */
   readonly fence: string | null
-  /** The line before was text, so that this one may go on with it. */
+  /** The line before was text, so this line may continue it. */
   readonly isParagraph: boolean
 }
 
@@ -96,7 +96,7 @@ interface LineContent {
 const silent = (next: LineState): LineContent => ({ text: "", beginsBlock: true, endsBlock: true, next })
 const outside: LineState = { fence: null, isParagraph: false }
 
-/** What of a line is read aloud. Null: only the rest of the line will tell. */
+/** The part of a line that is read aloud. Null: the rest of the line is needed to decide. */
 const contentOf = (line: string, isWhole: boolean, { fence, isParagraph }: LineState): LineContent | null => {
   if (fence !== null) {
     if (!isWhole) return null
@@ -145,7 +145,7 @@ const tableRow = (line: string): LineContent => {
 const sentencesOf = new Intl.Segmenter("en", { granularity: "sentence" })
 const wordsOf = new Intl.Segmenter("en", { granularity: "word" })
 
-/** Whole sentences at the beginning of a text that is still written, and the rest. */
+/** Whole sentences at the beginning of a text that is still being written, and the rest. */
 const cutBegun = (text: string): { readonly sentences: ReadonlyArray<string>; readonly rest: string } => {
   const sentences: Array<string> = []
   let rest = text
@@ -162,7 +162,7 @@ const cutAll = (text: string): ReadonlyArray<string> => {
   return [...sentences, rest]
 }
 
-/** Where the first sentence ends, if another one has begun behind it: a letter decides. */
+/** The end of the first sentence, if a letter after it shows that another one has begun. */
 const firstEnd = (text: string): number | null => {
   const mark = /\p{Sentence_Terminal}/u.exec(text)
   if (mark === null || !/\p{L}/u.test(text.slice(mark.index + 1))) return null
@@ -175,11 +175,11 @@ const firstEnd = (text: string): number | null => {
   return null
 }
 
-/** Words that end in a dot and no sentence. */
+/** Abbreviations: they end in a dot, but do not end a sentence. */
 const endsInAbbreviation = (text: string): boolean =>
   /(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|No|Nr|vs|etc|ca|bzw|approx|Fig|\p{Lu}|(?:\p{L}\.)+\p{L})\.\s+$/u.test(text)
 
-/** Between two words; where a comma or the like stands, rather there. */
+/** A cut between two words, preferably after a comma or a similar mark. */
 const cutOfLong = (text: string): number => {
   const held = inlineMarks(text)
   let best = 0
@@ -204,13 +204,13 @@ const cutOfLong = (text: string): number => {
   return cut === 0 ? text.length : cut
 }
 
-/** Scripts that put no space between words. */
+/** Scripts without spaces between words. */
 const isDense = (segment: string): boolean =>
   /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(segment)
 
 type Span = readonly [start: number, end: number]
 
-/** Code, links, pictures and addresses: no sentence ends inside. One that is still open goes to the end of the text. */
+/** Code, links, pictures and addresses: no sentence ends inside of them. One that is still open reaches to the end of the text. */
 const inlineMarks = (text: string): ReadonlyArray<Span> =>
   [
     ...text.matchAll(
@@ -223,7 +223,7 @@ const isInside = (spans: ReadonlyArray<Span>, place: number): boolean =>
 
 // ------ marks
 
-/** What is heard of a piece of markdown. */
+/** The audible text of a piece of Markdown. */
 const plainText = (markdown: string): string =>
   markdown
     .replace(/!\[([^\]]*)\](?:\([^)]*\))?/gu, "$1")
@@ -250,5 +250,5 @@ const entities = new Map([
   ["nbsp", " "]
 ])
 
-/** Out of the way of the marks, in a range that no text uses. */
+/** Replaces escaped marks by characters of a private range, so that they are not read as marks. */
 const escaped = (mark: string): string => String.fromCodePoint(0xe000 + (mark.codePointAt(0) ?? 32))

@@ -1,6 +1,6 @@
 /**
- * *** How a recording becomes text. *** Before anything of the message is stored: its bytes are read, credit is asked, the provider writes
- * down what it hears, and every piece of that is told to the reader at once. Nothing heard is a refusal with its own words.
+ * *** How a recording becomes text. *** Before anything of the message is stored: its bytes are read, credit is checked, the provider
+ * transcribes it, and every piece of text is told to the reader at once. An empty transcript is a refusal with its own text.
  *
  *     read ─ credit ─ ask the provider ─ tell (first piece: the stream begins) ─ charge ─ transcript
  */
@@ -22,7 +22,7 @@ import { noUsage } from "../primitives/Usage.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { Listening } from "../turns/TurnPart.ts"
 import { recordingSeconds } from "./RecordingLength.ts"
-import { dependable, timedOut } from "./VendorStream.ts"
+import { withRetries, timedOut } from "./VendorStream.ts"
 import { type Chosen, priceOf, type VoiceModels } from "./VoiceModels.ts"
 import type { Recorded, VoiceOptions } from "./VoiceOptions.ts"
 import { type HeardRecord, voiceEvents, voicePartName } from "./VoiceRecord.ts"
@@ -32,7 +32,7 @@ export interface Hearing {
   readonly recorded: Recorded
   readonly options: NonNullable<VoiceOptions["stt"]>
   readonly chosen: Chosen<SpeechToText>
-  /** The reader of a stream is told piece by piece. */
+  /** True: the reader of a stream is told piece by piece. */
   readonly isStreamed: boolean
 }
 
@@ -116,7 +116,7 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
         })
       )
 
-    /** All events of the provider as one stream, told while they come. A provider that tells all at once makes one piece of it. */
+    /** All events of the provider as one stream, told as they arrive. For a provider without streaming, the text is one piece. */
     function ask(driver: SpeechToText, request: TranscriptionRequest, isStreamed: boolean, { tell }: Listening) {
       return Effect.gen(function* () {
         const whole = Stream.fromEffect(
@@ -124,7 +124,7 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
         )
         const answer = isStreamed ? (driver.stream?.(request) ?? whole) : whole
         const told = { hasBegun: false, waiting: "" }
-        // Blank pieces wait: if nothing but these comes, nothing was heard, and that is a refusal and no stream.
+        // Blank pieces are held back: if no other piece comes, nothing was heard, and that is a refusal and not a stream.
         const tellPiece = (piece: string): void => {
           told.waiting += piece
           if (told.waiting.trim() === "") return
@@ -134,7 +134,7 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
           told.waiting = ""
         }
         const last = yield* Stream.runLast(
-          Stream.tap(dependable(answer, request, settings), (event) =>
+          Stream.tap(withRetries(answer, request, settings), (event) =>
             Effect.sync(() => {
               if (isStreamed && event._tag === "TranscriptDelta") tellPiece(event.text)
             })

@@ -1,6 +1,6 @@
 /**
- * A provider's answer in pieces, made dependable: tried again while it has said nothing and that may help, and given up when it falls
- * silent. What it costs or how it is stored is not known here. Used by both directions of voice.
+ * A provider's answer in pieces, with retries and time limits: it is retried while no piece has come and a retry may help, and it fails
+ * when the provider is silent for too long. It does not know costs or storage. Used by both directions of voice.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -13,7 +13,7 @@ export interface Asked {
   readonly model: string
 }
 
-export const dependable = <A>(
+export const withRetries = <A>(
   answer: Stream.Stream<A, ModelError>,
   asked: Asked,
   settings: Pick<VoiceSettings, "retries" | "longestRetryPause" | "silence">,
@@ -36,7 +36,7 @@ export const dependable = <A>(
           Effect.map(pauseBeforeRetry(error, settings, failures), (pause) =>
             hasSpoken || pause === null
               ? Stream.fail(error)
-              : Stream.unwrap(Effect.as(Effect.sleep(pause), dependable(answer, asked, settings, failures + 1)))
+              : Stream.unwrap(Effect.as(Effect.sleep(pause), withRetries(answer, asked, settings, failures + 1)))
           )
         )
       )

@@ -1,4 +1,6 @@
-/** Which provider and model hear or speak in a turn, and what they cost: the first registered one, unless the message names another. */
+/**
+ * The provider and model that hear or speak in a turn, and their prices: the first registered provider, unless the message names another.
+ */
 import * as Effect from "effect/Effect"
 import { Catalog } from "../catalog/Catalog.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
@@ -24,7 +26,7 @@ type Choice<Driver> = Chosen<Driver> | VoiceProblem
 export interface VoiceModels {
   readonly hearing: (wish: Wish) => Choice<SpeechToText>
   readonly speaking: (wish: Wish) => Choice<TextToSpeech>
-  /** All that is known of the model, the host's word and the catalogue's included. */
+  /** All information on the model, from the host and the catalogue too. */
   readonly describe: (
     chosen: Pick<Chosen<unknown>, "provider" | "model">,
     type: "stt" | "tts"
@@ -70,7 +72,7 @@ export const makeVoiceModels: Effect.Effect<VoiceModels, never, Catalog | Provid
   }
 })
 
-/** Prices are what host and provider say of a model (`ModelInfo.details`); US dollars, null where one is not known. */
+/** Prices as host and provider state them (`ModelInfo.details`); US dollars, null if one is not known. */
 export const priceOf = (
   { details }: Pick<ModelInfo, "details">,
   unit: "usd_per_minute" | "usd_per_million_characters",

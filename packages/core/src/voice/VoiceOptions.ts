@@ -1,6 +1,6 @@
 /**
- * What a message says to voice (`TurnRequest.options.voice`), strictly checked: every member that is unknown or wrong is told, and nothing
- * is guessed. `recording` names the bytes that `Recordings` has taken; the other two are the members of the specification's `voice`.
+ * The options of a message for voice (`TurnRequest.options.voice`), strictly checked: every unknown or wrong member is reported, and none
+ * is guessed. `recording` names the bytes that `Recordings` has stored; the other two are the members of the specification's `voice`.
  */
 import * as Schema from "effect/Schema"
 import { BlobId, DocumentId } from "../primitives/Ids.ts"
@@ -10,7 +10,7 @@ export interface VoiceProblem {
   readonly message: string
 }
 
-/** A recording whose bytes are stored and whose message is still to come. */
+/** A recording whose bytes are stored and whose message is not sent yet. */
 export const Recorded = Schema.Struct({
   documentId: DocumentId,
   blobId: BlobId,
@@ -91,5 +91,5 @@ const unknown = (path: ReadonlyArray<string>, known: ReadonlyArray<string>): Voi
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** For options that `checkVoice` found right. */
+/** For options that `checkVoice` found valid. */
 export const decodeVoice = Schema.decodeUnknownOption(Options, { onExcessProperty: "error" })

@@ -1,6 +1,6 @@
 /**
- * How voice joins a turn: speech in before it (`Transcription`), speech out while it is answered (`Speech`). A message asks for it with
- * `TurnRequest.options.voice`: `stt` with a recording that `Recordings` took, `tts`, or both. What is wrong with that is refused before
+ * How voice joins a turn: speech input before it (`Transcription`), speech output while it is answered (`Speech`). A message requests it
+ * with `TurnRequest.options.voice`: `stt` with a recording that `Recordings` has stored, `tts`, or both. Problems are refused before
  * anything is heard or stored. Recordings and speech are documents of the messages, and are never indexed. Specification part 4, `voice`.
  */
 import * as Clock from "effect/Clock"
@@ -29,7 +29,7 @@ import { VoiceSettings } from "./VoiceSettings.ts"
 import { nothingWished, type Wishes, wishesOf } from "./VoiceWishes.ts"
 
 const VoicePlan = Schema.Struct({
-  /** What is spoken with; null: nothing is. */
+  /** The provider and model that speak; null: the answer is not spoken. */
   speech: Schema.NullOr(
     Schema.Struct({
       provider: Schema.String,
@@ -44,7 +44,7 @@ const VoicePlan = Schema.Struct({
 })
 type VoicePlan = typeof VoicePlan.Type
 
-/** The recording of a message that is only saved, and so has no leg in which it could be kept. */
+/** The recording of a message that is only saved. Such a message has no leg in which the recording could be kept. */
 const keepKind = "voice.keep"
 const KeptRecording = Schema.Struct({ recording: Recorded, threadId: ThreadId, messageId: MessageId })
 
@@ -66,14 +66,14 @@ const makePart = Effect.gen(function* () {
     yield* documents.insert(unindexedDocument({ ...file, size, id, scope, metadata: { recorded: true } }, at))
   })
 
-  /** Nothing of a message is stored that was refused, unless the host wants every recording. */
-  const letGo = ({ isNewThread, thread }: TurnCase, recorded: Recorded) =>
+  /** Deletes the recording of a refused message, unless the host keeps every recording. */
+  const discardRecording = ({ isNewThread, thread }: TurnCase, recorded: Recorded) =>
     (settings.recordings === "always" && !isNewThread
       ? keep(recorded, { _tag: "Thread", threadId: thread.id })
       : recordings.discard(recorded)
     ).pipe(Effect.catchCause((cause) => Effect.logWarning("A recording could not be put away", cause)))
 
-  /** The recording is read before it is written down, and kept or put away afterwards. */
+  /** The extra minute is for reading the recording before the transcription, and for keeping or deleting it afterwards. */
   const timeToListen = Duration.sum(Duration.fromInputUnsafe(settings.transcriptionTimeout), Duration.minutes(1))
 
   const part: TurnPart<VoicePlan> = {
@@ -88,7 +88,7 @@ const makePart = Effect.gen(function* () {
       if (hearing === null) return null
       const isStreamed = turn.request.stream === true
       const heard = yield* transcribe({ ...hearing, isStreamed }, listening).pipe(
-        Effect.onError(() => letGo(turn, hearing.recorded))
+        Effect.onError(() => discardRecording(turn, hearing.recorded))
       )
       const documentId = settings.recordings === "never" ? null : heard.documentId
       return { content: heard.transcript, supplement: { stt: { ...heard, documentId } } }
@@ -137,7 +137,7 @@ const makePart = Effect.gen(function* () {
   return { part, worker }
 })
 
-/** Joins the turns of a kernel, and gives `Recordings`: a layer over `Kernel.layer` and the stores of documents. */
+/** Joins the turns of a kernel, and provides `Recordings`: a layer over `Kernel.layer` and the stores of documents. */
 export const voicePart: Layer.Layer<
   Recordings,
   never,
@@ -150,7 +150,7 @@ export const voicePart: Layer.Layer<
   })
 ).pipe(Layer.provideMerge(Recordings.layer))
 
-/** What the message asks for; refused where it cannot have that. */
+/** The voice options of the message; a refusal if they cannot be met. */
 const wishesIn = ({ options }: TurnCase, models: VoiceModels): Effect.Effect<Wishes, TurnRefused> => {
   if (options === undefined) return Effect.succeed(nothingWished)
   return Effect.mapError(

@@ -1,8 +1,8 @@
-/** What is kept of voice with a message: with the user's what was heard, with the answer what was spoken. Read by the wire. */
+/** The supplements of voice: with the user's message what was heard, with the answer what was spoken. The wire reads them. */
 import * as Schema from "effect/Schema"
 import { DocumentId } from "../primitives/Ids.ts"
 
-/** How voice is called among the parts of a turn: in its options, and in what is kept with a message. */
+/** The name of this part of turns, of its options and of its supplements. */
 export const voicePartName = "voice"
 
 const seconds = Schema.NullOr(Schema.Finite)
@@ -13,7 +13,7 @@ export const HeardRecord = Schema.Struct({
   language: Schema.NullOr(Schema.String),
   provider: Schema.String,
   model: Schema.String,
-  /** The recording, where it is kept. */
+  /** The recording, if it is kept. */
   documentId: Schema.NullOr(DocumentId)
 })
 export type HeardRecord = typeof HeardRecord.Type
@@ -27,17 +27,17 @@ export const SpokenRecord = Schema.Struct({
   provider: Schema.String,
   model: Schema.String,
   voice: Schema.NullOr(Schema.String),
-  /** Why it ended early; null: it was spoken to its end, or to the end of what was written. */
+  /** Why it ended early; null: it was spoken to its end, or to the end of the written text. */
   error: Schema.NullOr(Schema.String)
 })
 export type SpokenRecord = typeof SpokenRecord.Type
 
-/** Of a user's message. */
+/** The supplement of a user's message. */
 export const KeptHeard = Schema.Struct({ stt: HeardRecord })
-/** Of an answer. */
+/** The supplement of an answer. */
 export const KeptSpoken = Schema.Struct({ tts: SpokenRecord })
 
-/** The events that the reader is told, by their types. `chunk` is live only. */
+/** The types of the events for the reader. `chunk` is live only. */
 export const voiceEvents = {
   hearing: "stt_stream_start",
   heard: "stt_text_delta",

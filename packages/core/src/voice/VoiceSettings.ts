@@ -1,28 +1,28 @@
-/** What a host may set about voice. */
+/** The settings of voice that a host may change. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 
 export interface VoiceSettings {
-  /** Bytes of one recording; a provider may take less. */
+  /** The maximum size of a recording in bytes; a provider may accept less. */
   readonly maxRecordingBytes: number
   /**
-   * Whether recordings stay as documents: those of messages that were stored, also those of messages in which nothing was heard, or none.
-   * Speech is always kept.
+   * Which recordings are kept as documents: those of stored messages, also those in which nothing was heard, or none. Speech is always
+   * kept.
    */
   readonly recordings: "with_message" | "always" | "never"
-  /** A provider is asked again so often before it has said anything. */
+  /** How often a provider is asked again before its first piece. */
   readonly retries: number
-  /** A provider that asks for a longer pause than this is reported instead of awaited. */
+  /** If a provider asks for a longer pause than this, the request fails instead of waiting. */
   readonly longestRetryPause: Duration.Input
-  /** How long a provider may say nothing. */
+  /** How long a provider may be silent. */
   readonly silence: Duration.Input
-  /** For one transcription, however lively the provider is. */
+  /** The time limit of one transcription, however many pieces arrive. */
   readonly transcriptionTimeout: Duration.Input
   /** How long speech may go on after the last word of the answer. */
   readonly speechTimeout: Duration.Input
   /** Bytes of audio of one answer. */
   readonly maxSpeechBytes: number
-  /** How long the end of a turn waits for the recording of its speech to be stored. */
+  /** How long the end of a turn waits until the recording of its speech is stored. */
   readonly storeTimeout: Duration.Input
 }
 

@@ -1,6 +1,6 @@
 /**
- * Pure: what a message asks of voice, with the providers that will do it, or every reason why it cannot have it. Looked at before anything
- * is heard, because hearing costs money.
+ * Pure: the voice options of a message with the providers that will handle them, or all reasons why that is not possible. Checked before
+ * anything is heard, because hearing costs money.
  */
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -11,7 +11,7 @@ import { vendorFormat } from "./SpeechAudio.ts"
 import { isChosen, type VoiceModels } from "./VoiceModels.ts"
 import { checkVoice, decodeVoice, type VoiceOptions, type VoiceProblem } from "./VoiceOptions.ts"
 
-/** As a plan keeps it. */
+/** In the form in which a plan stores it. */
 export interface SpeechPlan {
   readonly provider: string
   readonly model: string
@@ -79,7 +79,7 @@ const speechOf = ({ tts }: VoiceOptions, models: VoiceModels): Result.Result<Spe
   return Result.succeed({ provider, model, format, voice: tts.voice ?? null, speed: tts.speed ?? null })
 }
 
-/** Without what the server itself has put beside the members of `voice`. */
+/** The options without the fields that the server itself added to the members of `voice`. */
 const membersOf = (options: Schema.Json): unknown => {
   if (typeof options !== "object" || options === null || Array.isArray(options)) return options
   return Object.fromEntries(Object.entries(options).filter(([name]) => name !== "recording"))

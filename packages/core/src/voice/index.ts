@@ -1,4 +1,4 @@
-/** The wing `voice`: speech in before a turn, speech out after it. `ARCHITECTURE.md` tells how it joins a turn. */
+/** The wing `voice`: speech input before a turn, speech output after it. `ARCHITECTURE.md` explains how it joins a turn. */
 export { type NewRecording, Recordings } from "./Recordings.ts"
 export { checkVoice, Recorded, type VoiceOptions, type VoiceProblem } from "./VoiceOptions.ts"
 export { voicePart } from "./VoicePart.ts"

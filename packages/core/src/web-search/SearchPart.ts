@@ -1,7 +1,7 @@
 /**
- * How searching the web joins a turn, as the part "search": with `web_search: "Auto"`, or under an assistant that carries the tool, the
- * model may call `web_search`. The host's engine answers (`WebSearch`); a model that has a search of its own uses that instead where the host
- * prefers it, or has no engine. Sources are kept with the answer, also those that a vendor's own search cites.
+ * How searching the web joins a turn, as the part "search": with `web_search: "Auto"`, or with an assistant that has the tool, the model
+ * may call `web_search`. The host's engine answers (`WebSearch`). A model with a search of its own uses that search if the host prefers it
+ * or has no engine. Sources are kept with the answer, also those that a vendor's own search cites.
  *
  * Options: `{ mode: "Auto" }`.
  */
@@ -74,7 +74,7 @@ const makePart = Effect.gen(function* () {
     plan: SearchPlan,
     concerns: (turn) => turn.options !== undefined || isCarried(turn),
     decide,
-    // A session lasts for many questions: each of them may search.
+    // A session has many questions, and each of them may search.
     session: ({ by }) =>
       Effect.succeed({
         instructions: null,
@@ -97,7 +97,7 @@ const makePart = Effect.gen(function* () {
 })
 
 const searchTool = (engine: WebSearchPort, settings: SearchSettings): HostedTool => {
-  // Of one leg: the tools are made anew for each.
+  // Counted per leg: the tools are made for each leg.
   let searched = 0
   const search = Effect.fnUntraced(function* (text: string, call: HostedCall) {
     const need = { purpose: searchPartName, amountUsd: engine.priceUsd }
@@ -125,10 +125,10 @@ const searchTool = (engine: WebSearchPort, settings: SearchSettings): HostedTool
   }
 }
 
-/** Characters. No engine takes more. */
+/** Characters. No engine accepts more. */
 const longestQuery = 400
 
-/** A layer over `Kernel.layer`. Takes the engine of `WebSearch` where there is one. */
+/** A layer over `Kernel.layer`. Uses the engine of `WebSearch` if there is one. */
 export const searchPart: Layer.Layer<never, never, Catalog | TurnParts> = Layer.effectDiscard(
   Effect.gen(function* () {
     const parts = yield* TurnParts
@@ -158,5 +158,5 @@ const creditFailure = (error: { readonly _tag: string }): HostedToolFailed =>
     message:
       error._tag === "InsufficientCredit"
         ? "The web was not searched: the user has not enough credit. Answer without it, and say so."
-        : "The web was not searched: the database is away. Answer without it."
+        : "The web was not searched: the database is unavailable. Answer without it."
   })

@@ -1,16 +1,16 @@
-/** What a host may set about searches of the web. */
+/** The settings of web searches that a host may change. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 
 export interface SearchSettings {
-  /** Results of one search that the model reads. */
+  /** Results of one search that the model gets. */
   readonly results: number
   /** Characters of one result. */
   readonly maxText: number
-  /** Searches in one answer. What comes after them is refused in words. */
+  /** The maximum of searches in one answer. Further ones are refused with a text for the model. */
   readonly searches: number
   readonly timeout: Duration.Input
-  /** True: a model that has a search of its own, by the catalogue, uses that instead of the host's engine. */
+  /** True: a model with a search of its own, by the catalogue, uses that instead of the host's engine. */
   readonly prefersModel: boolean
 }
 

@@ -1,8 +1,8 @@
 /**
- * Port: a search engine of the web. One query, one list of results, best first. What a result may do to a conversation (its length, its
- * address, the warning that it is other people's text) is decided once for all engines by the wing (`SearchPart`, `Sources`).
+ * Port: a web search engine. One query, one list of results, best first. The wing (`SearchPart`, `Sources`) handles for all engines what a
+ * result may do to a conversation: its length, its address, the note that it is foreign text.
  *
- * `webSearchSuite` of the contracts tests what is promised here.
+ * `webSearchSuite` of the contracts tests this contract.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -10,22 +10,22 @@ import * as Schema from "effect/Schema"
 
 export interface WebQuery {
   readonly text: string
-  /** So many results at most. */
+  /** The maximum of results. */
   readonly limit: number
 }
 
 export interface WebResult {
   readonly url: string
   readonly title: string | null
-  /** What the page says about the query, as plain text. */
+  /** The page's text about the query, as plain text. */
   readonly text: string
-  /** As the engine writes it; null when it does not. */
+  /** As the engine writes it; null if it does not. */
   readonly publishedAt: string | null
 }
 
 export interface WebAnswer {
   readonly results: ReadonlyArray<WebResult>
-  /** US dollars, as the engine reports them or its plan has them; null: not known. */
+  /** US dollars, as the engine reports them or as its plan states them; null: not known. */
   readonly costUsd: number | null
 }
 
@@ -58,13 +58,13 @@ const facts: Readonly<Record<SearchFailed["reason"], string>> = {
 }
 
 export interface WebSearchPort {
-  /** Named in charges and errors. */
+  /** The name in charges and errors. */
   readonly id: string
-  /** What one search costs, where that is known beforehand. */
+  /** The price of one search, if it is known beforehand. */
   readonly priceUsd: number | null
   /**
-   * MUST give results best first, `limit` at most, with their text free of markup. MUST leave out what is no result, and fail with
-   * `SearchFailed`, never with a defect, when the answer is none. MUST send one request. MUST hold a bounded amount of what it reads. MUST NOT
+   * MUST return results best first, at most `limit`, with their text free of markup. MUST leave out entries that are not results. When the
+   * answer is not usable, MUST fail with `SearchFailed`, never with a defect. MUST send one request. MUST buffer a bounded amount. MUST NOT
    * follow a redirect, nor fetch any page of the results.
    */
   readonly search: (query: WebQuery) => Effect.Effect<WebAnswer, SearchFailed>

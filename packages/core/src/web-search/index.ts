@@ -1,4 +1,4 @@
-/** The wing `web-search`: searching the web in a turn, and the sources of an answer. `ARCHITECTURE.md` tells how it joins a turn. */
+/** The wing `web-search`: searching the web in a turn, and the sources of an answer. `ARCHITECTURE.md` explains how it joins a turn. */
 export { searchPart, searchPartName } from "./SearchPart.ts"
 export { defaultSearchSettings, SearchSettings } from "./SearchSettings.ts"
 export { Source, sourcesIn } from "./Sources.ts"

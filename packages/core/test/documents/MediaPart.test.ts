@@ -169,7 +169,7 @@ describe("media of a message", () => {
       assert.strictEqual(note, "Where do badgers live?")
       assert.strictEqual(
         question,
-        '["sign.png" (image/png) was attached here and is not shown. This model does not get it as it is.]'
+        '["sign.png" (image/png) was attached here and is not shown. This model does not accept files of this type.]'
       )
     })
   )

@@ -306,7 +306,7 @@ describe("waiting", () => {
     ["cancelled", "cancelled", "cancelled", /cancelled/u],
     ["expired", "expired", "expired", /expired/u],
     ["not known any more", "unknown", "unknown", /does not know/u],
-    ["not told about", { fails: "auth" }, "unseen", /does not tell/u]
+    ["not told about", { fails: "auth" }, "unseen", /no longer reports/u]
   ] as const) {
     storyWith(
       `ends with words that the model can use when the job is ${title}: only completed yields a clip`,

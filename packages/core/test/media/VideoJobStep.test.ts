@@ -2,18 +2,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { nextStep, type Sight } from "../../src/media/VideoJobStep.ts"
-import { defaultVideoSettings, patienceOf } from "../../src/media/VideoSettings.ts"
+import { nextStep, type Observation } from "../../src/media/VideoJobStep.ts"
+import { defaultVideoSettings, waitLimitsOf } from "../../src/media/VideoSettings.ts"
 
-const patience = patienceOf(defaultVideoSettings)
+const limits = waitLimitsOf(defaultVideoSettings)
 const minutes = (count: number) => count * 60_000
 
 const seen = (
   status: "pending" | "in_progress" | "completed" | "failed" | "cancelled" | "expired",
   retryAfterMillis: number | null = null
-): Sight => ({ _tag: "Seen", job: { status, retryAfterMillis } })
-const unknown: Sight = { _tag: "Unknown" }
-const unseen = (isRetryable: boolean, retryAfterMillis?: number): Sight => ({
+): Observation => ({ _tag: "Seen", job: { status, retryAfterMillis } })
+const unknown: Observation = { _tag: "Unknown" }
+const unseen = (isRetryable: boolean, retryAfterMillis?: number): Observation => ({
   _tag: "Unseen",
   isRetryable,
   retryAfterMillis
@@ -22,7 +22,7 @@ const unseen = (isRetryable: boolean, retryAfterMillis?: number): Sight => ({
 const wait = (millis: number) => ({ _tag: "Wait", millis })
 const end = (name: string) => ({ _tag: "End", end: name })
 
-const table: ReadonlyArray<readonly [title: string, sight: Sight, age: number, step: unknown]> = [
+const table: ReadonlyArray<readonly [title: string, observation: Observation, age: number, step: unknown]> = [
   ["a job just ordered is looked at after the first pause", seen("pending"), 0, wait(5000)],
   ["pauses grow with the age", seen("in_progress"), 40_000, wait(15_000)],
   ["up to the longest", seen("in_progress"), minutes(10), wait(30_000)],
@@ -45,27 +45,41 @@ const table: ReadonlyArray<readonly [title: string, sight: Sight, age: number, s
 ]
 
 describe("a video job", () => {
-  for (const [title, sight, age, step] of table) {
-    it(`next: ${title}`, () => assert.deepStrictEqual(nextStep(sight, age, patience) as unknown, step))
+  for (const [title, observation, age, step] of table) {
+    it(`next: ${title}`, () => assert.deepStrictEqual(nextStep(observation, age, limits) as unknown, step))
   }
 
   it("a host may wait for less than 30 minutes, never for more", () => {
-    assert.strictEqual(patienceOf(Object.assign({}, defaultVideoSettings, { pollLimit: "2 hours" })).limit, minutes(30))
-    assert.strictEqual(patienceOf(Object.assign({}, defaultVideoSettings, { pollLimit: "1 minute" })).limit, minutes(1))
+    assert.strictEqual(
+      waitLimitsOf(Object.assign({}, defaultVideoSettings, { pollLimit: "2 hours" })).limit,
+      minutes(30)
+    )
+    assert.strictEqual(
+      waitLimitsOf(Object.assign({}, defaultVideoSettings, { pollLimit: "1 minute" })).limit,
+      minutes(1)
+    )
   })
 
   const Sights = Schema.Literals(["pending", "in_progress", "fault", "unknown"])
   it.effect.prop(
     "ends within 30 minutes, whatever is seen",
-    [Schema.Array(Schema.Struct({ sight: Sights, asked: Schema.NullOr(Schema.Int) })).check(Schema.isMinLength(1))],
+    [
+      Schema.Array(Schema.Struct({ observation: Sights, asked: Schema.NullOr(Schema.Int) })).check(
+        Schema.isMinLength(1)
+      )
+    ],
     ([looks]) =>
       Effect.sync(() => {
         let age = 0
         for (let turn = 0; ; turn++) {
-          const { asked, sight } = looks[turn % looks.length] ?? { sight: "pending" as const, asked: null }
+          const { asked, observation } = looks[turn % looks.length] ?? { observation: "pending" as const, asked: null }
           const what =
-            sight === "fault" ? unseen(true, asked ?? undefined) : sight === "unknown" ? unknown : seen(sight, asked)
-          const step = nextStep(what, age, patience)
+            observation === "fault"
+              ? unseen(true, asked ?? undefined)
+              : observation === "unknown"
+                ? unknown
+                : seen(observation, asked)
+          const step = nextStep(what, age, limits)
           if (step._tag !== "Wait") return assert.strictEqual(step._tag, "End")
           assert.isAbove(step.millis, 0)
           age += step.millis
