@@ -108,7 +108,7 @@ export const serveSession = (
             Effect.logError("A voice session ended in a defect", cause),
             failed(
               "internal_error",
-              "The session failed inside the service. The operator finds the cause in its log.",
+              "The session failed inside the service. Its operator finds the cause in the log.",
               "fault"
             )
           )
@@ -388,7 +388,10 @@ const endingOf = (exit: Exit.Exit<Ending, VendorUnavailable>): Effect.Effect<End
   }
   if (Cause.hasInterruptsOnly(exit.cause)) return Effect.succeed({ error: null, close: "shutdown" })
   return Effect.as(Effect.logError("A voice session ended in a defect", exit.cause), {
-    error: { code: "internal_error", message: "The session failed inside the service. Its operator has been told." },
+    error: {
+      code: "internal_error",
+      message: "The session failed inside the service. Its operator finds the cause in the log."
+    },
     close: "fault"
   })
 }

@@ -136,7 +136,7 @@ const internalError: LegEnd = {
   status: "FAILED",
   fault: {
     code: "internal_error",
-    message: "The run failed inside the server. Its operator has been told.",
+    message: "The run failed inside the server. Its operator finds the cause in the log.",
     retryable: false
   }
 }

@@ -72,7 +72,7 @@ export const runHosted = (
     Effect.catchCause((cause) =>
       Effect.as(
         Effect.logError(`The hosted tool ${tool.definition.name} has a defect`, cause),
-        "Error: the tool failed. Its operator has been told."
+        "Error: the tool failed inside the server. Answer without it."
       )
     ),
     traced(`execute_tool ${tool.definition.name}`, {
