@@ -8,6 +8,8 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http"
 import { fault } from "./Refusals.ts"
+import { tellingOf } from "../streams/Heartbeat.ts"
+import { NodeSink } from "./NodeSink.ts"
 import { writeWeb } from "./ThroughWeb.ts"
 
 type Answer = HttpServerResponse.HttpServerResponse
@@ -62,19 +64,11 @@ const writeHead = ({ status, statusText }: Answer, to: ServerResponse, headers: 
 }
 
 /** A stream that breaks off cuts the connection, so that the client does not take it for whole. */
-const writeStream = <E>(from: Stream.Stream<Uint8Array, E>, to: ServerResponse): Effect.Effect<void> => {
-  let isBegun = false
-  const run = Stream.runForEachArray(from, (pieces) => {
-    isBegun = true
-    return writeAll(pieces, to) ? Effect.void : drained(to)
-  })
-  // The head goes out with the first piece, or by itself when there is none yet.
-  process.nextTick(() => {
-    if (!isBegun && !to.destroyed) to.flushHeaders()
-  })
-  return Effect.matchCause(Effect.interruptible(run), {
+const writeStream = (from: Stream.Stream<Uint8Array, unknown>, to: ServerResponse): Effect.Effect<void> => {
+  const telling = tellingOf(from)
+  const writing = telling === undefined ? pour(from, to) : telling(new NodeSink(to))
+  return Effect.matchCause(Effect.interruptible(writing), {
     onSuccess: () => {
-      isBegun = true
       to.end()
     },
     onFailure: () => {
@@ -83,23 +77,16 @@ const writeStream = <E>(from: Stream.Stream<Uint8Array, E>, to: ServerResponse):
   })
 }
 
-/** False: the client reads too slowly. A connection that is closed is not written to: each write would be an error. */
-const writeAll = (pieces: ReadonlyArray<Uint8Array>, to: ServerResponse): boolean => {
-  let hasRoom = true
-  for (const piece of pieces) hasRoom = to.destroyed || to.write(piece)
-  return hasRoom
-}
-
-/**
- * Resumes in the next turn of the event loop. Node tells of room before that turn whenever the system took all bytes at once, so that a long
- * stream would go out in one turn, and many of them would keep every other request waiting. Does not end when the connection closes: the
- * fiber that runs the stream is interrupted then.
- */
-const drained = (to: ServerResponse): Effect.Effect<void> =>
-  Effect.callback((resume) => {
-    const proceed = () => void setImmediate(() => resume(Effect.void))
-    to.once("drain", proceed)
-    return Effect.sync(() => {
-      to.off("drain", proceed)
-    })
+const pour = (from: Stream.Stream<Uint8Array, unknown>, to: ServerResponse): Effect.Effect<void, unknown> => {
+  const sink = new NodeSink(to)
+  let isBegun = false
+  // The head goes out with the first piece, or by itself when there is none yet.
+  process.nextTick(() => {
+    if (!isBegun && !to.writableEnded && !to.destroyed) to.flushHeaders()
   })
+  return Stream.runForEachArray(from, (pieces) => {
+    isBegun = true
+    for (const piece of pieces) sink.write(piece)
+    return sink.hasRoom() ? Effect.void : sink.room
+  })
+}

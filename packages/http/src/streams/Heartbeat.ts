@@ -1,18 +1,20 @@
 /**
- * Brings batches of events to bytes as fast as they are asked for and no faster, and writes a comment line at the start and whenever
- * nothing came for a while, so that proxies keep the connection. There is no queue: a reader that does not read delays only itself.
- * One timer runs for a stream, not one for an event: it looks at the time of the last bytes when it fires.
+ * Writes batches of events as fast as they are taken and no faster, and a comment line at the start and whenever nothing came for a while,
+ * so that proxies keep the connection. There is no queue: a reader that does not read delays only itself.
+ *
+ * `withHeartbeat` gives a stream of bytes, for every platform. Where the server is Node's, its connection is written to directly
+ * (`tellingOf`): a stage of a stream between the two would be paid again for every batch.
  */
 import type { StoreUnavailable } from "@colloquy/core"
-import type { NonEmptyReadonlyArray } from "effect/Array"
-import type * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
+import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Pull from "effect/Pull"
+import type { NonEmptyReadonlyArray } from "effect/Array"
 import * as Stream from "effect/Stream"
 
 const encoder = new TextEncoder()
@@ -20,8 +22,6 @@ const ping = encoder.encode(": ping\n\n")
 
 /** So many events become one piece of bytes at the most: a reader that is far behind costs one piece, not all that it missed. */
 const eventsAtOnce = 256
-
-type Pieces = NonEmptyReadonlyArray<Uint8Array>
 
 interface Heartbeat<A> {
   readonly events: Stream.Stream<A, StoreUnavailable>
@@ -31,129 +31,159 @@ interface Heartbeat<A> {
   readonly clock: Clock.Clock
 }
 
-export const withHeartbeat = <A>(heartbeat: Heartbeat<A>): Stream.Stream<Uint8Array, StoreUnavailable> =>
+/** Where the bytes go. */
+export interface Sink {
+  readonly hasRoom: () => boolean
+  readonly write: (bytes: Uint8Array) => void
+  /** Completes when there is room. */
+  readonly room: Effect.Effect<void>
+}
+
+/** Writes all of a stream. */
+export type Telling = (sink: Sink) => Effect.Effect<void, StoreUnavailable>
+
+const tellings = new WeakMap<object, Telling>()
+
+/** What the stream of a body is made of, for a server that can write by itself; undefined for any other stream. */
+export const tellingOf = (stream: object): Telling | undefined => tellings.get(stream)
+
+export const withHeartbeat = <A>(heartbeat: Heartbeat<A>): Stream.Stream<Uint8Array, StoreUnavailable> => {
+  const telling = tell(heartbeat)
+  const stream = streamOf(telling)
+  tellings.set(stream, telling)
+  return stream
+}
+
+const tell =
+  <A>({ clock, encode, events, interval }: Heartbeat<A>): Telling =>
+  (sink) =>
+    Effect.gen(function* () {
+      const pulse = new Pulse(sink, clock, Duration.toMillis(interval))
+      yield* sink.room
+      pulse.write(ping)
+      const timer = Effect.runForkWith(yield* Effect.context())(pulse.beats)
+      yield* Effect.onExit(
+        Stream.runForEachArray(events, (batch) => writeBatch(batch, 0, encode, pulse)),
+        () => Effect.sync(() => timer.interruptUnsafe())
+      )
+    })
+
+/** Begins at the event of that place, and goes on when there is room. */
+const writeBatch = <A>(
+  batch: ReadonlyArray<A>,
+  start: number,
+  encode: Heartbeat<A>["encode"],
+  pulse: Pulse
+): Effect.Effect<void> => {
+  const { sink } = pulse
+  for (let from = start; from < batch.length; from += eventsAtOnce) {
+    if (!sink.hasRoom())
+      return Effect.andThen(
+        sink.room,
+        Effect.suspend(() => writeBatch(batch, from, encode, pulse))
+      )
+    const text = encode(batch.length <= eventsAtOnce ? batch : batch.slice(from, from + eventsAtOnce))
+    if (text !== "") pulse.write(encoder.encode(text))
+  }
+  return Effect.void
+}
+
+/** Knows when something was written last. */
+class Pulse {
+  readonly sink: Sink
+  private readonly clock: Clock.Clock
+  private readonly interval: number
+  private lastWrite = 0
+
+  constructor(sink: Sink, clock: Clock.Clock, interval: number) {
+    this.sink = sink
+    this.clock = clock
+    this.interval = interval
+  }
+
+  write(bytes: Uint8Array): void {
+    this.lastWrite = this.clock.currentTimeMillisUnsafe()
+    this.sink.write(bytes)
+  }
+
+  /** One timer for a stream, not one for an event: it looks at the time of the last bytes when it fires. A reader that does not read gets none. */
+  readonly beats: Effect.Effect<never> = Effect.forever(
+    Effect.suspend(() => {
+      const now = this.clock.currentTimeMillisUnsafe()
+      const silence = now - this.lastWrite
+      if (silence < this.interval) return this.clock.sleep(Duration.millis(this.interval - silence))
+      if (this.sink.hasRoom()) this.write(ping)
+      else this.lastWrite = now
+      return Effect.void
+    })
+  )
+}
+
+const streamOf = (telling: Telling): Stream.Stream<Uint8Array, StoreUnavailable> =>
   Stream.unwrap(
     Effect.gen(function* () {
-      const { clock, encode, events, interval } = heartbeat
-      const upstream = yield* Stream.toPull(events)
-      const context = yield* Effect.context()
-      const pieces = new EventPieces({ upstream, encode, interval: Duration.toMillis(interval), clock, context })
+      const pieces = new Pieces(telling, yield* Effect.context())
       yield* Effect.addFinalizer(() => pieces.close)
       return Stream.fromPull(Effect.succeed(pieces.pull))
     })
   )
 
-interface Parts<A> {
-  readonly upstream: Pull.Pull<NonEmptyReadonlyArray<A>, StoreUnavailable>
-  readonly encode: (batch: ReadonlyArray<A>) => string
-  readonly interval: number
-  readonly clock: Clock.Clock
-  readonly context: Context.Context<never>
-}
+type PiecePull = Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, StoreUnavailable>
 
-type Answer<A> = Exit.Exit<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done>
+/** One piece of bytes for each that is asked for, written while its reader waits. */
+class Pieces implements Sink {
+  private readonly telling: Telling
+  private readonly context: Context.Context<never>
+  private fiber: Fiber.Fiber<void, StoreUnavailable> | null = null
+  /** Waits for a piece. */
+  private reader: ((piece: PiecePull) => void) | null = null
+  /** Waits for the reader. */
+  private writer: (() => void) | null = null
+  private end: PiecePull | null = null
 
-class EventPieces<A> {
-  private readonly parts: Parts<A>
-  /** The pull that was begun and has not been answered yet. It goes on while comments are written. */
-  private pending: Fiber.Fiber<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done> | null = null
-  /** Gives the reader that waits a comment to write; null: none waits. */
-  private beat: (() => void) | null = null
-  /** Events that came and are not all written yet: `done` of them are. */
-  private batch: ReadonlyArray<A> = []
-  private done = 0
-  private lastWrite = 0
-  private isStarted = false
-  private timer: Fiber.Fiber<void> | null = null
-
-  constructor(parts: Parts<A>) {
-    this.parts = parts
+  constructor(telling: Telling, context: Context.Context<never>) {
+    this.telling = telling
+    this.context = context
   }
 
-  readonly pull: Pull.Pull<Pieces, StoreUnavailable> = Effect.suspend(() => {
-    if (this.isStarted) return this.next
-    this.isStarted = true
-    return this.write(ping)
+  readonly pull: PiecePull = Effect.callback((resume) => {
+    this.reader = resume
+    if (this.end !== null) resume(this.end)
+    else if (this.fiber === null) this.begin()
+    else this.writer?.()
+    return Effect.sync(() => {
+      this.reader = null
+    })
   })
 
-  private readonly next: Pull.Pull<Pieces, StoreUnavailable> = Effect.suspend(() => {
-    while (this.done < this.batch.length) {
-      const text = this.encoded
-      if (text !== "") return this.write(encoder.encode(text))
-    }
-    return this.more
-  })
-
-  private readonly more: Pull.Pull<Pieces, StoreUnavailable> = Effect.suspend(() => {
-    this.pending ??= this.begin(this.parts.upstream)
-    const answer = this.pending.pollUnsafe()
-    return answer === undefined ? this.wait(this.pending) : this.take(answer)
-  })
-
-  /** At once, and not tied to a scope one by one: `close` ends what is left. */
-  private begin<B, E>(effect: Effect.Effect<B, E>): Fiber.Fiber<B, E> {
-    return Effect.runForkWith(this.parts.context)(effect)
-  }
-
-  private take(answer: Answer<A>): Pull.Pull<Pieces, StoreUnavailable> {
-    this.pending = null
-    if (Exit.isFailure(answer)) return Effect.failCause(answer.cause)
-    this.batch = answer.value
-    this.done = 0
-    return this.next
-  }
-
-  private get encoded(): string {
-    const part = this.batch.slice(this.done, this.done + eventsAtOnce)
-    this.done += part.length
-    return this.parts.encode(part)
-  }
-
-  private write(bytes: Uint8Array): Effect.Effect<Pieces> {
-    this.lastWrite = this.now
-    return Effect.succeed([bytes])
-  }
-
-  private wait(
-    fiber: Fiber.Fiber<NonEmptyReadonlyArray<A>, StoreUnavailable | Cause.Done>
-  ): Pull.Pull<Pieces, StoreUnavailable> {
-    return Effect.callback((resume) => {
-      const forget = fiber.addObserver((answer) => {
-        this.beat = null
-        resume(this.take(answer))
-      })
-      const leave = () => {
-        this.beat = null
-        forget()
-      }
-      this.beat = () => {
-        leave()
-        resume(this.write(ping))
-      }
-      this.timer ??= this.begin(this.watch)
-      return Effect.sync(leave)
+  private begin(): void {
+    this.fiber = Effect.runForkWith(this.context)(this.telling(this))
+    this.fiber.addObserver((exit) => {
+      this.end = Exit.isSuccess(exit) ? Cause.done() : Effect.failCause(exit.cause)
+      this.reader?.(this.end)
     })
   }
 
-  private readonly watch: Effect.Effect<never> = Effect.forever(
-    Effect.suspend(() =>
-      this.parts.clock.sleep(Duration.millis(Math.max(0, this.lastWrite + this.parts.interval - this.now)))
-    ).pipe(
-      Effect.andThen(
-        Effect.sync(() => {
-          if (this.now - this.lastWrite < this.parts.interval) return
-          this.lastWrite = this.now
-          this.beat?.()
-        })
-      )
-    )
-  )
+  readonly hasRoom = (): boolean => this.reader !== null
 
-  private get now(): number {
-    return this.parts.clock.currentTimeMillisUnsafe()
+  readonly write = (bytes: Uint8Array): void => {
+    const { reader } = this
+    this.reader = null
+    reader?.(Effect.succeed([bytes]))
   }
 
+  readonly room: Effect.Effect<void> = Effect.callback((resume) => {
+    this.writer = () => {
+      this.writer = null
+      resume(Effect.void)
+    }
+    if (this.hasRoom()) this.writer()
+    return Effect.sync(() => {
+      this.writer = null
+    })
+  })
+
   readonly close: Effect.Effect<void> = Effect.suspend(() =>
-    Fiber.interruptAll([this.pending, this.timer].filter((fiber) => fiber !== null))
+    this.fiber === null ? Effect.void : Fiber.interrupt(this.fiber)
   )
 }
