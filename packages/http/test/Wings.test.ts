@@ -276,5 +276,38 @@ describe("a wing", () => {
     assert.deepStrictEqual(message?.asked(fields), [])
     assert.deepStrictEqual(message?.problems?.(fields, { value: {}, files: [], problems: [] }, new Set()) ?? [], [])
     assert.deepStrictEqual([...read].sort(), [...(message?.concerns ?? [])].sort())
+
+describe("fields of parts that have no effect", () => {
+  const ignoredBy = async (service: Service, body: object) => {
+    const { body: reply } = await send(service, body)
+    const { body: run } = await service.call("GET", `/threads/${reply.thread_id}/runs/${reply.run_id}`)
+    return run.ignored_options.map(
+      ({ because, option }: { because: string; option: string }) => `${option}: ${because}`
+    )
+  }
+
+  it("are named with the run", async () => {
+    await using service = await open(Array.from({ length: 5 }, () => say("Hello")))
+    await install(service, toy("search"), toy("image"), toy("memory"))
+    const picture = { image_config: { size: "1x1" }, image_model_provider: "p", image_model_name: "" }
+    assert.deepStrictEqual(await ignoredBy(service, picture), [
+      "image_model_provider: image_generation is off",
+      "image_config: image_generation is off"
+    ])
+    const off = { video_generation: "off", video_model_name: "v", video_config: { duration: 1 } }
+    assert.deepStrictEqual(await ignoredBy(service, off), [
+      "video_model_name: video_generation is off",
+      "video_config: video_generation is off"
+    ])
+    assert.deepStrictEqual(await ignoredBy(service, { memory: "off", memory_response_citation: true }), [
+      "memory_response_citation: memory is off"
+    ])
+    const asked = { ...picture, image_model_name: "m", image_generation: "auto", memory: "Auto", memory_citation: true }
+    assert.deepStrictEqual(await ignoredBy(service, { ...asked, web_search: "Auto" }), [])
+    assert.deepStrictEqual(await ignoredBy(service, { memory_response_citation: false, web_search: "off" }), [])
+    assert.deepStrictEqual(await ignoredBy(service, { ...asked, web_search: "Auto", send_to_llm: false }), [
+      "web_search: the message is only saved",
+      "image_generation: the message is only saved"
+    ])
   })
 })

@@ -13,10 +13,15 @@ const isNoLongerThanAName = Schema.makeFilter((text: string) => !tooLong.test(te
   toJsonSchema: () => ({ maxLength: 255 })
 })
 
-/** White space, control characters, what is drawn as nothing, and the two signs that are drawn as white space, are no name. */
+/** A name is not only white space, control characters and characters that are drawn as nothing (or as a blank: U+2800). */
 const visible = /[^\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u
 
-const isNotBlank = Schema.isPattern(visible, { expected: "a text that is not blank" })
+/** Documents give the simpler pattern: not every reader of them knows properties of characters. */
+const isNotBlank = Schema.makeFilter((text: string) => visible.test(text), {
+  expected: "a text that is not blank",
+  representation: { id: "colloquy/isPattern", payload: { pattern: "\\S" } },
+  toJsonSchema: () => ({ pattern: "\\S" })
+})
 
 export const AssistantName = Schema.String.check(Schema.isMinLength(1), isNotBlank, isNoLongerThanAName)
 

@@ -4,6 +4,7 @@
  */
 import type { ChatRequest, Routing, Thinking } from "../models/ChatRequest.ts"
 import type { ResolvedModel } from "../models/Provider.ts"
+import type { TurnRequest } from "./TurnRequest.ts"
 
 export interface TurnOptions {
   readonly thinking: Thinking | null
@@ -47,6 +48,18 @@ export const withoutEffect = (
   }
   return ignored.map((option) => ({ option, because }))
 }
+
+/** The options that a message which is only saved gives for a model. */
+export const withoutModel = (request: TurnRequest): ReadonlyArray<WithoutEffect> =>
+  Object.entries({
+    llm_provider: request.provider,
+    model_name: request.model,
+    system_prompt: request.systemPrompt,
+    tools: request.tools,
+    thinking: request.thinking,
+    router: request.routing,
+    json_output: request.jsonOutput === true ? true : undefined
+  }).flatMap(([option, given]) => (given === undefined ? [] : [{ option, because: "the message is only saved" }]))
 
 /**
  * The names that the specification gives to these options. `excludeReasoning` is not in the list: it always has an effect, because the

@@ -16,7 +16,7 @@ import {
 } from "../models/Provider.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark, ToolDefinition } from "../tools/ToolDefinition.ts"
-import { withoutEffect } from "./IgnoredOptions.ts"
+import { withoutEffect, withoutModel } from "./IgnoredOptions.ts"
 import { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
 import type { PartsDecided } from "./PartDecisions.ts"
 import type { ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
@@ -88,16 +88,17 @@ export const planTurn = (input: {
   const taken = tools.findIndex((tool) => hosted.includes(tool.name))
   if (taken !== -1) return Result.fail(new ToolNameTaken({ name: tools[taken]?.name ?? "", index: taken }))
 
-  const ignored = [...parts.ignored]
+  const saves = request.sendToModel === false
+  const ignored = [...(request.ignored ?? []), ...parts.ignored]
   const isWithoutTools = tools.length === 0 && hosted.length === 0
   const jsonOutput = turn.jsonOutput && isWithoutTools && ignored.every(({ option }) => option !== "json_output")
-  if (turn.jsonOutput && !isWithoutTools) ignored.push({ option: "json_output", because: "tools are active" })
+  if (turn.jsonOutput && !isWithoutTools && !saves) ignored.push({ option: "json_output", because: "tools are active" })
   const options = {
     thinking: info.supportsThinking === false ? null : (request.thinking ?? null),
     routing: request.routing ?? null,
     jsonOutput
   }
-  if (request.thinking !== undefined && info.supportsThinking === false) {
+  if (request.thinking !== undefined && info.supportsThinking === false && !saves) {
     ignored.push(noThinking)
   }
   return Result.succeed({
@@ -107,10 +108,10 @@ export const planTurn = (input: {
     tools,
     hosted,
     ...options,
-    ignored: [...ignored, ...withoutEffect(input.model, options)],
+    ignored: [...ignored, ...(saves ? withoutModel(request) : withoutEffect(input.model, options))],
     ...(Object.keys(parts.plans).length === 0 ? {} : { parts: parts.plans }),
     ...(parts.answers === null ? {} : { answeredBy: parts.answers.part }),
-    ...(request.sendToModel === false ? { saves: true } : {})
+    ...(saves ? { saves: true } : {})
   })
 }
 

@@ -9,6 +9,7 @@ import type { IdempotencyKey } from "../runs/RunStore.ts"
 import type { Metadata } from "../threads/Thread.ts"
 import type { ToolOutput } from "../tools/ToolCall.ts"
 import type { ToolDefinition } from "../tools/ToolDefinition.ts"
+import type { IgnoredOption } from "./TurnPlan.ts"
 
 /** What happens to a message while its thread is busy. */
 export type BusyPolicy = "enqueue" | "reject" | "interrupt"
@@ -37,6 +38,8 @@ export interface TurnRequest {
   readonly customTimestamp?: string
   /** Options for parts of the turn, by their names (documents, memory, voice, …). A name that the kernel lacks is refused. */
   readonly options?: Schema.JsonObject
+  /** Options that the caller had and does not pass on, because they have no effect here. They are shown with those that the turn finds. */
+  readonly ignored?: ReadonlyArray<IgnoredOption>
   readonly busy?: BusyPolicy
   readonly idempotency?: IdempotencyKey
 }

@@ -104,6 +104,32 @@ describe("the options of a turn", () => {
   )
 
   story(
+    "a message that is only saved says of all that it asked of a model that it had no effect",
+    [],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const reply = yield* turns.send({
+        content: "Hi",
+        sendToModel: false,
+        model: "m",
+        systemPrompt: "s",
+        tools: [weather],
+        thinking: { effort: "low" },
+        routing: { sort: "price" },
+        jsonOutput: true,
+        ignored: [{ option: "image_config", because: "image_generation is off" }]
+      })
+      const { ignored } = yield* turns.report(reply.threadId, reply.runId)
+      assert.deepStrictEqual(
+        ignored.map(({ option }) => option),
+        ["image_config", "model_name", "system_prompt", "tools", "thinking", "router", "json_output"]
+      )
+      const plain = yield* turns.send({ content: "Hi", sendToModel: false, jsonOutput: false })
+      assert.deepStrictEqual((yield* turns.report(plain.threadId, plain.runId)).ignored, [])
+    })
+  )
+
+  story(
     "thinking is left out for a model that does not reason, and the run says so",
     [expect((request) => assert.isNull(request.thinking))],
     Effect.gen(function* () {

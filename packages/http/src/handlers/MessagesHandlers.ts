@@ -23,7 +23,7 @@ import { HttpSettings } from "../HttpSettings.ts"
 import { idempotencyOf } from "./Idempotency.ts"
 import { isLongerThan } from "../bodies/Text.ts"
 import type { DecodedBody, RawBody } from "../bodies/RequestBody.ts"
-import { optionsOf } from "../wings/Wings.ts"
+import { ignoredIn, optionsOf } from "../wings/Wings.ts"
 import { bodyReader } from "../bodies/BodyReader.ts"
 import type { UploadedFile } from "../bodies/UploadedFile.ts"
 import { delivery } from "./Delivery.ts"
@@ -53,7 +53,7 @@ export const layer = HttpApiBuilder.group(
         if (isLongerThan(value.content ?? "", limits.text)) return yield* Effect.andThen(discard, textTooLong)
         const request: TurnRequest = {
           ...commonOf(value),
-          ...compact({ options: optionsOf(value, raw.files) }),
+          ...compact({ options: optionsOf(value, raw.files), ignored: ignoredOf(value) }),
           ...rest
         }
         const repeat = yield* idempotencyOf(sent, () => {
@@ -115,6 +115,11 @@ const noIds = { documentId: DocumentId.make("any"), blobId: BlobId.make("any") }
 /** What a repeat is recognized by: files have other ids when they are sent again. */
 const asked = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>) =>
   files.length === 0 ? request : { ...request, files: files.map(({ filename, sha256 }) => ({ filename, sha256 })) }
+
+const ignoredOf = (body: MessageRequest | StatelessMessageBody): TurnRequest["ignored"] => {
+  const ignored = ignoredIn(body, !sendToModel(body.send_to_llm))
+  return ignored.length === 0 ? undefined : ignored
+}
 
 const placeOf = ({ assistant_id, thread_id }: StatelessMessageBody) => ({
   ...(typeof thread_id === "string" ? { threadId: ThreadId.make(thread_id) } : {}),

@@ -19,6 +19,8 @@ const generation = (kind: "image" | "video", title: string, options: MessageWord
   return {
     concerns: [field],
     asked: (fields) => (isOneOf(fields[field], "auto") ? [{ path: [field], title }] : []),
+    details: { of: field, fields: [`${kind}_model_provider`, `${kind}_model_name`, `${kind}_config`] },
+    needsModel: true,
     problems: (fields) =>
       isOneOf(fields[field], "auto")
         ? [`${kind}_model_provider`, `${kind}_model_name`]

@@ -28,6 +28,7 @@ export const memoryWing: Wing = {
       ["memory", "memory_pro"]
         .filter((name) => isOneOf(fields[name], ...modes))
         .map((name) => ({ path: [name], title: "Memory" })),
+    details: { of: "memory", fields: ["memory_response_citation", "memory_citation"] },
     problems: ({ memory, memory_pro }) =>
       isOneOf(memory, ...modes) && isGiven(memory_pro) && memory_pro !== "off"
         ? [problem(["memory_pro"], "conflict", "memory_pro cannot be combined with memory")]

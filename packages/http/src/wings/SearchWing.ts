@@ -30,6 +30,7 @@ export const searchWing: Wing = {
   message: {
     concerns: ["tools", "web_search"],
     asked,
+    needsModel: true,
     options: () => ({ mode: "Auto" }),
     place: () => ["web_search"]
   },

@@ -32,6 +32,10 @@ export interface MessageWords {
   readonly concerns: ReadonlyArray<string>
   /** The fields that ask the part for something; none where they are absent or say `off`. */
   readonly asked: (fields: RawFields) => ReadonlyArray<AskedField>
+  /** Fields that say how, and have no effect where `of` does not ask. */
+  readonly details?: { readonly of: string; readonly fields: ReadonlyArray<string> }
+  /** What is asked for is done by a model, and not for a message that is only saved. */
+  readonly needsModel?: boolean
   /** Rules between fields. They hold whether the part is there or not. */
   readonly problems?: (fields: RawFields, raw: RawBody, installed: Installed) => ReadonlyArray<ValidationError>
   /** What the part is told (`TurnRequest.options`) when a field asks for it. */

@@ -1,10 +1,11 @@
 /** All wings that the wire has words for. What concerns more than one of them is done here, once. */
+import type { TurnRequest } from "@colloquy/core"
 import * as Schema from "effect/Schema"
 import type { BodyRules, RawBody } from "../bodies/RequestBody.ts"
 import type { UrlOf } from "../links/Links.ts"
 import { answersWing } from "./AnswersWing.ts"
 import { documentsWing } from "./DocumentsWing.ts"
-import { notAvailable } from "./Fields.ts"
+import { isBlank, notAvailable } from "./Fields.ts"
 import { imageWing, videoWing } from "./MediaWings.ts"
 import { memoryWing } from "./MemoryWing.ts"
 import { searchWing } from "./SearchWing.ts"
@@ -12,6 +13,8 @@ import { voiceWing } from "./VoiceWing.ts"
 import type { AbsentMethod, MessageFields, PartFields, PartTold, Path, RawFields, Wing } from "./Wing.ts"
 
 const wings: ReadonlyArray<Wing> = [documentsWing, memoryWing, answersWing, searchWing, imageWing, videoWing, voiceWing]
+
+type IgnoredOption = NonNullable<TurnRequest["ignored"]>[number]
 
 const byPart = new Map(wings.map((wing) => [wing.part, wing]))
 
@@ -56,6 +59,21 @@ export const optionsOf = (fields: MessageFields, files: RawBody["files"]): Schem
   )
   return asked.length === 0 ? undefined : Object.fromEntries(asked)
 }
+
+/** Fields of wings that have no effect in this message, and why. */
+export const ignoredIn = (fields: RawFields, isOnlySaved: boolean): ReadonlyArray<IgnoredOption> =>
+  wings.flatMap(({ message }) => {
+    if (message === undefined) return []
+    const asked = message.asked(fields)
+    if (asked.length > 0)
+      return isOnlySaved && message.needsModel === true
+        ? asked.map(({ path }) => ({ option: path.join("."), because: "the message is only saved" }))
+        : []
+    const { details = { of: "", fields: [] } } = message
+    return details.fields
+      .filter((name) => !isBlank(fields[name]) && fields[name] !== false)
+      .map((option) => ({ option, because: `${details.of} is off` }))
+  })
 
 /** The field of the message that a refusal of this part is about. */
 export const placeOf = (part: string, path: Path): Path => {
