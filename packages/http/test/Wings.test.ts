@@ -276,6 +276,8 @@ describe("a wing", () => {
     assert.deepStrictEqual(message?.asked(fields), [])
     assert.deepStrictEqual(message?.problems?.(fields, { value: {}, files: [], problems: [] }, new Set()) ?? [], [])
     assert.deepStrictEqual([...read].sort(), [...(message?.concerns ?? [])].sort())
+  })
+})
 
 describe("fields of parts that have no effect", () => {
   const ignoredBy = async (service: Service, body: object) => {

@@ -60,9 +60,12 @@ export const optionsOf = (fields: MessageFields, files: RawBody["files"]): Schem
   return asked.length === 0 ? undefined : Object.fromEntries(asked)
 }
 
+const mayBeIgnored = new Set([...fieldsOfWings, ...wings.flatMap(({ message }) => message?.details?.fields ?? [])])
+
 /** Fields of wings that have no effect in this message, and why. */
-export const ignoredIn = (fields: RawFields, isOnlySaved: boolean): ReadonlyArray<IgnoredOption> =>
-  wings.flatMap(({ message }) => {
+export const ignoredIn = (fields: RawFields, isOnlySaved: boolean): ReadonlyArray<IgnoredOption> => {
+  if (!Object.keys(fields).some((name) => mayBeIgnored.has(name))) return []
+  return wings.flatMap(({ message }) => {
     if (message === undefined) return []
     const asked = message.asked(fields)
     if (asked.length > 0)
@@ -74,6 +77,7 @@ export const ignoredIn = (fields: RawFields, isOnlySaved: boolean): ReadonlyArra
       .filter((name) => !isBlank(fields[name]) && fields[name] !== false)
       .map((option) => ({ option, because: `${details.of} is off` }))
   })
+}
 
 /** The field of the message that a refusal of this part is about. */
 export const placeOf = (part: string, path: Path): Path => {
