@@ -304,10 +304,10 @@ describe("fields of parts that have no effect", () => {
     assert.deepStrictEqual(await ignoredBy(service, { memory: "off", memory_response_citation: true }), [
       "memory_response_citation: memory is off"
     ])
-    const asked = { ...picture, image_model_name: "m", image_generation: "auto", memory: "Auto", memory_citation: true }
-    assert.deepStrictEqual(await ignoredBy(service, { ...asked, web_search: "Auto" }), [])
+    const on = { ...picture, image_model_name: "m", image_generation: "auto", memory: "Auto", memory_citation: true }
+    assert.deepStrictEqual(await ignoredBy(service, { ...on, web_search: "Auto" }), [])
     assert.deepStrictEqual(await ignoredBy(service, { memory_response_citation: false, web_search: "off" }), [])
-    assert.deepStrictEqual(await ignoredBy(service, { ...asked, web_search: "Auto", send_to_llm: false }), [
+    assert.deepStrictEqual(await ignoredBy(service, { ...on, web_search: "Auto", send_to_llm: false }), [
       "web_search: the message is only saved",
       "image_generation: the message is only saved"
     ])
