@@ -5,14 +5,12 @@
  */
 import { WebSocket } from "ws"
 
-/** What the outbox needs of a socket of `ws`. */
+/** What the outbox needs of a connection. `sent` is called when this very piece has left the process. */
 export interface OutboxSocket {
   readonly readyState: number
   readonly bufferedAmount: number
-  readonly send: (data: string | Buffer, options: { readonly binary: false }, sent?: () => void) => void
+  readonly send: (data: string | Buffer, isAudio: boolean, sent?: () => void) => void
 }
-
-const asText = { binary: false } as const
 
 export interface Outbox {
   readonly send: (data: string | Buffer, isAudio: boolean) => void
@@ -67,9 +65,9 @@ export const makeOutbox = (
     }
   }
 
-  const write = (data: string | Buffer): void => {
+  const write = (data: string | Buffer, isAudio: boolean): void => {
     isWaiting = socket.bufferedAmount + data.length > limits.inSocket
-    socket.send(data, asText, isWaiting ? writeWaiting : undefined)
+    socket.send(data, isAudio, isWaiting ? writeWaiting : undefined)
   }
 
   const writeWaiting = (): void => {
@@ -79,7 +77,7 @@ export const makeOutbox = (
       if (each === undefined) break
       bytes -= each.data.length
       if (!each.isAudio) events--
-      write(each.data)
+      write(each.data, each.isAudio)
       if (isWaiting) break
     }
     reportCaughtUp()
@@ -88,7 +86,7 @@ export const makeOutbox = (
   return {
     send: (data, isAudio) => {
       if (socket.readyState !== WebSocket.OPEN) return
-      if (!isWaiting) return write(data)
+      if (!isWaiting) return write(data, isAudio)
       queue.push({ data, isAudio })
       bytes += data.length
       if (!isAudio) events++
@@ -107,8 +105,8 @@ export const makeOutbox = (
       reportCaughtUp()
     },
     flush: () => {
-      for (const { data } of queue) {
-        if (socket.readyState === WebSocket.OPEN) socket.send(data, asText)
+      for (const { data, isAudio } of queue) {
+        if (socket.readyState === WebSocket.OPEN) socket.send(data, isAudio)
       }
       queue = []
       bytes = 0

@@ -3,8 +3,10 @@
  * goes through the outbox, and a client that answers no pings is disconnected.
  */
 import type { ClientInput, ClientSocket, CloseReason } from "@colloquy/core/realtime"
+import type { Duplex } from "node:stream"
 import { WebSocket, type RawData } from "ws"
-import { makeOutbox } from "./Outbox.ts"
+import { makeOutbox, type OutboxSocket } from "./Outbox.ts"
+import { takesFrames } from "./TextFrames.ts"
 import { makeAudioWriter, readText, type UrlOf, writeEvent } from "./Wire.ts"
 
 /** A frame of a client, of whatever kind. */
@@ -37,8 +39,32 @@ export class FrameLimitSocket extends WebSocket {
   }
 }
 
-/** The socket must be paused. `onBegin` is called once, when the session has begun or the socket is closed. */
-export const sessionSocket = (socket: WebSocket, onBegin: () => void, urlOf?: UrlOf): ClientSocket => {
+const asText = { binary: false } as const
+
+/** Audio as a text of bytes is a whole frame, which goes past `ws`. */
+const outboxSocket = (socket: WebSocket, connection: Duplex): OutboxSocket => ({
+  get readyState() {
+    return socket.readyState
+  },
+  get bufferedAmount() {
+    return socket.bufferedAmount
+  },
+  send: (data, isAudio, sent) => {
+    if (isAudio && typeof data === "string") connection.write(data, "latin1", sent)
+    else socket.send(data, asText, sent)
+  }
+})
+
+/**
+ * The socket must be paused; `connection` is what it stands on. `onBegin` is called once, when the session has begun or the socket is
+ * closed.
+ */
+export const sessionSocket = (
+  socket: WebSocket,
+  connection: Duplex,
+  onBegin: () => void,
+  urlOf?: UrlOf
+): ClientSocket => {
   let receive: (input: ClientInput) => void = () => {}
   let isFirst = true
   let isClosing = false
@@ -52,7 +78,7 @@ export const sessionSocket = (socket: WebSocket, onBegin: () => void, urlOf?: Ur
     else if (socket.readyState === WebSocket.OPEN) socket.resume()
   }
 
-  const outbox = makeOutbox(socket, {
+  const outbox = makeOutbox(outboxSocket(socket, connection), {
     onBehind: (isBehind) => receive({ _tag: "Behind", isBehind }),
     onFull: (isFullNow) => {
       isFull = isFullNow
@@ -115,7 +141,7 @@ export const sessionSocket = (socket: WebSocket, onBegin: () => void, urlOf?: Ur
     },
     sendAudio: (itemId, base64, format) => {
       if (isClosing) return
-      writeAudio ??= makeAudioWriter(format)
+      writeAudio ??= makeAudioWriter(format, takesFrames(socket))
       outbox.send(writeAudio(itemId, base64), true)
     },
     dropAudio: outbox.dropAudio,

@@ -132,7 +132,7 @@ const upgradeHandler = (
           if (isPending) pending--
           isPending = false
         }
-        serve(sessionSocket(client, begun, urlOf), request, parameters.get("ticket"))
+        serve(sessionSocket(client, socket, begun, urlOf), request, parameters.get("ticket"))
       })
     }
     return true

@@ -15,6 +15,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { readFirstFrame } from "./FirstFrame.ts"
+import { textFrame } from "./TextFrames.ts"
 
 const Output = Schema.Struct({ tool_call_id: Schema.String, name: Schema.String, output: Schema.Json })
 
@@ -189,21 +190,22 @@ const toWire = (event: Exclude<ServiceEvent, { readonly _tag: "ProviderEvent" }>
 const audioOpening = '{"type":"audio.delta","item_id":'
 const audioMiddle = ',"data":"'
 
-/** Writes `audio.delta` frames as the bytes of their text. The pieces of one item come in a row, so their beginning is kept. */
-export const makeAudioWriter = (format: AudioFormat): ((itemId: string, base64: Uint8Array) => Buffer) => {
+/**
+ * Writes `audio.delta` events: the bytes of the text, or where frames are taken and it is not too long a whole frame. The pieces of one item
+ * come in a row, so their beginning is kept.
+ */
+export const makeAudioWriter = (
+  format: AudioFormat,
+  asFrames: boolean
+): ((itemId: string, base64: Uint8Array) => string | Buffer) => {
   const ending = Buffer.from(`",${JSON.stringify(wireFormat(format)).slice(1)}`)
   let item: string | null = null
-  let head = ending
+  let opening = ending
   return (itemId, base64) => {
     if (item !== itemId) {
       item = itemId
-      head = Buffer.from(audioOpening + JSON.stringify(itemId) + audioMiddle)
+      opening = Buffer.from(audioOpening + JSON.stringify(itemId) + audioMiddle)
     }
-    const end = head.byteLength + base64.byteLength
-    const frame = Buffer.allocUnsafe(end + ending.byteLength)
-    frame.set(head, 0)
-    frame.set(base64, head.byteLength)
-    frame.set(ending, end)
-    return frame
+    return (asFrames ? textFrame(opening, base64, ending) : null) ?? Buffer.concat([opening, base64, ending])
   }
 }

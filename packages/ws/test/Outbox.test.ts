@@ -15,7 +15,7 @@ const slowSocket = () => {
     get bufferedAmount() {
       return buffered
     },
-    send: (data: string | Buffer, _options: object, done?: () => void) => {
+    send: (data: string | Buffer, _isAudio: boolean, done?: () => void) => {
       sent.push(data.toString())
       buffered += data.length
       if (done !== undefined) pending.push(done)
@@ -85,7 +85,7 @@ describe("Outbox", () => {
 
   it("keeps nothing of what it has handed over, however long something waits", async () => {
     const { drain, socket } = slowSocket()
-    const outbox = makeOutbox({ ...socket, send: (_data, _options, done) => socket.send("", {}, done) }, nobody, {
+    const outbox = makeOutbox({ ...socket, send: (_data, isAudio, done) => socket.send("", isAudio, done) }, nobody, {
       inSocket: -1,
       behind: 1000,
       events: 100

@@ -1,6 +1,7 @@
 /** The client's side of a session over a real socket, without the session. */
 import { assert, describe, it } from "@effect/vitest"
 import { once } from "node:events"
+import type { IncomingMessage } from "node:http"
 import { WebSocket, WebSocketServer } from "ws"
 import { sessionSocket } from "../src/SessionSocket.ts"
 
@@ -9,12 +10,16 @@ const connect = async () => {
   await once(server, "listening")
   const address = server.address()
   const port = typeof address === "object" && address !== null ? address.port : 0
-  const connected = new Promise<WebSocket>((resolve) => server.once("connection", resolve))
+  const connected = new Promise<readonly [socket: WebSocket, request: IncomingMessage]>((resolve) =>
+    server.once("connection", (...connection) => resolve(connection))
+  )
   const client = new WebSocket(`ws://127.0.0.1:${port}`)
   await once(client, "open")
+  const [socket, request] = await connected
   return {
     client,
-    socket: await connected,
+    socket,
+    connection: request.socket,
     [Symbol.asyncDispose]: async () => {
       client.terminate()
       await new Promise((resolve) => server.close(resolve))
@@ -28,9 +33,9 @@ describe("the socket of a session", () => {
     { timeout: 60_000 },
     async () => {
       await using peers = await connect()
-      const { client, socket } = peers
+      const { client, connection, socket } = peers
       socket.pause()
-      const session = sessionSocket(socket, () => {})
+      const session = sessionSocket(socket, connection, () => {})
       let received = 0
       session.listen(() => {
         received++

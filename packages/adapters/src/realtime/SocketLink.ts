@@ -11,6 +11,7 @@ import type * as Scope from "effect/Scope"
 import { WebSocket } from "ws"
 import { isRecord, parseJson, record, string } from "../protocols/Wire.ts"
 import type { MappedSession, VendorMapping } from "./VendorMapping.ts"
+import { VendorSocket } from "./VendorSocket.ts"
 
 export interface SocketSettings {
   /** Until the handshake is over. Default 10 seconds. */
@@ -42,11 +43,11 @@ const connect = (
     const now = () => clock.currentTimeMillisUnsafe()
     const fork = Effect.runForkWith(yield* Effect.context<never>())
     const dialled = dial(session.url, session.headers, settings)
-    const first: WebSocket = yield* Effect.acquireRelease(dialled, (each) => Effect.sync(() => each.close(1000)))
+    const first: VendorSocket = yield* Effect.acquireRelease(dialled, (each) => Effect.sync(() => each.close(1000)))
     let socket = first
     let isPaused = false
     let isOver = false
-    let next: WebSocket | null = null
+    let next: VendorSocket | null = null
 
     const mapping: VendorMapping = session.makeMapping({
       event: listener.event,
@@ -59,7 +60,7 @@ const connect = (
     })
 
     /** The old connection is left when the new one is set up; until then it goes on. */
-    const takeOver = (fresh: WebSocket): void => {
+    const takeOver = (fresh: VendorSocket): void => {
       if (isOver) return fresh.terminate()
       next = fresh
       for (const message of mapping.opening()) sendTo(fresh, message)
@@ -79,7 +80,11 @@ const connect = (
 
     const attach = (each: WebSocket): void => {
       let missed = 0
-      each.on("message", (data) => mapping.receive(bytesOf(data), now()))
+      each.on("message", (data) => {
+        const message = bytesOf(data)
+        mapping.receive(message, now())
+        release(message)
+      })
       each.on("pong", () => {
         missed = 0
       })
@@ -114,8 +119,7 @@ const connect = (
       sendAudio: (audio, sent) => {
         const message = mapping.audio(audio, now())
         if (message === null || socket.readyState !== WebSocket.OPEN) return sent?.()
-        if (sent === undefined) socket.send(message)
-        else socket.send(message, () => sent())
+        socket.sendAscii(message, sent)
       },
       buffered: () => socket.bufferedAmount,
       pause: () => {
@@ -137,6 +141,18 @@ const sendTo = (socket: WebSocket, message: string): void => {
 const bytesOf = (data: Buffer | ArrayBuffer | ReadonlyArray<Buffer>): Buffer =>
   Buffer.isBuffer(data) ? data : data instanceof ArrayBuffer ? Buffer.from(data) : Buffer.concat([...data])
 
+/** More than the head of any frame. */
+const headBytes = 14
+
+/**
+ * Gives the memory of a message back now and not at the next collection. It lies outside of the heap, where V8 counts it, and marks the
+ * whole heap whenever some megabytes have come together. Only where there is nothing else in that memory but the head of the frame.
+ */
+const release = ({ buffer, byteLength, byteOffset }: Buffer): void => {
+  const isAlone = byteOffset <= headBytes && byteOffset + byteLength === buffer.byteLength
+  if (isAlone && buffer instanceof ArrayBuffer) buffer.transfer(0)
+}
+
 /** A close frame's reason ends after 123 bytes. */
 const closeReason = (code: number, reason: string): string => {
   const cut = Buffer.byteLength(reason) >= 120 ? "…" : ""
@@ -147,10 +163,10 @@ const dial = (
   url: string,
   headers: MappedSession["headers"],
   { dialTimeout = "10 seconds" }: SocketSettings
-): Effect.Effect<WebSocket, VendorUnavailable> =>
-  Effect.callback<WebSocket, VendorUnavailable>((resume) => {
+): Effect.Effect<VendorSocket, VendorUnavailable> =>
+  Effect.callback<VendorSocket, VendorUnavailable>((resume) => {
     const options = { headers, perMessageDeflate: false, maxPayload: maxMessage, closeTimeout }
-    const socket = new WebSocket(url, options)
+    const socket = new VendorSocket(url, options)
     socket.once("unexpected-response", (request, response) => {
       let body = ""
       response.setEncoding("utf8").on("data", (piece: string) => {

@@ -95,6 +95,56 @@ describe("a vendor over a socket", () => {
   )
 
   live(
+    "has its messages passed on before their memory is given back, alone in it or with others",
+    Effect.gen(function* () {
+      const server = yield* vendor
+      const views: Array<Uint8Array> = []
+      const heard: Array<string> = []
+      let look = () => {}
+      const link = yield* openAi(server).connect({
+        event: () => {},
+        audio: (_, base64) => {
+          views.push(base64)
+          heard.push(Buffer.from(base64).toString("latin1"))
+          look()
+        }
+      })
+      const there = yield* Effect.promise(server.connection)
+      there.say({ type: "session.created", session: {} })
+      yield* Effect.promise(() => there.message(({ type }) => type === "session.update"))
+      const say = (letter: string) =>
+        there.say({ type: "response.output_audio.delta", item_id: "i1", delta: letter.repeat(1280) })
+      const hear = (count: number) =>
+        Effect.promise(
+          () =>
+            new Promise<void>((resolve) => {
+              look = () => (heard.length < count ? undefined : resolve())
+              look()
+            })
+        )
+      for (const [index, letter] of ["A", "B", "C"].entries()) {
+        say(letter)
+        yield* hear(index + 1)
+      }
+      const { socket: connection } = there.request
+      connection.cork()
+      for (const letter of ["D", "E", "F"]) say(letter)
+      connection.uncork()
+      yield* hear(6)
+      assert.deepStrictEqual(
+        heard,
+        ["A", "B", "C", "D", "E", "F"].map((letter) => letter.repeat(1280))
+      )
+      // What came by itself is released; what shares its memory with others stays until nothing needs it.
+      assert.deepStrictEqual(
+        views.map(({ byteLength }) => byteLength > 0),
+        [false, false, false, true, true, true]
+      )
+      assert.strictEqual(link.buffered(), 0)
+    })
+  )
+
+  live(
     "that refuses the handshake is told with its own words: a key, a limit, no JSON at all",
     Effect.gen(function* () {
       const server = yield* vendor
