@@ -78,7 +78,7 @@ export const everyStore = (stores: Layer.Layer<InMemory.Stores, unknown>): void 
       { stores: shared }
     )
     const assistant = (
-      await service.call("POST", "/assistants", { name: "\0\ud800", metadata: { "\0": ["\udc00", "\u0001"] } })
+      await service.call("POST", "/assistants", { name: "name \0\ud800", metadata: { "\0": ["\udc00", "\u0001"] } })
     ).body
     const known = (await service.call("GET", `/assistants/${assistant.assistant_id}`)).body
     assert.deepStrictEqual(known, assistant)
