@@ -35,6 +35,8 @@ export class StepRecorder implements Listener {
   private readonly sources: Array<ModelSource> = []
   private reasoning = false
   private separator: string
+  /** What an unstreamed leg has said since the last pause: it came together, so it is one delta. */
+  private said = ""
   /** The ids of all calls of this leg, and the id that each id of the driver currently stands for. */
   private readonly callIds: Set<string>
   private readonly renamed = new Map<string, string>()
@@ -60,15 +62,15 @@ export class StepRecorder implements Listener {
   readonly hear = (event: ChatEvent): void => {
     const log = this.leg.log
     if (this.reasoning && event._tag !== "ReasoningDelta") this.endReasoning()
+    if (this.said !== "" && event._tag !== "TextDelta") this.tellSaid()
     switch (event._tag) {
-      case "TextDelta": {
+      case "TextDelta":
         if (event.text === "") return
-        const text = this.separator + event.text
+        this.said += this.separator + event.text
         this.separator = ""
         this.spoke = true
-        log.push((sequence) => ({ _tag: "TextDelta", sequence, text }))
+        if (this.leg.stream) this.tellSaid()
         return
-      }
       case "ReasoningDelta":
         if (event.text === "" || this.leg.plan.thinking?.excludeReasoning === true) return
         this.reasoning = true
@@ -113,7 +115,10 @@ export class StepRecorder implements Listener {
   }
 
   /** Called after each array of events. */
-  readonly pause = (): void => this.leg.log.wake()
+  readonly pause = (): void => {
+    if (this.said !== "") this.tellSaid()
+    this.leg.log.wake()
+  }
 
   /** Cuts a name to the length that records allow. */
   private cut(name: string): string {
@@ -132,6 +137,12 @@ export class StepRecorder implements Listener {
     this.callIds.add(unique)
     this.renamed.set(id, unique)
     return unique
+  }
+
+  private tellSaid(): void {
+    const text = this.said
+    this.said = ""
+    this.leg.log.push((sequence) => ({ _tag: "TextDelta", sequence, text }))
   }
 
   private endReasoning(): void {
