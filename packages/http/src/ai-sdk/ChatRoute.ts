@@ -4,6 +4,7 @@
  * its sender may do and nothing else.
  */
 import type { UIMessage } from "ai"
+import { withoutLineEnds } from "../streams/LineEnds.ts"
 import { ColloquyTransport, type TransportOptions } from "./ColloquyTransport.ts"
 import type { TurnMetadata } from "./UiChunks.ts"
 
@@ -75,7 +76,7 @@ const wordsOf = (error: unknown): string => (error instanceof Error ? error.mess
 /** A refusal of the API is the stream's first chunk: that is where `useChat` looks for it. */
 const eventStream = (chunks: ReadableStream<unknown>): Response => {
   const encoder = new TextEncoder()
-  const line = (data: string) => encoder.encode(`data: ${data}\n\n`)
+  const line = (data: string) => encoder.encode(`data: ${withoutLineEnds(data)}\n\n`)
   const reader = chunks.getReader()
   const bytes = new ReadableStream<Uint8Array>({
     pull: async (controller) => {

@@ -6,6 +6,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { HttpSettings } from "../HttpSettings.ts"
 import { withHeartbeat } from "../streams/Heartbeat.ts"
+import { withoutLineEnds } from "../streams/LineEnds.ts"
 
 /** What the events of a run become. */
 export interface Encoder {
@@ -25,7 +26,8 @@ export const streamAnswer = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const principal = yield* Principal
   const leave = Effect.suspend(() => (encoder.hasEnded ? Effect.void : abandoned))
-  const bytes = withHeartbeat({ events, encode: encoder.encode, interval: heartbeat, clock })
+  const encode: Encoder["encode"] = (batch) => withoutLineEnds(encoder.encode(batch))
+  const bytes = withHeartbeat({ events, encode, interval: heartbeat, clock })
   return HttpServerResponse.stream(Stream.ensuring(bytes, Effect.provideService(leave, Principal, principal)), {
     contentType: "text/event-stream",
     headers

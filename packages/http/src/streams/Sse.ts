@@ -16,6 +16,7 @@ import { deltaTypes } from "../wire/StreamEvents.ts"
 import { toolCallToWire } from "../wire/Tools.ts"
 import { partFields, partEventToWire } from "../wings/Wings.ts"
 import { withHeartbeat } from "./Heartbeat.ts"
+import { withoutLineEnds } from "./LineEnds.ts"
 import { contextUsageToWire } from "../handlers/Encode.ts"
 
 /** Events in, text out. Events without a form on the wire give nothing. */
@@ -30,7 +31,7 @@ const makeEncoder = (place: ReplyPlace, urlOf: UrlOf): ((events: ReadonlyArray<T
       if (fields === null) continue
       text += `${head}${event.sequence}\ndata: ${fields}${isDelta(event) ? "" : ids},"sequence":${event.sequence}}\n\n`
     }
-    return lineEnds.test(text) ? text.replaceAll(everyLineEnd, escapeOf) : text
+    return withoutLineEnds(text)
   }
 }
 
@@ -38,11 +39,6 @@ const deltas: ReadonlySet<string> = new Set(deltaTypes)
 
 const isDelta = (event: TurnEvent): boolean =>
   event._tag === "TextDelta" || event._tag === "ReasoningDelta" || (event._tag === "PartTold" && deltas.has(event.type))
-
-/** JSON leaves these as they are, and some readers of lines take them for the end of one. They stand inside of JSON strings only. */
-const lineEnds = /[\u0085\u2028\u2029]/u
-const everyLineEnd = /[\u0085\u2028\u2029]/gu
-const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
 
 /** The event as JSON text without its closing brace, so that the common fields can follow. */
 const encodeFields = (event: TurnEvent, urlOf: UrlOf, runId: string): string | null => {
