@@ -225,8 +225,7 @@ const converse = async ({ question, runId, stream, threadId }: Turn, response: S
       const event = { sequence: ++sequence, content: text }
       events.push(event)
       if (stream) {
-        const data = { type: "content_streaming", thread_id: threadId, run_id: runId, ...event }
-        out += eventText(`${runId}:${sequence}`, data)
+        out += eventText(`${runId}:${sequence}`, { type: "content_streaming", ...event })
       }
     }
     if (out !== "") response.write(out)

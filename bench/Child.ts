@@ -11,6 +11,9 @@ export interface Stats {
 
 /** Called by a child when its server may be used. */
 export const serve = async (server: Server): Promise<void> => {
+  // While the other side is measured, its connections wait. On a slow machine they waited longer than Node's 5 seconds, and one that closes
+  // while it is used again ends the benchmark.
+  server.keepAliveTimeout = 600_000
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const address = server.address() as AddressInfo
   process.on("message", (asked) => {

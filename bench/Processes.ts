@@ -3,9 +3,19 @@ import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
+import { fileURLToPath } from "node:url"
+import { rolldown } from "rolldown"
 import type { Stats } from "./Child.ts"
 
-export type Program = "Baseline" | "Subject" | "Upstream" | "VoiceRelay" | "VoiceSubject" | "VoiceVendor"
+/** `BundledSubject` is `Subject` as a host bundles it, with all its packages. */
+export type Program =
+  | "Baseline"
+  | "BundledSubject"
+  | "Subject"
+  | "Upstream"
+  | "VoiceRelay"
+  | "VoiceSubject"
+  | "VoiceVendor"
 
 /** Plain JavaScript, as a user's program is: to take the types out at the start costs a process some 27 MB. */
 const compile = (program: string): URL => {
@@ -15,6 +25,21 @@ const compile = (program: string): URL => {
   writeFileSync(file, stripTypeScriptTypes(source).replaceAll('.ts"', '.js"'))
   return file
 }
+
+const bundle = async (program: Program): Promise<URL> => {
+  const build = await rolldown({
+    input: fileURLToPath(compile(program)),
+    platform: "node",
+    external: /^@electric-sql/u
+  })
+  const folder = new URL("./dist/bundled/", import.meta.url)
+  await build.write({ dir: fileURLToPath(folder) })
+  await build.close()
+  return new URL(`./${program}.js`, folder)
+}
+
+/** Made once: its time is not the start's. */
+let bundled: Promise<URL> | undefined
 
 export class Process {
   readonly port: number
@@ -30,7 +55,8 @@ export class Process {
     const folder = process.env["BENCH_PROFILE"]
     const profiling = folder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${folder}/${program}`]
     compile("Child")
-    const child = fork(compile(program), {
+    const file = program === "BundledSubject" ? await (bundled ??= bundle("Subject")) : compile(program)
+    const child = fork(file, {
       // Not the conditions of this process: the packages are measured as they are built.
       execArgv: ["--expose-gc", ...profiling],
       env: { ...process.env, NODE_ENV: "production", ...env }

@@ -26,6 +26,23 @@ export const text = "lorem ipsum ".repeat(20)
 
 const drop = () => {}
 
+/** A turn that fails early is a quick one: both sides must say at the end that it was completed. */
+const succeedWhole = async (
+  ask: (onText: (text: string) => void) => Promise<number>,
+  onText: (text: string) => void
+): Promise<void> => {
+  let before = ""
+  let last = ""
+  await succeed(
+    ask((piece) => {
+      before = last
+      last = piece
+      onText(piece)
+    })
+  )
+  if (!/"status":"completed"/iu.test(before + last)) throw new Error("A turn was not completed")
+}
+
 const succeed = async (work: Promise<number>): Promise<void> => {
   const status = await work
   if (status !== 200) throw new Error(`A request was answered with ${status}`)
@@ -40,15 +57,22 @@ export const startBaseline = async (upstream: string, env: Env): Promise<Side> =
     process,
     thread: async (messages) => idOf(await sendJson(target, "POST", "/seed", { messages, model: "burst-20" })),
     turn: (id, turn, onText = drop) =>
-      succeed(send(target, "POST", `/turn/${id}`, { ...turn, content: text, history: historySize }, onText)),
+      succeedWhole(
+        (hear) => send(target, "POST", `/turn/${id}`, { ...turn, content: text, history: historySize }, hear),
+        onText
+      ),
     list: (id) => succeed(send(target, "GET", `/turn/${id}`, null))
   }
 }
 
 const idOf = (record: unknown): string => String(Object(record).thread_id)
 
-export const startKernel = async (upstream: string, store: Store, env: Env): Promise<Side> =>
-  kernelSide(await Process.start("Subject", { BENCH_UPSTREAM: upstream, BENCH_STORE: store, ...env }))
+export const startKernel = async (
+  upstream: string,
+  store: Store,
+  env: Env,
+  program: "Subject" | "BundledSubject" = "Subject"
+): Promise<Side> => kernelSide(await Process.start(program, { BENCH_UPSTREAM: upstream, BENCH_STORE: store, ...env }))
 
 const kernelSide = (process: Process): Side => {
   const target = targetOf(process)
@@ -73,8 +97,10 @@ const kernelSide = (process: Process): Side => {
       return id
     },
     turn: (id, { model, stream }, onText = drop) =>
-      succeed(
-        send(target, "POST", `/api/threads/${id}/messages`, { content: text, model_name: model, stream }, onText)
+      succeedWhole(
+        (hear) =>
+          send(target, "POST", `/api/threads/${id}/messages`, { content: text, model_name: model, stream }, hear),
+        onText
       ),
     list: (id) => succeed(send(target, "GET", `/api/threads/${id}`, null))
   }

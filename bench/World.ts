@@ -61,6 +61,12 @@ export class World {
     return startKernel(this.upstream(name), store, { DATABASE_URL: await this.databaseFor(name), ...env })
   }
 
+  /** The same program as its host bundles it. */
+  async startBundledKernel(store: Store, name: string, env: Env): Promise<Side> {
+    const database = { DATABASE_URL: await this.databaseFor(name), ...env }
+    return startKernel(this.upstream(name), store, database, "BundledSubject")
+  }
+
   async startBaseline(name: "baseline" | "fetch" | "lean"): Promise<Side> {
     const env: Env = name === "fetch" ? { BENCH_FETCH: "1" } : name === "lean" ? { BENCH_LEAN: "1" } : {}
     return startBaseline(this.upstream(name), { DATABASE_URL: await this.databaseFor(name), ...env })

@@ -74,9 +74,11 @@ console.log(`\n${table(rows)}`)
 const judged = rows.filter((row) => holds(row) !== null)
 const missed = judged.filter((row) => holds(row) === false)
 console.log(
-  missed.length === 0
-    ? `\nAll ${judged.length} targets hold.`
-    : `\n${missed.length} targets are missed on this machine, this time.`
+  judged.length === 0
+    ? "\nNo target is set for these rows."
+    : missed.length === 0
+      ? `\nAll ${judged.length} targets hold.`
+      : `\n${missed.length} of ${judged.length} targets are missed on this machine, this time.`
 )
 console.log(`It took ${((performance.now() - began) / 60_000).toFixed(1)} minutes.`)
 if (options.json !== undefined) {

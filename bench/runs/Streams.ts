@@ -29,16 +29,24 @@ const watch = async (
   const before = await side.process.stats()
   const began = now()
   const late: Array<number> = []
-  const hear = (text: string) => {
-    const at = now()
-    for (const [, sent] of text.matchAll(/"content":"(\d+\.?\d*) "/gu)) {
-      late.push(at - Number(sent))
+  /** Also of a delta that the network cut, and of several in one event. */
+  const listener = () => {
+    let unread = ""
+    return (text: string) => {
+      const at = now()
+      const lines = (unread + text).split("\n")
+      unread = lines.pop() ?? ""
+      for (const line of lines) {
+        if (line.includes('"status":')) continue
+        const [, times = ""] = /"content":"([\d. ]+)"/u.exec(line) ?? []
+        for (const sent of times.split(" ")) if (sent !== "") late.push(at - Number(sent))
+      }
     }
   }
   const model = `paced-${deltas}-${every}`
   const begin = async (id: string, index: number) => {
     await new Promise((resolve) => setTimeout(resolve, (index / count) * 1000))
-    await side.turn(id, { model, stream: true }, hear)
+    await side.turn(id, { model, stream: true }, listener())
   }
   const all = Promise.all(threads.map(begin))
   await new Promise((resolve) => setTimeout(resolve, (deltas * every) / 2))
@@ -46,6 +54,7 @@ const watch = async (
   await all
   const seconds = (now() - began) / 1000
   const after = await side.process.stats()
+  if (late.length !== count * deltas) throw new Error(`${late.length} deltas of ${count * deltas} were heard`)
   return {
     lateMillis: percentile(late, 0.99),
     cores: (after.cpuMicros - before.cpuMicros) / 1e6 / seconds
@@ -95,6 +104,7 @@ export const slowStreams = async (
 }
 
 const inTime = 50
+const wanted = 300
 
 interface Carried {
   readonly count: number
@@ -139,6 +149,8 @@ export const realTimeStreams = async (
   const both = Math.min(most(ours), most(raw))
   const at = (side: ReadonlyArray<Carried>) => side.find(({ count }) => count === both) ?? nothingCarried
   const row = { store, target: null }
+  // A quick run does not try so many.
+  const target = (counts.at(-1) ?? 0) >= wanted ? ({ value: "at least", bound: wanted } as const) : null
   const compared = { ...row, what: `${both} real-time streams` }
   return [
     {
@@ -147,7 +159,7 @@ export const realTimeStreams = async (
       unit: "streams",
       kernel: most(ours),
       baseline: most(raw),
-      target: { value: "at least", bound: 300 }
+      target
     },
     { ...compared, unit: "p99 ms late", kernel: at(ours).lateMillis, baseline: at(raw).lateMillis },
     { ...compared, unit: "CPU ms/s a stream", kernel: perStream(at(ours)), baseline: perStream(at(raw)) }

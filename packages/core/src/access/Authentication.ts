@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import { RecentlyUsed } from "../primitives/RecentlyUsed.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { addressOf, askHost, type Authenticate, type ClientAddress, type HostCredentials } from "./HostCredentials.ts"
 import { InvalidKey, Keys } from "./Keys.ts"
@@ -93,13 +94,12 @@ export const rateLimiter: Effect.Effect<typeof RateLimiter.Service, never, Scope
  * right.
  */
 class KnownKeys {
-  private readonly known = new Map<string, { readonly principal: Found; readonly until: number }>()
+  private readonly known: RecentlyUsed<{ readonly principal: Found; readonly until: number }>
   private readonly millis: number
-  private readonly size: number
 
   constructor({ keyCacheSize, keyCacheTime }: AuthenticationSettings) {
     this.millis = Duration.toMillis(keyCacheTime)
-    this.size = keyCacheSize
+    this.known = new RecentlyUsed(keyCacheSize)
   }
 
   find(key: string, now: number): Found | null {
@@ -111,18 +111,15 @@ class KnownKeys {
   }
 
   keep(key: string, principal: Found, now: number): void {
-    if (this.millis <= 0 || this.size <= 0) return
-    const oldest = this.known.size >= this.size ? this.known.keys().next() : undefined
-    if (oldest !== undefined && !oldest.done) this.known.delete(oldest.value)
-    this.known.set(key, { principal, until: now + this.millis })
+    if (this.millis > 0) this.known.set(key, { principal, until: now + this.millis }, 1)
   }
 }
 
-/** Above this number of addresses, those that are no longer refused are removed. */
-const tidyAt = 10_000
+/** Beyond this number, an address that was refused long ago may send one more key, which the limiter counts again. */
+const keptAddresses = 10_000
 
 class FailedKeys {
-  private readonly refusedUntil = new Map<string, number>()
+  private readonly refusedUntil = new RecentlyUsed<number>(keptAddresses)
   private readonly limiter: typeof RateLimiter.Service
   private readonly rate: Rate
 
@@ -141,14 +138,8 @@ class FailedKeys {
   private count(address: string, error: InvalidKey, now: number): Checked {
     return Effect.flatMap(this.limiter.take(`failed key from ${address}`, this.rate), (waitMillis): Checked => {
       if (waitMillis === null) return Effect.fail(error)
-      this.refuse(address, now + waitMillis, now)
+      this.refusedUntil.set(address, now + waitMillis, 1)
       return Effect.fail(new TooManyFailedKeys({ waitMillis }))
     })
-  }
-
-  private refuse(address: string, until: number, now: number): void {
-    if (this.refusedUntil.size >= tidyAt)
-      for (const [each, end] of this.refusedUntil) if (end <= now) this.refusedUntil.delete(each)
-    this.refusedUntil.set(address, until)
   }
 }

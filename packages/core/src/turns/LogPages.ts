@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Principal } from "../access/Principal.ts"
 import type { RunId } from "../primitives/Ids.ts"
+import { RecentlyUsed } from "../primitives/RecentlyUsed.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import { fromLog, type TurnEvent } from "./TurnEvent.ts"
@@ -29,26 +30,18 @@ const keptPages = 32
 type Read = Deferred.Deferred<LogPage | null, StoreUnavailable>
 
 export const makeLogPages = (store: Pick<typeof RunStore.Service, "read">): ReadPage => {
-  const pages = new Map<string, Read>()
-
-  const keep = (key: string, read: Read) => {
-    pages.delete(key)
-    pages.set(key, read)
-    for (const [oldest] of pages) {
-      if (pages.size <= keptPages) break
-      pages.delete(oldest)
-    }
-  }
+  const underWay = new Map<string, Read>()
+  const pages = new RecentlyUsed<LogPage>(keptPages)
 
   const readAndShare = Effect.fnUntraced(function* (key: string, runId: RunId, after: number) {
     const read = yield* Deferred.make<LogPage | null, StoreUnavailable>()
-    pages.set(key, read)
+    underWay.set(key, read)
     return yield* store.read(runId, after).pipe(
       Effect.map(pageOf),
       Effect.onExit((exit) => {
         // Empty pages are not kept: the next read may find events. Pages with events never change.
-        if (pages.get(key) === read) pages.delete(key)
-        if (Exit.isSuccess(exit) && exit.value.events.length > 0) keep(key, read)
+        underWay.delete(key)
+        if (Exit.isSuccess(exit) && exit.value.events.length > 0) pages.set(key, exit.value, 1)
         const shared = Exit.isFailure(exit) && Exit.hasInterrupts(exit) ? Exit.succeed(null) : exit
         return Deferred.done(read, shared)
       })
@@ -60,7 +53,9 @@ export const makeLogPages = (store: Pick<typeof RunStore.Service, "read">): Read
     const key = JSON.stringify([ownerId, runId, after])
     let joined = 0
     while (true) {
-      const read = pages.get(key)
+      const kept = pages.get(key)
+      if (kept !== undefined) return kept
+      const read = underWay.get(key)
       if (read === undefined) return yield* readAndShare(key, runId, after)
       const page = yield* Deferred.await(read)
       // A read that was already under way may have queried the store before the change that the caller was told of. The second read that

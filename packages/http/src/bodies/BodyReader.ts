@@ -15,7 +15,7 @@ interface RawRequest {
   readonly endpoint: { readonly payload: Accepts }
 }
 
-/** Parts may be registered at any time, so they are asked for at each request. */
+/** Parts may be registered at any time, so each request asks for them. Their names are collected again only when the parts have changed. */
 export const bodyContext = Effect.gen(function* (): Effect.fn.Return<BodyContext, never, TurnParts> {
   const bounds = yield* HttpSettings
   const parts = yield* TurnParts
@@ -23,8 +23,18 @@ export const bodyContext = Effect.gen(function* (): Effect.fn.Return<BodyContext
     documents: Option.getOrNull(yield* Effect.serviceOption(Documents)),
     recordings: Option.getOrNull(yield* Effect.serviceOption(Recordings))
   }
-  return { bounds, rooms, installed: () => new Set(parts.all().map(({ name }) => name)) }
+  let known = parts.all()
+  let names = namesOf(known)
+  const installed = () => {
+    const now = parts.all()
+    if (now !== known) [known, names] = [now, namesOf(now)]
+    return names
+  }
+  return { bounds, rooms, installed }
 })
+
+const namesOf = (parts: ReturnType<typeof TurnParts.Service.all>): ReadonlySet<string> =>
+  new Set(parts.map(({ name }) => name))
 
 export const bodyReader = Effect.map(
   bodyContext,
