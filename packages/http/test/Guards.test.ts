@@ -244,6 +244,23 @@ describe("repeats", () => {
 })
 
 describe("the kernel's refusals", () => {
+  it("of outputs that no window takes name the outputs, and leave the run open", async () => {
+    await using service = await open([callTool("weather"), say("Sunny.")], {
+      settings: { assumedContextLimit: 8000 }
+    })
+    const { body } = await service.call("POST", send, { content: "?", tools: [tool("weather")] })
+    const run = `/threads/${body.thread_id}/runs/${body.run_id}`
+    const submit = (output: string) =>
+      service.call("POST", `${run}/submit-tool-outputs`, {
+        tool_outputs: [{ tool_call_id: body.tool_calls[0].id, output }]
+      })
+    const refused = await submit("word ".repeat(20_000))
+    assert.strictEqual(refused.status, 422)
+    assert.deepInclude(refused.body.detail[0], { loc: ["body", "tool_outputs"], type: "context_too_long" })
+    assert.strictEqual((await service.call("GET", run)).body.status, "REQUIRES_ACTION")
+    assert.strictEqual((await submit("sun")).body.content, "Sunny.")
+  })
+
   it("have the statuses of the table", async () => {
     await using poor = await open([], {
       metering: { ensureCredit: () => Effect.fail(new InsufficientCredit()), record: () => Effect.void }

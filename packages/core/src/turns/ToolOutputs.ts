@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { chatCredit, type InsufficientCredit, Metering } from "../metering/Metering.ts"
@@ -15,7 +16,7 @@ import type { ProviderNotFound } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { MessageId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
+import { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import { sizeOf, tokensPerMessage } from "../prompts/ContextWindow.ts"
 import { checkRoom } from "../prompts/PromptAssembly.ts"
 import { type Run, RunNotFound } from "../runs/Run.ts"
@@ -191,7 +192,10 @@ const checkOutputs = (
   outputTokens: number
 ) => {
   const turnTokens = messages.reduce((sum, message) => sum + sizeOf(message), outputTokens)
-  return checkRoom(preamble, turnTokens - tokensPerMessage, room, model.model)
+  return Result.mapError(
+    checkRoom(preamble, turnTokens - tokensPerMessage, room, model.model),
+    ({ available, model: name, needed }) => new ContextTooLong({ available, model: name, needed, ofOutputs: true })
+  )
 }
 
 /** The outputs of another call were stored first, or the run was cancelled at the same moment. */

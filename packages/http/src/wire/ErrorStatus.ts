@@ -115,7 +115,12 @@ const table = {
   ThreadBusy: (error) => new Conflict({ detail: error.message, run_id: error.runId }),
   IdempotencyConflict: (error) => new Conflict(detailOf(error)),
   EmptyMessage: (error) => invalid({ loc: ["body", "content"], msg: error.message, type: "missing" }),
-  ContextTooLong: (error) => invalid({ loc: ["body", "content"], msg: error.message, type: "context_too_long" }),
+  ContextTooLong: (error) =>
+    invalid({
+      loc: ["body", error.ofOutputs === true ? "tool_outputs" : "content"],
+      msg: error.message,
+      type: "context_too_long"
+    }),
   ProviderNotFound: (error) =>
     invalid({ loc: ["body", "llm_provider"], msg: error.message, type: "provider_not_found" }),
   NameTooLong: (error) => invalid({ loc: ["body", nameField[error.field]], msg: error.message, type: "too_long" }),
