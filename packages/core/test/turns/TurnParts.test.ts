@@ -7,6 +7,7 @@ import {
   cite,
   draw,
   fail,
+  hang,
   say,
   type ScriptStep,
   ScriptedModel,
@@ -45,7 +46,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { quiet, runOf, tags, weather } from "../support/Story.ts"
+import { quiet, runOf, storedLog, tags, weather } from "../support/Story.ts"
 
 const FinderPlan = Schema.Struct({ query: Schema.String })
 
@@ -532,6 +533,19 @@ describe("parts of a turn", () => {
     [say("Hi.")],
     Effect.gen(function* () {
       assert.strictEqual((yield* (yield* Turns).send({ content: "x", options: { speaker: {} } })).status, "COMPLETED")
+    })
+  )
+
+  withParts(
+    "have what they spend in the store at once, in a turn that nobody reads as well: a process that dies forgets no cost",
+    [TurnParts.part(finder())],
+    [[say("Wait."), hang]],
+    Effect.gen(function* () {
+      const turn = yield* (yield* Turns).start({ content: "x", options: { finder: {} } })
+      yield* TestClock.adjust("100 millis")
+      const [charged] = (yield* storedLog(turn)).filter(({ _tag }) => _tag === "Charged")
+      assert.deepInclude(charged, { charge: searchCost })
+      yield* (yield* Turns).cancel(turn.threadId, turn.runId)
     })
   )
 
