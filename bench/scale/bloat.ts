@@ -58,18 +58,18 @@ begin
       p_provider => v_run.provider, p_model => v_run.model, p_plan => v_run.plan, p_created_at => v_now, p_leg_start => 1,
       p_message_id => gen_random_uuid(), p_message_role => v_user.role, p_message_status => v_user.status,
       p_message_tokens => v_user.tokens, p_message_at => v_now, p_message_body => v_user.body, p_message_results => v_user.tool_results,
-      p_firsts => v_log.firsts[1:1], p_lasts => v_log.lasts[1:1], p_events => v_log.events[1:1],
+      p_firsts => v_log.firsts[1:1], p_lasts => v_log.lasts[1:1], p_events => array_to_string(v_log.events[1:1], chr(30)),
       p_mode => 'reject', p_saves => false, p_max_queued => 10, p_lease => 30000, p_key => null, p_fingerprint => null, p_at => v_now,
       p_follow_ups => null, p_decided_on => null, p_known_last => null, p_known_revision => null);
     commit;
     perform ${schema}.${functionName("settle_run")}(
       p_owner => v_thread.owner, p_run => v_id, p_token => 1, p_status => 'COMPLETED', p_at => clock_timestamp(),
-      p_firsts => v_log.firsts, p_lasts => v_log.lasts, p_events => v_log.events,
+      p_firsts => v_log.firsts, p_lasts => v_log.lasts, p_events => array_to_string(v_log.events, chr(30)),
       p_message_id => v_answer_id, p_message_role => v_answer.role, p_message_status => v_answer.status,
       p_message_tokens => v_answer.tokens, p_message_at => v_now, p_message_body => v_answer.body,
       p_message_results => v_answer.tool_results, p_input => 900, p_output => 140, p_cached => 0, p_cache_write => 0, p_reasoning => 0,
       p_cost => null, p_estimated => false, p_model => v_run.model, p_fault => null, p_explanation => v_run.explanation,
-      p_charges => '[{"provider":"bench","model":"at-once","purpose":"chat","input":900,"output":140,"cached":0,"cache_write":0,"reasoning":0,"cost":null,"estimated":false}]',
+      p_charge_provider => v_run.provider, p_charge_purpose => 'chat', p_charges => null,
       p_follow_ups => null);
     commit;
   end loop;

@@ -14,8 +14,8 @@ export interface BatchRow {
   readonly events: string
 }
 
-/** The arguments `firsts`, `lasts` and `events` of the schema's functions. */
-export const logArguments = (events: ReadonlyArray<LogEvent>) => {
+/** The events in batches: the sequences of the first and the last event of each, and its JSON. */
+export const batchesOf = (events: ReadonlyArray<LogEvent>) => {
   const batches: Array<ReadonlyArray<LogEvent>> = []
   for (let start = 0; start < events.length; start += batchSize) batches.push(events.slice(start, start + batchSize))
   return {
@@ -23,6 +23,18 @@ export const logArguments = (events: ReadonlyArray<LogEvent>) => {
     lasts: batches.map((batch) => batch.at(-1)?.sequence ?? 0),
     events: batches.map((batch) => JSON.stringify(batch))
   }
+}
+
+/** Stands between the batches in one text. JSON never contains it. */
+const separator = "\u001e"
+
+/**
+ * The arguments `firsts`, `lasts` and `events` of the schema's functions that write a turn. The batches are one text, because both sides read
+ * the elements of an array character by character.
+ */
+export const logArguments = (events: ReadonlyArray<LogEvent>) => {
+  const batches = batchesOf(events)
+  return { ...batches, events: batches.events.join(separator) }
 }
 
 /** The events of the rows with a sequence above `after`. */

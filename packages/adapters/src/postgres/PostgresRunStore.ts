@@ -15,7 +15,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, callWithLockTimeout, type Database, type Parameter, statements } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
-import { type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
+import { batchesOf, type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
 import type { KnownHistories } from "./KnownHistories.ts"
 import { decodeList, messageArguments, type MessageRow } from "./MessageRecord.ts"
 import type { RunHints } from "./RunHints.ts"
@@ -25,7 +25,7 @@ import { runStarts } from "./RunStarts.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { isStoredId, knownId } from "./StoredId.ts"
 import { toJson, toText } from "./StoredText.ts"
-import { chargesArgument, usageArguments } from "./UsageColumns.ts"
+import { chargeArguments, usageArguments } from "./UsageColumns.ts"
 
 export const runStore = (database: Database, hints: RunHints, histories: KnownHistories): typeof RunStore.Service =>
   RunStore.of({
@@ -103,7 +103,7 @@ interface UnwrittenRow {
 
 /** The arguments of `append_many`, in the order of its parameters. */
 const manyArguments = (batches: ReadonlyArray<LogBatch>): ReadonlyArray<Parameter> => {
-  const parts = batches.map(({ events }) => logArguments(events))
+  const parts = batches.map(({ events }) => batchesOf(events))
   return [
     batches.map(({ lease }) => lease.runId),
     batches.map(({ lease }) => toText(lease.ownerId)),
@@ -145,7 +145,7 @@ const settleArguments = (lease: Lease, settlement: Settlement, ownerId: OwnerId,
   model: toText(settlement.model),
   fault: toJson(settlement.fault),
   explanation: toJson(settlement.explanation),
-  charges: chargesArgument(settlement.charges),
+  ...chargeArguments(settlement),
   follow_ups: followUpsArgument(settlement.followUps)
 })
 

@@ -58,3 +58,31 @@ export const chargesArgument = (charges: ReadonlyArray<Charge>): string | null =
     }))
   )
 }
+
+/**
+ * The arguments by which `settle_run` takes the charges of a leg. Nearly always the only charge is the usage of the leg: then two names are
+ * enough, and no JSON has to be read.
+ */
+export const chargeArguments = ({
+  charges,
+  model,
+  usage
+}: {
+  readonly charges: ReadonlyArray<Charge>
+  readonly model: string
+  readonly usage: Usage
+}) => {
+  const [first] = charges
+  return first !== undefined && charges.length === 1 && first.model === model && isSame(first.usage, usage)
+    ? { charge_provider: toText(first.provider), charge_purpose: toText(first.purpose), charges: null }
+    : { charge_provider: null, charge_purpose: null, charges: chargesArgument(charges) }
+}
+
+const isSame = (a: Usage, b: Usage): boolean =>
+  a.inputTokens === b.inputTokens &&
+  a.outputTokens === b.outputTokens &&
+  a.cachedInputTokens === b.cachedInputTokens &&
+  a.cacheWriteTokens === b.cacheWriteTokens &&
+  a.reasoningTokens === b.reasoningTokens &&
+  a.costUsd === b.costUsd &&
+  a.estimated === b.estimated

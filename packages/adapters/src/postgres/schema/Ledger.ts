@@ -29,21 +29,11 @@ export const ledgerTables: Migration = {
   ]
 }
 
-/** `p_charges` is a JSON array in which each combination of provider, model and purpose occurs once. */
-const addCharges = sqlFunction(
-  "add_charges",
-  `(p_owner text, p_at timestamptz, p_charges text) returns void language plpgsql as $$
-begin
-  insert into {schema}.usage_days as known (
+/** Adds charges to the sums of their day. `source` gives them in the order of these columns, each provider, model and purpose once. */
+export const addToSums = (source: string): string => `insert into {schema}.usage_days as known (
     owner, day, names_hash, slot, provider, model, purpose, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
     reasoning_tokens, cost_usd, estimated
-  ) select p_owner, (p_at at time zone 'UTC')::date, hashtextextended(concat_ws(chr(31), provider, model, purpose), 0),
-      pg_backend_pid() % 64, provider, model, purpose, input, output, cached, cache_write, reasoning, cost, estimated
-    from json_to_recordset(p_charges::json) as charge (
-      provider text, model text, purpose text, input bigint, output bigint, cached bigint, cache_write bigint, reasoning bigint,
-      cost double precision, estimated boolean
-    )
-    order by provider, model, purpose
+  ) ${source}
   on conflict (owner, day, names_hash, slot) do update set
     input_tokens = known.input_tokens + excluded.input_tokens,
     output_tokens = known.output_tokens + excluded.output_tokens,
@@ -51,7 +41,24 @@ begin
     cache_write_tokens = known.cache_write_tokens + excluded.cache_write_tokens,
     reasoning_tokens = known.reasoning_tokens + excluded.reasoning_tokens,
     cost_usd = coalesce(known.cost_usd + excluded.cost_usd, known.cost_usd, excluded.cost_usd),
-    estimated = known.estimated or excluded.estimated;
+    estimated = known.estimated or excluded.estimated;`
+
+/** The key of a sum, as a select list or as values. */
+export const sumKey = (provider: string, model: string, purpose: string): string =>
+  `p_owner, (p_at at time zone 'UTC')::date, hashtextextended(concat_ws(chr(31), ${provider}, ${model}, ${purpose}), 0),
+      pg_backend_pid() % 64, ${provider}, ${model}, ${purpose}`
+
+/** A JSON list, in which every provider, model and purpose comes once. */
+const addCharges = sqlFunction(
+  "add_charges",
+  `(p_owner text, p_at timestamptz, p_charges text) returns void language plpgsql as $$
+begin
+  ${addToSums(`select ${sumKey("provider", "model", "purpose")}, input, output, cached, cache_write, reasoning, cost, estimated
+    from json_to_recordset(p_charges::json) as charge (
+      provider text, model text, purpose text, input bigint, output bigint, cached bigint, cache_write bigint, reasoning bigint,
+      cost double precision, estimated boolean
+    )
+    order by provider, model, purpose`)}
 end $$`
 )
 

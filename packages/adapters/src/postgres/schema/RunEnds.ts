@@ -1,4 +1,6 @@
 /** The functions that write and read a run's log and end the run: `append_many`, `read_log`, `settle_run`, `request_cancel`, `withdraw_run`. */
+import { addToSums, sumKey } from "./Ledger.ts"
+import { batchTexts } from "./RunSteps.ts"
 import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 /**
@@ -87,11 +89,12 @@ const settleRun = sqlFunction(
   "settle_run",
   `(
   p_owner text, p_run uuid, p_token bigint, p_status text, p_at timestamptz,
-  p_firsts integer[], p_lasts integer[], p_events text[],
+  p_firsts integer[], p_lasts integer[], p_events text,
   p_message_id uuid, p_message_role text, p_message_status text, p_message_tokens integer, p_message_at timestamptz,
   p_message_body text, p_message_results text,
   p_input bigint, p_output bigint, p_cached bigint, p_cache_write bigint, p_reasoning bigint, p_cost double precision,
-  p_estimated boolean, p_model text, p_fault text, p_explanation text, p_charges text, p_follow_ups text
+  p_estimated boolean, p_model text, p_fault text, p_explanation text,
+  p_charge_provider text, p_charge_purpose text, p_charges text, p_follow_ups text
 ) returns text language plpgsql as $$
 declare
   v_thread uuid;
@@ -109,7 +112,13 @@ begin
     from {schema}.runs run
     join {schema}.threads thread on thread.id = run.thread_id and thread.owner = run.owner
     where run.id = p_run and run.owner = p_owner and run.token = p_token for no key update of thread, run;
-  if not found then return {schema}.charge_deleted(p_owner, p_run, p_token, p_at, p_charges); end if;
+  if not found then
+    return {schema}.charge_deleted(p_owner, p_run, p_token, p_at, case when p_charge_purpose is null then p_charges else
+      json_build_array(json_build_object(
+        'provider', p_charge_provider, 'model', p_model, 'purpose', p_charge_purpose, 'input', p_input, 'output', p_output,
+        'cached', p_cached, 'cache_write', p_cache_write, 'reasoning', p_reasoning, 'cost', p_cost, 'estimated', p_estimated
+      ))::text end);
+  end if;
   if v_found = 'QUEUED' and p_status not in ('FAILED', 'CANCELLED') then return 'lost'; end if;
   if v_found not in ('QUEUED', 'IN_PROGRESS') then
     return case when v_found = p_status or v_found = 'CANCELLED' and p_status = 'REQUIRES_ACTION' then 'settled'
@@ -136,7 +145,7 @@ begin
   ), logged as (
     insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
       select p_owner, p_run, greatest(batch.first, v_last + 1), batch.last, batch.events
-      from (select unnest(p_firsts) as first, unnest(p_lasts) as last, unnest(p_events) as events) batch
+      from (select unnest(p_firsts) as first, unnest(p_lasts) as last, ${batchTexts} as events) batch
       where batch.last > v_last
   ), rested as (
     delete from {schema}.active_runs where thread_id = v_thread and owner = p_owner and run_id = p_run
@@ -159,7 +168,13 @@ begin
     ended_at = case when p_status <> 'REQUIRES_ACTION' then p_at end,
     lease_until = null
     where id = p_run and owner = p_owner;
-  if p_charges is not null then perform {schema}.add_charges(p_owner, p_at, p_charges); end if;
+  if p_charge_purpose is not null then
+    ${addToSums(`values (
+      ${sumKey("p_charge_provider", "p_model", "p_charge_purpose")}, p_input, p_output, p_cached, p_cache_write, p_reasoning, p_cost, p_estimated
+    )`)}
+  elsif p_charges is not null then
+    perform {schema}.add_charges(p_owner, p_at, p_charges);
+  end if;
   if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   if v_is_heard or v_active > 1 then perform {schema}.notify_change(p_run, v_thread, false); end if;
   return 'settled';

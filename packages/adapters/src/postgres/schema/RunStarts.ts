@@ -2,6 +2,7 @@
  * The functions that put a run in progress: `begin_run` for a new run, `activate_run` for a queued run whose turn has come, and
  * `continue_run` for a run whose client has submitted tool outputs.
  */
+import { batchTexts } from "./RunSteps.ts"
 import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 import { revisionOf } from "./Threads.ts"
 
@@ -54,7 +55,7 @@ const beginRun = sqlFunction(
   p_created_at timestamptz, p_leg_start integer,
   p_message_id uuid, p_message_role text, p_message_status text, p_message_tokens integer, p_message_at timestamptz,
   p_message_body text, p_message_results text,
-  p_firsts integer[], p_lasts integer[], p_events text[],
+  p_firsts integer[], p_lasts integer[], p_events text,
   p_mode text, p_saves boolean, p_max_queued integer, p_lease double precision, p_key text, p_fingerprint text, p_at timestamptz,
   p_follow_ups text, p_decided_on text, p_known_last uuid, p_known_revision integer
 ) returns {schema}.run_outcome language plpgsql as $$
@@ -135,7 +136,7 @@ begin
     )
   ), logged as (
     insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
-      select p_owner, p_run, unnest(p_firsts), unnest(p_lasts), unnest(p_events)
+      select p_owner, p_run, unnest(p_firsts), unnest(p_lasts), ${batchTexts}
   ), active as (
     insert into {schema}.active_runs (thread_id, owner, place, run_id)
       select p_thread, p_owner, v_place, p_run where v_status <> 'COMPLETED'
@@ -234,7 +235,7 @@ const continueRun = sqlFunction(
   "continue_run",
   `(
   p_owner text, p_run uuid, p_message uuid, p_results text, p_tokens integer, p_answer uuid, p_stream boolean, p_plan text,
-  p_leg_start integer, p_firsts integer[], p_lasts integer[], p_events text[],
+  p_leg_start integer, p_firsts integer[], p_lasts integer[], p_events text,
   p_lease double precision, p_key text, p_fingerprint text
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
