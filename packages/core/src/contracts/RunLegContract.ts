@@ -100,6 +100,19 @@ const logging = (test: ContractTest): void => {
   )
 
   test(
+    "MUST store several hundred entries with a settlement, with any characters in their texts",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const turn = yield* startTurn((yield* openThread).id)
+      const events = Array.from({ length: 700 }, (_, index) =>
+        sampleEvent(index + 2, `${index} \u001e "],["\\ \u001f{}\n你好`)
+      )
+      assert.isTrue(yield* settleTurn(turn, { events }))
+      assert.deepStrictEqual(yield* runs.read(turn.runId, 1), events)
+    })
+  )
+
+  test(
     "MUST give several hundred entries in one read",
     Effect.gen(function* () {
       const runs = yield* RunStore
