@@ -183,6 +183,9 @@ interface UserSpeech {
   isFinal: boolean
 }
 
+const beforeAudio = '{"realtimeInput":{"audio":{"data":"'
+const afterAudio = '","mimeType":"audio/pcm;rate=16000"}}}'
+
 /** How long an open call keeps audio back when nobody answers it. */
 const blockingLimit = 10_000
 
@@ -400,7 +403,7 @@ export const makeGeminiMapping = (
       giveTexts(now)
       if (isManual && !isSpeaking) send({ realtimeInput: { activityStart: {} } })
       isSpeaking = true
-      return `{"realtimeInput":{"audio":{"data":"${base64(pcm)}","mimeType":"audio/pcm;rate=16000"}}}`
+      return { before: beforeAudio, base64: base64(pcm), after: afterAudio }
     },
     finish: () => {},
     command: (command: VendorCommand, now: number): Refusal | null => {

@@ -78,6 +78,8 @@ const aliases: { readonly [name: string]: string } = {
 
 const audioKinds = [Buffer.from('"response.output_audio.delta"'), Buffer.from('"response.audio.delta"')]
 
+const beforeAudio = '{"type":"input_audio_buffer.append","audio":"'
+
 interface PlayedItem {
   readonly itemId: string
   readonly startedAt: number
@@ -436,7 +438,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     },
     audio: (pcm) => {
       const whole = setup.inputFormat.encoding === "pcm_s16le" ? wholeSamples(pcm) : pcm
-      return whole.byteLength === 0 ? null : `{"type":"input_audio_buffer.append","audio":"${base64(whole)}"}`
+      return whole.byteLength === 0 ? null : { before: beforeAudio, base64: base64(whole), after: '"}' }
     },
     finish: cancel,
     command: (command: VendorCommand, now: number) => {

@@ -119,7 +119,7 @@ const connect = (
       sendAudio: (audio, sent) => {
         const message = mapping.audio(audio, now())
         if (message === null || socket.readyState !== WebSocket.OPEN) return sent?.()
-        socket.sendAscii(message, sent)
+        socket.sendAudio(message, sent)
       },
       buffered: () => socket.bufferedAmount,
       pause: () => {

@@ -19,6 +19,15 @@ export interface MappingSink {
   readonly redial: () => void
 }
 
+/** A message of ASCII text with audio in it, in three parts: joined they are one more copy of the audio. */
+export interface AudioMessage {
+  readonly before: string
+  readonly base64: string
+  readonly after: string
+}
+
+export const textOfAudio = ({ after, base64, before }: AudioMessage): string => before + base64 + after
+
 export interface VendorMapping {
   /** The first messages on a fresh connection. After `redial` they resume the session. */
   readonly opening: () => ReadonlyArray<string>
@@ -27,7 +36,7 @@ export interface VendorMapping {
   /** Null when the command was taken. */
   readonly command: (command: VendorCommand, now: number) => Refusal | null
   /** Audio of the client as the vendor's message; null: it must not be sent now. */
-  readonly audio: (pcm: Uint8Array, now: number) => string | null
+  readonly audio: (pcm: Uint8Array, now: number) => AudioMessage | null
   /** The client says nothing more. An answer that is being given is broken off, where the vendor can, so that its usage becomes known. */
   readonly finish: () => void
   /** The vendor has not acknowledged the setup for a while: begin without. */

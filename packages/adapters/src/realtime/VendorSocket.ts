@@ -7,6 +7,7 @@
 import { randomFillSync } from "node:crypto"
 import { Duplex } from "node:stream"
 import { WebSocket } from "ws"
+import { type AudioMessage, textOfAudio } from "./VendorMapping.ts"
 
 /** A final text frame, masked, whose length stands in two bytes. Its mask is the second word, and its payload begins with the third. */
 const finalText = 0x81
@@ -30,13 +31,15 @@ const nextMask = (): number => {
   return masks[usedMasks++] ?? 0
 }
 
-/** The frame of this ASCII text, a character for each byte; null: it is too short or too long. */
-export const maskedFrame = (text: string): string | null => {
-  const { length } = text
+/** The frame of this message, a character for each byte; null: it is too short or too long. */
+export const maskedFrame = ({ after, base64, before }: AudioMessage): string | null => {
+  const length = before.length + base64.length + after.length
   const size = headSize + length
   if (length < shortest || size > longestFrame) return null
   const mask = nextMask()
-  bytes.write(text, headSize, "latin1")
+  bytes.write(before, headSize, "latin1")
+  bytes.write(base64, headSize + before.length, "latin1")
+  bytes.write(after, size - after.length, "latin1")
   for (let index = 2; index * 4 < size; index++) words[index] = (words[index] ?? 0) ^ mask
   words[1] = mask
   bytes[0] = finalText
@@ -57,10 +60,10 @@ export class VendorSocket extends WebSocket {
     })
   }
 
-  /** `sent` is called when the text has left the process, or cannot any more. */
-  sendAscii(text: string, sent?: () => void): void {
-    const frame = this.connection === null || this.extensions !== "" ? null : maskedFrame(text)
-    if (frame === null) this.send(text, sent)
+  /** `sent` is called when the message has left the process, or cannot any more. */
+  sendAudio(message: AudioMessage, sent?: () => void): void {
+    const frame = this.connection === null || this.extensions !== "" ? null : maskedFrame(message)
+    if (frame === null) this.send(textOfAudio(message), sent)
     else this.connection?.write(frame, "latin1", sent)
   }
 }

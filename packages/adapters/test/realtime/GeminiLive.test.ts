@@ -311,7 +311,7 @@ describe("tools of provider_b", () => {
 describe("what the client sends to provider_b", () => {
   it("automatic turns: audio with its rate; commit flushes", () => {
     const recorded = ready()
-    assert.deepStrictEqual(JSON.parse(recorded.mapping.audio(Uint8Array.of(0, 0, 0), 0) ?? "null"), {
+    assert.deepStrictEqual(recorded.messageFor(Uint8Array.of(0, 0, 0)), {
       realtimeInput: { audio: { data: "AAAA", mimeType: "audio/pcm;rate=16000" } }
     })
     recorded.tell({ _tag: "Commit" })

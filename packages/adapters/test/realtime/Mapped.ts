@@ -1,7 +1,7 @@
 /** A vendor's mapping with everything that it says written down. */
 import type { SessionSetup, VendorCommand, VendorEvent } from "@colloquy/core/realtime"
 import * as Result from "effect/Result"
-import type { MappedSession, VendorMapping } from "../../src/realtime/VendorMapping.ts"
+import { type MappedSession, textOfAudio, type VendorMapping } from "../../src/realtime/VendorMapping.ts"
 
 export const setup = (fields: Partial<SessionSetup> = {}): SessionSetup => ({
   model: "voice-1",
@@ -27,6 +27,8 @@ export interface Recorded {
   readonly hear: (...messages: ReadonlyArray<object>) => void
   readonly hearAt: (now: number, ...messages: ReadonlyArray<object>) => void
   readonly tell: (command: VendorCommand, now?: number) => ReturnType<VendorMapping["command"]>
+  /** The message for this audio, parsed; null where there is none. */
+  readonly messageFor: (pcm: Uint8Array) => { readonly [field: string]: unknown } | null
   /** Forgets what was written down so far. */
   readonly clear: () => void
 }
@@ -59,6 +61,10 @@ export const record = (session: Result.Result<MappedSession, unknown>): Recorded
     hear: (...messages) => hearAt(0, ...messages),
     hearAt,
     tell: (command, now = 0) => mapping.command(command, now),
+    messageFor: (pcm) => {
+      const message = mapping.audio(pcm, 0)
+      return message === null ? null : JSON.parse(textOfAudio(message))
+    },
     clear: () => {
       events.length = 0
       audio.length = 0
