@@ -43,7 +43,10 @@ const flood = (socket: WebSocket, piece: Buffer | string): { readonly taken: () 
   return { taken: () => taken }
 }
 
-describe("back pressure", () => {
+/** Bytes of one piece: the small ones are written as whole frames, past the library. */
+const pieceSizes = [4800, 48_000]
+
+describe.each(pieceSizes)("back pressure with pieces of %d bytes", (pieceSize) => {
   it("a slow client costs bounded memory, is cut off, and disturbs no other", { timeout: 120_000 }, async () => {
     const vendor = await startVendor()
     await using service = await startVendorService(vendor.url, { stuck: "1 second" })
@@ -57,8 +60,8 @@ describe("back pressure", () => {
     const slow = await connect()
     const others = await Promise.all(Array.from({ length: 10 }, connect))
     slow.client.socket.pause()
-    const second = Buffer.alloc(48_000).toString("base64")
-    const sound = `{"type":"response.output_audio.delta","response_id":"r1","item_id":"a1","delta":"${second}"}`
+    const encoded = Buffer.alloc(pieceSize).toString("base64")
+    const sound = `{"type":"response.output_audio.delta","response_id":"r1","item_id":"a1","delta":"${encoded}"}`
     const flooded = flood(slow.there.socket, sound)
 
     const spoken = Buffer.from(Array.from({ length: 96_000 }, (_, index) => (index * 7919) % 256))
@@ -106,11 +109,40 @@ describe("back pressure", () => {
       echo(there)
       await client.heard("session.begin")
       there.socket.pause()
-      const flooded = flood(client.socket, Buffer.alloc(96_000))
+      const flooded = flood(client.socket, Buffer.alloc(pieceSize))
       assert.strictEqual((await client.heard("error"))["code"], "provider_closed")
       assert.strictEqual(await client.closed, 1011)
       assert.isBelow(flooded.taken(), bound)
       await vendor.close()
     }
   )
+
+  it("an interruption arrives at a client that has fallen behind before the audio that it did not read yet", async () => {
+    const vendor = await startVendor()
+    await using service = await startVendorService(vendor.url)
+    const client = rawClient(service.url, { key: service.key, first: voiceFrame })
+    const there = await vendor.connection()
+    echo(there)
+    await client.heard("session.begin")
+    client.socket.pause()
+    const encoded = Buffer.alloc(pieceSize).toString("base64")
+    // More than the buffers of the system take, so that what follows waits in the service; and then less than what makes it read no more.
+    there.say({ type: "rate_limits.updated", filler: "x".repeat(15 * mebibyte) })
+    const pieces = Math.floor((3 * mebibyte) / (encoded.length + 200))
+    const sound = { type: "response.output_audio.delta", response_id: "r1", item_id: "a1", delta: encoded }
+    for (let piece = 0; piece < pieces; piece++) there.say(sound)
+    there.say({ type: "input_audio_buffer.speech_started" })
+    await there.message(({ type }) => type === "conversation.item.truncate")
+    client.socket.resume()
+    there.say({ type: "response.done", response: { id: "r1", status: "cancelled", usage: {} } })
+    await client.heard("response.done")
+    const heard = client.events.map(({ type }) => type)
+    const interrupted = heard.indexOf("interrupted")
+    assert.isAbove(interrupted, 0)
+    assert.isFalse(heard.slice(interrupted).includes("audio.delta"))
+    assert.isBelow(heard.filter((type) => type === "audio.delta").length, pieces)
+    client.socket.close()
+    await client.closed
+    await vendor.close()
+  })
 })

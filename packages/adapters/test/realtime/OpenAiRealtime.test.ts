@@ -313,9 +313,9 @@ describe("a turn of provider_a", () => {
 describe("what the client sends to provider_a", () => {
   it("appends audio, and keeps an odd byte for the next piece", () => {
     const recorded = ready()
-    const append = (pcm: Uint8Array) => ({
+    const append = (audio: Uint8Array) => ({
       type: "input_audio_buffer.append",
-      audio: Buffer.from(pcm).toString("base64")
+      audio: Buffer.from(audio).toString("base64")
     })
     assert.deepStrictEqual(recorded.messageFor(Uint8Array.of(1, 2, 3)), append(Uint8Array.of(1, 2)))
     assert.deepStrictEqual(recorded.messageFor(Uint8Array.of(4)), append(Uint8Array.of(3, 4)))
