@@ -1,4 +1,4 @@
-/** The small examples run as they stand, and print what they promise. */
+/** Runs the small examples unchanged, and checks what they print. */
 import { assert, describe, it } from "@effect/vitest"
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -11,7 +11,7 @@ const run = async (main: string): Promise<string> => {
   return stdout.trim()
 }
 
-// Each is a process of its own, which takes its time to start on a busy machine.
+// Each example is a separate process, which starts slowly on a busy machine.
 describe("examples", { timeout: 60_000 }, () => {
   it("hosted tool", async () => {
     assert.strictEqual(await run("hosted-tool/main.ts"), "COMPLETED It arrives on Friday.")

@@ -1,4 +1,7 @@
-/** The service behind the page: the demo model, with files. A real host names its own providers, `Postgres.layer`, and who asks. */
+/**
+ * The service behind the page: the demo model, with files. A real host puts its own providers and `Postgres.layer` here, and authenticates
+ * its users.
+ */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Providers } from "@colloquy/core"
 import { documentsLayer, documentsPart, TextExtractor } from "@colloquy/core/documents"

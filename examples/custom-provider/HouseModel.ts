@@ -1,4 +1,4 @@
-// A provider by hand: a server of the house takes the conversation as JSON and streams its answer as plain text.
+// A provider written by hand: a company's own server accepts the conversation as JSON and streams its answer as plain text.
 import { type Provider } from "@colloquy/core"
 import { type ChatEvent, ModelError, type ModelErrorReason } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** The provider by hand, in a kernel, against a server on this machine: an answer, a failure, a client that goes away. */
+/** The provider of this folder in a kernel, against a server on this machine: an answer, a failure, a client that disconnects. */
 import { assert, describe, it } from "@effect/vitest"
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Principal, Providers, Turns } from "@colloquy/core"
@@ -50,7 +50,7 @@ const ask = (url: string) =>
     Effect.provide(kernelWith(url))
   )
 
-/** The driver alone, as the kernel calls it. */
+/** Calls the driver directly, as the kernel does. */
 const listen = (url: string) => {
   const request: ChatRequest = {
     provider: "house",

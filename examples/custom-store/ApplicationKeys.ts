@@ -1,4 +1,4 @@
-/** The application's own table of keys, here a Map, as the kernel's port wants it. */
+/** The application's own table of keys (here a Map) as the kernel's port. */
 import { type KeyId, Principal } from "@colloquy/core"
 import { type KeyRecord, KeyStore, lookupLength } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"

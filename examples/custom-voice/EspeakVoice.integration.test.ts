@@ -1,4 +1,4 @@
-/** Real speech: an answer is spoken by espeak-ng while it is written, and sox measures what was stored and what was heard live. */
+/** Real speech: espeak-ng speaks an answer while it is written, and sox measures what was stored and what was sent live. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { sayInChunks, scripted } from "@colloquy/adapters/scripted"
 import { Kernel, Principal, type Provider, Providers, Turns } from "@colloquy/core"
@@ -24,7 +24,7 @@ const sentences = [
   "Nobody has told the dog, and nobody will."
 ]
 
-/** The same voice as MPEG audio, a file for each sentence, tags and all. */
+/** The same voice as MPEG audio, one file per sentence, with tags. */
 const inMp3: Provider = {
   id: "espeak-mp3",
   textToSpeech: {
@@ -50,7 +50,7 @@ interface Measured {
   readonly loudness: number
 }
 
-/** What sox makes of a file. It says so on its error output, and complains there of what it cannot read. */
+/** The properties of a file according to sox, which writes them and its errors to its error output. */
 const measure = (bytes: Uint8Array, type: string): Measured => {
   const folder = mkdtempSync(join(tmpdir(), "speech-"))
   const file = join(folder, `speech.${type}`)
@@ -109,7 +109,7 @@ withPrograms(["espeak-ng", "sox"], () => {
     it.live(`${title}, as long as its sentences, and loud`, () =>
       Effect.gen(function* () {
         const { extension, live, seconds, stored } = yield* spoken(provider, format)
-        // How the sentences were put together depends on the machine; each text begins and ends with some silence.
+        // The grouping of the sentences depends on the machine; each text begins and ends with some silence.
         const expected = sentences.map(alone).reduce((sum, length) => sum + length, 0)
         const file = measure(stored, extension)
         assert.strictEqual(extension, format)

@@ -1,6 +1,6 @@
 /**
- * A voice of your own: the program `espeak-ng` as a `TextToSpeech`. It gives WAV files, and the kernel puts those of all sentences together.
- * A host registers it among its providers: `Providers.layer({ providers: [mine, espeak], … })`.
+ * A voice of your own: the program `espeak-ng` as a `TextToSpeech`. It returns WAV files, and the kernel joins those of all sentences. A
+ * host registers it among its providers: `Providers.layer({ providers: [mine, espeak], … })`.
  */
 import type { Provider } from "@colloquy/core"
 import { ModelError, type SpeechRequest } from "@colloquy/core/adapters"

@@ -1,6 +1,6 @@
 /**
- * Each host of this folder, in its real framework: its own route, a streamed turn of the API for a user who logged in, and callers who did
- * not. Next has a test of its own.
+ * Each host of this folder in its real framework: the host's own route, a streamed turn of the API for a logged-in user, and callers who
+ * are not logged in. Next has a separate test.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createServer, type Server } from "node:http"

@@ -1,6 +1,6 @@
 /**
- * The kernel that all hosts of this folder embed: the demo model and nothing else to set up. A real host puts its own providers and
- * `Postgres.layer` here. Who asks is for each host to say, by the session that it has: `authenticate` stands in each server of this folder.
+ * The kernel that all hosts of this folder embed: the demo model, without any setup. A real host puts its own providers and
+ * `Postgres.layer` here. Each host authenticates its users with its own sessions: see `authenticate` in each server of this folder.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Providers } from "@colloquy/core"

@@ -1,6 +1,6 @@
 /**
- * The Next application of this folder under the real `next build`, `next start` and `next dev`. It runs as a copy whose kernel writes a line
- * each time it is built, so that a build at import, or one for each edit, is seen.
+ * The Next application of this folder under the real `next build`, `next start` and `next dev`. It runs as a copy whose kernel writes a
+ * line each time it is built, so that a build at import, or one for each edit, is detected.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
@@ -24,7 +24,10 @@ const examples = join(root, "examples")
 const modules = join(root, "node_modules")
 const next = join(modules, "next/dist/bin/next")
 
-/** Next takes the packages as an application gets them. What was not built before is not left behind, where it would grow old. */
+/**
+ * Next uses the built packages, as an application does. Packages that were not built before are removed again, so that they do not become
+ * outdated.
+ */
 const builtPackages = async () => {
   const outputs = ["core", "adapters", "http", "ws"].map((name) => join(root, "packages", name, "dist"))
   const unbuilt = outputs.filter((folder) => !existsSync(folder))
@@ -33,7 +36,7 @@ const builtPackages = async () => {
   return { [Symbol.dispose]: () => unbuilt.forEach((folder) => rmSync(folder, { recursive: true, force: true })) }
 }
 
-/** Inside the repository, because Next takes files of its workspace only. */
+/** Inside the repository, because Next only uses files of its workspace. */
 const copyOf = (parts: ReadonlyArray<string>) => {
   mkdirSync(join(root, ".vitest"), { recursive: true })
   const folder = mkdtempSync(join(root, ".vitest/next-"))

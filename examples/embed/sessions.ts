@@ -1,6 +1,6 @@
 /**
- * Sessions for the hosts of this folder that bring none: the user's name in a cookie, signed, so that a client cannot write one himself. A
- * real host has its own (Auth.js, iron-session, a plugin of its framework), and asks for a password before it begins one.
+ * Sessions for those hosts of this folder whose framework has none: the user's name in a signed cookie, so that a client cannot forge one.
+ * A real host has its own sessions (Auth.js, iron-session, a plugin of its framework), and asks for a password before it begins one.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 
@@ -13,7 +13,7 @@ const signatureOf = (userId: string): Buffer => createHmac("sha256", secret).upd
 export const cookieOf = (userId: string): string =>
   `${name}=${Buffer.from(userId).toString("base64url")}.${signatureOf(userId).toString("base64url")}; HttpOnly; SameSite=Lax; Path=/`
 
-/** The user of a `Cookie` header; null: there is no session, or its signature is not ours. */
+/** The user of a `Cookie` header; null: there is no session, or its signature is not valid. */
 export const userOf = (cookies: string | null | undefined): string | null => {
   const [, user, signature] = /(?:^|;\s*)session=([\w-]+)\.([\w-]+)/u.exec(cookies ?? "") ?? []
   if (user === undefined || signature === undefined) return null

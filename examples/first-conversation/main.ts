@@ -5,7 +5,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-// A model that follows a script stands in for a real one: no network, no key.
+// A scripted model replaces a real one: no network, no key.
 const model = ScriptedModel.layer([
   callTool("get_weather", { city: "Paris" }, "call_1"),
   say("It is sunny ", "in Paris.")

@@ -1,6 +1,6 @@
 /**
- * A tool that runs on the server: the host writes the function, the model decides when to call it, and the kernel runs it inside the
- * turn. The client sees an answer and no round trip. A failure becomes a text for the model, so that it can go on.
+ * A tool that runs on the server: the host writes the function, the model decides when to call it, and the kernel runs it inside the turn.
+ * The client gets an answer without a round trip. A failure becomes a text for the model, so that the model can go on.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, say, ScriptedModel } from "@colloquy/adapters/scripted"

@@ -1,4 +1,4 @@
-/** A kernel that searches the web and makes pictures. The engine and the provider of pictures are the host's. */
+/** A kernel that searches the web and makes pictures. The host provides the search engine and the provider of pictures. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, type Provider, Providers } from "@colloquy/core"
 import { imagePart } from "@colloquy/core/media"

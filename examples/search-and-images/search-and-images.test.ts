@@ -1,4 +1,4 @@
-/** The kernel of this folder as it stands, and the guides that show it. */
+/** The kernel of this folder unchanged, and the guides that show it. */
 import { callTool, say, scripted } from "@colloquy/adapters/scripted"
 import { Principal, Turns } from "@colloquy/core"
 import { noUsage } from "@colloquy/core/adapters"

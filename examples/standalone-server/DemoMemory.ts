@@ -1,6 +1,6 @@
 /**
- * What the demo model learns from a turn: a few plain English sentences about the user, by rules. It is asked like any conversation model
- * (`@colloquy/core/memory`), and what it writes is checked like the answer of any other.
+ * What the demo model learns from a turn: a few simple English sentences about the user, by rules. It is called like any conversation model
+ * (`@colloquy/core/memory`), and its operations are checked like those of any other.
  */
 import type { ChatRequest } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
@@ -14,10 +14,10 @@ type Asked = typeof Asked.Type
 const decodeAsked = Schema.decodeUnknownOption(Schema.fromJsonString(Asked))
 
 interface Fact {
-  /** With the value in the place of the star. */
+  /** The sentence, with a star for the value. */
   readonly text: string
   readonly said: RegExp
-  /** A person has one of these: a new one takes the place of the old. */
+  /** True if a person has only one of these, so that a new one replaces the old one. */
   readonly isSingle: boolean
 }
 
@@ -39,7 +39,7 @@ const facts: ReadonlyArray<Fact> = [
   { text: "*.", said: /\bremember that ([^.!?]+)/iu, isSingle: false }
 ]
 
-/** The answer to what the kernel asks after a turn; null: it asks something else. */
+/** The answer to the kernel's question after a turn; null: it is another question. */
 export const memoryOperations = ({ messages, system }: ChatRequest): string | null => {
   const [first] = messages
   if (system?.startsWith("You keep the long-term memory of an assistant.") !== true || first?.role !== "user")
@@ -67,7 +67,7 @@ const learned = ({ number, text }: Message, { known_memories: known }: Asked) =>
 
 const toForget = /\bforget (?:that|about) ([^.!?]+)/iu
 
-/** "Forget that I like tea" removes the memory that shares most words with it. */
+/** "Forget that I like tea" deletes the memory with the most common words. */
 const forgotten = ({ number, text }: Message, { known_memories: known }: Asked) => {
   const [quote, wanted = ""] = toForget.exec(text) ?? []
   if (quote === undefined) return []

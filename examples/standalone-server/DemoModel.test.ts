@@ -1,4 +1,4 @@
-/** The demo model inside a kernel, with its pauses on a test clock. */
+/** The demo model inside of a kernel, with its pauses on a test clock. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { HostedTools, Kernel, Principal, Providers, type TurnRequest, type TurnEvent, Turns } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,7 +1,6 @@
 /**
- * A model that needs no network, for a first look before any provider is configured. It says plainly that it is a demo, and still does
- * everything that a client wants to see: it streams, reasons aloud when asked to think, calls the hosted clock, and calls a client's tool
- * when its name is asked for.
+ * A model that needs no network, for a first look before a provider is configured. It says that it is a demo, and shows everything that a
+ * client supports: it streams, reasons aloud on request, calls the hosted clock, and calls a client's tool when its name is mentioned.
  */
 import type { Provider, ToolDefinition } from "@colloquy/core"
 import type { ChatDriver, ChatEvent, ChatRequest } from "@colloquy/core/adapters"
@@ -80,7 +79,7 @@ interface Reply {
   readonly call: ToolDefinition | null
 }
 
-/** What the demo has to say, by a few simple rules. The first that fits decides. */
+/** The demo's answer, by a few simple rules. The first one that matches decides. */
 const reply = (request: ChatRequest): Reply => {
   const operations = memoryOperations(request)
   if (operations !== null) return { reasoning: "", text: operations, call: null }
@@ -113,7 +112,7 @@ const reply = (request: ChatRequest): Reply => {
   }
 }
 
-/** With every form that a page should know how to show. */
+/** Every form of Markdown that a page should be able to show. */
 const everyForm = [
   "## A sample of markdown",
   "Words can be **strong**, *soft* or `code`, and [link somewhere](https://example.com).",
@@ -138,7 +137,7 @@ const afterTool = (request: ChatRequest): Reply => {
   return { reasoning: "The tool has answered.", text: told.join("\n"), call: null }
 }
 
-/** The user's own words stand behind what was recalled for them. */
+/** The user's own words come after the recalled texts. */
 const lastQuestion = (request: ChatRequest): string => lastTexts(request).at(-1) ?? ""
 
 const lastTexts = (request: ChatRequest): ReadonlyArray<string> => {
@@ -146,7 +145,7 @@ const lastTexts = (request: ChatRequest): ReadonlyArray<string> => {
   return message?.content.flatMap((part) => (part.type === "text" ? [part.text] : [])) ?? []
 }
 
-/** Memories as the kernel tells them: `[1] (noted 2026-05-03) The user lives in Oslo.` */
+/** Memories in the form in which the kernel tells them: `[1] (noted 2026-05-03) The user lives in Oslo.` */
 const recalled = (request: ChatRequest): string => {
   const notes = lastTexts(request).slice(0, -1).join("\n")
   const found = [...notes.matchAll(/^\[\d+\] \(noted [^)]*\) (.+)$/gmu)].map(([, note]) => note)
@@ -177,7 +176,7 @@ const callEvents = (request: ChatRequest, tool: ToolDefinition): ReadonlyArray<C
   ]
 }
 
-/** The question for every required text, 1 for every required number: enough to see arguments arrive. */
+/** The question for every required text, 1 for every required number: enough to show arguments. */
 export const sampleArguments = (tool: ToolDefinition, asked: string): Record<string, string | number | boolean> => {
   const required = Array.isArray(tool.parameters?.["required"]) ? tool.parameters["required"] : []
   const properties = Object(tool.parameters?.["properties"])

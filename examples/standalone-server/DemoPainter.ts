@@ -1,13 +1,13 @@
 /**
- * A picture of the prompt without a network, for a first look before any provider of pictures is configured: its words in large letters on
- * a colour that belongs to them. A PNG, because a browser would run what an SVG holds.
+ * Draws a picture of the prompt without a network, for a first look before a provider of pictures is configured: its words in large letters
+ * on a colour that is derived from them. A PNG, because a browser would run scripts of an SVG.
  */
 import { deflateSync } from "node:zlib"
 
 const [width, height] = [512, 320]
 const [columns, rows] = [5, 7]
 
-/** Letters as columns of seven dots, the lowest bit on top. */
+/** Letters as columns of seven dots, the lowest bit at the top. */
 const letters: Readonly<Record<string, string>> = {
   A: "7c1211127c",
   B: "7f49494936",
@@ -131,7 +131,7 @@ const chunk = (type: string, data: Uint8Array): Buffer => {
   return Buffer.concat([length, body, sum])
 }
 
-/** CRC-32, as the format asks for it. */
+/** CRC-32, as the format requires. */
 const checksum = (bytes: Uint8Array): number => {
   let sum = 0xffffffff
   for (const byte of bytes) {

@@ -1,4 +1,4 @@
-/** Sound for the demo voice, PCM16 at 24 kHz: melodies that stand for words, and the detection of where speech begins and ends. */
+/** Sound for the demo voice, PCM16 at 24 kHz: melodies that represent words, and the detection of the beginning and end of speech. */
 
 export const sampleRate = 24_000
 const bytesPerMilli = (sampleRate * 2) / 1000
@@ -21,7 +21,7 @@ export const tone = (hertz: number, millis: number, volume = 0.3): Uint8Array =>
 
 export const silence = (millis: number): Uint8Array => new Uint8Array(Math.round((sampleRate * millis) / 1000) * 2)
 
-/** Notes of a pentatonic scale: any of them sound well together. */
+/** Notes of a pentatonic scale, which sound well in any combination. */
 const scale = [262, 294, 330, 392, 440, 523]
 
 /** A word as a note: the same word has the same note. */
@@ -40,7 +40,7 @@ export const join = (pieces: ReadonlyArray<Uint8Array>): Uint8Array => {
   return whole
 }
 
-/** From 0 to 1: the root of the mean of the squares. */
+/** From 0 to 1: the root mean square. */
 const loudnessOf = (audio: Uint8Array): number => {
   const view = new DataView(audio.buffer, audio.byteOffset, audio.byteLength)
   const samples = Math.floor(audio.byteLength / 2)
@@ -51,21 +51,21 @@ const loudnessOf = (audio: Uint8Array): number => {
 }
 
 const loud = 0.02
-/** So much silence ends a turn. */
+/** The silence that ends a turn, in milliseconds. */
 const pause = 500
-/** A turn is answered at the latest after so long. */
+/** The longest turn, in milliseconds. */
 const longest = 10_000
 
 export type Heard =
   | { readonly _tag: "Began" }
-  /** All that was said, from its first loud piece to its last. */
+  /** The whole speech, from its first loud piece to its last. */
   | { readonly _tag: "Ended"; readonly audio: Uint8Array }
 
-/** What is judged at once: 20 milliseconds. */
+/** The length of a judged piece: 20 milliseconds. */
 const frameBytes = 20 * bytesPerMilli
 
-/** Listens to a microphone. With `isManual` a turn ends when it is told, whatever it sounds like. */
-export class DemoEar {
+/** Detects speech of a microphone. With `isManual`, a turn ends only when `commit` is called. */
+export class SpeechDetector {
   private readonly isManual: boolean
   private frames: Array<Uint8Array> = []
   private rest: Uint8Array = new Uint8Array()
@@ -97,7 +97,7 @@ export class DemoEar {
     return quiet >= pause || this.frames.length * 20 >= longest ? this.end() : []
   }
 
-  /** What was said so far is the turn. */
+  /** Ends the turn with the speech so far. */
   end(): ReadonlyArray<Heard> {
     const audio = join(this.frames.slice(0, this.loudFrames))
     this.frames = []

@@ -1,4 +1,4 @@
-/** The built-in model of typed answers: it says what it is, it fits the questions, and words decide. */
+/** The built-in model of typed answers: it says what it is, it answers the questions, and words decide. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Catalog, Principal, Providers } from "@colloquy/core"
 import { Answers, answersLayer, type AnswersRequest } from "@colloquy/core/answers"

@@ -1,7 +1,7 @@
 /**
- * A model of typed answers that needs no network, for a first look before any provider is configured. It is no language model: it compares
- * words of the state with words of the question's options, and says so in its name, its description and in every answer (`estimated`). It
- * goes by the names of the specification, so that a client's request works unchanged.
+ * A model of typed answers that needs no network, for a first look before a provider is configured. It is no language model: it compares
+ * words of the state with words of the question's options, and says so in its name, in its description and in every answer (`estimated`).
+ * It uses the names of the specification, so that a client's request works unchanged.
  */
 import { type Provider } from "@colloquy/core"
 import {
@@ -81,14 +81,14 @@ const answer = (question: TypedQuestion, spoken: ReadonlySet<string>): Shares =>
   }
 }
 
-/** Without criteria: how much of the question's own words the state has, with a half as long as nothing is known. */
+/** Without criteria: the share of the question's own words that occur in the state, and a half if there are none. */
 const yesOf = (asked: ReadonlyArray<string>, spoken: ReadonlySet<string>): Shares => {
   const roots = [...new Set(asked)]
   const yes = (1 + countIn(roots, spoken)) / (2 + roots.length)
   return { true: yes, false: 1 - yes }
 }
 
-/** Words that several options have in common tell nothing about any of them. */
+/** Words that several options share do not favour any of them. */
 const shareOut = (
   options: ReadonlyArray<readonly [option: string, text: string]>,
   spoken: ReadonlySet<string>
@@ -103,11 +103,11 @@ const shareOut = (
 const countIn = (roots: ReadonlyArray<string>, spoken: ReadonlySet<string>): number =>
   roots.filter((root) => spoken.has(root)).length
 
-/** The beginnings of the longer words: "refunded" and "refunds" are the same to a demo. */
+/** The beginnings of longer words: "refunded" and "refunds" are the same for the demo. */
 const rootsIn = (text: string): ReadonlyArray<string> =>
   (text.toLowerCase().match(/\p{L}{3,}/gu) ?? []).map((word) => word.slice(0, 5))
 
-/** Every text inside a value, but for the names of fields. */
+/** All texts inside of a value, without the names of fields. */
 const textsIn = (value: Schema.Json | TypedQuestion | ReadonlyArray<TypedQuestion>): ReadonlyArray<string> => {
   if (typeof value === "string") return [value]
   if (typeof value !== "object" || value === null) return []

@@ -1,10 +1,10 @@
-/** The clip of the demo is a real one: a browser plays it to its end, and shows what was drawn. */
+/** The video of the demo is real: a browser plays it to its end, and shows the drawn ball. */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import type { Browser } from "playwright-core"
 import { inChromium } from "../../test/browser.ts"
 import { drawVideo } from "./DemoVideo.ts"
 
-/** Runs in the page: plays the clip, and answers how bright its last picture is where the ball stands, and in a corner. */
+/** Runs in the page: plays the video, and returns the brightness of its last picture at the ball and in a corner. */
 const play = (source: string): string => `new Promise((resolve, reject) => {
   const video = document.createElement("video")
   video.muted = true

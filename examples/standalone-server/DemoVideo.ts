@@ -1,8 +1,8 @@
 /**
- * A maker of videos that needs no network: a real MP4 of two seconds whose colours follow the prompt, so that a first look shows a clip before
- * any provider is configured. Its jobs live in this process; they are done at the first look, and cost nothing.
+ * A video model that needs no network: it makes a real MP4 of two seconds whose colours depend on the prompt, for a first look before a
+ * provider is configured. Its jobs exist only in this process; they are completed at the first status request and cost nothing.
  *
- * The pictures are H.264 without compression (every macroblock is sent as its samples), which every player reads and which needs no encoder.
+ * The pictures are H.264 without compression (every macroblock contains its samples), which every player reads and which needs no encoder.
  */
 import { describeModel, ModelError, type VideoJob, type VideoModel } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
@@ -63,7 +63,7 @@ export const demoVideo = (): VideoModel => {
   }
 }
 
-// ------ pictures
+// Pictures.
 
 const width = 128
 const height = 80
@@ -91,7 +91,7 @@ class Bits {
     return this
   }
 
-  /** Exponential Golomb, without a sign. */
+  /** Exponential Golomb code, unsigned. */
   ue(value: number): this {
     const length = Math.floor(Math.log2(value + 1))
     return this.put(0, length).put(value + 1, length + 1)
@@ -114,7 +114,7 @@ class Bits {
   }
 }
 
-/** A unit of the stream: two zeros in a row are never followed by a small byte. */
+/** A unit of the stream: a byte is inserted so that two zeros are never followed by a small byte. */
 const unit = (header: number, { bytes }: Bits): Uint8Array => {
   const out = [header]
   let zeros = 0
@@ -129,7 +129,7 @@ const unit = (header: number, { bytes }: Bits): Uint8Array => {
   return Uint8Array.from(out)
 }
 
-/** Baseline, no reference pictures, whole frames. */
+/** Baseline profile, no reference pictures, whole frames. */
 const sequenceSet = unit(
   0x67,
   new Bits()
@@ -154,7 +154,7 @@ const pictureSet = unit(
   new Bits().ue(0).ue(0).put(0, 2).ue(0).ue(0).ue(0).put(0, 3).ue(0).ue(0).ue(0).put(0, 3).end()
 )
 
-/** A ball that runs through a field of colour; both take their colours from the prompt. */
+/** A ball that moves through a coloured field; both colours depend on the prompt. */
 const frame = (number: number, seed: number): Uint8Array => {
   const bits = new Bits()
     .ue(0)
@@ -184,7 +184,7 @@ const frame = (number: number, seed: number): Uint8Array => {
   return unit(0x65, bits.end())
 }
 
-// ------ file
+// The file.
 
 const joined = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
@@ -212,7 +212,7 @@ const box = (type: string, ...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   return joined([u32(body.length + 8), text(type), body])
 }
 
-/** Version and flags are zero unless given. */
+/** Version and flags are always zero. */
 const fullBox = (type: string, ...parts: ReadonlyArray<Uint8Array>): Uint8Array => box(type, u32(0), ...parts)
 
 const matrix = u32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000)

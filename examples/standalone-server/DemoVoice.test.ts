@@ -1,4 +1,4 @@
-/** The demo voice inside a kernel: what it hears, says and keeps, in virtual time. */
+/** The demo voice inside of a kernel: what it hears, says and keeps, in virtual time. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { TestRealtime } from "@colloquy/adapters/scripted"
 import { HostedTools, Kernel, Principal, Providers, ThreadId, Threads } from "@colloquy/core"

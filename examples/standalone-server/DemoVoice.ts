@@ -1,6 +1,6 @@
 /**
- * A voice model that needs no network and no key: it plays back what the user says, answers texts with a melody (a note a word),
- * calls the tool that a text names, and can be interrupted. Everything is real PCM in real time.
+ * A voice model that needs no network and no key: it plays back what the user says, answers texts with a melody (one note per word), calls
+ * the tool that a text names, and can be interrupted. The audio is real PCM in real time.
  */
 import { describeModel, noUsage } from "@colloquy/core/adapters"
 import type { ToolDefinition } from "@colloquy/core"
@@ -20,7 +20,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { sampleArguments, wantedTool } from "./DemoModel.ts"
-import { DemoEar, type Heard, join, millisOf, noteOf, sampleRate, silence, tone } from "./DemoSound.ts"
+import { SpeechDetector, type Heard, join, millisOf, noteOf, sampleRate, silence, tone } from "./DemoSound.ts"
 
 export const demoVoiceName = "demo-voice-1"
 
@@ -74,7 +74,7 @@ const connect = Effect.fnUntraced(function* (setup: SessionSetup, listener: Vend
   const clock = yield* Clock.Clock
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const talk = new DemoTalk({ listener, tools: setup.tools, run, now: () => clock.currentTimeMillisUnsafe() })
-  const ear = new DemoEar(setup.options["turn_detection"] === null)
+  const detector = new SpeechDetector(setup.options["turn_detection"] === null)
   yield* Effect.addFinalizer(() => Effect.sync(() => talk.leave()))
   yield* Effect.forkScoped(Effect.sync(() => listener.event({ _tag: "Ready" })))
   const onHeard = (all: ReadonlyArray<Heard>): void => {
@@ -84,9 +84,9 @@ const connect = Effect.fnUntraced(function* (setup: SessionSetup, listener: Vend
     }
   }
   const link: VendorLink = {
-    send: (command) => (command._tag === "Commit" ? commit(ear, onHeard) : talk.take(command)),
+    send: (command) => (command._tag === "Commit" ? commit(detector, onHeard) : talk.take(command)),
     sendAudio: (audio, sent) => {
-      onHeard(ear.hear(audio))
+      onHeard(detector.hear(audio))
       sent?.()
     },
     buffered: () => 0,
@@ -97,8 +97,8 @@ const connect = Effect.fnUntraced(function* (setup: SessionSetup, listener: Vend
   return link
 })
 
-const commit = (ear: DemoEar, onHeard: (heard: ReadonlyArray<Heard>) => void): Refusal | null => {
-  const heard = ear.end()
+const commit = (detector: SpeechDetector, onHeard: (heard: ReadonlyArray<Heard>) => void): Refusal | null => {
+  const heard = detector.end()
   if (heard.length === 0) return { code: "invalid_frame", reason: "There is no audio to commit." }
   onHeard(heard)
   return null
@@ -123,7 +123,7 @@ interface Speech {
 
 const pieceMillis = 100
 
-/** What the demo says, and what it was asked; one answer at a time, the newest question wins. */
+/** The answers of the demo. It gives one answer at a time; a new question ends the current answer. */
 class DemoTalk {
   private readonly around: Surroundings
   private readonly asked = new Map<string, string>()
@@ -164,7 +164,7 @@ class DemoTalk {
     this.say(`I heard ${seconds} seconds of sound. Here it is again.`, join([chime, audio]))
   }
 
-  /** Breaks off what is being said: the user speaks, cancels, or asks the next thing. */
+  /** Stops the current answer, because the user speaks, cancels, or asks again. */
   interrupt(): void {
     const { speech } = this
     if (speech === null) return
@@ -241,5 +241,5 @@ class DemoTalk {
   }
 }
 
-/** How many of `count` words belong to the first `index` of `pieces`. */
+/** The number of the `count` words that belong to the first `index` of `pieces`. */
 const share = (index: number, pieces: number, count: number): number => Math.round((index / pieces) * count)

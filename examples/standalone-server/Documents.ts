@@ -1,6 +1,6 @@
 /**
- * Documents of the server: where the bytes of files are, who reads their text and converts pictures, how long a message waits for its files, and the key that
- * signs addresses of files.
+ * Documents of the server: the store of their bytes, the readers of their text, the converter of pictures, the time that a message waits
+ * for its files, and the key that signs addresses of files.
  */
 import { FolderBlobs } from "@colloquy/adapters/blobs"
 import { FileExtractor } from "@colloquy/adapters/files"
@@ -27,12 +27,12 @@ import { join } from "node:path"
 import type { Settings } from "./Settings.ts"
 import { inMemory } from "./Stores.ts"
 
-/** Where the bytes are, if not in the database. */
+/** The store of bytes, if it is not the database. */
 export type BlobSettings =
   | { readonly _tag: "Folder"; readonly folder: string }
   | { readonly _tag: "S3"; readonly options: S3Blobs.S3BlobOptions }
 
-/** Takes the place of the database's own store of bytes. */
+/** Replaces the database's own store of bytes. */
 export const blobsOf = ({ blobs }: Settings): Layer.Layer<BlobStore, StoreUnavailable> | Layer.Layer<never> => {
   if (blobs === null) return Layer.empty
   return blobs._tag === "S3" ? S3Blobs.layer(blobs.options) : FolderBlobs.layer({ folder: blobs.folder })
@@ -56,8 +56,8 @@ export const documentsOf = ({ attachmentWait, summarizesDocuments }: Settings) =
   )
 
 /**
- * The operator's own, or one that is made at the first start and kept: in the database where there is a server for it, so that all processes
- * have the same, else in the data folder. Without a folder there is none, and addresses end with the process.
+ * The signing key: the operator's own, or one that is made at the first start and stored, with a database server in the database, so that
+ * all processes share it, otherwise in the data folder. Without a folder no key is stored, and addresses are valid until the process ends.
  */
 export const signingKeyOf = async ({
   dataDir,

@@ -1,9 +1,9 @@
-/** Requests for the guide: which paths are its own, and under which policy its pages are shown. The guide itself is loaded at the first one. */
+/** Requests for the guide: its paths and the security policy of its pages. The guide itself is loaded at the first request. */
 import { pack, packedResponse } from "./Packed.ts"
 
 const place = "/docs/guide"
 
-/** The guide stands beside the documents of the API, and at the root for those who look for it there. */
+/** The guide is beside the documents of the API, and also at the root. */
 const restOf = (pathname: string, basePath: string): Rest | null => {
   const prefixes = [
     { prefix: basePath + place, api: "docs" },
@@ -17,7 +17,7 @@ const restOf = (pathname: string, basePath: string): Rest | null => {
 
 interface Rest {
   readonly path: string
-  /** Where the description of the API is, seen from the folder of `docs`. */
+  /** The relative address of the API's description, seen from the folder of `docs`. */
   readonly api: string
 }
 

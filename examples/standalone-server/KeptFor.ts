@@ -1,4 +1,4 @@
-/** What the operator says of retention, as the kernel's settings. */
+/** The operator's settings of retention, as the kernel's settings. */
 import { defaultRetentionSettings, RetentionSettings } from "@colloquy/core/retention"
 import * as Layer from "effect/Layer"
 import type { Settings } from "./Settings.ts"

@@ -1,6 +1,6 @@
 /**
- * `MCP_SERVERS`: the servers whose tools are offered to models, in the form that other clients of MCP read from a file
- * (`{"files": {"command": "npx", "args": […]}}`), as JSON or as the path of a file. Loaded only where it is set.
+ * `MCP_SERVERS`: the servers whose tools are offered to models, in the form of other MCP clients' configuration (`{"files": {"command":
+ * "npx", "args": […]}}`), as JSON or as the path of a file. Loaded only if it is set.
  */
 import type { Mcp } from "@colloquy/adapters/mcp"
 import type { HostedTools } from "@colloquy/core"
@@ -17,7 +17,7 @@ export const mcpForm =
 const isName = (name: string): boolean => /^[A-Za-z0-9_-]{1,32}$/u.test(name)
 const Texts = Schema.Record(Schema.String, Schema.String)
 const common = {
-  /** Names of the tools that are offered; absent: all. */
+  /** Names of the offered tools; absent: all. */
   tools: Schema.optionalKey(Schema.Array(Schema.String)),
   timeout_seconds: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 1, maximum: 3600 })))
 }
@@ -42,7 +42,7 @@ const parsed = (text: string): unknown => {
   return typeof json === "object" && json !== null && "mcpServers" in json ? json.mcpServers : json
 }
 
-/** None: it is wrong. What is wrong is not said, because keys may stand in it. */
+/** None: the value is invalid. The reason is not printed, because the value may contain keys. */
 export const readMcpServers = (text: string): Option.Option<ReadonlyArray<Mcp.McpServer>> => {
   try {
     const servers = Option.filter(decode(parsed(text)), (all) => Object.keys(all).every(isName))

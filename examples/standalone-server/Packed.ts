@@ -1,4 +1,4 @@
-/** A text that is sent many times: packed once, and not sent again to a browser that has it. For the studio and the guide. */
+/** A text that is sent often: compressed once, and not sent again to a browser that has it. For the studio and the guide. */
 import { createHash } from "node:crypto"
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"

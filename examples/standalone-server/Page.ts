@@ -1,6 +1,6 @@
 /**
- * The studio's files as a browser takes them, without a build: the types are taken out of the TypeScript, the few libraries come as their
- * packages have them, and everything is packed once. The base path is written into the page, so that it finds the API.
+ * The studio's files for a browser, without a build: types are removed from the TypeScript, the few libraries are served from their
+ * packages, and everything is compressed once. The base path is written into the page, so that the page finds the API.
  */
 import { createHash } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
@@ -18,7 +18,10 @@ const types: { readonly [ending: string]: string } = {
   ".js": "text/javascript; charset=utf-8"
 }
 
-/** By the names under which the studio imports them: where a browser finds them. The client of voice sessions serves other pages too. */
+/**
+ * The libraries, by the names under which the studio imports them, with their addresses. The client of voice sessions serves other pages
+ * too.
+ */
 const libraries: ReadonlyMap<string, string> = new Map([
   ["preact", "/studio/libraries/preact.js"],
   ["preact/hooks", "/studio/libraries/preact-hooks.js"],
@@ -36,7 +39,7 @@ const ownFiles = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .filter(isServed)
   .toSorted()
 
-/** Where each address finds its file. */
+/** The file of each address. */
 const files: ReadonlyMap<string, string> = new Map([
   ...ownFiles.map((name) => [`/studio/${name}`, `${folder}/${name}`] as const),
   ...[...libraries].map(([name, address]) => [address, fileURLToPath(import.meta.resolve(name))] as const)
@@ -48,7 +51,7 @@ const importMap = JSON.stringify({
   imports: Object.fromEntries([...libraries].map(([name, address]) => [name, `.${address}`]))
 })
 
-/** All modules are asked for at once, instead of one after the other as they import each other. */
+/** All modules are requested at once, instead of one after the other as they import each other. */
 const preloads = [...files.keys()]
   .filter((path) => !path.endsWith(".css"))
   .map((path) => `<link rel="modulepreload" href="${path.slice(1)}" />`)
@@ -77,7 +80,7 @@ const indexOf = (basePath: string): string =>
     .replace('content="/api"', `content="${basePath}"`)
     .replace("<!-- modules -->", scripts)
 
-/** Comments that stand on lines of their own are for readers of the files, and would be a tenth of the page's weight. */
+/** Comments on separate lines are removed, because they would be a tenth of the page's size. */
 const comments = /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm
 
 const sourceOf = (file: string): string => {
@@ -87,7 +90,7 @@ const sourceOf = (file: string): string => {
 
 const packs = new Map<string, Promise<Packed>>()
 
-/** Each file is read and packed at its first request. */
+/** Each file is read and compressed at its first request. */
 const packed = (path: string, basePath: string): Promise<Packed> | null => {
   const file = files.get(path)
   if (file === undefined && path !== "/") return null

@@ -1,17 +1,17 @@
-/** The voice models that the environment names, under the ids of the service, and the demo voice beside them. */
+/** The voice models that the environment names, under the ids of the service, and the demo voice. */
 import { GeminiLive, OpenAiRealtime, XaiRealtime } from "@colloquy/adapters/realtime"
 import { type RealtimeModel, RealtimeModels } from "@colloquy/core/realtime"
 import { demoVoice } from "./DemoVoice.ts"
 import type { RealtimeVendor, Settings } from "./Settings.ts"
 
-/** Where the vendor's voices are on a server of the operator's own, from the address of its other models. */
+/** The path of the vendor's voice API on the operator's own server, relative to the address of its other models. */
 const paths: { readonly [Vendor in RealtimeVendor]: string } = {
   OPENAI: "/v1/realtime",
   GEMINI: "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent",
   XAI: "/v1/realtime"
 }
 
-/** What a vendor offers as long as the operator does not say. */
+/** The offer of a vendor if the operator does not set it. */
 const usual: { readonly [Vendor in RealtimeVendor]: ReadonlyArray<string> } = {
   OPENAI: ["gpt-realtime", "gpt-realtime-mini"],
   GEMINI: ["gemini-2.5-flash-native-audio-preview-12-2025", "gemini-3.1-flash-live-preview"],
@@ -57,7 +57,7 @@ const modelOf = (vendor: RealtimeVendor, settings: Settings): ReadonlyArray<Real
   ]
 }
 
-/** A session with one of the three ids is refused with a reason of its own as long as nothing stands behind it. */
+/** A session with one of the three ids gets a specific refusal while no vendor is configured for it. */
 export const realtimeModels = (settings: Settings) =>
   RealtimeModels.layer(
     [demoVoice, ...(["OPENAI", "GEMINI", "XAI"] as const).flatMap((vendor) => modelOf(vendor, settings))],

@@ -1,4 +1,4 @@
-/** The reranker of Memory Pro that the environment names; without one the assistant's own model is asked. */
+/** The reranker of Memory Pro that the environment names; without one the assistant's own model reranks. */
 import * as Rerankers from "@colloquy/adapters/rerankers"
 import type { RerankerPort } from "@colloquy/core/memory"
 import type { RerankVendor, Settings, VendorSettings } from "./Settings.ts"
@@ -11,7 +11,7 @@ const makers: { readonly [Name in RerankVendor]: { readonly make: Maker; readonl
   JINA: { make: (settings) => Rerankers.jina(withVersion(settings)), usual: "jina-reranker-v2-base-multilingual" }
 }
 
-/** An origin alone means the first version of its API. */
+/** An address without a path gets the path of the API's first version. */
 export const withVersion = <A extends VendorSettings>(settings: A): A =>
   settings.baseUrl !== undefined && new URL(settings.baseUrl).pathname === "/"
     ? { ...settings, baseUrl: `${new URL(settings.baseUrl).origin}/v1` }

@@ -1,4 +1,4 @@
-/** A database of its own on the Postgres server of the tests, for servers that are processes. It goes with the test. */
+/** A separate database on the Postgres server of the tests, for servers in processes. It is removed with the test. */
 import { randomUUID } from "node:crypto"
 import pg from "pg"
 

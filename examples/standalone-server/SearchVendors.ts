@@ -1,4 +1,4 @@
-/** The search engine that the environment names; without one, only models that search by themselves can. */
+/** The search engine that the environment names; without one, only models with a search of their own can search. */
 import { brave, type EngineSettings, exa, searXng, tavily } from "@colloquy/adapters/web-search"
 import { WebSearch, type WebSearchPort } from "@colloquy/core/web-search"
 import * as Layer from "effect/Layer"
@@ -8,7 +8,7 @@ const makers: { readonly [Name in SearchVendor]: (settings: EngineSettings) => W
   TAVILY: tavily,
   EXA: exa,
   BRAVE: brave,
-  // A server of one's own has no usual address.
+  // A self-hosted server has no usual address.
   SEARXNG: (settings) => searXng({ ...settings, baseUrl: settings.baseUrl ?? "http://127.0.0.1:8888" })
 }
 

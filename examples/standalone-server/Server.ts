@@ -1,6 +1,6 @@
 /**
- * The standalone server: the whole service on one port, over `node:http` and nothing else. Everything about it that a host would write
- * himself stands here; the rest are layers of the packages.
+ * The standalone server: the whole service on one port, over `node:http` only. This folder contains everything that a host would write; the
+ * rest are layers of the packages.
  */
 import {
   DefaultEmbedding,
@@ -49,12 +49,12 @@ import { defaultProblem, embeddingProblem, providersOf, voiceNotes } from "./Ven
 
 export interface RunningServer {
   readonly url: string
-  /** The key that was made at this first start; null when there were keys already. */
+  /** The key that was made at the first start; null when there were keys already. */
   readonly newKey: Redacted.Redacted | null
   readonly defaultModel: string
-  /** What it lacks to hear and to speak. */
+  /** What is missing for speech input and output. */
   readonly voiceNotes: ReadonlyArray<string>
-  /** Lets running turns settle, answers new ones with 503 meanwhile, then closes everything. */
+  /** Waits for running turns, answers new ones with 503 meanwhile, then closes everything. */
   readonly stop: () => Promise<void>
 }
 
@@ -75,7 +75,7 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
     createServer((message, response) => {
       const [path = "/"] = (message.url ?? "/").split("?", 1)
       if (ownPaths.has(path) || isGuidePath(path, settings.basePath)) return own(message, response)
-      // OpenAI's clients look for theirs at the root, wherever the API begins.
+      // OpenAI's clients use paths at the root, whatever the base path of the API is.
       if (path.startsWith("/v1/")) message.url = settings.basePath + (message.url ?? "")
       api.node(message, response)
     })
@@ -97,7 +97,7 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
   }
 }
 
-/** The kernel behind its API, with what the server itself wants to know of it. */
+/** The kernel with its API, and the services that the server itself uses. */
 const openService = async (settings: Settings, providers: ProvidersOptions) => {
   let newKey: Redacted.Redacted | null = null
   /** Known when the server listens. */
@@ -143,7 +143,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       Providers.layer(providers),
-      // Of two stores of bytes the later one counts.
+      // Of two stores of bytes, the later one is used.
       Layer.merge(storesOf(settings), blobsOf(settings)),
       embeddingOf(settings, providers),
       retentionOf(settings),
@@ -169,11 +169,11 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
   return { api, isStoreUp, newKey, voice, listensAt: (url: string) => void (address = url) }
 }
 
-/** As long as that of runs, but a dead process leaves the threads of its voice sessions blocked for 15 seconds at most. */
+/** The lease of runs, but at most 15 seconds, so that a dead process does not block the threads of its voice sessions for longer. */
 const sessionLease = ({ turns }: Settings): Duration.Duration =>
   Duration.min(Duration.fromInputUnsafe(turns.lease), Duration.fromInputUnsafe(defaultSessionLimits.lease))
 
-/** Without names: what the kernel finds by itself. */
+/** Without settings, the kernel's own choice is used. */
 const embeddingOf = ({ embedding }: Settings, { providers }: ProvidersOptions): Layer.Layer<never> => {
   if (embedding === null) return Layer.empty
   const { provider } = embedding
@@ -216,10 +216,13 @@ const listen = async (server: Server, { host, port }: Settings, api: WebHandler)
   return `http://${host.includes(":") ? `[${host}]` : host}:${actual}`
 }
 
-/** How long answers that are still being sent may take once every turn has ended. */
+/** How long responses that are still being sent may take after every turn has ended. */
 const lastAnswers = 5000
 
-/** After the drain: nothing new comes in, what is being sent is sent to its end, and what waits for events that will not come is let go. */
+/**
+ * After the drain: no new connections are accepted, running responses are sent to their end, and responses that wait for further events are
+ * closed.
+ */
 const close = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     const sweep = setInterval(() => server.closeIdleConnections(), 50)

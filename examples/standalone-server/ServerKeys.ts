@@ -1,6 +1,6 @@
 /**
- * Who may use the server. Keys that the operator chose stand in the environment and nowhere else: what is taken out there works no longer.
- * Without any, one key is made at the first start; the store has its hash, and the operator sees it once.
+ * Who may use the server. Keys that the operator chose are only in the environment: a removed key is no longer valid. Without any, one key
+ * is made at the first start; the store keeps its hash, and the operator sees it once.
  */
 import { Keys, Principal } from "@colloquy/core"
 import type { Authenticate, ClientAddress } from "@colloquy/http"
@@ -10,10 +10,10 @@ import { createHash } from "node:crypto"
 import { IncomingMessage } from "node:http"
 import type { Settings } from "./Settings.ts"
 
-/** Whose the key is that is made at the first start. */
+/** The owner of the key that is made at the first start. */
 export const soleOwner = "default"
 
-/** The key that was made now; null when there was one already, or the operator brought his own. */
+/** The new key; null when there was one already, or the operator chose keys. */
 export const prepareKeys = Effect.fnUntraced(function* ({ apiKeys }: Settings) {
   const keys = yield* Keys
   const known = yield* keys.list
@@ -23,7 +23,7 @@ export const prepareKeys = Effect.fnUntraced(function* ({ apiKeys }: Settings) {
 
 const hashOf = (key: string): string => createHash("sha256").update(key).digest("hex")
 
-/** The operator's keys, looked up by hash, so that the time it takes tells nothing. */
+/** The operator's keys, found by hash, so that the time of the look-up reveals nothing. */
 export const authenticateBy = (apiKeys: Settings["apiKeys"]): Authenticate | null => {
   if (apiKeys.length === 0) return null
   const owners = new Map(apiKeys.map(({ key, ownerId }) => [hashOf(Redacted.value(key)), ownerId]))
@@ -31,8 +31,8 @@ export const authenticateBy = (apiKeys: Settings["apiKeys"]): Authenticate | nul
 }
 
 /**
- * Where the address of a client is found, so that wrong keys can be counted. Of a header with several addresses the last one counts: the
- * nearest proxy wrote it, and a client may have sent those before it.
+ * Where to find the client's address, so that wrong keys can be counted. In a header with several addresses the last one is used: the
+ * nearest proxy wrote it, and a client may have sent the ones before.
  */
 export const clientAddressBy = (place: string | null): ClientAddress | null => {
   if (place === null) return null

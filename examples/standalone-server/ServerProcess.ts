@@ -1,4 +1,4 @@
-/** The standalone server as a process of its own, for the tests that start, signal and restart it. */
+/** The standalone server as a separate process, for the tests that start, signal and restart it. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
@@ -7,7 +7,7 @@ export interface ServerProcess {
   readonly child: ChildProcess
   /** Everything printed so far, errors included. */
   readonly output: () => string
-  /** Resolves with what was printed when a text of this form is among it, and fails when the process ends before. */
+  /** Resolves with the output when it matches, and fails when the process ends before that. */
   readonly printed: (form: RegExp) => Promise<string>
   /** Resolves with the exit code. */
   readonly ended: Promise<number | null>
@@ -16,7 +16,7 @@ export interface ServerProcess {
 
 const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
 
-/** `environment` is all that the process gets, so that nothing of the tester's own reaches it. */
+/** `environment` is the whole environment of the process, so that no variable of the tester's machine reaches it. */
 export const spawnServer = (
   environment: Readonly<Record<string, string>>,
   command: ReadonlyArray<string> = ["main.ts"]

@@ -1,6 +1,6 @@
 /**
- * The environment of the standalone server. Everything has a default; what is set wrongly is reported in one list, so that it can be mended
- * in one go. A value is never printed: it may be a key.
+ * The environment of the standalone server. Everything has a default. Invalid variables are reported in one list, so that the operator can
+ * correct all of them at once. A value is never printed, because it may be a key.
  */
 import type { Mcp } from "@colloquy/adapters/mcp"
 import type { TurnSettings } from "@colloquy/core"
@@ -27,49 +27,52 @@ export interface Settings {
   readonly basePath: string
   readonly databaseUrl: Redacted.Redacted<string> | null
   readonly dataDir: string
-  /** Keys that the operator chose, and whose they are. */
+  /** Keys that the operator chose, with their owners. */
   readonly apiKeys: ReadonlyArray<{ readonly key: Redacted.Redacted<string>; readonly ownerId: string }>
   readonly defaultProvider: string | null
   readonly defaultModel: string | null
-  /** What the operator may say of turns. */
+  /** The operator's settings of turns. */
   readonly turns: Pick<TurnSettings, "lease" | "queueTimeout" | "sweep" | "maxQueued" | "drainTimeout">
   readonly bodyTimeout: Duration.Duration
   readonly video: Pick<VideoSettings, "firstPause" | "longestPause" | "reattach">
-  /** How long is kept what only serves for a while. */
+  /** How long records are kept that are needed for a limited time only. */
   readonly retention: Pick<RetentionSettings, "logs" | "followUps" | "deadFollowUps" | "learnedRuns">
-  /** Wrong keys of one address in a minute before it is refused. */
+  /** Wrong keys of one address per minute before it is refused. */
   readonly failedKeys: number
-  /** Where the address of a client is found: `connection`, or a header that a proxy sets; null: nowhere. */
+  /** Where to find the client's address: `connection`, or a header that a proxy sets; null: it is not used. */
   readonly clientAddress: string | null
-  /** Vendors of which a key or an address is set, by the prefix of their variables. */
+  /** Vendors with a key or an address, by the prefix of their variables. */
   readonly vendors: ReadonlyMap<Vendor, VendorSettings>
-  /** Who searches the web; null: only models that do so by themselves. */
+  /** The web search engine; null: only models with a search of their own can search. */
   readonly search: { readonly vendor: SearchVendor; readonly settings: VendorSettings } | null
-  /** The program is on the path: it speaks where no vendor does. */
+  /** True: the program espeak-ng is on the path. It speaks if no vendor does. */
   readonly hasEspeak: boolean
   /** Servers whose tools are offered to models. */
   readonly mcpServers: ReadonlyArray<Mcp.McpServer>
-  /** Who reranks for Memory Pro; null: the assistant's own model. */
+  /** The reranker of Memory Pro; null: the assistant's own model. */
   readonly reranking: { readonly vendor: RerankVendor; readonly model: string | null } | null
-  /** What new assistants embed with, and those whose own model is gone. Null: the first provider that can. */
+  /**
+   * The embedding model of new assistants, and of those whose own model is no longer registered. Null: that of the first provider that has
+   * one.
+   */
   readonly embedding: {
     readonly provider: string
     readonly model: string | null
     readonly dimensions: number | null
   } | null
-  /** Where the bytes of files are; null: in the database. */
+  /** The store of the bytes of files; null: the database. */
   readonly blobs: BlobSettings | null
   /** How long a message waits for the files that came with it. */
   readonly attachmentWait: Duration.Duration
-  /** Whether a model writes what each document is about. */
+  /** Whether a model summarises each document. */
   readonly summarizesDocuments: boolean
-  /** Where others reach the server, without the base path; null: where it listens. */
+  /** The public address of the server, without the base path; null: the address on which it listens. */
   readonly publicUrl: string | null
-  /** Signs addresses of files; null: one that is made and kept. */
+  /** The key that signs addresses of files; null: one that is made and stored. */
   readonly signingKey: Redacted.Redacted<string> | null
-  /** How long such an address in an answer is good, at least. */
+  /** The minimum time for which such an address is valid. */
   readonly mediaUrls: Duration.Duration
-  /** Of the vendors with voices. */
+  /** The settings of the vendors with voices. */
   readonly realtime: { readonly [Name in RealtimeVendor]: RealtimeSettings }
 }
 
@@ -97,7 +100,7 @@ export type Vendor = (typeof vendors)[number]
 const searchVendors = ["TAVILY", "EXA", "BRAVE", "SEARXNG"] as const
 export type SearchVendor = (typeof searchVendors)[number]
 
-/** Those that put texts in order. */
+/** The vendors with a reranker. */
 const rerankVendors = ["COHERE", "VOYAGE", "JINA"] as const
 export type RerankVendor = (typeof rerankVendors)[number]
 
@@ -121,12 +124,14 @@ export class SettingsRefused extends Data.TaggedError("SettingsRefused")<{ reado
   }
 }
 
-/** Reads all variables, and fails with every problem found. An empty one counts as not set, except that an empty BASE_PATH is the root. */
+/**
+ * Reads all variables, and fails with every problem found. An empty variable counts as not set, except that an empty BASE_PATH is the root.
+ */
 export const readSettings = (env: Environment): Effect.Effect<Settings, SettingsRefused> =>
   Effect.gen(function* () {
     const environment = ConfigProvider.fromEnvRecord(env["BASE_PATH"] === "" ? { ...env, BASE_PATH: "/" } : env)
     const problems: Array<string> = []
-    /** Gives the fallback for a variable that is not set, and for one that is wrong, after a note of it. */
+    /** Returns the fallback for a variable that is not set, and also for an invalid one after recording the problem. */
     const read = <A, B>(name: string, wants: string, schema: Schema.Codec<A, string>, fallback: B) =>
       Config.schema(schema, name).pipe(
         Config.withDefault(fallback),
@@ -323,7 +328,7 @@ const blobSettings = (place: string, s3: S3Environment): BlobSettings | "incompl
   }
 }
 
-/** The one that is named, else the first that is set. */
+/** The reranker that is named, otherwise the first that is set. */
 const rerankingOf = (
   given: ReadonlyMap<Vendor, VendorSettings>,
   named: string | null,
@@ -333,7 +338,7 @@ const rerankingOf = (
   return vendor === undefined ? null : { vendor, model }
 }
 
-/** The pause that is named is the first one; pauses grow from there. */
+/** The setting is the first pause; later pauses grow. */
 const paceOf = (firstPause: Duration.Duration) => ({
   firstPause,
   longestPause: Duration.max(firstPause, Duration.fromInputUnsafe(defaultVideoSettings.longestPause))

@@ -1,6 +1,6 @@
 /**
- * What keeps the server from starting, as one sentence for the operator: what is wrong and which variable to change. Addresses of databases
- * and keys are never part of it.
+ * Why the server cannot start, as one sentence for the operator: what is wrong and which variable to change. It never contains addresses of
+ * databases or keys.
  */
 import { Pglite } from "@colloquy/adapters/pglite"
 import { StoreUnavailable } from "@colloquy/core"
@@ -9,7 +9,7 @@ import type { Settings } from "./Settings.ts"
 
 export class StartRefused extends Data.TaggedError("StartRefused")<{ readonly message: string }> {}
 
-/** Codes of the operating system and of Postgres that an operator meets. */
+/** Codes of the operating system and of Postgres that operators meet. */
 const meanings: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens at its address",
   ENOTFOUND: "its host is unknown",
@@ -22,7 +22,7 @@ const meanings: Readonly<Record<string, string>> = {
   "53300": "it has too many connections"
 }
 
-/** The code that lies deepest under an error: nearest to what happened. */
+/** The code of the innermost cause, which is nearest to the failure. */
 const codeOf = (error: unknown): string | null => {
   if (!(error instanceof Error)) return null
   const below = codeOf(error.cause)
@@ -45,7 +45,7 @@ export const addressRefused = (where: string, error: unknown): StartRefused =>
     message: `The server cannot listen on ${where} (${codeOf(error) ?? "unknown error"}). Set HOST or PORT to a free address.`
   })
 
-/** What went wrong while the stores were opened. Other errors tell themselves what they are. */
+/** Explains failures of opening the stores. Other errors already have a message. */
 export const storeRefused = (settings: Settings, error: unknown): unknown => {
   if (error instanceof Pglite.FolderInUse) {
     const message = `The folder ${settings.dataDir} is in use by another process. Stop that one, or set COLLOQUY_DATA_DIR to another folder, or DATABASE_URL to a Postgres server.`

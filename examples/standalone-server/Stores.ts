@@ -1,4 +1,4 @@
-/** Where the server keeps everything: a Postgres server when one is named, else PGlite in a folder or in memory. */
+/** The server's stores: a Postgres server if one is named, otherwise PGlite in a folder or in memory. */
 import { Pglite } from "@colloquy/adapters/pglite"
 import { Postgres } from "@colloquy/adapters/postgres"
 import { vector } from "@electric-sql/pglite-pgvector"
@@ -14,7 +14,7 @@ export const storesOf = ({ databaseUrl, dataDir }: Settings) =>
     ? Pglite.layer({ extensions: { vector }, ...(dataDir === inMemory ? {} : { dataDir }) })
     : Postgres.layer({ url: databaseUrl })
 
-/** The folder is there and may be written, or the start is refused with a sentence. */
+/** Makes sure that the folder exists and is writable; otherwise the start is refused with a sentence. */
 export const prepareFolder = async ({ databaseUrl, dataDir }: Settings): Promise<void> => {
   if (databaseUrl !== null || dataDir === inMemory) return
   try {
@@ -25,7 +25,7 @@ export const prepareFolder = async ({ databaseUrl, dataDir }: Settings): Promise
   }
 }
 
-/** One level after the other: in a place where nothing can be made, Node's own `recursive` never ends. */
+/** Creates one level after the other, because Node's own `recursive` never ends at a place where nothing can be created. */
 const makeFolder = async (folder: string): Promise<void> => {
   if (await isFolder(folder)) return
   if (dirname(folder) !== folder) await makeFolder(dirname(folder))

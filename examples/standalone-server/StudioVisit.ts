@@ -1,10 +1,10 @@
-/** A visitor of the studio in a real browser, for its tests: a browser memory of its own, and what a visitor does most. */
+/** A visitor of the studio in a real browser, for its tests: with separate browser storage, and with a visitor's most frequent actions. */
 import axe from "axe-core"
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 
 export interface Visit {
   readonly page: Page
-  /** What the browser complained about. */
+  /** The errors and warnings of the browser. */
   readonly complaints: Array<string>
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
@@ -28,7 +28,7 @@ interface NewAssistant {
   readonly model?: string
 }
 
-/** The form stands in the page for the first assistant, and in a dialog for the others. */
+/** The form is in the page for the first assistant, and in a dialog for the others. */
 export const makeAssistant = async (page: Page, { model = "", name, tools = "" }: NewAssistant): Promise<void> => {
   await page.locator("main .welcome, main .composer").first().waitFor()
   if (!(await page.getByRole("button", { name: "Make assistant" }).isVisible())) {
@@ -72,7 +72,7 @@ interface Violation {
   readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary: string }>
 }
 
-/** What axe finds on the page as it is now. */
+/** The problems that axe finds on the current page. */
 export const faults = async (page: Page): Promise<ReadonlyArray<string>> => {
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate<{ readonly violations: ReadonlyArray<Violation> }>(

@@ -1,10 +1,10 @@
-/** The server in the process of its test, and a client by hand, which knows nothing of the types. */
+/** The server in the process of its test, and a client by hand that does not use the types. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { type RunningServer, startServer } from "./Server.ts"
 import { type Environment, readSettings } from "./Settings.ts"
 
-/** A server that keeps nothing. */
+/** A server that stores nothing permanently. */
 export const startDemo = async (environment: Environment = {}): Promise<RunningServer> =>
   startServer(await Effect.runPromise(readSettings({ COLLOQUY_DATA_DIR: "memory://", PORT: "0", ...environment })))
 
@@ -12,7 +12,7 @@ export const keyOf = (server: RunningServer): string => (server.newKey === null 
 
 export interface Answer {
   readonly status: number
-  /** What comes over the wire is read field by field, and a missing one fails the assertion. */
+  /** The body is read field by field, and a missing field fails the assertion. */
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any
 }
@@ -32,7 +32,7 @@ export const callApi = async (
   return { status: response.status, body: await response.json() }
 }
 
-/** Calls the API as another client of the same user would; gives the bodies of the answers. */
+/** Calls the API as another client of the same user; returns the bodies of the responses. */
 export const caller =
   (server: RunningServer, key = keyOf(server)) =>
   async (method: string, path: string, body?: object): Promise<Answer["body"]> =>

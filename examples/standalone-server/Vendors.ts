@@ -1,6 +1,6 @@
 /**
- * The providers that the environment names. The demo model is always among them, and the default as long as no other one is chosen; its
- * typed answers and videos are there until a real provider of them is named. Where the program espeak-ng is there, it speaks if nobody else does.
+ * The providers that the environment names. The demo model is always among them, and is the default while no other one is chosen. Its typed
+ * answers and videos exist only until a real provider of them is named. If the program espeak-ng exists, it speaks unless a vendor does.
  */
 import * as Anthropic from "@colloquy/adapters/anthropic"
 import * as Cohere from "@colloquy/adapters/cohere"
@@ -54,7 +54,7 @@ export const providersOf = (settings: Settings): ProvidersOptions => {
   }
 }
 
-/** What a person should know of the server's voice; none when it hears and speaks. */
+/** Notes for the operator about missing speech input or output; none when both exist. */
 export const voiceNotes = ({ providers }: ProvidersOptions): ReadonlyArray<string> => [
   ...(providers.some(({ speechToText }) => speechToText !== undefined)
     ? []
@@ -66,7 +66,7 @@ export const voiceNotes = ({ providers }: ProvidersOptions): ReadonlyArray<strin
 
 const converses = ({ chat }: Provider): boolean => chat !== undefined
 
-/** Undefined when new assistants can be embedded as the environment says; else what to do about it. */
+/** Undefined when the embedding of the environment is possible; otherwise what to do. */
 export const embeddingProblem = ({ embedding }: Settings, { providers }: ProvidersOptions): string | undefined => {
   if (embedding === null) return undefined
   const able = providers.filter((provider) => provider.embedding !== undefined)
@@ -80,7 +80,7 @@ export const embeddingProblem = ({ embedding }: Settings, { providers }: Provide
     : undefined
 }
 
-/** Undefined when the default is one of the providers; else what to do about it. */
+/** Undefined when the default provider exists; otherwise what to do. */
 export const defaultProblem = ({ defaults, providers }: ProvidersOptions): string | undefined => {
   const ids = providers.filter(converses).map((provider) => provider.id)
   if (!ids.includes(defaults.provider)) return `DEFAULT_LLM_PROVIDER must be one of ${ids.join(", ")}`

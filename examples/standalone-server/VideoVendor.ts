@@ -1,18 +1,18 @@
 /**
- * A vendor for tests about processes that die: it speaks the router's wire for chat and for videos, and holds each conversation at the point
- * that its question names, until that point is released. What was ordered and by which key is noted.
+ * A vendor for tests about processes that die: it speaks the router's wire for chat and for videos, and holds each conversation at the
+ * stage that its question names, until that stage is released. It records orders with their keys.
  */
 import { once } from "node:events"
 import * as Http from "node:http"
 
-/** Where a conversation is held: at its order, at a look at its job, in the middle of its clip, or after the clip was stored. */
+/** Where a conversation is held: at its order, at a status request, in the middle of its video, or after the video was stored. */
 export const stages = ["submit", "polling", "storing", "stored"] as const
 export type Stage = (typeof stages)[number]
 
 export const modelName = "acme/vid-1"
 export const cost = 0.42
 
-/** Of more than one network packet. */
+/** Larger than one network packet. */
 export const clip = new Uint8Array(200_000).fill(9)
 clip.set(new TextEncoder().encode("\0\0\0\u0018ftypisom\0\0\u0002\0isommp41"))
 
@@ -68,7 +68,7 @@ export const openVendor = async () => {
     response.end(clip.subarray(100_000))
   }
 
-  /** Calls the tool, and when it has its result says a word. */
+  /** Calls the tool, and answers with a word when it has the result. */
   const converse = async (
     { messages }: { readonly messages: ReadonlyArray<{ readonly role: string; readonly content: unknown }> },
     key: string,
@@ -94,7 +94,7 @@ export const openVendor = async () => {
   return {
     baseUrl: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`,
     orders,
-    /** Resolves when a request is held there, with the key of the process that sent it. `nth`: which of them, from 1. */
+    /** Resolves when a request is held there, with the key of the process that sent it. `nth` selects one of them, from 1. */
     held: async (at: Stage, nth = 1): Promise<string> => {
       while (true) {
         const found = arrivals.filter((each) => each.at === at)[nth - 1]

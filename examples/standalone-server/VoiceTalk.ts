@@ -1,4 +1,4 @@
-/** A client of voice sessions for tests: it keeps what it hears, and can be waited for. */
+/** A client of voice sessions for tests: it keeps what it hears, and tests can wait for events. */
 import { RealtimeClient, type RealtimeEvent } from "@colloquy/ws/client"
 import { WebSocket } from "ws"
 
@@ -46,12 +46,12 @@ export const talk = (options: Options) => {
   return {
     client,
     events,
-    /** Waits until something that is heard makes this give a value. */
+    /** Waits until the function returns a value for something that is heard. */
     until,
     /** The first event of this type. */
     heard: <Type extends RealtimeEvent["type"]>(type: Type): Promise<Heard<Type>> =>
       until(() => events.find(isOf(type))),
-    /** What it is told first: that it may begin, or why not. */
+    /** The first event: the beginning of the session, or its refusal. */
     answered: () => until(() => events.find((event) => event.type === "session.begin" || event.type === "error")),
     closed: () => until(() => closed)
   }

@@ -8,7 +8,7 @@ import { onEmbedded } from "../../test/databases.ts"
 import { startServer } from "./Server.ts"
 import { readSettings } from "./Settings.ts"
 
-/** A vendor that says the same to everybody, and keeps what it was asked. */
+/** A vendor that gives everybody the same answer, and keeps the requests. */
 const startVendor = async () => {
   const asked: Array<string> = []
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -31,7 +31,7 @@ const startVendor = async () => {
   return { asked, url: `http://127.0.0.1:${port}/api/v1`, stop: () => server.close() }
 }
 
-/** A square of 64 by 64, red. */
+/** A red square of 64 by 64. */
 const bmp = (): Uint8Array<ArrayBuffer> => {
   const bytes = new Uint8Array(54 + 64 * 64 * 3).fill(0)
   const view = new DataView(bytes.buffer)

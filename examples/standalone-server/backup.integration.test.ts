@@ -1,4 +1,4 @@
-/** Backup and restore, by the commands of docs/backup.md: a conversation with a document is lost, brought back elsewhere, and goes on. */
+/** Backup and restore with the commands of docs/backup.md: a conversation with a document is lost, restored elsewhere, and continued. */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"

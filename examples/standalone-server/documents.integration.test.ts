@@ -1,4 +1,4 @@
-/** Documents of the standalone server, without a key of any vendor: files are read, found and given out again, also after a restart. */
+/** Documents of the standalone server, without a key of any vendor: files are read, found and returned, also after a restart. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { mkdtemp, readdir, rm } from "node:fs/promises"

@@ -1,4 +1,4 @@
-/** The guide as the server shows it: every page, every link and every place that a link names; its search; and how it looks in a browser. */
+/** The guide as the server shows it: every page, every link and every anchor; its search; and its accessibility in a browser. */
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

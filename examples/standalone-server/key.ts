@@ -1,6 +1,6 @@
 /**
- * `npm run key -- make <owner>`, `list <owner>` and `revoke <owner> <id>`: the server's keys, while no server has the folder. With
- * DATABASE_URL it may run. A key is shown when it is made and never again.
+ * `npm run key -- make <owner>`, `list <owner>` and `revoke <owner> <id>`: manages the server's keys while no server uses the folder. With
+ * DATABASE_URL a server may run. A key is shown only when it is made.
  */
 import { KeyId, Keys, Principal } from "@colloquy/core"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** `npm start`. Reads the environment, starts the server, tells how to use it, and ends it on SIGTERM and SIGINT. */
+/** `npm start`: reads the environment, starts the server, prints how to use it, and ends it on SIGTERM and SIGINT. */
 import { Pglite } from "@colloquy/adapters/pglite"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"

@@ -21,7 +21,7 @@ const program = {
   ]
 }
 
-/** Without sessions: each request has a server of its own. */
+/** Without sessions: each request has a separate server. */
 const openServer = async () => {
   const keys: Array<string | undefined> = []
   const serve = async (...[request, response]: Parameters<RequestListener>) => {
@@ -34,7 +34,7 @@ const openServer = async () => {
   return { ...served, keys, [Symbol.asyncDispose]: served.stop }
 }
 
-/** The calls of tools that stand with the answer. */
+/** The tool calls that are stored with the answer. */
 const callsOf = async (servers: string, tool: string) => {
   const server = await startDemo({ MCP_SERVERS: servers })
   try {

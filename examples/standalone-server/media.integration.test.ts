@@ -1,4 +1,6 @@
-/** Pictures and web search of the standalone server: the demo paints without a key, and asks a server that speaks SearXNG's wire. */
+/**
+ * Pictures and web search of the standalone server: the demo paints without a key, and searches with a server that speaks SearXNG's wire.
+ */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -56,7 +58,7 @@ describe("pictures and web search of the standalone server", () => {
     })
     const { messages } = (await server.call(`/threads/${body.thread_id}`)).body
     assert.strictEqual(messages.at(-1).generated_media[0].document_id, medium.document_id)
-    // The address needs no key, because it is signed.
+    // The address is signed, so it needs no key.
     const picture = await fetch(medium.url.startsWith("/") ? server.url + medium.url : medium.url)
     assert.deepStrictEqual([picture.status, picture.headers.get("content-type")], [200, "image/png"])
     assert.deepStrictEqual(new Uint8Array(await picture.arrayBuffer()), draw("Draw a fox"))
@@ -117,7 +119,7 @@ describe("pictures and web search of the standalone server", () => {
       rows.flatMap(({ generated_media }) => (generated_media ?? []).map(({ mime_type }) => mime_type)),
       ["image/png", "video/mp4"]
     )
-    // They stand with the answer that made the call.
+    // The media are stored with the answer that made the call.
     assert.deepStrictEqual(
       rows.flatMap(({ metadata_ }) => metadata_?.sources ?? []),
       [{ title: "Foxes", url: "https://foxes.example/" }]
@@ -222,7 +224,7 @@ describe("the demo's painter", () => {
     const start = 8 + 25
     const pixels = inflateSync(fox.subarray(start + 8, start + 8 + view.getUint32(start)))
     assert.strictEqual(pixels.length, 320 * (1 + 512 * 3))
-    // Letters are brighter than anything behind them.
+    // Letters are brighter than the background.
     assert.isTrue(pixels.includes(245))
   })
 

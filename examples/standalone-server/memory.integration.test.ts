@@ -1,4 +1,7 @@
-/** Memory of the standalone server: the demo model learns plain sentences without any key, and a reranker is asked when the environment names one. */
+/**
+ * Memory of the standalone server: the demo model learns plain sentences without any key, and the reranker of the environment is used if
+ * there is one.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -8,7 +11,7 @@ import { caller, startDemo } from "./TestServer.ts"
 const open = async (environment: Environment = {}) => {
   const server = await startDemo(environment)
   const call = caller(server)
-  /** A message under `Auto`, and what was learned of it. */
+  /** A message under `Auto`, and what was learned from it. */
   const tell = async (assistant_id: string, content: string, more: object = {}) => {
     const reply = await call("POST", "/threads/messages", { assistant_id, content, memory: "Auto", ...more })
     for (;;) {

@@ -1,4 +1,4 @@
-/** OpenAI's own client against the standalone server, as a program that exists is pointed at it: an address, a key, a model. */
+/** OpenAI's own client against the standalone server, configured like an existing program: with an address, a key and a model. */
 import { assert, describe, it } from "@effect/vitest"
 import OpenAI from "openai"
 import { onEmbedded, onPostgres } from "../../test/databases.ts"

@@ -1,6 +1,6 @@
 /**
- * Voice sessions on the standalone server, as a page has them: a ticket, the client file, a spoken turn, the end; and the process that ends.
- * Only that one is a process: its start takes tens of seconds on a machine that is busy with twenty others.
+ * Voice sessions on the standalone server, as a page has them: a ticket, the client file, a spoken turn, the end; and a process that ends.
+ * Only that last test uses a process, because its start takes tens of seconds on a busy machine.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { WebSocket } from "ws"

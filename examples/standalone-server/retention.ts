@@ -1,7 +1,7 @@
 /**
- * `npm run retention`: deletes once what is old enough by the server's settings, bytes without a document among it, and says what it was.
- * The server does the same every hour; this is for a first time with much to delete, or for a schedule of the operator's own. With
- * DATABASE_URL servers may run meanwhile; the embedded database belongs to one process.
+ * `npm run retention`: deletes once what is old enough by the server's settings, including bytes without a document, and prints what was
+ * deleted. The server does the same every hour; this command is for a first time with much to delete, or for the operator's own schedule.
+ * With DATABASE_URL servers may run meanwhile; the embedded database belongs to one process.
  */
 import { sweepOrphanedBlobs } from "@colloquy/core/documents"
 import { describePruned, pruneOnce } from "@colloquy/core/retention"
@@ -19,7 +19,7 @@ const run = async (): Promise<string> => {
     throw new StartRefused({ message: "COLLOQUY_DATA_DIR is memory://, which keeps nothing." })
   }
   await prepareFolder(settings)
-  // Of two stores of bytes the later one counts.
+  // Of two stores of bytes, the later one is used.
   const stores = Layer.mergeAll(Layer.merge(storesOf(settings), blobsOf(settings)), retentionOf(settings))
   const all = Effect.all([pruneOnce, sweepOrphanedBlobs()])
   const [pruned, blobs] = await Effect.runPromise(Effect.provide(all, stores)).catch((error: unknown) => {

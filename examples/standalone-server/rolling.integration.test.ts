@@ -1,6 +1,7 @@
 /**
  * Servers that are replaced while they are used: two on one database, ended by signals one after the other under load. What a server has
- * accepted is answered; what it refuses is accepted by the other one. And one that is killed leaves a thread that can soon be used again.
+ * accepted is answered; what it refuses is accepted by the other one. A killed server leaves a thread that can be used again within
+ * seconds.
  */
 import { assert, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
@@ -43,7 +44,7 @@ const Stored = Schema.Struct({
 const threadOf = async (api: string, id: string): Promise<typeof Stored.Type> =>
   Schema.decodeUnknownSync(Stored)(await (await fetch(`${api}/threads/${id}`, { headers })).json())
 
-/** What one client sees of the turns that it sends on a thread of its own. */
+/** The turns of one client on its own thread, as the client sees them. */
 const talk = async (servers: ReadonlyArray<Running>, isOver: () => boolean, number: number) => {
   const problems: Array<string> = []
   let threadId: string | null = null
@@ -56,7 +57,7 @@ const talk = async (servers: ReadonlyArray<Running>, isOver: () => boolean, numb
       const { api } = servers[(turn + attempt) % servers.length] ?? assert.fail()
       const path: string = threadId === null ? "/threads/messages" : `/threads/${threadId}/messages`
       const response = await post(api, path, body, name).catch(() => null)
-      // Not accepted, or nobody can say: the same message under the same name goes to the other server.
+      // Not accepted, or unknown: the same message with the same idempotency key goes to the other server.
       if (response === null || response.status === 503) {
         await response?.body?.cancel()
         if (attempt < 200) await new Promise((resolve) => setTimeout(resolve, 20))

@@ -1,4 +1,4 @@
-/** The standalone server as an operator meets it: refused starts, keys, a restart on the same folder, signals. */
+/** The standalone server as operators use it: refused starts, keys, a restart on the same folder, signals. */
 import { assert, describe, it } from "@effect/vitest"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
@@ -174,7 +174,7 @@ describe("the standalone server", () => {
       assert.lengthOf(Object(await threads(bobs)), 0)
       assert.include(await (await fetch(`${started.api}/`)).text(), 'name="api-base" content=""')
     }
-    // Four processes one after the other.
+    // Four processes, one after the other.
   }, 180_000)
 
   it("takes the operator's keys as long as he names them, and ends at once on a second signal", async () => {

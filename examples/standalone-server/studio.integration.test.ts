@@ -1,4 +1,4 @@
-/** The studio in a real browser, against a server in this process with the demo model: talking, lists, tools, the inside of a turn. */
+/** The studio in a real browser, against a server in this process with the demo model: messages, lists, tools, the details of a turn. */
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import type { Browser } from "playwright-core"
 import { readFile } from "node:fs/promises"

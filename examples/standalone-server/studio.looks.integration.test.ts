@@ -1,4 +1,4 @@
-/** How the studio looks and feels: for a screen reader, on a phone, with the keyboard alone, with a server that dies, and how heavy it is. */
+/** How the studio looks and works: with a screen reader, on a phone, with the keyboard only, with a server that dies; and its size. */
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { createServer } from "node:net"
 import { mkdtemp, rm } from "node:fs/promises"
@@ -11,7 +11,7 @@ import { spawnServer } from "./ServerProcess.ts"
 import { answers, faults, finished, lastAnswer, makeAssistant, newThread, say, visit } from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "./TestServer.ts"
 
-/** Contrast of a colour to the ground behind it, as WCAG computes it. Runs in the page. */
+/** The contrast of a colour to its background, as WCAG computes it. Runs in the page. */
 const contrasts = `(selector, property) => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true })
   const rgba = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data] }
@@ -209,7 +209,7 @@ inChromium((launch) => {
       for (const path of new Set(paths)) {
         const response = await fetch(server.url + path, { headers: { "accept-encoding": "gzip" } })
         assert.strictEqual(response.headers.get("content-encoding"), "gzip", path)
-        // `fetch` unpacks; the length that the server tells is that of the packed bytes.
+        // `fetch` decompresses; the length that the server states is that of the compressed bytes.
         const length = Number(response.headers.get("content-length") ?? "NaN")
         await response.arrayBuffer()
         size += length

@@ -1,4 +1,4 @@
-/** What a turn makes and finds, as the studio shows it in a real browser: pictures, videos that play, and the sources of a search. */
+/** Results of a turn in the studio in a real browser: pictures, videos that play, and the sources of a search. */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { createServer } from "node:http"
 import type { Browser, Page } from "playwright-core"

@@ -1,4 +1,4 @@
-/** The studio's further rooms in a real browser: memories, voice sessions with a microphone that is a file, and what the server has not. */
+/** The studio's other rooms in a real browser: memories, voice sessions with a file as microphone, and features that the server lacks. */
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
@@ -11,7 +11,7 @@ import type { RunningServer } from "./Server.ts"
 import { faults, finished, lastAnswer, makeAssistant, newThread, say, visit } from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "./TestServer.ts"
 
-/** Half a second of a tone and two seconds of silence, which Chromium plays again and again as the microphone. */
+/** Half a second of a tone and two seconds of silence, which Chromium plays repeatedly as the microphone. */
 const speech = (): Uint8Array => {
   const rate = 24_000
   const samples = Float32Array.from({ length: rate * 2.5 }, (_, index) =>
@@ -25,7 +25,7 @@ const silentMp3 = Buffer.concat(
   Array.from({ length: 40 }, () => Buffer.concat([Buffer.of(0xff, 0xfb, 0x90, 0x64), Buffer.alloc(413)]))
 )
 
-/** Waits until a meter of the voice room shows what is wanted: 0 is the user, 1 the assistant. */
+/** Waits until a meter of the voice room has the expected state: 0 is the user, 1 the assistant. */
 const meter = async (page: Page, index: number, isSo: (loudness: number) => boolean): Promise<void> => {
   const read = () => page.evaluate<number>(`document.querySelectorAll(".voice meter")[${index}].value`)
   while (!isSo(await read())) await page.waitForTimeout(20)

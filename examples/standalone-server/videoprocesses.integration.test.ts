@@ -1,6 +1,7 @@
 /**
- * Videos on servers that are killed, over one database: at the order, at a look at the job, in the middle of the clip and when it is stored.
- * At most one job is ordered, no clip is lost that was stored, no cost is charged twice; where jobs are gone on with, another server does.
+ * Videos on servers that are killed, over one database: at the order, at a status request, in the middle of the video and when it is
+ * stored. At most one job is ordered, no stored video is lost, no cost is charged twice; if jobs are continued after their turn, another
+ * server does it.
  */
 import { assert, it } from "@effect/vitest"
 import pg from "pg"
@@ -30,7 +31,7 @@ const open = async (name: string, databaseUrl: string, vendorUrl: string, settin
     name,
     api,
     get,
-    /** Begins a turn that orders a video, and gives its place. */
+    /** Begins a turn that orders a video, and returns its place. */
     begin: async (stage: Stage) => {
       const response = await fetch(`${api}/threads/messages`, {
         method: "POST",
@@ -79,7 +80,7 @@ const open = async (name: string, databaseUrl: string, vendorUrl: string, settin
   }
 }
 
-/** Waits until the follow-ups of videos have come to their end, as the database has it. */
+/** Waits until the follow-ups of videos have ended, as the database shows it. */
 const followUpsDone = async (databaseUrl: string, count: number) => {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
@@ -117,12 +118,12 @@ onPostgres((url) => {
       vendor.release("submit", "polling", "stored")
       await using second = await open("sk-second", database.url, vendor.baseUrl, goOn)
       await using third = await open("sk-third", database.url, vendor.baseUrl, goOn)
-      // A failed turn must not be blindly resubmitted.
+      // A failed turn must not be sent again without a look at the thread.
       for (const { runId, threadId } of places) {
         const end = await third.end(threadId, runId)
         assert.deepInclude(end, { type: "run_failed", code: "interrupted", retryable: false })
       }
-      // One of them goes on with the clip that was broken off, and dies in the middle of it too.
+      // One server continues the interrupted video, and is killed in the middle of it too.
       const [doomed, last] = (await vendor.held("storing", 2)) === second.name ? [second, third] : [third, second]
       await doomed.kill()
       vendor.release("storing")
@@ -134,7 +135,7 @@ onPostgres((url) => {
           `/threads/${places.find((place) => place.stage === stage)?.threadId}`
         )
         if (stage === "submit") {
-          // Nobody knows its job, so nobody can go on with it.
+          // The job is unknown, so no server can continue it.
           assert.deepStrictEqual([documents, metadata?.video_jobs ?? null], [[], null])
           continue
         }

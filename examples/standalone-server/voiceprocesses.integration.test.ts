@@ -1,6 +1,6 @@
 /**
- * Voice sessions on two servers over one database: one writer a thread, a ticket that is good once, and a process that is killed in the
- * middle of a session. What was said stays, and the thread can be used again within seconds.
+ * Voice sessions on two servers over one database: one writer per thread, a ticket that is valid once, and a process that is killed in the
+ * middle of a session. The conversation is kept, and the thread can be used again within seconds.
  */
 import { assert, it } from "@effect/vitest"
 import { onPostgres } from "../../test/databases.ts"
@@ -122,7 +122,7 @@ onPostgres((url) => {
       assert.deepStrictEqual(said[0], ["user", "One"])
       assert.strictEqual(said[1]?.[0], "assistant")
       const texts = said.flatMap(([role, content]) => (role === "user" ? [content] : []))
-      // Whether the second one was stored in time, nobody can say.
+      // It is not known whether the second one was stored in time.
       assert.deepStrictEqual(
         texts.filter((text) => text !== "Two"),
         ["One", "Three"]

@@ -1,4 +1,4 @@
-/** A collector of OpenTelemetry for the test: takes OTLP over HTTP in JSON, refuses what is not, and keeps what it got. */
+/** An OpenTelemetry collector for the test: accepts OTLP over HTTP in JSON, refuses everything else, and keeps what it received. */
 import * as Schema from "effect/Schema"
 import { createServer } from "node:http"
 
@@ -91,7 +91,7 @@ export const openCollector = async () => {
         spans.push(...scopeSpans.flatMap((scope) => scope.spans))
       }
     } else if (path === "/v1/metrics") {
-      // Counts grow from the start of the process, so the newest ones are all of them.
+      // Counts grow from the start of the process, so the newest ones contain all earlier ones.
       const { resourceMetrics } = Schema.decodeUnknownSync(Metrics)(body)
       for (const { resource } of resourceMetrics) services.add(attributesOf(resource.attributes)["service.name"])
       metrics = resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
@@ -117,7 +117,7 @@ export const openCollector = async () => {
   const address = server.address()
   return {
     url: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`,
-    /** Everything that came, as it came. */
+    /** Everything that was received, unchanged. */
     bodies,
     refused,
     services,

@@ -1,4 +1,4 @@
-/** The kernel that is watched: the demo model and a tool that runs on the server, in memory. */
+/** The observed kernel: the demo model and a tool that runs on the server, in memory. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { HostedTools, Kernel, Providers } from "@colloquy/core"
 import * as Layer from "effect/Layer"

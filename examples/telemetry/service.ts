@@ -1,6 +1,6 @@
 /**
- * A service that is watched: spans, metrics and log lines go to a collector of OpenTelemetry (OTLP over HTTP), and `/metrics` is there for a
- * Prometheus server to read. All of it is a layer over the kernel; the kernel itself knows neither. `docs/operations.md` shows this file.
+ * A service with telemetry: spans, metrics and log lines go to an OpenTelemetry collector (OTLP over HTTP), and a Prometheus server can
+ * read `/metrics`. All of it is a layer over the kernel; the kernel itself knows neither. `docs/operations.md` shows this file.
  */
 import { webHandler } from "@colloquy/http"
 import * as Effect from "effect/Effect"

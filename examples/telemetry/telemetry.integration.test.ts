@@ -1,4 +1,4 @@
-/** The watched service of this folder, a collector that takes what it sends, and a reader of `/metrics`. */
+/** The service of this folder, a collector that accepts its telemetry, and a reader of `/metrics`. */
 import { assert, describe, it } from "@effect/vitest"
 import { once } from "node:events"
 import { readFile } from "node:fs/promises"

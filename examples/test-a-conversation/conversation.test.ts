@@ -1,6 +1,6 @@
 /**
- * How an application tests its conversations: a script stands in for the model, memory for the database, and a test clock for time. The
- * test fails when the model is called once too often or once too rarely, and it can look at what the model was asked.
+ * How an application tests its conversations: a script replaces the model, memory replaces the database, and a test clock replaces time.
+ * The test fails when the model is called too often or too rarely, and it can check the model's requests.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, expect, fail, gate, say, ScriptedModel, type ScriptStep } from "@colloquy/adapters/scripted"

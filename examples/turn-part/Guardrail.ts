@@ -1,4 +1,4 @@
-/** A part of a turn of the host's own: messages with a card number never reach a model, and each leaves an audit entry after its turn. */
+/** A part of a turn that a host writes: messages with a card number never reach a model, and each leaves an audit entry after its turn. */
 import { FollowUps, type TurnPart, TurnParts } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -21,7 +21,7 @@ const guardrail: TurnPart<typeof Plan.Type> = {
   followUps: (plan, { runId }) => [{ kind: "audit", key: runId, payload: plan }]
 }
 
-/** `audit` writes one entry; it may be called again for an entry that is written already. */
+/** `audit` writes one entry; it may be called again for an entry that is already written. */
 export const guardrailLayer = (audit: (runId: string, reason: string) => Effect.Effect<unknown>) =>
   Layer.merge(
     TurnParts.part(guardrail),

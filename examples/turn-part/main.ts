@@ -23,7 +23,7 @@ const conversation = Effect.gen(function* () {
     const reply = yield* turns.send({ content })
     yield* Console.log(reply.model, reply.content)
   }
-  // The audit is a follow-up: it comes after the reply.
+  // The audit is a follow-up, so it comes after the reply.
   yield* Deferred.await(audited)
 })
 

@@ -1,6 +1,6 @@
 /**
- * One of several processes on one database: a kernel on Postgres, here with the demo model. Nothing is shared between the processes but the
- * database; any of them may begin a turn, follow it, or end it.
+ * One of several processes on one database: a kernel on Postgres, here with the demo model. The processes share only the database; each of
+ * them may begin a turn, follow it, or end it.
  */
 import { Postgres } from "@colloquy/adapters/postgres"
 import { Kernel, Principal, Providers, type RunId, type ThreadId, Turns } from "@colloquy/core"
@@ -19,7 +19,7 @@ const providers = Providers.layer({
 export const kernelOn = (url: string, schema: string) =>
   Kernel.layer.pipe(Layer.provide([providers, Postgres.layer({ url: Redacted.make(url), schema })]))
 
-/** Begins a long answer, says where, and works on it to its end, whoever ends it. */
+/** Begins a long answer, prints its ids, and works on it to its end, also if another process ends it. */
 export const begin = Effect.gen(function* () {
   const turns = yield* Turns
   const turn = yield* turns.start({ content: "count to 1000", stream: true })
@@ -28,7 +28,7 @@ export const begin = Effect.gen(function* () {
   return { status, content }
 }).pipe(Principal.provide("ada"))
 
-/** Follows a run of whichever process, cancels it after some words, and answers with what was said until then. */
+/** Follows a run of any process, cancels it after some words, and returns the text so far. */
 export const followAndCancel = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
   const turns = yield* Turns
   const events = yield* turns.follow(threadId, runId, 0)

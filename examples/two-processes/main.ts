@@ -1,6 +1,6 @@
 /**
- * `node --conditions=colloquy-source examples/two-processes/main.ts begin` in one terminal, and `… cancel <thread> <run>` with the ids that it printed in
- * another; DATABASE_URL names the database that both use.
+ * Run `node --conditions=colloquy-source examples/two-processes/main.ts begin` in one terminal, and `… cancel <thread> <run>` with the
+ * printed ids in another one; DATABASE_URL names the database that both use.
  */
 import { RunId, ThreadId, type Turns } from "@colloquy/core"
 import * as Effect from "effect/Effect"

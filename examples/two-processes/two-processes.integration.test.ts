@@ -1,4 +1,4 @@
-/** Two processes, one database: what one says the other hears, and ends. */
+/** Two processes, one database: one follows and ends the run of the other. */
 import { assert, it } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -9,7 +9,7 @@ import { onPostgres } from "../../test/databases.ts"
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url))
 
-/** A process of the example; `next` gives what it prints, line by line. */
+/** A process of the example; `next` returns its output, line by line. */
 const run = (environment: Readonly<Record<string, string>>, ...words: ReadonlyArray<string>) => {
   const child: ChildProcess = spawn(process.execPath, ["--conditions=colloquy-source", main, ...words], {
     env: { PATH: process.env["PATH"], ...environment },

@@ -1,7 +1,7 @@
 /**
- * The custom server of this folder before the real Next, in development and as it is built for production, in a copy that Next may write
- * into: pages, the API, a voice session and Next's own WebSocket on one port. Next ends upgrades of paths that one of its routes takes, and
- * the application here has such a route.
+ * The custom server of this folder in front of the real Next, in development and in production, in a copy that Next may write to: pages,
+ * the API, a voice session and Next's own WebSocket on one port. Next ends upgrades of paths that match one of its routes, and this
+ * application has such a route.
  */
 import { RealtimeClient, type RealtimeEvent } from "@colloquy/ws/client"
 import { assert, describe, it } from "@effect/vitest"
@@ -15,7 +15,7 @@ import { WebSocket } from "ws"
 const examples = join(dirname(fileURLToPath(import.meta.url)), "..")
 const key = { "x-api-key": "key-of-ada" }
 
-/** Inside the repository, because Next takes files of its workspace only. */
+/** Inside the repository, because Next only uses files of its workspace. */
 const copyApplication = () => {
   const place = join(examples, "../.vitest")
   mkdirSync(place, { recursive: true })
@@ -104,7 +104,7 @@ describe("a custom server of Next takes voice sessions", () => {
   it("in development, beside Next's pages, routes and its own WebSocket", { timeout: 120_000 }, async () => {
     using application = copyApplication()
     await using server = await serve(application.folder, "development")
-    // Next takes upgrades from its first request on.
+    // Next handles upgrades only after its first request.
     await answers(server.host)
     const reloads = new WebSocket(`ws://${server.host}/_next/hmr`)
     await once(reloads, "open")

@@ -1,4 +1,4 @@
-/** A voice session as a unit test: no socket, no sound, and time is the test's. */
+/** A voice session as a unit test: no socket, no sound, and a test clock. */
 import { ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
 import { Principal, ThreadId, Threads } from "@colloquy/core"
 import { assert, it } from "@effect/vitest"

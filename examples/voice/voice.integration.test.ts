@@ -1,4 +1,4 @@
-/** The server of this folder as it stands, and the guide that shows its files. */
+/** The server of this folder unchanged, and the guide that shows its files. */
 import { Client } from "@colloquy/http"
 import { RealtimeClient, type RealtimeEvent } from "@colloquy/ws/client"
 import { assert, describe, it } from "@effect/vitest"

@@ -2,7 +2,7 @@ import { Colloquy } from "colloquy"
 import { inMemory } from "colloquy/in-memory"
 import { say, scripted } from "colloquy/testing"
 
-// A script stands in for a model, so this runs without a network and without a key.
+// A scripted model, so this runs without a network and without a key.
 const providers = [scripted([say("It is sunny ", "in Paris.")])]
 const colloquy = await Colloquy.open({ store: inMemory(), providers, model: "scripted-model" })
 

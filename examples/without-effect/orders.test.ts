@@ -1,4 +1,4 @@
-/** Conversations as tests, without Effect: a script for the model, and a clock that stands still until the test moves it. */
+/** Conversations as tests, without Effect: a scripted model, and a clock that moves only when the test moves it. */
 import { callTool, expect, fail, gate, say, TestKernel } from "colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { orderStatus } from "./orders.ts"

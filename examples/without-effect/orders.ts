@@ -1,4 +1,4 @@
-/** A tool that runs on the server: a function with typed and checked arguments. What the model gets wrong, it is told in words. */
+/** A tool that runs on the server: a function with typed and checked arguments. For invalid arguments the model gets an explanation. */
 import { HostedToolFailed, tool } from "colloquy"
 import * as z from "zod"
 

@@ -5,7 +5,7 @@ import { layerMemory, readKept } from "@colloquy/core/memory"
 import { Client } from "@colloquy/http"
 import { setTimeout } from "node:timers/promises"
 
-// A script stands in for a model: its second answer is what it writes when it is asked what to remember.
+// A scripted model: its second answer is what it writes when it is asked what to remember.
 const learned = '{"operations": [{"op": "ADD", "text": "Ada lives in Oslo.", "message": 1, "quote": "I live in Oslo"}]}'
 const colloquy = await Colloquy.open({
   store: inMemory(),
@@ -17,7 +17,7 @@ const colloquy = await Colloquy.open({
 const first = { content: "I live in Oslo.", options: { memory: { mode: "Auto" } } }
 const { assistantId, runId } = await colloquy.send(first)
 
-// Learning goes on after the reply; the calls of the HTTP API tell of it, in the same process too.
+// Learning continues after the reply. The calls of the HTTP API report it, also inside of this process.
 const { handler } = await colloquy.handler({ authenticate: () => "ada" })
 const { memories } = await Client.connect({ baseUrl: "http://in.process", handler })
 while ((await memories.operation(runId)).status !== "COMPLETED") await setTimeout(10)

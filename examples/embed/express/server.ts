@@ -1,4 +1,4 @@
-/** The API under `/ai` of an Express application, beside routes of its own. The session of `express-session` says who asks. */
+/** The API under `/ai` of an Express application, beside its own routes. The session of `express-session` identifies the user. */
 import { type HostCredentials, webHandler } from "@colloquy/http"
 import express from "express"
 import session from "express-session"

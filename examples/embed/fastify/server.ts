@@ -1,6 +1,6 @@
 /**
- * The API under `/ai` of a Fastify application, beside routes of its own. In its scope Fastify leaves the bodies alone. Fastify's hooks and
- * plugins put the session on a request of Fastify's, which `withSource` names.
+ * The API under `/ai` of a Fastify application, beside its own routes. Inside the scope Fastify does not parse the bodies. Fastify's hooks
+ * and plugins put the session on Fastify's own request object, which `withSource` passes on.
  */
 import { type HostCredentials, webHandler, withSource } from "@colloquy/http"
 import fastify, { type FastifyRequest } from "fastify"

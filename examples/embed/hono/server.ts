@@ -1,4 +1,7 @@
-/** The API under `/ai` of a Hono application, beside routes of its own. Its middleware keeps the user on the context, which `withSource` names. */
+/**
+ * The API under `/ai` of a Hono application, beside its own routes. Its middleware keeps the user on the context, which `withSource` passes
+ * on.
+ */
 import { type HostCredentials, webHandler, withSource } from "@colloquy/http"
 import { type Context, Hono } from "hono"
 import { kernel } from "../kernel.ts"

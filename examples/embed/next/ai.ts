@@ -1,6 +1,6 @@
 /**
- * The service of this Next application. `next build` imports this file and so does each edit under `next dev`; nothing is built before a
- * request comes, and the one that was built stays on `globalThis`, where an edit does not lose it.
+ * The service of this Next application. `next build` imports this file, and so does each edit under `next dev`. Nothing is built before the
+ * first request, and the built service is kept on `globalThis`, so that an edit does not build it again.
  */
 import { type HostCredentials, type WebHandler, webHandler } from "@colloquy/http"
 import type { NextRequest } from "next/server.js"

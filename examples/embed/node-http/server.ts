@@ -1,4 +1,4 @@
-/** The API under `/ai` of a server of `node:http`, beside routes of its own. */
+/** The API under `/ai` of a server of `node:http`, beside its own routes. */
 import { type HostCredentials, webHandler } from "@colloquy/http"
 import { createServer, type IncomingMessage } from "node:http"
 import { kernel } from "../kernel.ts"

@@ -1,7 +1,6 @@
 /**
- * The guide of `docs/` as pages at `/docs/guide`, with a search that needs no script. Everything is read from the repository when the first
- * page is asked for, so a server that nobody asks has nothing of it in memory. The text of a page as it was written stands at its address
- * with `.md` behind it, for programs that read.
+ * The guide of `docs/` as pages at `/docs/guide`, with a search that needs no script. Everything is read from the repository at the first
+ * request, so that it needs no memory before. The source of a page is at its address with `.md` appended, for programs.
  */
 import { readFileSync } from "node:fs"
 import { filesOf, findFiles, type GuideFiles, isFolder, linkTarget, read } from "./GuideFiles.ts"
@@ -9,7 +8,7 @@ import { type Frame, layout, type PageLink, searchResults } from "./GuideLayout.
 import { codeBlock, escaped, toHtml } from "./GuideMarkdown.ts"
 import { makeSearch, sectionsOf } from "./GuideSearch.ts"
 
-/** What a path below `/docs/guide` is answered with. Null: there is no such page. */
+/** The response for a path below `/docs/guide`. Null: there is no such page. */
 export interface GuideAnswer {
   readonly type: string
   readonly text: string
@@ -31,7 +30,7 @@ interface Chapter {
   readonly title: string
 }
 
-/** What the table of `docs/README.md` names, in its order: the guide is read from the top. */
+/** The pages in the order of the table in `docs/README.md`. */
 const bookOf = (files: GuideFiles): ReadonlyArray<Chapter> => {
   const start = files.pages[0]
   if (start === undefined) return []
@@ -77,7 +76,7 @@ const makeGuide = () => {
       return address === undefined ? null : up + address + target.anchor
     })
 
-  /** An example, or a folder of them. */
+  /** An example, or a folder of examples. */
   const fileContent = (path: string, up: string): string => {
     const heading = `<h1>${escaped(path)}</h1>`
     if (!isFolder(path)) return heading + codeBlock(read(path), /\.(\w+)$/u.exec(path)?.[1])
@@ -100,7 +99,7 @@ const makeGuide = () => {
     return path === undefined ? null : pageOf(path, way)
   }
 
-  /** A page stands at few addresses; those that do not exist are not remembered. */
+  /** Only addresses of existing pages are cached. */
   const answer = (address: string, way: Way, query: string | null): GuideAnswer | null => {
     if (query !== null && query.trim() !== "" && files.pages.length > 0) return found(query.trim(), way)
     const key = `${way.api} ${address}`
@@ -111,7 +110,7 @@ const makeGuide = () => {
     return page
   }
 
-  /** `llms.txt`, with the addresses under which this server has the pages. */
+  /** `llms.txt`, with the addresses of the pages on this server. */
   const list = (): GuideAnswer | null => {
     if (files.pages.length === 0) return null
     const text = read("llms.txt").replaceAll(/\]\(([^)]*)\)/gu, (whole, link: string) => {
@@ -127,14 +126,14 @@ const makeGuide = () => {
 let guide: ReturnType<typeof makeGuide> | undefined
 
 interface GuideRequest {
-  /** What stands behind `/docs/guide`. */
+  /** The path below `/docs/guide`. */
   readonly path: string
-  /** Where the description of the API is, seen from the folder of `docs`. */
+  /** The relative address of the API's description, seen from the folder of `docs`. */
   readonly api: string
   readonly query: string | null
 }
 
-/** Links are relative, so that a proxy may put a path of its own before them. */
+/** Links are relative, so that a proxy may add a path of its own before them. */
 export const guideAnswer = ({ api, path, query }: GuideRequest): GuideAnswer | null => {
   guide ??= makeGuide()
   const depth = path.split("/").length - 2
@@ -144,7 +143,7 @@ export const guideAnswer = ({ api, path, query }: GuideRequest): GuideAnswer | n
 
 export const guideList = (): GuideAnswer | null => (guide ??= makeGuide()).list()
 
-/** A path that is no text names no page. */
+/** A path that cannot be decoded names no page. */
 const decoded = (rest: string): string => {
   try {
     return decodeURIComponent(rest)

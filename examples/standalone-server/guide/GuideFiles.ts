@@ -1,6 +1,6 @@
 /**
- * Which files of the repository the guide is made of, and where each stands in it: the pages of `docs/` by their names, everything else by
- * its path. A file that is no page, such as an example, is shown when a page links to it, and nothing else is.
+ * The files of the repository that the guide shows, and their addresses: the pages of `docs/` by their names, everything else by its path.
+ * A file that is no page, such as an example, is shown only if a page links to it.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { posix } from "node:path"
@@ -26,7 +26,7 @@ export const read = (path: string): string => readFileSync(root + path, "utf8")
 /** `docs/storage.md` is `storage`, `docs/README.md` the beginning (an empty text), `examples/README.md` itself without its ending. */
 const addressOf = (path: string): string => (path === start ? "" : path.replace(/^docs\//u, "").replace(/\.md$/u, ""))
 
-/** Links of a page to other files: the path in the repository and the place in it. Null: it leads out of the repository. */
+/** Links of a page to other files: the path in the repository and the anchor in it. Null: the link leads out of the repository. */
 export const linkTarget = (page: string, link: string): { readonly path: string; readonly anchor: string } | null => {
   if (/^[a-z][a-z+.-]*:|^\/\//iu.test(link)) return null
   const [path = "", anchor = ""] = link.split("#")

@@ -1,4 +1,4 @@
-/** What stands around each page of the guide: contents, search, the way to the page before and the one behind. No script. */
+/** The frame of each page of the guide: contents, search, links to the previous and the next page. No script. */
 import { escaped } from "./GuideMarkdown.ts"
 import type { GuideHit } from "./GuideSearch.ts"
 
@@ -9,7 +9,7 @@ export interface PageLink {
 
 export interface Frame {
   readonly title: string
-  /** The way from this page to the folder of all pages. */
+  /** The relative path from this page to the folder of all pages. */
   readonly up: string
   readonly api: string
   readonly contents: ReadonlyArray<PageLink>

@@ -1,4 +1,4 @@
-/** A page of the guide as HTML: what markdown has, links to other pages at their addresses, code in colours. HTML in a page is shown as text. */
+/** A page of the guide as HTML: Markdown, links to other pages at their addresses, code in colours. HTML in a page is shown as text. */
 import { Marked, type Tokens } from "marked"
 import { highlight } from "../page/lib/highlight.ts"
 
@@ -27,14 +27,14 @@ export const codeBlock = (code: string, language = ""): string => {
     shade === "plain" ? escaped(text) : `<span class="${shade}">${escaped(text)}</span>`
   )
   const label = languages[language] ?? "Code"
-  // Wide code is scrolled, also by the keyboard.
+  // Wide code can be scrolled, also by the keyboard.
   return `<pre tabindex="0" role="group" aria-label="${label}"><code>${pieces.join("")}</code></pre>\n`
 }
 
-/** The one form of HTML that pages have: a place to link to. */
+/** The one form of HTML that pages have: an anchor for links. */
 const place = /^\s*<a id="([\w-]+)"><\/a>\s*$/u
 
-/** `href` gives the address behind a link of this page; null: what it leads to is not there, and only its words are shown. */
+/** `href` returns the address of a link of this page; null: its target does not exist, and only its words are shown. */
 export const toHtml = (markdown: string, href: (link: string) => string | null): string =>
   new Marked({
     gfm: true,

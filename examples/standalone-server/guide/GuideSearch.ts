@@ -1,20 +1,22 @@
-/** Words to sections of the guide, best first: the same terms and the same rank as the search in documents, over headings and their texts. */
+/**
+ * Searches sections of the guide, best first: with the same terms and the same ranking as the search in documents, over headings and texts.
+ */
 import { documentWeighting, type Impacts, impactsOf, queryTerms, rarityOf, termsOf } from "@colloquy/core/retrieval"
 import { lexer } from "marked"
 import { anchorOf } from "./GuideMarkdown.ts"
 
 export interface GuideSection {
   readonly page: string
-  /** Of the page. */
+  /** The title of the page. */
   readonly title: string
-  /** Empty: what stands before the first heading below the title. */
+  /** Empty: the text before the first heading below the title. */
   readonly heading: string
   readonly anchor: string
-  /** Its text in pieces of some lines: a row of a long table is found as well as a short section. */
+  /** Its text in pieces of some lines, so that a row of a long table is found as easily as a short section. */
   readonly pieces: ReadonlyArray<string>
 }
 
-/** Words alone: without the marks of markdown and the addresses of links. */
+/** The words only, without Markdown marks and addresses of links. */
 const plain = (markdown: string): string =>
   markdown
     .replaceAll(/^```\w*$/gmu, " ")
@@ -42,7 +44,7 @@ export const sectionsOf = (page: string, markdown: string): ReadonlyArray<GuideS
 
 const shortestPiece = 200
 
-/** Lines, and short ones with those behind them. */
+/** Lines; short ones are joined with the following ones. */
 const piecesOf = (raw: string): ReadonlyArray<string> => {
   const pieces: Array<string> = []
   let piece = ""
@@ -57,18 +59,18 @@ const piecesOf = (raw: string): ReadonlyArray<string> => {
 
 export interface GuideHit {
   readonly section: GuideSection
-  /** Words around the place where it was found, and whether each is one that was asked for. */
+  /** The words around the hit, each with a mark whether it was searched for. */
   readonly excerpt: ReadonlyArray<{ readonly text: string; readonly isFound: boolean }>
 }
 
 const mostHits = 20
 const longestQuery = 200
 
-/** A word that only begins like one that was asked for counts half. */
+/** A word that only begins like a searched word counts half. */
 const shareOfBeginning = 0.5
 const shortestBeginning = 3
 
-/** Pages about the code of the project stand behind those about its use. */
+/** Pages about the code of the project come after those about its use. */
 const shareOfCode = 0.6
 const isAboutCode = (page: string): boolean => !page.startsWith("docs/") || page.startsWith("docs/decisions/")
 

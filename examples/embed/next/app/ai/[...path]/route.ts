@@ -1,4 +1,4 @@
-/** The API under `/ai` of a Next application: this file at this place is all. Its folder name catches every path below. */
+/** The API under `/ai` of a Next application: only this file at this place is needed. Its folder name matches every path below. */
 import { ai } from "../../../ai.ts"
 
 export const dynamic = "force-dynamic"

@@ -1,2 +1,2 @@
-/** Takes every path under `/ai`, and with it upgrades of them, unless the custom server is asked first. */
+/** Matches every path under `/ai`, and so it would end upgrades of them if the custom server did not handle them first. */
 export const GET = () => new Response("Next has it")
