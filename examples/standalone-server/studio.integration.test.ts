@@ -161,7 +161,7 @@ inChromium((launch) => {
       await page.getByLabel("Ask typed questions").check()
       await page.getByLabel("Questions", { exact: true }).fill("no JSON")
       await say(page, "I want my money back today")
-      await page.getByRole("alert").getByText("no JSON object").waitFor()
+      await page.getByRole("alert").getByText("must be a JSON object").waitFor()
       assert.strictEqual(await page.getByLabel("Message", { exact: true }).inputValue(), "I want my money back today")
       const topic = {
         type: "choice",
@@ -393,7 +393,7 @@ inChromium((launch) => {
           await chooser.setFiles({ name: "turn.json", mimeType: "application/json", buffer })
         }
         await open(Buffer.from('{"kind":"something"}'))
-        await stranger.page.getByRole("alert").getByText("This file is no turn").waitFor()
+        await stranger.page.getByRole("alert").getByText("This file is not a turn").waitFor()
         await open(await readFile(file))
         await stranger.page.locator(".answer .text", { hasText: said }).waitFor()
         await stranger.page.locator(".question", { hasText: "What time is it?" }).waitFor()

@@ -1,4 +1,4 @@
-/** The studio of the standalone server: a client of the public API and of nothing else. This file starts it. */
+/** The studio of the standalone server: a client that uses only the public API. This file starts it. */
 import { App } from "./parts/App.ts"
 import { begin } from "./state/place.ts"
 import { html, render } from "./view.ts"

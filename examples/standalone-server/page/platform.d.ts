@@ -1,9 +1,12 @@
-/** The wire's types come from packages that are written for servers too: this is what they know of `fetch` and the browser's types do not. */
+/**
+ * The wire's types come from packages for servers too. These declarations are the fields of `fetch` that they use and the browser's types
+ * lack.
+ */
 interface RequestInit {
   duplex?: "half"
 }
 
-/** What a module inside of an audio worklet has, and the browser's types leave out. */
+/** Declarations for modules inside of an audio worklet, which the browser's types lack. */
 declare class AudioWorkletProcessor {
   readonly port: MessagePort
 }

@@ -1,4 +1,7 @@
-/** What every part of the studio is written with: elements as tagged templates, hooks, and signals that redraw what reads them. */
+/**
+ * The tools with which every part of the studio is written: elements as tagged templates, hooks, and signals that redraw the parts that
+ * read them.
+ */
 import htm from "htm"
 import { h } from "preact"
 

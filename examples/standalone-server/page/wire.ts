@@ -1,4 +1,4 @@
-/** The records of the public API as the studio reads them. Types alone: nothing of the service's code comes into the browser. */
+/** The records of the public API as the studio reads them. Types only: no code of the service is loaded by the browser. */
 import type { Client, ModelRecords, Records } from "@colloquy/http"
 
 type Answer<Call extends (...given: never) => Promise<unknown>> = Awaited<ReturnType<Call>>
@@ -8,7 +8,7 @@ export type Thread = Records.Thread
 export type StoredMessage = Records.StoredMessage
 export type MessageResponse = Records.MessageResponse
 export type Run = Records.Run
-/** Deltas come without ids over the wire; `eventsOf` gives them those of the events before them. */
+/** Deltas have no ids on the wire; `eventsOf` gives them those of the events before them. */
 export type StreamEvent = Client.ClientEvent
 export type Model = ModelRecords.Model
 export type Capabilities = Answer<Client.Client["capabilities"]>
@@ -25,18 +25,18 @@ export type Attachment = NonNullable<StoredMessage["attachments"]>[number]
 export type GeneratedMedia = NonNullable<StoredMessage["generated_media"]>[number]
 export type RetrievedMemory = NonNullable<MessageResponse["retrieved_memories"]>[number]
 
-/** A file that the service keeps. */
+/** A file that the service stores. */
 export interface DocumentRead {
   readonly document_id: string
   readonly filename: string
   readonly status: "processing" | "completed" | "error"
-  /** How far the reading came, or why it failed. */
+  /** The progress of the indexing, or why it failed. */
   readonly status_message: string | null
   readonly summary: string | null
   readonly created_at: string
 }
 
-/** A place on the web that an answer stands on. */
+/** A web page that an answer cites. */
 export interface Source {
   readonly title: string | null
   readonly url: string

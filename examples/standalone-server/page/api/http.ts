@@ -1,4 +1,4 @@
-/** Requests to the public API with the user's key. Every other file of the studio asks the server through this one. */
+/** Requests to the public API with the user's key. All other files of the studio use this one. */
 import { signal } from "../view.ts"
 
 export const base: string = document.querySelector<HTMLMetaElement>('meta[name="api-base"]')?.content ?? "/api"
@@ -7,10 +7,10 @@ const keyName = "colloquy-key"
 export const getKey = (): string => localStorage.getItem(keyName) ?? ""
 export const setKey = (key: string): void => localStorage.setItem(keyName, key)
 
-/** False from the first request that reached no server to the first that reached one again. */
+/** False from the first request that reached no server until the next one that reached a server. */
 export const isServerUp = signal(true)
 
-/** The server said no, with its reason. */
+/** The server refused the request, with its reason. */
 export class Refused extends Error {
   readonly status: number
   constructor(status: number, message: string) {
@@ -35,7 +35,7 @@ const reasonOf = (detail: Detail): string =>
 
 export interface Call {
   readonly method?: "GET" | "POST" | "PUT" | "DELETE"
-  /** An object goes as JSON, a form as it is. */
+  /** An object is sent as JSON, a form unchanged. */
   readonly body?: object
   readonly signal?: AbortSignal
   readonly headers?: Readonly<Record<string, string>>
@@ -75,7 +75,7 @@ const reach = async (address: string, init: RequestInit): Promise<Response> => {
   }
 }
 
-/** The answer as the record that the API promises for this address. */
+/** The response as the record that the API promises for this address. */
 export const json = async <Record>(path: string, options?: Call): Promise<Record> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   (await (await call(path, options)).json()) as Record

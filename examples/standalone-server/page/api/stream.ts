@@ -1,14 +1,14 @@
-/** The events of a run, read to its end over as many connections as that takes. A server that dies is waited for. */
+/** Reads the events of a run to its end, over as many connections as necessary. If the server dies, it waits. */
 import type { StreamEvent } from "../wire.ts"
 import { call, Refused } from "./http.ts"
 
-/** Where events belong that do not say it themselves. */
+/** The ids of events that do not contain them. */
 export interface EventPlace {
   readonly thread_id: string
   readonly run_id: string
 }
 
-/** An event is one line that begins with "data: ", whatever the network does to it. Deltas get the ids of the events before them. */
+/** An event is one line that begins with "data: ", however the network splits it. Deltas get the ids of the events before them. */
 export async function* eventsOf(body: ReadableStream<Uint8Array>, begin: EventPlace): AsyncGenerator<StreamEvent> {
   let place: EventPlace = begin
   const reader = body.getReader()
@@ -42,13 +42,13 @@ export interface Reading {
   readonly stop: AbortSignal
   /** Each event once, in order. */
   readonly onEvent: (event: StreamEvent) => void
-  /** The connection broke in the middle of the run, or goes on again. */
+  /** The connection broke in the middle of the run, or was restored. */
   readonly onBreak: (isBroken: boolean) => void
 }
 
 /**
- * Follows a run from the answer that `begin` opens, to its end or to where it needs tool outputs. When the connection breaks, the next one
- * goes on after the last event that came, for as long as it takes.
+ * Follows a run from the response that `begin` opens, to its end or to its request for tool outputs. When the connection breaks, the next
+ * one continues after the last received event, as often as necessary.
  */
 export const follow = (begin: () => Promise<Response>, reading: Reading): Promise<void> =>
   read(begin, null, false, reading)
@@ -88,7 +88,7 @@ const read = async (
       if (isWaiting && !isWhole) return
     } catch (error) {
       if (stop.aborted) return
-      // The request itself was refused: the caller is told, and nothing is tried again.
+      // The request itself was refused, so the caller gets the error and nothing is retried.
       if (last === 0 || (error instanceof Refused && error.status < 500)) throw error
     }
     if (isWaiting) continue

@@ -1,5 +1,5 @@
 /**
- * Runs in the audio thread: what the microphone gives, brought to the rate that the session wants, as signed 16-bit samples in pieces of 40
+ * Runs in the audio thread: converts the microphone's sound to the session's sample rate, as signed 16-bit samples in pieces of 40
  * milliseconds. `Voice` loads it as a worklet.
  */
 const piecesASecond = 25
@@ -17,7 +17,7 @@ class Microphone extends AudioWorkletProcessor {
   private readonly step: number
   private readonly piece: Int16Array<ArrayBuffer>
   private filled = 0
-  /** Where between two samples of the microphone the next sample of the session lies. */
+  /** The position of the session's next sample between two samples of the microphone. */
   private place = 0
   private last = 0
 

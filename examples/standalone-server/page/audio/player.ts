@@ -1,4 +1,4 @@
-/** Plays pieces of PCM one after the other without gaps, and falls silent at once when the answer is interrupted. */
+/** Plays pieces of PCM one after the other without gaps, and stops at once when the answer is interrupted. */
 export class Player {
   readonly meter: AnalyserNode
   private readonly context: AudioContext
@@ -39,7 +39,7 @@ export class Player {
   }
 }
 
-/** How loud it is now, 0 to 1. */
+/** The current loudness, 0 to 1. */
 export const loudness = (meter: AnalyserNode): number => {
   const samples = new Float32Array(meter.fftSize)
   meter.getFloatTimeDomainData(samples)

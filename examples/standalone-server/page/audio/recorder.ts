@@ -1,8 +1,8 @@
-/** Records the microphone while a button is held, and gives a WAV file, which every service of speech takes. */
+/** Records the microphone while a button is held, and returns a WAV file, which every speech service accepts. */
 import { wavOf } from "../lib/wav.ts"
 
 export interface Recording {
-  /** Ends the recording; null when there is nothing in it. */
+  /** Ends the recording; null when it is empty. */
   readonly stop: () => Promise<Blob | null>
 }
 
@@ -24,7 +24,7 @@ export const record = async (): Promise<Recording> => {
       for (const track of microphone.getTracks()) track.stop()
       const whole = new Blob(pieces, { type: recorder.mimeType })
       if (whole.size === 0) return null
-      // The decoder brings the sound to the rate of its context.
+      // The decoder converts the sound to the sample rate of its context.
       const sound = await new OfflineAudioContext(1, 1, rate).decodeAudioData(await whole.arrayBuffer())
       return sound.length === 0
         ? null

@@ -1,6 +1,6 @@
-/** Which addresses in a model's text may become links, and where the bytes of a document are found from this page. Pure. */
+/** Which addresses in a model's text may become links, and the address of a document's bytes from this page. Pure. */
 
-/** Null: the text is shown without a link. A model may write anything, so only these schemes are opened. */
+/** Null: the text is shown without a link. A model may write any address, so only these schemes are opened. */
 export const safeLink = (address: string): string | null => {
   const text = address.trim()
   if (/^(https?:|mailto:)/iu.test(text)) {
@@ -14,8 +14,8 @@ export const safeLink = (address: string): string | null => {
 }
 
 /**
- * A medium under the page's own origin. Its signed address names the server as it knows itself, which is not always the name that the
- * browser used; the signature is over path and query.
+ * The address of a medium under the page's own origin. Its signed address contains the server's configured name, which may differ from the
+ * name that the browser used; the signature covers only path and query.
  */
 export const ownAddress = (url: string, base: string): string => {
   const query = url.includes("?") ? url.slice(url.indexOf("?")) : ""

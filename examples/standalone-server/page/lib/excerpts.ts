@@ -1,4 +1,4 @@
-/** The excerpts of documents in a prompt: each begins with a line that names its file and place, such as `[guide.pdf, page 3]`. Pure. */
+/** The excerpts of documents in a prompt: each begins with a line with its file and place, such as `[guide.pdf, page 3]`. Pure. */
 import type { RunInspection } from "../wire.ts"
 
 export interface Excerpt {

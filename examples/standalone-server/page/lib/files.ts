@@ -1,4 +1,4 @@
-/** Files that leave the page, and files that come in. */
+/** Saving files from the page, and reading files into it. */
 export const saveFile = (name: string, text: string, type = "application/json"): void => {
   const address = URL.createObjectURL(new Blob([text], { type }))
   const link = document.createElement("a")
@@ -8,7 +8,7 @@ export const saveFile = (name: string, text: string, type = "application/json"):
   setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }
 
-/** Asks the user for one file; resolves with its text when it is chosen, and never when it is not. */
+/** Asks the user for one file; resolves with its text when it is chosen, and never when the user cancels. */
 export const chooseText = (accept: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const chooser = document.createElement("input")

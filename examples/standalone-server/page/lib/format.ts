@@ -1,7 +1,7 @@
-/** Numbers, times and names as people read them. Pure. */
+/** Numbers, times and names in a readable form. Pure. */
 const day = 86_400_000
 
-/** The time today, the day of this week, else the date. */
+/** The time for today, the weekday for this week, otherwise the date. */
 export const shortDate = (iso: string, now = Date.now()): string => {
   const date = new Date(iso)
   const midnight = new Date(now).setHours(0, 0, 0, 0)
@@ -36,7 +36,7 @@ export const bytes = (size: number): string => {
 
 export const percent = (share: number): string => `${Math.round(share * 100)} %`
 
-/** JSON with indentation; text that is none stays as it is. */
+/** JSON with indentation; other text stays unchanged. */
 export const prettyJson = (text: string): string => {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

@@ -1,4 +1,4 @@
-/** What stands in a field of a form; empty where there is none, or a file. */
+/** The value of a form's field; empty if it is missing or a file. */
 export const textIn = (form: HTMLFormElement, name: string): string => {
   const value = new FormData(form).get(name)
   return typeof value === "string" ? value : ""

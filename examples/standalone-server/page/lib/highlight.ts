@@ -1,4 +1,7 @@
-/** Code in colours: strings, comments, numbers, and the words that most languages share. A light scanner; unknown languages look right too. */
+/**
+ * Code in colours: strings, comments, numbers, and the words that most languages share. A simple scanner, which also works for unknown
+ * languages.
+ */
 export type Shade = "plain" | "string" | "comment" | "number" | "keyword" | "name"
 
 export interface Piece {
@@ -16,7 +19,7 @@ const keywords = new Set(
   ).split(" ")
 )
 
-/** Languages whose comments begin with `#`. Where the language is not named, `#` begins one only at the start of a line. */
+/** Languages whose comments begin with `#`. If the language is not named, `#` begins a comment only at the start of a line. */
 const hashed = new Set([
   "py",
   "python",

@@ -1,4 +1,4 @@
-/** The pure parts of the studio: forms of JSON Schemas, safe addresses, tools as lines, code in colours, a turn on one scale. */
+/** The pure parts of the studio: forms of JSON Schemas, safe addresses, tools as lines, code in colours, a turn on one time scale. */
 import { assert, describe, it } from "@effect/vitest"
 import type { RunStep } from "../wire.ts"
 import { ownAddress, safeLink } from "./addresses.ts"

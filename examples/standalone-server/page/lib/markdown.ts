@@ -1,7 +1,7 @@
 /**
- * Markdown that a model wrote, as elements. It is safe by construction: the text is parsed into tokens, and each token becomes an element
- * made here; no HTML of the text is ever read as HTML, links open only known schemes, and pictures from elsewhere become links, so that
- * nothing is fetched because a model said so.
+ * Markdown of a model as elements. It is safe by construction: the text is parsed into tokens, and each token becomes an element that is
+ * made here. No HTML of the text is interpreted, links open only known schemes, and external pictures become links, so that the page loads
+ * nothing because a model wrote it.
  */
 import { marked, type Token, type Tokens } from "marked"
 import { CodeBlock } from "../parts/CodeBlock.ts"
@@ -12,7 +12,7 @@ const options = { gfm: true, breaks: true }
 
 export const markdown = (text: string): ReadonlyArray<View> => blocks(withoutGaps(marked.lexer(text, options)))
 
-/** An answer stands below the page's own headings, and no level is left out, whatever levels it was written with. */
+/** Headings of an answer are put below the page's own headings, without gaps between levels. */
 const withoutGaps = (tokens: ReadonlyArray<Token>): ReadonlyArray<Token> => {
   const open: Array<number> = []
   return tokens.map((token) => {

@@ -1,4 +1,4 @@
-/** A form made of a JSON Schema: which fields it has, and the JSON that their values make. Pure; `SchemaForm` draws it. */
+/** A form for a JSON Schema: its fields, and the JSON of their values. Pure; `SchemaForm` draws it. */
 import { isRecord, type Json, type JsonRecord } from "../wire.ts"
 
 export interface Field {
@@ -16,7 +16,7 @@ export interface Field {
 const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
 const numberOf = (value: unknown): number | null => (typeof value === "number" ? value : null)
 
-/** `["string", "null"]` asks for a string, or for nothing. */
+/** `["string", "null"]` is an optional string. */
 const typeOf = (schema: Readonly<Record<string, unknown>>): string | null => {
   const { type } = schema
   if (Array.isArray(type)) return type.find((each) => typeof each === "string" && each !== "null") ?? null
@@ -46,7 +46,7 @@ const kindOf = (schema: Readonly<Record<string, unknown>>): Field["kind"] => {
   }
 }
 
-/** The fields of an object schema; null when it describes no object with properties, so that no form can be made of it. */
+/** The fields of an object schema; null when it describes no object with properties, so that no form can be made. */
 export const fieldsOf = (schema: unknown, values: JsonRecord = {}): ReadonlyArray<Field> | null => {
   if (!isRecord(schema) || !isRecord(schema["properties"])) return null
   const required = Array.isArray(schema["required"]) ? schema["required"] : []
@@ -70,7 +70,7 @@ export const fieldsOf = (schema: unknown, values: JsonRecord = {}): ReadonlyArra
 const jsonOf = (value: unknown): Json | undefined =>
   value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) satisfies Json)
 
-/** What stands in the form at first. */
+/** The first text of a field. */
 export const initialText = ({ choices, initial, kind }: Field): string => {
   if (initial === undefined) return kind === "boolean" ? "false" : ""
   if (kind === "choice")
@@ -85,7 +85,7 @@ export const initialText = ({ choices, initial, kind }: Field): string => {
 
 export type Read = { readonly value: Json | undefined } | { readonly problem: string }
 
-/** The value that a field's text stands for; undefined: left out. */
+/** The value of a field's text; undefined: left out. */
 export const readField = (field: Field, text: string): Read => {
   const { choices, isRequired, kind, label, maximum, minimum } = field
   if (kind === "choice") {
@@ -116,7 +116,7 @@ export const readField = (field: Field, text: string): Read => {
   return { value: text }
 }
 
-/** The whole form as JSON, or every problem in it. */
+/** The whole form as JSON, or all its problems. */
 export const readForm = (
   fields: ReadonlyArray<Field>,
   texts: Readonly<Record<string, string>>

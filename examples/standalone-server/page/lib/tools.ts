@@ -1,4 +1,4 @@
-/** Tools as a person writes them: one `name: description` a line, or a JSON list of definitions. Pure. */
+/** Tools as a person writes them: one `name: description` per line, or a JSON list of definitions. Pure. */
 import type { Tool } from "../wire.ts"
 
 const toolOf = (line: string): Tool => {
@@ -10,7 +10,7 @@ const toolOf = (line: string): Tool => {
   }
 }
 
-/** Throws an error with a sentence when the text looks like JSON and is none. */
+/** Throws an error with a sentence when the text looks like JSON and is not valid. */
 export const readTools = (typed: string): ReadonlyArray<Tool> => {
   const text = typed.trim()
   if (text.startsWith("[") || text.startsWith("{")) {
@@ -24,11 +24,13 @@ const parsed = (text: string) => {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error("The tools begin like a JSON list, but are none. Or write one name a line.")
+    throw new Error(
+      "The tools begin like a JSON list, but are not valid JSON. Correct the list, or write one name per line."
+    )
   }
 }
 
-/** Lines where that loses nothing, else JSON. */
+/** Lines if that loses nothing, otherwise JSON. */
 export const writeTools = (tools: ReadonlyArray<Tool>): string => {
   const isPlain = tools.every((tool) => tool.type === "function" && isEmptySchema(tool.function.parameters))
   if (!isPlain) return JSON.stringify(tools, null, 2)

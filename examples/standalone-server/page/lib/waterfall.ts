@@ -1,4 +1,4 @@
-/** A turn's steps as bars on one scale of time. Pure; `Waterfall` draws it. */
+/** A turn's steps as bars on one time scale. Pure; `Waterfall` draws it. */
 import type { RunStep } from "../wire.ts"
 
 export interface Bar {
@@ -6,7 +6,7 @@ export interface Bar {
   /** From the beginning of the turn; null: not known. */
   readonly start: number | null
   readonly length: number | null
-  /** Of the whole turn, 0 to 1. */
+  /** Share of the whole turn, 0 to 1. */
   readonly left: number
   readonly width: number
 }

@@ -1,4 +1,4 @@
-/** One answer: what was thought, said, called, shown and found, how it ended, and what can be done with it. */
+/** One answer: its reasoning, text, tool calls, media and sources, its end, and the user's actions. */
 import { markdown } from "../lib/markdown.ts"
 import { count, money, plural, wholeDate } from "../lib/format.ts"
 import { type Answer, isOpen } from "../state/answer.ts"
@@ -10,7 +10,7 @@ import { ToolCalls } from "./ToolCalls.ts"
 import { TypedAnswers } from "./TypedAnswers.ts"
 
 export interface AnswerActions {
-  /** Shows the inside of the answer's run. Absent: there is none to show. */
+  /** Shows the details of the answer's run. Absent: there are none. */
   readonly onInspect?: (runId: string) => void
   readonly onShare?: (runId: string) => void
   readonly onHear?: (documentId: string) => void
@@ -57,7 +57,7 @@ const Thoughts = ({ answer }: { readonly answer: Answer }): View =>
         <p>${answer.thoughts.trim()}</p>
       </details>`
 
-/** What the answer stands on. */
+/** The memories, files and sources of the answer. */
 const Found = ({ answer }: { readonly answer: Answer }): View => {
   const { files, memories, sources } = answer
   return html`${

@@ -1,4 +1,4 @@
-/** The whole studio: the bar, the lists, the room that is open, and the panel beside it. */
+/** The whole studio: the bar, the lists, the open room, and the panel beside it. */
 import { isServerUp } from "../api/http.ts"
 import { chooseText } from "../lib/files.ts"
 import * as inspector from "../state/inspector.ts"

@@ -1,4 +1,4 @@
-/** Makes an assistant, or changes one. The first step of a new user stands in the middle of the page; later it is a dialog. */
+/** Creates an assistant, or changes one. For a new user the form is in the middle of the page; later it is a dialog. */
 import { json } from "../api/http.ts"
 import { readTools, writeTools } from "../lib/tools.ts"
 import { chatModels, problemOf, readModelName, writeModelName } from "../state/catalogue.ts"

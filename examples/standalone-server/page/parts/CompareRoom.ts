@@ -1,4 +1,4 @@
-/** Two models answer one message side by side. Each answers on a thread of its own, so nothing of one reaches the other. */
+/** Two models answer one message side by side. Each uses a separate thread, so that neither sees the other's answer. */
 import { duration } from "../lib/format.ts"
 import { emptyAnswer } from "../state/answer.ts"
 import { problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
@@ -14,7 +14,7 @@ interface Side {
   readonly letter: "A" | "B"
   readonly model: Signal<string>
   readonly conversation: Conversation
-  /** Milliseconds from the question to the last word; null: it is under way. */
+  /** Milliseconds from the question to the last word; null: the answer is not finished. */
   readonly took: Signal<number | null>
 }
 

@@ -1,4 +1,4 @@
-/** Where the user writes: text, files by drop, paste or choice, the options of the turn, and the way to stop it. */
+/** The input of the user: text, files (dropped, pasted or chosen), the options of the turn, and the button that stops it. */
 import { ofType, problemOf, readModelName } from "../state/catalogue.ts"
 import { attachFile, removeUpload, type Upload, uploads } from "../state/documents.ts"
 import { activeOptions, bodyFor, options } from "../state/options.ts"
@@ -13,7 +13,7 @@ import { TurnOptions } from "./TurnOptions.ts"
 
 const listeners = ofType("stt")
 
-/** Files go to the thread at once, so that they are read while the message is written. */
+/** Files are uploaded to the thread at once, so that they are indexed while the message is written. */
 export const attach = (added: ReadonlyArray<File>): void => {
   if (!can.value.documents) {
     notice.value = "This server keeps no documents, so nothing can be attached."
@@ -26,10 +26,10 @@ export const attach = (added: ReadonlyArray<File>): void => {
   if (added.length > 0 && assistant.value !== null) act(send)()
 }
 
-/** A file that is not read yet would only be refused. */
+/** True while a file is not indexed yet; the message would be refused. */
 const isBeingRead = (): boolean => uploads.value.some(({ status }) => status === "uploading" || status === "processing")
 
-/** What the catalogue says of the model that the next message would go to. */
+/** The catalogue's problem with the model of the next message. */
 const modelProblem = (): string | null => {
   if (options.value.isAsking) return null
   const { llm_provider: provider = null, model_name: model = null } = assistant.value ?? {}
@@ -135,7 +135,7 @@ export const Composer = (): View => {
   </form>`
 }
 
-/** The newest question of this text reached the server. */
+/** Whether the newest question with this text reached the server. */
 const wasSent = (content: string): boolean =>
   conversation.entries.value.some((entry) => entry.kind === "question" && entry.text === content && entry.isSent)
 

@@ -1,4 +1,4 @@
-/** Asks before something is deleted for ever. */
+/** Asks for confirmation before something is deleted permanently. */
 import { signal } from "../view.ts"
 import { html, type View } from "../view.ts"
 import { act } from "../state/place.ts"

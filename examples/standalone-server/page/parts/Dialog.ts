@@ -1,11 +1,11 @@
-/** A window over the page: modal, closed by Escape, its own button or what is done in it. */
+/** A modal window over the page, closed by Escape, by its button or by its action. */
 import { type ComponentChildren, html, useEffect, useRef, type View } from "../view.ts"
 import { IconButton } from "./Icon.ts"
 
 export interface DialogProps {
   readonly title: string
   readonly onClose: () => void
-  /** Without it there is no way around the dialog. */
+  /** False: the dialog cannot be closed without its action. */
   readonly mayClose?: boolean
   readonly children?: ComponentChildren
 }

@@ -1,4 +1,4 @@
-/** The documents of the assistant, which all its threads share, and those of the thread: added, looked at and deleted. */
+/** The documents of the assistant, which all its threads share, and those of the thread: adding, viewing and deleting them. */
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
 import * as documents from "../state/documents.ts"
 import { act, assistant, conversation, tell } from "../state/place.ts"

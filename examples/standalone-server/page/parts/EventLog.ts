@@ -1,4 +1,4 @@
-/** The events of a run as they came over the wire. Words that followed each other share a line that opens. */
+/** The events of a run as they came over the wire. Consecutive text deltas share one line that can be opened. */
 import type { InspectedTurn } from "../state/inspector.ts"
 import type { LoggedEvent } from "../state/log.ts"
 import { duration, plural } from "../lib/format.ts"
@@ -22,14 +22,14 @@ const groupsOf = (log: ReadonlyArray<LoggedEvent>): ReadonlyArray<Group> => {
   return groups
 }
 
-/** What all events of a run share is not said again. */
+/** The fields of an event without those that all events of a run share. */
 const own = ({ event }: LoggedEvent): string => {
   const common = new Set(["type", "sequence", "run_id", "thread_id", "assistant_id"])
   const rest = Object.entries(event).filter(([name]) => !common.has(name))
   return rest.length === 0 ? "" : JSON.stringify(Object.fromEntries(rest), shorten, 1)
 }
 
-/** Speech in a log would be pages of letters. */
+/** Shortens audio, which would fill pages. */
 const shorten = (name: string, value: unknown): unknown =>
   name === "data" && typeof value === "string" && value.length > 60 ? `${value.slice(0, 60)}…` : value
 

@@ -1,4 +1,4 @@
-/** The dialog of the platform that chooses files, behind a button of ours. */
+/** The platform's dialog for choosing files, opened by our own button. */
 import { html, useRef, type View } from "../view.ts"
 
 interface FileChooserProps {

@@ -1,4 +1,6 @@
-/** The studio's pictures: lines of one width, in the colour of the text beside them. They say nothing to a screen reader; buttons have names. */
+/**
+ * The studio's icons: lines of one width, in the colour of the text beside them. Screen readers ignore them, because buttons have names.
+ */
 import { html, type View } from "../view.ts"
 
 const paths = {

@@ -1,4 +1,4 @@
-/** The panel beside the conversation: the inside of a turn, and what the assistant knows. One tab each. */
+/** The panel beside the conversation: the details of a turn, and the assistant's documents and memories. One tab each. */
 import * as inspector from "../state/inspector.ts"
 import type { Tab } from "../state/inspector.ts"
 import { can, assistant } from "../state/place.ts"

@@ -1,4 +1,4 @@
-/** Asks for the API key when there is none, or when the server does not know it. */
+/** Asks for the API key when there is none, or when the server refuses it. */
 import { setKey } from "../api/http.ts"
 import { act, assistants, keyProblem, start } from "../state/place.ts"
 import { textIn } from "../lib/forms.ts"

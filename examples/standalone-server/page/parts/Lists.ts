@@ -1,4 +1,4 @@
-/** Assistants and threads: found by a word, opened, renamed, edited and deleted. */
+/** Assistants and threads: searching, opening, renaming, editing and deleting them. */
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
 import {
   act,

@@ -1,4 +1,4 @@
-/** Pictures, sounds and films of an answer or of a message, played from the service itself. */
+/** Pictures, sounds and videos of an answer or of a message, loaded from the service itself. */
 import { base } from "../api/http.ts"
 import { ownAddress } from "../lib/addresses.ts"
 import { html, type View } from "../view.ts"

@@ -1,4 +1,4 @@
-/** What the assistant remembers: found by meaning, written by hand, edited and forgotten; and from which thread it was learned. */
+/** The assistant's memories: searched by meaning, written by hand, edited and deleted; with the thread from which each was learned. */
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
 import * as memory from "../state/memories.ts"
 import { act, assistant, openThread, tell } from "../state/place.ts"

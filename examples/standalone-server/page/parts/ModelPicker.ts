@@ -1,6 +1,6 @@
 /**
- * Chooses a model from the catalogue, by typing a part of its name; its window and prices stand beside it. A name that the catalogue does not
- * have is said to be wrong before any message is sent.
+ * Chooses a model from the catalogue by a part of its name, with its window and prices. A name that is not in the catalogue is marked as
+ * wrong before a message is sent.
  */
 import { count, money } from "../lib/format.ts"
 import { chatModels, find, problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
@@ -11,7 +11,7 @@ export interface ModelPickerProps {
   readonly label: string
   readonly value: string
   readonly onInput: (value: string) => void
-  /** What an empty field means. */
+  /** The meaning of an empty field. */
   readonly empty?: string
   readonly from?: ReadonlySignal<ReadonlyArray<Model>>
 }

@@ -1,4 +1,4 @@
-/** The prompt as the model read it, part by part, and how much of its window each part took. */
+/** The prompt as the model read it, part by part, with each part's share of the window. */
 import { count, plural } from "../lib/format.ts"
 import type { InspectedTurn } from "../state/inspector.ts"
 import { html, type View } from "../view.ts"

@@ -1,4 +1,4 @@
-/** What the user said, with what was attached. */
+/** The user's message with its attachments. */
 import { bytes, wholeDate } from "../lib/format.ts"
 import type { Question } from "../state/conversation.ts"
 import { addressOf, openDocument } from "../state/documents.ts"
@@ -28,7 +28,7 @@ const words: Readonly<Record<string, string>> = {
 
 const isPicture = (name: string): boolean => /\.(?:png|jpe?g|gif|webp)$/iu.test(name)
 
-/** A file of a message: a picture as such, everything else by its name; both open the bytes. */
+/** A file of a message: a picture is shown, any other file is a link with its name; both open the bytes. */
 export const SentFile = ({ attachment }: { readonly attachment: Attachment }): View => {
   const { document_id: id, filename } = attachment
   const [address, setAddress] = useState<string | null>(null)

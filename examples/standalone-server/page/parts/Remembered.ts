@@ -1,4 +1,4 @@
-/** What a turn recalled from memory, what it learned, and which excerpts of documents it was given. */
+/** What a turn recalled from memory, what it learned, and which excerpts of documents it used. */
 import { excerptsIn } from "../lib/excerpts.ts"
 import type { InspectedTurn } from "../state/inspector.ts"
 import { learned } from "../state/memories.ts"

@@ -1,4 +1,4 @@
-/** The fields of a form that was made of a JSON Schema. */
+/** The fields of a form for a JSON Schema. */
 import { type Field, initialText } from "../lib/schema.ts"
 import { html, type View } from "../view.ts"
 
@@ -6,7 +6,7 @@ export interface SchemaFieldsProps {
   readonly fields: ReadonlyArray<Field>
   readonly texts: Readonly<Record<string, string>>
   readonly onInput: (name: string, text: string) => void
-  /** What names of controls begin with, so that two forms do not share them. */
+  /** The prefix of the controls' names, so that two forms have different names. */
   readonly prefix: string
 }
 

@@ -1,4 +1,4 @@
-/** A turn that came as a file: its messages as they were, and its inside beside it. Nothing of it is sent anywhere. */
+/** A turn from a shared file: its messages, and its details beside them. Nothing of it is sent anywhere. */
 import { storedAnswer } from "../state/answer.ts"
 import * as inspector from "../state/inspector.ts"
 import { newThread } from "../state/place.ts"
@@ -55,5 +55,5 @@ const SharedMessage = ({ message, name, problem }: SharedMessageProps): View => 
   return html`<${AnswerItem} answer=${answer} name=${name} threadId=${null} actions=${{}} />`
 }
 
-/** Whatever was under way when the file was saved does not go on here. */
+/** A state that was in progress when the file was saved is shown as ended. */
 const closed = <State extends string>(state: State) => (state === "live" ? "cancelled" : state)

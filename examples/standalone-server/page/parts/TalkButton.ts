@@ -1,4 +1,4 @@
-/** Hold it and speak; let go, and what was said is the message. */
+/** A button to hold while speaking; the recording becomes the message when it is released. */
 import { record, type Recording } from "../audio/recorder.ts"
 import { act, notice } from "../state/place.ts"
 import { html, useRef, useState, type View } from "../view.ts"

@@ -1,4 +1,7 @@
-/** The conversation: what was said, the tool form when the assistant waits, and the field for the next message. Files may be dropped on it. */
+/**
+ * The conversation: messages, the tool form when the assistant waits for outputs, and the field for the next message. Files may be dropped
+ * on it.
+ */
 import { base } from "../api/http.ts"
 import { playDocument } from "../state/documents.ts"
 import * as inspector from "../state/inspector.ts"
@@ -35,7 +38,7 @@ export const TalkRoom = (): View => {
   </div>`
 }
 
-/** The first step stands in the middle of the page, on a phone too. */
+/** The first step is in the middle of the page, on a phone too. */
 const Welcome = (): View =>
   html`<div class="welcome">
     <h2>Make your first assistant</h2>
@@ -59,7 +62,7 @@ const Messages = (): View => {
   const list = useRef<HTMLOListElement>(null)
   const isAtEnd = useRef(true)
   const toEnd = () => list.current?.scrollTo({ top: list.current.scrollHeight })
-  // What grows at the end is followed, unless the reader has scrolled away from it.
+  // New content at the end is scrolled into view, unless the reader has scrolled away.
   useEffect(() => {
     const box = list.current
     if (box === null) return

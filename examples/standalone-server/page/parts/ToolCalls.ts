@@ -1,4 +1,4 @@
-/** The calls of an answer: which tool, with what, and what came back. */
+/** The tool calls of an answer, with arguments and results. */
 import { prettyJson } from "../lib/format.ts"
 import type { Call } from "../state/answer.ts"
 import { html, type View } from "../view.ts"

@@ -1,7 +1,7 @@
 /**
- * The open calls of a run, answered by hand: what each was asked with, by the tool's JSON Schema, and a field for the result. A result is
- * plain text, or an object put together in a form: that of the schema under `x-output` in the tool's parameters, else that of the
- * parameters, filled with what was asked.
+ * The open calls of a run, answered by hand: the arguments, shown by the tool's JSON Schema, and a field for the result. A result is plain
+ * text, or an object from a form. The form uses the schema under `x-output` in the tool's parameters, otherwise the schema of the
+ * parameters, filled with the arguments.
  */
 import { fieldsOf, readForm } from "../lib/schema.ts"
 import { act, assistant, conversation } from "../state/place.ts"
@@ -23,7 +23,7 @@ const parametersOf = (name: string): unknown =>
 const argumentsOf = (call: ToolCall): JsonRecord => {
   try {
     const given: unknown = JSON.parse(call.function.arguments)
-    // The text is JSON, so what is read from it is.
+    // The text is JSON, so its value is JSON.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return isRecord(given) ? (given as JsonRecord) : {}
   } catch {
@@ -121,7 +121,7 @@ const CallFields = ({ call, change, draft }: CallFieldsProps): View => {
   </fieldset>`
 }
 
-/** What the model asks with, named and explained as the schema has it. */
+/** The arguments of the call, with names and descriptions of the schema. */
 const Asked = ({ call }: { readonly call: ToolCall }): View => {
   const given = argumentsOf(call)
   const fields = fieldsOf(parametersOf(call.function.name)) ?? []

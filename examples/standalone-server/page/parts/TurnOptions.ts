@@ -1,4 +1,4 @@
-/** The folded panel over the message field: model, reasoning, and what else the server can do in a turn. */
+/** The folded panel above the message field: model, reasoning, and the server's other features for a turn. */
 import { ofType } from "../state/catalogue.ts"
 import { assistant, can } from "../state/place.ts"
 import { options, setOptions } from "../state/options.ts"

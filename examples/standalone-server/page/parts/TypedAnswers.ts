@@ -1,4 +1,4 @@
-/** Typed answers: each question with its answer in words and its probabilities as bars. */
+/** Typed answers: each question with its answer as text and its probabilities as bars. */
 import { percent } from "../lib/format.ts"
 import { html, type View } from "../view.ts"
 import type { SystemOne, TypedAnswer } from "../wire.ts"

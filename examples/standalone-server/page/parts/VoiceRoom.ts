@@ -1,4 +1,4 @@
-/** Talking to the assistant: what was said by both, the calls of tools, and two meters. Speaking while it speaks interrupts it. */
+/** Talking to the assistant: the transcript of both, the tool calls, and two level meters. Speaking interrupts the assistant. */
 import { loudness } from "../audio/player.ts"
 import { find, readModelName, writeModelName } from "../state/catalogue.ts"
 import { act, assistant, conversation, newThread, openThread, refreshThreads } from "../state/place.ts"

@@ -1,4 +1,4 @@
-/** A turn as a waterfall: each step with its time, tokens and cost, in the order in which they happened. */
+/** A turn as a waterfall: each step with its time, tokens and cost, in order. */
 import { count, duration, money } from "../lib/format.ts"
 import { type Bar, chartOf } from "../lib/waterfall.ts"
 import type { InspectedTurn } from "../state/inspector.ts"
@@ -57,7 +57,7 @@ const Step = ({ bar }: { readonly bar: Bar }): View => {
   </li>`
 }
 
-/** What was paid for beside the model's own answer. */
+/** Costs besides the calls of the conversation's model. */
 const Charges = ({ turn }: { readonly turn: InspectedTurn }): View => {
   const { charges } = turn.inspection
   if (charges.length === 0) return null

@@ -1,4 +1,4 @@
-/** What the studio knows of one answer, from its events while it is given and from the store afterwards. Pure. */
+/** The state of one answer, from its events while it is streamed, and from the store afterwards. Pure. */
 import type {
   GeneratedMedia,
   JsonRecord,
@@ -23,7 +23,7 @@ export interface Call {
 export interface Answer {
   readonly messageId: string | null
   readonly runId: string | null
-  /** `broken`: the connection was lost in the middle; it is tried again. */
+  /** `broken`: the connection was lost, and is being restored. */
   readonly state: "live" | "broken" | "waiting" | "done" | "failed" | "cancelled"
   readonly text: string
   readonly thoughts: string
@@ -41,7 +41,7 @@ export interface Answer {
   readonly outputTokens: number | null
   readonly costUsd: number | null
   readonly memoryOperationId: string | null
-  /** Where the spoken answer is heard. */
+  /** The address of the spoken answer. */
   readonly speech: string | null
   /** Why it could not be read aloud. */
   readonly speechProblem: string | null
@@ -86,7 +86,7 @@ const withCall = (calls: ReadonlyArray<Call>, call: Call): ReadonlyArray<Call> =
     ? calls.map((each) => (each.id === call.id ? { ...each, given: call.given } : each))
     : [...calls, call]
 
-/** The answer after one more event. Events that say nothing of it leave it as it is. */
+/** The answer after one more event. Other events do not change it. */
 export const afterEvent = (answer: Answer, event: StreamEvent): Answer => {
   switch (event.type) {
     case "run_started":
@@ -155,7 +155,7 @@ const states: Readonly<Record<StoredMessage["status"], Answer["state"]>> = {
   CANCELLED: "cancelled"
 }
 
-/** An answer as the server keeps it. */
+/** An answer as the server stores it. */
 export const storedAnswer = (message: StoredMessage): Answer => ({
   ...emptyAnswer,
   messageId: message.message_id,
@@ -189,7 +189,7 @@ const speechIn = (message: StoredMessage): string | null => {
   return isRecord(spoken) && typeof spoken["document_id"] === "string" ? spoken["document_id"] : null
 }
 
-/** The client's calls with what was submitted for them, and those that the server ran itself. */
+/** The client's calls with their submitted outputs, and the calls that the server ran itself. */
 const callsIn = ({ metadata_, tool_calls }: StoredMessage): ReadonlyArray<Call> => {
   const outputs = new Map(
     recordsIn(metadata_, "tool_outputs").map((each) => [text(each["tool_call_id"]), text(each["output"])])

@@ -1,4 +1,4 @@
-/** The catalogue of models, and what it says of a name before a message is sent to it. */
+/** The catalogue of models, and the check of a model's name before a message is sent. */
 import { json } from "../api/http.ts"
 import { computed, signal } from "../view.ts"
 import type { Model } from "../wire.ts"
@@ -20,7 +20,7 @@ export interface ModelName {
   readonly model: string | null
 }
 
-/** `provider/model`; a model's own name may hold slashes too. A name of the catalogue wins over the slash that it holds. */
+/** `provider/model`; a model's own name may contain slashes too. If the whole text is a name in the catalogue, that model is used. */
 export const readModelName = (typed: string): ModelName => {
   const text = typed.trim()
   if (text === "") return { provider: null, model: null }
@@ -33,7 +33,7 @@ export const writeModelName = ({ model, provider }: ModelName): string => [provi
 export const find = ({ model, provider }: ModelName): Model | undefined =>
   models.value.find((each) => each.name === model && (provider === null || each.provider === provider))
 
-/** What is wrong with a name, as far as the catalogue can tell; null when it knows the model or has no list of the provider. */
+/** The problem of a name according to the catalogue; null when the catalogue has the model or no list of the provider. */
 export const problemOf = (name: ModelName): string | null => {
   const { model, provider } = name
   if (model === null || models.value.length === 0) return null

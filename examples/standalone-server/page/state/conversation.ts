@@ -1,6 +1,6 @@
 /**
- * One thread on the screen: what was said, the answer under way, and what the user can do with it. The main room shows one conversation, the
- * comparison shows two. What it keeps is signals; the parts that read them redraw by themselves.
+ * One thread on the screen: its messages, the answer in progress, and the user's actions. The main room shows one conversation, the
+ * comparison shows two. Its state is signals, so that the parts that read them redraw themselves.
  */
 import { call, json, Refused } from "../api/http.ts"
 import { follow, followWhole, type Reading } from "../api/stream.ts"
@@ -35,7 +35,7 @@ export interface Waiting {
 export interface Draft {
   readonly body: MessageBody
   readonly attachments: ReadonlyArray<Attachment>
-  /** What the user says, spoken. */
+  /** The user's recorded speech. */
   readonly audio: Blob | null
 }
 
@@ -49,7 +49,7 @@ interface Listener {
 let keys = 0
 const newKey = (): string => `entry-${++keys}`
 
-/** Deltas are drawn so often, however fast they come. */
+/** Deltas are drawn at this interval, however fast they arrive. */
 const drawEvery = 40
 
 export class Conversation {
@@ -58,10 +58,10 @@ export class Conversation {
   readonly entries = signal<ReadonlyArray<Entry>>([])
   readonly isRunning = signal(false)
   readonly waiting = signal<Waiting | null>(null)
-  /** For those who cannot see it: what has just happened. */
+  /** Announcements for screen readers. */
   readonly spoken = signal("")
   private readonly listener: Listener
-  /** Rises when another thread is shown: what was asked for before comes too late. */
+  /** Increases when another thread is shown, so that late responses for the old one are ignored. */
   private visits = 0
   private stop = new AbortController()
   private runId: string | null = null
@@ -85,7 +85,7 @@ export class Conversation {
     })
   }
 
-  /** Shows a thread as it is stored, and goes on listening to an answer that is under way. Null: another one was asked for meanwhile. */
+  /** Shows a stored thread, and follows an answer in progress. Null: another thread was requested meanwhile. */
   async open(threadId: string): Promise<Thread | null> {
     const visit = ++this.visits
     const thread = await json<Thread>(`/threads/${threadId}`)
@@ -102,7 +102,7 @@ export class Conversation {
     return thread
   }
 
-  /** A thread that is left is not listened to any more; the server goes on. */
+  /** Stops following a thread; the server continues its run. */
   private leave(): void {
     this.stop.abort()
     this.stop = new AbortController()
@@ -112,7 +112,7 @@ export class Conversation {
     this.runId = null
   }
 
-  /** Sends a message. When the server does not take it, it is as if it had never been sent. */
+  /** Sends a message. If the server refuses it, the conversation is as before. */
   async send(draft: Draft, title: string): Promise<void> {
     const before = this.entries.value
     const question: Question = {
@@ -151,7 +151,7 @@ export class Conversation {
     return this.entries.value.some((each) => each.kind === "question" && each.key === key && each.isSent)
   }
 
-  /** The thread of the conversation; it is made when there is none yet. */
+  /** The thread of the conversation; it is created if there is none yet. */
   async ensureThread(title: string): Promise<string> {
     if (this.threadId.value !== null) return this.threadId.value
     const metadata = { title: title.replaceAll(/\s+/gu, " ").slice(0, 80) }
@@ -198,8 +198,8 @@ export class Conversation {
   }
 
   /**
-   * After a reload: the log is read again from its first event. Answers of the run's earlier rounds are stored and shown already, so the
-   * events count from where the answer under way begins.
+   * After a reload, the log is read again from its first event. Answers of the run's earlier rounds are stored and shown already, so events
+   * before the current answer are skipped.
    */
   private async resume(messageId: string, runId: string): Promise<void> {
     let isHere = false
@@ -246,7 +246,7 @@ export class Conversation {
     }
   }
 
-  /** Text is gathered for a moment and then drawn at once; everything else is drawn as it comes. */
+  /** Text is collected for a short time and then drawn at once; other events are drawn immediately. */
   private take(event: StreamEvent, questionKey: string | null): void {
     record(event)
     this.runId = event.run_id
@@ -301,7 +301,7 @@ export class Conversation {
     return last.answer.value
   }
 
-  /** What is said appears while it is heard. */
+  /** Recognised speech appears while it is transcribed. */
   private addHeard(key: string, delta: string): void {
     this.entries.value = this.entries.value.map((each) =>
       each.kind === "question" && each.key === key ? { ...each, text: each.text + delta } : each
@@ -314,7 +314,7 @@ export class Conversation {
     )
   }
 
-  /** What the stream does not tell (the results of hosted tools, sources) stands with the stored message. */
+  /** Data that the stream does not contain (results of hosted tools, sources) is read from the stored message. */
   private async refresh(messageId: string): Promise<void> {
     const threadId = this.threadId.value
     const { messages } = await json<Thread>(`/threads/${threadId}`)
@@ -328,7 +328,7 @@ export class Conversation {
     }
   }
 
-  /** Typed answers are not streamed: the reply is whole when it comes. */
+  /** Typed answers are not streamed: the reply is complete when it arrives. */
   private async showWhole(reply: MessageResponse, questionKey: string): Promise<void> {
     const failed = reply.status === "FAILED"
     const answer: Answer = {
@@ -353,8 +353,8 @@ export class Conversation {
   }
 }
 
-/** A recording goes as a form; everything else is JSON. */
-/** Videos are made at the address for messages of any thread only; the body names the thread. */
+/** A recording is sent as a form; everything else as JSON. */
+/** Videos need the address for messages of any thread; the body names the thread. */
 const addressOf = (body: MessageBody, threadId: string): string =>
   "video_generation" in body ? "/threads/messages" : `/threads/${threadId}/messages`
 
@@ -381,7 +381,7 @@ const entryOf = (message: StoredMessage): Entry =>
       }
     : { kind: "answer", key: newKey(), answer: signal(storedAnswer(message)) }
 
-/** Why a stored answer failed: the run tells. */
+/** Why a stored answer failed, read from its run. */
 export const reasonOf = async (threadId: string, runId: string): Promise<string> => {
   try {
     const { error } = await json<Run>(`/threads/${threadId}/runs/${runId}`)

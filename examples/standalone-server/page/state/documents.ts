@@ -1,4 +1,4 @@
-/** Files of an assistant and of a thread: how far each has been read, and what is to be sent with the next message. */
+/** Files of an assistant and of a thread: the progress of each, and the files for the next message. */
 import { base, call, json } from "../api/http.ts"
 import { ownAddress } from "../lib/addresses.ts"
 import { signal } from "../view.ts"
@@ -8,16 +8,16 @@ export interface Upload {
   readonly key: string
   readonly name: string
   readonly size: number
-  /** Null until the server has taken it. */
+  /** Null until the server has accepted it. */
   readonly documentId: string | null
   readonly status: "uploading" | DocumentRead["status"]
   readonly message: string | null
 }
 
-/** Where a document is kept. */
+/** The assistant or thread of a document. */
 export type Place = { readonly thread: string } | { readonly assistant: string }
 
-/** What goes with the next message. */
+/** The files for the next message. */
 export const uploads = signal<ReadonlyArray<Upload>>([])
 export const ofAssistant = signal<ReadonlyArray<DocumentRead>>([])
 export const ofThread = signal<ReadonlyArray<DocumentRead>>([])
@@ -37,7 +37,7 @@ const send = (place: Place, file: File): Promise<DocumentRead> => {
   return json<DocumentRead>(pathOf(place), { method: "POST", body: form })
 }
 
-/** Uploads a file for the next message and watches how it is read. A refusal stands with the file. */
+/** Uploads a file for the next message and watches its indexing. A refusal is shown with the file. */
 export const attachFile = async (threadId: string, file: File): Promise<void> => {
   const key = `upload-${++keys}`
   const upload: Upload = { key, name: file.name, size: file.size, documentId: null, status: "uploading", message: null }
@@ -58,7 +58,7 @@ const pause = (millis: number): Promise<void> =>
     setTimeout(resolve, millis)
   })
 
-/** Until the document is read, or cannot be. */
+/** Waits until the document is indexed or has failed. */
 const watch = async (documentId: string, onRead: (document: DocumentRead) => void): Promise<void> => {
   while (true) {
     const read = await json<DocumentRead>(`/documents/${documentId}/status`)
@@ -81,7 +81,7 @@ export const loadDocuments = async (assistantId: string, threadId: string | null
   ])
 }
 
-/** Uploads files to an assistant or a thread; each is shown at once, and again when it is read. */
+/** Uploads files to an assistant or a thread; each is shown at once, and again when it is indexed. */
 export const addDocuments = async (place: Place, files: Iterable<File>): Promise<void> => {
   const list = "thread" in place ? ofThread : ofAssistant
   for (const file of files) {
@@ -99,18 +99,18 @@ export const removeDocument = async (documentId: string): Promise<void> => {
   ofThread.value = ofThread.value.filter(({ document_id }) => document_id !== documentId)
 }
 
-/** Where the bytes are found, for some time and without the key. */
+/** The temporary address of the bytes, which needs no key. */
 export const addressOf = async (documentId: string): Promise<string> => {
   const { url } = await json<{ readonly url: string }>(`/documents/${documentId}/url`, { method: "POST", body: {} })
   return ownAddress(url, base)
 }
 
-/** Sound is fetched piece by piece while it plays. */
+/** Sound is loaded piece by piece while it plays. */
 export const playDocument = async (documentId: string): Promise<void> => {
   await new Audio(await addressOf(documentId)).play()
 }
 
-/** The bytes, shown in a window of their own. */
+/** Shows the bytes in a separate window. */
 export const openDocument = async (documentId: string): Promise<void> => {
   window.open(await addressOf(documentId), "_blank", "noopener")
 }

@@ -1,4 +1,4 @@
-/** The turn that is looked into: read from the server, or from a shared file. */
+/** The turn that is shown in detail: read from the server, or from a shared file. */
 import { call, json } from "../api/http.ts"
 import { type EventPlace, eventsOf } from "../api/stream.ts"
 import { signal } from "../view.ts"
@@ -27,7 +27,7 @@ export const inspect = async (threadId: string, runId: string): Promise<void> =>
   await load(threadId, runId)
 }
 
-/** Reads the turn again when it is the one that is shown. */
+/** Reads the turn again if it is the one that is shown. */
 export const refresh = async (threadId: string, runId: string): Promise<void> => {
   if (isOpen.value) await load(threadId, runId)
 }
@@ -54,7 +54,7 @@ export const readTurn = async (threadId: string, runId: string): Promise<Inspect
   return { threadId, runId, run, inspection, log: logOf(runId) }
 }
 
-/** The whole stored log, over all rounds of the run: each answer of the server ends with one round. */
+/** The whole stored log, over all rounds of the run: each response of the server ends with one round. */
 const readLog = async (path: string, place: EventPlace): Promise<void> => {
   let after = 0
   while (true) {

@@ -1,4 +1,4 @@
-/** The events of runs as they came, with the moment of their arrival, for those who look inside a turn. */
+/** The events of runs with their time of arrival, for the details of a turn. */
 import { signal } from "../view.ts"
 import type { StreamEvent } from "../wire.ts"
 
@@ -9,10 +9,10 @@ export interface LoggedEvent {
 }
 
 const logs = new Map<string, Map<number, LoggedEvent>>()
-/** How many runs are remembered. */
+/** The number of runs that are kept. */
 const most = 50
 
-/** Rises when an event comes. */
+/** Increases with every event. */
 export const recorded = signal(0)
 
 export const record = (event: StreamEvent, at: number | null = Date.now()): void => {

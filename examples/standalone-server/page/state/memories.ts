@@ -1,4 +1,4 @@
-/** What an assistant remembers across its threads. */
+/** The assistant's memories across its threads. */
 import { call, json } from "../api/http.ts"
 import { saveFile } from "../lib/files.ts"
 import { signal } from "../view.ts"
@@ -54,7 +54,7 @@ const pause = (millis: number): Promise<void> =>
     setTimeout(resolve, millis)
   })
 
-/** How the learning of a turn went, once it is over. Null: it takes too long to wait for. */
+/** The result of a turn's learning. Null: it takes too long. */
 export const learned = async (operationId: string): Promise<MemoryOperation | null> => {
   for (let turn = 0; turn < 60; turn++) {
     const operation = await json<MemoryOperation>(`/assistants/memories/operations/${operationId}`)

@@ -1,4 +1,4 @@
-/** What the user wants of the next turns, beside the words: it stays until it is changed, and goes with every message. */
+/** The user's options for the next turns: they stay until they are changed, and are sent with every message. */
 import { signal } from "../view.ts"
 import type { Capabilities, JsonRecord } from "../wire.ts"
 import type { MessageBody } from "./answer.ts"
@@ -41,7 +41,7 @@ export const setOptions = (patch: Partial<TurnOptions>): void => {
   options.value = { ...options.value, ...patch }
 }
 
-/** How many options differ from the first ones: shown where they are folded away. */
+/** The number of changed options, shown while the options are folded. */
 export const activeOptions = ({
   hasWebSearch,
   imageModel,
@@ -63,7 +63,7 @@ export const activeOptions = ({
     isAsking
   ].filter(Boolean).length
 
-/** The body of a message. Throws an error with a sentence when the typed questions are no JSON object. */
+/** The body of a message. Throws an error with a sentence when the typed questions are not a JSON object. */
 export const bodyFor = (content: string, chosen: TurnOptions, can: Capabilities): MessageBody => {
   if (chosen.isAsking && can.typed_answers) {
     const { model, provider } = readModelName(chosen.typedModel)
@@ -104,6 +104,6 @@ const questionsIn = ({ questions }: TurnOptions): JsonRecord => {
   try {
     return JSON.parse(questions)
   } catch {
-    throw new Error("The questions are no JSON object.")
+    throw new Error("The questions must be a JSON object.")
   }
 }

@@ -1,4 +1,4 @@
-/** Where the user is: the assistants and threads of his account, the one that is open, what the server can do, and what is said about it. */
+/** The state of the studio: the user's assistants and threads, the open one, the server's features, and notices. */
 import { all, call, getKey, isServerUp, json, Refused, setKey } from "../api/http.ts"
 import { batch, computed, effect, signal } from "../view.ts"
 import type { Assistant, Capabilities, Thread } from "../wire.ts"
@@ -11,7 +11,7 @@ export type Room = "talk" | "compare" | "voice" | "shared"
 export const assistants = signal<ReadonlyArray<Assistant> | null>(null)
 export const threads = signal<ReadonlyArray<Thread>>([])
 export const assistantId = signal<string | null>(null)
-/** Everything that the first look needs has been read. */
+/** True when everything for the first view has been read. */
 export const isStarted = signal(false)
 export const room = signal<Room>("talk")
 export const isListShown = signal(false)
@@ -48,7 +48,7 @@ export const conversation = new Conversation({
 export const assistant = computed(
   () => assistants.value?.find((each) => each.assistant_id === assistantId.value) ?? null
 )
-/** Those of the assistant, the one that was spoken on last first. */
+/** The threads of the assistant, the last used one first. */
 export const ownThreads = computed(() =>
   threads.value
     .filter((each) => each.assistant_id === assistantId.value)
@@ -58,7 +58,7 @@ export const ownThreads = computed(() =>
 export const titleOf = ({ metadata_ }: Pick<Thread, "metadata_">): string =>
   typeof metadata_?.["title"] === "string" && metadata_["title"] !== "" ? metadata_["title"] : "Untitled thread"
 
-/** An action of the user: what goes wrong in it is shown. */
+/** Runs an action of the user and shows its error. */
 export const act =
   <Given extends ReadonlyArray<unknown>>(action: (...given: Given) => Promise<unknown>) =>
   (...given: Given): void => {
@@ -94,7 +94,7 @@ export const openThread = async (threadId: string): Promise<void> => {
   if (opened !== null) assistantId.value = opened.assistant_id
 }
 
-/** An empty page of paper: the thread is made with its first message. */
+/** An empty conversation: the thread is created with its first message. */
 export const newThread = (): void => {
   batch(() => {
     room.value = "talk"
@@ -142,7 +142,7 @@ export const copyAssistant = async (id: string): Promise<void> => {
   await openAssistant(copy.assistant_id)
 }
 
-/** The address that the server printed carries the key; it goes from there into the browser's memory, out of sight. */
+/** The address that the server printed contains the key. The key is moved from there to the browser's storage, out of sight. */
 const takeGivenKey = (): boolean => {
   const given = /^#key=(.+)$/.exec(location.hash)?.[1]
   if (given === undefined) return false
@@ -178,7 +178,7 @@ export const begin = (): void => {
     if (takeGivenKey()) act(start)()
   })
   act(start)()
-  // A server that is away is looked for until it is there.
+  // A server that is not reachable is tried again until it answers.
   effect(() => {
     if (isServerUp.value) return
     const timer = setInterval(() => {

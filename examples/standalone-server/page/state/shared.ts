@@ -1,4 +1,4 @@
-/** A turn as a file: everything that was said and happened in it, which another studio opens without the server that it comes from. */
+/** A turn as a file: its messages and events, which another studio can open without the server. */
 import { json } from "../api/http.ts"
 import { saveFile } from "../lib/files.ts"
 import { signal } from "../view.ts"
@@ -36,9 +36,10 @@ export const shareTurn = async (threadId: string, runId: string): Promise<void> 
   saveFile(`turn-${runId.slice(0, 8)}.json`, JSON.stringify(shared, null, 2))
 }
 
-/** Throws an error with a sentence for a file that is no turn. */
+/** Throws an error with a sentence for a file that is not a turn. */
 export const readShared = (text: string): SharedTurn => {
-  const refuse = () => new Error("This file is no turn that a studio has shared.")
+  const refuse = () =>
+    new Error("This file is not a turn that a studio has shared. Choose a file that was saved with Share.")
   let read: unknown
   try {
     read = JSON.parse(text)
@@ -58,7 +59,7 @@ export const readShared = (text: string): SharedTurn => {
     Array.isArray(turn["inspection"]["steps"]) &&
     Array.isArray(turn["log"])
   if (!isWhole) throw refuse()
-  // Its kind, its version and all that is walked through below have been checked.
+  // Its kind, its version and all fields that are read below have been checked.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return read as unknown as SharedTurn
 }

@@ -1,4 +1,4 @@
-/** Light or dark: as the system is, until the user says otherwise. */
+/** Light or dark: the system's choice, until the user changes it. */
 import { signal } from "../view.ts"
 
 const name = "colloquy-theme"

@@ -1,4 +1,7 @@
-/** A voice session: microphone and loudspeaker on a native audio model, with what was said and called in it. The browser has a ticket only. */
+/**
+ * A voice session: microphone and loudspeaker with a native audio model, with the transcript and the tool calls. The browser has only a
+ * ticket.
+ */
 import { RealtimeClient, type RealtimeEvent } from "@colloquy/ws/client"
 import { base, json } from "../api/http.ts"
 import { Player } from "../audio/player.ts"
@@ -42,7 +45,7 @@ interface Session {
 let session: Session | null = null
 let written = 0
 
-/** What is heard and what is said, for the meters. */
+/** The levels of microphone and loudspeaker, for the meters. */
 export const meters = () => ({ heard: session?.meter ?? null, said: session?.player.meter ?? null })
 
 const socketAddress = (path: string): string => {
@@ -189,7 +192,7 @@ export const write = (text: string): void => {
   setLine({ id: `written-${++written}`, role: "user", text, state: "final" })
 }
 
-/** Stops the answer, also what is still to be played. */
+/** Stops the answer, including audio that is not played yet. */
 export const interrupt = (): void => {
   session?.player.silence()
   session?.client.cancel()
