@@ -4,7 +4,16 @@
  */
 import { Kernel, Principal, Providers, Threads, Turns } from "@colloquy/core"
 import { scripted, say } from "@colloquy/adapters/scripted"
-import { followUpStoreSuite, retentionStoreSuite, storageSuite } from "@colloquy/core/contracts"
+import {
+  blobStoreSuite,
+  documentStoreSuite,
+  followUpStoreSuite,
+  memoryStoreSuite,
+  outcomeStoreSuite,
+  realtimeSuite,
+  retentionStoreSuite,
+  storageSuite
+} from "@colloquy/core/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -44,11 +53,19 @@ onPostgres((url) => {
     Layer.unwrap(Effect.map(bouncer(url), stores))
 
   describe("behind PgBouncer in transaction mode", () => {
-    storageSuite("its own connections", behind(ownConnections), capabilities)
-    followUpStoreSuite("its own connections", behind(ownConnections), capabilities)
-    retentionStoreSuite("its own connections", behind(ownConnections), capabilities)
-    storageSuite("pg.Pool", behind(hostPool), capabilities)
-    followUpStoreSuite("pg.Pool", behind(hostPool), capabilities)
+    for (const [name, stores] of [
+      ["its own connections", behind(ownConnections)],
+      ["pg.Pool", behind(hostPool)]
+    ] as const) {
+      storageSuite(name, stores, capabilities)
+      followUpStoreSuite(name, stores, capabilities)
+      retentionStoreSuite(name, stores, capabilities)
+      outcomeStoreSuite(`${name}: OutcomeStore`, stores)
+      blobStoreSuite(`${name}: BlobStore`, stores)
+      documentStoreSuite(`${name}: DocumentStore`, stores)
+      memoryStoreSuite(`${name}: MemoryStore`, stores, { keepsVectors: true })
+      realtimeSuite(`${name}: voice sessions`, stores, capabilities)
+    }
 
     it.live("forty turns at once of one kernel share three connections, and all are kept", () =>
       Effect.gen(function* () {
