@@ -1,5 +1,5 @@
 /**
- * Errors of Anthropic, as an answer of their own or inside a stream: always a type, sometimes a code that says more.
+ * Reads Anthropic's errors, from an error response or from inside a stream. Every error has a type, and some have a more precise code.
  */
 import type { ModelErrorReason } from "@colloquy/core/adapters"
 import { type Fault, faultOfStatus, machineCode, tellsContextTooLong } from "./Fault.ts"

@@ -1,9 +1,9 @@
 /**
  * Anthropic Messages, streamed. `providers/Anthropic` uses it.
  *
- * An answer is a list of blocks. Whatever in it only the vendor can read (signed or redacted thinking, blocks of its own tools, citations)
- * is kept as `providerData` and goes back in its place, unchanged, as long as the same model is asked. Calls stand there by their id only:
- * what was called is told by the message itself.
+ * An answer is a list of blocks. Blocks that only the vendor can read (signed or redacted thinking, blocks of the vendor's tools, citations)
+ * are kept as `providerData`. As long as the conversation stays with the same model, they are sent back unchanged and in their places. A tool
+ * call is kept there only by its id, because the message itself holds its name and arguments.
  */
 import type { ToolCall, Usage } from "@colloquy/core"
 import type {
@@ -27,9 +27,9 @@ import {
   type FilePart,
   hasWords,
   joinTurns,
-  noteOfBeginning,
-  noteOfMissing,
-  noteOfSilence,
+  noteForMissingBeginning,
+  noteForUnreadableFile,
+  noteForEmptyMessage,
   plainTextOf,
   replayOf,
   systemWithJson,
@@ -54,13 +54,13 @@ import {
 // ------ settings
 
 export interface AnthropicMessagesSettings extends TransportSettings, MessagesDialect {
-  /** Up to and with the version: `/messages` is added to it. */
+  /** The address including the version; `/messages` is appended. */
   readonly baseUrl: string
   readonly apiKey?: ApiKey
   readonly headers: HeaderProfile
 }
 
-/** How a request says who asks, and in which version of the wire it is written. */
+/** The headers of a request: the version of the protocol, the header that carries the key, and beta features. */
 export interface HeaderProfile {
   readonly version: string
   readonly key: "x-api-key" | "bearer"
@@ -69,11 +69,11 @@ export interface HeaderProfile {
 }
 
 export interface MessagesDialect {
-  /** The wire must have a limit: this one, where neither the request nor the catalogue tells one. */
+  /** The protocol requires a limit. This one is used when neither the request nor the catalogue has one. */
   readonly maxTokens: number
-  /** Parameters for thinking of a model whose `thinkingControls` are not known: `budget` for the older ones. */
+  /** The form of the thinking parameters for a model whose `thinkingControls` are unknown. Older models need `budget`. */
   readonly thinkingStyle: "adaptive" | "budget"
-  /** How long the vendor keeps the beginning of a conversation (tools, system prompt, history) at a lower price; null: not at all. */
+  /** How long the vendor caches the beginning of a conversation (tools, system prompt, history) for a lower price. Null: no caching. */
   readonly promptCache: "5m" | "1h" | null
 }
 
@@ -99,10 +99,10 @@ type WireBlock =
   | { readonly type: "document"; readonly source: WireSource; readonly title?: string }
   | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: WireRecord }
   | { readonly type: "tool_result"; readonly tool_use_id: string; readonly content: string }
-  /** A block of the vendor's own, as it came. */
+  /** A block that is sent back exactly as the vendor sent it. */
   | WireRecord
 
-/** The body of the request. Its order is fixed, and nothing in it depends on time: equal requests have equal bytes. */
+/** The body of the request. Its fields have a fixed order and do not depend on time, so equal requests have equal bytes (for the cache). */
 export interface WireRequest extends WireRecord {
   readonly model: string
   readonly max_tokens: number
@@ -114,7 +114,7 @@ export interface WireRequest extends WireRecord {
 export const lower = (request: ChatRequest, dialect: MessagesDialect): WireRequest => {
   const maxTokens = request.maxOutputTokens ?? request.info.maxOutputTokens ?? dialect.maxTokens
   const system = systemWithJson(request)
-  // The mark on the system prompt holds the tools too, which stand before it; the one of the whole request holds the history.
+  // The mark on the system prompt also caches the tools, which come before it. The mark of the whole request caches the history.
   const mark = cacheMark(dialect)
   return {
     model: request.model,
@@ -149,15 +149,15 @@ const lowerTools = (request: ChatRequest, markOfLast: WireRecord): WireRecord =>
   }
 }
 
-/** The vendor's own search, with a limit, because each search is paid for. */
+/** The vendor's own web search. The number of searches is limited, because each one costs money. */
 const ownSearch = { type: "web_search_20250305", name: "web_search", max_uses: 8 }
 
-/** Body fields for `thinking`. The vendor's default is not to think, and nothing is sent for it. */
+/** The body fields for `thinking`. Without them the model does not think. */
 const lowerThinking = (request: ChatRequest, dialect: MessagesDialect, maxTokens: number): WireRecord => {
   const { thinking, info } = request
   if (thinking === null || info.supportsThinking === false) return {}
   const isBudget = (info.thinkingControls?.style ?? dialect.thinkingStyle) === "budget"
-  // A model that must think refuses to be told not to.
+  // A model that always thinks refuses a request with thinking disabled.
   const canStop = isBudget || info.thinkingControls?.efforts.includes("none") === true
   if (thinking.budgetTokens === 0) return canStop ? { thinking: { type: "disabled" } } : {}
   return isBudget ? lowerBudget(thinking, request, maxTokens) : lowerEffort(thinking, request)
@@ -172,10 +172,10 @@ const lowerEffort = (thinking: Thinking, request: ChatRequest): WireRecord => {
 }
 
 const lowerBudget = (thinking: Thinking, request: ChatRequest, maxTokens: number): WireRecord => {
-  const asked =
+  const requested =
     request.info.thinkingControls?.budget === false ? undefined : (thinking.budgetTokens ?? thinking.maxTokens)
   const share = Math.floor(maxTokens * budgetShares[thinking.effort ?? "medium"])
-  const budget = Math.max(leastBudget, Math.min(asked ?? share, Math.floor(maxTokens * budgetShares.max)))
+  const budget = Math.max(leastBudget, Math.min(requested ?? share, Math.floor(maxTokens * budgetShares.max)))
   if (budget >= maxTokens || isLoopWithoutThinking(request)) return {}
   const display = thinking.excludeReasoning === true ? { display: "omitted" } : {}
   return { thinking: { type: "enabled", budget_tokens: budget, ...display } }
@@ -183,10 +183,10 @@ const lowerBudget = (thinking: Thinking, request: ChatRequest, maxTokens: number
 
 const leastBudget = 1024
 
-/** Parts of the limit, which is one for thinking and answer together. */
+/** The share of `max_tokens` for thinking: the limit includes both thinking and answer. */
 const budgetShares = { low: 0.25, medium: 0.5, high: 0.8, max: 0.95 }
 
-/** A tool loop that began without thinking must end without it: the vendor wants the thinking before the first call. */
+/** A tool loop that began without thinking must go on without thinking: the vendor requires a thinking block before the first call. */
 const isLoopWithoutThinking = (request: ChatRequest): boolean => {
   const question = request.messages.findLastIndex((message) => message.role === "user")
   const answer = request.messages.slice(question + 1).find((message) => message.role === "assistant")
@@ -195,11 +195,11 @@ const isLoopWithoutThinking = (request: ChatRequest): boolean => {
 
 type Turn = WireTurn<"user" | "assistant", WireBlock>
 
-/** All results of one answer come in one turn, before what the user says next. */
+/** The results of all calls of an answer are one turn, before the next message of the user. */
 const lowerMessages = (request: ChatRequest): WireRequest["messages"] => {
   const turns = joinTurns(request.messages.map((message) => lowerMessage(message, request)))
   const opening: ReadonlyArray<Turn> =
-    turns[0]?.role === "user" ? [] : [{ role: "user", parts: [textBlock(noteOfBeginning)] }]
+    turns[0]?.role === "user" ? [] : [{ role: "user", parts: [textBlock(noteForMissingBeginning)] }]
   return [...opening, ...turns].map(({ role, parts }) => ({ role, content: parts }))
 }
 
@@ -207,7 +207,7 @@ const lowerMessage = (message: ChatMessage, request: ChatRequest): Turn => {
   switch (message.role) {
     case "user": {
       const parts = message.content.flatMap((part) => lowerPart(part, request))
-      return { role: "user", parts: parts.length === 0 ? [textBlock(noteOfSilence)] : parts }
+      return { role: "user", parts: parts.length === 0 ? [textBlock(noteForEmptyMessage)] : parts }
     }
     case "assistant":
       return { role: "assistant", parts: lowerAnswer(message, request) }
@@ -220,15 +220,15 @@ const lowerMessage = (message: ChatMessage, request: ChatRequest): Turn => {
 
 const textBlock = (written: string): WireBlock => ({ type: "text", text: written })
 
-/** Ids of other vendors may have characters that this one refuses. */
+/** The ids of other vendors may contain characters that Anthropic refuses. */
 const wireId = (id: string): string => id.replace(/[^\w-]/g, (character) => `_${character.charCodeAt(0).toString(16)}`)
 
 const lowerPart = (part: ContentPart, request: ChatRequest): ReadonlyArray<WireBlock> => {
   if (part.type === "text") return hasWords(part.text) ? [part] : []
-  return [lowerFile(part, request) ?? textBlock(noteOfMissing(part))]
+  return [lowerFile(part, request) ?? textBlock(noteForUnreadableFile(part))]
 }
 
-/** Undefined when the model or the wire does not take it. A capability that is not known is tried. */
+/** Undefined when the model or the protocol does not accept the file. If a model's capability is unknown, the file is sent. */
 const lowerFile = (part: FilePart, { info }: ChatRequest): WireBlock | undefined => {
   if (part.type === "image") {
     const isTaken = info.supportsVision !== false && imageTypes.includes(part.mediaType)
@@ -251,7 +251,7 @@ const sourceOf = ({ mediaType, source }: FilePart): WireSource =>
     ? { type: "url", url: source.url }
     : { type: "base64", media_type: mediaType, data: base64(source.bytes) }
 
-/** Thinking alone is no answer, and a call that is not among the kept blocks comes after them. */
+/** Kept blocks that are only thinking are not sent, because the vendor refuses an answer of thinking alone. Calls without a kept block follow the kept ones. */
 const lowerAnswer = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<WireBlock> => {
   const kept = replayedBlocks(answer, request)
   const calls = new Map(answer.toolCalls.map((call) => [wireId(call.id), lowerCall(call)]))
@@ -273,7 +273,7 @@ const lowerCall = (call: ToolCall) => ({
   input: argumentsOf(call.arguments)
 })
 
-/** Signatures of one model mean nothing to another. */
+/** The kept blocks of an answer of the same model. Another model would refuse their signatures. */
 const replayedBlocks = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<WireRecord> => {
   const replay = replayOf(answer, request)
   return replay.model === request.model ? list(replay.content).filter(isRecord) : []
@@ -283,13 +283,14 @@ const isThinking = (block: WireBlock): boolean => block.type === "thinking" || b
 
 // ------ stream step
 
-/** The state of one answer. */
+/** The state of reading one answer. */
 export interface AnswerState {
   readonly request: ChatRequest
-  /** Makes up an id for a call that came without one, or with one that is taken. */
+  /** Creates an id for a call that has none, or that has the id of an earlier call. */
   readonly newId: () => string
-  /** All of them in order, and the newest of each index. */
+  /** All blocks in order. */
   readonly blocks: Array<OpenBlock>
+  /** The newest block of each index. */
   readonly open: Map<unknown, OpenBlock>
   readonly callIds: Set<string>
   usage: WireRecord | null
@@ -299,16 +300,16 @@ export interface AnswerState {
 }
 
 interface OpenBlock {
-  /** As it came at its start. */
+  /** The block as the event that opened it contained it. */
   readonly first: WireRecord
   readonly callId: string | null
-  /** The text or the thinking. */
+  /** The text or the thinking received so far. */
   text: string
-  /** The arguments of a call, as JSON text. */
+  /** The arguments of a call received so far, as JSON text. */
   input: string
   signature: string
   readonly citations: Array<Schema.Json>
-  /** False when it holds something that is not understood here. */
+  /** False when a part of the block had an unknown type and could not be kept. */
   isWhole: boolean
 }
 
@@ -339,7 +340,7 @@ export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent
       state.complete = true
       return "end"
     case "message":
-      // The whole answer at once, from a gateway that does not stream.
+      // A gateway that does not stream sends the whole answer at once.
       readMessage(state, event, events)
       state.complete = state.stop !== null
       return undefined
@@ -362,16 +363,16 @@ const readMessage = (state: AnswerState, message: WireRecord, events: Array<Chat
   readEnd(state, message.stop_reason, message.usage)
 }
 
-/** Figures are totals so far, and a later record leaves out or nulls what it does not repeat. */
+/** Each record of usage holds totals. A later record may leave out fields or set them to null; then the earlier total stays. */
 const readEnd = (state: AnswerState, stop: unknown, usage: unknown): undefined => {
   state.stop = text(stop) ?? state.stop
   if (!isRecord(usage)) return
-  const told = { ...state.usage }
-  for (const field of usageFields) told[field] = usage[field] ?? told[field]
-  state.usage = told
+  const totals = { ...state.usage }
+  for (const field of usageFields) totals[field] = usage[field] ?? totals[field]
+  state.usage = totals
 }
 
-/** What `readUsage` reads. */
+/** The fields that `readUsage` reads. */
 const usageFields = [
   "input_tokens",
   "output_tokens",
@@ -394,8 +395,8 @@ const openBlock = (state: AnswerState, index: unknown, first: WireRecord, events
   if (isRecord(first.input) && Object.keys(first.input).length > 0) write(block, JSON.stringify(first.input), events)
 }
 
-const idOf = (state: AnswerState, told: unknown): string => {
-  const id = text(told)
+const idOf = (state: AnswerState, wireId: unknown): string => {
+  const id = text(wireId)
   const free = id === undefined || state.callIds.has(id) ? state.newId() : id
   state.callIds.add(free)
   return free
@@ -440,7 +441,7 @@ const cite = (block: OpenBlock, citation: unknown, events: Array<ChatEvent>): vo
   if (url !== undefined) events.push({ _tag: "Source", url, title: text(citation.title) ?? null })
 }
 
-/** Nothing but the vendor's own end mark tells that an answer is complete. */
+/** An answer is complete only if it ended with the event `message_stop`. */
 export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
   if (!state.complete) return
   const calls = state.blocks.flatMap((block) => finishedCall(state, block))
@@ -450,7 +451,7 @@ export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
   events.push({ _tag: "Finished", reason, model: state.model, providerData: providerDataOf(state, calls) })
 }
 
-/** A call that a refusal took back, or that the length cut in two, is none. */
+/** A call is dropped if the answer was refused, or if the limit of tokens cut its arguments. */
 const finishedCall = (state: AnswerState, block: OpenBlock): ReadonlyArray<ToolCall> => {
   if (block.callId === null || state.stop === "refusal") return []
   const isLast = block === state.blocks.at(-1)
@@ -470,7 +471,7 @@ const finishReasons: { readonly [stop: string]: FinishReason } = {
   pause_turn: "continue"
 }
 
-/** `input_tokens` holds neither what was read from the cache nor what was written to it. */
+/** The vendor's `input_tokens` include neither the tokens read from the cache nor those written to it. */
 const readUsage = (usage: WireRecord): Usage => {
   const cachedInputTokens = count(usage.cache_read_input_tokens)
   const cacheWriteTokens = count(usage.cache_creation_input_tokens)
@@ -485,7 +486,7 @@ const readUsage = (usage: WireRecord): Usage => {
   }
 }
 
-/** What `lowerAnswer` puts back; null when the message itself tells all of it. */
+/** The data that `lowerAnswer` sends back. Null when the message itself contains everything. */
 const providerDataOf = (state: AnswerState, calls: ReadonlyArray<ToolCall>): Schema.Json | null => {
   const callIds = new Set(calls.map((call) => call.id))
   const content = state.blocks.flatMap((block) => keptBlock(block, callIds))

@@ -1,4 +1,4 @@
-/** A key of a provider as a host gives it: hidden from logs by the host already, or plain text, which is hidden from here on. */
+/** The key of a provider, as the host passes it: redacted, or as plain text. `hidden` makes plain text redacted, so that logs never show it. */
 import * as Redacted from "effect/Redacted"
 
 export type ApiKey = Redacted.Redacted<string> | string

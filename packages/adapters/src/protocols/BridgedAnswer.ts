@@ -1,9 +1,9 @@
 /**
- * What the bridges have in common: an answer that another library already read from its wire, part by part, as our events. Both
- * libraries open, fill and close texts, thoughts and calls under an id and hang data of the provider on any of these moments; all of it
- * is gathered here and kept with the answer (`Replay`), so that signatures come back to where they belong.
+ * Turns the answer that another library has read from a provider into the kernel's events. Both libraries open, extend and close texts,
+ * reasoning and calls under an id, and may attach data of the provider to each of these steps. That data is collected here and kept with the
+ * answer (`Replay`), so that a signature is sent back with the part that it signs.
  *
- * Used by `providers/AiSdk` and `providers/EffectAi`. One answer each, changed in place.
+ * Used by the bridges `providers/AiSdk` and `providers/EffectAi`. Each object serves one answer and is changed in place.
  */
 import { type ModelInfo, type Usage } from "@colloquy/core"
 import { type ChatEvent, type ChatRequest, type FinishReason, ModelError } from "@colloquy/core/adapters"
@@ -15,13 +15,13 @@ import { areArguments, type FilePart } from "./Lowering.ts"
 import { keepParts, type KeptPart } from "./Replay.ts"
 import { isRecord, json } from "./Wire.ts"
 
-/** Data of a provider, by the provider's name. */
+/** Data that providers attach to a part, by the provider's name. */
 export type PartData = { readonly [provider: string]: unknown } | undefined
 
 export interface BridgedAnswer {
-  /** Opens a text or a thought, or begins it anew under an id that was used before. */
+  /** Opens a text or a piece of reasoning. An id that was used before then names the new part. */
   readonly open: (type: "text" | "reasoning", id: string, data: PartData) => void
-  /** More of it; its end is a delta that says nothing. */
+  /** Adds a delta to a part. An empty delta only adds data. */
   readonly add: (
     type: "text" | "reasoning",
     id: string,
@@ -31,9 +31,9 @@ export interface BridgedAnswer {
   ) => void
   readonly openCall: (id: string, name: string, data: PartData, events: Array<ChatEvent>) => void
   readonly addToCall: (id: string, delta: string, events: Array<ChatEvent>) => void
-  /** The whole call, whether or not it was heard in pieces. */
+  /** Completes a call. `written` holds all its arguments, and is ignored if they came in pieces. */
   readonly endCall: (id: string, name: string, written: string, data: PartData, events: Array<ChatEvent>) => void
-  /** The end of the answer. Null where the library does not tell the usage. */
+  /** Ends the answer. `usage` is null if the library does not report it. */
   readonly finish: (reason: FinishReason, model: string | null, usage: Usage | null, events: Array<ChatEvent>) => void
 }
 
@@ -83,7 +83,7 @@ export const makeAnswer = (request: ChatRequest): BridgedAnswer => {
     events.push({ _tag: "TextDelta", text: delta })
   }
 
-  /** Thoughts are paragraphs. */
+  /** A blank line separates one part of the reasoning from the next. */
   const think = (part: OpenPart, delta: string, events: Array<ChatEvent>): void => {
     if (!showsReasoning) return
     events.push({ _tag: "ReasoningDelta", text: part.text === "" && reasoned ? `\n\n${delta}` : delta })
@@ -139,10 +139,10 @@ const keep = (part: OpenPart | OpenCall): KeptPart => {
   return { type: "text", from: part.text === "" ? 0 : part.from, length: part.text.length, data: dataOf(part.data) }
 }
 
-/** Grows with the answer, in place: a copy for each piece would cost the square of their number. */
+/** Data is added in place: copying it for each piece would take time proportional to the square of the number of pieces. */
 type GatheredData = Map<string, Schema.Json | Map<string, Schema.Json>>
 
-/** What one provider says later is added to what it said before. */
+/** Adds data of a provider to the data that it has sent before. */
 const join = (into: GatheredData, data: PartData): GatheredData => {
   for (const [provider, value] of Object.entries(data ?? {})) {
     const known = into.get(provider)
@@ -158,7 +158,7 @@ const dataOf = (gathered: GatheredData): Schema.JsonObject =>
     [...gathered].map(([provider, value]) => [provider, value instanceof Map ? Object.fromEntries(value) : value])
   )
 
-/** What a library throws where it promised not to is its own fault, and no end of the process. */
+/** An exception that a library throws unexpectedly becomes a `ModelError` of the answer, so that it does not end the process. */
 export const withoutDefects = (
   events: Stream.Stream<ChatEvent, ModelError>,
   { provider, model }: ChatRequest
@@ -170,8 +170,8 @@ export const withoutDefects = (
   })
 
 /**
- * Whether the model may read this file. Pictures and PDFs are tried where nothing is known; sound and video are not, because a library
- * refuses the whole conversation when it has no place for them.
+ * Whether to send this file to the model. If its capabilities are unknown, pictures and PDFs are sent, but audio and video are not, because
+ * a library refuses the whole conversation when it does not support them.
  */
 export const isReadable = (part: FilePart, info: ModelInfo): boolean => {
   if (part.type === "image") return info.supportsVision !== false

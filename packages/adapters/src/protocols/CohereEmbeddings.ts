@@ -1,4 +1,4 @@
-/** Cohere's `POST /v2/embed`: vectors without an index, by the kind of number. Used by `providers/Cohere`. */
+/** Cohere's `POST /v2/embed`. The answer lists the vectors in the order of the texts, by number format (`float`). Used by `providers/Cohere`. */
 import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core/adapters"
 import {
   type EmbeddingLimits,
@@ -32,7 +32,7 @@ const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
   return vectors && { vectors, tokens: finite(record(record(meta).billed_units).input_tokens) }
 }
 
-/** The body is `{ message }`, which the OpenAI family knows too; one status is Cohere's own and says that a text was blocked. */
+/** The error body is `{ message }`, which `OpenAiErrors` reads. Only the status 498 is Cohere's own: a text was blocked. */
 const faultOf = (status: number, body: unknown): Fault =>
   status === 498 ? { reason: "refused", status } : OpenAiErrors.faultOf(status, body)
 

@@ -1,8 +1,8 @@
 /**
- * What the embedding protocols have in common: one request, one whole answer, vectors in the order of the texts. A protocol says how its
- * request is written and where the vectors stand; the limits of a request are data, because vendors change them and proxies have others.
+ * The common part of the embedding protocols: one request, one answer, one vector for each text. A protocol defines how its request is
+ * written and where the vectors are in the answer. The limits of a request are settings, because vendors change them and proxies have others.
  *
- * Used by `OpenAiEmbeddings`, `CohereEmbeddings` and `GeminiEmbeddings`. Splitting, retries and the check of dimensions are the kernel's.
+ * Used by `OpenAiEmbeddings`, `CohereEmbeddings` and `GeminiEmbeddings`. The kernel splits requests, retries them and checks the dimensions.
  */
 import { type Usage } from "@colloquy/core"
 import {
@@ -18,7 +18,7 @@ import type { ApiKey } from "./ApiKey.ts"
 import { type Call, type ErrorDialect, fetchJson, type TransportSettings } from "./Transport.ts"
 import { finite, fromBase64, list, string } from "./Wire.ts"
 
-/** What one request may hold. */
+/** The limits of one request. */
 export interface EmbeddingLimits {
   readonly maxTexts: number
   readonly maxCharacters: number
@@ -29,14 +29,14 @@ export interface EmbeddingSettings extends TransportSettings {
   readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
   readonly limits?: Partial<EmbeddingLimits>
-  /** The length of a model's vectors where nobody asks for another. It is not asked for: some models refuse the question. */
+  /** The default length of a model's vectors. The request does not name this length, because some models refuse the parameter. */
   readonly ownDimensions?: (model: string) => number | null | undefined
 }
 
 export interface EmbeddingProtocol extends ErrorDialect {
   readonly limits: EmbeddingLimits
   readonly call: (request: EmbeddingRequest) => Pick<Call, "url" | "secrets"> & { readonly body: object }
-  /** The vectors in the order of the texts, and the tokens when they were told; null when the answer makes no sense. */
+  /** The vectors in the order of the texts, and the number of tokens if the provider reports it. Null when the answer is malformed. */
   readonly read: (body: unknown, request: EmbeddingRequest) => ReadAnswer | null
 }
 
@@ -49,27 +49,27 @@ export interface ReadAnswer {
 export const embeddingDriver = (settings: EmbeddingSettings, protocol: EmbeddingProtocol): EmbeddingDriver => ({
   ...protocol.limits,
   ...settings.limits,
-  embed: (asked) =>
+  embed: (input) =>
     Effect.suspend(() => {
-      const request = toAsk(asked, settings)
+      const request = normalize(input, settings)
       const { body, ...place } = protocol.call(request)
       const { provider, model } = request
       const call = { provider, model, headers: { ...settings.headers }, ...place, body: JSON.stringify(body) }
       return Effect.flatMap(fetchJson(call, protocol, settings), (answer) => {
         const read = protocol.read(answer, request)
-        return read === null ? Effect.fail(senseless(request)) : Effect.succeed(answerOf(read, request))
+        return read === null ? Effect.fail(malformed(request)) : Effect.succeed(answerOf(read, request))
       })
     })
 })
 
-/** An empty text is refused by every vendor, and with it all others of the request: a blank stands for it. */
-const toAsk = (request: EmbeddingRequest, settings: EmbeddingSettings): EmbeddingRequest => ({
+/** An empty text is replaced by a space, because vendors refuse a request that contains an empty text. */
+const normalize = (request: EmbeddingRequest, settings: EmbeddingSettings): EmbeddingRequest => ({
   ...request,
   texts: request.texts.map((text) => (text === "" ? " " : text)),
   dimensions: request.dimensions === settings.ownDimensions?.(request.model) ? null : request.dimensions
 })
 
-const senseless = ({ provider, model }: EmbeddingRequest): ModelError =>
+const malformed = ({ provider, model }: EmbeddingRequest): ModelError =>
   new ModelError({ reason: "unknown", code: "malformed_answer", provider, model })
 
 const answerOf = ({ vectors, tokens, costUsd }: ReadAnswer, { texts }: EmbeddingRequest): EmbeddingAnswer => ({
@@ -77,14 +77,14 @@ const answerOf = ({ vectors, tokens, costUsd }: ReadAnswer, { texts }: Embedding
   usage: tokens === undefined ? estimate(texts) : { ...noUsage, inputTokens: tokens, costUsd: costUsd ?? null }
 })
 
-/** For a provider that does not tell. */
+/** The estimated usage, for a provider that does not report it. */
 export const estimate = (texts: ReadonlyArray<string>): Usage => ({
   ...noUsage,
   inputTokens: texts.reduce((sum, text) => sum + estimateTokens(text), 0),
   estimated: true
 })
 
-/** A list of numbers, or their bytes (32-bit floats, little-endian) in base64; null for anything else. */
+/** Reads a list of numbers, or their bytes (32-bit floats, little-endian) in base64. Null for anything else. */
 export const readVector = (written: unknown): Float32Array | null => {
   const encoded = string(written)
   if (encoded !== undefined) return floatsOf(fromBase64(encoded))
@@ -100,7 +100,7 @@ const floatsOf = (bytes: Uint8Array): Float32Array | null => {
   return Float32Array.from({ length: bytes.length / 4 }, (_, index) => view.getFloat32(index * 4, true))
 }
 
-/** Puts each vector at its place; null unless every text has exactly one. */
+/** Sorts the vectors by the index of their text. Null unless every text has exactly one vector. */
 export const placeVectors = (
   found: ReadonlyArray<{ readonly index: number; readonly vector: Float32Array | null }>,
   { texts }: EmbeddingRequest

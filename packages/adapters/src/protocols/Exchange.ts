@@ -1,45 +1,45 @@
 /**
- * The narrow port between the transport and the platform's HTTP: one request, the head of its answer, and its bytes, piece by piece.
- * It speaks in callbacks, because a step of an effect or of a promise would be paid again for every network read.
+ * The narrow port between `Transport` and the HTTP client of the platform: one request, the head of its response, and the bytes of the body.
+ * It uses callbacks, because an effect or a promise for every network read would cost noticeable CPU time.
  *
- * `NodeRequest` implements it on Node. Here it is made of `fetch`, for every other platform and for hosts that bring a `fetch`.
+ * `NodeRequest` implements the port on Node.js. `sendByFetch` implements it with `fetch`, for other platforms and for a `fetch` of the host.
  */
 
 export interface HttpRequest {
   readonly url: string
   readonly headers: { readonly [name: string]: string }
-  /** Text or bytes to post; null for a GET. */
+  /** The text or bytes of a POST; null for a GET. */
   readonly body: string | Uint8Array<ArrayBuffer> | null
-  /** True: never sent a second time, not even when the connection turns out to be gone. Everything it asks for is paid for. */
+  /** True: the request is never sent a second time, not even after a lost connection, because what it orders costs money. */
   readonly isOnce?: boolean
 }
 
-/** The next bytes, the end of the whole body, or that it broke before its end. */
+/** The next bytes; `end` after the whole body; `broken` when the connection was lost before the end. */
 export type Read = Uint8Array | "end" | "broken"
 
-/** A request on its way, and then its answer. Its sender must leave it, on every path. */
+/** A request and its response. The sender must call `release` in every case. */
 export interface Exchange {
-  /** 0 before the head is there. */
+  /** The status of the response; 0 before its head has arrived. */
   readonly status: () => number
-  /** Null for a header that is missing, and before the head is there. */
+  /** The value of a header; null if it is missing, and before the head has arrived. */
   readonly header: (name: string) => string | null
-  /** Calls `take` once, at once or later. One read at a time; behind the end it tells the end again. */
+  /** Calls `take` once, immediately or later. Only one read at a time is allowed. After the end, every read gives `end`. */
   readonly read: (take: (next: Read) => void) => void
-  /** The end of the body has arrived, though what came before it may not have been read yet. */
+  /** Whether the end of the body has arrived. Bytes before it may not have been read yet. */
   readonly isOver: () => boolean
-  /** Keeps the connection for the next request when the exchange is over, and closes it otherwise. No callback is called after it. */
-  readonly leave: () => void
+  /** Keeps the connection for another request if the body has ended, and closes it otherwise. No callback is called afterwards. */
+  readonly release: () => void
 }
 
 /**
- * Calls `hear` once, later: true when the head of the answer is there, false when there will be none. Tells no cause, which could quote
- * a header, and so a key. Follows no redirect.
+ * Sends a request. Calls `onHead` once and not immediately: with true when the head of the response has arrived, with false when there will
+ * be no response. The cause of a failure is not passed on, because it could quote a header and so a key. Redirects are not followed.
  */
-export type Send = (request: HttpRequest, hear: (isAnswered: boolean) => void) => Exchange
+export type Send = (request: HttpRequest, onHead: (isAnswered: boolean) => void) => Exchange
 
 export const sendByFetch =
   (fetch: typeof globalThis.fetch): Send =>
-  (request, hear) => {
+  (request, onHead) => {
     const controller = new AbortController()
     let response: Response | null = null
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
@@ -48,8 +48,8 @@ export const sendByFetch =
       isOver = true
       return "end"
     }
-    // A `fetch` of the host may throw where it should reject.
-    const ask = async (): Promise<Response> =>
+    // An async function, because a `fetch` of the host may throw where it should reject.
+    const fetchResponse = async (): Promise<Response> =>
       fetch(request.url, {
         method: request.body === null ? "GET" : "POST",
         headers: request.headers,
@@ -57,13 +57,13 @@ export const sendByFetch =
         redirect: "manual",
         signal: controller.signal
       })
-    ask().then(
+    fetchResponse().then(
       (answer) => {
         response = answer
         reader = answer.body?.getReader()
-        hear(true)
+        onHead(true)
       },
-      () => hear(false)
+      () => onHead(false)
     )
     return {
       status: () => response?.status ?? 0,
@@ -76,8 +76,8 @@ export const sendByFetch =
         )
       },
       isOver: () => isOver,
-      // What was read to its end needs no abort, which would cost an exception and its stack.
-      leave: () => {
+      // A body that was read to its end is not aborted, because an abort creates an exception with its stack.
+      release: () => {
         if (!isOver) controller.abort()
       }
     }

@@ -1,8 +1,8 @@
 /**
- * What went wrong with a provider, before it is known whom to blame: the parts of a `ModelError` that a protocol can tell. The table of
- * HTTP statuses and the headers on retries are the same for all vendors; a protocol puts its own error words on top.
+ * A failure of a provider: the fields of a `ModelError` that a protocol can determine; `Transport` adds the provider and the model. The table
+ * of HTTP statuses and the retry headers are the same for all vendors. A protocol adds the error words of its vendor.
  *
- * The text that a provider writes beside its code never leaves this folder: it may hold a prompt or a key.
+ * The message of a provider's error never leaves this folder, because it may quote a prompt or a key.
  */
 import type { ModelErrorReason } from "@colloquy/core/adapters"
 import { isKnownCode } from "./KnownCodes.ts"
@@ -15,7 +15,7 @@ export interface Fault {
   readonly shouldRetry?: boolean
 }
 
-/** The reason that a status alone tells. Statuses that are missing here are `overloaded` from 500 on, and otherwise unknown. */
+/** The reason for each status. A status that is missing here is `overloaded` from 500 on, and `unknown` below. */
 const reasons: { readonly [status: number]: ModelErrorReason } = {
   400: "invalid_request",
   401: "auth",
@@ -31,24 +31,24 @@ const reasons: { readonly [status: number]: ModelErrorReason } = {
 }
 
 export const faultOfStatus = (status: number): Fault => {
-  // A conflict is a lock on the provider's side; none of the reasons says so, but it passes.
+  // A conflict is a lock on the provider's side. There is no reason of this name, but a retry may succeed.
   if (status === 409) return { reason: "unknown", status, shouldRetry: true }
   return { reason: reasons[status] ?? (status >= 500 ? "overloaded" : "unknown"), status }
 }
 
-/** A provider's word for an error, if it is a documented one: anything else could quote the conversation, or a key. */
+/** The provider's error code, if it is a documented one. Any other text could quote the conversation or a key. */
 export const machineCode = (value: unknown): { readonly code?: string } => {
   const word = typeof value === "number" ? String(value) : value
   return typeof word === "string" && isKnownCode(word) ? { code: word } : {}
 }
 
-/** Servers without a code for it say it in a sentence. */
+/** Some servers have no code for a context that is too long, and only say it in the message. */
 export const tellsContextTooLong = (message: string): boolean =>
   /context (length|window|size)|maximum context|prompt is too long|too many (input )?tokens|token count .{0,40}exceeds/i.test(
     message.slice(0, 2000)
   )
 
-/** What the headers say about another try: in milliseconds, in seconds, as a date, as a veto. */
+/** Reads the headers about retries: a pause in milliseconds, in seconds or as a date, and whether a retry makes sense. */
 export const retryHeaders = (
   headers: Pick<Headers, "get">,
   nowMillis: number

@@ -1,9 +1,9 @@
 /**
  * Google Gemini `generateContent`, streamed. `providers/Gemini` uses it.
  *
- * An answer is a list of parts, and a part may be signed. What is signed is kept as `providerData` and goes back as the same part, neither
- * joined nor cut, as long as the same model is asked. Calls stand there by their id, which the vendor did not always give: one that was
- * made up here never goes to it.
+ * An answer is a list of parts, and a part may have a signature. A signed part is kept as `providerData` and is sent back as the same part,
+ * neither joined nor split, as long as the conversation stays with the same model. Calls are kept there by their id. The vendor does not give
+ * every call an id; an id that was created here is never sent to the vendor.
  */
 import type { ToolCall, Usage } from "@colloquy/core"
 import type {
@@ -26,9 +26,9 @@ import {
   type FilePart,
   hasWords,
   joinTurns,
-  noteOfBeginning,
-  noteOfMissing,
-  noteOfSilence,
+  noteForMissingBeginning,
+  noteForUnreadableFile,
+  noteForEmptyMessage,
   replayOf,
   systemWithJson,
   textOfFile,
@@ -52,14 +52,14 @@ import {
 // ------ settings
 
 export interface GeminiSettings extends TransportSettings, GeminiDialect {
-  /** Up to and with the version. */
+  /** The address including the version. */
   readonly baseUrl: string
   readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
 }
 
 export interface GeminiDialect {
-  /** Parameters for thinking of a model whose `thinkingControls` are not known: `budget` for the older ones. */
+  /** The form of the thinking parameters for a model whose `thinkingControls` are unknown. Older models need `budget`. */
   readonly thinkingStyle: "level" | "budget"
 }
 
@@ -72,10 +72,10 @@ type WirePart =
   | { readonly text: string }
   | { readonly inlineData: { readonly mimeType: string; readonly data: string } }
   | { readonly fileData: { readonly mimeType: string; readonly fileUri: string } }
-  /** An answer of a function, or a part of the model's own as it came. */
+  /** The result of a function, or a part that is sent back exactly as the vendor sent it. */
   | WireRecord
 
-/** The body of the request. Its order is fixed, and nothing in it depends on time: equal requests have equal bytes. */
+/** The body of the request. Its fields have a fixed order and do not depend on time, so equal requests have equal bytes (for the cache). */
 export interface WireRequest extends WireRecord {
   readonly contents: ReadonlyArray<{ readonly role: "user" | "model"; readonly parts: ReadonlyArray<WirePart> }>
 }
@@ -108,9 +108,9 @@ const lowerSystem = (request: ChatRequest): WireRecord => {
   return system === null ? {} : { systemInstruction: { parts: [{ text: system }] } }
 }
 
-/** A model that answers in images or sound has the words for it in its `details`. */
+/** The `details` of a model that answers with images or audio name its response modalities. */
 const lowerConfig = (request: ChatRequest, dialect: GeminiDialect): WireRecord => {
-  // Many models refuse JSON mode beside functions: the prompt alone asks then.
+  // Many models refuse JSON mode together with functions. Then only the system prompt asks for JSON.
   const isJson = request.jsonOutput && request.tools.length === 0 && request.info.supportsJsonOutput !== false
   const answersIn = list(request.info.details?.response_modalities)
   const config = {
@@ -132,7 +132,7 @@ const lowerThinking = (request: ChatRequest, dialect: GeminiDialect): WireRecord
   return Object.keys(config).length === 0 ? {} : { thinkingConfig: config }
 }
 
-/** These models cannot be told not to think: `MINIMAL` is the least. */
+/** Thinking cannot be turned off for these models; `MINIMAL` is the lowest level. */
 const lowerLevel = (request: ChatRequest): WireRecord => {
   const word = effortWord(request, { none: "minimal", max: "high" })
   return word === undefined ? {} : { thinkingLevel: (lookUp(levels, word) ?? word).toUpperCase() }
@@ -150,38 +150,38 @@ const lowerBudget = (thinking: Thinking, request: ChatRequest): WireRecord => {
   return { thinkingBudget: tokens ?? (thinking.effort === undefined ? dynamicBudget : budgets[thinking.effort]) }
 }
 
-/** The model decides. */
+/** The model chooses the budget. */
 const dynamicBudget = -1
 
-/** Within what every model of this kind takes. */
+/** Budgets that every model with thinking budgets accepts. */
 const budgets = { low: 1024, medium: 8192, high: 24_576, max: 24_576 }
 
 type Turn = WireTurn<"user" | "model" | "functions", WirePart>
 
-/** All answers to the calls of one turn come in one content of their own, right after it. */
+/** The results of all calls of a turn are one content, directly after that turn. */
 const lowerMessages = (messages: ChatRequest["messages"], request: ChatRequest): WireRequest["contents"] => {
   const idsOfWire = new Set(messages.flatMap((message) => wireIdsOf(message, request)))
   const turns = joinTurns(messages.map((message) => lowerMessage(message, request, idsOfWire)))
   const opening: ReadonlyArray<Turn> =
-    turns[0]?.role === "user" ? [] : [{ role: "user", parts: [{ text: noteOfBeginning }] }]
+    turns[0]?.role === "user" ? [] : [{ role: "user", parts: [{ text: noteForMissingBeginning }] }]
   return [...opening, ...turns].map(({ role, parts }) => ({ role: role === "model" ? "model" : "user", parts }))
 }
 
-/** An answer that was interrupted with a token goes on for the token alone: what it said so far is not sent. */
+/** If the last answer ended with a continuation token, the token is sent in place of that answer. */
 const lowerContents = (request: ChatRequest): WireRequest => {
   const { messages } = request
   const last = messages.at(-1)
   const token = last?.role === "assistant" ? text(replayOfModel(last, request).continuationToken) : undefined
   if (token === undefined) return { contents: lowerMessages(messages, request) }
-  const said = messages.findLastIndex((message) => message.role !== "assistant")
-  return { contents: lowerMessages(messages.slice(0, said + 1), request), continuationToken: token }
+  const lastInput = messages.findLastIndex((message) => message.role !== "assistant")
+  return { contents: lowerMessages(messages.slice(0, lastInput + 1), request), continuationToken: token }
 }
 
 const lowerMessage = (message: ChatMessage, request: ChatRequest, idsOfWire: ReadonlySet<string>): Turn => {
   switch (message.role) {
     case "user": {
       const parts = message.content.flatMap((part) => lowerPart(part, request))
-      return { role: "user", parts: parts.length === 0 ? [{ text: noteOfSilence }] : parts }
+      return { role: "user", parts: parts.length === 0 ? [{ text: noteForEmptyMessage }] : parts }
     }
     case "assistant":
       return { role: "model", parts: lowerAnswer(message, request) }
@@ -195,10 +195,10 @@ const lowerMessage = (message: ChatMessage, request: ChatRequest, idsOfWire: Rea
 
 const lowerPart = (part: ContentPart, request: ChatRequest): ReadonlyArray<WirePart> => {
   if (part.type === "text") return hasWords(part.text) ? [{ text: part.text }] : []
-  return [lowerFile(part, request) ?? { text: textOfFile(part) ?? noteOfMissing(part) }]
+  return [lowerFile(part, request) ?? { text: textOfFile(part) ?? noteForUnreadableFile(part) }]
 }
 
-/** Undefined when the model or the wire does not take it. A capability that is not known is tried. */
+/** Undefined when the model or the protocol does not accept the file. If a model's capability is unknown, the file is sent. */
 const lowerFile = (part: FilePart, { info }: ChatRequest): WirePart | undefined => {
   const { mediaType, source } = part
   const isTaken = {
@@ -213,10 +213,10 @@ const lowerFile = (part: FilePart, { info }: ChatRequest): WirePart | undefined 
     : { inlineData: { mimeType: mediaType, data: base64(source.bytes) } }
 }
 
-/** They would refuse the whole request. */
+/** The vendor refuses a request that contains such a picture. */
 const unreadPictures = ["image/gif", "image/bmp", "image/tiff"]
 
-/** A call that is not among the kept parts comes after them. */
+/** Calls without a kept part follow the kept parts. */
 const lowerAnswer = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<WirePart> => {
   const kept = keptParts(answer, request)
   const calls = new Map(answer.toolCalls.map((call) => [call.id, call]))
@@ -240,7 +240,7 @@ const lowerCall = (call: ToolCall, kept: WireRecord): WirePart => ({
   ...(kept.thoughtSignature === undefined ? {} : { thoughtSignature: kept.thoughtSignature })
 })
 
-/** Signatures of one model mean nothing to another. */
+/** The kept data of an answer of the same model. Another model would refuse its signatures. */
 const replayOfModel = (answer: AnswerMessage, request: ChatRequest): WireRecord => {
   const replay = replayOf(answer, request)
   return replay.model === request.model ? replay : {}
@@ -256,13 +256,13 @@ const wireIdsOf = (message: ChatMessage, request: ChatRequest): ReadonlyArray<st
 
 // ------ stream step
 
-/** The state of one answer. */
+/** The state of reading one answer. */
 export interface AnswerState {
   readonly request: ChatRequest
-  /** Makes up an id for a call that came without one, or with one that is taken. */
+  /** Creates an id for a call that has none, or that has the id of an earlier call. */
   readonly newId: () => string
   readonly calls: Map<string, ToolCall>
-  /** What goes back with the answer, in its order. */
+  /** The parts that are sent back with the answer, in order. */
   readonly kept: Array<KeptPart>
   readonly sources: Set<string>
   finish: string | null
@@ -271,7 +271,7 @@ export interface AnswerState {
   usage: Usage | null
 }
 
-/** A text, signed or not; the id of a call; or another part that is signed. */
+/** A text with or without a signature, the id of a call, or another part with a signature. */
 type KeptPart = Schema.JsonObject
 
 export const start = (request: ChatRequest, newId: () => string): AnswerState => ({
@@ -287,7 +287,7 @@ export const start = (request: ChatRequest, newId: () => string): AnswerState =>
 })
 
 export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent>): Fault | undefined => {
-  // Without server-sent events the chunks come as one array.
+  // A gateway without server-sent events sends all chunks as one array.
   if (Array.isArray(chunk)) return stepAll(state, chunk, events)
   const piece = record(chunk)
   if (isRecord(piece.error)) return faultOf(null, piece)
@@ -329,7 +329,7 @@ const signatureOf = (part: WireRecord): { readonly thoughtSignature?: string } =
   return signature === undefined ? {} : { thoughtSignature: signature }
 }
 
-/** Only texts without a signature are joined. A thought without one is never asked for again. */
+/** Joins texts without a signature. Reasoning without a signature is dropped, because the vendor never needs it back. */
 const keepText = (
   state: AnswerState,
   said: string,
@@ -351,7 +351,7 @@ const keepSigned = (state: AnswerState, part: WireRecord): void => {
   if (text(part.thoughtSignature) !== undefined) state.kept.push(jsonRecord(part))
 }
 
-/** A call comes whole. */
+/** A call arrives as a whole, never in pieces. */
 const readCall = (
   state: AnswerState,
   written: WireRecord,
@@ -360,9 +360,9 @@ const readCall = (
 ): void => {
   const name = text(written.name)
   if (name === undefined) return
-  const told = text(written.id)
-  const isOfWire = told !== undefined && !state.calls.has(told)
-  const id = isOfWire ? told : state.newId()
+  const wireId = text(written.id)
+  const isOfWire = wireId !== undefined && !state.calls.has(wireId)
+  const id = isOfWire ? wireId : state.newId()
   const args = isRecord(written.args) ? JSON.stringify(written.args) : "{}"
   state.calls.set(id, { id, name, arguments: args })
   state.kept.push({ callId: id, isOfWire, ...signature })
@@ -383,7 +383,7 @@ const cite = (state: AnswerState, web: unknown, events: Array<ChatEvent>): void 
   events.push({ _tag: "Source", url, title: text(record(web).title) ?? null })
 }
 
-/** The tokens of an answer are counted without those of its thoughts. Comes with every chunk; the last one counts. */
+/** Every chunk has the usage so far; the last one counts. The vendor's count of output tokens does not include those of reasoning. */
 export const readUsage = (usage: unknown): Usage | null => {
   if (!isRecord(usage)) return null
   const reasoningTokens = count(usage.thoughtsTokenCount)
@@ -398,14 +398,14 @@ export const readUsage = (usage: unknown): Usage | null => {
   }
 }
 
-/** There is no end mark: an answer is complete when it told why it ended. */
+/** The protocol has no end mark: an answer is complete when it has a finish reason. */
 export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
   if (state.finish === null) return
-  const told = lookUp(finishReasons, state.finish) ?? "stop"
-  const calls = told === "filtered" ? [] : [...state.calls.values()]
+  const wireReason = lookUp(finishReasons, state.finish) ?? "stop"
+  const calls = wireReason === "filtered" ? [] : [...state.calls.values()]
   for (const call of calls) events.push({ _tag: "ToolCallReady", call })
   if (state.usage !== null) events.push({ _tag: "Usage", usage: state.usage })
-  const reason = calls.length > 0 ? "tool_calls" : told
+  const reason = calls.length > 0 ? "tool_calls" : wireReason
   events.push({ _tag: "Finished", reason, model: state.model, providerData: providerDataOf(state, reason) })
 }
 
@@ -422,7 +422,7 @@ const finishReasons: { readonly [word: string]: FinishReason } = {
   CONTINUATION: "continue"
 }
 
-/** Ends that are none. */
+/** Finish reasons that are failures. */
 const failures: { readonly [word: string]: Fault } = {
   LANGUAGE: { reason: "unknown", code: "LANGUAGE" },
   OTHER: { reason: "unknown", code: "OTHER" },
@@ -434,7 +434,7 @@ const failures: { readonly [word: string]: Fault } = {
   IMAGE_OTHER: { reason: "unknown", code: "IMAGE_OTHER" }
 }
 
-/** What `lowerAnswer` and `lowerContents` put back; null when the message itself tells all of it. */
+/** The data that `lowerAnswer` and `lowerContents` send back. Null when the message itself contains everything. */
 const providerDataOf = (state: AnswerState, reason: FinishReason): Schema.Json | null => {
   const { continuationToken, request } = state
   const parts = state.kept.filter((part) => reason === "tool_calls" || part.callId === undefined)
@@ -467,7 +467,7 @@ export const driver =
     )
   }
 
-/** A model's name with or without its folder. */
+/** The path of a model. Its name may or may not contain the folder (`models/` or `tunedModels/`). */
 export const resourceOf = (model: string): string => {
   const [folder, name] = /^(models|tunedModels)\/(.+)$/.exec(model)?.slice(1) ?? ["models", model]
   return `${folder}/${encodeURIComponent(name ?? "")}`

@@ -1,5 +1,5 @@
 /**
- * Google's `:batchEmbedContents`. A vector that was asked to be shorter than the model's own comes without unit length, so it gets one
+ * Google's `:batchEmbedContents`. Vectors that are shorter than the model's default do not have unit length, so all vectors are normalized
  * here. Used by `providers/Gemini`.
  */
 import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core/adapters"
@@ -40,7 +40,7 @@ const toUnitLength = (vector: Float32Array): Float32Array => {
   return length === 0 ? vector : vector.map((each) => each / length)
 }
 
-/** The base URL goes up to and with the version. */
+/** The base URL includes the version. */
 export const driver = (settings: EmbeddingSettings): EmbeddingDriver =>
   embeddingDriver(settings, {
     ...errorDialect,

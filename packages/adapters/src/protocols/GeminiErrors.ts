@@ -1,12 +1,13 @@
 /**
- * Errors of Google's interfaces, as an answer of their own or inside a stream: a status word, and details that say more.
+ * Reads the errors of Google's APIs, from an error response or from inside a stream. An error has a status word, and details that are more
+ * precise.
  */
 import type { ModelErrorReason } from "@colloquy/core/adapters"
 import { type Fault, faultOfStatus, machineCode, tellsContextTooLong } from "./Fault.ts"
 import type { ErrorDialect } from "./Transport.ts"
 import { list, lookUp, record, string, type WireRecord } from "./Wire.ts"
 
-/** The status is null for an error inside a stream. Without server-sent events the error stands in an array. */
+/** `status` is null for an error inside a stream. Without server-sent events the body is an array that contains the error. */
 export const faultOf = (status: number | null, body: unknown): Fault => {
   const error = record(record(Array.isArray(body) ? body[0] : body).error)
   const details = list(error.details).map(record)
@@ -35,7 +36,7 @@ const reasons: { readonly [word: string]: ModelErrorReason } = {
   DEADLINE_EXCEEDED: "timeout"
 }
 
-/** A wrong key comes as an invalid argument, and a quota for a day, which no pause helps, as one for a minute. */
+/** Details correct the status word: a wrong key has the word of an invalid argument, and a used-up daily quota that of a short rate limit. */
 const reasonOfDetails = (details: ReadonlyArray<WireRecord>): ModelErrorReason | undefined => {
   const limit = details
     .map((each) => lookUp(reasonsOfDetails, string(each.reason) ?? ""))
@@ -52,12 +53,12 @@ const reasonsOfDetails: { readonly [word: string]: ModelErrorReason } = {
   BILLING_DISABLED: "quota"
 }
 
-/** `RetryInfo`, such as "34s". */
+/** The pause of the detail `RetryInfo`, for example "34s". */
 const pauseOf = (details: ReadonlyArray<WireRecord>): Pick<Fault, "retryAfterMillis"> => {
   const delay = details.map((each) => string(each.retryDelay)).find((each) => each !== undefined)
   const seconds = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(delay ?? "")?.[1]
   return seconds === undefined ? {} : { retryAfterMillis: Math.ceil(Number(seconds) * 1000) }
 }
 
-/** The vendor's id of an answer stands inside it; an error has at most this one. */
+/** Only errors have an id in a header; the id of an answer is inside its body. */
 export const errorDialect: ErrorDialect = { requestIdHeader: "x-goog-request-id", fault: faultOf }

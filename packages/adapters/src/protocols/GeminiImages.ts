@@ -1,6 +1,6 @@
 /**
- * Pictures of Google: `generateContent` with pictures as the form of the answer, and `predict` for the models that do nothing else.
- * Neither tells a price. Used by `providers/Gemini`.
+ * Images from Google: `generateContent` with image as the response modality, and `predict` for models that only make images. Neither reports
+ * a price. Used by `providers/Gemini`.
  */
 import { type ImageModel, type ImageRequest, noUsage } from "@colloquy/core/adapters"
 import { readUsage, resourceOf, secretsOf } from "./Gemini.ts"
@@ -9,7 +9,7 @@ import { imageModel, type ImageSettings, type ReadImages } from "./Images.ts"
 import { base64, list, record, string, text, type WireRecord } from "./Wire.ts"
 
 export interface GeminiImagesSettings extends ImageSettings {
-  /** Models that are asked by `predict`. They take no pictures. */
+  /** The models that are called by `predict`. They accept no input images. */
   readonly predicting: RegExp
 }
 
@@ -64,7 +64,7 @@ const given = (fields: WireRecord): WireRecord =>
 
 // ------ answer
 
-/** Thoughts may hold drafts of the picture: they are not the answer. */
+/** Parts of reasoning are skipped: they may contain drafts of the image. */
 const readContent = (body: unknown): ReadImages => {
   const { candidates, modelVersion, promptFeedback, usageMetadata } = record(body)
   const [candidate] = list(candidates).map(record)

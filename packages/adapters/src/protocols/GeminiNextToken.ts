@@ -1,6 +1,6 @@
 /**
- * The probabilities of the first tokens of an answer, from Google's `:generateContent`. A model that thinks all the same gives no
- * log-probabilities, and then the reply has no places. Used by `providers/Gemini`.
+ * Reads the probabilities of the first tokens of an answer, from Google's `:generateContent`. A model that cannot stop thinking returns no
+ * log-probabilities; the reply then has no places. Used by `providers/Gemini`.
  */
 import { type Usage } from "@colloquy/core"
 import {
@@ -18,7 +18,7 @@ import { fetchJson, type TransportSettings } from "./Transport.ts"
 import { count, finite, isRecord, list, record, string, text } from "./Wire.ts"
 
 export interface GeminiNextTokenSettings extends TransportSettings {
-  /** Up to and with the version. */
+  /** The address including the version. */
   readonly baseUrl: string
   readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
@@ -38,7 +38,7 @@ const lower = ({ system, prompt, maxTokens, info }: NextTokenRequest) => ({
   }
 })
 
-/** More than this the vendor refuses. */
+/** The largest number that the vendor accepts. */
 const mostCandidates = 20
 
 // ------ response
@@ -54,7 +54,7 @@ const read = (body: unknown): NextTokenReply => {
   return { places, model: text(modelVersion) ?? null, usage: readUsage(usageMetadata) }
 }
 
-/** A list, of one candidate. */
+/** A list of one candidate, or an empty list for a malformed entry. */
 const readCandidate = (entry: unknown): ReadonlyArray<TokenCandidate> => {
   const { logProbability, token } = record(entry)
   const number = finite(logProbability)

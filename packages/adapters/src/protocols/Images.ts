@@ -1,6 +1,6 @@
 /**
- * What the image protocols have in common: one request, one whole answer, pictures as base64 inside it. A protocol says how its request is
- * written and where the pictures stand. A picture that an answer only names by an address is none: no address of a provider is fetched.
+ * The common part of the image protocols: one request, and one answer that contains the images as base64. A protocol defines how its request
+ * is written and where the images are in the answer. An image that an answer only links to is ignored: links of a provider are never fetched.
  *
  * Used by `OpenAiImages`, `RouterImages` and `GeminiImages`.
  */
@@ -20,21 +20,21 @@ export interface ImageSettings extends TransportSettings {
 
 export interface ImageProtocol extends ErrorDialect {
   readonly call: (request: ImageRequest) => Pick<Call, "url" | "secrets"> & { readonly body: object | Multipart }
-  /** What was found in the answer; a fault when it says that nothing was made. */
+  /** Reads the images of the answer, and whether the provider refused to make them. */
   readonly read: (body: unknown, request: ImageRequest) => ReadImages
 }
 
 export interface ReadImages {
-  /** As they stand in the answer: base64. */
+  /** The images as they are in the answer: base64. */
   readonly images: ReadonlyArray<unknown>
   readonly usage: Usage
   readonly model: string | null
-  /** The provider says that it will not make this picture. */
+  /** Whether the provider refused to make the image. */
   readonly isRefused?: boolean
 }
 
-/** A picture takes minutes, and nothing comes before it is done. */
-const patience = { headTimeout: "10 minutes", bodyTimeout: "2 minutes" } as const
+/** An image takes minutes, and the response begins only when it is finished. */
+const imageTimeouts = { headTimeout: "10 minutes", bodyTimeout: "2 minutes" } as const
 
 export const imageModel = (settings: ImageSettings, protocol: ImageProtocol): ImageModel => ({
   generate: (request) =>
@@ -43,7 +43,7 @@ export const imageModel = (settings: ImageSettings, protocol: ImageProtocol): Im
       const { model, provider } = request
       const written = isForm(body) ? body : JSON.stringify(body)
       const call: Call = { provider, model, headers: { ...settings.headers }, ...place, body: written, isOnce: true }
-      return Effect.flatMap(fetchJson(call, protocol, { ...patience, ...settings }), (answer) =>
+      return Effect.flatMap(fetchJson(call, protocol, { ...imageTimeouts, ...settings }), (answer) =>
         answerOf(protocol.read(answer, request), request)
       )
     })
@@ -58,12 +58,12 @@ const answerOf = (
   const found = images.flatMap((encoded) => text(encoded) ?? []).map(fromBase64)
   const given = found.filter(({ length }) => length > 0)
   if (given.length > 0) return Effect.succeed({ images: given, usage, model })
-  // What was made may have been paid for, and asking again would be paid for once more.
+  // A malformed answer is not requested again, because the provider may already have charged for the image.
   const fault = isRefused
     ? ({ reason: "refused" } as const)
     : ({ reason: "malformed", code: "malformed_answer", shouldRetry: false } as const)
   return Effect.fail(new ModelError({ ...fault, provider, model: asked, usage }))
 }
 
-/** `data:` addresses are the only ones that carry a picture inside a request of JSON. */
+/** A `data:` URL carries an image inside a JSON request. */
 export const dataUrl = (mediaType: string, encoded: string): string => `data:${mediaType};base64,${encoded}`

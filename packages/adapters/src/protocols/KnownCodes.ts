@@ -1,6 +1,6 @@
 /**
- * The words for errors that providers document. A code of an error goes to the client and into the log only when it is one of these: a
- * server may write anything into that field, a key among it.
+ * The error codes that providers document. Only these codes are passed to the client and to the log: a server may write any text into the
+ * field of the code, even a key.
  */
 const openAiFamily = `
   account_deactivated array_above_max_length authentication authentication_error bad_request billing_hard_limit_reached billing_not_active
@@ -30,5 +30,5 @@ const voices = `
 
 const knownCodes: ReadonlySet<string> = new Set(`${openAiFamily}${anthropic}${google}${voices}`.trim().split(/\s+/u))
 
-/** A documented word, or the number of an HTTP status. */
+/** Whether the word is a documented error code or an HTTP status. */
 export const isKnownCode = (word: string): boolean => knownCodes.has(word) || /^[1-5]\d\d$/u.test(word)

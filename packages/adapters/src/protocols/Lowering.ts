@@ -1,6 +1,6 @@
 /**
- * Parts of a conversation that the vendors' lowerings treat alike: a file that the model cannot read, a text file, arguments that a
- * model wrote wrong, an answer's own data, turns that must alternate. Pure; nothing here knows a wire.
+ * Pure functions that the protocols share when they convert a conversation to their vendor's format: for files that the model cannot read,
+ * text files, malformed arguments of calls, data that goes back to the provider, and turns whose roles must alternate.
  */
 import type { ChatMessage, ChatRequest, ContentPart } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
@@ -10,11 +10,11 @@ export type FilePart = Exclude<ContentPart, { readonly type: "text" }>
 
 export type AnswerMessage = Extract<ChatMessage, { readonly role: "assistant" }>
 
-/** Says to the model what it does not get. */
-export const noteOfMissing = (part: FilePart): string =>
+/** Tells the model that a file is attached which it cannot read. */
+export const noteForUnreadableFile = (part: FilePart): string =>
   `[${nameOf(part)} (${part.mediaType}) is attached, but this model cannot read it.]`
 
-/** What stands in a text file; undefined for every other file. */
+/** The content of a text file; undefined for every other file. */
 export const plainTextOf = ({ mediaType, source }: FilePart): string | undefined =>
   "bytes" in source && /^text\/|[/+](json|xml|yaml)\b/.test(mediaType)
     ? new TextDecoder().decode(source.bytes)
@@ -28,22 +28,22 @@ export const textOfFile = (part: FilePart): string | undefined => {
 
 const nameOf = (part: FilePart): string => (part.filename === null ? "A file" : `"${part.filename}"`)
 
-/** The address of a part: its own, or one that holds the bytes. */
+/** The URL of a file: its own, or a `data:` URL with its bytes. */
 export const urlOf = ({ mediaType, source }: FilePart): string =>
   "url" in source ? source.url : `data:${mediaType};base64,${base64(source.bytes)}`
 
-/** The arguments of an old call as an object, because servers parse them: what a model once wrote wrong must not refuse a conversation. */
+/** The arguments of an earlier call as an object. Malformed arguments become `{}`, because a server would refuse the whole conversation. */
 export const argumentsOf = (written: string): Schema.JsonObject => jsonRecord(record(parseJson(written)))
 
 export const areArguments = (written: string): boolean => isRecord(parseJson(written))
 
-/** What this provider wanted back with its answer; empty when the answer is another provider's. */
+/** The data that this provider wants back with its answer. Empty when the answer came from another provider. */
 export const replayOf = (answer: AnswerMessage, request: ChatRequest): WireRecord =>
   answer.providerData?.provider === request.provider ? record(answer.providerData.data) : {}
 
 /**
- * The system prompt with a request for JSON where one is due and the prompt does not speak of it. Vendors refuse to write JSON unless
- * the word stands in the prompt; only the system prompt is searched, because it stays the same from turn to turn.
+ * The system prompt. If the request wants JSON and the prompt does not contain the word "JSON", a sentence that asks for JSON is added:
+ * vendors refuse JSON mode without that word. Only the system prompt is searched, because it stays the same from turn to turn.
  */
 export const systemWithJson = (request: ChatRequest): string | null => {
   const system = request.system ?? ""
@@ -53,8 +53,8 @@ export const systemWithJson = (request: ChatRequest): string | null => {
 }
 
 /**
- * The word of effort that the request asks for, or the nearest that the model lists; undefined when it asks for none or the model has no
- * such control. `unlisted` has the words for a model whose words are not known, where they are not the kernel's own.
+ * The vendor's word for the requested thinking effort, or the nearest word that the model supports. Undefined when the request names no
+ * effort or the model has no such control. `unlisted` translates the kernel's words for a model whose words are unknown.
  */
 export const effortWord = (
   { thinking, info }: ChatRequest,
@@ -66,7 +66,7 @@ export const effortWord = (
   return listed === undefined ? (unlisted[asked] ?? asked) : effortWords[asked].find((word) => listed.includes(word))
 }
 
-/** Words for each wish, the best first. */
+/** For each effort, the vendors' words in the order of preference. */
 const effortWords = {
   none: ["none", "minimal"],
   low: ["low"],
@@ -80,7 +80,7 @@ export interface WireTurn<Role extends string, Part> {
   readonly parts: ReadonlyArray<Part>
 }
 
-/** For vendors whose roles must alternate: neighbours of one role become one turn, a turn without parts is none. */
+/** For vendors whose roles must alternate: joins neighbouring turns of the same role, and drops turns without parts. */
 export const joinTurns = <Role extends string, Part>(
   turns: ReadonlyArray<WireTurn<Role, Part>>
 ): ReadonlyArray<WireTurn<Role, Part>> => {
@@ -94,8 +94,9 @@ export const joinTurns = <Role extends string, Part>(
   return joined
 }
 
-/** For vendors that refuse a text without a word in it, and a conversation that the model begins. */
-export const noteOfSilence = "[This message is empty.]"
-export const noteOfBeginning = "[What came before is left out.]"
+/** For vendors that refuse an empty message. */
+export const noteForEmptyMessage = "[This message is empty.]"
+/** For vendors that refuse a conversation whose first message is the model's. */
+export const noteForMissingBeginning = "[What came before is left out.]"
 
 export const hasWords = (text: string): boolean => text.trim() !== ""

@@ -1,10 +1,10 @@
 /**
- * What is known of a model by its name alone, for whole families of models: data that a provider brings along and a host may replace. The
- * live list and the host's own table beat it; it is there for the first turn, and for what a vendor's list does not tell.
+ * What is known about a model by its name alone, for whole families of models. A provider brings this data, and a host may replace it. It
+ * serves the first turn, and fields that the vendor's list of models lacks. The list and the host's own table take precedence.
  */
 import type { ModelInfo } from "@colloquy/core"
 
-/** The first pattern that fits decides. */
+/** The first matching pattern counts. */
 export type ModelFamilies = ReadonlyArray<readonly [pattern: RegExp, known: Partial<ModelInfo>]>
 
 export const familyOf = (model: string, families: ModelFamilies): Partial<ModelInfo> | undefined =>

@@ -1,6 +1,6 @@
 /**
- * A vendor's list of models that comes in pages, each with a cursor to the next one. Used by the providers whose list has one; what an
- * entry means stays with them.
+ * Reads a vendor's list of models page by page; each page has a cursor to the next one. The providers with such lists use it, and define how
+ * an entry is read.
  */
 import { type ModelInfo } from "@colloquy/core"
 import { describeModel, mergeModelInfo, type ModelError } from "@colloquy/core/adapters"
@@ -13,18 +13,18 @@ export type KnownModel = Partial<ModelInfo> & Pick<ModelInfo, "name" | "modelTyp
 
 export interface ModelPages {
   readonly id: string
-  /** Address of the page after this cursor; undefined: of the first. */
+  /** The URL of the page at a cursor; undefined stands for the first page. */
   readonly url: (cursor: string | undefined) => string
   readonly headers: Call["headers"]
   readonly secrets: Call["secrets"]
   readonly errors: ErrorDialect
   readonly entries: (page: WireRecord) => ReadonlyArray<unknown>
-  /** Undefined: this page is the last. */
+  /** The cursor of the next page; undefined on the last page. */
   readonly cursor: (page: WireRecord) => string | undefined
-  /** None for an entry that is no model of a kind that the catalogue has; several for a model of several kinds. */
+  /** The models of an entry: none if the catalogue has no such type of model, several if the model has several types. */
   readonly read: (entry: WireRecord) => ReadonlyArray<KnownModel>
   readonly families: ModelFamilies
-  /** What the host knows of single models; beats the list, which beats the families. */
+  /** The host's data of single models. It takes precedence over the list, and the list over the families. */
   readonly models: { readonly [name: string]: Partial<ModelInfo> }
 }
 
@@ -46,7 +46,7 @@ export const listPagedModels = (
     return models
   })
 
-/** A list that does not end is cut here. */
+/** Limits a list that never ends. */
 const maximumPages = 20
 
 const readEntry = (entry: unknown, pages: ModelPages): ReadonlyArray<ModelInfo> =>

@@ -1,4 +1,4 @@
-/** Pure: a form with files as the body of a request (`multipart/form-data`), for vendors that take pictures and sound in no other way. */
+/** Builds the body of a `multipart/form-data` request, for vendors that accept images and audio only as files of a form. A pure function. */
 
 export type FormPart =
   | { readonly name: string; readonly value: string }
@@ -9,7 +9,7 @@ export interface Multipart {
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-/** `boundary` must not stand in any of the parts: a random one does not. */
+/** `boundary` must not occur in any of the parts, which is practically certain for a random one. */
 export const multipart = (
   parts: ReadonlyArray<FormPart>,
   boundary = `form-${globalThis.crypto.randomUUID()}`
@@ -28,6 +28,6 @@ export const multipart = (
 const encoder = new TextEncoder()
 const text = (written: string): Uint8Array => encoder.encode(written)
 
-/** As forms of browsers write them. */
+/** Escapes a name in the same way as browsers do. */
 const quoted = (name: string): string => name.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A")
 const oneLine = (mediaType: string): string => mediaType.replaceAll(/[\r\n]/gu, " ")

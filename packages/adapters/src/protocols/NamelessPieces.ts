@@ -1,10 +1,10 @@
-/** A limit for pieces of calls that have no name: a call that never gets one is kept for nothing, and a broken provider sends them for ever. */
+/** Limits the pieces of tool calls that have no name yet: a broken provider could send such pieces without end, and they stay in memory. */
 import type { Fault } from "./Fault.ts"
 
 const mostNamelessPieces = 1024
 
 export interface NamelessPieces {
-  /** One more; the fault when it is one too many. */
+  /** Counts one more piece. Returns a fault when there are too many. */
   readonly add: () => Fault | undefined
 }
 

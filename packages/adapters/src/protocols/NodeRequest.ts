@@ -1,37 +1,37 @@
 /**
- * One request over `node:http` or `node:https`, at a fraction of the work of Node's `fetch`, which puts two streams and a chain of
- * promises on every answer. The modules are asked for at run time, so that providers load where there are none.
+ * Sends a request with `node:http` or `node:https`. This costs a fraction of the CPU time of Node's `fetch`, which creates two streams and a
+ * chain of promises for every response. The modules are loaded at run time, so that this file also loads on platforms without them.
  *
- * It asks through the global agents: kept connections, certificates (`NODE_EXTRA_CA_CERTS`) and the proxies of the environment
- * (`NODE_USE_ENV_PROXY`) are those of the process. Requests and answers are treated as `fetch` does it, down to the compressed body that
- * nobody asked for. One thing more, as in browsers: when a kept connection turns out to be gone, the request is sent once again.
+ * Requests use the global agents: kept connections, certificates (`NODE_EXTRA_CA_CERTS`) and the proxies of the environment
+ * (`NODE_USE_ENV_PROXY`) are those of the process. Requests and responses are treated as `fetch` treats them; a compressed body is
+ * decompressed too. As in browsers, a request is sent a second time when the kept connection it used turns out to be closed.
  */
 import type * as Http from "node:http"
 import type { Duplex, Readable } from "node:stream"
 import type { Exchange, HttpRequest, Read, Send } from "./Exchange.ts"
 
-/** Null where the platform is not Node: others have these modules too, built on a `fetch` that is better used directly. */
+/** Null on other platforms than Node.js: some have these modules too, but build them on their `fetch`, which is then better used directly. */
 export const sendByNode: Send | null = globalThis.navigator?.userAgent?.startsWith("Node.js/")
-  ? (request, hear) => new NodeExchange(request, hear)
+  ? (request, onHead) => new NodeExchange(request, onHead)
   : null
 
 class NodeExchange implements Exchange {
-  /** Let go with the head of the answer: it may hold pictures, and an answer may take minutes. */
+  /** Set to null when the head of the response arrives, to free its memory: a request may contain images, and a response may take minutes. */
   private request: HttpRequest | null
-  private hear: ((isAnswered: boolean) => void) | null
+  private onHead: ((isAnswered: boolean) => void) | null
   private sent: Http.ClientRequest | null = null
   private isSecondTry = false
   private answer: Http.IncomingMessage | null = null
-  /** The answer, or what decodes it. */
+  /** The response, or the stream that decompresses it. */
   private body: Readable | null = null
-  /** What was read of it and not taken yet. */
+  /** Bytes that were read from `body` and not taken yet. */
   private bytes: Uint8Array | null = null
   private state: "open" | "end" | "broken" = "open"
   private taker: ((next: Read) => void) | null = null
 
-  constructor(request: HttpRequest, hear: (isAnswered: boolean) => void) {
+  constructor(request: HttpRequest, onHead: (isAnswered: boolean) => void) {
     this.request = request
-    this.hear = hear
+    this.onHead = onHead
     this.isSecondTry = request.isOnce === true
     this.send(request)
   }
@@ -53,10 +53,10 @@ class NodeExchange implements Exchange {
     return this.state === "end" || (this.body === this.answer && this.answer?.complete === true)
   }
 
-  leave(): void {
-    this.hear = null
+  release(): void {
+    this.onHead = null
     this.taker = null
-    // The agent takes the connection back when the end has been read.
+    // The agent keeps the connection once the end of the body has been read.
     if (this.isOver()) this.body?.read()
     else this.sent?.destroy()
     this.state = "end"
@@ -75,14 +75,14 @@ class NodeExchange implements Exchange {
         bytesBefore = socket.bytesRead
       })
       sent.once("response", (answer) => this.begin(answer))
-      // Stays to the end, because an error that nobody hears would end the process. Once there is an answer, its body tells of it.
+      // This listener is never removed, because an `error` event without a listener ends the process. After the head, the body reports errors.
       sent.on("error", (error) => {
         const isSilent = (sent.socket?.bytesRead ?? 0) === bytesBefore
         if (this.answer === null && !this.isSecondTry && isSilent && isOfGoneConnection(sent, error))
           this.sendAgain(sent)
         else if (this.sent === sent) this.fail()
       })
-      // An answer that wants to speak another protocol closes the connection and is no error.
+      // A response that switches the protocol closes the connection without an `error` event.
       sent.once("close", () => {
         if (this.sent === sent) this.fail()
       })
@@ -93,22 +93,22 @@ class NodeExchange implements Exchange {
   }
 
   private sendAgain(gone: Http.ClientRequest): void {
-    if (this.hear === null || this.request === null) return
+    if (this.onHead === null || this.request === null) return
     this.isSecondTry = true
     closeKept(gone)
     this.send(this.request)
   }
 
   private fail(): void {
-    const { hear } = this
-    this.hear = null
-    hear?.(false)
+    const { onHead } = this
+    this.onHead = null
+    onHead?.(false)
   }
 
   private begin(answer: Http.IncomingMessage): void {
-    const { hear } = this
-    if (hear === null) return void answer.destroy()
-    this.hear = null
+    const { onHead } = this
+    if (onHead === null) return void answer.destroy()
+    this.onHead = null
     this.request = null
     this.answer = answer
     this.body = decoded(answer)
@@ -116,7 +116,7 @@ class NodeExchange implements Exchange {
     this.body.once("end", () => this.finish("end"))
     this.body.on("error", () => this.finish("broken"))
     this.body.once("close", () => this.finish("broken"))
-    hear(true)
+    onHead(true)
   }
 
   // ------ body
@@ -127,7 +127,10 @@ class NodeExchange implements Exchange {
     this.deliver()
   }
 
-  /** One read takes all that one packet brought, in however many chunks. It is read before it is asked for, because the end comes behind it. */
+  /**
+   * One read takes everything that a network packet brought, in however many chunks. The body is read even when no `read` is waiting,
+   * because Node.js reports the end of a body only after all of its bytes were read.
+   */
   private readonly deliver = (): void => {
     this.bytes ??= this.body?.read() ?? null
     const { bytes, state, taker } = this
@@ -141,12 +144,12 @@ class NodeExchange implements Exchange {
 
 const start = (request: HttpRequest): Http.ClientRequest => {
   const url = new URL(request.url)
-  if (url.username !== "" || url.password !== "") throw new TypeError("The address holds a user")
+  if (url.username !== "" || url.password !== "") throw new TypeError("A URL with a user name is not allowed")
   const isSecure = url.protocol === "https:"
   const { request: ask } = process.getBuiltinModule(isSecure ? "node:https" : "node:http")
   return ask({
     protocol: url.protocol,
-    // An address of version 6 stands in brackets in a URL, and without them here.
+    // An IPv6 address has brackets in a URL, but not in this option.
     host: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
     port: url.port === "" ? (isSecure ? 443 : 80) : Number(url.port),
     path: url.pathname + url.search,
@@ -155,7 +158,7 @@ const start = (request: HttpRequest): Http.ClientRequest => {
   })
 }
 
-/** The two that `fetch` adds and that some gateways miss; compression is not asked for, because an answer comes in drops. */
+/** Adds the two headers that `fetch` adds and some gateways require. No compression is requested, because a streamed answer consists of small pieces. */
 const headersOf = (request: HttpRequest): Record<string, string> => {
   const headers: Record<string, string> = { accept: "*/*", "user-agent": "node" }
   for (const name of Object.keys(request.headers)) headers[name.toLowerCase()] = (request.headers[name] ?? "").trim()
@@ -167,22 +170,22 @@ const headerOf = (answer: Http.IncomingMessage, name: string): string | null => 
   return typeof value === "string" ? value : null
 }
 
-/** A kept connection may be closed by the other side at the moment in which it is used again. */
+/** Whether a request failed because the server closed a kept connection at the moment when it was used again. */
 const isOfGoneConnection = (sent: Http.ClientRequest, error: NodeJS.ErrnoException): boolean =>
   sent.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE")
 
-/** The agent hands out the connection that was used last. When that one is gone, those that have waited longer are no better. */
+/** Closes the kept connections to a host: the agent uses the most recent one first, so if that one is closed, the older ones will be too. */
 const closeKept = ({ protocol, host }: Http.ClientRequest): void => {
   const { freeSockets } = process.getBuiltinModule(protocol === "https:" ? "node:https" : "node:http").globalAgent
   for (const [name, sockets] of Object.entries(freeSockets))
     if (name.startsWith(`${host}:`)) for (const socket of sockets ?? []) socket.destroy()
 }
 
-/** What comes compressed is decoded as it comes, because an event may not wait for the next one. */
+/** Decompresses a body piece by piece, so that an event is not held back until the next one arrives. */
 const decoded = (answer: Http.IncomingMessage): Readable => {
   const decoder = decoderOf(headerOf(answer, "content-encoding")?.trim().toLowerCase())
   if (decoder === null) return answer
-  // The reader of the decoder is told of the error.
+  // The callback is empty, because the decoder itself emits the error.
   process.getBuiltinModule("node:stream").pipeline(answer, decoder, () => {})
   return decoder
 }

@@ -1,6 +1,6 @@
 /**
- * OpenAI Chat Completions, and with it every server that speaks this dialect. What differs between them is data: a `ChatDialect` tells
- * which fields a server takes; the reading side needs no settings, because it takes every form that these servers are known to send.
+ * OpenAI Chat Completions, for OpenAI and every server that speaks this protocol. The differences between servers are data: a `ChatDialect`
+ * says which fields of a request a server accepts. Reading needs no settings, because it accepts every form that these servers send.
  *
  * Used by `providers/OpenAi`, `providers/OpenAiCompatible` and `providers/OpenRouter`.
  */
@@ -13,7 +13,7 @@ import {
   type AnswerMessage,
   areArguments,
   type FilePart,
-  noteOfMissing,
+  noteForUnreadableFile,
   replayOf,
   systemWithJson,
   textOfFile,
@@ -43,12 +43,12 @@ import {
 // ------ settings
 
 export interface OpenAiChatSettings extends TransportSettings {
-  /** Up to and with the version: `/chat/completions` is added to it. */
+  /** The address including the version; `/chat/completions` is appended. */
   readonly baseUrl: string
   readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
   readonly dialect: ChatDialect
-  /** Pieces of calls without a name that one answer may have. Default: 1024. */
+  /** How many pieces of tool calls without a name one answer may have. Default: 1024. */
   readonly maxNamelessPieces?: number
 }
 
@@ -73,7 +73,7 @@ type WireMessage =
   | { readonly role: "assistant"; readonly content: string | null; readonly tool_calls?: ReadonlyArray<WireCall> }
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: string }
 
-/** The body of the request. Its order is fixed, and nothing in it depends on time: equal requests have equal bytes. */
+/** The body of the request. Its fields have a fixed order and do not depend on time, so equal requests have equal bytes (for the cache). */
 export interface WireRequest {
   readonly model: string
   readonly messages: ReadonlyArray<WireMessage>
@@ -129,7 +129,7 @@ const lowerMessage = (message: ChatMessage, request: ChatRequest, dialect: ChatD
   }
 }
 
-/** Text alone goes as a string: some servers know no parts. */
+/** Content that is only text is sent as a string, because some servers do not accept a list of parts. */
 const lowerContent = (content: ReadonlyArray<ContentPart>, request: ChatRequest, dialect: ChatDialect) => {
   const [first] = content
   if (first?.type === "text" && content.length === 1) return first.text
@@ -140,10 +140,10 @@ const lowerContent = (content: ReadonlyArray<ContentPart>, request: ChatRequest,
 
 const lowerPart = (part: ContentPart, request: ChatRequest, dialect: ChatDialect): WirePart => {
   if (part.type === "text") return part
-  return lowerFile(part, request, dialect) ?? { type: "text", text: noteOfMissing(part) }
+  return lowerFile(part, request, dialect) ?? { type: "text", text: noteForUnreadableFile(part) }
 }
 
-/** Undefined when the model or the wire does not take it. A capability that is not known is tried. */
+/** Undefined when the model or the protocol does not accept the file. If a model's capability is unknown, the file is sent. */
 const lowerFile = (part: FilePart, { info }: ChatRequest, dialect: ChatDialect): WirePart | undefined => {
   const { source } = part
   const has = (kind: ChatDialect["parts"][number], supported: boolean | null) =>
@@ -174,7 +174,7 @@ const lowerAudio = (part: FilePart, bytes: Uint8Array, dialect: ChatDialect): Wi
     : undefined
 }
 
-/** Media subtypes whose word on the wire is another. */
+/** Media subtypes that have another name in this protocol. */
 const audioFormats: { readonly [subtype: string]: string } = {
   "x-wav": "wav",
   "vnd.wave": "wav",
@@ -208,22 +208,22 @@ const lowerAnswer = (answer: AnswerMessage, request: ChatRequest): WireMessage =
 
 // ------ stream step
 
-/** The state of one answer. */
+/** The state of reading one answer. */
 export interface AnswerState {
   readonly dialect: ChatDialect
   readonly showsReasoning: boolean
-  /** Makes up an id for a call that came without one. */
+  /** Creates an id for a call that has none. */
   readonly newId: () => string
   readonly splitter: TagSplitter | null
   readonly calls: Array<OpenCall>
-  /** The newest call of each index, and of each id that the server gave. */
+  /** The newest call of each index, and of each id that the server sent. */
   readonly byIndex: Map<number, OpenCall>
   readonly byId: Map<string, OpenCall>
   readonly nameless: NamelessPieces
   /** Fields of the answer that the server wants back. */
   readonly replayed: { [field: string]: Schema.Json }
   readonly details: Array<{ [field: string]: Schema.Json }>
-  /** The newest of them for each index and type. */
+  /** The newest entry of `details` for each index and type. */
   readonly openDetails: Map<string, { [field: string]: Schema.Json }>
   finish: string | null
   refused: boolean
@@ -236,7 +236,7 @@ interface OpenCall {
   readonly id: string
   name: string | undefined
   arguments: string
-  /** A signature that belongs to this call. */
+  /** Data of the provider that must be sent back with this call: its signature. */
   extra: Schema.Json | undefined
 }
 
@@ -263,12 +263,12 @@ export const start = (
   usage: null
 })
 
-// A long answer is thousands of chunks with a text in them and nothing else: what is not there is not looked into.
+// A long answer has thousands of chunks that contain only a piece of text. So each optional field is tested before it is read.
 
 export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent>): Fault | undefined => {
   if (!isRecord(chunk)) return undefined
   const choice = record(list(chunk.choices)[0])
-  // Groq has a field of its own for what others write into the chunk itself.
+  // Groq puts the usage and errors into a field of its own.
   const groq = chunk.x_groq === undefined ? chunk : record(chunk.x_groq)
   const error = chunk.error ?? choice.error ?? groq.error
   if (error !== undefined && error !== null) return faultOf(null, { error })
@@ -360,8 +360,8 @@ const readUsage = (usage: unknown): Usage | null => {
   }
 }
 
-// A call comes in pieces that belong together by index. Servers differ in all of it: no index, no id, an id in every piece, one index
-// for several calls, the name after the first arguments, arguments as an object.
+// A call arrives in pieces with the same index. Servers deviate in every respect: there is no index, no id, an id in every piece, one index
+// for several calls, the name after the first arguments, or the arguments as an object.
 
 const readCall = (state: AnswerState, piece: WireRecord, events: Array<ChatEvent>): Fault | undefined => {
   const written = record(piece.function)
@@ -406,7 +406,7 @@ const keepForReplay = (state: AnswerState, field: ChatDialect["replayed"][number
   }
 }
 
-/** Pieces of the same index and type are one entry; its texts grow, and a signature may come with the last piece. */
+/** Pieces with the same index and type form one entry: texts are appended, other fields are replaced (a signature may come last). */
 const joinDetail = ({ details, openDetails }: AnswerState, piece: WireRecord): void => {
   const key = JSON.stringify([piece.index, piece.type])
   const entry = typeof piece.index === "number" ? openDetails.get(key) : undefined
@@ -445,14 +445,14 @@ export const end = (state: AnswerState, events: Array<ChatEvent>, marked: boolea
   })
 }
 
-/** Some servers end a tool turn with `stop`: the calls decide. A call that the length cut in two is none. */
+/** Some servers end an answer with tool calls by `stop`, so the calls themselves decide. */
 const reasonOf = (state: AnswerState, calls: ReadonlyArray<OpenCall>) => {
   if (state.finish === "content_filter" || state.refused) return "filtered"
   if (calls.length > 0) return "tool_calls"
   return state.finish === "length" ? "length" : "stop"
 }
 
-/** What `lowerAnswer` puts back into the message and its calls. Only an answer with calls is carried on; after another, thought starts anew. */
+/** The data that `lowerAnswer` sends back with the message and its calls. Null without calls: reasoning continues only after tool calls. */
 const providerDataOf = (state: AnswerState, calls: ReadonlyArray<OpenCall>): Schema.Json | null => {
   if (calls.length === 0) return null
   const details = state.details.length === 0 ? {} : { reasoning_details: state.details }

@@ -1,40 +1,40 @@
 /**
- * How the servers that speak OpenAI's chat dialect differ, as data: the fields that they take, what they call them, what they want back.
- * Presets for known servers stand in `providers/OpenAiCompatible`; `OpenAiChat` reads nothing but this.
+ * The differences between servers that speak OpenAI's chat protocol, as data: which fields they accept, how the fields are named, and which
+ * fields of an answer they want back. The presets of known servers are in `providers/OpenAiCompatible`; `OpenAiChat` uses the data.
  */
 import type { ChatRequest } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { effortWord } from "./Lowering.ts"
 
-/** What a server takes. `plainDialect` is what nearly all of them take. */
+/** What a server accepts. Nearly all servers accept `plainDialect`. */
 export interface ChatDialect {
   readonly maxTokensField: "max_completion_tokens" | "max_tokens"
-  /** Asks for the usage in a last chunk. Some old servers refuse the field. */
+  /** Whether to request the usage in a last chunk. Some old servers refuse that field. */
   readonly asksForUsage: boolean
-  /** Takes `response_format: json_object`; where it does not, the prompt alone asks for JSON. */
+  /** Whether the server accepts `response_format: json_object`. Otherwise only the prompt asks for JSON. */
   readonly jsonMode: boolean
-  /** The field that takes a word which is stable for a conversation, as a key for the prompt cache. */
+  /** The field for an id of the conversation, which servers use as a key of the prompt cache. */
   readonly conversationField: "prompt_cache_key" | "session_id" | null
-  /** Parts of a message that the wire has a place for. Whether the model takes them is a question for its `ModelInfo`. */
+  /** The kinds of parts that the server's protocol supports. The model's `ModelInfo` says whether the model supports them too. */
   readonly parts: ReadonlyArray<"image" | "pdf" | "audio" | "video">
-  /** Words for `input_audio.format`. */
+  /** The accepted values of `input_audio.format`. */
   readonly audioFormats: ReadonlyArray<string>
-  /** Takes the address of a PDF in place of its bytes. */
+  /** Whether the server accepts the URL of a PDF in place of its bytes. */
   readonly fileUrls: boolean
-  /** Fields of an answer that the server wants back when the answer is sent again. */
+  /** The fields of an answer that must be sent back with the answer in later requests. */
   readonly replayed: ReadonlyArray<"reasoning_content" | "reasoning" | "reasoning_details">
-  /** The model writes its reasoning into the text, between `<think>` tags. */
+  /** Whether the model writes its reasoning into the text, between `<think>` tags. */
   readonly thinkTags: boolean
-  /** Body fields for `thinking`. */
+  /** The body fields for `thinking`. */
   readonly thinking: (request: ChatRequest) => WireFields
-  /** Body fields that only this server has. */
+  /** Body fields that only this server accepts. */
   readonly extra: (request: ChatRequest) => WireFields
   readonly requestIdHeader: string
 }
 
 export type WireFields = { readonly [field: string]: Schema.Json }
 
-/** `reasoning_effort`; nothing when the model has no such control. */
+/** The field `reasoning_effort`; no field when the model has no such control. */
 export const reasoningEffort = (request: ChatRequest): WireFields => {
   const word = effortWord(request, { max: "high" })
   return word === undefined ? {} : { reasoning_effort: word }

@@ -1,6 +1,6 @@
 /**
- * `POST /embeddings` as the OpenAI family answers it, the router, local servers and Voyage included. They differ in a few words of the
- * request, which are data here; the reading side takes lists of numbers and base64 from all of them.
+ * `POST /embeddings` of OpenAI and of servers with the same protocol, including OpenRouter, local servers and Voyage. They differ in a few
+ * fields of the request, which are data here. Vectors are read as lists of numbers and as base64.
  */
 import type { EmbeddingDriver, EmbeddingRequest } from "@colloquy/core/adapters"
 import {
@@ -23,16 +23,16 @@ export interface OpenAiEmbeddingsSettings extends EmbeddingSettings {
 
 export interface EmbeddingDialect {
   readonly limits: EmbeddingLimits
-  /** The field that takes the length of the vectors; null where the server refuses it. */
+  /** The field for the length of the vectors; null if the server refuses such a field. */
   readonly dimensionsField: "dimensions" | "output_dimension" | null
-  /** A fourth of the bytes, for servers that are known to write it. */
+  /** Whether to request vectors as base64, which needs a quarter of the bytes. Only for servers that are known to support it. */
   readonly base64: boolean
-  /** Words for `input_type`; null where the server does not tell a question from what is searched. */
+  /** The values of `input_type`; null if the server does not distinguish queries from documents. */
   readonly inputTypes: { readonly [purpose in EmbeddingRequest["purpose"]]: string } | null
   readonly requestIdHeader: string
 }
 
-/** What nearly all servers take. */
+/** The dialect that nearly all servers accept. */
 export const plainEmbeddings: EmbeddingDialect = {
   limits: { maxTexts: 256, maxCharacters: 250_000 },
   dimensionsField: null,

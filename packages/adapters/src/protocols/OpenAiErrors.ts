@@ -1,12 +1,12 @@
 /**
- * Errors of the OpenAI family: of chat, of responses, of embeddings and of every server that speaks their dialect, the router with its
- * longer vocabulary included. Each server has its own form of body; all of them are read here.
+ * Reads the errors of OpenAI and of all servers with its protocols (chat, responses, embeddings), including OpenRouter with its additional
+ * codes. Each server has its own form of error body; all of them are read here.
  */
 import type { ModelErrorReason } from "@colloquy/core/adapters"
 import { type Fault, faultOfStatus, machineCode, tellsContextTooLong } from "./Fault.ts"
 import { finite, isRecord, list, lookUp, record, string } from "./Wire.ts"
 
-/** Reads every form of error body that these servers send. The status is null for an error inside a stream. */
+/** `status` is null for an error inside a stream. */
 export const faultOf = (status: number | null, body: unknown): Fault => {
   const inner = record(body).error
   const error = isRecord(inner) ? inner : record(body)
@@ -27,13 +27,13 @@ export const faultOf = (status: number | null, body: unknown): Fault => {
 const reasonOfWords = (words: ReadonlyArray<unknown>): ModelErrorReason | undefined =>
   words.map((word) => lookUp(reasonsOfWords, string(word) ?? "")).find((reason) => reason !== undefined)
 
-/** Read only where a conversation that is too long would be reported. */
+/** The message is searched only if the reason is one under which servers report a context that is too long. */
 const reasonOfSentence = (sentence: string, reason: ModelErrorReason): ModelErrorReason => {
   const mayBeLength = reason === "invalid_request" || reason === "unknown" || reason === "overloaded"
   return mayBeLength && tellsContextTooLong(sentence) ? "context_too_long" : reason
 }
 
-/** The code of an error inside a stream is often the status that it would have been. */
+/** The code of an error inside a stream is often the HTTP status that the error would otherwise have had. */
 const faultInStream = (code: unknown): Fault => ({ reason: faultOfStatus(finite(code) ?? 0).reason })
 
 const reasonsOfWords: { readonly [word: string]: ModelErrorReason } = {

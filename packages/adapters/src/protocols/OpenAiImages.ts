@@ -1,6 +1,6 @@
 /**
- * `POST /images/generations` and, with pictures to begin with, `POST /images/edits` as OpenAI answers them. An edit is a form, because its
- * pictures are files. Used by `providers/OpenAi`.
+ * OpenAI's `POST /images/generations` and, for requests with input images, `POST /images/edits`. The body of an edit is a form that contains
+ * the images as files. Used by `providers/OpenAi`.
  */
 import type { Usage } from "@colloquy/core"
 import { type ImageModel, type ImageRequest, noUsage } from "@colloquy/core/adapters"
@@ -11,8 +11,8 @@ import { bearer } from "./Transport.ts"
 import { count, isRecord, list, record } from "./Wire.ts"
 
 export interface OpenAiImagesSettings extends ImageSettings {
-  /** Models that give addresses instead of pictures, unless they are told not to. */
-  readonly answersInAddresses: RegExp
+  /** Models that return links in place of images unless the request asks for base64. */
+  readonly returnsLinks: RegExp
 }
 
 export const model = (settings: OpenAiImagesSettings): ImageModel =>
@@ -30,11 +30,11 @@ export const model = (settings: OpenAiImagesSettings): ImageModel =>
     read
   })
 
-const fieldsOf = ({ model: name, options, prompt }: ImageRequest, { answersInAddresses }: OpenAiImagesSettings) => ({
+const fieldsOf = ({ model: name, options, prompt }: ImageRequest, { returnsLinks }: OpenAiImagesSettings) => ({
   model: name,
   prompt,
   ...options,
-  ...(answersInAddresses.test(name) ? { response_format: "b64_json" } : {})
+  ...(returnsLinks.test(name) ? { response_format: "b64_json" } : {})
 })
 
 const partsOf = ({ inputs }: ImageRequest, fields: ReturnType<typeof fieldsOf>): ReadonlyArray<FormPart> => [

@@ -1,6 +1,6 @@
 /**
- * `GET /models` as the OpenAI family answers it, read into catalogue entries. OpenAI says nothing but the names; other servers add the
- * size of the window and the kind of model. A provider tells what it knows better, and the host's own table beats both.
+ * Reads `GET /models` of OpenAI and of servers with the same protocol into entries of the catalogue. OpenAI lists only names; other servers
+ * also list the size of the context window and the type of model. The host's own table takes precedence over the list.
  */
 import { type ModelInfo } from "@colloquy/core"
 import { describeModel, type ModelError, type ModelType } from "@colloquy/core/adapters"
@@ -15,11 +15,11 @@ export interface ModelListSettings extends TransportSettings {
   readonly baseUrl: string
   readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
-  /** What the host knows of single models. */
+  /** The host's data of single models. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
 }
 
-/** What one entry of the list tells; null for an entry that is no model of a kind that the catalogue has. */
+/** Reads one entry of the list. Null if the catalogue has no such type of model. */
 export type ReadEntry = (entry: WireRecord) => (Partial<ModelInfo> & Pick<ModelInfo, "modelType">) | null
 
 export const listModels = (
@@ -28,7 +28,7 @@ export const listModels = (
 ): Effect.Effect<ReadonlyArray<ModelInfo>, ModelError> =>
   Effect.map(fetchModels(settings, "/models"), (body) => readModels(body, settings, readEntry))
 
-/** The answer to a GET below the base URL. */
+/** Sends a GET to a path below the base URL. */
 export const fetchModels = (settings: ModelListSettings, path: string): Effect.Effect<unknown, ModelError> =>
   Effect.suspend(() =>
     fetchJson(
@@ -45,7 +45,7 @@ export const fetchModels = (settings: ModelListSettings, path: string): Effect.E
     )
   )
 
-/** One server sends the list bare, all others inside `data`. */
+/** The list is usually in the field `data`; one server sends the list itself as the body. */
 export const readModels = (
   body: unknown,
   settings: ModelListSettings,

@@ -1,6 +1,6 @@
 /**
- * The probabilities of the first tokens of an answer, from Chat Completions as the OpenAI family speaks them: one short answer that is not
- * streamed, with `logprobs`. Used by `providers/OpenAi`, `providers/OpenAiCompatible` and `providers/OpenRouter`.
+ * Reads the probabilities of the first tokens of an answer, from a request to Chat Completions that is short, not streamed, and asks for
+ * `logprobs`. Used by `providers/OpenAi`, `providers/OpenAiCompatible` and `providers/OpenRouter`.
  */
 import { type Usage } from "@colloquy/core"
 import {
@@ -19,12 +19,12 @@ import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
 import { count, finite, isRecord, list, record, string, text } from "./Wire.ts"
 
 export interface OpenAiNextTokenSettings extends TransportSettings {
-  /** Up to and with the version: `/chat/completions` is added to it. */
+  /** The address including the version; `/chat/completions` is appended. */
   readonly baseUrl: string
   readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
   readonly dialect: Pick<ChatDialect, "maxTokensField" | "requestIdHeader">
-  /** Body fields that only this server has. */
+  /** Body fields that only this server accepts. */
   readonly extra?: WireFields
 }
 
@@ -40,12 +40,12 @@ const lower = (request: NextTokenRequest, { dialect, extra }: OpenAiNextTokenSet
   temperature: 0,
   logprobs: true,
   top_logprobs: mostCandidates,
-  // Models that reason give log-probabilities only when they do not.
+  // A reasoning model returns log-probabilities only with reasoning turned off.
   ...(request.info.thinkingControls?.efforts.includes("none") === true ? { reasoning_effort: "none" } : {}),
   ...extra
 })
 
-/** More than this the vendor refuses. */
+/** The largest number that the vendor accepts. */
 const mostCandidates = 20
 
 // ------ response
@@ -61,7 +61,7 @@ const readPlace = (place: { readonly [field: string]: unknown }): TokenPlace => 
   candidates: list(place.top_logprobs).flatMap(readCandidate)
 })
 
-/** A list, of one candidate. */
+/** A list of one candidate, or an empty list for a malformed entry. */
 const readCandidate = (entry: unknown): ReadonlyArray<TokenCandidate> => {
   const { logprob, token } = record(entry)
   const logProbability = finite(logprob)

@@ -1,9 +1,8 @@
 /**
- * OpenAI Responses: a conversation as a list of items, an answer as a stream of events about items. Nothing is stored at the vendor;
- * the model's reasoning comes back encrypted, is kept with the answer and sent again in its place, so that a tool turn goes on thinking
- * where it stopped.
+ * OpenAI Responses. A conversation is a list of items, and an answer is a stream of events about items. The vendor stores nothing: the model's
+ * reasoning arrives encrypted, is kept with the answer and sent back in its place, so that the model continues its reasoning after tool calls.
  *
- * The reading side takes each text as often as the wire repeats it (delta, done, whole item, whole response) and says what is new in it.
+ * The protocol repeats each text (as deltas, when it is done, in its item, in the whole response). Reading emits only what is new each time.
  * Used by `providers/OpenAi`.
  */
 import type { ToolCall, Usage } from "@colloquy/core"
@@ -18,7 +17,7 @@ import type {
 import type * as Schema from "effect/Schema"
 import type { ApiKey } from "./ApiKey.ts"
 import type { Fault } from "./Fault.ts"
-import { areArguments, type FilePart, noteOfMissing, textOfFile, urlOf } from "./Lowering.ts"
+import { areArguments, type FilePart, noteForUnreadableFile, textOfFile, urlOf } from "./Lowering.ts"
 import { reasoningEffort } from "./OpenAiDialect.ts"
 import { faultOf } from "./OpenAiErrors.ts"
 import { type AnswerPart, keepParts, type KeptPart, partsOf } from "./Replay.ts"
@@ -41,7 +40,7 @@ import {
 // ------ settings
 
 export interface OpenAiResponsesSettings extends TransportSettings {
-  /** Up to and with the version: `/responses` is added to it. */
+  /** The address including the version; `/responses` is appended. */
   readonly baseUrl: string
   readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
@@ -68,7 +67,7 @@ type WireItem =
   | { readonly type: "function_call_output"; readonly call_id: string; readonly output: string }
   | ({ readonly type: "reasoning" } & WireRecord)
 
-/** The body of the request. Its order is fixed, and nothing in it depends on time: equal requests have equal bytes. */
+/** The body of the request. Its fields have a fixed order and do not depend on time, so equal requests have equal bytes (for the cache). */
 export interface WireRequest {
   readonly model: string
   readonly input: ReadonlyArray<WireItem>
@@ -83,7 +82,7 @@ export const lower = (request: ChatRequest): WireRequest => ({
   model: request.model,
   ...(request.system === null || request.system === "" ? {} : { instructions: request.system }),
   ...lowerTools(request),
-  input: [...wordOnJson(request), ...request.messages.flatMap((message) => lowerMessage(message, request))],
+  input: [...requestForJson(request), ...request.messages.flatMap((message) => lowerMessage(message, request))],
   stream: true,
   store: false,
   ...(request.info.supportsThinking === false ? {} : { include: ["reasoning.encrypted_content"] }),
@@ -95,8 +94,8 @@ export const lower = (request: ChatRequest): WireRequest => ({
 
 const writesJson = ({ jsonOutput, info }: ChatRequest): boolean => jsonOutput && info.supportsJsonOutput !== false
 
-/** JSON is refused unless the word stands in the input. Instructions do not count as input, so it is said there in any case. */
-const wordOnJson = (request: ChatRequest): ReadonlyArray<WireItem> =>
+/** The vendor refuses JSON mode unless the input contains the word "JSON". The instructions do not count as input, so a message asks for it. */
+const requestForJson = (request: ChatRequest): ReadonlyArray<WireItem> =>
   request.jsonOutput
     ? [
         {
@@ -107,7 +106,7 @@ const wordOnJson = (request: ChatRequest): ReadonlyArray<WireItem> =>
       ]
     : []
 
-/** `strict` is said in any case: where it is missing, this wire rewrites the parameters. */
+/** `strict` is always sent: without it, the vendor rewrites the schema of the parameters. */
 const lowerTools = (request: ChatRequest): WireRecord => {
   const own = request.ownTools?.map((type) => ({ type })) ?? []
   const functions = request.tools.map((tool) => ({
@@ -144,9 +143,9 @@ const lowerMessage = (message: ChatMessage, request: ChatRequest): ReadonlyArray
 const lowerPart = (part: ContentPart, request: ChatRequest): WirePart =>
   part.type === "text"
     ? { type: "input_text", text: part.text }
-    : (lowerFile(part, request) ?? { type: "input_text", text: noteOfMissing(part) })
+    : (lowerFile(part, request) ?? { type: "input_text", text: noteForUnreadableFile(part) })
 
-/** Undefined when the model or the wire does not take it. Most models of this wire have no ear, so only a known one gets audio. */
+/** Undefined when the model or the protocol does not accept the file. Most models here accept no audio, so it is sent only if that is known. */
 const lowerFile = (part: FilePart, { info }: ChatRequest): WirePart | undefined => {
   if (part.type === "image")
     return info.supportsVision === false ? undefined : { type: "input_image", image_url: urlOf(part), detail: "auto" }
@@ -190,20 +189,21 @@ const lowerCall = ({ id, name, arguments: written }: ToolCall): WireItem => ({
 
 // ------ stream step
 
-/** The state of one answer. */
+/** The state of reading one answer. */
 export interface AnswerState {
-  readonly asked: string
+  readonly requestedModel: string
   readonly showsReasoning: boolean
-  /** Makes up an id for a call that came without one. */
+  /** Creates an id for a call that has none, or that has the id of an earlier call. */
   readonly newId: () => string
-  /** How much of each text was already said; the key names item and part. */
-  readonly said: Map<string, number>
+  /** The length of each text that has been emitted already. The key names the item and the part. */
+  readonly emitted: Map<string, number>
   readonly items: Map<Place, OpenItem>
   readonly sources: Set<string>
-  /** Of the calls so far. */
+  /** The ids of the calls so far. */
   readonly callIds: Set<string>
-  spoken: number
-  reasoned: boolean
+  /** The length of the whole text of the answer so far. */
+  textLength: number
+  hasReasoned: boolean
   finish: "completed" | "incomplete" | null
   filtered: boolean
   model: string | null
@@ -217,15 +217,15 @@ type OpenItem =
   | { readonly type: "image" }
 
 export const start = (request: ChatRequest, newId: () => string): AnswerState => ({
-  asked: request.model,
+  requestedModel: request.model,
   showsReasoning: request.thinking?.excludeReasoning !== true,
   newId,
-  said: new Map(),
+  emitted: new Map(),
   items: new Map(),
   sources: new Set(),
   callIds: new Set(),
-  spoken: 0,
-  reasoned: false,
+  textLength: 0,
+  hasReasoned: false,
   finish: null,
   filtered: false,
   model: null,
@@ -242,7 +242,7 @@ export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent
 
 type Reader = (state: AnswerState, chunk: WireRecord, events: Array<ChatEvent>) => Fault | "end" | undefined
 
-/** Reads an event whose text is in one field: a delta to add, or the whole to compare with what was said. */
+/** Reads an event whose text is in one field: a delta, or the whole text of which a part may have been emitted already. */
 const reader =
   (
     take: (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>) => void,
@@ -256,15 +256,15 @@ const reader =
 
 type Text = { readonly delta: string } | { readonly whole: string }
 
-/** What is new in a text that may have been said before. */
+/** The part of a text that has not been emitted yet. */
 const newIn = (state: AnswerState, key: string, piece: Text): string => {
-  const before = state.said.get(key) ?? 0
+  const before = state.emitted.get(key) ?? 0
   const fresh = "delta" in piece ? piece.delta : piece.whole.slice(before)
-  if (fresh !== "") state.said.set(key, before + fresh.length)
+  if (fresh !== "") state.emitted.set(key, before + fresh.length)
   return fresh
 }
 
-/** Some servers change the id of an item on the way, but not its place. */
+/** The key of an item. Some servers change the id of an item during the answer, but not its index. */
 const placeOf = (chunk: WireRecord): Place => finite(chunk.output_index) ?? text(chunk.item_id) ?? ""
 
 type Place = number | string
@@ -277,17 +277,17 @@ const say = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<C
   const fresh = newIn(state, `text ${place} ${indexOf(chunk.content_index)}`, piece)
   if (message.type !== "message" || fresh === "") return
   if (message.length === 0) {
-    const gap = state.spoken === 0 ? "" : "\n\n"
-    message.from = state.spoken + gap.length
-    speak(state, gap, events)
+    const gap = state.textLength === 0 ? "" : "\n\n"
+    message.from = state.textLength + gap.length
+    addText(state, gap, events)
   }
   message.length += fresh.length
-  speak(state, fresh, events)
+  addText(state, fresh, events)
 }
 
-const speak = (state: AnswerState, fresh: string, events: Array<ChatEvent>): void => {
+const addText = (state: AnswerState, fresh: string, events: Array<ChatEvent>): void => {
   if (fresh === "") return
-  state.spoken += fresh.length
+  state.textLength += fresh.length
   events.push({ _tag: "TextDelta", text: fresh })
 }
 
@@ -306,11 +306,11 @@ const think = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array
   const isSummary = chunk.summary_index !== undefined
   const part = isSummary ? `summary ${indexOf(chunk.summary_index)}` : `thought ${indexOf(chunk.content_index)}`
   const key = `${part} ${placeOf(chunk)}`
-  const isNew = !state.said.has(key)
+  const isNew = !state.emitted.has(key)
   const fresh = newIn(state, key, piece)
   if (!state.showsReasoning || fresh === "") return
-  events.push({ _tag: "ReasoningDelta", text: isNew && state.reasoned ? `\n\n${fresh}` : fresh })
-  state.reasoned = true
+  events.push({ _tag: "ReasoningDelta", text: isNew && state.hasReasoned ? `\n\n${fresh}` : fresh })
+  state.hasReasoned = true
 }
 
 const writeArguments = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
@@ -322,12 +322,12 @@ const writeArguments = (state: AnswerState, chunk: WireRecord, piece: Text, even
   events.push({ _tag: "ToolCallDelta", id: call.id, arguments: fresh })
 }
 
-/** An item, open or complete: whatever of it was not yet heard. */
+/** Reads an item that was added or is complete, and emits what is new in it. */
 const readItem: Reader = (state, chunk, events) => {
   const item = record(chunk.item)
   const place = { output_index: chunk.output_index ?? null, item_id: item.id ?? item.call_id ?? null }
   if (item.type === "message") readMessage(state, place, item, events)
-  // What is encrypted in an item that has only begun is not complete.
+  // The encrypted content of an item that was only just added is not complete.
   else if (item.type === "reasoning")
     readReasoning(state, place, chunk.type === "response.output_item.added" ? {} : item, events)
   else if (item.type === "function_call") readCall(state, place, item, events)
@@ -394,7 +394,7 @@ const readCitation: Reader = (state, chunk, events) => {
   return undefined
 }
 
-/** The whole response: at the beginning to name the model, at the end with the outcome, alone when nothing was streamed. */
+/** Reads a whole response: the first one names the model, the last one has the outcome. Without streaming, it is the only event. */
 const readResponse: Reader = (state, response, events) => {
   state.model = text(response.model) ?? state.model
   state.usage = readUsage(response.usage) ?? state.usage
@@ -410,7 +410,7 @@ const readResponse: Reader = (state, response, events) => {
 
 const readWhole: Reader = (state, chunk, events) => readResponse(state, record(chunk.response), events)
 
-/** The last events name the outcome themselves, for servers that leave out the status. */
+/** The type of the last event names the outcome, because some servers leave out the status of the response. */
 const readOutcome =
   (status: string): Reader =>
   (state, chunk, events) =>
@@ -457,7 +457,7 @@ const readUsage = (usage: unknown): Usage | null => {
   }
 }
 
-/** Only the outcome ends an answer: without one it was cut off, whatever was heard. */
+/** An answer without an outcome was cut off, even if text of it has arrived. */
 export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
   if (state.finish === null) return
   const calls = [...state.items.values()]
@@ -471,7 +471,7 @@ export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
     _tag: "Finished",
     reason: reasonOf(state, calls.length),
     model: state.model,
-    providerData: keepParts(state.asked, [...state.items.values()].flatMap(keep))
+    providerData: keepParts(state.requestedModel, [...state.items.values()].flatMap(keep))
   })
 }
 
@@ -503,7 +503,7 @@ const keep = (item: OpenItem): ReadonlyArray<KeptPart> => {
   }
 }
 
-/** A reasoning item as it goes back: its type stands there already, and its state is no input. */
+/** A reasoning item without the fields that are not sent back: `lowerAnswerPart` adds the type, and the vendor refuses the status as input. */
 const sendable = (item: WireRecord): Schema.JsonObject => {
   const { type: _type, status: _status, ...rest } = jsonRecord(item)
   return rest

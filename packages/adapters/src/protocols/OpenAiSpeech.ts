@@ -1,6 +1,6 @@
 /**
- * `POST /audio/transcriptions` and `POST /audio/speech` as OpenAI and the servers of its dialect answer them. Which models tell a
- * transcription piece by piece is data: the others would refuse to be asked for that. Used by `providers/OpenAi` and `OpenAiCompatible`.
+ * `POST /audio/transcriptions` and `POST /audio/speech` of OpenAI and of servers with the same protocol. A setting says which models cannot
+ * stream a transcription, because they refuse a request for it. Used by `providers/OpenAi` and `providers/OpenAiCompatible`.
  */
 import type { Usage } from "@colloquy/core"
 import {
@@ -15,23 +15,23 @@ import * as Stream from "effect/Stream"
 import { type FormPart, type Multipart, multipart } from "./Multipart.ts"
 import { faultOf } from "./OpenAiErrors.ts"
 import { bearer, streamAnswer, type StreamDialect } from "./Transport.ts"
-import { callOf, type SpeakingProtocol, speechToText, textToSpeech, type VoiceSettings } from "./VoiceProtocol.ts"
+import { callOf, type SynthesisProtocol, speechToText, textToSpeech, type VoiceSettings } from "./VoiceProtocol.ts"
 import { count, finite, isRecord, record, string, text } from "./Wire.ts"
 
 export interface SpeechDialect {
-  readonly hearing: {
+  readonly transcription: {
     readonly defaultModel: string
-    /** Models that give the whole text at once. */
-    readonly atOnce: RegExp
+    /** Models that cannot stream: they return the whole text at once. */
+    readonly withoutStreaming: RegExp
   } | null
-  readonly speaking:
-    | (Pick<SpeakingProtocol, "defaultModel" | "formats" | "sampleRate"> & { readonly defaultVoice: string })
+  readonly synthesis:
+    | (Pick<SynthesisProtocol, "defaultModel" | "formats" | "sampleRate"> & { readonly defaultVoice: string })
     | null
 }
 
 export const openAiSpeech: SpeechDialect = {
-  hearing: { defaultModel: "gpt-4o-mini-transcribe", atOnce: /^whisper/ },
-  speaking: {
+  transcription: { defaultModel: "gpt-4o-mini-transcribe", withoutStreaming: /^whisper/ },
+  synthesis: {
     defaultModel: "gpt-4o-mini-tts",
     defaultVoice: "alloy",
     formats: ["mp3", "pcm", "wav"],
@@ -40,10 +40,13 @@ export const openAiSpeech: SpeechDialect = {
 }
 
 const errors = { requestIdHeader: "x-request-id", fault: faultOf }
-/** What the vendor takes. */
+/** The largest recording that the vendor accepts. */
 const maxBytes = 25 * 1024 * 1024
 
-export const hearing = (settings: VoiceSettings, dialect: NonNullable<SpeechDialect["hearing"]>): SpeechToText => {
+export const transcription = (
+  settings: VoiceSettings,
+  dialect: NonNullable<SpeechDialect["transcription"]>
+): SpeechToText => {
   const call = (request: TranscriptionRequest, isStreamed: boolean) => ({
     url: `${settings.baseUrl}/audio/transcriptions`,
     secrets: bearer(request.apiKey ?? settings.apiKey),
@@ -59,7 +62,7 @@ export const hearing = (settings: VoiceSettings, dialect: NonNullable<SpeechDial
   return {
     ...atOnce,
     stream: (request) => {
-      if (dialect.atOnce.test(request.model)) {
+      if (dialect.withoutStreaming.test(request.model)) {
         return Stream.map(Stream.fromEffect(atOnce.transcribe(request)), (transcript): TranscriptEvent => ({
           _tag: "Transcribed",
           transcript
@@ -90,15 +93,15 @@ const formOf = ({ language, model, prompt, recording }: TranscriptionRequest, is
   return multipart([...fields, { name: "file", filename, mediaType: mimeType, bytes }])
 }
 
-interface Heard {
+interface StreamState {
   done: { readonly text: string; readonly usage: unknown } | null
 }
 
-/** The transport speaks of answers of chat models: a delta is text, and what is done comes with the end. */
-const streamDialect: StreamDialect<Heard> = {
+/** `streamAnswer` emits events of a chat model: deltas of the transcript are `TextDelta`, and the end carries the whole transcript as data. */
+const streamDialect: StreamDialect<StreamState> = {
   ...errors,
   start: () => ({ done: null }),
-  step: (heard, chunk, events) => {
+  step: (state, chunk, events) => {
     const event = record(chunk)
     if (event.error !== undefined) return faultOf(null, chunk)
     if (event.type === "transcript.text.delta") {
@@ -106,9 +109,9 @@ const streamDialect: StreamDialect<Heard> = {
       if (delta !== undefined) events.push({ _tag: "TextDelta", text: delta })
       return undefined
     }
-    // A server that does not stream answers the same request with one whole answer.
+    // A server that does not stream returns one whole answer, which has no type.
     const whole = event.type === "transcript.text.done" || event.type === undefined ? string(event.text) : undefined
-    if (whole !== undefined) heard.done = { text: whole, usage: event.usage }
+    if (whole !== undefined) state.done = { text: whole, usage: event.usage }
     return event.type === "transcript.text.done" ? "end" : undefined
   },
   end: ({ done }, events) => {
@@ -140,7 +143,7 @@ const usageOf = (usage: unknown): Usage | null => {
   return { ...noUsage, inputTokens: count(usage.input_tokens), outputTokens: count(usage.output_tokens) }
 }
 
-export const speaking = (settings: VoiceSettings, dialect: NonNullable<SpeechDialect["speaking"]>): TextToSpeech =>
+export const synthesis = (settings: VoiceSettings, dialect: NonNullable<SpeechDialect["synthesis"]>): TextToSpeech =>
   textToSpeech(settings, {
     ...errors,
     ...dialect,

@@ -1,10 +1,10 @@
 /**
- * The order of an answer's parts, for providers that want it back: reasoning, words and calls as they came, each with the data that the
- * provider hung on it (a signature, an encrypted item, a phase). Words and calls stand in the message itself, so only their places are
- * kept here; when the message says something else by now, its neutral fields are the truth. They are so for every other model, too: what
- * one model encrypted or signed, another refuses.
+ * Keeps the order of an answer's parts (reasoning, texts and calls), for providers that want the parts back in that order, each with the data
+ * that the provider attached to it: a signature, encrypted reasoning, a phase. The message itself holds texts and calls, so only their
+ * positions are kept here. If the message was changed since, or the request is for another model, the message alone is sent: another model
+ * refuses what this one has encrypted or signed.
  *
- * Used by OpenAI Responses and by the bridges.
+ * Used by `OpenAiResponses` and by the bridges.
  */
 import type { ToolCall } from "@colloquy/core"
 import type { ChatRequest } from "@colloquy/core/adapters"
@@ -18,13 +18,13 @@ export type KeptPart =
   | { readonly type: "reasoning"; readonly text: string; readonly data: Schema.JsonObject }
   | { readonly type: "call"; readonly id: string; readonly data: Schema.JsonObject }
 
-/** One part as it goes back. */
+/** One part as it is sent back. */
 export type AnswerPart =
   | { readonly type: "text"; readonly text: string; readonly data: Schema.JsonObject }
   | { readonly type: "reasoning"; readonly text: string; readonly data: Schema.JsonObject }
   | { readonly type: "call"; readonly call: ToolCall; readonly data: Schema.JsonObject }
 
-/** Null when the neutral fields tell it all. */
+/** The data to keep with an answer. Null when the message itself contains everything. */
 export const keepParts = (model: string, parts: ReadonlyArray<KeptPart>): Schema.Json | null =>
   parts.some((part) => part.type === "reasoning" || Object.keys(part.data).length > 0) ? { model, parts } : null
 
@@ -35,7 +35,10 @@ export const partsOf = (answer: AnswerMessage, request: ChatRequest): ReadonlyAr
   if (kept.length === 0 || length !== answer.content.length) return neutralParts(answer)
   const parts = kept.flatMap((part) => partOf(part, answer))
   const calls = parts.flatMap((part) => (part.type === "call" ? [part.call] : []))
-  return withoutLooseReasoning([...parts, ...answer.toolCalls.filter((call) => !calls.includes(call)).map(plainCall)])
+  return withoutTrailingReasoning([
+    ...parts,
+    ...answer.toolCalls.filter((call) => !calls.includes(call)).map(plainCall)
+  ])
 }
 
 const neutralParts = ({ content, toolCalls }: AnswerMessage): ReadonlyArray<AnswerPart> => [
@@ -56,6 +59,6 @@ const partOf = (part: WireRecord, { content, toolCalls }: AnswerMessage): Readon
   return toolCalls.filter((call) => call.id === part.id).map((call): AnswerPart => ({ type: "call", call, data }))
 }
 
-/** Reasoning is refused where that which it led to is missing. */
-const withoutLooseReasoning = (parts: ReadonlyArray<AnswerPart>): ReadonlyArray<AnswerPart> =>
+/** A provider refuses reasoning that no text or call follows. */
+const withoutTrailingReasoning = (parts: ReadonlyArray<AnswerPart>): ReadonlyArray<AnswerPart> =>
   parts.slice(0, parts.findLastIndex((part) => part.type !== "reasoning") + 1)

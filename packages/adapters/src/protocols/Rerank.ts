@@ -1,6 +1,6 @@
 /**
- * `POST …/rerank` as Cohere, Voyage and Jina answer it, and local servers in Jina's shape: places of the texts with scores. They differ in
- * the path and in where the list and the units stand, which is data here. Used by `providers/Rerankers`.
+ * `POST …/rerank` of Cohere, Voyage, Jina, and local servers with Jina's protocol. The answer lists the indexes of the texts with scores. The
+ * vendors differ in the path and in the name of the list, which are data here. Used by `providers/Rerankers`.
  */
 import type { Usage } from "@colloquy/core"
 import { ModelError, noUsage } from "@colloquy/core/adapters"
@@ -14,7 +14,7 @@ import { finite, list, record } from "./Wire.ts"
 
 export interface RerankSettings extends TransportSettings {
   readonly model: string
-  /** Named in charges and errors. Default: the vendor's name. */
+  /** The name of the provider in charges and errors. Default: the vendor's name. */
   readonly id?: string
   readonly apiKey?: ApiKey
   readonly baseUrl?: string
@@ -25,8 +25,8 @@ export interface RerankDialect {
   readonly id: string
   readonly baseUrl: string
   readonly path: string
-  /** The field that holds the list of places. */
-  readonly places: "results" | "data"
+  /** The field that contains the list of indexes and scores. */
+  readonly listField: "results" | "data"
   readonly requestIdHeader: string
 }
 
@@ -45,7 +45,7 @@ export const reranker = (settings: RerankSettings, dialect: RerankDialect): Rera
       Effect.suspend(() => {
         const body = JSON.stringify({ model, query: request.query, documents: request.texts })
         return Effect.flatMap(fetchJson({ ...place, body }, errors, settings), (answer) => {
-          const order = readOrder(record(answer)[dialect.places], request.texts.length)
+          const order = readOrder(record(answer)[dialect.listField], request.texts.length)
           if (order === null) {
             return Effect.fail(new ModelError({ reason: "unknown", code: "malformed_answer", provider, model }))
           }
@@ -58,7 +58,7 @@ export const reranker = (settings: RerankSettings, dialect: RerankDialect): Rera
   }
 }
 
-/** Null unless every entry is a place with a score, each place at most once. */
+/** Null unless every entry is a valid index with a score, and no index occurs twice. */
 const readOrder = (written: unknown, count: number): Reranked["order"] | null => {
   const entries = list(written)
   const order = entries.map(record).flatMap(({ index, relevance_score }) => {
@@ -70,7 +70,7 @@ const readOrder = (written: unknown, count: number): Reranked["order"] | null =>
   return isWhole && (order.length > 0 || count === 0) ? order.toSorted((a, b) => b.score - a.score) : null
 }
 
-/** Cohere bills searches and tells no tokens. */
+/** The usage is estimated if the vendor reports no tokens: Cohere charges for searches. */
 const usageOf = (answer: unknown, { query, texts }: RerankRequest): Usage => {
   const { cost, total_tokens } = record(record(answer).usage)
   const tokens = finite(total_tokens)

@@ -1,6 +1,6 @@
 /**
- * `POST /images` of the routing provider: one form of request for the image models of all upstreams, pictures to begin with as data
- * addresses, and the cost with the answer. Used by `providers/OpenRouter`.
+ * OpenRouter's `POST /images`: one form of request for the image models of all upstream providers. Input images are sent as `data:` URLs, and
+ * the answer contains the cost. Used by `providers/OpenRouter`.
  */
 import type { Usage } from "@colloquy/core"
 import { type ImageModel, noUsage } from "@colloquy/core/adapters"

@@ -1,6 +1,6 @@
 /**
- * What the router tells of its models, as catalogue entries: limits, prices and capabilities of all of them, what a video or a picture may be
- * for those that make such, and what each upstream asks for which model. Used by `providers/OpenRouter`. Specification part 2 (video model).
+ * Reads OpenRouter's lists into entries of the catalogue: the limits, prices and capabilities of all models, the options of video and image
+ * models, and the prices of each upstream provider. Used by `providers/OpenRouter`.
  */
 import { type ModelInfo } from "@colloquy/core"
 import { describeModel, type ModelError, type ModelType, type Upstream } from "@colloquy/core/adapters"
@@ -11,7 +11,7 @@ import { finite, isRecord, json, list, lookUp, record, string, text, wholeNumber
 
 type Models = Effect.Effect<ReadonlyArray<ModelInfo>, ModelError>
 
-/** The lists of videos and images add to the list of models; without them, such models are like all others. */
+/** Adds the lists of video and image models to the list of all models. If one of the two cannot be read, its models have no special options. */
 export const listModels = (settings: ModelListSettings): Models =>
   Effect.gen(function* () {
     const models = yield* listPages(settings, 0)
@@ -23,9 +23,7 @@ export const listModels = (settings: ModelListSettings): Models =>
     return withImages(withVideos(models, videos ?? nothingListed, settings), images, settings)
   })
 
-/**
- * The models for videos alone, as they are now. What they take as input stands in the list of models only; without it that is not known.
- */
+/** Only the video models. The list of all models says what they accept as input; if it cannot be read, this stays unknown. */
 export const listVideoModels = (settings: ModelListSettings): Models =>
   Effect.gen(function* () {
     const videos = entriesById(yield* fetchModels(settings, "/videos/models"))
@@ -43,13 +41,13 @@ export const listVideoModels = (settings: ModelListSettings): Models =>
 // ------ models
 
 const pageSize = 1000
-/** A list that does not end is cut here. */
+/** Limits a list that never ends. */
 const maximumModels = 20_000
 
 const listPages = (settings: ModelListSettings, offset: number): Models =>
   Effect.gen(function* () {
     const body = yield* fetchModels(settings, `/models?output_modalities=all&limit=${pageSize}&offset=${offset}`)
-    const models = [...readModels(body, settings, readModel), ...readModels(body, settings, readPainter)]
+    const models = [...readModels(body, settings, readModel), ...readModels(body, settings, readImageModel)]
     const isLast = list(record(body).data).length < pageSize || offset + pageSize >= maximumModels
     return isLast ? models : [...models, ...(yield* listPages(settings, offset + pageSize))]
   })
@@ -60,13 +58,13 @@ export const readModel: ReadEntry = (entry) => {
   return modelType === undefined ? null : readAs(modelType, entry)
 }
 
-/** A model that writes and paints stands in the catalogue twice: as one to talk to, and as one for pictures. */
-const readPainter: ReadEntry = (entry) => {
+/** A model that writes texts and makes images has two entries in the catalogue: as a chat model and as an image model. */
+const readImageModel: ReadEntry = (entry) => {
   const { output_modalities: outputs } = record(entry.architecture)
-  return paintsToo(outputs) ? readAs("image", entry) : null
+  return makesTextAndImages(outputs) ? readAs("image", entry) : null
 }
 
-const paintsToo = (outputs: unknown): boolean =>
+const makesTextAndImages = (outputs: unknown): boolean =>
   includes(outputs, "text") === true && includes(outputs, "image") === true
 
 const readAs = (modelType: ModelType, entry: WireRecord): ReturnType<ReadEntry> => {
@@ -90,14 +88,14 @@ const readAs = (modelType: ModelType, entry: WireRecord): ReturnType<ReadEntry> 
     inputCostPerMillionTokens: pricePerMillion(record(entry.pricing).prompt),
     outputCostPerMillionTokens: pricePerMillion(record(entry.pricing).completion),
     ...(modelType === "image" || modelType === "video" ? { details: readMediaDetails(entry, modelType) } : {}),
-    ...(modelType === "llm" ? readTalents(outputs, parameters) : {})
+    ...(modelType === "llm" ? readChatDetails(outputs, parameters) : {})
   }
 }
 
-/** Null when the list is not there: that is no word about what it would hold. */
+/** Null when the list is missing: then it is unknown whether the list would contain the word. */
 const includes = (words: unknown, word: string): boolean | null => (Array.isArray(words) ? words.includes(word) : null)
 
-/** The first output that fits decides. */
+/** The first matching output counts. */
 const modelTypes: ReadonlyArray<readonly [modality: string, type: ModelType]> = [
   ["text", "llm"],
   ["embeddings", "embedding"],
@@ -117,8 +115,8 @@ const readThinkingControls = (reasoning: WireRecord): ModelInfo["thinkingControl
   }
 }
 
-/** What a model that talks can do besides: search the web by itself, paint. */
-const readTalents = (outputs: unknown, parameters: unknown): Partial<ModelInfo> => {
+/** The additional capabilities of a chat model: its own web search, and images in its answers. */
+const readChatDetails = (outputs: unknown, parameters: unknown): Partial<ModelInfo> => {
   const details = {
     ...(includes(parameters, "web_search_options") === true ? { web_search: true } : {}),
     ...(includes(outputs, "image") === true ? { response_modalities: ["image", "text"] } : {})
@@ -126,7 +124,7 @@ const readTalents = (outputs: unknown, parameters: unknown): Partial<ModelInfo> 
   return Object.keys(details).length === 0 ? {} : { details }
 }
 
-/** The parameters of this list are words for a conversation; what may be asked of a picture stands in the list of images. */
+/** The parameters in the list of all models are those of chat requests. The parameters of image requests are in the list of image models. */
 const readMediaDetails = (entry: WireRecord, modelType: "image" | "video"): Schema.JsonObject => ({
   architecture: readArchitecture(entry),
   supported_parameters: modelType === "image" ? null : json(entry.supported_parameters)
@@ -139,7 +137,7 @@ const readArchitecture = ({ architecture }: WireRecord): Schema.JsonObject | nul
     : null
 }
 
-/** The wire has dollars for one token, as a decimal text; rounded, because a binary fraction would show in a catalogue. */
+/** The list has dollars for one token, as decimal text. The result is rounded, so that no error of binary fractions shows in the catalogue. */
 const pricePerMillion = (price: unknown): number | null => {
   const dollars = typeof price === "string" && price.trim() !== "" ? Number(price) : price
   const known = finite(dollars)
@@ -148,7 +146,7 @@ const pricePerMillion = (price: unknown): number | null => {
 
 // ------ videos
 
-/** Entries of a list for one kind of models. */
+/** The entries of the list of video models or of image models, by id. */
 type Listed = ReadonlyMap<string, WireRecord>
 
 const nothingListed: Listed = new Map()
@@ -204,8 +202,8 @@ const videoFields = [
 // ------ images
 
 /**
- * What a picture may be: descriptors by the names of the options. A model that writes and paints is one for pictures only where this list
- * has it, or could not be had (`null`).
+ * Adds the options of image models. A model that writes texts and makes images stays an image model only if the list of image models contains
+ * it, or if that list could not be read (`images` is null).
  */
 const withImages = (
   models: ReadonlyArray<ModelInfo>,
@@ -243,17 +241,17 @@ const describeImage = (model: ModelInfo, image: WireRecord): ModelInfo => {
 
 // ------ upstreams
 
-/** One request for the names and one for each model that talks: prices stand nowhere else. A model whose offers fail is left out. */
+/** Needs one request for the names and one for each chat model, because no list contains the prices. A model whose request fails is left out. */
 export const listUpstreams = (settings: ModelListSettings): Effect.Effect<ReadonlyArray<Upstream>, ModelError> =>
   Effect.gen(function* () {
     const names = list(record(yield* fetchModels(settings, "/providers")).data)
     const models = yield* listPages(settings, 0)
-    const talking = models.filter((model) => model.modelType === "llm").slice(0, maximumPriced)
-    const offers = yield* Effect.forEach(talking, ({ name }) => listOffers(settings, name), { concurrency: 8 })
+    const chatModels = models.filter((model) => model.modelType === "llm").slice(0, maximumPriced)
+    const offers = yield* Effect.forEach(chatModels, ({ name }) => listOffers(settings, name), { concurrency: 8 })
     return gather(names, offers.flat())
   })
 
-/** Prices of more models than this are not asked for. */
+/** The largest number of models whose prices are requested. */
 const maximumPriced = 1000
 
 interface Offer {
@@ -289,7 +287,7 @@ const readOffer = (endpoint: WireRecord, model: string): ReadonlyArray<Offer> =>
   return [{ by: { id: variant?.split("/", 1)[0] ?? name, name }, offer }]
 }
 
-/** Upstreams with what they offer: those of the list, and those of whom only an offer tells. */
+/** The upstream providers with their offers: those of the list, and those that only an offer names. */
 const gather = (names: ReadonlyArray<unknown>, offers: ReadonlyArray<Offer>): ReadonlyArray<Upstream> => {
   const found = new Map<
     string,

@@ -1,8 +1,8 @@
 /**
- * Videos on the router's wire: an order, its job, and the bytes of the clip. `providers/OpenRouter` registers it.
+ * OpenRouter's video API: a request to make a video, its job, and the bytes of the video. Used by `providers/OpenRouter`.
  *
- * All addresses are made here, of the base URL and the job's id: those that an answer names (`polling_url`, `unsigned_urls`) are not followed,
- * nor is any redirect, so that an answer can send neither the key nor a request of this server to an address of its choice.
+ * All URLs are built from the base URL and the job's id. URLs in an answer (`polling_url`, `unsigned_urls`) and redirects are not followed, so
+ * that an answer cannot make this server send the key or a request to another address.
  */
 import type { Picture, VideoAccount, VideoJob, VideoModel, VideoOrder, VideoReference } from "@colloquy/core/adapters"
 import { ModelError, VideoJobStatus } from "@colloquy/core/adapters"
@@ -60,10 +60,10 @@ const lowerReference = (reference: VideoReference): WireRecord => {
 
 const isStatus = Schema.is(VideoJobStatus)
 
-/** An id stands in addresses, so one that would change them is none. */
+/** The id becomes part of a URL, so an id with characters that would change the path is refused. */
 const isJobId = (id: string | undefined): id is string => id !== undefined && /^(?!\.+$)[\w.:~-]{1,255}$/u.test(id)
 
-/** Undefined when the answer is no job. A state that is not known goes on. */
+/** Undefined when the answer is not a job. An unknown status counts as in progress. */
 const readJob = (body: unknown, retryAfterMillis: number | null): VideoJob | undefined => {
   const { error, id: givenId, status, usage } = record(body)
   const id = text(givenId)
@@ -91,16 +91,16 @@ export const videoModel = (settings: RouterVideoSettings): VideoModel => {
     isOnce: body !== null
   })
 
-  const askForJob = (call: Call): Effect.Effect<VideoJob, ModelError> =>
+  const fetchJob = (call: Call): Effect.Effect<VideoJob, ModelError> =>
     Effect.flatMap(fetchPaced(call, dialect, settings), ({ body, retryAfterMillis }) => {
       const job = readJob(body, retryAfterMillis)
       return job === undefined ? Effect.fail(malformed(call)) : Effect.succeed(job)
     })
 
   return {
-    submit: (order) => Effect.suspend(() => askForJob(callOf("", order, lower(order)))),
+    submit: (order) => Effect.suspend(() => fetchJob(callOf("", order, lower(order)))),
     status: (jobId, account) =>
-      Effect.suspend(() => askForJob(callOf(`/${encodeURIComponent(jobId)}`, account))).pipe(
+      Effect.suspend(() => fetchJob(callOf(`/${encodeURIComponent(jobId)}`, account))).pipe(
         Effect.map(Option.some),
         Effect.catchIf(
           ({ status }) => status === 404,

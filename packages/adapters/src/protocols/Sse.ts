@@ -1,15 +1,15 @@
 /**
- * Server-sent events as every model provider uses them: only the `data` counts, because each vendor repeats the event's name inside it.
+ * Reads server-sent events from model providers. Only the field `data` is read, because every vendor repeats the name of an event inside it.
  *
- * Own code instead of `effect/encoding/Sse` for three reasons: it takes a last event without its blank line, it scans for line ends
- * instead of visiting each character (a streamed answer is mostly this loop), and it treats `retry:` as the noise that it is here.
- * Used by Transport. Holds at most `maxCharacters` of an unfinished event.
+ * There are three reasons not to use `effect/encoding/Sse`: this reader accepts a last event without a blank line, it searches for line ends in
+ * place of visiting each character (most CPU time of a streamed answer is spent here), and it ignores `retry:`. Used by `Transport`. At most
+ * `maxCharacters` of an unfinished event are held in memory.
  */
 
 export interface SseReader {
   /** The data of every event that `text` completes; null when an event is larger than allowed. */
   readonly feed: (text: string) => ReadonlyArray<string> | null
-  /** What stands at the end of the body without a blank line. */
+  /** The data of a last event that no blank line ends. */
   readonly end: () => ReadonlyArray<string>
 }
 
@@ -29,7 +29,7 @@ export const makeSseReader = (maxCharacters: number): SseReader => {
     }
   }
 
-  /** CRLF and CR become LF. A CRLF may be cut by the network, so the CR is remembered. */
+  /** Replaces CRLF and CR by LF. A CRLF may be split between two pieces, so a CR at the end of a piece is remembered. */
   const withPlainLineEnds = (text: string): string => {
     const rest = endedInReturn && text.startsWith("\n") ? text.slice(1) : text
     if (text !== "") endedInReturn = text.endsWith("\r")

@@ -1,6 +1,7 @@
 /**
- * The wire of System One, a model of typed answers: one request with the whole state and all questions, one reply with a distribution for
- * each. Its own choices, scores and confidences are not read: the kernel computes them from the probabilities. `providers/SystemOne` uses it.
+ * The protocol of System One, a model of typed answers: one request with the whole state and all questions, and one reply with a probability
+ * distribution for each question. The choices and scores in the reply are not read, because the kernel computes them from the probabilities.
+ * Used by `providers/SystemOne`.
  */
 import { type Usage } from "@colloquy/core"
 import { type AnswerDriver, type AnswerReply, type AnswerRequest, ModelError, noUsage } from "@colloquy/core/adapters"
@@ -13,11 +14,11 @@ import { count, finite, isRecord, list, record, text, type WireRecord } from "./
 // ------ settings
 
 export interface SystemOneSettings extends TransportSettings {
-  /** Where the questions are posted. */
+  /** The URL to which questions are posted. */
   readonly url: string
   readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
-  /** The name of a model on the wire, and back. */
+  /** Converts the kernel's name of a model to the protocol's name; `fromWire` converts back. */
   readonly toWire: (model: string) => string
   readonly fromWire: (model: string) => string
 }
@@ -42,7 +43,10 @@ const read = (body: WireRecord, { questions }: AnswerRequest, settings: SystemOn
   }
 }
 
-/** Undefined for an answer of another type than the question. One that nobody asked for stays, so that it is seen. */
+/**
+ * Undefined for an answer whose type is not that of the question. An answer to an unknown question stays, with an empty distribution, so that
+ * the kernel notices it.
+ */
 const readAnswer = (answer: WireRecord, asked: string | undefined): WireRecord | undefined => {
   if (asked === undefined) return {}
   if (answer.type !== undefined && answer.type !== asked) return undefined
@@ -75,8 +79,8 @@ const faultFor =
   }
 
 /**
- * Where the refused field stands: `questions.2.criteria`. Questions go by their number, and what is no word of this wire ends the place,
- * because everything else in it is the client's own text.
+ * The path of the refused field, for example `questions.2.criteria`. A question is named by its number. The path ends before the first word
+ * that is not a field of this protocol, because such words are the client's own text.
  */
 const placeOf = (steps: ReadonlyArray<unknown>, names: ReadonlyArray<string>): string => {
   const place: Array<string> = []
@@ -100,7 +104,7 @@ const wordOf = (step: unknown): string | undefined => {
 
 const fields: ReadonlySet<string> = new Set(["model", "state", "questions", "type", "instructions", "criteria"])
 
-/** `names`: of the questions that were asked. */
+/** `names` are the names of the questions in the request. */
 const dialectFor = (names: ReadonlyArray<string>): ErrorDialect => ({
   requestIdHeader: "x-typesafe-request-id",
   fault: faultFor(names)

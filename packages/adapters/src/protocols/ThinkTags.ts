@@ -1,12 +1,12 @@
 /**
- * Splits `<think>…</think>` at the beginning of an answer from the text after it, for local models whose server does not. Only there:
- * an answer that speaks about such tags stays as it is. Used by the OpenAI Chat dialect.
+ * Separates `<think>…</think>` at the beginning of an answer from the text after it, for local models whose server does not do so. Tags later in
+ * an answer are left alone, because the answer may be about such tags. Used by `OpenAiChat`.
  */
 import type { ChatEvent } from "@colloquy/core/adapters"
 
 export interface TagSplitter {
   readonly feed: (text: string, events: Array<ChatEvent>) => void
-  /** Hands out what was held back because it could have been the beginning of a tag. */
+  /** Emits the text that was held back because it could have been the beginning of a tag. */
   readonly end: (events: Array<ChatEvent>) => void
 }
 
@@ -67,7 +67,7 @@ export const makeTagSplitter = (): TagSplitter => {
   }
 }
 
-/** How many characters at the end could be the beginning of the closing tag. */
+/** How many characters at the end of the text could be the beginning of the closing tag. */
 const lengthOfCommonEnd = (text: string): number => {
   for (let length = Math.min(close.length - 1, text.length); length > 0; length--) {
     if (close.startsWith(text.slice(-length))) return length

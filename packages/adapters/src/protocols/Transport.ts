@@ -1,12 +1,12 @@
 /**
- * The way to every provider over HTTP: one request, its streamed answer in bounded memory, and every failure as a `ModelError`.
- * A protocol gives the call and three plain functions (start, step, end); everything that touches the network stands here, once.
+ * Sends requests to all providers over HTTP: one request, its streamed answer in limited memory, and every failure as a `ModelError`. A protocol
+ * defines the call and three plain functions (start, step, end); everything that touches the network is in this file.
  *
- * It asks through the narrow port `Exchange` and makes one pull of a network read. `effect/http` would add its own span, send trace headers
- * to the vendor and put two stream stages on every read, while `ChatModel` has the span and the retries already.
+ * Requests go through the narrow port `Exchange`, and each network read is one pull of the stream. `effect/http` is not used: it would add a span
+ * of its own, send trace headers to the vendor and add two stream stages to every read, while `ChatModel` already has the span and the retries.
  *
- * What a hostile or broken provider can do ends in an error: the answer has a size limit, an event has one, text must be UTF-8, the
- * content type must be right, and no redirect is followed, because it could carry the key to another host.
+ * A hostile or broken provider can only cause an error: answers and single events have a size limit, text must be UTF-8, the content type must
+ * be the expected one, and redirects are not followed, because they could send the key to another host.
  */
 import type { ChatEvent } from "@colloquy/core/adapters"
 import { callbackLimitedTo, ModelError } from "@colloquy/core/adapters"
@@ -30,53 +30,53 @@ import { makeSseReader } from "./Sse.ts"
 import { parseJson } from "./Wire.ts"
 
 export interface TransportSettings {
-  /** Takes the place of the platform's way (`node:http` on Node, elsewhere `fetch`): for a proxy, for client certificates. */
+  /** Replaces the platform's HTTP client (`node:http` on Node.js, `fetch` elsewhere), for example to use a proxy or client certificates. */
   readonly fetch?: typeof globalThis.fetch
-  /** Until the head of the answer is there, connecting included. A local server may load the model first. Default: 2 minutes. */
+  /** How long the head of the response may take, including the connection. A local server may have to load the model. Default: 2 minutes. */
   readonly headTimeout?: Duration.Input
-  /** For a whole answer that is not streamed: a list of models, an error. Default: 30 seconds. */
+  /** How long the body of a response that is not streamed may take, for example a list of models or an error. Default: 30 seconds. */
   readonly bodyTimeout?: Duration.Input
-  /** UTF-16 units of one event; an image that comes inline is one. Default: 32 Mi. */
+  /** The largest event of a stream, in UTF-16 units. An image inside an answer is one event. Default: 32 Mi. */
   readonly maxEventCharacters?: number
-  /** Bytes of one whole answer, whatever it is made of. Bounds all that a protocol collects. Default: 64 MiB. */
+  /** The largest answer, in bytes. It also limits the memory in which a protocol collects an answer. Default: 64 MiB. */
   readonly maxAnswerBytes?: number
 }
 
-/** One request. A header stands in `secrets` when it holds a key, and is revealed at the moment of sending only. */
+/** One request. Headers that contain a key are in `secrets`; their values are revealed only when the request is sent. */
 export interface Call {
   readonly provider: string
   readonly model: string
   readonly url: string
   readonly headers: { readonly [name: string]: string }
   readonly secrets: { readonly [name: string]: Redacted.Redacted<string> }
-  /** JSON text or a form to post; null for a GET. */
+  /** The JSON text or the form of a POST; null for a GET. */
   readonly body: string | Multipart | null
-  /** True: what it asks for is paid for, so it is never sent a second time. */
+  /** True: the request is never sent a second time, because what it orders costs money. */
   readonly isOnce?: boolean
 }
 
-/** What a vendor's error looks like. */
+/** How to read a vendor's errors. */
 export interface ErrorDialect {
   readonly requestIdHeader: string
-  /** Reads the parsed body of an error answer; undefined when that was no JSON. */
+  /** Reads the parsed body of an error response; the body is undefined if it was not JSON. */
   readonly fault: (status: number, body: unknown) => Fault
 }
 
-/** How a vendor streams an answer. `State` belongs to one answer and is changed in place; apart from that, these functions are pure. */
+/** How to read a vendor's streamed answer. `State` belongs to one answer and is changed in place; otherwise these functions are pure. */
 export interface StreamDialect<State> extends ErrorDialect {
   readonly start: () => State
-  /** One parsed event of the wire, its meaning added to `events`. A fault or the end mark stops the reading. */
+  /** Reads one parsed event and adds the kernel's events to `events`. Reading stops when it returns a fault or `end`. */
   readonly step: (state: State, chunk: unknown, events: Array<ChatEvent>) => Fault | "end" | undefined
-  /** Of a chunk that was taken: whether another with another text can be taken without being parsed (`RepeatedChunk`). Absent: none can. */
+  /** Whether a similar chunk with another text can be taken without being parsed (see `RepeatedChunk`); called with a chunk after `step`. Absent: no. */
   readonly saying?: (state: State, chunk: unknown) => Saying | null
-  /** The answer is over, `marked` when an end mark was seen: adds what was waiting for it, and `Finished` if it was complete. */
+  /** Called at the end of the answer; `marked` is true after an end mark. Adds the last events, and `Finished` if the answer is complete. */
   readonly end: (state: State, events: Array<ChatEvent>, marked: boolean) => void
 }
 
 export const bearer = (key: ApiKey | null | undefined): Call["secrets"] =>
   key ? { authorization: Redacted.make(`Bearer ${Redacted.value(hidden(key))}`) } : {}
 
-/** Sends the call when the stream is run, and closes the connection when the stream is left early. */
+/** Sends the call when the stream is run, and closes the connection if the consumer stops before the end. */
 export const streamAnswer = <State>(
   makeCall: () => Call,
   dialect: StreamDialect<State>,
@@ -91,14 +91,14 @@ export const streamAnswer = <State>(
     )
   )
 
-/** A whole JSON answer. */
+/** Sends the call and parses the JSON body of the response. */
 export const fetchJson = (
   call: Call,
   dialect: ErrorDialect,
   settings: TransportSettings
 ): Effect.Effect<unknown, ModelError> => Effect.map(fetchPaced(call, dialect, settings), ({ body }) => body)
 
-/** A whole JSON answer, and when the provider wants to be asked again; null: it does not say. */
+/** Like `fetchJson`; also returns the pause that the provider asks for before the next request, or null. */
 export const fetchPaced = (
   call: Call,
   dialect: ErrorDialect,
@@ -117,8 +117,8 @@ export const fetchPaced = (
   )
 
 /**
- * The bytes of a file, as they come: of one of these types (`video/`), or of none in particular. A connection that brings nothing for
- * `bodyTimeout` counts as broken. How many bytes there may be is the reader's affair.
+ * The bytes of a file as they arrive. Its content type must begin with one of `types` (`video/`), be unspecific, or be missing. A connection
+ * without new bytes for `bodyTimeout` counts as broken. The caller must limit the number of bytes.
  */
 export const streamBytes = (
   call: Call,
@@ -154,9 +154,9 @@ const pullBytes = ({ exchange }: Answer, settings: TransportSettings, fail: Fail
 
 // ------ request
 
-type Asked = Pick<Call, "provider" | "model">
+type Target = Pick<Call, "provider" | "model">
 
-const modelError = ({ provider, model }: Asked, fault: Fault, requestId: string | null): ModelError =>
+const modelError = ({ provider, model }: Target, fault: Fault, requestId: string | null): ModelError =>
   new ModelError({
     ...fault,
     provider,
@@ -164,17 +164,17 @@ const modelError = ({ provider, model }: Asked, fault: Fault, requestId: string 
     ...(requestId === null ? {} : { requestId: requestId.slice(0, 128) })
   })
 
-/** A request on its way, and then its answer. */
+/** A request and its response. */
 interface Answer {
   readonly exchange: Exchange
-  /** Reads on behind the end mark, where nothing comes but the end of the body. */
+  /** Set after the end mark: reads the rest of the body, which normally is only its end. */
   rest: ReadPiece | null
 }
 
 const requestIdOf = ({ exchange }: Answer, dialect: ErrorDialect): string | null =>
   exchange.header(dialect.requestIdHeader)
 
-/** Succeeds with an answer of status 2xx, which is left with the scope. */
+/** Succeeds with a response of status 2xx. It is released when the scope closes. */
 const open = (
   call: Call,
   dialect: ErrorDialect,
@@ -183,11 +183,11 @@ const open = (
 ): Effect.Effect<Answer, ModelError> =>
   Effect.suspend(() => {
     let begun: Answer | null = null
-    const leaving = Effect.suspend(() => (begun === null ? Effect.void : leave(begun)))
-    const asking = ask(call, settings, (exchange) => (begun = { exchange, rest: null }))
+    const releasing = Effect.suspend(() => (begun === null ? Effect.void : release(begun)))
+    const sending = send(call, settings, (exchange) => (begun = { exchange, rest: null }))
     return Effect.andThen(
-      Scope.addFinalizer(scope, leaving),
-      Effect.flatMap(asking, (answer): Effect.Effect<Answer, ModelError> => {
+      Scope.addFinalizer(scope, releasing),
+      Effect.flatMap(sending, (answer): Effect.Effect<Answer, ModelError> => {
         const status = answer.exchange.status()
         return status >= 200 && status < 300 ? Effect.succeed(answer) : readFailure(answer, call, dialect, settings)
       })
@@ -195,18 +195,17 @@ const open = (
   })
 
 /**
- * Only a connection whose answer was read to its end can be used again, so one that has seen the end mark is read on in the background
- * after its reader has left.
+ * A connection can be used again only if the body was read to its end. So after an end mark, the rest of the body is read in the background.
  */
-const leave = ({ exchange, rest }: Answer): Effect.Effect<unknown> => {
-  const leaving = Effect.sync(() => exchange.leave())
+const release = ({ exchange, rest }: Answer): Effect.Effect<unknown> => {
+  const releasing = Effect.sync(() => exchange.release())
   return rest === null || exchange.isOver()
-    ? leaving
-    : Effect.forkDetach(Effect.ensuring(readToEnd(rest), leaving), { startImmediately: true })
+    ? releasing
+    : Effect.forkDetach(Effect.ensuring(readToEnd(rest), releasing), { startImmediately: true })
 }
 
-/** Succeeds when the head is there; `begin` gets the request that is on its way. */
-const ask = (
+/** Succeeds when the head of the response has arrived. `begin` is called as soon as the request has been sent. */
+const send = (
   call: Call,
   settings: TransportSettings,
   begin: (exchange: Exchange) => Answer
@@ -237,7 +236,7 @@ const headersOf = (call: Call): Record<string, string> => {
 
 const isForm = (body: Call["body"]): body is Multipart => typeof body === "object" && body !== null
 
-/** The error of an answer whose status is not 2xx. A body that is too long, too slow or no JSON counts as none. */
+/** Fails with the error of a response whose status is not 2xx. A body that is too long, too slow or not JSON is ignored. */
 const readFailure = (
   answer: Answer,
   call: Call,
@@ -255,13 +254,13 @@ const readFailure = (
 
 // ------ body
 
-/** The next piece of text, null at the end of the body, or what went wrong. Not an error channel: this runs once per network read. */
+/** The next piece of text, null at the end of the body, or a fault. A fault is a value and not an error of an effect, to save CPU time. */
 type Piece = string | null | Fault
 
 type ReadPiece = (take: (piece: Piece) => void) => void
 
 const readPieces = ({ exchange }: Answer, maxBytes: number): ReadPiece => {
-  // A character that the network cut in two waits inside the decoder for its second half.
+  // The decoder keeps the first bytes of a character that is split between two network reads.
   const decoder = new TextDecoder("utf-8", { fatal: true })
   let bytes = 0
   const pieceOf = (next: Read): Piece => {
@@ -318,19 +317,19 @@ const pullEvents = <State>(
   settings: TransportSettings
 ): EventPull => {
   const requestId = requestIdOf(answer, dialect)
-  // Not the call: its body may be large, and an answer may take minutes.
-  const asked = { provider: call.provider, model: call.model }
-  const fail = (fault: Fault) => Effect.fail(modelError(asked, fault, requestId))
+  // `fail` does not keep the whole call in memory: its body may be large, and an answer may take minutes.
+  const target = { provider: call.provider, model: call.model }
+  const fail = (fault: Fault) => Effect.fail(modelError(target, fault, requestId))
   const type = answer.exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase()
   if (type === "text/event-stream") return pullSse(answer, dialect, settings, fail)
-  // Some gateways answer a request for a stream with one whole answer, or with an error and status 200.
+  // Some gateways return one whole answer in place of a stream, or an error with the status 200.
   if (type === "application/json") return pullWhole(answer, dialect, settings, fail)
   return fail({ reason: "malformed", code: "unexpected_content_type" })
 }
 
 type Fail = (fault: Fault) => Effect.Effect<never, ModelError>
 
-/** One pull is one network read. */
+/** Each pull does one network read. */
 const pullSse = <State>(
   answer: Answer,
   dialect: StreamDialect<State>,
@@ -338,7 +337,7 @@ const pullSse = <State>(
   fail: Fail
 ): EventPull => {
   const read = readPieces(answer, settings.maxAnswerBytes ?? defaultMaxAnswerBytes)
-  const hear = listen(dialect, settings.maxEventCharacters ?? defaultMaxEventCharacters)
+  const readPiece = makeEventReader(dialect, settings.maxEventCharacters ?? defaultMaxEventCharacters)
   let stop: Stop
   const pull: EventPull = Effect.suspend(() => {
     if (stop === undefined) return next
@@ -346,23 +345,23 @@ const pullSse = <State>(
   })
   const takePiece = (piece: Piece): EventPull => {
     const events: Array<ChatEvent> = []
-    stop = survive(() => hear(piece, events))
+    stop = catchExceptions(() => readPiece(piece, events))
     if (stop === "end") answer.rest = read
-    // What came before a fault is handed over first; the next pull fails.
+    // Events before a fault are emitted first; the next pull fails.
     if (Arr.isArrayNonEmpty(events)) return Effect.succeed(events)
-    // A comment, or a part of something larger: no news, but a sign of life.
-    return stop === undefined ? signOfLife : pull
+    // The piece was a comment or a part of an event. It gives no event, but shows that the provider is still working.
+    return stop === undefined ? keepAlive : pull
   }
   const next = Effect.flatMap(nextOf(read), takePiece)
   return pull
 }
 
-const signOfLife: EventPull = Effect.succeed([{ _tag: "KeepAlive" }])
+const keepAlive: EventPull = Effect.succeed([{ _tag: "KeepAlive" }])
 
 type Stop = Fault | "end" | undefined
 
-/** A value that is nested deeper than the stack makes any function that walks it throw. */
-const survive = (read: () => Stop): Stop => {
+/** A JSON value with very deep nesting overflows the stack of any function that walks it. Such an answer counts as malformed. */
+const catchExceptions = (read: () => Stop): Stop => {
   try {
     return read()
   } catch {
@@ -370,8 +369,8 @@ const survive = (read: () => Stop): Stop => {
   }
 }
 
-/** Bytes to events, without effects: takes the pieces one after the other and says when to stop. */
-const listen = <State>(dialect: StreamDialect<State>, maxEventCharacters: number) => {
+/** Returns a plain function that reads the pieces of a body, adds the kernel's events, and returns when to stop. */
+const makeEventReader = <State>(dialect: StreamDialect<State>, maxEventCharacters: number) => {
   const state = dialect.start()
   const sse = makeSseReader(maxEventCharacters)
   const repeated = new RepeatedChunk((chunk) => dialect.saying?.(state, chunk) ?? null)
@@ -392,42 +391,42 @@ const listen = <State>(dialect: StreamDialect<State>, maxEventCharacters: number
       return chunks === null ? oversized : take(chunks, events)
     }
     if (piece !== null && piece !== cutOff) return piece
-    // The end may have cut the last event in two; half an event says nothing.
+    // The body may end inside of an event; an incomplete event is ignored.
     const whole = piece === null ? sse.end().filter((data) => data === endMark || parseJson(data) !== undefined) : []
     const stop = take(whole, events)
     if (stop !== undefined) return stop
     dialect.end(state, events, false)
-    // A connection that broke after the last word has lost nothing.
+    // A connection that broke after the answer was complete is not a failure.
     return piece === null || events.at(-1)?._tag === "Finished" ? "end" : piece
   }
 }
 
-/** Of the OpenAI family. Nobody else sends it, and it is no JSON. */
+/** The end mark of OpenAI's chat protocol. Other protocols never send it, and it is not JSON. */
 const endMark = "[DONE]"
 
-/** A provider that does not end its answer does not hold us. */
+/** Reads the rest of a body for at most a second, in case the provider never ends it. */
 const readToEnd = (read: ReadPiece): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const take = (piece: Piece): void => (typeof piece === "string" ? read(take) : resume(Effect.void))
     read(take)
   }).pipe(Effect.timeoutOrElse({ duration: "1 second", orElse: () => Effect.void }))
 
-/** The whole answer is read as if it had been the only event of a stream. */
+/** Reads a whole answer as if it were the only event of a stream. */
 const pullWhole = <State>(
   answer: Answer,
   dialect: StreamDialect<State>,
   settings: TransportSettings,
   fail: Fail
 ): EventPull => {
-  let heard = false
+  let isRead = false
   return Effect.suspend(() => {
-    if (heard) return Cause.done()
-    heard = true
+    if (isRead) return Cause.done()
+    isRead = true
     return Effect.matchEffect(readJson(answer, settings), {
       onFailure: fail,
       onSuccess: (json): EventPull => {
         const events: Array<ChatEvent> = []
-        const stop = survive(() => readWhole(json, dialect, events))
+        const stop = catchExceptions(() => readWhole(json, dialect, events))
         if (typeof stop === "object") return fail(stop)
         return Arr.isArrayNonEmpty(events) ? Effect.succeed(events) : Cause.done()
       }

@@ -1,6 +1,7 @@
 /**
- * What the voice protocols have in common: a recording in one request and its text in one answer; a text in one request and its sound in
- * pieces. A protocol says how its request is written and where the text stands. Used by `OpenAiSpeech`, `ElevenLabs`, `Deepgram` and `XaiSpeech`.
+ * The common part of the voice protocols. Speech to text sends a recording and gets its text in one answer; text to speech sends a text and
+ * gets its audio in pieces. A protocol defines how its request is written and where the text is in the answer. Used by `OpenAiSpeech`,
+ * `XaiSpeech`, and the providers `ElevenLabs` and `Deepgram`.
  */
 import {
   ModelError,
@@ -25,19 +26,19 @@ export interface VoiceSettings extends TransportSettings {
 
 type Place = Pick<Call, "url" | "secrets">
 
-export interface HearingProtocol extends ErrorDialect, Pick<SpeechToText, "defaultModel" | "maxBytes"> {
+export interface TranscriptionProtocol extends ErrorDialect, Pick<SpeechToText, "defaultModel" | "maxBytes"> {
   readonly call: (request: TranscriptionRequest) => Place & { readonly body: Multipart }
-  /** Null: there is no text in the answer. */
+  /** Null when the answer contains no text. */
   readonly read: (body: unknown) => Transcript | null
 }
 
-export interface SpeakingProtocol
+export interface SynthesisProtocol
   extends ErrorDialect, Pick<TextToSpeech, "defaultModel" | "formats" | "sampleRate" | "maxCharacters"> {
   readonly call: (request: SpeechRequest) => Place & { readonly body: object }
 }
 
-/** Nothing comes before the whole recording was heard. */
-const patience = { headTimeout: "3 minutes", bodyTimeout: "1 minute" } as const
+/** The response begins only after the whole recording has been transcribed. */
+const transcriptionTimeouts = { headTimeout: "3 minutes", bodyTimeout: "1 minute" } as const
 
 export const callOf = (
   { headers }: VoiceSettings,
@@ -51,12 +52,12 @@ export const callOf = (
   body: "bytes" in body && "contentType" in body ? body : JSON.stringify(body)
 })
 
-export const speechToText = (settings: VoiceSettings, protocol: HearingProtocol): SpeechToText => ({
+export const speechToText = (settings: VoiceSettings, protocol: TranscriptionProtocol): SpeechToText => ({
   defaultModel: protocol.defaultModel,
   maxBytes: protocol.maxBytes,
   transcribe: (request) =>
     Effect.suspend(() =>
-      fetchJson(callOf(settings, request, protocol.call(request)), protocol, { ...patience, ...settings })
+      fetchJson(callOf(settings, request, protocol.call(request)), protocol, { ...transcriptionTimeouts, ...settings })
     ).pipe(
       Effect.flatMap((body) => {
         const transcript = protocol.read(body)
@@ -68,10 +69,10 @@ export const speechToText = (settings: VoiceSettings, protocol: HearingProtocol)
 const malformed = ({ model, provider }: Pick<TranscriptionRequest, "provider" | "model">) =>
   Effect.fail(new ModelError({ reason: "malformed", code: "malformed_answer", shouldRetry: false, provider, model }))
 
-/** A minute of samples at 24 kHz has 3 MB; a sentence is no longer than some minutes. */
+/** In bytes. A minute of samples at 24 kHz has 3 MB, and one text lasts a few minutes at most. */
 const defaultMaxSpeech = 32 * 1024 * 1024
 
-export const textToSpeech = (settings: VoiceSettings, protocol: SpeakingProtocol): TextToSpeech => ({
+export const textToSpeech = (settings: VoiceSettings, protocol: SynthesisProtocol): TextToSpeech => ({
   defaultModel: protocol.defaultModel,
   formats: protocol.formats,
   sampleRate: protocol.sampleRate,
@@ -93,5 +94,5 @@ const tooLarge = ({ model, provider }: SpeechRequest) =>
 const noAudio = ({ model, provider }: SpeechRequest) =>
   Effect.fail(new ModelError({ reason: "malformed", code: "malformed_answer", provider, model }))
 
-/** What a vendor calls each format. */
+/** The vendor's names of the audio formats. */
 export type FormatNames = { readonly [Format in SpeechFormat]?: string }

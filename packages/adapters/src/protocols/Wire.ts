@@ -1,6 +1,6 @@
 /**
- * Narrow looks into what a provider sent. A protocol reads a streamed chunk with these instead of a schema: only the few fields that
- * are used are checked, in nanoseconds, and whatever is missing or of another type counts as absent, because dialects differ in both.
+ * Functions that read single fields of what a provider sent. Protocols use them on streamed chunks in place of a schema: only the fields that
+ * are needed are checked, which takes nanoseconds. A field of an unexpected type counts as missing, because servers differ in both respects.
  */
 import type * as Schema from "effect/Schema"
 
@@ -17,27 +17,27 @@ export const list = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(v
 
 export const string = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
-/** A text with something in it. */
+/** A string that is not empty. */
 export const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined
 
 export const finite = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined
 
-/** A number of tokens: zero when it is missing or makes no sense. */
+/** A number of tokens; zero when it is missing or invalid. */
 export const count = (value: unknown): number => Math.max(0, Math.round(finite(value) ?? 0))
 
-/** A limit as a vendor's list of models tells it: zero is none. */
+/** A limit from a vendor's list of models. Zero means that the limit is unknown. */
 export const wholeNumber = (value: unknown): number | null => {
   const number = finite(value)
   return number === undefined || number <= 0 ? null : Math.round(number)
 }
 
-/** What a table has under a word that came from outside: a word such as `constructor` finds nothing. */
+/** Looks up a word from outside in a table. Inherited properties such as `constructor` are not found. */
 export const lookUp = <A>(table: { readonly [key: string]: A }, key: string): A | undefined =>
   Object.hasOwn(table, key) ? table[key] : undefined
 
-/** Undefined when the text is no JSON. */
+/** Undefined when the text is not JSON. */
 export const parseJson = (json: string): unknown => {
   try {
     return JSON.parse(json)
@@ -46,13 +46,13 @@ export const parseJson = (json: string): unknown => {
   }
 }
 
-// What came out of `JSON.parse` is JSON all the way down, so only what is missing needs a look.
+// The two type guards below are given values from `JSON.parse`, which consist of JSON only. So they only need to check for missing values.
 
 const isJson = (parsed: unknown): parsed is Schema.Json => parsed !== undefined
 
 const isJsonRecord = (parsed: WireRecord): parsed is Schema.JsonObject => Object.values(parsed).every(isJson)
 
-/** For a parsed value that is kept as it is. */
+/** A parsed value as JSON; null when it is missing. */
 export const json = (parsed: unknown): Schema.Json => (isJson(parsed) ? parsed : null)
 
 export const jsonRecord = (parsed: WireRecord): Schema.JsonObject => (isJsonRecord(parsed) ? parsed : {})

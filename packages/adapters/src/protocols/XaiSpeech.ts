@@ -1,4 +1,4 @@
-/** `POST /stt` of xAI: a recording in a form, its text in one answer. The vendor has one model for it and takes no name. */
+/** `POST /stt` of xAI: a form with a recording, and one answer with its text. The vendor has a single model, so the request names none. */
 import type { SpeechToText } from "@colloquy/core/adapters"
 import { multipart } from "./Multipart.ts"
 import { faultOf } from "./OpenAiErrors.ts"
@@ -6,7 +6,7 @@ import { bearer } from "./Transport.ts"
 import { speechToText, type VoiceSettings } from "./VoiceProtocol.ts"
 import { finite, record, string } from "./Wire.ts"
 
-export const hearing = (settings: VoiceSettings): SpeechToText =>
+export const transcription = (settings: VoiceSettings): SpeechToText =>
   speechToText(settings, {
     requestIdHeader: "x-request-id",
     fault: faultOf,

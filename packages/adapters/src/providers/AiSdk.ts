@@ -1,10 +1,10 @@
 /**
- * Any model of the AI SDK as a provider, by its specification (versions 3 and 4), without the SDK itself. A host registers it with
- * `AiSdk.provider({ id, languageModel: (model) => anthropic(model) })`; where a customer brought a key of his own, it is handed over too.
+ * Any model of the AI SDK as a provider. It implements the SDK's model specification (versions 3 and 4) and does not need the SDK itself. A host
+ * registers it with `AiSdk.provider({ id, languageModel: (model) => anthropic(model) })`; if a customer brings a key, it is the second argument.
  *
- * What the model hangs on its texts, thoughts and calls (signatures, ids) is kept with the answer and goes back with it. The specification
- * knows an effort of reasoning in version 4 only and no budget: such wishes, and everything else that belongs to one vendor, are for
- * `options`. Tools that a vendor runs on its own side are not shown.
+ * Data that the model attaches to texts, reasoning and calls (signatures, ids) is kept with the answer and sent back with it. The specification
+ * has a reasoning effort in version 4 only, and no budget of reasoning; such settings, and everything else that is specific to a vendor, are
+ * passed by `options`. Tools that a vendor runs itself are not shown.
  */
 import type {
   EmbeddingModelV3,
@@ -45,7 +45,7 @@ import { type BridgedAnswer, isReadable, makeAnswer, withoutDefects } from "../p
 import { type EmbeddingLimits, estimate } from "../protocols/Embeddings.ts"
 import { type Fault, retryHeaders } from "../protocols/Fault.ts"
 import * as GeminiErrors from "../protocols/GeminiErrors.ts"
-import { argumentsOf, type FilePart, noteOfMissing, systemWithJson, textOfFile } from "../protocols/Lowering.ts"
+import { argumentsOf, type FilePart, noteForUnreadableFile, systemWithJson, textOfFile } from "../protocols/Lowering.ts"
 import { reasoningEffort } from "../protocols/OpenAiDialect.ts"
 import * as OpenAiErrors from "../protocols/OpenAiErrors.ts"
 import { type AnswerPart, partsOf } from "../protocols/Replay.ts"
@@ -70,13 +70,13 @@ export interface AiSdkSettings extends AiSdkVoice.AiSdkVoiceSettings {
   readonly languageModel?: (model: string, apiKey: Redacted.Redacted<string> | null) => LanguageModel
   readonly embeddingModel?: (model: string, apiKey: Redacted.Redacted<string> | null) => EmbeddingModel
   readonly imageModel?: (model: string, apiKey: Redacted.Redacted<string> | null) => ImageModel
-  /** The vendor's own options of one request. */
+  /** Options of one request that are specific to the vendor. */
   readonly options?: (request: ChatRequest) => SharedV4ProviderOptions
   readonly embeddingOptions?: (request: EmbeddingRequest) => SharedV4ProviderOptions
   readonly imageOptions?: (request: ImageRequest) => SharedV4ProviderOptions
   /** Limits, prices and capabilities, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
-  /** What one request for embeddings may hold; the model's own limit holds in any case. */
+  /** The limits of one request for embeddings. The model's own limit also applies. */
   readonly limits?: Partial<EmbeddingLimits>
 }
 
@@ -92,10 +92,10 @@ export const provider = (settings: AiSdkSettings): Provider => ({
   ...(settings.imageModel === undefined ? {} : { image: imageDriver(settings, settings.imageModel) }),
   ...(settings.transcriptionModel === undefined
     ? {}
-    : { speechToText: AiSdkVoice.hearing(settings.transcriptionModel, settings, blame) }),
+    : { speechToText: AiSdkVoice.transcription(settings.transcriptionModel, settings, failWith) }),
   ...(settings.speechModel === undefined
     ? {}
-    : { textToSpeech: AiSdkVoice.speaking(settings.speechModel, settings, blame) }),
+    : { textToSpeech: AiSdkVoice.synthesis(settings.speechModel, settings, failWith) }),
   describe: (model) => lookUp(settings.models ?? {}, model)
 })
 
@@ -132,7 +132,7 @@ interface DataPart<Data> extends Part<"file"> {
   readonly data: Data
 }
 
-/** The two versions differ in how a file holds its data. */
+/** The two versions of the specification differ in the form of a file's data. */
 type Message<Data> =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: Array<TextPart | DataPart<Data>> }
@@ -141,7 +141,7 @@ type Message<Data> =
 
 // ------ lowering
 
-/** How a model takes files: which at all, and in which form. */
+/** Which files a model accepts, and in which form. */
 interface FileForm<Data> {
   readonly takes: (part: FilePart) => boolean
   readonly data: (part: FilePart) => Data
@@ -169,14 +169,14 @@ const lowerMessage = <Data>(message: ChatMessage, request: ChatRequest, form: Fi
 const lowerPart = <Data>(part: ContentPart, form: FileForm<Data>): TextPart | DataPart<Data> => {
   if (part.type === "text") return part
   const written = textOfFile(part)
-  if (written !== undefined || !form.takes(part)) return { type: "text", text: written ?? noteOfMissing(part) }
+  if (written !== undefined || !form.takes(part)) return { type: "text", text: written ?? noteForUnreadableFile(part) }
   const named = part.filename === null ? {} : { filename: part.filename }
   return { type: "file", mediaType: part.mediaType, ...named, data: form.data(part) }
 }
 
 type SupportedUrls = Awaited<LanguageModel["supportedUrls"]>
 
-/** The address of a picture is passed on by nearly all models; that of another file only where the model says so. */
+/** Nearly all models accept the URL of a picture. The URL of another file is sent only if the model says that it accepts it. */
 const takesFile = (part: FilePart, info: ModelInfo, urls: SupportedUrls): boolean => {
   const { source } = part
   return (
@@ -205,7 +205,7 @@ const lowerAnswerPart = (part: AnswerPart): TextPart | ThoughtPart | CallPart =>
   return { type: "tool-call", toolCallId: id, toolName: name, input: argumentsOf(written), ...options }
 }
 
-/** What the provider hung on a part, as it was kept. */
+/** The data that the provider has attached to a part. */
 const isProviderOptions = (data: WireRecord): data is SharedV4ProviderOptions =>
   Object.keys(data).length > 0 && Object.values(data).every(isRecord)
 
@@ -217,7 +217,7 @@ const lowerTool = ({ name, description, parameters, strict }: ToolDefinition): L
   ...(strict === undefined ? {} : { strict })
 })
 
-/** The kernel checked the frame of the schema; what stands inside is for the vendor to judge. */
+/** The kernel has checked only that the schema is an object; the vendor checks its content. */
 const isSchema = (parameters: unknown): parameters is LanguageModelV4FunctionTool["inputSchema"] => isRecord(parameters)
 
 const lowerOptions = (request: ChatRequest, settings: AiSdkSettings, abortSignal: AbortSignal) => ({
@@ -246,12 +246,12 @@ const efforts: ReadonlyArray<Effort> = ["none", "minimal", "low", "medium", "hig
 
 interface AnswerState {
   readonly answer: BridgedAnswer
-  /** Calls whose pieces are no JSON: only the whole one counts. */
+  /** The calls whose pieces are not JSON. Only their complete arguments are used. */
   readonly raw: Set<string>
   model: string | null
 }
 
-/** What one part means is added to `events`; what was thrown, when the model failed inside its answer. */
+/** Adds the kernel's events for one part to `events`. Returns the error when the model failed inside its answer. */
 const step = (state: AnswerState, part: StreamPart, events: Array<ChatEvent>): Thrown | undefined => {
   const { answer } = state
   switch (part.type) {
@@ -312,7 +312,7 @@ const readFile = (mediaType: string, data: unknown, events: Array<ChatEvent>): v
 
 type FinishPart = Extract<StreamPart, { readonly type: "finish" }>
 
-/** Models that lost their connection say so with `other`, and with no word of the vendor. Such an answer is not finished. */
+/** A model that lost its connection has the reason `other` without a word of the vendor. Such an answer is not finished. */
 const readFinish = (
   state: AnswerState,
   { finishReason, usage }: FinishPart,
@@ -349,15 +349,15 @@ const readUsage = ({ inputTokens, outputTokens }: FinishPart["usage"]): Usage | 
 
 // ------ errors
 
-/** What the library threw or streamed, before it is known what it means. */
+/** An error that the library threw or streamed. */
 interface Thrown {
   readonly error: unknown
-  /** The answer had begun: an error without a name of its own is a connection that broke. */
+  /** Whether the answer had begun. An error without a specific name is then a broken connection. */
   readonly inBody?: boolean
 }
 
-/** The texts stay here: they may quote the conversation, and the error itself holds the whole request. */
-const blame = ({ error, inBody }: Thrown, blamed: Pick<ChatRequest, "provider" | "model">) =>
+/** Messages are not passed on, because they may quote the conversation, and the error object itself contains the whole request. */
+const failWith = ({ error, inBody }: Thrown, { model, provider: id }: Pick<ChatRequest, "provider" | "model">) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const thrown = record(error)
     const headers = headersOf(thrown.responseHeaders)
@@ -368,8 +368,8 @@ const blame = ({ error, inBody }: Thrown, blamed: Pick<ChatRequest, "provider" |
         ...fault,
         ...retryHeaders(headers, now),
         ...(requestId === null ? {} : { requestId: requestId.slice(0, 128) }),
-        provider: blamed.provider,
-        model: blamed.model
+        provider: id,
+        model
       })
     )
   })
@@ -381,7 +381,7 @@ const headersOf = (headers: unknown): Headers =>
 
 const faultOf = (thrown: WireRecord, error: unknown, inBody: boolean): Fault => {
   const status = finite(thrown.statusCode)
-  // The head was fine: what failed is the body.
+  // The status is that of a success, so the body was the problem.
   if (status !== undefined && status < 300) return inBody ? cutOff : malformed
   if (status !== undefined) {
     const fault = readBody(status, thrown.data ?? parseJson(string(thrown.responseBody) ?? ""))
@@ -393,7 +393,7 @@ const faultOf = (thrown: WireRecord, error: unknown, inBody: boolean): Fault => 
   return inBody && error instanceof Error ? cutOff : readBody(null, { error })
 }
 
-/** Most vendors have one of these forms. Inside a stream some libraries hand over the inner part alone, which may be anybody's. */
+/** Most vendors use one of these forms. For an error in a stream some libraries pass only its inner part, so all forms are tried. */
 const readBody = (status: number | null, body: unknown): Fault => {
   const { error, type } = record(body)
   if (type === "error") return AnthropicErrors.faultOf(status, body)
@@ -406,7 +406,7 @@ const cutOff: Fault = { reason: "cut_off" }
 const malformed: Fault = { reason: "unknown", code: "malformed_answer" }
 
 const faultsOfNames: { readonly [name: string]: Fault } = {
-  // Without a status, no answer came.
+  // This error has no status when there was no response.
   AI_APICallError: { reason: "connection" },
   AI_LoadAPIKeyError: { reason: "auth" },
   AI_LoadSettingError: { reason: "auth" },
@@ -437,12 +437,12 @@ const chatDriver =
           return thrown === undefined ? Effect.succeed(events) : Effect.fail(thrown)
         }),
         Stream.flattenIterable,
-        Stream.catch((thrown) => Stream.fromEffect(blame(thrown, request))),
+        Stream.catch((thrown) => Stream.fromEffect(failWith(thrown, request))),
         (events) => withoutDefects(events, request)
       )
     })
 
-/** The parts of the answer. Leaving it early aborts the request. */
+/** The parts of the answer. If the consumer stops early, the request is aborted. */
 const open = (
   settings: AiSdkSettings,
   modelOf: NonNullable<AiSdkSettings["languageModel"]>,
@@ -453,14 +453,14 @@ const open = (
       const controller = new AbortController()
       yield* Effect.addFinalizer(() => Effect.sync(() => controller.abort()))
       const parts = yield* Effect.tryPromise({
-        try: () => ask(modelOf(request.model, request.apiKey), request, settings, controller.signal),
+        try: () => startStream(modelOf(request.model, request.apiKey), request, settings, controller.signal),
         catch: (error): Thrown => ({ error })
       })
       return Stream.fromReadableStream({ evaluate: () => parts, onError: (error): Thrown => ({ error, inBody: true }) })
     })
   )
 
-const ask = async (
+const startStream = async (
   model: LanguageModel,
   request: ChatRequest,
   settings: AiSdkSettings,
@@ -487,10 +487,10 @@ const embeddingDriver = (
     Effect.tryPromise({
       try: (signal) => embed(modelOf(request.model, request.apiKey), request, settings, signal),
       catch: (error): Thrown => ({ error })
-    }).pipe(Effect.catch((thrown) => blame(thrown, request)))
+    }).pipe(Effect.catch((thrown) => failWith(thrown, request)))
 })
 
-/** One call after the other where the model takes fewer texts than the request has. */
+/** Sends several calls, one after the other, if the request has more texts than the model accepts. */
 const embed = async (
   model: EmbeddingModel,
   request: EmbeddingRequest,
@@ -519,10 +519,10 @@ const embed = async (
 const imageDriver = (settings: AiSdkSettings, modelOf: NonNullable<AiSdkSettings["imageModel"]>): ImagePort => ({
   generate: (request) =>
     Effect.tryPromise({
-      try: (signal) => paint(modelOf(request.model, request.apiKey), request, settings, signal),
+      try: (signal) => generateImages(modelOf(request.model, request.apiKey), request, settings, signal),
       catch: (error): Thrown => ({ error })
     }).pipe(
-      Effect.catch((thrown) => blame(thrown, request)),
+      Effect.catch((thrown) => failWith(thrown, request)),
       Effect.flatMap((answer) =>
         answer.images.length > 0
           ? Effect.succeed(answer)
@@ -539,8 +539,8 @@ const imageDriver = (settings: AiSdkSettings, modelOf: NonNullable<AiSdkSettings
     )
 })
 
-/** One call: what the specification has no word for is left to `imageOptions`. */
-const paint = async (
+/** Sends one call. Options that the specification does not have are passed by `imageOptions`. */
+const generateImages = async (
   model: ImageModel,
   request: ImageRequest,
   settings: AiSdkSettings,

@@ -1,6 +1,6 @@
 /**
- * Speech and transcription models of the AI SDK as drivers, by their specification (versions 3 and 4), without the SDK itself. They answer
- * at once and not in pieces; a sentence at a time is what is asked of them. Used by `AiSdk`.
+ * Speech and transcription models of the AI SDK as drivers. They implement the SDK's specification (versions 3 and 4) and do not need the SDK
+ * itself. These models return a whole result and no stream; the kernel sends them one sentence at a time. Used by `AiSdk`.
  */
 import type { SpeechModelV3, SpeechModelV4, TranscriptionModelV3, TranscriptionModelV4 } from "@ai-sdk/provider"
 import {
@@ -23,22 +23,23 @@ type TranscriptionModel = TranscriptionModelV3 | TranscriptionModelV4
 export interface AiSdkVoiceSettings {
   readonly speechModel?: (model: string, apiKey: Key) => SpeechModel
   readonly transcriptionModel?: (model: string, apiKey: Key) => TranscriptionModel
-  /** Used where nobody names a model. */
+  /** The model for requests that name none. */
   readonly defaultSpeechModel?: string
   readonly defaultTranscriptionModel?: string
-  /** What the speech model can give, its usual one first. Default: mp3 and wav. */
+  /** The formats that the speech model supports, the preferred one first. Default: mp3 and wav. */
   readonly speechFormats?: TextToSpeech["formats"]
 }
 
-export type Blame = (
+/** Fails with the `ModelError` for an error that a model of the SDK has thrown. */
+export type FailWith = (
   thrown: { readonly error: unknown },
-  asked: { readonly provider: string; readonly model: string }
+  request: { readonly provider: string; readonly model: string }
 ) => Effect.Effect<never, ModelError>
 
-export const hearing = (
+export const transcription = (
   modelOf: NonNullable<AiSdkVoiceSettings["transcriptionModel"]>,
   { defaultTranscriptionModel = "default" }: AiSdkVoiceSettings,
-  blame: Blame
+  failWith: FailWith
 ): SpeechToText => ({
   defaultModel: defaultTranscriptionModel,
   maxBytes: 25 * 1024 * 1024,
@@ -46,7 +47,7 @@ export const hearing = (
     Effect.tryPromise({
       try: (signal) => transcribe(modelOf(request.model, request.apiKey), request, signal),
       catch: (error) => ({ error })
-    }).pipe(Effect.catch((thrown) => blame(thrown, request)))
+    }).pipe(Effect.catch((thrown) => failWith(thrown, request)))
 })
 
 const transcribe = async (
@@ -62,10 +63,10 @@ const transcribe = async (
   return { text, seconds: durationInSeconds ?? null, language: language ?? null, usage: null }
 }
 
-export const speaking = (
+export const synthesis = (
   modelOf: NonNullable<AiSdkVoiceSettings["speechModel"]>,
   { defaultSpeechModel = "default", speechFormats = ["mp3", "wav"] }: AiSdkVoiceSettings,
-  blame: Blame
+  failWith: FailWith
 ): TextToSpeech => ({
   defaultModel: defaultSpeechModel,
   formats: speechFormats,
@@ -77,7 +78,7 @@ export const speaking = (
         try: (signal) => speak(modelOf(request.model, request.apiKey), request, signal),
         catch: (error) => ({ error })
       }).pipe(
-        Effect.catch((thrown) => blame(thrown, request)),
+        Effect.catch((thrown) => failWith(thrown, request)),
         Effect.flatMap((bytes) =>
           bytes.length > 0
             ? Effect.succeed(bytes)

@@ -1,6 +1,6 @@
 /**
- * Anthropic. A host registers it with `Anthropic.provider({ apiKey })`; the wire stands in `protocols/AnthropicMessages`.
- * The vendor's own list tells limits and capabilities, thinking included.
+ * Anthropic. A host registers it with `Anthropic.provider({ apiKey })`; the protocol is in `protocols/AnthropicMessages`. The vendor's list of
+ * models contains their limits and capabilities, including thinking.
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ApiKey } from "../protocols/ApiKey.ts"
@@ -14,22 +14,22 @@ import { list, lookUp, record, text, wholeNumber, type WireRecord } from "../pro
 export interface AnthropicSettings extends TransportSettings, Partial<AnthropicMessages.MessagesDialect> {
   /** The name under which the provider is registered. Default: `anthropic`. */
   readonly id?: string
-  /** May be absent where every customer brings his own. */
+  /** May be omitted if every customer brings a key. */
   readonly apiKey?: ApiKey
-  /** Up to and with the version: `https://api.anthropic.com/v1`. */
+  /** The address including the version. Default: `https://api.anthropic.com/v1`. */
   readonly baseUrl?: string
   /** Default: `classicHeaders`. */
   readonly headers?: AnthropicMessages.HeaderProfile
   /** Limits, prices and capabilities, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
-  /** Default: `modelFamilies`. The table of `models` beats it. */
+  /** Default: `modelFamilies`. The table `models` takes precedence. */
   readonly families?: ModelFamilies
 }
 
-/** The version of the wire that has been there from the beginning. */
+/** The headers of the protocol's oldest version, which the vendor still supports. */
 export const classicHeaders: AnthropicMessages.HeaderProfile = { version: "2023-06-01", key: "x-api-key" }
 
-/** What the vendor's own libraries send since their version 1. */
+/** The headers that the vendor's own libraries send since their version 1. */
 export const currentHeaders: AnthropicMessages.HeaderProfile = { version: "2026-10-21", key: "bearer" }
 
 export const provider = (settings: AnthropicSettings = {}): Provider => {
@@ -78,17 +78,17 @@ const byBudget: Partial<ModelInfo> = {
   thinkingControls: { efforts: ["low", "medium", "high", "max"], budget: true, style: "budget" }
 }
 
-/** The vendor's own search of the web. */
-const searching: Partial<ModelInfo> = { details: { web_search: true } }
+/** Models with the vendor's own web search. */
+const withSearch: Partial<ModelInfo> = { details: { web_search: true } }
 
-/** Models from before adaptive thinking. Whatever came after them has it. */
+/** The older models without adaptive thinking. All newer ones have it. */
 export const modelFamilies: ModelFamilies = [
   [/^claude-(instant|2|3-(5-)?(haiku|sonnet|opus))/, { supportsThinking: false }],
-  [/^claude-3-7|^claude-haiku-4-5|^claude-(sonnet|opus)-4-([015]\b|20\d{6})/, { ...byBudget, ...searching }],
-  [/^claude-(sonnet|opus|haiku)-/, searching]
+  [/^claude-3-7|^claude-haiku-4-5|^claude-(sonnet|opus)-4-([015]\b|20\d{6})/, { ...byBudget, ...withSearch }],
+  [/^claude-(sonnet|opus|haiku)-/, withSearch]
 ]
 
-/** Older entries tell no capabilities: nothing is known then, and a request finds out. */
+/** Older entries contain no capabilities. These stay unknown, and files are then sent to the model. */
 const readModel = (entry: WireRecord): ReadonlyArray<KnownModel> => {
   const name = text(entry.id)
   return name === undefined || entry.lifecycle === "retired" ? [] : [describe(name, entry)]
@@ -105,7 +105,7 @@ const describe = (name: string, entry: WireRecord): KnownModel => {
     supportsThinking: supported(has.thinking),
     supportsVision: supported(has.image_input),
     supportsPdfInput: supported(has.pdf_input),
-    // The wire has no place for them.
+    // The protocol does not support audio and video.
     supportsAudioInput: false,
     supportsVideoInput: false,
     supportsAudioOutput: false,

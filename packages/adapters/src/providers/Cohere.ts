@@ -1,4 +1,4 @@
-/** Cohere, for embeddings. A host registers it with `Cohere.provider({ apiKey })`; the wire stands in `protocols/CohereEmbeddings`. */
+/** Cohere, for embeddings. A host registers it with `Cohere.provider({ apiKey })`; the protocol is in `protocols/CohereEmbeddings`. */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import * as CohereEmbeddings from "../protocols/CohereEmbeddings.ts"
@@ -9,14 +9,14 @@ import { lookUp } from "../protocols/Wire.ts"
 export interface CohereSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `cohere`. */
   readonly id?: string
-  /** May be absent where every customer brings his own. */
+  /** May be omitted if every customer brings a key. */
   readonly apiKey?: ApiKey
-  /** Without the version. */
+  /** The address without the version. Default: `https://api.cohere.com`. */
   readonly baseUrl?: string
   readonly headers?: { readonly [name: string]: string }
   /** The length of vectors and the prices, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
-  /** What one request may hold. */
+  /** The limits of one request. */
   readonly limits?: Partial<EmbeddingLimits>
 }
 

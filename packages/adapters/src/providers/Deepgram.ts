@@ -1,6 +1,6 @@
 /**
- * Deepgram: transcriptions and voices. A host registers it with `Deepgram.provider({ apiKey })`. A voice is a model here, so that a message
- * may name one in either field.
+ * Deepgram, for transcription and speech. A host registers it with `Deepgram.provider({ apiKey })`. For this vendor a voice is a model, so a
+ * message may name it in either of the two fields.
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import { describeModel } from "@colloquy/core/adapters"
@@ -15,16 +15,16 @@ import { finite, list, lookUp, record, string } from "../protocols/Wire.ts"
 export interface DeepgramSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `deepgram`. */
   readonly id?: string
-  /** May be absent where every customer brings his own. */
+  /** May be omitted if every customer brings a key. */
   readonly apiKey?: ApiKey
-  /** The origin of the server. */
+  /** The address without the version. Default: `https://api.deepgram.com`. */
   readonly baseUrl?: string
   readonly headers?: { readonly [name: string]: string }
   /** Prices and more, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
 }
 
-const hearingModel = "nova-3"
+const transcriptionModel = "nova-3"
 const speechModel = "aura-2-thalia-en"
 
 const formats: FormatNames = { mp3: "encoding=mp3", pcm: "encoding=linear16&sample_rate=24000&container=none" }
@@ -39,7 +39,7 @@ export const provider = (settings: DeepgramSettings = {}): Provider => {
     id,
     speechToText: speechToText(full, {
       ...errors,
-      defaultModel: hearingModel,
+      defaultModel: transcriptionModel,
       maxBytes: 1024 * 1024 * 1024,
       call: ({ apiKey, language, model, recording }) => {
         const query = new URLSearchParams({ model, smart_format: "true" })
@@ -67,13 +67,18 @@ export const provider = (settings: DeepgramSettings = {}): Provider => {
     }),
     describe: (model) => lookUp(models, model),
     listModels: Effect.succeed([
-      describeModel({ ...lookUp(models, hearingModel), name: hearingModel, provider: id, modelType: "stt" }),
+      describeModel({
+        ...lookUp(models, transcriptionModel),
+        name: transcriptionModel,
+        provider: id,
+        modelType: "stt"
+      }),
       describeModel({ ...lookUp(models, speechModel), name: speechModel, provider: id, modelType: "tts" })
     ])
   }
 }
 
-/** One channel is one speaker's side; what all of them say is the text. */
+/** Each channel of a recording has a transcript of its own; they are joined. */
 const read = (body: unknown) => {
   const { metadata, results } = record(body)
   const channels = list(record(results).channels).map(record)

@@ -1,11 +1,10 @@
 /**
- * Any model of `effect/ai` as a provider. A host registers it with `EffectAi.provider({ id, languageModel })` and hands in a service, a
- * layer (built for each request and closed after it), or a function that gives one for a model's name and, where the customer brought
- * one, his key.
+ * Any model of `effect/ai` as a provider. A host registers it with `EffectAi.provider({ id, languageModel })` and passes a service, a layer (built
+ * for each request and closed after it), or a function from a model's name and the customer's key to one of the two.
  *
- * `effect/ai` has no words of its own for a limit of output, for reasoning, for JSON without a schema and for the length of vectors: what
- * the host wants of these he gives as `configuration`, the services that his package reads them from. JSON is asked for in the prompt.
- * All of `effect/ai` is unstable, so this is the only file that imports it.
+ * `effect/ai` has no neutral settings for a limit of output, for reasoning, for JSON without a schema and for the length of vectors. A host
+ * passes such settings as `configuration`: services from which the model's package reads them. JSON is requested in the system prompt. All of
+ * `effect/ai` is unstable, so only this file imports it.
  */
 import { type ModelInfo, type Provider, type ToolDefinition, type Usage } from "@colloquy/core"
 import {
@@ -48,13 +47,13 @@ import * as Stream from "effect/Stream"
 import { type BridgedAnswer, isReadable, makeAnswer, withoutDefects } from "../protocols/BridgedAnswer.ts"
 import { type EmbeddingLimits, estimate } from "../protocols/Embeddings.ts"
 import { faultOfStatus, machineCode, tellsContextTooLong } from "../protocols/Fault.ts"
-import { argumentsOf, noteOfMissing, systemWithJson, textOfFile } from "../protocols/Lowering.ts"
+import { argumentsOf, noteForUnreadableFile, systemWithJson, textOfFile } from "../protocols/Lowering.ts"
 import { type AnswerPart, partsOf } from "../protocols/Replay.ts"
 import { count, finite, lookUp, record } from "../protocols/Wire.ts"
 
 // ------ settings
 
-/** A service, a layer of it, or what gives one for a model's name. Only the function can take a customer's own key. */
+/** A service, a layer of it, or a function that returns one of them for a model's name. Only the function gets a customer's key. */
 export type ModelSource<I, S> =
   | S
   | Layer.Layer<I, unknown>
@@ -66,11 +65,11 @@ export interface EffectAiSettings {
   readonly languageModel?: ModelSource<LanguageModel.LanguageModel, LanguageModel.LanguageModel>
   readonly embeddingModel?: ModelSource<EmbeddingModel.EmbeddingModel, EmbeddingModel.EmbeddingModel>
   readonly decisionModel?: ModelSource<DecisionModel.DecisionModel, DecisionModel.DecisionModel>
-  /** Services that the model's package reads its settings from, for one request: a limit of output, an effort. */
+  /** Services from which the model's package reads its settings for one request, for example a limit of output or an effort. */
   readonly configuration?: (request: ChatRequest) => Context.Context<never>
   /** Limits, prices and capabilities, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
-  /** What one request for embeddings may hold. */
+  /** The limits of one request for embeddings. */
   readonly limits?: Partial<EmbeddingLimits>
 }
 
@@ -82,13 +81,13 @@ export const provider = (settings: EffectAiSettings): Provider => ({
   describe: (model) => lookUp(settings.models ?? {}, model)
 })
 
-type Asked = Pick<ChatRequest, "provider" | "model" | "apiKey">
+type Target = Pick<ChatRequest, "provider" | "model" | "apiKey">
 
-/** The service behind a source. What a layer opened is closed with the scope. */
+/** The service of a source. The resources of a layer are closed with the scope. */
 const find = <I, S extends object>(
   key: Context.Key<I, S>,
   source: ModelSource<I, S>,
-  { model, apiKey }: Asked
+  { model, apiKey }: Target
 ): Effect.Effect<S, unknown, Scope.Scope> =>
   Effect.suspend(() => {
     const found = typeof source === "function" ? source(model, apiKey) : source
@@ -124,7 +123,8 @@ const lowerMessage = (message: ChatMessage, request: ChatRequest): Prompt.Messag
 const lowerPart = (part: ContentPart, info: ModelInfo): Prompt.UserMessagePartEncoded => {
   if (part.type === "text") return part
   const written = textOfFile(part)
-  if (written !== undefined || !isReadable(part, info)) return { type: "text", text: written ?? noteOfMissing(part) }
+  if (written !== undefined || !isReadable(part, info))
+    return { type: "text", text: written ?? noteForUnreadableFile(part) }
   return {
     type: "file",
     mediaType: part.mediaType,
@@ -158,7 +158,7 @@ interface AnswerState {
   model: string | null
 }
 
-/** What one part means is added to `events`; an error when the provider failed inside its answer. */
+/** Adds the kernel's events for one part to `events`. Returns the error when the provider failed inside its answer. */
 const step = (
   state: AnswerState,
   part: Response.AnyPart,
@@ -186,7 +186,7 @@ const step = (
       answer.add("reasoning", part.id, "", part.metadata, events)
       break
     case "tool-params-start":
-      // A call that the provider runs itself is none of ours.
+      // The kernel ignores calls that the provider executes itself.
       if (!part.providerExecuted) answer.openCall(part.id, part.name, part.metadata, events)
       break
     case "tool-params-delta":
@@ -239,18 +239,18 @@ const readUsage = ({ inputTokens, outputTokens }: Response.Usage): Usage | null 
 
 // ------ errors
 
-type Blamed = Pick<ChatRequest, "provider" | "model">
+type RequestedModel = Pick<ChatRequest, "provider" | "model">
 
-const failure = (blamed: Blamed, reason: ModelErrorReason): ModelError =>
-  new ModelError({ reason, provider: blamed.provider, model: blamed.model })
+const failure = ({ model, provider: id }: RequestedModel, reason: ModelErrorReason): ModelError =>
+  new ModelError({ reason, provider: id, model })
 
-/** Whatever else a package throws is a fault of its own. The texts stay here: they may quote the conversation. */
-const errorOf = (error: unknown, blamed: Blamed): ModelError => {
-  if (!AiError.isAiError(error)) return failure(blamed, "unknown")
+/** An error that is not an `AiError` has an unknown reason. Messages are not passed on, because they may quote the conversation. */
+const errorOf = (error: unknown, request: RequestedModel): ModelError => {
+  if (!AiError.isAiError(error)) return failure(request, "unknown")
   const reason = reasonOf(error.reason)
   return new ModelError({
-    provider: blamed.provider,
-    model: blamed.model,
+    provider: request.provider,
+    model: request.model,
     reason,
     ...statusOf(error.reason),
     ...codeOf(error.reason),
@@ -319,7 +319,7 @@ const chatDriver =
 
 const answer = (model: LanguageModel.LanguageModel, request: ChatRequest) => {
   const state: AnswerState = { answer: makeAnswer(request), model: null }
-  return ask(model, request).pipe(
+  return streamText(model, request).pipe(
     Stream.mapEffect((part) => {
       const events: Array<ChatEvent> = []
       const error = step(state, part, request, events)
@@ -329,8 +329,8 @@ const answer = (model: LanguageModel.LanguageModel, request: ChatRequest) => {
   )
 }
 
-/** Calls come back unresolved and unchecked: the kernel runs them, and what a model writes wrong is answered to it. */
-const ask = (model: LanguageModel.LanguageModel, request: ChatRequest) =>
+/** `effect/ai` must neither run nor check tool calls: the kernel does, and answers a malformed call to the model. */
+const streamText = (model: LanguageModel.LanguageModel, request: ChatRequest) =>
   model.streamText({
     prompt: lowerMessages(request),
     toolkit: Toolkit.make(...request.tools.map(lowerTool)),
@@ -381,7 +381,7 @@ const answerDriver =
 const answerError = (error: unknown, request: AnswerRequest): ModelError =>
   error instanceof ModelError ? error : errorOf(error, request)
 
-/** A choice of one option is no question for a decision model, which wants two at least. */
+/** A choice with a single option is answered here, because a decision model requires at least two options. */
 const decide = (
   model: DecisionModel.DecisionModel,
   request: AnswerRequest
@@ -431,7 +431,7 @@ const lowerQuestion = (question: TypedQuestion): DecisionKind => {
     case "choice":
       return Decision.classify({ instructions, criteria: question.criteria })
     case "score":
-      // Levels may have the same text, but not the same label.
+      // The label is the number of the level, because labels must differ and descriptions may be equal.
       return Decision.rate({
         instructions,
         criteria: question.criteria.map((description, level) => ({ label: String(level), description }))

@@ -1,6 +1,6 @@
 /**
- * ElevenLabs: voices and transcriptions. A host registers it with `ElevenLabs.provider({ apiKey })`. A voice is the vendor's id of one; its
- * own list of voices is not read.
+ * ElevenLabs, for speech and transcription. A host registers it with `ElevenLabs.provider({ apiKey })`. A voice is named by the vendor's id; the
+ * vendor's list of voices is not read.
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import { describeModel } from "@colloquy/core/adapters"
@@ -16,26 +16,26 @@ import { finite, lookUp, record, string } from "../protocols/Wire.ts"
 export interface ElevenLabsSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `elevenlabs`. */
   readonly id?: string
-  /** May be absent where every customer brings his own. */
+  /** May be omitted if every customer brings a key. */
   readonly apiKey?: ApiKey
-  /** The origin of the server. */
+  /** The address without the version. Default: `https://api.elevenlabs.io`. */
   readonly baseUrl?: string
   readonly headers?: { readonly [name: string]: string }
-  /** The id of the voice that speaks where nobody names one. */
+  /** The id of the voice for requests that name none. */
   readonly defaultVoice?: string
   /** Prices and more, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
 }
 
 const speechModel = "eleven_flash_v2_5"
-const hearingModel = "scribe_v1"
+const transcriptionModel = "scribe_v1"
 /** A voice that every account has. */
-const usualVoice = "JBFqnCBsd6RMkjVDRZzb"
+const voiceOfEveryAccount = "JBFqnCBsd6RMkjVDRZzb"
 
 const formats: FormatNames = { mp3: "mp3_44100_128", pcm: "pcm_24000" }
 
 export const provider = (settings: ElevenLabsSettings = {}): Provider => {
-  const { defaultVoice = usualVoice, id = "elevenlabs", models = {} } = settings
+  const { defaultVoice = voiceOfEveryAccount, id = "elevenlabs", models = {} } = settings
   const full = { ...settings, baseUrl: `${settings.baseUrl ?? "https://api.elevenlabs.io"}/v1` }
   const errors = { requestIdHeader: "request-id", fault: faultOf }
   const secretsOf = (key: ApiKey | null | undefined): Call["secrets"] =>
@@ -44,14 +44,14 @@ export const provider = (settings: ElevenLabsSettings = {}): Provider => {
     id,
     speechToText: speechToText(full, {
       ...errors,
-      defaultModel: hearingModel,
+      defaultModel: transcriptionModel,
       maxBytes: 1024 * 1024 * 1024,
       call: ({ apiKey, language, model, recording }) => ({
         url: `${full.baseUrl}/speech-to-text`,
         secrets: secretsOf(apiKey ?? settings.apiKey),
         body: multipart([
           { name: "model_id", value: model },
-          // Words such as "(laughter)" are no words of the user.
+          // Without this, the transcript contains descriptions of sounds such as "(laughter)".
           { name: "tag_audio_events", value: "false" },
           ...(language === null ? [] : [{ name: "language_code", value: language }]),
           { name: "file", filename: recording.filename, mediaType: recording.mimeType, bytes: recording.bytes }
@@ -82,13 +82,18 @@ export const provider = (settings: ElevenLabsSettings = {}): Provider => {
     }),
     describe: (model) => lookUp(models, model),
     listModels: Effect.succeed([
-      describeModel({ ...lookUp(models, hearingModel), name: hearingModel, provider: id, modelType: "stt" }),
+      describeModel({
+        ...lookUp(models, transcriptionModel),
+        name: transcriptionModel,
+        provider: id,
+        modelType: "stt"
+      }),
       describeModel({ ...lookUp(models, speechModel), name: speechModel, provider: id, modelType: "tts" })
     ])
   }
 }
 
-/** A quota that is used up comes with the status of a wrong key. */
+/** A used-up quota has the same HTTP status as a wrong key, so the word decides. */
 const faultOf = (status: number, body: unknown): Fault => {
   const word = record(record(body).detail).status
   const plain = { ...faultOfStatus(status), ...machineCode(word) }

@@ -1,6 +1,6 @@
 /**
- * Google Gemini. A host registers it with `Gemini.provider({ apiKey })`; the wires stand in `protocols/Gemini` and
- * `protocols/GeminiEmbeddings`. The vendor's own list tells limits, and which models think, but not how to ask them for it.
+ * Google Gemini. A host registers it with `Gemini.provider({ apiKey })`; the protocols are in `protocols/Gemini*`. The vendor's list of models
+ * contains their limits and says which models think, but not which thinking parameters they accept; `modelFamilies` does.
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ModelType } from "@colloquy/core/adapters"
@@ -20,16 +20,16 @@ import { list, lookUp, text, wholeNumber, type WireRecord } from "../protocols/W
 export interface GeminiSettings extends TransportSettings, Partial<GeminiProtocol.GeminiDialect> {
   /** The name under which the provider is registered. Default: `gemini`. */
   readonly id?: string
-  /** May be absent where every customer brings his own. */
+  /** May be omitted if every customer brings a key. */
   readonly apiKey?: ApiKey
-  /** Up to and with the version: `https://generativelanguage.googleapis.com/v1beta`. */
+  /** The address including the version. Default: `https://generativelanguage.googleapis.com/v1beta`. */
   readonly baseUrl?: string
   readonly headers?: { readonly [name: string]: string }
   /** Limits, prices and capabilities, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
-  /** Default: `modelFamilies`. The table of `models` beats it. */
+  /** Default: `modelFamilies`. The table `models` takes precedence. */
   readonly families?: ModelFamilies
-  /** What one request for embeddings may hold. */
+  /** The limits of one request for embeddings. */
   readonly limits?: Partial<EmbeddingLimits>
 }
 
@@ -82,11 +82,11 @@ const budget = (...efforts: ReadonlyArray<string>): Partial<ModelInfo> => ({
   thinkingControls: { efforts, budget: true, style: "budget" }
 })
 
-/** The vendor's list does not tell which of the models that talk paint as well; their names do. */
-const paints = /^gemini-.*-image|^nano-banana/
+/** Chat models that also make images. The vendor's list does not say so, but their names do. */
+const imageModels = /^gemini-.*-image|^nano-banana/
 
-/** What a model for pictures takes, as the descriptors of catalogue entries. What the wire has no field for is not among them. */
-const painting = (parameters: Schema.JsonObject): Partial<ModelInfo> => ({
+/** The options of an image model, in the form of the catalogue. Only options that the protocol supports are listed. */
+const imageOptions = (parameters: Schema.JsonObject): Partial<ModelInfo> => ({
   supportsVision: true,
   details: { supported_parameters: Object.assign({ seed: { type: "integer" } }, parameters) }
 })
@@ -95,7 +95,7 @@ const oneOf = (...values: ReadonlyArray<string>): Schema.JsonObject => ({ type: 
 
 const aspectRatios = oneOf("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
 
-/** Of newer models the words are passed on as they are: their lists grow. */
+/** For newer models any text is accepted, because the vendor still adds values. */
 const anyText: Schema.JsonObject = { type: "string" }
 
 const imagen: Partial<ModelInfo> = {
@@ -110,17 +110,17 @@ const imagen: Partial<ModelInfo> = {
   }
 }
 
-/** Models from before the levels of thinking; the largest of them cannot be told not to think. Whatever came after them has levels. */
+/** The older models, which have a thinking budget in place of levels; thinking cannot be turned off for the largest of them. */
 export const modelFamilies: ModelFamilies = [
   [/^gemini-embedding/, { embeddingDimensions: 3072 }],
   [/^imagen/, imagen],
-  [/^gemini-2\.0-.*-image/, { ...painting({}), supportsThinking: false }],
-  [/^gemini-2\.5-.*-image/, { ...painting({ aspect_ratio: aspectRatios }), supportsThinking: false }],
-  [paints, painting({ aspect_ratio: anyText, resolution: anyText })],
+  [/^gemini-2\.0-.*-image/, { ...imageOptions({}), supportsThinking: false }],
+  [/^gemini-2\.5-.*-image/, { ...imageOptions({ aspect_ratio: aspectRatios }), supportsThinking: false }],
+  [imageModels, imageOptions({ aspect_ratio: anyText, resolution: anyText })],
   [/^gemini-(1|2\.0)|-tts/, { supportsThinking: false }],
   [/^gemini-2\.5-pro/, budget("low", "medium", "high", "max")],
   [/^gemini-2\.5/, budget("none", "low", "medium", "high", "max")],
-  // Older ones refuse their own search beside functions.
+  // Older models refuse the vendor's own search together with functions.
   [/^gemini-3(?!.*-(image|tts|live))/, { details: { web_search: true } }]
 ]
 
@@ -130,7 +130,7 @@ const readModel = (entry: WireRecord): ReadonlyArray<KnownModel> => {
   const modelType = kinds.find(([method]) => methods.includes(method))?.[1]
   if (name === undefined || modelType === undefined) return []
   const known = describe(name, modelType, entry)
-  return modelType === "llm" && paints.test(name) ? [known, { ...known, modelType: "image" }] : [known]
+  return modelType === "llm" && imageModels.test(name) ? [known, { ...known, modelType: "image" }] : [known]
 }
 
 const describe = (name: string, modelType: ModelType, entry: WireRecord): KnownModel => ({
@@ -142,7 +142,7 @@ const describe = (name: string, modelType: ModelType, entry: WireRecord): KnownM
   supportsThinking: typeof entry.thinking === "boolean" ? entry.thinking : null
 })
 
-/** The first method that fits decides. */
+/** The first matching method counts. */
 const kinds: ReadonlyArray<readonly [method: string, kind: ModelType]> = [
   ["generateContent", "llm"],
   ["embedContent", "embedding"],

@@ -1,7 +1,7 @@
 /**
- * OpenAI. A host registers it with `OpenAi.provider({ apiKey })`. Conversations go over Responses, the wire on which reasoning can be
- * seen and outlives a tool call (`protocols/OpenAiResponses`); `wire: "chat"` takes Chat Completions (`protocols/OpenAiChat`), for a
- * proxy that has nothing else. What is known of a model comes from the settings, because the vendor's own list tells nothing but names.
+ * OpenAI. A host registers it with `OpenAi.provider({ apiKey })`. Conversations use the Responses API (`protocols/OpenAiResponses`), in which
+ * reasoning is visible and continues after a tool call. `wire: "chat"` selects Chat Completions (`protocols/OpenAiChat`), for a proxy that
+ * supports nothing else. The vendor's list of models contains only names, so everything else about models comes from the settings.
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ModelType } from "@colloquy/core/adapters"
@@ -22,7 +22,7 @@ import { lookUp, string } from "../protocols/Wire.ts"
 export interface OpenAiSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `openai`. */
   readonly id?: string
-  /** May be absent where every customer brings his own. */
+  /** May be omitted if every customer brings a key. */
   readonly apiKey?: ApiKey
   readonly baseUrl?: string
   /** Default: `responses`. */
@@ -32,19 +32,19 @@ export interface OpenAiSettings extends TransportSettings {
   readonly headers?: { readonly [name: string]: string }
   /** Limits, prices and capabilities, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
-  /** The kind of model behind a name of the vendor's list: the first pattern that fits decides, null leaves the model out. */
+  /** The type of each model in the vendor's list, by name: the first matching pattern counts; null leaves the model out. */
   readonly kinds?: ReadonlyArray<readonly [pattern: RegExp, kind: ModelType | null]>
-  /** What one request for embeddings may hold. */
+  /** The limits of one request for embeddings. */
   readonly limits?: Partial<EmbeddingLimits>
-  /** Which models hear and speak where nobody names one, and how. Default: `openAiSpeech`. */
+  /** The default models for transcription and speech, and their properties. Default: `openAiSpeech`. */
   readonly speech?: OpenAiSpeech.SpeechDialect
-  /** Default: `modelFamilies`. The table of `models` beats it. */
+  /** Default: `modelFamilies`. The table `models` takes precedence. */
   readonly families?: ModelFamilies
 }
 
 export const provider = (settings: OpenAiSettings = {}): Provider => {
   const { organization, project, wire, kinds = modelKinds, families = modelFamilies, ...rest } = settings
-  const { hearing, speaking } = settings.speech ?? OpenAiSpeech.openAiSpeech
+  const { synthesis, transcription } = settings.speech ?? OpenAiSpeech.openAiSpeech
   const full = {
     ...rest,
     id: settings.id ?? "openai",
@@ -55,10 +55,10 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
       ...(project === undefined ? {} : { "openai-project": project })
     }
   }
-  /** Chat Completions has no search. */
+  /** Chat Completions has no web search. */
   const familyWith = (model: string) => ({
     ...familyOf(model, families),
-    ...(wire !== "chat" && searching.test(model) ? { details: { web_search: true } } : {})
+    ...(wire !== "chat" && withSearch.test(model) ? { details: { web_search: true } } : {})
   })
   const describe = (model: string) => ({ ...familyWith(model), ...lookUp(settings.models ?? {}, model) })
   return {
@@ -71,9 +71,9 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
       dialect: embeddings,
       ownDimensions: (model) => describe(model).embeddingDimensions
     }),
-    ...(hearing === null ? {} : { speechToText: OpenAiSpeech.hearing(full, hearing) }),
-    ...(speaking === null ? {} : { textToSpeech: OpenAiSpeech.speaking(full, speaking) }),
-    image: OpenAiImages.model({ ...full, answersInAddresses: /^dall-e/ }),
+    ...(transcription === null ? {} : { speechToText: OpenAiSpeech.transcription(full, transcription) }),
+    ...(synthesis === null ? {} : { textToSpeech: OpenAiSpeech.synthesis(full, synthesis) }),
+    image: OpenAiImages.model({ ...full, returnsLinks: /^dall-e/ }),
     defaultEmbedding: { model: "text-embedding-3-large", dimensions: 3072 },
     describe,
     listModels: listModels(full, (entry) => {
@@ -84,8 +84,8 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
   }
 }
 
-/** Models with the vendor's own search. */
-const searching = /^(gpt-4o|gpt-4\.1|gpt-5|o3|o4)(?!.*(audio|realtime|transcribe|tts|search|image))/
+/** Models with the vendor's own web search. */
+const withSearch = /^(gpt-4o|gpt-4\.1|gpt-5|o3|o4)(?!.*(audio|realtime|transcribe|tts|search|image))/
 
 const dialect: ChatDialect = {
   ...plainDialect,
@@ -94,7 +94,7 @@ const dialect: ChatDialect = {
   parts: ["image", "pdf", "audio"]
 }
 
-/** A request may hold 300 000 tokens, and a token is rarely less than a character. */
+/** The vendor limits a request to 300 000 tokens, and a token is rarely shorter than one character. */
 const embeddings: OpenAiEmbeddings.EmbeddingDialect = {
   ...OpenAiEmbeddings.plainEmbeddings,
   limits: { maxTexts: 2048, maxCharacters: 250_000 },
@@ -107,7 +107,7 @@ const kindOf = (name: string, kinds: NonNullable<OpenAiSettings["kinds"]>): Mode
   return found === undefined ? "llm" : found[1]
 }
 
-/** The vendor's list mixes all kinds and marks none. */
+/** The vendor's list contains models of all types without naming their type. */
 export const modelKinds: NonNullable<OpenAiSettings["kinds"]> = [
   [/embedding/, "embedding"],
   [/realtime/, "realtime"],
@@ -118,7 +118,7 @@ export const modelKinds: NonNullable<OpenAiSettings["kinds"]> = [
   [/moderation|^(babbage|davinci)/, null]
 ]
 
-/** What the models for pictures take, in the form of catalogue entries. */
+/** The options of the image models, in the form of the catalogue. */
 const imageParameters = {
   n: { type: "range", min: 1, max: 10 },
   size: { type: "enum", values: ["auto", "1024x1024", "1536x1024", "1024x1536"] },
@@ -128,7 +128,7 @@ const imageParameters = {
   output_compression: { type: "range", min: 0, max: 100 }
 }
 
-/** Models that refuse a request in which reasoning is spoken of, and how long vectors are. */
+/** The options of image models, the length of vectors, and the models that refuse a request with reasoning parameters. */
 export const modelFamilies: ModelFamilies = [
   [/^(gpt-image|chatgpt-image)/, { supportsVision: true, details: { supported_parameters: imageParameters } }],
   [/^text-embedding-3-large/, { embeddingDimensions: 3072 }],

@@ -1,6 +1,6 @@
 /**
- * Every server that speaks OpenAI's chat dialect: a base URL, headers and quirks. The presets below are data and nothing else; a host
- * registers one with `OpenAiCompatible.provider({ ...OpenAiCompatible.groq, apiKey })` and may change any field of it.
+ * Any server with OpenAI's chat protocol, described by a base URL, headers and its deviations (`quirks`). The presets below are plain data; a host
+ * registers one with `OpenAiCompatible.provider({ ...OpenAiCompatible.groq, apiKey })` and may replace any field.
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ChatRequest } from "@colloquy/core/adapters"
@@ -18,16 +18,16 @@ import * as XaiSpeech from "../protocols/XaiSpeech.ts"
 export interface OpenAiCompatibleSettings extends TransportSettings {
   /** The name under which the provider is registered. */
   readonly id: string
-  /** Up to and with the version, such as `http://127.0.0.1:8000/v1`. */
+  /** The address including the version, for example `http://127.0.0.1:8000/v1`. */
   readonly baseUrl: string
-  /** Absent for a server that wants none. */
+  /** Omitted for a server that needs no key. */
   readonly apiKey?: ApiKey
   readonly headers?: { readonly [name: string]: string }
   /** Where this server differs from `plainDialect`. */
   readonly quirks?: Partial<ChatDialect>
-  /** Where its embeddings differ from `plainEmbeddings`; false for a server that has none. */
+  /** Where its embeddings differ from `plainEmbeddings`; false for a server without embeddings. */
   readonly embeddings?: Partial<OpenAiEmbeddings.EmbeddingDialect> | false
-  /** What hears and speaks on this server; absent for one that does neither. */
+  /** The server's models for transcription and speech; omitted for a server that has neither. */
   readonly speech?: OpenAiSpeech.SpeechDialect | "xai"
   /** Limits, prices and capabilities, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
@@ -53,16 +53,18 @@ export const provider = (settings: OpenAiCompatibleSettings): Provider => {
 const voiceOf = (settings: OpenAiCompatibleSettings): Pick<Provider, "speechToText" | "textToSpeech"> => {
   const { speech } = settings
   if (speech === undefined) return {}
-  if (speech === "xai") return { speechToText: XaiSpeech.hearing(settings) }
+  if (speech === "xai") return { speechToText: XaiSpeech.transcription(settings) }
   return {
-    ...(speech.hearing === null ? {} : { speechToText: OpenAiSpeech.hearing(settings, speech.hearing) }),
-    ...(speech.speaking === null ? {} : { textToSpeech: OpenAiSpeech.speaking(settings, speech.speaking) })
+    ...(speech.transcription === null
+      ? {}
+      : { speechToText: OpenAiSpeech.transcription(settings, speech.transcription) }),
+    ...(speech.synthesis === null ? {} : { textToSpeech: OpenAiSpeech.synthesis(settings, speech.synthesis) })
   }
 }
 
 type Preset = Pick<OpenAiCompatibleSettings, "id" | "baseUrl" | "quirks" | "embeddings" | "speech">
 
-/** Reasoning stays out of the text, or out of the answer. Only models that reason take the field. */
+/** `parsed` puts the reasoning into its own field, `hidden` leaves it out. Only reasoning models accept this parameter. */
 const groqThinking = (request: ChatRequest): WireFields =>
   request.thinking === null || request.info.supportsThinking === false
     ? {}

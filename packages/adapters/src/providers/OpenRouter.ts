@@ -1,7 +1,7 @@
 /**
- * The routing provider: one chat dialect in front of many upstreams. On top of `protocols/OpenAiChat` it takes the routing of a request
- * (which upstreams, at which price), the automatic choice of a model, and reasoning with a budget, and it reports what a call cost.
- * What it tells of models and of its upstreams is read in `protocols/RouterModels`.
+ * OpenRouter: one chat protocol in front of many upstream providers. In addition to `protocols/OpenAiChat` it supports the routing of a request
+ * (which upstream providers, at which price), the automatic choice of a model and a reasoning budget, and it reports the cost of a call.
+ * `protocols/RouterModels` reads its lists of models and upstream providers.
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ChatRequest, Routing } from "@colloquy/core/adapters"
@@ -20,17 +20,17 @@ import { lookUp } from "../protocols/Wire.ts"
 export interface OpenRouterSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `router`. */
   readonly id?: string
-  /** May be absent where every customer brings his own. */
+  /** May be omitted if every customer brings a key. */
   readonly apiKey?: ApiKey
   readonly baseUrl?: string
-  /** Shown in the vendor's own statistics. */
+  /** The name and URL of the host's application, shown in the vendor's statistics. */
   readonly site?: { readonly url: string; readonly title: string }
   readonly headers?: { readonly [name: string]: string }
-  /** What the host knows of single models; beats the vendor's list. */
+  /** The host's data of single models. It takes precedence over the vendor's list. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
-  /** What one request for embeddings may hold. */
+  /** The limits of one request for embeddings. */
   readonly limits?: Partial<EmbeddingLimits>
-  /** Models that choose another model, each with the plugin that takes its restrictions. */
+  /** Models that choose another model automatically, each with the plugin to which restrictions of the choice are sent. */
   readonly automaticModels?: { readonly [model: string]: string }
 }
 
@@ -52,7 +52,7 @@ export const provider = (settings: OpenRouterSettings = {}): Provider => {
   }
   return {
     id: full.id,
-    // Only some of the upstreams tell log-probabilities; the others would leave them out without a word.
+    // Only some upstream providers support log-probabilities. Without this option, the others would silently omit them.
     nextToken: OpenAiNextToken.driver({ ...full, dialect, extra: { provider: { require_parameters: true } } }),
     chat: OpenAiChat.driver({ ...full, dialect: chatDialect }),
     wire: (request) => OpenAiChat.lower(request, chatDialect),
@@ -73,7 +73,7 @@ const automatic = { "openrouter/auto": "auto-router", "openrouter/auto-beta": "a
 
 // ------ request
 
-/** Body fields for `thinking`. A budget and an effort exclude each other; the budget says more. */
+/** The body fields for `thinking`. A request may contain a budget or an effort, and the budget is more precise. */
 export const lowerThinking = (request: ChatRequest): WireFields => {
   const { thinking, info } = request
   if (thinking === null || info.supportsThinking === false) return {}
@@ -88,7 +88,7 @@ export const lowerThinking = (request: ChatRequest): WireFields => {
   return { reasoning: { ...amount, ...(thinking.excludeReasoning === true ? { exclude: true } : {}) } }
 }
 
-/** The vendor's search is a plugin, beside that of the automatic choice; a model that paints has to be told that it may. */
+/** Adds the plugin for the vendor's web search to the other plugins, and the response modalities of a model that makes images. */
 const withAbilities = ({ info, ownTools }: ChatRequest, { plugins, ...fields }: WireFields): WireFields => {
   const all = [
     ...(Array.isArray(plugins) ? plugins : []),
@@ -102,7 +102,7 @@ const withAbilities = ({ info, ownTools }: ChatRequest, { plugins, ...fields }: 
   }
 }
 
-/** Body fields for `routing`. */
+/** The body fields for `routing`. */
 export const lowerRouting = (
   { model, routing }: ChatRequest,
   automaticModels: { readonly [model: string]: string }
@@ -135,7 +135,7 @@ const lowerRestrictions = (routing: Routing): WireFields =>
 
 type Field = WireFields[string]
 
-/** The fields that say something: neither absent nor empty. */
+/** The fields that are neither undefined nor empty. */
 const given = (fields: { readonly [field: string]: Field | undefined }): WireFields =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([field, value]) =>
@@ -148,7 +148,7 @@ const isEmpty = (value: Field): boolean =>
 
 const dialect: ChatDialect = {
   ...plainDialect,
-  // The usage comes unasked, with the cost.
+  // This vendor always sends the usage, with the cost.
   asksForUsage: false,
   conversationField: "session_id",
   parts: ["image", "pdf", "audio", "video"],

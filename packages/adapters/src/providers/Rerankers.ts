@@ -1,6 +1,6 @@
 /**
  * Rerankers of Cohere, Voyage and Jina for Memory Pro. A host provides one: `Layer.succeed(Reranker, Rerankers.cohere({ apiKey, model }))`.
- * Servers of one's own that speak Jina's shape are `jina` with a `baseUrl`.
+ * A local server with Jina's protocol is `jina` with a `baseUrl`.
  */
 import type { RerankerPort } from "@colloquy/core/memory"
 import { reranker, type RerankSettings } from "../protocols/Rerank.ts"
@@ -12,7 +12,7 @@ export const cohere = (settings: RerankSettings): RerankerPort =>
     id: "cohere",
     baseUrl: "https://api.cohere.com",
     path: "/v2/rerank",
-    places: "results",
+    listField: "results",
     requestIdHeader: "x-debug-trace-id"
   })
 
@@ -21,7 +21,7 @@ export const voyage = (settings: RerankSettings): RerankerPort =>
     id: "voyage",
     baseUrl: "https://api.voyageai.com/v1",
     path: "/rerank",
-    places: "data",
+    listField: "data",
     requestIdHeader: "x-request-id"
   })
 
@@ -30,6 +30,6 @@ export const jina = (settings: RerankSettings): RerankerPort =>
     id: "jina",
     baseUrl: "https://api.jina.ai/v1",
     path: "/rerank",
-    places: "results",
+    listField: "results",
     requestIdHeader: "x-request-id"
   })

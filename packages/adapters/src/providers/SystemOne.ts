@@ -1,6 +1,6 @@
 /**
- * A provider of typed answers that speaks the wire of System One. A host registers it with `SystemOne.provider({ apiKey })`; every server
- * that speaks the same wire is reached by another base URL and path. Names of models go to the wire unchanged unless `prefix` maps them.
+ * A provider of typed answers with the protocol of System One. A host registers it with `SystemOne.provider({ apiKey })`; another server with the
+ * same protocol needs another base URL and path. Names of models are sent unchanged unless `prefix` maps them.
  */
 import { type ModelInfo, type Provider } from "@colloquy/core"
 import { describeModel, mergeModelInfo, type ModelError } from "@colloquy/core/adapters"
@@ -13,17 +13,17 @@ import { list, lookUp, record, text, type WireRecord } from "../protocols/Wire.t
 export interface SystemOneSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `typedprovider`. */
   readonly id?: string
-  /** May be absent where every customer brings his own. */
+  /** May be omitted if every customer brings a key. */
   readonly apiKey?: ApiKey
   readonly baseUrl?: string
-  /** Where questions are posted, behind the base URL. Default: `/v1/systemone`. */
+  /** The path for questions, after the base URL. Default: `/v1/systemone`. */
   readonly path?: string
-  /** Where the models are listed, behind the base URL. Default: `/v1/models`; null for a server that lists none. */
+  /** The path of the list of models, after the base URL. Default: `/v1/models`; null for a server without a list. */
   readonly modelsPath?: string | null
   readonly headers?: { readonly [name: string]: string }
-  /** Names that begin with `ours` go to the wire beginning with `theirs`, and come back as they went. */
+  /** Replaces the beginning of a model's name: `ours` in the kernel, `theirs` in requests and answers of the server. */
   readonly prefix?: { readonly ours: string; readonly theirs: string }
-  /** Models beside those of the vendor's list, such as aliases, and limits and prices by model name. */
+  /** Limits and prices by model name. Names that the vendor's list lacks, such as aliases, are added to the list. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
 }
 
@@ -78,7 +78,7 @@ const listModels = (
 
 type KnownModel = Pick<ModelInfo, "name"> & Partial<ModelInfo>
 
-/** A list, of one model. */
+/** A list of one model, or an empty list for an entry without a name. */
 const readModel = (entry: WireRecord, fromWire: (model: string) => string): ReadonlyArray<KnownModel> => {
   const name = text(entry.name)
   const description = text(entry.description)

@@ -1,4 +1,4 @@
-/** Voyage, for embeddings. A host registers it with `Voyage.provider({ apiKey })`; its wire is a dialect of `protocols/OpenAiEmbeddings`. */
+/** Voyage, for embeddings. A host registers it with `Voyage.provider({ apiKey })`; the protocol is that of `protocols/OpenAiEmbeddings`. */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
@@ -9,13 +9,13 @@ import { lookUp } from "../protocols/Wire.ts"
 export interface VoyageSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `voyage`. */
   readonly id?: string
-  /** May be absent where every customer brings his own. */
+  /** May be omitted if every customer brings a key. */
   readonly apiKey?: ApiKey
   readonly baseUrl?: string
   readonly headers?: { readonly [name: string]: string }
   /** The length of vectors and the prices, by model name. */
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
-  /** What one request may hold. */
+  /** The limits of one request. */
   readonly limits?: Partial<EmbeddingLimits>
 }
 
@@ -33,7 +33,7 @@ export const provider = (settings: VoyageSettings = {}): Provider => {
   }
 }
 
-/** The smallest of the limits on tokens that its models have decides how much goes into one request. */
+/** `maxCharacters` follows from the smallest token limit of the vendor's models. */
 const dialect: OpenAiEmbeddings.EmbeddingDialect = {
   ...OpenAiEmbeddings.plainEmbeddings,
   limits: { maxTexts: 128, maxCharacters: 100_000 },

@@ -1,7 +1,7 @@
 /**
- * Gemini Live. A host registers it with `GeminiLive.model({ id: "gemini", apiKey, models: { "gemini-live-x": {} } })`. The wire has no ids
- * for answers and items, so the mapping makes them; a connection lives about ten minutes, and is dialled again with a handle that the
- * vendor gave, between two turns, without the client noticing.
+ * Gemini Live. A host registers it with `GeminiLive.model({ id: "gemini", apiKey, models: { "gemini-live-x": {} } })`. The protocol has no ids
+ * for responses and items, so the mapping creates them. The vendor closes a connection after about ten minutes; before that, between two
+ * turns, the mapping connects again with a handle from the vendor, and the client does not notice.
  */
 import type { ToolDefinition, Usage } from "@colloquy/core"
 import { noUsage } from "@colloquy/core/adapters"
@@ -43,7 +43,7 @@ import {
 } from "./VendorMapping.ts"
 import { catalogueEntries, type VoiceModels, withQuery } from "./VoiceSession.ts"
 
-/** US dollars for a million tokens, by modality. */
+/** Prices in US dollars per million tokens, by modality. */
 export interface GeminiVoicePrices {
   readonly textInput: number
   readonly audioInput: number
@@ -57,7 +57,7 @@ export interface GeminiLiveSettings extends SocketSettings {
   readonly apiKey?: Redacted.Redacted<string>
   readonly models: VoiceModels
   readonly prices?: GeminiVoicePrices
-  /** Models with extended thinking take only tools that do not block. Default `BLOCKING`, the vendor's own. */
+  /** Models with extended thinking accept only tools that do not block. Default: `BLOCKING`, as the vendor's. */
   readonly toolBehavior?: "BLOCKING" | "NON_BLOCKING"
 }
 
@@ -96,7 +96,7 @@ export const model = (settings: GeminiLiveSettings): RealtimeModel => {
 const refused = (reason: string, code: SetupRefused["code"] = "invalid_first_frame") =>
   Result.fail(new SetupRefused({ code, reason }))
 
-/** Pure: what a session would send. */
+/** Computes the session without connecting; a pure function. */
 export const mapGemini = (
   settings: GeminiLiveSettings,
   setup: SessionSetup
@@ -111,7 +111,8 @@ export const mapGemini = (
     setup.tools.map(({ name }) => name),
     nativeNames
   )
-  if (taken !== undefined) return refused(`provider_options.tools: the name "${taken}" is taken by another tool.`)
+  if (taken !== undefined)
+    return refused(`provider_options.tools: two tools have the name "${taken}". Rename one of them.`)
   const declared = setup.tools.map((tool) => declare(tool, settings.toolBehavior))
   const tools = [...(declared.length === 0 ? [] : [{ functionDeclarations: declared }]), ...native]
   const instructions = setup.instructions
@@ -167,12 +168,12 @@ const textOfInstruction = (instruction: Schema.Json | undefined): string | null 
   return texts.length === 0 ? null : texts.join("\n")
 }
 
-/** One answer: from the first content of the model to `turnComplete`. */
+/** One response of the model, from its first content to `turnComplete`. */
 interface Turn {
   readonly responseId: string
   readonly itemId: string
   text: string
-  /** Whether the user's part stands before it already. */
+  /** Whether the user's message before this response has been emitted already. */
   hasUser: boolean
   usage: Usage | null
 }
@@ -186,7 +187,7 @@ interface UserSpeech {
 const beforeAudio = '{"realtimeInput":{"audio":{"data":"'
 const afterAudio = '","mimeType":"audio/pcm;rate=16000"}}}'
 
-/** How long an open call keeps audio back when nobody answers it. */
+/** For how many milliseconds an unanswered blocking call holds back audio. */
 const blockingLimit = 10_000
 
 export const makeGeminiMapping = (
@@ -201,19 +202,19 @@ export const makeGeminiMapping = (
   let isReady = false
   let isSpeaking = false
   let turn: Turn | null = null
-  let last: Turn | null = null
+  let lastTurn: Turn | null = null
   let user: UserSpeech | null = null
   let hasTyped = false
   let handle: string | null = null
   let mustRedial = false
-  let numbers = 0
-  /** Typed while a call was open. */
+  let lastNumber = 0
+  /** Texts that the client has typed while a blocking call was open. */
   const texts: Array<string> = []
 
   const send = (message: Fields): void => sink.send(JSON.stringify(message))
-  const next = (): number => {
-    numbers++
-    return numbers
+  const nextNumber = (): number => {
+    lastNumber++
+    return lastNumber
   }
 
   const begin = (): void => {
@@ -232,7 +233,7 @@ export const makeGeminiMapping = (
   const openTurn = (): Turn => {
     if (turn !== null) return turn
     finishUser()
-    const number = next()
+    const number = nextNumber()
     turn = {
       responseId: `turn_${number}`,
       itemId: `item_${number}`,
@@ -241,7 +242,7 @@ export const makeGeminiMapping = (
       usage: null
     }
     hasTyped = false
-    last = turn
+    lastTurn = turn
     sink.event({ _tag: "ResponseStarted", responseId: turn.responseId })
     return turn
   }
@@ -252,13 +253,13 @@ export const makeGeminiMapping = (
     sink.event({ _tag: "TranscriptFinal", role: "user", itemId: user.itemId, text: user.text })
   }
 
-  /** Fragments have no order against turns: those of the question may come when the answer has begun. */
-  const hearUser = (fragment: WireRecord): void => {
+  /** The order of the user's fragments and the model's content is not defined: a question's fragments may arrive after the response has begun. */
+  const addUserTranscript = (fragment: WireRecord): void => {
     const text = string(fragment["text"]) ?? ""
     if (text === "" && user === null) return
     if (user === null) {
       const isLate = turn !== null && !turn.hasUser
-      user = { itemId: `user_${next()}`, text: "", isFinal: false }
+      user = { itemId: `user_${nextNumber()}`, text: "", isFinal: false }
       const before = isLate && turn !== null ? turn.responseId : null
       if (turn !== null) turn.hasUser = true
       sink.event({ _tag: "UserItem", itemId: user.itemId, before, transcribed: true })
@@ -273,17 +274,17 @@ export const makeGeminiMapping = (
     }
   }
 
-  const speak = (text: string): void => {
+  const addText = (text: string): void => {
     if (text === "") return
-    // What comes after the end of a turn still belongs to it, until the model says something new.
-    const isLate = turn === null && last !== null
-    const spoken = turn ?? last ?? openTurn()
-    spoken.text += text
-    sink.event({ _tag: "TranscriptDelta", role: "assistant", itemId: spoken.itemId, text })
-    if (isLate) sink.event({ _tag: "TranscriptFinal", role: "assistant", itemId: spoken.itemId, text: spoken.text })
+    // A transcript after the end of a turn still belongs to that turn, until the model begins a new one.
+    const isLate = turn === null && lastTurn !== null
+    const ofTurn = turn ?? lastTurn ?? openTurn()
+    ofTurn.text += text
+    sink.event({ _tag: "TranscriptDelta", role: "assistant", itemId: ofTurn.itemId, text })
+    if (isLate) sink.event({ _tag: "TranscriptFinal", role: "assistant", itemId: ofTurn.itemId, text: ofTurn.text })
   }
 
-  const play = (content: WireRecord): void => {
+  const addContent = (content: WireRecord): void => {
     for (const part of list(content["parts"])) {
       const inline = record(record(part)["inlineData"])
       const data = string(inline["data"])
@@ -293,7 +294,7 @@ export const makeGeminiMapping = (
       const text = string(record(part)["text"])
       if (text !== undefined && record(part)["thought"] !== true) {
         openTurn()
-        speak(text)
+        addText(text)
       }
     }
   }
@@ -324,7 +325,7 @@ export const makeGeminiMapping = (
     sink.redial()
   }
 
-  const callTools = (calls: ReadonlyArray<unknown>, now: number): void => {
+  const addCalls = (calls: ReadonlyArray<unknown>, now: number): void => {
     for (const each of calls) {
       const called = record(each)
       const id = string(called["id"])
@@ -339,29 +340,29 @@ export const makeGeminiMapping = (
   const receive = (message: Buffer, now: number): void => {
     const parsed = parseJson(textOfMessage(message))
     if (!isRecord(parsed)) {
-      return sink.event({ _tag: "Failed", reason: "The provider sent a message that cannot be read." })
+      return sink.event({ _tag: "Failed", reason: "The provider sent a message that is not JSON." })
     }
     if (!isPureAudio(parsed)) sink.event(nativeEvent(message))
     if (parsed["setupComplete"] !== undefined) begin()
     const usage = usageOf(parsed["usageMetadata"], prices)
     if (usage !== null && turn !== null) turn.usage = usage
-    else if (usage !== null && last !== null && last.usage === null) {
-      last.usage = usage
+    else if (usage !== null && lastTurn !== null && lastTurn.usage === null) {
+      lastTurn.usage = usage
       sink.event({ _tag: "Used", usage })
     }
     const content = record(parsed["serverContent"])
     if (content["interrupted"] === true) interrupt()
-    if (isRecord(content["modelTurn"])) play(content["modelTurn"])
-    if (isRecord(content["inputTranscription"])) hearUser(content["inputTranscription"])
-    if (isRecord(content["outputTranscription"])) speakTranscript(content["outputTranscription"])
+    if (isRecord(content["modelTurn"])) addContent(content["modelTurn"])
+    if (isRecord(content["inputTranscription"])) addUserTranscript(content["inputTranscription"])
+    if (isRecord(content["outputTranscription"])) addTranscript(content["outputTranscription"])
     if (content["turnComplete"] === true) completeTurn()
-    callTools(list(record(parsed["toolCall"])["functionCalls"]), now)
+    addCalls(list(record(parsed["toolCall"])["functionCalls"]), now)
     const cancelled = list(record(parsed["toolCallCancellation"])["ids"]).filter((id) => typeof id === "string")
     if (cancelled.length > 0) {
       for (const id of cancelled) blocking.delete(id)
       sink.event({ _tag: "ToolsCancelled", toolCallIds: cancelled })
     }
-    giveTexts(now)
+    sendTexts(now)
     const resumption = record(parsed["sessionResumptionUpdate"])
     if (resumption["resumable"] === true) handle = string(resumption["newHandle"]) ?? handle
     if (parsed["goAway"] !== undefined && handle !== null) {
@@ -370,24 +371,24 @@ export const makeGeminiMapping = (
     }
   }
 
-  const speakTranscript = (transcription: WireRecord): void => {
+  const addTranscript = (transcription: WireRecord): void => {
     const text = string(transcription["text"]) ?? ""
-    if (turn === null && last === null && text !== "") openTurn()
-    speak(text)
+    if (turn === null && lastTurn === null && text !== "") openTurn()
+    addText(text)
   }
 
-  /** Any input while a blocking call is open closes the socket. */
+  /** Whether a blocking call is open: the vendor closes the socket when it gets any other input then. */
   const isBlocked = (now: number): boolean => {
     for (const [id, until] of blocking) if (until <= now) blocking.delete(id)
     return blocking.size > 0
   }
 
-  const giveTexts = (now: number): void => {
+  const sendTexts = (now: number): void => {
     if (texts.length === 0 || isBlocked(now)) return
     for (const text of texts.splice(0)) {
       hasTyped = true
       send({ realtimeInput: { text } })
-      sink.event({ _tag: "Typed", itemId: `user_${next()}`, text })
+      sink.event({ _tag: "Typed", itemId: `user_${nextNumber()}`, text })
     }
   }
 
@@ -400,7 +401,7 @@ export const makeGeminiMapping = (
     stopWaiting: () => {},
     audio: (pcm, now) => {
       if (isBlocked(now)) return null
-      giveTexts(now)
+      sendTexts(now)
       if (isManual && !isSpeaking) send({ realtimeInput: { activityStart: {} } })
       isSpeaking = true
       return { before: beforeAudio, base64: base64(pcm), after: afterAudio }
@@ -410,7 +411,7 @@ export const makeGeminiMapping = (
       switch (command._tag) {
         case "Text":
           texts.push(command.text)
-          giveTexts(now)
+          sendTexts(now)
           return null
         case "Commit":
           isSpeaking = false
@@ -430,7 +431,7 @@ export const makeGeminiMapping = (
             }
           })
           for (const { toolCallId } of command.outputs) blocking.delete(toolCallId)
-          giveTexts(now)
+          sendTexts(now)
           return null
         case "Native":
           return native(command.event, now)
@@ -441,16 +442,22 @@ export const makeGeminiMapping = (
   function native(event: Fields, now: number): Refusal | null {
     const keys = Object.keys(event)
     if (keys.includes("setup")) {
-      return { code: "invalid_frame", reason: "The setup cannot be changed in a session. Connect again." }
+      return { code: "invalid_frame", reason: "The setup cannot be changed during a session. Open a new session." }
     }
     const [key] = keys
     if (keys.length !== 1 || key === undefined || !nativeKeys.has(key)) {
-      return { code: "unsupported_frame", reason: `A provider event has one key of ${[...nativeKeys].join(", ")}.` }
+      return {
+        code: "unsupported_frame",
+        reason: `A provider event must have exactly one of these keys: ${[...nativeKeys].join(", ")}.`
+      }
     }
     const input = event["realtimeInput"]
     const isEnd = at(input, "activityEnd") !== undefined
     if (isBlocked(now) && !isEnd) {
-      return { code: "invalid_frame", reason: "The model waits for the output of a tool, and takes nothing else." }
+      return {
+        code: "invalid_frame",
+        reason: "The model is waiting for the output of a tool. Send tool.outputs first."
+      }
     }
     if (isEnd || at(input, "activityStart") !== undefined) isSpeaking = !isEnd
     send(event)
@@ -460,7 +467,7 @@ export const makeGeminiMapping = (
 
 const nativeKeys: ReadonlySet<string> = new Set(["realtimeInput", "clientContent"])
 
-/** Names of functions that keep the model waiting: all that are not declared otherwise. */
+/** Returns whether the model waits for the output of a function. It does, unless the function is declared as `NON_BLOCKING`. */
 const blockingNames = (setup: Fields): ((name: string) => boolean) => {
   const free = listAt(setup, "tools")
     .flatMap((tool) => (isObject(tool) ? listAt(tool, "functionDeclarations") : []))
@@ -470,7 +477,7 @@ const blockingNames = (setup: Fields): ((name: string) => boolean) => {
   return (name) => !names.has(name)
 }
 
-/** The vendor closes the socket at a response that is no object. */
+/** Wraps an output that is not a JSON object, because the vendor closes the socket when it gets one. */
 const objectOf = (output: string): Fields => {
   const parsed = parseJson(output)
   return isRecord(parsed) ? jsonRecord(parsed) : { output }
@@ -490,22 +497,22 @@ const isPureAudio = (message: WireRecord): boolean => {
   )
 }
 
-/** Thoughts are output, tool use is input; the names differ from those of the other wire of this vendor. */
-const usageOf = (told: unknown, prices: GeminiVoicePrices | undefined): Usage | null => {
-  if (!isRecord(told)) return null
-  const thoughts = count(told["thoughtsTokenCount"])
-  const inputTokens = count(told["promptTokenCount"]) + count(told["toolUsePromptTokenCount"])
-  const outputTokens = count(told["responseTokenCount"]) + thoughts
+/** Tokens of reasoning are output, tokens of tool use are input. The field names differ from those of `protocols/Gemini`. */
+const usageOf = (metadata: unknown, prices: GeminiVoicePrices | undefined): Usage | null => {
+  if (!isRecord(metadata)) return null
+  const reasoningTokens = count(metadata["thoughtsTokenCount"])
+  const inputTokens = count(metadata["promptTokenCount"]) + count(metadata["toolUsePromptTokenCount"])
+  const outputTokens = count(metadata["responseTokenCount"]) + reasoningTokens
   const usage: Usage = {
     ...noUsage,
     inputTokens,
     outputTokens,
-    reasoningTokens: thoughts,
-    cachedInputTokens: count(told["cachedContentTokenCount"])
+    reasoningTokens,
+    cachedInputTokens: count(metadata["cachedContentTokenCount"])
   }
   if (prices === undefined) return usage
-  const audioIn = audioTokens(told["promptTokensDetails"])
-  const audioOut = audioTokens(told["responseTokensDetails"])
+  const audioIn = audioTokens(metadata["promptTokensDetails"])
+  const audioOut = audioTokens(metadata["responseTokensDetails"])
   const costUsd =
     ((inputTokens - audioIn) * prices.textInput +
       audioIn * prices.audioInput +

@@ -1,6 +1,6 @@
 /**
  * OpenAI's realtime models. A host registers them with `OpenAiRealtime.model({ id: "openai", apiKey, models: { "gpt-realtime": {} } })`.
- * Prices are the host's: without them the cost of a session is not known, and the session says that it is to be reconciled.
+ * The host provides the prices. Without them the cost of a session is unknown, and the session reports that it must be reconciled later.
  */
 import type { Usage } from "@colloquy/core"
 import { noUsage } from "@colloquy/core/adapters"
@@ -10,7 +10,7 @@ import { tokensOf } from "./OpenAiVoice.ts"
 import { mapSession, type VoiceSettings, type VoiceVendor, voiceModel } from "./VoiceSession.ts"
 import type { SessionSetup } from "@colloquy/core/realtime"
 
-/** US dollars for a million tokens; `transcriptionMinute` for a minute of transcribed audio. */
+/** Prices in US dollars per million tokens; `transcriptionMinute` is the price of a minute of transcribed audio. */
 export interface OpenAiVoicePrices {
   readonly textInput: number
   readonly audioInput: number
@@ -29,7 +29,7 @@ export interface OpenAiRealtimeSettings extends Partial<Omit<VoiceSettings, "mod
 export const model = (settings: OpenAiRealtimeSettings): RealtimeModel =>
   voiceModel(withDefaults(settings), vendorOf(settings.prices))
 
-/** Pure: what a session would send. */
+/** Computes the session without connecting; a pure function. */
 export const mapOpenAi = (settings: OpenAiRealtimeSettings, setup: SessionSetup) =>
   mapSession(withDefaults(settings), vendorOf(settings.prices), setup)
 
@@ -45,8 +45,8 @@ const vendorOf = (prices?: OpenAiVoicePrices): VoiceVendor => ({
     asksAfterCommit: true,
     truncates: true,
     draftsOfUser: false,
-    usageOf: (message) => priced(record(message["response"])["usage"], prices),
-    transcriptionUsage: (message) => transcribed(record(message["usage"]), prices)
+    usageOf: (message) => responseUsage(record(message["response"])["usage"], prices),
+    transcriptionUsage: (message) => transcriptionUsage(record(message["usage"]), prices)
   },
   defaults: {
     type: "realtime",
@@ -81,14 +81,14 @@ const vendorOf = (prices?: OpenAiVoicePrices): VoiceVendor => ({
 
 const million = 1_000_000
 
-/** Usage of a response; when it is missing, something was used and nobody knows how much. */
-const priced = (told: unknown, prices: OpenAiVoicePrices | undefined): Usage => {
-  const tokens = tokensOf(told)
+/** The usage of a response. If the vendor does not report it, the result is marked as estimated. */
+const responseUsage = (wireUsage: unknown, prices: OpenAiVoicePrices | undefined): Usage => {
+  const tokens = tokensOf(wireUsage)
   if (tokens === null) return { ...noUsage, estimated: true }
   if (prices === undefined) return tokens
-  const input = record(record(told)["input_token_details"])
+  const input = record(record(wireUsage)["input_token_details"])
   const cached = record(input["cached_tokens_details"])
-  const output = record(record(told)["output_token_details"])
+  const output = record(record(wireUsage)["output_token_details"])
   const freshText = count(input["text_tokens"]) - count(cached["text_tokens"])
   const freshAudio = count(input["audio_tokens"]) - count(cached["audio_tokens"])
   const costUsd =
@@ -101,14 +101,14 @@ const priced = (told: unknown, prices: OpenAiVoicePrices | undefined): Usage => 
   return { ...tokens, costUsd }
 }
 
-/** Transcription has a price of its own, by tokens or by time. */
-const transcribed = (told: WireRecord, prices: OpenAiVoicePrices | undefined): Usage | null => {
-  const seconds = finite(told["seconds"])
-  if (told["type"] === "duration" && seconds !== undefined) {
+/** The usage of a transcription, which has its own price, per token or per minute. */
+const transcriptionUsage = (wireUsage: WireRecord, prices: OpenAiVoicePrices | undefined): Usage | null => {
+  const seconds = finite(wireUsage["seconds"])
+  if (wireUsage["type"] === "duration" && seconds !== undefined) {
     const price = prices?.transcriptionMinute
     return { ...noUsage, costUsd: price === undefined ? null : (seconds / 60) * price, estimated: price === undefined }
   }
-  const tokens = tokensOf(told)
+  const tokens = tokensOf(wireUsage)
   if (tokens === null) return null
   const { transcriptionInput, transcriptionOutput } = prices ?? {}
   return transcriptionInput === undefined || transcriptionOutput === undefined

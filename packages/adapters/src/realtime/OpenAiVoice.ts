@@ -1,6 +1,6 @@
 /**
- * The realtime wire of OpenAI and of those who speak its dialect, as a mapping. `OpenAiRealtime` and `XaiRealtime` give the differences.
- * At most one response is asked for at a time: what would ask for another one meanwhile waits until the first is over.
+ * The mapping for OpenAI's realtime protocol and its dialects. `OpenAiRealtime` and `XaiRealtime` define the differences. At most one response
+ * is requested at a time; a reason for another response is remembered until the first response has ended.
  */
 import type { ToolDefinition, Usage } from "@colloquy/core"
 import { makeWholeSamples, noUsage } from "@colloquy/core/adapters"
@@ -25,26 +25,26 @@ import {
 } from "./VendorMapping.ts"
 
 export interface VoiceDialect {
-  /** Where the detection of turns stands in the session. */
+  /** The path of the turn detection in the session. */
   readonly turnDetection: ReadonlyArray<string>
-  /** A commit asks for no answer by itself, so the mapping does. */
+  /** Whether the mapping must request a response after a commit, because the vendor does not begin one by itself. */
   readonly asksAfterCommit: boolean
-  /** The vendor can be told how much of an item was played. */
+  /** Whether the vendor accepts a message that says how much of an item was played. */
   readonly truncates: boolean
-  /** A transcript of the user that comes again and again, whole each time. */
+  /** Whether the vendor sends the user's transcript repeatedly, each time as a whole. */
   readonly draftsOfUser: boolean
-  /** `billed` is what the vendor counted of this session before, in its own unit; the answer may change it. */
+  /** The usage of a response. `billed` is what the session has been charged for so far; this function updates it. */
   readonly usageOf: (message: WireRecord, billed: Billed) => Usage | null
   readonly transcriptionUsage: (message: WireRecord) => Usage | null
 }
 
-/** The memory of one session for a vendor that counts all of it again and again. */
+/** For a vendor that reports the total of the session with every response: the total reported last. */
 export interface Billed {
   seconds: number
 }
 
 export interface VoiceSetup {
-  /** The whole `session` of `session.update`. */
+  /** The `session` of the first `session.update`. */
   readonly session: Fields
   readonly history: ReadonlyArray<SpokenMessage>
   readonly inputFormat: AudioFormat
@@ -52,7 +52,7 @@ export interface VoiceSetup {
   readonly transcribes: boolean
 }
 
-/** What a client may send as a native event. */
+/** The vendor's events that a client may send. */
 const clientEvents: ReadonlySet<string> = new Set([
   "session.update",
   "input_audio_buffer.append",
@@ -66,7 +66,7 @@ const clientEvents: ReadonlySet<string> = new Set([
   "response.cancel"
 ])
 
-/** Both names of what is the same event: the general one, and that of older servers. */
+/** The names that older servers use for some events. */
 const aliases: { readonly [name: string]: string } = {
   "response.audio.delta": "response.output_audio.delta",
   "response.audio_transcript.delta": "response.output_audio_transcript.delta",
@@ -88,10 +88,10 @@ interface PlayedItem {
 
 interface ResponseState {
   readonly id: string
-  /** Text so far of the items that are not final. */
+  /** The text so far of each item that is not final. */
   readonly drafts: Map<string, string>
   interrupted: boolean
-  /** It was asked to end: what still comes of it is not passed on. */
+  /** Whether its cancellation was requested. Its audio is then not passed on any more. */
   cancelled: boolean
 }
 
@@ -102,8 +102,9 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
   let session = setup.session
   let transcribes = setup.transcribes
   let response: ResponseState | null = null
-  /** Asked for, not yet created. */
+  /** Whether a response has been requested and not created yet. */
   let isRequested = false
+  /** Whether another response must be requested when the current one has ended. */
   let isWanted = false
   const texts: Array<string> = []
   const billed: Billed = { seconds: 0 }
@@ -113,7 +114,8 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
   let truncatedByClient: string | null = null
   const wholeSamples = makeWholeSamples()
   const drafts = new Map<string, string>()
-  const calls = new Map<string, { readonly name: string; readonly responseId: string | null; isTold: boolean }>()
+  const calls = new Map<string, { readonly name: string; readonly responseId: string | null; isEmitted: boolean }>()
+  /** The ids of the open calls of each response. */
   const unanswered = new Map<string, Set<string>>()
 
   const send = (message: Fields): void => sink.send(JSON.stringify(message))
@@ -125,7 +127,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
 
   // -- responses, one at a time
 
-  const ask = (): void => {
+  const requestResponse = (): void => {
     if (response !== null || isRequested) {
       isWanted = true
       return
@@ -135,13 +137,13 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     send({ type: "response.create", event_id: "ask" })
   }
 
-  const askAgain = (): void => {
+  const requestIfWanted = (): void => {
     if (response !== null || isRequested) return
-    if (texts.length > 0) giveTexts()
-    else if (isWanted) ask()
+    if (texts.length > 0) sendTexts()
+    else if (isWanted) requestResponse()
   }
 
-  const giveTexts = (): void => {
+  const sendTexts = (): void => {
     for (const text of texts.splice(0)) {
       typed++
       const id = `typed_${typed}`
@@ -151,7 +153,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       })
       sink.event({ _tag: "Typed", itemId: id, text })
     }
-    ask()
+    requestResponse()
   }
 
   const endResponse = (ended: ResponseState): void => {
@@ -194,13 +196,13 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
 
   // -- what the user says
 
-  const commitTo = (itemId: string): void => {
+  const onCommitted = (itemId: string): void => {
     sink.event({ _tag: "UserItem", itemId, before: null, transcribed: transcribes })
-    if (isCommitting && dialect.asksAfterCommit && isManual()) ask()
+    if (isCommitting && dialect.asksAfterCommit && isManual()) requestResponse()
     isCommitting = false
   }
 
-  const draft = (itemId: string, transcript: string): void => {
+  const updateDraft = (itemId: string, transcript: string): void => {
     const before = drafts.get(itemId)
     if (before === undefined) sink.event({ _tag: "UserItem", itemId, before: null, transcribed: transcribes })
     drafts.set(itemId, transcript)
@@ -212,8 +214,8 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
 
   // -- interruption
 
-  /** What of the answer was not heard is taken back. False: nothing was being said or played. */
-  const breakOff = (now: number): boolean => {
+  /** Interrupts the response, and tells the vendor how much of its audio was heard. Returns false when nothing was being generated or played. */
+  const interruptPlayback = (now: number): boolean => {
     const played = playing
     const generatedMillis = played === null ? 0 : played.bytes / rate
     const heardMillis = played === null ? 0 : Math.floor(Math.min(now - played.startedAt, generatedMillis))
@@ -239,7 +241,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
   }
 
   const interrupt = (now: number): void => {
-    if (breakOff(now) && at(session, ...dialect.turnDetection, "interrupt_response") === false) cancel()
+    if (interruptPlayback(now) && at(session, ...dialect.turnDetection, "interrupt_response") === false) cancel()
   }
 
   const playAudio = (itemId: string, encoded: Uint8Array, now: number): void => {
@@ -251,20 +253,21 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
 
   // -- tools
 
-  const announce = (item: WireRecord, responseId: string | null): void => {
+  const addCall = (item: WireRecord, responseId: string | null): void => {
     const id = string(item["call_id"])
     const name = string(item["name"])
     if (item["type"] === "function_call" && id !== undefined && name !== undefined && !calls.has(id)) {
-      calls.set(id, { name, responseId, isTold: false })
+      calls.set(id, { name, responseId, isEmitted: false })
     }
   }
 
-  const call = (id: string, given: string | undefined, args: string): void => {
+  /** The vendor may complete a call in two events; it is emitted once. */
+  const emitCall = (id: string, wireName: string | undefined, args: string): void => {
     const known = calls.get(id)
-    const name = given ?? known?.name
-    if (name === undefined || known?.isTold === true) return
+    const name = wireName ?? known?.name
+    if (name === undefined || known?.isEmitted === true) return
     const responseId = known?.responseId ?? response?.id ?? null
-    calls.set(id, { name, responseId, isTold: true })
+    calls.set(id, { name, responseId, isEmitted: true })
     if (responseId !== null) {
       const open = unanswered.get(responseId) ?? new Set()
       unanswered.set(responseId, open.add(id))
@@ -272,15 +275,15 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     sink.event({ _tag: "ToolCalled", call: { id, name, arguments: args === "" ? "{}" : args } })
   }
 
-  /** An answer is asked for when all calls of that response are answered and it is over. */
-  const answer = (id: string): void => {
+  /** Requests a response when the call's response has ended and all its calls are answered. */
+  const onAnswered = (id: string): void => {
     const responseId = calls.get(id)?.responseId ?? null
     const open = responseId === null ? undefined : unanswered.get(responseId)
     open?.delete(id)
-    if (responseId === null) return ask()
+    if (responseId === null) return requestResponse()
     if (open?.size !== 0 || response?.id === responseId) return
     unanswered.delete(responseId)
-    ask()
+    requestResponse()
   }
 
   const handlers: { readonly [type: string]: (message: WireRecord, now: number) => void } = {
@@ -298,7 +301,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       if (dialect.draftsOfUser && drafts.has(itemId)) isCommitting = false
       else {
         if (dialect.draftsOfUser) drafts.set(itemId, "")
-        commitTo(itemId)
+        onCommitted(itemId)
       }
     },
     "conversation.item.input_audio_transcription.delta": (message) => {
@@ -309,13 +312,13 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       }
     },
     "conversation.item.input_audio_transcription.updated": (message) => {
-      draft(string(message["item_id"]) ?? "", string(message["transcript"]) ?? "")
+      updateDraft(string(message["item_id"]) ?? "", string(message["transcript"]) ?? "")
     },
     "conversation.item.input_audio_transcription.completed": (message) => {
       const itemId = string(message["item_id"]) ?? ""
       const text = string(message["transcript"]) ?? ""
-      if (message["status"] === "in_progress") return draft(itemId, text)
-      if (dialect.draftsOfUser && !drafts.has(itemId)) draft(itemId, text)
+      if (message["status"] === "in_progress") return updateDraft(itemId, text)
+      if (dialect.draftsOfUser && !drafts.has(itemId)) updateDraft(itemId, text)
       sink.event({ _tag: "TranscriptFinal", role: "user", itemId, text })
       const usage = dialect.transcriptionUsage(message)
       if (usage !== null) sink.event({ _tag: "Used", usage })
@@ -324,7 +327,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       sink.event({ _tag: "TranscriptFailed", itemId: string(message["item_id"]) ?? "" })
     },
     "response.created": (message) => {
-      // Some interrupted responses never get their end; the next one shows that they are over.
+      // Some interrupted responses never get a `response.done`. The next response shows that they have ended.
       if (response !== null) endResponse(response)
       isRequested = false
       response = {
@@ -335,37 +338,36 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       }
       sink.event({ _tag: "ResponseStarted", responseId: response.id })
     },
-    "response.output_item.added": (message) =>
-      announce(record(message["item"]), string(message["response_id"]) ?? null),
+    "response.output_item.added": (message) => addCall(record(message["item"]), string(message["response_id"]) ?? null),
     "response.output_item.done": (message) => {
       const item = record(message["item"])
-      announce(item, string(message["response_id"]) ?? null)
+      addCall(item, string(message["response_id"]) ?? null)
       const id = string(item["call_id"])
       if (item["type"] === "function_call" && id !== undefined)
-        call(id, string(item["name"]), string(item["arguments"]) ?? "")
+        emitCall(id, string(item["name"]), string(item["arguments"]) ?? "")
     },
     "response.function_call_arguments.done": (message) => {
       const id = string(message["call_id"])
-      if (id !== undefined) call(id, string(message["name"]), string(message["arguments"]) ?? "")
+      if (id !== undefined) emitCall(id, string(message["name"]), string(message["arguments"]) ?? "")
     },
     "response.output_audio.delta": (message, now) => {
       const delta = string(message["delta"])
       if (delta !== undefined) playAudio(string(message["item_id"]) ?? "", Buffer.from(delta, "latin1"), now)
     },
-    "response.output_audio_transcript.delta": (message) => speak(message, "delta"),
-    "response.output_text.delta": (message) => speak(message, "delta"),
-    "response.output_audio_transcript.done": (message) => speak(message, "transcript"),
-    "response.output_text.done": (message) => speak(message, "text"),
+    "response.output_audio_transcript.delta": (message) => addText(message, "delta"),
+    "response.output_text.delta": (message) => addText(message, "delta"),
+    "response.output_audio_transcript.done": (message) => addText(message, "transcript"),
+    "response.output_text.done": (message) => addText(message, "text"),
     "response.done": (message, now) => {
-      const told = record(message["response"])
-      const details = record(told["status_details"])
-      if (told["status"] === "cancelled" && details["reason"] === "turn_detected") interrupt(now)
-      if (told["status"] === "failed") sink.event({ _tag: "Failed", reason: reasonOf(record(details["error"])) })
+      const done = record(message["response"])
+      const details = record(done["status_details"])
+      if (done["status"] === "cancelled" && details["reason"] === "turn_detected") interrupt(now)
+      if (done["status"] === "failed") sink.event({ _tag: "Failed", reason: reasonOf(record(details["error"])) })
       const usage = dialect.usageOf(message, billed)
       if (usage !== null) sink.event({ _tag: "Used", usage })
-      const id = string(told["id"])
+      const id = string(done["id"])
       if (response !== null && (id === undefined || id === response.id)) endResponse(response)
-      askAgain()
+      requestIfWanted()
     },
     error: (message) => {
       const error = isRecord(message["error"]) ? message["error"] : message
@@ -375,7 +377,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     }
   }
 
-  const speak = (message: WireRecord, field: "delta" | "transcript" | "text"): void => {
+  const addText = (message: WireRecord, field: "delta" | "transcript" | "text"): void => {
     const itemId = string(message["item_id"])
     const text = string(message[field])
     if (itemId === undefined || text === undefined) return
@@ -391,7 +393,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
   const native = (event: Fields): Refusal | null => {
     const type = event["type"]
     if (typeof type !== "string" || !clientEvents.has(type)) {
-      return { code: "unsupported_frame", reason: "This event of the provider cannot be sent through the service." }
+      return { code: "unsupported_frame", reason: "Clients may not send this event of the provider." }
     }
     const problem =
       type === "session.update"
@@ -419,7 +421,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     }
     const parsed = parseJson(textOfMessage(message))
     if (!isRecord(parsed)) {
-      return sink.event({ _tag: "Failed", reason: "The provider sent a message that cannot be read." })
+      return sink.event({ _tag: "Failed", reason: "The provider sent a message that is not JSON." })
     }
     const name = string(parsed["type"]) ?? ""
     const type = Object.hasOwn(aliases, name) ? (aliases[name] ?? name) : name
@@ -445,7 +447,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       switch (command._tag) {
         case "Text":
           texts.push(command.text)
-          askAgain()
+          requestIfWanted()
           return null
         case "Commit":
           isCommitting = true
@@ -453,7 +455,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
           return null
         case "Cancel":
           cancel()
-          breakOff(now)
+          interruptPlayback(now)
           return null
         case "ToolOutputs":
           for (const { output, toolCallId } of command.outputs) {
@@ -462,7 +464,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
               item: { type: "function_call_output", call_id: toolCallId, output }
             })
           }
-          for (const { toolCallId } of command.outputs) answer(toolCallId)
+          for (const { toolCallId } of command.outputs) onAnswered(toolCallId)
           return null
         case "Native":
           return native(command.event)
@@ -477,9 +479,9 @@ const reasonOf = (error: WireRecord): string => {
   return code === undefined ? message : `${code}: ${message}`
 }
 
-const fixed = "cannot be changed in a session. Connect again with the other setting."
+const fixed = "cannot be changed during a session. Open a new session with the other setting."
 
-/** Model, formats and the service's tools are fixed: the whole event is refused. */
+/** The model, the audio formats and the tools cannot be changed. An event that tries to is refused as a whole. */
 const updateProblem = (session: Schema.Json | undefined): string | null => {
   if (!isObject(session)) return "session.update needs a session."
   if (Object.hasOwn(session, "model")) return `The model ${fixed}`
@@ -500,9 +502,9 @@ const responseProblem = (type: string, response: Schema.Json | undefined): strin
     ? `Tools and audio formats ${fixed}`
     : null
 
-/** Results of calls are checked against the calls that are open, so they have one way only. */
+/** Tool results must be sent as `tool.outputs`, because the service checks them against the open calls. */
 const itemProblem = (item: Schema.Json | undefined): string | null =>
-  at(item, "type") === "function_call_output" ? "Results of tools are sent as tool.outputs." : null
+  at(item, "type") === "function_call_output" ? "Send the results of tools as tool.outputs." : null
 
 const withValue = (object: Fields, path: ReadonlyArray<string>, value: Schema.Json): Fields => {
   const [key, ...rest] = path
@@ -511,7 +513,7 @@ const withValue = (object: Fields, path: ReadonlyArray<string>, value: Schema.Js
   return { ...object, [key]: rest.length === 0 ? value : withValue(isObject(inner) ? inner : {}, rest, value) }
 }
 
-/** A function in the flat form of this wire. */
+/** The declaration of a tool in this protocol, whose fields are not nested as in Chat Completions. */
 export const voiceTool = ({ description, name, parameters }: ToolDefinition): Fields => ({
   type: "function",
   name,
@@ -519,9 +521,9 @@ export const voiceTool = ({ description, name, parameters }: ToolDefinition): Fi
   parameters: parameters ?? { type: "object", properties: {} }
 })
 
-/** Token counts as this wire has them; null when there are none. */
-export const tokensOf = (told: unknown): Usage | null => {
-  const usage = record(told)
+/** Reads the token counts; null when there are none. */
+export const tokensOf = (wireUsage: unknown): Usage | null => {
+  const usage = record(wireUsage)
   if (usage["input_tokens"] === undefined && usage["output_tokens"] === undefined) return null
   const details = record(usage["input_token_details"])
   return {

@@ -1,7 +1,7 @@
 /**
- * Puts a vendor's mapping on a WebSocket: dials it, sets it up, carries messages both ways, dials again where the vendor asks for it. The
- * one place that knows sockets; the mappings know none. Uses `ws`, which has what the platform's WebSocket lacks: headers, the answer of a
- * refused handshake, and `pause`.
+ * Connects a vendor's mapping to a WebSocket: opens the connection, sends the setup, passes messages in both directions, and connects again when
+ * the mapping asks for it. Only this file uses sockets. It uses the package `ws`, because the platform's WebSocket lacks three features: headers,
+ * the response of a refused handshake, and `pause`.
  */
 import { type PreparedSession, type VendorLink, type VendorListener, VendorUnavailable } from "@colloquy/core/realtime"
 import * as Clock from "effect/Clock"
@@ -14,14 +14,14 @@ import type { MappedSession, VendorMapping } from "./VendorMapping.ts"
 import { VendorSocket } from "./VendorSocket.ts"
 
 export interface SocketSettings {
-  /** Until the handshake is over. Default 10 seconds. */
+  /** How long the handshake may take. Default 10 seconds. */
   readonly dialTimeout?: Duration.Input
 }
 
-/** Bytes of one message of a vendor. */
+/** The largest message of a vendor, in bytes. */
 const maxMessage = 16 * 1024 * 1024
-/** A vendor that acknowledges nothing is taken to be ready after this time. */
-const ackPatience = "3 seconds"
+/** A vendor that has not acknowledged the setup after this time is treated as ready. */
+const ackTimeout = "3 seconds"
 const pingEvery = "20 seconds"
 const closeTimeout = 5000
 
@@ -59,7 +59,7 @@ const connect = (
       }
     })
 
-    /** The old connection is left when the new one is set up; until then it goes on. */
+    /** The old connection stays in use until the new one is set up, and is then closed. */
     const takeOver = (fresh: VendorSocket): void => {
       if (isOver) return fresh.terminate()
       next = fresh
@@ -112,7 +112,7 @@ const connect = (
     attach(socket)
     for (const message of mapping.opening()) sendTo(socket, message)
     socket.resume()
-    yield* Effect.forkScoped(Effect.andThen(Effect.sleep(ackPatience), Effect.sync(mapping.stopWaiting)))
+    yield* Effect.forkScoped(Effect.andThen(Effect.sleep(ackTimeout), Effect.sync(mapping.stopWaiting)))
 
     return {
       send: (command) => mapping.command(command, now()),
@@ -141,19 +141,19 @@ const sendTo = (socket: WebSocket, message: string): void => {
 const bytesOf = (data: Buffer | ArrayBuffer | ReadonlyArray<Buffer>): Buffer =>
   Buffer.isBuffer(data) ? data : data instanceof ArrayBuffer ? Buffer.from(data) : Buffer.concat([...data])
 
-/** More than the head of any frame. */
+/** A limit that the head of no frame reaches. */
 const headBytes = 14
 
 /**
- * Gives the memory of a message back now and not at the next collection. It lies outside of the heap, where V8 counts it, and marks the
- * whole heap whenever some megabytes have come together. Only where there is nothing else in that memory but the head of the frame.
+ * Frees the memory of a message immediately instead of at the next garbage collection. V8 counts such memory outside of its heap, and marks the
+ * whole heap each time when some megabytes of it have accumulated. Memory that contains more than this frame is not freed.
  */
 const release = ({ buffer, byteLength, byteOffset }: Buffer): void => {
   const isAlone = byteOffset <= headBytes && byteOffset + byteLength === buffer.byteLength
   if (isAlone && buffer instanceof ArrayBuffer) buffer.transfer(0)
 }
 
-/** A close frame's reason ends after 123 bytes. */
+/** A close frame can hold a reason of 123 bytes, so a longer reason was cut off by the vendor. */
 const closeReason = (code: number, reason: string): string => {
   const cut = Buffer.byteLength(reason) >= 120 ? "…" : ""
   return reason === "" ? `The provider closed the connection (${code}).` : `${reason}${cut} (${code})`
@@ -190,7 +190,7 @@ const unreachable = new VendorUnavailable({
   reason: "The provider could not be reached."
 })
 
-/** The vendor's own words for a key, a limit or a model that it does not take. */
+/** Passes on the vendor's message, which explains what is wrong with the key, the limit or the model. */
 const refusedWith = (status: number, body: string): VendorUnavailable => {
   const answered = parseJson(body)
   const error = isRecord(answered) ? record(answered["error"]) : {}

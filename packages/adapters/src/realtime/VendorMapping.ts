@@ -1,25 +1,25 @@
 /**
- * What a vendor over a socket is: the socket's settings, and a two-way mapping between the vendor's messages and the neutral ones. A
- * mapping keeps the little memory that it needs (which response is active, which calls are open) and has no effects and no clock: time
- * comes with the message, and what it has to say goes to the sink at once. `SocketLink` puts a mapping on a socket.
+ * The port for a realtime vendor that uses a socket: the settings of the socket, and a mapping between the vendor's messages and the kernel's
+ * events and commands. A mapping has a little state (the active response, the open calls), but no effects and no clock: the time is passed with
+ * each message, and the mapping calls the sink directly. `SocketLink` connects a mapping to a socket.
  */
 import type { PreparedSession, Refusal, VendorCommand, VendorEvent } from "@colloquy/core/realtime"
 import type * as Schema from "effect/Schema"
 
-/** A JSON object that is put together field by field. */
+/** A JSON object. */
 export type Fields = { readonly [field: string]: Schema.Json }
 
-/** Where a mapping speaks to. */
+/** Receives the output of a mapping. */
 export interface MappingSink {
   readonly event: (event: VendorEvent) => void
   readonly audio: (itemId: string, base64: Uint8Array) => void
-  /** To the vendor: one JSON text. */
+  /** Sends one JSON text to the vendor. */
   readonly send: (message: string) => void
-  /** The vendor will close this connection soon: dial again, with `opening` as the first messages. */
+  /** Opens a new connection, because the vendor will soon close this one. Its first messages are those of `opening`. */
   readonly redial: () => void
 }
 
-/** A message of ASCII text with audio in it, in three parts: joined they are one more copy of the audio. */
+/** A message of ASCII text that contains audio. It is in three parts, because joining them would copy the audio once more. */
 export interface AudioMessage {
   readonly before: string
   readonly base64: string
@@ -29,21 +29,21 @@ export interface AudioMessage {
 export const textOfAudio = ({ after, base64, before }: AudioMessage): string => before + base64 + after
 
 export interface VendorMapping {
-  /** The first messages on a fresh connection. After `redial` they resume the session. */
+  /** The first messages on a new connection. After `redial` they resume the session. */
   readonly opening: () => ReadonlyArray<string>
-  /** One message of the vendor. */
+  /** Handles one message of the vendor. */
   readonly receive: (message: Buffer, now: number) => void
-  /** Null when the command was taken. */
+  /** Handles a command of the client. Null when it was accepted. */
   readonly command: (command: VendorCommand, now: number) => Refusal | null
-  /** Audio of the client as the vendor's message; null: it must not be sent now. */
+  /** The vendor's message for audio of the client. Null when it must not be sent now. */
   readonly audio: (pcm: Uint8Array, now: number) => AudioMessage | null
-  /** The client says nothing more. An answer that is being given is broken off, where the vendor can, so that its usage becomes known. */
+  /** The client has left. The current response is cancelled if the vendor supports that, so that the vendor reports its usage. */
   readonly finish: () => void
-  /** The vendor has not acknowledged the setup for a while: begin without. */
+  /** The vendor has not acknowledged the setup in time: begins without the acknowledgement. */
   readonly stopWaiting: () => void
 }
 
-/** A vendor's session before it is dialled. */
+/** A vendor's session before its connection is opened. */
 export interface MappedSession extends Omit<PreparedSession, "connect"> {
   readonly url: string
   readonly headers: { readonly [name: string]: string }
@@ -51,8 +51,8 @@ export interface MappedSession extends Omit<PreparedSession, "connect"> {
 }
 
 /**
- * The client's settings over the defaults: objects are merged, everything else replaces, null too. Where the settings name another `type`
- * of an object, what belonged to the default's type goes.
+ * Merges the client's settings into the defaults. Objects are merged; every other value, also null, replaces the default. If the client's object
+ * has another `type` than the default object, it replaces the whole default object.
  */
 export const mergeOptions = (defaults: Fields, options: Fields): Fields => {
   if (options["type"] !== undefined && defaults["type"] !== undefined && options["type"] !== defaults["type"])
@@ -73,14 +73,14 @@ export const mergeOptions = (defaults: Fields, options: Fields): Fields => {
 export const isObject = (value: Schema.Json | undefined): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The value at a path, where every step on the way is an object. */
+/** The value at a path; undefined when a step of the path is not an object. */
 export const at = (value: Schema.Json | undefined, ...path: ReadonlyArray<string>): Schema.Json | undefined =>
   path.reduce<Schema.Json | undefined>(
     (found, key) => (isObject(found) && Object.hasOwn(found, key) ? found[key] : undefined),
     value
   )
 
-/** Functions of the client beside those of the service: a name that stands in both refuses the setup. */
+/** A name that two tools have, among the service's tools and those in the client's options. Such a setup is refused. */
 export const takenName = (ours: ReadonlyArray<string>, native: ReadonlyArray<unknown>): string | undefined => {
   const seen = new Set(ours)
   for (const name of native) {
@@ -93,12 +93,12 @@ export const takenName = (ours: ReadonlyArray<string>, native: ReadonlyArray<unk
 
 export const textOfMessage = (message: Buffer): string => message.toString("utf8")
 
-/** A message that the client sees: anything but pure audio. */
+/** A vendor's message for the client, which gets every message that is not only audio. */
 export const nativeEvent = (message: Buffer): VendorEvent => ({ _tag: "Native", json: textOfMessage(message) })
 
 const isList = (value: Schema.Json | undefined): value is ReadonlyArray<Schema.Json> => Array.isArray(value)
 
-/** The list under this key; nothing when it is none. */
+/** The list in a field; empty when the field is not a list. */
 export const listAt = (object: Fields, key: string): ReadonlyArray<Schema.Json> => {
   const value = Object.hasOwn(object, key) ? object[key] : undefined
   return isList(value) ? value : []

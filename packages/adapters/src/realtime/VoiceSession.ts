@@ -1,5 +1,5 @@
 /**
- * What OpenAI and xAI share before a session is dialled: the merge of the client's settings, and what of them cannot be used.
+ * What OpenAI and xAI share before a connection is opened: merging the client's settings into the defaults, and refusing invalid ones.
  */
 import type { ModelInfo } from "@colloquy/core"
 import { describeModel } from "@colloquy/core/adapters"
@@ -30,23 +30,23 @@ export interface VoiceVendor {
   readonly dialect: VoiceDialect
   readonly defaults: Fields
   readonly speed: { readonly minimum: number; readonly maximum: number }
-  /** Sample rates of PCM. */
+  /** The supported sample rates of PCM audio. */
   readonly rates: ReadonlyArray<number>
   readonly turnDetections: ReadonlyArray<string>
   readonly providerSettings: ReadonlyArray<string>
-  /** Names that the vendor keeps for tools of its own: ours have others on its wire. */
+  /** Names that the vendor reserves for its own tools. A tool of the service with such a name is sent under another one. */
   readonly reserved?: ReadonlyArray<string>
 }
 
-/** What a host says of a voice model: its name, and what else is known of it. */
+/** The voice models that a host registers, by name, with what the host knows about them. */
 export type VoiceModels = { readonly [name: string]: Partial<ModelInfo> }
 
 export interface VoiceSettings extends SocketSettings {
-  /** The `provider` of a first frame. */
+  /** The name of the provider, which a client's first frame contains. */
   readonly id: string
-  /** The whole address; the adapter adds its query. */
+  /** The URL without its query, which the adapter adds. */
   readonly url: string
-  /** May be absent where every customer brings his own. */
+  /** May be omitted if every customer brings a key. */
   readonly apiKey?: Redacted.Redacted<string>
   readonly models: VoiceModels
 }
@@ -92,7 +92,7 @@ export const voiceModel = (settings: VoiceSettings, vendor: VoiceVendor): Realti
 const refused = (reason: string, code: SetupRefused["code"] = "invalid_first_frame") =>
   Result.fail(new SetupRefused({ code, reason }))
 
-/** Pure: the vendor's session as it will be asked for. */
+/** Computes the vendor's session without connecting; a pure function. */
 export const mapSession = (
   settings: VoiceSettings,
   vendor: VoiceVendor,
@@ -105,7 +105,8 @@ export const mapSession = (
     setup.tools.map(({ name }) => name),
     native.map((tool) => at(tool, "name"))
   )
-  if (taken !== undefined) return refused(`provider_options.tools: the name "${taken}" is taken by another tool.`)
+  if (taken !== undefined)
+    return refused(`provider_options.tools: two tools have the name "${taken}". Rename one of them.`)
   const session = mergeOptions(
     { ...vendor.defaults, ...(setup.instructions === null ? {} : { instructions: setup.instructions }) },
     {
@@ -116,7 +117,7 @@ export const mapSession = (
   const input = formatOf(session, "input", vendor.rates)
   const output = formatOf(session, "output", vendor.rates)
   if (input === null || output === null) {
-    return refused(`audio formats are audio/pcm at ${vendor.rates.join(", ")} Hz, audio/pcmu and audio/pcma.`)
+    return refused(`The audio format must be audio/pcm at ${vendor.rates.join(", ")} Hz, audio/pcmu or audio/pcma.`)
   }
   const speed = at(session, "audio", "output", "speed")
   const { maximum, minimum } = vendor.speed
@@ -152,7 +153,7 @@ const ownPrefix = "service_"
 const wireName = (name: string, { reserved = [] }: VoiceVendor): string =>
   reserved.includes(name) ? `${ownPrefix}${name}` : name
 
-/** A call of a tool that has another name on the wire is told under ours. */
+/** Restores the names of tools that were sent to the vendor under another name. */
 const withOwnNames = (sink: MappingSink, { reserved = [] }: VoiceVendor): MappingSink => {
   if (reserved.length === 0) return sink
   const names = new Map(reserved.map((name) => [`${ownPrefix}${name}`, name]))

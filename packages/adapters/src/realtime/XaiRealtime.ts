@@ -1,7 +1,7 @@
 /**
- * xAI's voice models, which speak OpenAI's realtime wire with differences: the detection of turns stands at the top, user transcripts come
- * as whole drafts, a commit alone asks for an answer, and nothing is truncated. Billed by time. A host registers them with
- * `XaiRealtime.model({ id: "xai", apiKey, models: { "grok-voice-latest": {} } })`.
+ * xAI's voice models, which use OpenAI's realtime protocol with differences: the turn detection is a top-level field, the user's transcripts are
+ * repeated as a whole, a commit alone begins a response, items cannot be truncated, and the vendor charges for time. A host registers them
+ * with `XaiRealtime.model({ id: "xai", apiKey, models: { "grok-voice-latest": {} } })`.
  */
 import type { Usage } from "@colloquy/core"
 import { noUsage } from "@colloquy/core/adapters"
@@ -11,14 +11,14 @@ import { type Billed, tokensOf } from "./OpenAiVoice.ts"
 import { mapSession, type VoiceSettings, type VoiceVendor, voiceModel } from "./VoiceSession.ts"
 
 export interface XaiRealtimeSettings extends Partial<Omit<VoiceSettings, "models">>, Pick<VoiceSettings, "models"> {
-  /** US dollars for a minute. */
+  /** The price of a minute in US dollars. */
   readonly pricePerMinute?: number
 }
 
 export const model = (settings: XaiRealtimeSettings): RealtimeModel =>
   voiceModel(withDefaults(settings), vendorOf(settings.pricePerMinute))
 
-/** Pure: what a session would send. */
+/** Computes the session without connecting; a pure function. */
 export const mapXai = (settings: XaiRealtimeSettings, setup: SessionSetup) =>
   mapSession(withDefaults(settings), vendorOf(settings.pricePerMinute), setup)
 
@@ -51,7 +51,7 @@ const vendorOf = (pricePerMinute?: number): VoiceVendor => ({
   providerSettings: ["instructions", "voice", "turn_detection", "audio", "tools", "reasoning", "resumption"]
 })
 
-/** The seconds are those of the whole conversation so far, so an answer's part is what came on top. */
+/** The vendor reports the seconds of the whole session so far, so a response is charged for the difference from the last report. */
 const usageWith =
   (pricePerMinute: number | undefined) =>
   (message: WireRecord, billed: Billed): Usage => {

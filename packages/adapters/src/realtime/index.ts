@@ -1,4 +1,4 @@
-/** Realtime models: one namespace a vendor. A host registers what it uses with `RealtimeModels.layer([OpenAiRealtime.model(…), …])`. */
+/** Realtime models: one namespace for each vendor. A host registers models with `RealtimeModels.layer([OpenAiRealtime.model(…), …])`. */
 export * as GeminiLive from "./GeminiLive.ts"
 export * as OpenAiRealtime from "./OpenAiRealtime.ts"
 export * as XaiRealtime from "./XaiRealtime.ts"

@@ -75,7 +75,7 @@ const send = (url: string, more: Partial<HttpRequest> = {}) =>
           )
         })
     ),
-    ({ exchange }) => Effect.sync(() => exchange.leave())
+    ({ exchange }) => Effect.sync(() => exchange.release())
   )
 
 const read = (exchange: Exchange): Promise<Read> => new Promise((resolve) => exchange.read(resolve))
