@@ -1,4 +1,4 @@
-/** What every adapter of storage brings: the stores of the kernel, and those of its wings. */
+/** The services that every storage adapter provides: the stores of the kernel and of its wings. */
 import type {
   AssistantStore,
   FollowUpStore,

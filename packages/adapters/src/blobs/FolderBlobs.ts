@@ -1,6 +1,6 @@
 /**
- * `BlobStore` in a folder: `<folder>/blobs/<hash of the owner>/<id>`. A file is written aside and renamed when it is whole, so that a
- * process killed meanwhile leaves no half of one under its name. Any number of processes may share the folder.
+ * `BlobStore` in a folder: `<folder>/blobs/<hash of the owner>/<id>`. A file is written in another folder and linked under its name when it is
+ * complete, so that a killed process never leaves an incomplete blob. Any number of processes may share the folder.
  */
 import { Principal, StoreUnavailable } from "@colloquy/core"
 import { type BlobId } from "@colloquy/core/adapters"
@@ -16,7 +16,7 @@ import { join } from "node:path"
 import { clampRange, writePieces } from "./Pieces.ts"
 
 export interface FolderOptions {
-  /** Made when it is missing. */
+  /** The folder. It is created if it does not exist. */
   readonly folder: string
 }
 
@@ -36,11 +36,11 @@ interface Places {
   readonly unfinished: string
 }
 
-/** What a write costs at once. */
+/** The bytes of one write. An upload holds so many in memory. */
 const pieceSize = 64 * 1024
 
 const folderBlobs = (places: Places): typeof BlobStore.Service => {
-  /** Nothing that comes from outside becomes a part of a path. */
+  /** The owner is hashed and the id is checked, so that no text from outside can change a path. */
   const folderOf = (owner: string) => join(places.blobs, createHash("sha256").update(owner).digest("hex"))
   const pathOf = (owner: string, id: BlobId): string | undefined =>
     isPlain(id) ? join(folderOf(owner), id) : undefined
@@ -87,7 +87,7 @@ const folderBlobs = (places: Places): typeof BlobStore.Service => {
           if (Option.isNone(found) || path === undefined) return yield* new BlobNotFound({ blobId: id })
           const { from, to } = clampRange(found.value.size, range)
           if (from === to) return Stream.empty
-          // The open file goes on being readable when it is removed meanwhile; before it is opened, that is an error.
+          // A file that is removed before it is opened is not found. Once open, it can be read to its end even if it is removed.
           return Stream.fromAsyncIterable(createReadStream(path, { start: from, end: to - 1 }), (cause) =>
             isMissing(cause) ? new BlobNotFound({ blobId: id }) : unavailable("BlobStore.get", cause)
           )
@@ -144,7 +144,7 @@ const writeAll = async (handle: FileHandle, piece: Uint8Array): Promise<void> =>
   for (let at = 0; at < piece.length;) at += (await handle.write(piece, at)).bytesWritten
 }
 
-/** A link, unlike a rename, fails when the name is taken. */
+/** Uses a link, because a rename would silently replace an existing file. */
 const publish = async ({ handle, path }: UnfinishedFile, folder: string, target: string): Promise<void> => {
   await handle.sync()
   await mkdir(folder, { recursive: true })
@@ -156,7 +156,7 @@ const discard = async ({ handle, path }: UnfinishedFile): Promise<void> => {
   await rm(path, { force: true })
 }
 
-/** By the time of the last write. A file that goes away meanwhile is not old. */
+/** The files last written before a moment. A file that disappears meanwhile is skipped. */
 const olderThan = async (folder: string, before: Date): Promise<ReadonlyArray<BlobId>> => {
   const names = await readdir(folder)
   const old: Array<BlobId> = []
@@ -175,7 +175,7 @@ const isMissing = (cause: unknown): boolean => codeOf(cause) === "ENOENT"
 
 const unavailable = (operation: string, cause: unknown) => new StoreUnavailable({ operation, cause })
 
-/** A name that is taken is a broken caller. Whatever else a file system says, the store is not available. */
+/** An existing name is a mistake of the caller and a defect. Every other error of the file system is `StoreUnavailable`. */
 const attempt = <A>(operation: string, run: () => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
   Effect.catch(
     Effect.tryPromise({ try: run, catch: (cause) => unavailable(operation, cause) }),
@@ -183,7 +183,7 @@ const attempt = <A>(operation: string, run: () => Promise<A>): Effect.Effect<A, 
       codeOf(error.cause) === "EEXIST" ? Effect.die(error.cause) : Effect.fail(error)
   )
 
-/** None when there is no such file. */
+/** Like `attempt`; None when the file does not exist. */
 const present = <A>(operation: string, run: () => Promise<A>): Effect.Effect<Option.Option<A>, StoreUnavailable> =>
   attempt(operation, () =>
     run().then(Option.some, (cause: unknown) => {

@@ -1,13 +1,13 @@
 /**
- * A stream of bytes on its way into a store: cut into pieces of one size, counted and hashed. One buffer serves all pieces of an upload,
- * so that an upload costs one piece of memory, however long it is.
+ * Splits a stream of bytes into pieces of equal size for a store, counts the bytes and hashes them. All pieces use the same buffer, so an upload
+ * of any length needs the memory of one piece.
  */
 import type { StoredBytes } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { createHash } from "node:crypto"
 
-/** `write` must be done with its piece when its effect ends: the next piece overwrites it. Only the last piece is shorter than `size`. */
+/** `write` must not use its piece after its effect has ended, because the next piece overwrites it. Only the last piece may be shorter. */
 export const writePieces = <E, R, E2, R2>(
   bytes: Stream.Stream<Uint8Array, E, R>,
   size: number,
@@ -50,13 +50,13 @@ export const writePieces = <E, R, E2, R2>(
     )
   })
 
-/** The part of a blob that a range means: from the first byte to behind the last one. */
+/** The part of a blob that a range selects: from its first byte (`from`) to the byte after its last one (`to`). */
 export const clampRange = (size: number, range?: { readonly offset: number; readonly length: number }) => {
   const from = Math.min(Math.max(0, range?.offset ?? 0), size)
   return { from, to: Math.min(from + Math.max(0, range?.length ?? size), size) }
 }
 
-/** Leaves out the first bytes of a stream, and ends it after `length` more. */
+/** Skips the first bytes of a stream, and ends the stream after the next `length` bytes. */
 export const cutBytes =
   (skip: number, length: number) =>
   <E, R>(bytes: Stream.Stream<Uint8Array, E, R>): Stream.Stream<Uint8Array, E, R> => {

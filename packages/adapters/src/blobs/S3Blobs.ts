@@ -1,6 +1,7 @@
 /**
- * `BlobStore` on a service that speaks S3: `<prefix>/<hash of the owner>/<id>`. What is longer than a part goes up as a multipart upload,
- * so that nothing is seen before the last part. Uploads that died are aborted by `sweep`; a lifecycle rule of the bucket does the same.
+ * `BlobStore` on a service with the S3 protocol: `<prefix>/<hash of the owner>/<id>`. A blob that is longer than one part is sent as a multipart
+ * upload, so that it becomes visible only when it is complete. `sweep` aborts uploads whose process died; a lifecycle rule of the bucket can
+ * do the same.
  */
 import { Principal, StoreUnavailable } from "@colloquy/core"
 import { type BlobId } from "@colloquy/core/adapters"
@@ -18,18 +19,18 @@ import { readListing, readUploadId, readUploads, type S3Listing } from "./S3Xml.
 export type { S3Options } from "./S3Client.ts"
 
 export interface S3BlobOptions extends S3Options {
-  /** What stands before every key. Default `colloquy`. */
+  /** The beginning of every key. Default `colloquy`. */
   readonly prefix?: string
 }
 
-/** The smallest part that S3 allows but at the end. An upload holds one in memory. */
+/** The smallest part that S3 allows, except for the last one. An upload holds one part in memory. */
 const partSize = 5 * 1024 * 1024
 
 export const layer = (options: S3BlobOptions): Layer.Layer<BlobStore> =>
   Layer.sync(BlobStore, () => s3Blobs(s3Client(options), options.prefix ?? "colloquy"))
 
 const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => {
-  /** Nothing that comes from outside becomes a part of a key. */
+  /** The owner is hashed and the id is checked, so that no text from outside can change a key. */
   const keyOf = (owner: string, id: BlobId): string | undefined =>
     isPlain(id) ? `${prefix}/${createHash("sha256").update(owner).digest("hex")}/${id}` : undefined
 
@@ -51,7 +52,7 @@ const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => 
         const key = keyOf(ownerId, id)
         if (key === undefined) return yield* Effect.die(new Error(`A blob cannot have the id "${id}".`))
         if (Option.isSome(yield* sizeOf("BlobStore.put", key))) {
-          return yield* Effect.die(new Error(`The id ${id} is taken.`))
+          return yield* Effect.die(new Error(`A blob with the id "${id}" exists already.`))
         }
         return yield* upload(client, key, bytes)
       }),
@@ -109,7 +110,7 @@ const isPlain = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9-]{0,99}$/u.test
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys under the prefix end in the ids that `put` was given
 const idOf = (key: string): BlobId => key.slice(key.lastIndexOf("/") + 1) as BlobId
 
-/** What fits into one part is one request; the rest of an upload begins with its first full part. */
+/** A blob that fits into one part is sent with one request. A multipart upload begins when the first part is full. */
 const upload = <E, R>(
   client: S3Client,
   key: string,
@@ -153,7 +154,7 @@ const upload = <E, R>(
         body,
         expected: [200]
       })
-      // An error may come with status 200, because the service answers before it is done.
+      // The service sends the status 200 before it has finished, so the body may still contain an error.
       if (answer.text.includes("<Error>")) return yield* new StoreUnavailable({ operation: "BlobStore.put" })
     })
     const abort = Effect.suspend(() =>
@@ -167,7 +168,7 @@ const upload = <E, R>(
     )
   })
 
-/** A body that ends early is an error of the connection, because its length was announced. */
+/** If the body is shorter than announced, `fetch` reports a broken connection, so an incomplete body is never taken for complete. */
 const download = (client: S3Client, id: BlobId, key: string, from: number, to: number) =>
   Stream.unwrap(
     Effect.gen(function* () {
@@ -182,12 +183,12 @@ const download = (client: S3Client, id: BlobId, key: string, from: number, to: n
       return Stream.fromReadableStream({
         evaluate: () => body,
         onError: (cause) => new StoreUnavailable({ operation: "BlobStore.get", cause })
-        // A service may leave a range out of account and give everything, or more than was asked for.
+        // A service may ignore the range and send the whole object, or more than was requested.
       }).pipe(cutBytes(answer.status === 200 ? from : 0, to - from))
     })
   )
 
-/** All objects under the prefix, page by page. */
+/** Lists all objects under the prefix, page by page. */
 const listed = (client: S3Client, prefix: string): Stream.Stream<S3Listing["objects"], StoreUnavailable> =>
   Stream.paginate("", (token) =>
     Effect.map(
@@ -203,7 +204,7 @@ const listed = (client: S3Client, prefix: string): Stream.Stream<S3Listing["obje
     )
   )
 
-/** A service that cannot list uploads leaves them to a rule of the bucket. */
+/** Aborts old uploads. For a service that cannot list uploads, only a lifecycle rule of the bucket can do this. */
 const abortOld = (client: S3Client, prefix: string, before: Date) =>
   Effect.gen(function* () {
     const query = { uploads: "", prefix: `${prefix}/` }

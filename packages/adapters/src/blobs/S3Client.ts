@@ -1,6 +1,6 @@
 /**
- * Signed requests to a service that speaks S3. A request that fails for a moment is repeated: each of them may be sent twice. What the
- * service refuses for its credentials or its bucket is `StoreUnavailable` as well, with the code of the refusal.
+ * Sends signed requests to a service with the S3 protocol. After a temporary failure a request is repeated, so every request must be safe to
+ * send twice. A refusal because of wrong credentials or a wrong bucket is also `StoreUnavailable`, with the service's error code.
  */
 import { StoreUnavailable } from "@colloquy/core"
 import { AwsV4Signer } from "aws4fetch"
@@ -15,19 +15,19 @@ export interface S3Options {
   readonly bucket: string
   readonly accessKeyId: string
   readonly secretAccessKey: Redacted.Redacted<string>
-  /** Of temporary credentials. */
+  /** The session token of temporary credentials. */
   readonly sessionToken?: Redacted.Redacted<string>
   /** Default `us-east-1`. */
   readonly region?: string
-  /** The address of a service other than Amazon's; the bucket then stands in the path: `https://storage.example.com`. */
+  /** The URL of a service other than Amazon's, for example `https://storage.example.com`. The bucket is then part of the path. */
   readonly endpoint?: string
-  /** How long a request may take, each of its repetitions by itself. Default one minute. */
+  /** How long a request may take. Each repetition has the same limit. Default one minute. */
   readonly timeout?: Duration.Input
 }
 
 export interface S3Request {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE"
-  /** Absent: the bucket. */
+  /** The key of an object; omitted for a request about the bucket. */
   readonly key?: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
@@ -42,18 +42,18 @@ export interface S3Answer {
 }
 
 export interface S3Client {
-  /** One request and its whole answer, which is short. */
+  /** Sends a request and reads the whole answer, which must be short. */
   readonly send: (operation: string, request: S3Request) => Effect.Effect<S3Answer, StoreUnavailable>
-  /** One request; the body of its answer is still to be read. */
+  /** Sends a request; the caller reads the body of the answer. */
   readonly open: (operation: string, request: S3Request) => Effect.Effect<Response, StoreUnavailable>
 }
 
-/** What went wrong, without a body of the service's. */
+/** A failed request. The body of the service's answer is not included. */
 class S3Refusal extends Error {
-  readonly isForAMoment: boolean
-  constructor(message: string, isForAMoment: boolean, options?: ErrorOptions) {
+  readonly isTemporary: boolean
+  constructor(message: string, isTemporary: boolean, options?: ErrorOptions) {
     super(message, options)
-    this.isForAMoment = isForAMoment
+    this.isTemporary = isTemporary
   }
 }
 
@@ -77,7 +77,10 @@ export const s3Client = (options: S3Options): S3Client => {
     )
   }
 
-  const asked = <A>(operation: string, run: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
+  const withRetries = <A>(
+    operation: string,
+    run: (signal: AbortSignal) => Promise<A>
+  ): Effect.Effect<A, StoreUnavailable> =>
     Effect.tryPromise({
       try: run,
       catch: (cause) =>
@@ -85,20 +88,20 @@ export const s3Client = (options: S3Options): S3Client => {
     }).pipe(
       Effect.timeoutOrElse({
         duration: timeout,
-        orElse: () => Effect.fail(new S3Refusal("No answer within the time allowed.", false))
+        orElse: () => Effect.fail(new S3Refusal("The service did not answer within the timeout.", false))
       }),
       Effect.retry({
         times: 3,
         schedule: pauses,
-        while: ({ isForAMoment }) => isForAMoment
+        while: ({ isTemporary }) => isTemporary
       }),
       Effect.mapError((cause) => new StoreUnavailable({ operation, cause }))
     )
 
   return {
-    open: (operation, request) => asked(operation, (signal) => attempt(request, signal)),
+    open: (operation, request) => withRetries(operation, (signal) => attempt(request, signal)),
     send: (operation, request) =>
-      asked(operation, async (signal) => {
+      withRetries(operation, async (signal) => {
         const response = await attempt(request, signal)
         return { status: response.status, headers: response.headers, text: await response.text() }
       })
@@ -107,7 +110,7 @@ export const s3Client = (options: S3Options): S3Client => {
 
 const pauses = Schedule.exponential("100 millis")
 
-/** A view of bytes that nobody shares with another thread. */
+/** `fetch` does not accept bytes in memory that is shared between threads, so such bytes are copied. */
 const bodyOf = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
   bytes.buffer instanceof ArrayBuffer
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -130,7 +133,7 @@ const signer = (options: S3Options) => {
       accessKeyId,
       secretAccessKey: Redacted.value(secretAccessKey),
       ...(sessionToken === undefined ? {} : { sessionToken: Redacted.value(sessionToken) }),
-      // The service checks the hash, so that bytes damaged on the way are refused.
+      // The service checks this hash and refuses a damaged body.
       headers: {
         ...headers,
         "x-amz-content-sha256": createHash("sha256")

@@ -1,9 +1,9 @@
-/** Pure: what is needed of S3's answers. They are flat and made by machines, so that no parser of XML is. */
+/** Reads the needed fields of S3's answers. They are flat and generated, so regular expressions are enough. Pure functions. */
 import * as Option from "effect/Option"
 
 export interface S3Listing {
   readonly objects: ReadonlyArray<{ readonly key: string; readonly at: Date }>
-  /** Where the next page begins. */
+  /** The token of the next page. */
   readonly next: Option.Option<string>
 }
 
@@ -51,5 +51,5 @@ export const readUploadId = (xml: string): string => {
   return id
 }
 
-/** The code of an error, `NoSuchBucket`; never its message, which names things. */
+/** The code of an error, for example `NoSuchBucket`. The message is not used, because it contains names. */
 export const readErrorCode = (xml: string): string => valueOf(xml, "Code") ?? "no code"

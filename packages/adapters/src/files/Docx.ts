@@ -1,15 +1,15 @@
 /**
- * Word since 2007: paragraphs under their headings, lists, tables, then footnotes and comments. A heading is known by its style's name or
- * outline level, because the ids of styles are translated. Text that tracked changes deleted or moved away is not read.
+ * Reads Word files since 2007: paragraphs under their headings, lists and tables, then footnotes and comments. A heading is recognised by its
+ * style's name or outline level, because Word translates the ids of styles. Text that tracked changes have deleted or moved is skipped.
  */
 import type { Section } from "@colloquy/core/retrieval"
 import { type OfficePackage, openPackage, pathOf } from "./OfficePackage.ts"
-import { type Headed, headed, markdownTable, oneLine } from "./Sections.ts"
+import { type SectionCollector, collectSections, markdownTable, oneLine } from "./Sections.ts"
 import { walkXml } from "./Xml.ts"
 
 export const readDocx = (bytes: Uint8Array): ReadonlyArray<Section> => {
   const office = openPackage(bytes, "Word document")
-  const body = headed()
+  const body = collectSections()
   readStory(office, office.main.bytes, headingLevels(office), body)
   return [...body.end(), ...["footnotes", "endnotes", "comments"].flatMap((type) => readNotes(office, type))]
 }
@@ -19,12 +19,12 @@ const titles: Readonly<Record<string, string>> = { footnotes: "Footnotes", endno
 const readNotes = (office: OfficePackage, type: string): ReadonlyArray<Section> => {
   const part = office.read(pathOf(office.main.relations, type) ?? "")
   if (part === undefined) return []
-  const notes = headed()
+  const notes = collectSections()
   readStory(office, part, new Map(), notes)
   return notes.end().map((section) => ({ ...section, heading: titles[type] ?? null }))
 }
 
-/** The level of each style that is a heading; 0 is the title. */
+/** The level of each style that is a heading. The title has level 0. */
 const headingLevels = (office: OfficePackage): ReadonlyMap<string, number> => {
   const levels = new Map<string, number>()
   const part = office.read(pathOf(office.main.relations, "styles") ?? "")
@@ -45,25 +45,33 @@ const headingLevels = (office: OfficePackage): ReadonlyMap<string, number> => {
 interface Table {
   readonly rows: Array<Array<string>>
   cell: Array<string>
-  /** Columns of the cell. */
+  /** How many columns the current cell spans. */
   span: number
 }
 
-/** A text box comes twice, the second time for old programs; a moved text stands at its old place, too; and small letters tell how others are read. */
+/**
+ * Elements whose content is skipped: the second copy of a text box for old programs (`Fallback`), the old place of a moved text, and
+ * the small characters that show how Japanese words are pronounced (`rt`).
+ */
 const unread: ReadonlySet<string> = new Set(["Fallback", "moveFrom", "rt"])
 
 const mostColumns = 63
 
-/** The elements that stand for a character. */
+/** The elements that represent a character. */
 const characters: Readonly<Record<string, string>> = { tab: "\t", br: "\n", cr: "\n", noBreakHyphen: "-", den: "/" }
 
-const readStory = (office: OfficePackage, part: Uint8Array, levels: ReadonlyMap<string, number>, out: Headed): void => {
+const readStory = (
+  office: OfficePackage,
+  part: Uint8Array,
+  levels: ReadonlyMap<string, number>,
+  out: SectionCollector
+): void => {
   const tables: Array<Table> = []
   let text = ""
   let level: number | undefined
   let indent: number | undefined
   let isText = false
-  /** Open elements that are not read. */
+  /** How many of the open elements are skipped ones. */
   let skipped = 0
 
   const endParagraph = () => {
@@ -79,7 +87,7 @@ const readStory = (office: OfficePackage, part: Uint8Array, levels: ReadonlyMap<
   const endTable = () => {
     const rows = tables.pop()?.rows ?? []
     const outer = tables.at(-1)
-    // A table in a cell becomes text of the cell.
+    // A table inside a cell becomes text of that cell.
     if (outer !== undefined) outer.cell.push(rows.map((cells) => cells.join(", ")).join("; "))
     else if (rows.some((cells) => cells.some((cell) => cell !== ""))) out.block(markdownTable(rows))
   }

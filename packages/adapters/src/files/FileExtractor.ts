@@ -1,7 +1,7 @@
 /**
- * `TextExtractor` for every type of the specification. Each file is read in a process of its own, with a deadline and limits of memory,
- * one after the other. Pictures are read by the host's `ImageReader`. Types whose package is not installed are refused with its name; the log
- * tells at the start which those are.
+ * `TextExtractor` for every supported type of file. Files are read one after the other, each in a process of its own with a deadline and
+ * limits of memory. Pictures are read by the host's `ImageReader`. A type whose package is not installed is refused with the name of the
+ * package, and a warning in the log lists these types at the start.
  */
 import {
   acceptedExtensions,
@@ -25,19 +25,19 @@ import { damaged, type Refused, tooMuchMemory, tooSlow } from "./Refused.ts"
 import { section } from "./Sections.ts"
 
 export interface FileExtractorOptions {
-  /** For one file, from the moment it is its turn. Default 30 seconds. */
+  /** How long reading one file may take; the wait for earlier files does not count. Default 30 seconds. */
   readonly deadline?: Duration.Input
-  /** What a reader's objects may take, in MB. Default 256. */
+  /** The largest JavaScript heap of the process that reads, in MB. Default 256. */
   readonly heap?: number
-  /** By how much the process that reads may grow, in MB. Default 700. */
+  /** By how many MB the process that reads may grow while it reads. Default 700. */
   readonly growth?: number
-  /** The script of that process, for a host that bundles: the address of `@colloquy/adapters/files/worker` as a file of its own. */
+  /** The script of that process. A host that bundles its code passes the URL of `@colloquy/adapters/files/worker` as a separate file. */
   readonly worker?: URL
-  /** For tests of a host without some packages. */
+  /** For tests: pretends that some packages are not installed. */
   readonly isInstalled?: (packageName: string) => boolean
 }
 
-/** The source runs as it is, the package from its built files. */
+/** In this repository the TypeScript source runs directly; the published package runs its built file. */
 const ownWorker = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url)
 
 export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtractor> =>
@@ -56,7 +56,7 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
           ? images?.readable.includes(extension) === true
           : missing(extension) === undefined
       )
-      yield* tellMissing(missing)
+      yield* warnOfMissing(missing)
       const bounds: Bounds = {
         deadline: Duration.fromInputUnsafe(options.deadline ?? "30 seconds"),
         heap: options.heap ?? 256,
@@ -80,10 +80,10 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
             const name = missing(extension)
             if (name !== undefined)
               return yield* unsupported(
-                `.${extension} files cannot be read here: the package ${name} is not installed.`
+                `This server cannot read .${extension} files, because the package ${name} is not installed.`
               )
             if (family === "audio" || family === "video")
-              return yield* unsupported("Sound and video have no text that could be read.")
+              return yield* unsupported("Audio and video files contain no text to extract.")
             const bytes = yield* collect(file)
             return family === "image" ? yield* readImage(images, file.type, bytes) : yield* read(extension, bytes)
           }).pipe(turn.withPermits(1))
@@ -107,17 +107,17 @@ const refusalOf = (ending: Ending, { deadline }: Bounds): Refused => {
   }
 }
 
-const tellMissing = (missing: (extension: string) => string | undefined) => {
+const warnOfMissing = (missing: (extension: string) => string | undefined) => {
   const types = acceptedExtensions("document").flatMap((extension) => {
     const name = missing(extension)
     return name === undefined ? [] : `.${extension} (${name})`
   })
   return types.length === 0
     ? Effect.void
-    : Effect.logWarning(`Files of these types cannot be read, because a package is not installed: ${types.join(", ")}`)
+    : Effect.logWarning(`Files of these types cannot be read. Install the packages named here: ${types.join(", ")}`)
 }
 
-/** Into one buffer of the announced size, from which it is written to the process without a copy. */
+/** Collects a file in one buffer of the announced size, which is then written to the process without copying. */
 const collect = <E, R>({ bytes, size }: FileToRead<E, R>): Effect.Effect<Uint8Array, E, R> =>
   Effect.suspend(() => {
     const whole = new Uint8Array(size)
@@ -139,5 +139,5 @@ const readImage = (
   bytes: Uint8Array
 ): Effect.Effect<ReadonlyArray<Section>, ExtractionFailed> =>
   images === null || !images.readable.includes(type.extension)
-    ? unsupported("The words in pictures are not read here.")
+    ? unsupported("This server does not extract text from pictures of this type.")
     : Effect.map(images.read({ type, bytes }), (text) => section("prose", text))

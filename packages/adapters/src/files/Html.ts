@@ -1,9 +1,9 @@
-/** HTML as a reader sees it: text under its headings, lists, tables; no scripts, styles, navigation or hidden elements. */
+/** Reads the visible content of HTML: text under its headings, lists and tables, without scripts, styles, navigation and hidden elements. */
 import type { Section } from "@colloquy/core/retrieval"
 import { Parser } from "htmlparser2"
 import { limits } from "./Limits.ts"
 import { Refused } from "./Refused.ts"
-import { headed, markdownTable, oneLine } from "./Sections.ts"
+import { collectSections, markdownTable, oneLine } from "./Sections.ts"
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "))
 
@@ -13,17 +13,18 @@ const blocks = words(
 )
 
 export const readHtml = (html: string): ReadonlyArray<Section> => {
-  const out = headed()
+  const out = collectSections()
   let text = ""
   let depth = 0
-  /** Open elements from the unseen one on. */
+  /** How many elements are open inside an invisible element, including that element. */
   let hidden = 0
   let preformatted = 0
   let lists = 0
   let item: string | undefined
-  /** Of the innermost table; those around it wait. */
+  /** The rows of the innermost open table. */
   let rows: Array<Array<string>> | undefined
-  const around: Array<Array<Array<string>>> = []
+  /** The rows of the open tables around it. */
+  const outerTables: Array<Array<Array<string>>> = []
 
   const endBlock = () => {
     const block = preformatted > 0 ? text.replace(/^\n+|\s+$/gu, "") : oneLine(text)
@@ -43,13 +44,13 @@ export const readHtml = (html: string): ReadonlyArray<Section> => {
   const endTable = () => {
     endBlock()
     const ended = rows ?? []
-    rows = around.pop()
+    rows = outerTables.pop()
     const cells = rows?.at(-1)
     if (cells === undefined || cells.length === 0) {
       const table = markdownTable(ended)
       if (table !== "") out.block(table)
     } else {
-      // A table in a cell becomes text of the cell.
+      // A table inside a cell becomes text of that cell.
       const inner = ended.map((row) => row.filter((cell) => cell !== "").join(", ")).filter((row) => row !== "")
       cells.push(oneLine(`${cells.pop() ?? ""} ${inner.join("; ")}`))
     }
@@ -58,7 +59,7 @@ export const readHtml = (html: string): ReadonlyArray<Section> => {
     if (isHeading(name) || blocks.has(name) || name === "li" || name === "tr" || name === "td" || name === "th")
       endBlock()
     if (name === "table") {
-      if (rows !== undefined) around.push(rows)
+      if (rows !== undefined) outerTables.push(rows)
       rows = []
     }
     if (name === "tr") rows?.push([])
@@ -77,7 +78,8 @@ export const readHtml = (html: string): ReadonlyArray<Section> => {
   }
   const parser = new Parser({
     onopentag: (name, attributes) => {
-      if (++depth > limits.htmlDepth) throw new Refused("damaged", "The page is nested too deeply to be read.")
+      if (++depth > limits.htmlDepth)
+        throw new Refused("damaged", "The elements of the page are nested too deeply. Save the page in a simpler form.")
       if (hidden > 0 || unseen.has(name) || "hidden" in attributes) hidden++
       else open(name, attributes)
     },

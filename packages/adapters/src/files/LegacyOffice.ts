@@ -1,10 +1,13 @@
-/** Word and Excel of 1997 to 2003. Both libraries take anything, so that they are only asked when the file certainly is of their kind. */
+/**
+ * Reads Word and Excel files of 1997 to 2003. Both libraries accept files of any kind, so they are called only after `kindOfCompoundFile` has
+ * recognised the kind of file.
+ */
 import type { Section } from "@colloquy/core/retrieval"
 import { limits } from "./Limits.ts"
 import { damaged, encrypted, Refused, tooLarge } from "./Refused.ts"
 import { oneLine, section } from "./Sections.ts"
 
-/** The stream of the text begins with a mark, the version of the format, and flags. It begins at a multiple of 512 bytes, mostly the first. */
+/** The stream of the text begins with a mark, the version of the format, and flags. It begins at a multiple of 512 bytes, usually the first. */
 const isEncryptedDoc = (bytes: Uint8Array): boolean => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let at = 512; at + 12 <= bytes.length; at += 512) {
@@ -30,7 +33,7 @@ export const readDoc = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>
   ]
 }
 
-/** A line of the library's is a paragraph. */
+/** Each line that the library returns is a paragraph. */
 const paragraphs = (text: string): string =>
   text
     .split("\n")
@@ -52,9 +55,9 @@ export const readXls = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>
     const sheet = book.Sheets[name]
     if (sheet === undefined) return []
     for (const cell of (sheet["!data"] ?? []).flat()) {
-      // As a number without a format is shown it loses digits.
+      // The displayed form of a number without a format is rounded, so the stored value is used.
       if (cell?.t === "n" && cell.z === "General") cell.w = String(cell.v)
-      // A cell with an error would be taken for empty.
+      // The library treats a cell with an error as empty.
       else if (cell?.t === "e") Object.assign(cell, { t: "s", v: cell.w ?? "#ERROR" })
     }
     const rows = utils.sheet_to_json<ReadonlyArray<unknown>>(sheet, {
@@ -74,10 +77,10 @@ export const readXls = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>
   })
 }
 
-/** Of a range like `B3:D9`. */
+/** The first row of a range such as `B3:D9`. */
 const firstRow = (range: string | undefined): number => Number(/\d+/u.exec(range ?? "")?.[0] ?? 1)
 
-/** The streams in a compound file, by which its kind is known; their names stand in UTF-16. */
+/** The names of streams inside a compound file, in UTF-16, by which its kind is recognised. */
 const streams = [
   ["EncryptedPackage", "encrypted"],
   ["WordDocument", "doc"],
@@ -91,6 +94,9 @@ export const kindOfCompoundFile = (bytes: Uint8Array): "doc" | "ppt" | "xls" => 
   const kind = streams.find(([name]) => buffer.includes(Buffer.from(`${name}\0`, "utf16le")))?.[1]
   if (kind === "encrypted") throw encrypted()
   if (kind === undefined)
-    throw new Refused("damaged", "The file is damaged, or holds something else than its name says.")
+    throw new Refused(
+      "damaged",
+      "The file is damaged, or its content is of another type than its name says. Check the file and upload it again."
+    )
   return kind
 }

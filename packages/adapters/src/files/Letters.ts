@@ -1,16 +1,16 @@
-/** Pure: encodings of one byte a letter for which the general guess is wrong. */
+/** Recognises two encodings with one byte per letter which the package `chardet` gets wrong. Pure functions. */
 
-/** Each is known by what its letters do; null: neither. */
+/** Each of the two is recognised by patterns of its letters. Null when the text has neither of them. */
 export const letterEncoding = (head: Uint8Array, high: number): "windows-874" | "ibm866" | null => {
   if (isThai(new TextDecoder("windows-874").decode(head))) return "windows-874"
   const share = (from: number, to: number) =>
     head.reduce((sum, byte) => sum + (byte >= from && byte <= to ? 1 : 0), 0) / high
-  // Russian of DOS has its small letters in two pieces, and nothing between them but frames of tables.
+  // In the Russian encoding of DOS the small letters are in two ranges, and between them are only characters for the borders of tables.
   const isDos = share(0x80, 0xaf) + share(0xe0, 0xf1) > 0.97 && share(0xa0, 0xaf) > 0.4 && share(0xe0, 0xf1) > 0.15
   return isDos ? "ibm866" : null
 }
 
-/** Vowels and tones stand above or below a consonant, and some before one. */
+/** In Thai, vowels and tone marks follow a consonant, and some vowels come before one. Other orders show that the text is not Thai. */
 const isThai = (text: string): boolean => {
   if (text.includes("\ufffd")) return false
   const found = (pattern: RegExp) => text.match(pattern)?.length ?? 0

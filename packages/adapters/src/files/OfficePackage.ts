@@ -1,4 +1,4 @@
-/** A document of Office since 2007: parts in a zip archive that name each other. Parts outside the archive are never followed. */
+/** Opens an Office document since 2007: parts in a zip archive that refer to each other. References to anything outside the archive are ignored. */
 import { damaged } from "./Refused.ts"
 import { walkXml } from "./Xml.ts"
 import { openZip } from "./Zip.ts"
@@ -11,7 +11,7 @@ export interface Relation {
 export interface OfficePackage {
   readonly kind: string
   readonly read: (path: string) => Uint8Array | undefined
-  /** What a part refers to, by the ids that it uses. */
+  /** The parts to which a part refers, by the ids that it uses for them. */
   readonly relationsOf: (path: string) => ReadonlyMap<string, Relation>
   readonly main: {
     readonly path: string

@@ -1,8 +1,8 @@
-/** Which packages the readers need, and which of them are installed here. */
+/** The optional packages that the readers need, and whether they are installed. */
 import { findPackageJSON } from "node:module"
 import { dirname, join } from "node:path"
 
-/** By extension. Types that are not named here need none. */
+/** The package for each extension. Types that are not listed need no package. */
 const needed: Readonly<Record<string, string>> = {
   pdf: "unpdf",
   docx: "saxes",
@@ -16,7 +16,7 @@ const needed: Readonly<Record<string, string>> = {
 
 export const packageFor = (extension: string): string | undefined => needed[extension]
 
-/** Brings the tables of Chinese, Japanese and Korean characters that PDF files refer to. */
+/** The package with the tables of Chinese, Japanese and Korean characters to which PDF files refer. */
 export const tablesPackage = "pdfjs-dist"
 
 export const tablesFolder = (): string | null => {

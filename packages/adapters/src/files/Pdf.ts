@@ -1,9 +1,9 @@
 /**
- * PDF: the text layer, page by page, under headings that are known by their size. Scripts, forms and annotations of the file are never
- * loaded. A page without text is a picture of one; it gives no section.
+ * Reads the text of PDF files, page by page, under headings that are recognised by their font size. Scripts, forms and annotations are never
+ * loaded. A page without text (usually a scan) gives no section.
  *
- * Texts in Chinese, Japanese and Korean often use a font that the file does not bring. Which characters its codes stand for is in tables
- * that only `pdfjs-dist` has; without that package a file whose text needs them is refused.
+ * Texts in Chinese, Japanese and Korean often use a font that is not in the file. The tables that translate its codes to characters are in the
+ * package `pdfjs-dist`; without that package, a file that needs the tables is refused.
  */
 import type { Section } from "@colloquy/core/retrieval"
 import { getDocumentProxy } from "unpdf"
@@ -16,7 +16,7 @@ import { section } from "./Sections.ts"
 
 type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>
 
-/** `tablesFolder` is where the tables of characters are, or null where there is none. */
+/** `tablesFolder` contains the tables of characters; null when their package is not installed. */
 export const readPdf = async (bytes: Uint8Array, tablesFolder: string | null): Promise<ReadonlyArray<Section>> => {
   if (!hasEnd(bytes)) throw new Refused("damaged", "The PDF file is incomplete: its end is missing. Upload it again.")
   const tables = new CharacterTables(tablesFolder)
@@ -41,9 +41,9 @@ export const readPdf = async (bytes: Uint8Array, tablesFolder: string | null): P
 const withoutTables =
   "The text of this PDF file uses Chinese, Japanese or Korean fonts that are not in the file. To read it, the server needs the package pdfjs-dist."
 
-/** Where the reader gets its tables of characters. */
+/** Loads tables of characters for the library. */
 class CharacterTables {
-  /** A table was asked for, and is not here. */
+  /** Whether the library has asked for a table while the package is not installed. */
   isLacking = false
   private readonly folder: string | null
 
@@ -52,7 +52,7 @@ class CharacterTables {
   }
 
   readonly fetch = async ({ filename, kind }: { readonly kind: string; readonly filename: string }) => {
-    // The other kinds are fonts and programs for drawing, which nobody does here.
+    // The other kinds are fonts and code for drawing, which reading text does not need.
     if (kind !== "cMapUrl") throw new Error("Only text is read.")
     if (this.folder === null) {
       this.isLacking = true
@@ -62,16 +62,16 @@ class CharacterTables {
   }
 }
 
-/** The library would read what is there of a file that was cut, and not tell that the rest is missing. */
+/** Whether the file is complete. The library would read an incomplete file without an error. */
 const hasEnd = (bytes: Uint8Array): boolean => {
-  // Some programs fill the file up with zeros.
+  // Some programs append zeros to the file.
   const end = bytes.findLastIndex((byte) => byte !== 0) + 1
   return new TextDecoder("latin1").decode(bytes.subarray(Math.max(0, end - 4096), end)).includes("%%EOF")
 }
 
 const open = async (bytes: Uint8Array, tables: CharacterTables): Promise<PdfDocument> => {
   try {
-    // The reader makes an object of the class that it is given.
+    // The library expects a class and creates an object of it; this constructor returns the existing object.
     const BinaryDataFactory = function () {
       return tables
     }
@@ -81,7 +81,7 @@ const open = async (bytes: Uint8Array, tables: CharacterTables): Promise<PdfDocu
   }
 }
 
-/** The words of a page by the direction in which they run, that of most letters first: pages are turned, and tables stand on their side. */
+/** The words of a page, grouped by their direction (pages and tables may be rotated), the direction with the most letters first. */
 const readWords = async (document: PdfDocument, number: number) => {
   const directions = new Map<number, Direction>()
   try {
@@ -110,16 +110,16 @@ const readWords = async (document: PdfDocument, number: number) => {
 
 interface Direction {
   readonly words: Array<Word>
-  /** Of the page, as one who reads these words sees it. */
+  /** The width of the page when it is rotated so that these words are horizontal. */
   readonly width: number
   letters: number
 }
 
-/** How many quarters of a turn to the left. */
+/** The rotation of a word, in quarter turns to the left. */
 const turnOf = ([across = 10, up = 0]: ReadonlyArray<number>): number =>
   (Math.round(Math.atan2(up, across) / (Math.PI / 2)) + 4) % 4
 
-/** Turned back, so that it runs to the right. */
+/** The word with its position after the page is rotated so that the word is horizontal. */
 const wordOf = (
   text: string,
   [across = 10, up = 0, , , x = 0, y = 0]: ReadonlyArray<number>,
@@ -154,14 +154,14 @@ const readPage = (words: ReadonlyArray<Word>, width: number, page: number, befor
       flush()
       heading = next
     }
-    text += text === "" ? next : `${isApart(last, line) ? "\n\n" : "\n"}${next}`
+    text += text === "" ? next : `${beginsParagraph(last, line) ? "\n\n" : "\n"}${next}`
     last = line
   }
   flush()
   return { sections, heading }
 }
 
-/** The size in which most of the text is set. */
+/** The font size of most of the text. */
 const usualSize = (words: ReadonlyArray<Word>): number => {
   const sizes = new Map<number, number>()
   for (const { size, text } of words) {
@@ -174,8 +174,8 @@ const usualSize = (words: ReadonlyArray<Word>): number => {
 const isHeading = ([first]: Line, text: string, usual: number): boolean =>
   first !== undefined && first.size >= usual * 1.2 && text.length < 160 && /\p{L}/u.test(text)
 
-/** More than a line's height between two lines parts paragraphs; going up again is a new column. */
-const isApart = (above: Line | undefined, line: Line): boolean => {
+/** A line begins a paragraph if the gap above it is larger than usual, or if it is higher on the page, in a new column. */
+const beginsParagraph = (above: Line | undefined, line: Line): boolean => {
   const [first, second] = [above?.[0], line[0]]
   if (first === undefined || second === undefined) return false
   const gap = first.height - second.height

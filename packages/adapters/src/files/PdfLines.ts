@@ -1,20 +1,20 @@
 /**
- * Pure: words with their positions on a page, into lines in reading order. A page in two columns is read column by column; a table, whose
- * columns are narrower, stays in rows with its cells apart.
+ * Pure functions that put the words of a page, with their positions, into lines in reading order. A page with two columns is read column by
+ * column. A table, whose columns are narrower, is read row by row, with its cells separated.
  */
 
 export interface Word {
   readonly text: string
   readonly left: number
   readonly right: number
-  /** Of the baseline, counted from below. */
+  /** The height of the baseline above the bottom of the page. */
   readonly height: number
   readonly size: number
 }
 
 export type Line = ReadonlyArray<Word>
 
-/** Words of about one height, from left to right; the highest line first. */
+/** Groups words of about the same height into lines, from left to right, the highest line first. */
 const linesOf = (words: ReadonlyArray<Word>): ReadonlyArray<Line> => {
   const lines: Array<Array<Word>> = []
   for (const word of [...words].sort((a, b) => b.height - a.height)) {
@@ -27,7 +27,7 @@ const linesOf = (words: ReadonlyArray<Word>): ReadonlyArray<Line> => {
   return lines
 }
 
-/** Lines that have nothing at one place, so that they are two columns there. */
+/** A range of lines that are all empty at one horizontal position, so that they form two columns. */
 interface Gutter {
   readonly place: number
   readonly from: number
@@ -36,7 +36,7 @@ interface Gutter {
 
 const fewestLines = 8
 
-/** The lines in reading order. */
+/** Returns the lines of a page in reading order. */
 export const readingOrder = (words: ReadonlyArray<Word>, pageWidth: number): ReadonlyArray<Line> => {
   const lines = linesOf(words)
   const gutter = widestGutter(lines, pageWidth)
@@ -51,7 +51,7 @@ export const readingOrder = (words: ReadonlyArray<Word>, pageWidth: number): Rea
   ]
 }
 
-/** The one with the most lines, looked for in the middle third of the page. */
+/** The gutter with the most lines, in the middle third of the page. */
 const widestGutter = (lines: ReadonlyArray<Line>, pageWidth: number): Gutter | undefined => {
   let best: Gutter | undefined
   for (let place = pageWidth * 0.35; place <= pageWidth * 0.65; place += pageWidth * 0.01) {
@@ -81,7 +81,7 @@ const gutterFrom = (lines: ReadonlyArray<Line>, from: number, place: number, pag
     widestLeft = Math.max(widestLeft, widthOf(onLeft))
     widestRight = Math.max(widestRight, widthOf(onRight))
   }
-  // Columns of prose are wide, those of a table narrow.
+  // Columns of prose are wide, columns of a table are narrow.
   const isProse = both >= fewestLines && widestLeft > pageWidth * 0.22 && widestRight > pageWidth * 0.22
   return { to, isProse }
 }
@@ -93,7 +93,7 @@ const isFarBelow = (above: Line | undefined, line: Line): boolean => {
 
 const widthOf = (line: Line): number => (line.at(-1)?.right ?? 0) - (line[0]?.left ?? 0)
 
-/** A wide gap parts cells, a small one words. */
+/** A wide gap separates cells, a small gap separates words. */
 export const textOfLine = (line: Line): string =>
   line
     .map((word, index) => {

@@ -1,11 +1,11 @@
-/** Pure: width and height of a picture from its header, so that one which would unpack to gigabytes is refused before it does. */
+/** Reads the width and height of a picture from its header, so that a picture of gigabytes is refused before it is decoded. A pure function. */
 
 export interface PictureSize {
   readonly width: number
   readonly height: number
 }
 
-/** Nothing for TIFF, whose header may stand anywhere, and for what is damaged. */
+/** Undefined for TIFF, whose header may be anywhere in the file, and for a damaged picture. */
 export const pictureSize = (bytes: Uint8Array): PictureSize | undefined => {
   if (bytes.length < 32) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -17,7 +17,7 @@ export const pictureSize = (bytes: Uint8Array): PictureSize | undefined => {
   return mark.startsWith("RIFF") && mark.slice(8, 12) === "WEBP" ? sizeOfWebp(view, mark.slice(12, 16)) : undefined
 }
 
-/** The size stands in the header of the frame, behind segments of any length. */
+/** The size is in the header of the frame, after segments of any length. */
 const sizeOfJpeg = (view: DataView): PictureSize | undefined => {
   for (let at = 2; at + 9 < view.byteLength; at += 2 + view.getUint16(at + 2)) {
     if (view.getUint8(at) !== 0xff) return undefined

@@ -1,6 +1,6 @@
 /**
- * PowerPoint of 1997 to 2003: a stream of records. A record is 2 bytes of version and instance, 2 of type, 4 of length; version 15 is a
- * container. The file is changed by appending: the newest edit names where each slide is now.
+ * Reads PowerPoint files of 1997 to 2003, which are a stream of records. A record has 2 bytes of version and instance, 2 bytes of type and 4
+ * bytes of length; version 15 marks a container. PowerPoint saves changes by appending them, so the newest edit says where each slide is now.
  */
 import { CFB } from "@e965/xlsx"
 import type { Section } from "@colloquy/core/retrieval"
@@ -50,7 +50,10 @@ const openStreams = (file: Uint8Array) => {
   return { document: stream("PowerPoint Document"), user: stream("Current User") }
 }
 
-/** Where each object is, by its number, and which one is the document. The newest edit wins; a damaged file may name them in a circle. */
+/**
+ * The position of each object by its number, and the number of the document. Edits are read from the newest to the oldest; `seen` ends the
+ * loop if a damaged file links them in a circle.
+ */
 const readPlaces = ({ bytes, view }: Stream, newest: number) => {
   const places = new Map<number, number>()
   const seen = new Set<number>()
@@ -104,21 +107,24 @@ const readSlides = (document: Stream, { places, root }: ReturnType<typeof readPl
     }
   }
   return slides.flatMap(({ id, number, texts }, index) => {
-    // Placeholders stand in the list, text boxes in the slide; some stand in both.
+    // Texts of placeholders are in the list, texts of text boxes are in the slide, and some texts are in both.
     const listed = new Set(texts)
     const inBoxes = textsIn(document, inside(number)).filter((text) => !listed.has(text))
     const all = [...texts, ...inBoxes].filter(isContent)
     const heading = all[0]?.split("\n")[0] ?? null
     const slide = index + 1
-    const said = (notes.get(id) ?? []).filter(isContent)
+    const slideNotes = (notes.get(id) ?? []).filter(isContent)
     return [
       ...section("prose", all.join("\n\n"), { slide, heading }),
-      ...section("prose", said.join("\n\n"), { slide, heading: heading === null ? "Notes" : `${heading} > Notes` })
+      ...section("prose", slideNotes.join("\n\n"), {
+        slide,
+        heading: heading === null ? "Notes" : `${heading} > Notes`
+      })
     ]
   })
 }
 
-/** An asterisk stands for the number of the slide, the date and the like. */
+/** An asterisk is a placeholder for the number of the slide, the date and similar fields. */
 const isContent = (text: string): boolean => text !== "" && text !== "*"
 
 const records = ({ view }: Stream, from: number, to: number): ReadonlyArray<PptRecord> => {

@@ -1,6 +1,6 @@
 /**
- * PowerPoint since 2007: a section a slide, in the order in which they are shown, and one for the speaker's notes. Charts give their
- * cached values and diagrams their words; numbers of slides, dates and footers are left out.
+ * Reads PowerPoint files since 2007: one section for each slide in the order of the presentation, and one for its speaker notes. Charts give
+ * their cached values, diagrams give their texts. Slide numbers, dates and footers are skipped.
  */
 import type { Section } from "@colloquy/core/retrieval"
 import { type OfficePackage, openPackage } from "./OfficePackage.ts"
@@ -12,7 +12,7 @@ export const readPptx = (bytes: Uint8Array): ReadonlyArray<Section> => {
   return slidePaths(office).flatMap((path, index) => readSlide(office, path, index + 1))
 }
 
-/** An element has two attributes named `id`: its own, and with a prefix the relation's. */
+/** Uses a regular expression, because the element has two attributes named `id`; the one with a prefix names the relation. */
 const slidePaths = (office: OfficePackage): ReadonlyArray<string> => {
   const paths: Array<string> = []
   const { bytes, relations } = office.main
@@ -52,7 +52,7 @@ const readDrawing = (office: OfficePackage, part: Uint8Array) => {
   let field = ""
   let rows: Array<Array<string>> = []
   let cell: Array<string> | undefined
-  /** What stands a second time for old programs. */
+  /** How many `Fallback` elements are open; they repeat content for old programs and are skipped. */
   let repeated = 0
 
   const endParagraph = () => {

@@ -1,10 +1,10 @@
 /**
- * One file in one process of its own, which ends with it. A thread would share the fate of the host: an array that grows too large, a fault
- * in V8 or a library's WebAssembly ends the whole process, whatever the limits of the thread say (decision 16). Files and pictures are read
- * this way; `answerOnce.ts` is what runs on the other side.
+ * Reads one file or picture in a process of its own. A worker thread is not safe enough: an array that grows too large, or a fault in V8 or in a
+ * library's WebAssembly, ends the whole process of the host, whatever limits the thread has (decision 16). `answerOnce.ts` runs inside of the
+ * reader's process.
  *
- * The file goes in by stdin, which stays open afterwards: its end tells the reader that the host has died. The answer comes by a pipe of its
- * own, because libraries print to stdout.
+ * The file is written to stdin, which stays open afterwards; when it closes, the reader knows that the host has died. The answer comes through a
+ * separate pipe, because libraries print to stdout.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,16 +16,16 @@ import { type Answer, answerPipe, type Order, readerMark } from "./answerOnce.ts
 
 export interface Bounds {
   readonly deadline: Duration.Duration
-  /** What the reader's objects may take, in MB. */
+  /** The largest JavaScript heap of the reader, in MB. */
   readonly heap: number
-  /** By how much its process may grow, in MB: objects, buffers and WebAssembly. */
+  /** By how many MB its process may grow, including buffers and WebAssembly. */
   readonly growth: number
 }
 
 /** Why there is no answer. */
 export type Ending = "too_slow" | "too_much_memory" | "died"
 
-/** A process that dies is tried once more: native code may have a fault that comes and goes, and then the file is not damaged. */
+/** If the process dies, the file is read once more: a fault in native code may not happen again, and then the file is not damaged. */
 export const readInProcess = <A>(
   script: URL,
   task: unknown,
@@ -48,35 +48,35 @@ const readOnce = <A>(script: URL, task: unknown, bytes: Uint8Array, bounds: Boun
       child.kill("SIGKILL")
     }
     const stopClock = atDeadline(bounds, () => end(Effect.fail("too_slow")))
-    const gone = Promise.withResolvers<void>()
-    const leave = (final: Effect.Effect<Answer<A>, Ending>) => {
+    const closed = Promise.withResolvers<void>()
+    const finish = (final: Effect.Effect<Answer<A>, Ending>) => {
       stopClock()
-      gone.resolve()
+      closed.resolve()
       resume(final)
     }
-    // It could not be started at all, which is not the file's fault.
-    child.once("error", (error) => leave(Effect.die(error)))
-    // Not before the process is gone and its memory is free for the next one.
-    child.once("close", (code, signal) => leave(outcome ?? endingOf(code, signal)))
+    // The process could not be started. This is a defect, because the file is not the reason.
+    child.once("error", (error) => finish(Effect.die(error)))
+    // Waits until the process has ended, so that its memory is free before the next file is read.
+    child.once("close", (code, signal) => finish(outcome ?? endingOf(code, signal)))
     onAnswer<A>(child, (answer) => end(answer === null ? Effect.fail("too_much_memory") : Effect.succeed(answer)))
-    // A reader that dies closes it while the file is being written; what that means is told when it has ended.
+    // If the reader dies while the file is being written, writing fails. The reason is determined by the event `close`.
     child.stdin?.on("error", () => {})
     child.stdin?.write(bytes)
     return Effect.promise(() => {
       end(Effect.fail("died"))
-      return gone.promise
+      return closed.promise
     })
   })
 
-/** By the clock of the machine, whatever clock the host's effects have. Answers how to stop it. */
+/** Uses a timer of the system, because the host's effects may run on a test clock. Returns a function that stops the timer. */
 const atDeadline = ({ deadline }: Bounds, act: () => void): (() => void) => {
   const timer = setTimeout(act, Duration.toMillis(deadline))
   return () => clearTimeout(timer)
 }
 
 /**
- * Nothing of the host's flags but which files of a package are meant: an inspector's port can be taken once, and what a host preloads is for
- * the host.
+ * Of the host's flags, only the export conditions are passed on. Others must not be: a port of the inspector can be used only once, and modules
+ * that the host preloads are meant for the host.
  */
 const flags = ({ heap }: Bounds): ReadonlyArray<string> => {
   const given = [...process.execArgv, ...(process.env["NODE_OPTIONS"] ?? "").split(/\s+/u)]
@@ -87,14 +87,14 @@ const flags = ({ heap }: Bounds): ReadonlyArray<string> => {
   return [`--max-old-space-size=${heap}`, ...conditions]
 }
 
-/** Windows starts no program without it. */
+/** The environment is empty, except for the variable without which Windows cannot start a program. */
 const environment = (): Record<string, string | undefined> =>
   process.platform === "win32" ? { SystemRoot: process.env["SystemRoot"] } : {}
 
-/** More than 20 million characters of text and their places take. */
+/** In bytes. The largest allowed text (20 million characters) with its places needs less. */
 const largestAnswer = 256_000_000
 
-/** Gives the answer when all of it is here; null for one that is too large. */
+/** Calls `give` when the whole answer has arrived; with null when the answer is too large. */
 const onAnswer = <A>(child: ChildProcess, give: (answer: Answer<A> | null) => void): void => {
   const pipe = child.stdio?.[answerPipe]
   if (!(pipe instanceof Readable)) return
@@ -118,9 +118,9 @@ const onAnswer = <A>(child: ChildProcess, give: (answer: Answer<A> | null) => vo
 }
 
 /**
- * What a process died of that gave no answer. V8 aborts when its heap is full, and traps when one object is too large; the watch inside of
- * the process, and a system that runs out of memory, kill it. On Windows these are exit codes. A host that is being stopped may have its
- * signal sent to all its processes: the file is then to be read again.
+ * Why a process ended without an answer. V8 aborts when its heap is full, and traps when one object is too large. The watcher thread of the
+ * process and a system without free memory kill it. On Windows, exit codes tell the same. When the host is being stopped, the system may send
+ * the signal to all its processes; this is a defect and not a result, so the file is read again later.
  */
 const endingOf = (code: number | null, signal: NodeJS.Signals | null): Effect.Effect<never, Ending> => {
   if (signal === "SIGINT" || signal === "SIGTERM" || signal === "SIGHUP") {

@@ -1,4 +1,4 @@
-/** Why a file gives no text, in a sentence for the person who uploaded it. Thrown by the readers, and carried out of their process. */
+/** Why a file cannot be read, in a sentence for the user who uploaded it. The readers throw it, and their process passes it to the host. */
 
 export type Reason = "encrypted" | "damaged" | "too_large" | "too_slow" | "unsupported"
 
@@ -14,10 +14,12 @@ export const encrypted = (): Refused =>
   new Refused("encrypted", "The file is protected by a password. Remove the protection and upload it again.")
 
 export const damaged = (kind: string): Refused =>
-  new Refused("damaged", `The file is damaged or incomplete, or no ${kind} at all, so that it cannot be read.`)
+  new Refused("damaged", `The file cannot be read: it is damaged, incomplete, or not ${withArticle(kind)}.`)
+
+export const withArticle = (kind: string): string => `${/^[aeiou]/iu.test(kind) ? "an" : "a"} ${kind}`
 
 export const damagedPicture = (): Refused =>
-  new Refused("damaged", "The picture is damaged, or of a kind that cannot be read.")
+  new Refused("damaged", "The picture cannot be read: it is damaged or of an unsupported type.")
 
 export const tooLarge = (what: string): Refused =>
   new Refused("too_large", `The file is too large to be read: ${what}.`)

@@ -1,22 +1,22 @@
-/** What the readers share in making sections: headings as a path, tables as Markdown. */
+/** Functions that the readers share to build sections: headings become a path (`Part > Chapter`), tables become Markdown. */
 import type { Place, Section, SectionForm } from "@colloquy/core/retrieval"
 
 const emptyPlace: Place = { heading: null, page: null, slide: null, sheet: null, row: null }
 
-/** Nothing, when there is no text. */
+/** A list of one section, or an empty list when there is no text. */
 export const section = (form: SectionForm, text: string, place: Partial<Place> = {}): ReadonlyArray<Section> =>
   text.trim() === "" ? [] : [{ ...emptyPlace, ...place, form, text }]
 
-export interface Headed {
-  /** A heading ends the section before it and stands above those that follow. Level 0 is the title. */
+export interface SectionCollector {
+  /** Ends the current section. The heading belongs to the sections that follow. Level 0 is the title of the document. */
   readonly heading: (text: string, level: number) => void
-  /** A paragraph, a list item, or a whole table. */
+  /** Adds a paragraph, a list item or a whole table. */
   readonly block: (text: string, isItem?: boolean) => void
   readonly end: () => ReadonlyArray<Section>
 }
 
-/** Collects blocks under their headings. */
-export const headed = (): Headed => {
+/** Collects blocks of text into sections under their headings. */
+export const collectSections = (): SectionCollector => {
   const sections: Array<Section> = []
   const path: Array<string> = []
   let text = ""
@@ -48,7 +48,7 @@ export const headed = (): Headed => {
   }
 }
 
-/** The first row is taken for the header. */
+/** The first row becomes the header. */
 export const markdownTable = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   const [header = [], ...rest] = rows.filter((cells) => cells.some((cell) => cell !== ""))
   if (rest.length === 0) return header.join(" | ")

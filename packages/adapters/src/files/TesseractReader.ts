@@ -1,7 +1,7 @@
 /**
- * Words in pictures by Tesseract, on this machine and without a network: `ImageReader` for a host that adds the packages `tesseract.js` and
- * one `@tesseract.js-data/…` for each language. Each picture is read in a process of its own, one after the other, because each takes
- * hundreds of megabytes while it is read.
+ * `ImageReader` that recognises text in pictures with Tesseract, on this machine and without a network. The host installs the package
+ * `tesseract.js`, and `@tesseract.js-data/…` for its language. Pictures are read one after the other, each in a process of its own, because
+ * reading one takes hundreds of megabytes.
  */
 import { ExtractionFailed, ImageReader } from "@colloquy/core/documents"
 import * as Duration from "effect/Duration"
@@ -17,23 +17,23 @@ import type { PictureTask } from "./readPicture.ts"
 import { damagedPicture } from "./Refused.ts"
 
 export interface TesseractOptions {
-  /** The package of this language's data must be installed: `eng` for `@tesseract.js-data/eng`. Default `eng`. */
+  /** The language, whose package must be installed: `eng` needs `@tesseract.js-data/eng`. Default `eng`. */
   readonly language?: string
-  /** For one picture. Default one minute. */
+  /** How long reading one picture may take. Default one minute. */
   readonly deadline?: Duration.Input
-  /** By how much the process that reads may grow, in MB. Default 1,500; one of 40 million pixels takes 800. */
+  /** By how many MB the process that reads may grow. Default 1,500; a picture of 40 million pixels needs 800. */
   readonly growth?: number
-  /** The script of that process, for a host that bundles: the address of `@colloquy/adapters/tesseract/worker` as a file of its own. */
+  /** The script of that process. A host that bundles its code passes the URL of `@colloquy/adapters/tesseract/worker` as a separate file. */
   readonly worker?: URL
 }
 
-/** What it reads; TIFF only as scanners write it. */
+/** The supported types. Of TIFF, only the variants that scanners write are supported. */
 const readable = ["png", "jpg", "jpeg", "webp", "gif", "bmp", "tiff", "tif"]
 
-/** Beyond it a picture takes minutes and gigabytes. */
+/** A larger picture would take minutes and gigabytes. */
 const mostPixels = 40_000_000
 
-/** The source runs as it is, the package from its built files. */
+/** In this repository the TypeScript source runs directly; the published package runs its built file. */
 const ownWorker = new URL(
   import.meta.url.endsWith(".ts") ? "./tesseractWorker.ts" : "./tesseractWorker.js",
   import.meta.url
@@ -86,7 +86,7 @@ const failWith = (ending: Ending, { deadline }: Bounds) => {
   }
 }
 
-/** A package that is not installed is a mistake of the host's, and shows when the layer is built. */
+/** Throws when a package is not installed. The host then notices its mistake when the layer is built. */
 const folderOf = (language: string): string => {
   if (!isInstalled("tesseract.js")) throw new Error("Install the package tesseract.js.")
   const found = findPackageJSON(`@tesseract.js-data/${language}`, import.meta.url)

@@ -1,7 +1,7 @@
 /**
- * Bytes to text. What says its encoding, or can have only one, is not guessed: byte order marks, UTF-16 by its zero bytes, valid UTF-8, the
- * declaration of an XML or HTML file. The rest is guessed from the letters, where the package for it is installed; a few accents alone are
- * Western European.
+ * Decodes bytes to text. Several encodings are recognised for certain: by a byte order mark, UTF-16 by its zero bytes, valid UTF-8, and by the
+ * declaration in an XML or HTML file. Every other encoding is guessed from the letters, if the package `chardet` is installed. A text with few
+ * letters beyond ASCII is decoded as Western European.
  */
 import { letterEncoding } from "./Letters.ts"
 import { Refused } from "./Refused.ts"
@@ -17,7 +17,7 @@ const decoded = async (bytes: Uint8Array): Promise<string> => {
     : new TextDecoder(encoding).decode(bytes)
 }
 
-/** Its mark begins like that of UTF-16, and no text begins with a NUL. */
+/** Checked before UTF-16, because the mark of little-endian UTF-32 begins with that of UTF-16. */
 const markedUtf32 = ([first, second, third, fourth]: Uint8Array): "utf-32le" | "utf-32be" | null => {
   if (first === 0xff && second === 0xfe && third === 0 && fourth === 0) return "utf-32le"
   return first === 0 && second === 0 && third === 0xfe && fourth === 0xff ? "utf-32be" : null
@@ -42,11 +42,11 @@ const encodingOf = async (bytes: Uint8Array): Promise<string> => {
   const head = bytes.subarray(0, lookedAt)
   const { controls, high, zeros } = count(head)
   if (zeros > 0 || controls > head.length * 0.05) {
-    // Few files need it, and it brings all of core into the reader's process.
+    // Imported only here, because few files need it and it loads all of core into the reader's process.
     const { wideEncodingOf } = await import("@colloquy/core/documents")
     const wide = wideEncodingOf(head)
     if (wide !== null) return wide
-    throw new Refused("unsupported", "The file holds no text that can be read: it looks like binary data.")
+    throw new Refused("unsupported", "The file contains no readable text: it looks like binary data.")
   }
   if (isUtf8(bytes)) return isJis(head) ? "iso-2022-jp" : "utf-8"
   return declared(head) ?? (await guess(head, high))
@@ -74,13 +74,13 @@ const isUtf8 = (bytes: Uint8Array): boolean => {
 const latin1 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1")
 
-/** Japanese of seven bits changes its alphabet with an escape, and changes it back. */
+/** The 7-bit encoding of Japanese switches between character sets with escape sequences. */
 const isJis = (head: Uint8Array): boolean => {
   const text = head.includes(27) ? latin1(head) : ""
   return /\u001b\$[@B]/u.test(text) && /\u001b\([BJ]/u.test(text)
 }
 
-/** What an XML file, an HTML file or a program says of itself. */
+/** The encoding that an XML file, an HTML file or a source file declares. */
 const declared = (head: Uint8Array): string | undefined => {
   const text = latin1(head.subarray(0, 2048))
   const name =
@@ -88,7 +88,7 @@ const declared = (head: Uint8Array): string | undefined => {
     /<meta[^>]*charset\s*=\s*["']?([\w.:-]+)/iu.exec(text)?.[1] ??
     /^#.*coding[:=]\s*([\w.-]+)/mu.exec(text)?.[1]
   const known = name === undefined ? undefined : knownEncoding(name)
-  // It is not valid as UTF-8, and UTF-16 would not have been readable so far.
+  // A declared UTF-8 or UTF-16 is wrong: the bytes are not valid UTF-8, and in UTF-16 this declaration could not have been found.
   return known?.startsWith("utf-") === true ? undefined : known
 }
 
@@ -102,7 +102,7 @@ const knownEncoding = (name: string): string | undefined => {
 
 const western = "windows-1252"
 
-/** Too few letters beyond ASCII say nothing about where they come from. */
+/** Fewer than 8 letters beyond ASCII are not enough to guess an encoding. */
 const guess = async (head: Uint8Array, high: number): Promise<string> => {
   if (high < 8) return western
   const certain = letterEncoding(head, high)

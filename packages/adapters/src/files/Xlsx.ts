@@ -1,6 +1,7 @@
 /**
- * Excel since 2007: a section a sheet, hidden ones too. Formulas give the value that they had when the file was saved, or stand as they are
- * when it has none; dates, durations and percentages are read by the number format of their cell. Nothing is allocated for cells that are empty.
+ * Reads Excel files since 2007: one section for each sheet, also for hidden ones. A formula gives the value that was saved with it, or its own
+ * text if there is none. Dates, durations and percentages are recognised by the number format of their cell. Empty cells after the last value
+ * of a row take no memory.
  */
 import type { Section } from "@colloquy/core/retrieval"
 import { limits } from "./Limits.ts"
@@ -38,7 +39,7 @@ const readWorkbook = (office: OfficePackage) => {
   return { sheets, from1904 }
 }
 
-/** Texts that cells share. What stands above Japanese words to tell how they are read is left out. */
+/** The texts to which cells refer. Phonetic guides above Japanese words (`rPh`) are skipped. */
 const readStrings = (office: OfficePackage): ReadonlyArray<string> => {
   const strings: Array<string> = []
   const part = office.read(pathOf(office.main.relations, "sharedStrings") ?? "")
@@ -66,7 +67,7 @@ const readStrings = (office: OfficePackage): ReadonlyArray<string> => {
 
 type Format = "date" | "duration" | "percent" | "plain"
 
-/** What each style of cells shows. */
+/** The kind of number format of each cell style. */
 const readFormats = (office: OfficePackage): ReadonlyArray<Format> => {
   const formats: Array<Format> = []
   const part = office.read(pathOf(office.main.relations, "styles") ?? "")
@@ -87,10 +88,10 @@ const readFormats = (office: OfficePackage): ReadonlyArray<Format> => {
   return formats
 }
 
-/** Texts, colours and conditions, but not `[h]`: hours that go on beyond a day. */
+/** Parts of a number format that are removed before its kind is determined: texts, colours and conditions. `[h]` (hours above 24) stays. */
 const notOfFormat = /"[^"]*"|\[(?!(?:h+|m+|s+)\])[^\]]*\]|\\./giu
 
-/** The numbers are those of the formats that every program knows. */
+/** The kind of a format. Ids below 164 are built-in formats without a code. */
 const formatOf = (id: number, code: string): Format => {
   if (id === 46 || code.includes("[")) return "duration"
   if (id === 9 || id === 10 || code.includes("%")) return "percent"
@@ -102,7 +103,7 @@ interface Book {
   readonly strings: ReadonlyArray<string>
   readonly formats: ReadonlyArray<Format>
   readonly from1904: boolean
-  /** Of all sheets together. */
+  /** Counts the cells and characters of all sheets together. */
   readonly budget: { cells: number; characters: number }
 }
 
@@ -127,7 +128,7 @@ const readSheet = (office: OfficePackage, part: Uint8Array, book: Book) => {
       throw tooLarge(`it has more than ${limits.cells.toLocaleString("en")} cells`)
     if (column >= limits.columns) throw damaged(office.kind)
     while (row.length < column) row.push("")
-    row[column] = oneLine(shown(book, type, style, value))
+    row[column] = oneLine(displayText(book, type, style, value))
   }
   const endRow = () => {
     if (row.every((cell) => cell === "")) return
@@ -175,7 +176,7 @@ const columnOf = (place: string): number => {
   return column - 1
 }
 
-const shown = ({ formats, from1904, strings }: Book, type: string, style: number, value: string): string => {
+const displayText = ({ formats, from1904, strings }: Book, type: string, style: number, value: string): string => {
   if (type === "s") return strings[Number(value)] ?? ""
   if (type === "b") return value === "1" ? "TRUE" : "FALSE"
   if (type !== "n") return value
@@ -185,7 +186,7 @@ const shown = ({ formats, from1904, strings }: Book, type: string, style: number
   return format === "date" ? dateOf(Number(value), from1904) : value
 }
 
-/** Hours, minutes and, where there are some, seconds. */
+/** Hours and minutes; seconds only if they are not zero. */
 const durationOf = (days: number): string => {
   const seconds = Math.round(Math.abs(days) * 86_400)
   if (!Number.isSafeInteger(seconds)) return String(days)
@@ -194,7 +195,7 @@ const durationOf = (days: number): string => {
   return `${days < 0 ? "-" : ""}${Math.floor(seconds / 3600)}:${two((seconds % 3600) / 60)}${rest}`
 }
 
-/** Days since the end of 1899, or of 1903. Below one it is a time of day. */
+/** A date is a number of days since the end of 1899 or of 1903. A number below one is a time of day. */
 const dateOf = (days: number, from1904: boolean): string => {
   const date = new Date(Math.round((days + (from1904 ? 1462 : 0) - 25_569) * 86_400_000))
   if (Number.isNaN(date.getTime())) return String(days)

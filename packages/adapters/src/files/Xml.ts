@@ -1,12 +1,12 @@
 /**
- * Walks through an XML part without building a tree. Entities of its own, the means of XML bombs, cannot be declared: a document type is
- * refused. Names come without their prefix, because programs choose prefixes of their own.
+ * Walks through an XML part without building a tree. A document type declaration is refused, because a file could declare entities that expand
+ * to gigabytes. Names are passed without their prefix, because every program may choose other prefixes.
  */
 import { SaxesParser } from "saxes"
 import { limits } from "./Limits.ts"
-import { damaged, Refused } from "./Refused.ts"
+import { damaged, Refused, withArticle } from "./Refused.ts"
 
-/** An attribute by its name without prefix. */
+/** Returns an attribute by its name without prefix. */
 export type Attribute = (name: string) => string | undefined
 
 export interface XmlHandlers {
@@ -27,10 +27,17 @@ export const walkXml = (bytes: Uint8Array, kind: string, handlers: XmlHandlers):
     fault ??= damaged(kind)
   })
   parser.on("doctype", () => {
-    fault ??= new Refused("damaged", `The file declares XML entities of its own, which a ${kind} never does.`)
+    fault ??= new Refused(
+      "damaged",
+      `The file declares XML entities of its own, which ${withArticle(kind)} never does.`
+    )
   })
   parser.on("opentag", ({ attributes, name }) => {
-    if (++depth > limits.xmlDepth) fault ??= new Refused("damaged", "The file is nested too deeply to be read.")
+    if (++depth > limits.xmlDepth)
+      fault ??= new Refused(
+        "damaged",
+        "The elements of the file are nested too deeply. Save the file in a simpler form."
+      )
     if (fault !== undefined) return
     handlers.open?.(local(name), (wanted) => {
       const found =

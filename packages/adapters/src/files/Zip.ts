@@ -1,6 +1,6 @@
 /**
- * Reads parts of a zip archive that is in memory. What a part may unpack to is bounded twice: by the size that it declares before it is
- * unpacked, and by the same size while it is. All parts together are bounded, too, because they may share their packed bytes.
+ * Reads the parts of a zip archive in memory. The size of a part is checked twice: the declared size before unpacking, and the real size, which
+ * may not exceed the declared one, while unpacking. The total of all parts is also limited, because several parts may use the same packed bytes.
  */
 import { inflateRawSync } from "node:zlib"
 import { limits } from "./Limits.ts"
@@ -20,7 +20,7 @@ interface Entry {
 
 const marks = { end: 0x06054b50, entry: 0x02014b50, local: 0x04034b50 }
 
-/** `kind` names the document in the sentence of a refusal. */
+/** `kind` is the name of the document type in the message of a refusal. */
 export const openZip = (bytes: Uint8Array, kind: string): Zip => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const entries = readDirectory(bytes, view, kind)

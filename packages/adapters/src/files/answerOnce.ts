@@ -1,25 +1,25 @@
 /**
- * The inside of a reader's process (`ReaderProcess.ts` starts it): takes one file from stdin, gives one answer, and waits to be killed.
+ * Runs inside of a reader's process, which `ReaderProcess.ts` starts: reads one file from stdin, sends one answer, and waits until the host kills
+ * the process.
  *
- * While it reads, a thread watches over the process, because the main thread may be busy for ever. It ends the process when it takes too much
- * memory, measured as a whole: V8's own limit counts neither buffers nor WebAssembly, and `process.memoryUsage.rss` is the one measure that
- * Linux, macOS and Windows share. And it ends the process when stdin closes, because the host has died then. The thread is written in plain
- * JavaScript, so that no compiler of TypeScript runs in it.
+ * A watcher thread ends the process in two cases, also while the main thread is busy: when the process uses too much memory, and when stdin
+ * closes because the host has died. The memory of the whole process is measured, because V8's own limit counts neither buffers nor WebAssembly;
+ * `process.memoryUsage.rss` works on Linux, macOS and Windows. The thread is plain JavaScript, so that it needs no TypeScript compiler.
  */
 import { readSync, writeFileSync, writeSync } from "node:fs"
 import { serialize } from "node:v8"
 import { Worker } from "node:worker_threads"
 import type { Refused } from "./Refused.ts"
 
-/** Stands before the order among the arguments: a host that only loads the script is not a reader. */
+/** The argument that comes before the order. Without it the script does nothing, because it was only imported. */
 export const readerMark = "colloquy-reader"
 
 export interface Order {
-  /** For the script that reads. */
+  /** The argument of the function that reads. */
   readonly task: unknown
-  /** Of the file, in bytes. */
+  /** The size of the file in bytes. */
   readonly size: number
-  /** By how much the process may grow, in MB. */
+  /** By how many MB the process may grow. */
   readonly growth: number
 }
 
@@ -56,15 +56,15 @@ const orderOf = <Task>([, , mark, order = ""]: ReadonlyArray<string>): (Order & 
   mark === readerMark ? JSON.parse(order) : null
 
 /**
- * A signal that stops the host may reach all its processes (Ctrl-C does), and the host may want to finish its work. Where the system itself
- * runs out of memory, Linux is asked to end the reader rather than the host.
+ * Ignores signals that stop the host: they may reach all its processes (Ctrl-C does), and the host may still want the answer. On Linux, asks the
+ * system to kill this process first when memory runs out, and not the host.
  */
 const stayUntilKilled = (): void => {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {})
   try {
     writeFileSync("/proc/self/oom_score_adj", "1000", { flag: "r+" })
   } catch {
-    // Another system, or one that does not allow it.
+    // The system is not Linux, or does not allow it.
   }
 }
 
@@ -78,7 +78,7 @@ const receive = (size: number): Uint8Array<ArrayBuffer> => {
   return bytes
 }
 
-/** Nothing is read without it. */
+/** Starts the watcher thread. If it ends, the process ends too, because it must not read without limits. */
 const startWatch = (mostMemory: number): void => {
   const thread = new Worker(watch, { eval: true, env: {}, workerData: mostMemory })
   thread.once("exit", () => process.exit())
@@ -96,7 +96,7 @@ setInterval(() => {
 
 let hasAnswered = false
 
-/** The length, and what V8 writes for it: text goes as it is in memory. */
+/** Sends the length and the answer in V8's serialization format, which is faster than JSON. */
 const send = (answer: Answer<unknown>): void => {
   if (hasAnswered) return
   hasAnswered = true

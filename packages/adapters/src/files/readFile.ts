@@ -1,6 +1,6 @@
 /**
- * The reader for a file, by its type and what its bytes say. Readers are loaded when they are needed, so that a text file loads no PDF
- * reader, and a package that is missing is missed only by its own types.
+ * Chooses the reader for a file by its extension and its first bytes. A reader is imported only when it is needed: a text file does not load the
+ * PDF reader, and a package that is not installed matters only for its own types.
  */
 import type { Section, SectionForm } from "@colloquy/core/retrieval"
 import { damaged, Refused, tooLarge } from "./Refused.ts"
@@ -31,10 +31,10 @@ const officeNames: Readonly<Record<string, string>> = {
   xlsx: "Excel workbook"
 }
 
-/** What the process is told of the file. */
+/** The description of the file that the reader's process gets. */
 export interface FileTask {
   readonly extension: string
-  /** The folder with the tables of characters for PDF; null where their package is not installed. */
+  /** The folder with the tables of characters for PDF; null when their package is not installed. */
   readonly tables: string | null
 }
 
@@ -54,7 +54,7 @@ const readSections = async (extension: string, tables: string | null, bytes: Uin
   return office === undefined ? readText(extension, bytes) : readOffice(extension, office, bytes)
 }
 
-/** The name may be one of the old kind and the file of the new one, and the other way round. */
+/** The bytes decide whether the file has the old or the new format, because its name may be wrong. */
 const readOffice = async (extension: string, kind: string, bytes: Uint8Array): Promise<ReadonlyArray<Section>> => {
   if (isZip(bytes)) {
     if (kind === officeNames["docx"]) return (await import("./Docx.ts")).readDocx(bytes)
@@ -73,7 +73,7 @@ const readOffice = async (extension: string, kind: string, bytes: Uint8Array): P
   }
 }
 
-/** Programs that save a page or an XML sheet give it the name of an old workbook or document, because Office opens it. */
+/** Reads HTML or XML with the extension of an old workbook or document. Some programs write such files, because Office opens them. */
 const readPretended = async (extension: string, kind: string, bytes: Uint8Array): Promise<ReadonlyArray<Section>> => {
   const text = await decodeText(bytes).catch(() => "")
   const head = text.slice(0, 2048)
@@ -91,17 +91,17 @@ const readText = async (extension: string, bytes: Uint8Array): Promise<ReadonlyA
   return section(forms[extension] ?? "code", text, extension === "csv" || extension === "jsonl" ? { row: 1 } : {})
 }
 
-/** What to say of anything that a reader threw. */
+/** The message for anything that a reader has thrown. */
 export const explain = (error: unknown): Refused => {
   if (error instanceof Refused) return error
   const code = error instanceof Error && "code" in error ? error.code : undefined
   if (code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND") {
     return new Refused(
       "unsupported",
-      "Files of this type cannot be read here: the package that reads them is not installed."
+      "This server cannot read files of this type, because the package for them is not installed."
     )
   }
   return error instanceof RangeError && /call stack/u.test(error.message)
-    ? new Refused("damaged", "The file is nested too deeply to be read.")
+    ? new Refused("damaged", "The content of the file is nested too deeply. Save the file in a simpler form.")
     : damaged("file of its type")
 }

@@ -1,14 +1,14 @@
-/** The words in one picture by Tesseract, in the process of `tesseractWorker.ts`: it is not ended here, the process is. */
+/** Recognises the text of one picture with Tesseract. It runs in the process of `tesseractWorker.ts`, whose end also ends Tesseract. */
 import { createWorker, OEM } from "tesseract.js"
 
-/** What the process is told of the picture. */
+/** The task that the reader's process gets. */
 export interface PictureTask {
   readonly language: string
-  /** Where the data of the language is. */
+  /** The folder with the data of the language. */
   readonly folder: string
 }
 
-/** Words that it is less sure of are mostly none: a picture without text, or one that is turned. */
+/** A lower confidence usually means that the picture contains no text or is rotated. */
 const leastConfidence = 60
 
 export const readPicture = async ({ folder, language }: PictureTask, bytes: Uint8Array): Promise<string> => {
@@ -16,7 +16,7 @@ export const readPicture = async ({ folder, language }: PictureTask, bytes: Uint
     langPath: folder,
     cacheMethod: "none",
     gzip: true,
-    // Without it a bad picture would be thrown where nothing catches it.
+    // Without this handler, Tesseract throws for a bad picture where the exception cannot be caught.
     errorHandler: () => {}
   })
   const { data } = await worker.recognize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))

@@ -1,4 +1,4 @@
-/** The script of the process in which one picture is read. Tesseract throws texts and codes of its own, and the picture is the reason. */
+/** The script of the process that reads one picture. Whatever Tesseract throws means that the picture is damaged. */
 import { answerOnce } from "./answerOnce.ts"
 import { readPicture } from "./readPicture.ts"
 import { damagedPicture } from "./Refused.ts"

@@ -1,4 +1,4 @@
-/** What is used of the library, which has no types. */
+/** Types for the used part of the library, which has none. */
 declare module "word-extractor" {
   interface WordDocument {
     getBody(): string

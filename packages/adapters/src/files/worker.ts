@@ -1,4 +1,4 @@
-/** The script of the process in which one file is read. */
+/** The script of the process that reads one file. */
 import { answerOnce } from "./answerOnce.ts"
 import { explain, readFile } from "./readFile.ts"
 

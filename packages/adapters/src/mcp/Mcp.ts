@@ -1,7 +1,7 @@
 /**
- * Tools of MCP servers as hosted tools, through the official SDK: `Mcp.layer([{ name: "files", command: "npx", args: […] }])` over
- * `Kernel.layer`. A server's tools are offered while it can be reached: one that is away at the start, goes away or changes its list is
- * followed, and no turn and no start of the kernel fails because of it. For hosts.
+ * Offers the tools of MCP servers as hosted tools, through the official SDK. A host provides `Mcp.layer([{ name: "files", command: "npx",
+ * args: […] }])` over `Kernel.layer`. A server's tools are offered while the server is connected. If it is not reachable at the start,
+ * disconnects or changes its list of tools, the offered tools follow; no turn and no start of the kernel fails because of a server.
  */
 import { HostedTools, type HostedTool, HostedToolFailed } from "@colloquy/core"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
@@ -26,19 +26,19 @@ import * as Scope from "effect/Scope"
 import { definitionOf, resultText } from "./McpTools.ts"
 
 interface ServerOptions {
-  /** Stands before the names of its tools: `files` and `read` become `files_read`. */
+  /** The prefix of its tools' names: `files` and `read` become `files_read`. */
   readonly name: string
-  /** Which of its tools are offered. Absent: all. */
+  /** Selects the tools that are offered. Default: all. */
   readonly tools?: (name: string) => boolean
-  /** How long a call may take. Absent: the kernel's `hostedToolTimeout`. */
+  /** How long a call may take. Default: the kernel's `hostedToolTimeout`. */
   readonly timeout?: Duration.Input
 }
 
-/** A program that this process starts, and talks to over its standard input and output. */
+/** A server that this process starts as a program and talks to through its standard input and output. */
 export interface ProgramOptions extends ServerOptions {
   readonly command: string
   readonly args?: ReadonlyArray<string>
-  /** Added to the few variables that the SDK hands on. */
+  /** Environment variables in addition to the few that the SDK passes on. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
 }
@@ -52,19 +52,18 @@ export interface AddressOptions extends ServerOptions {
 export type McpServer = ProgramOptions | AddressOptions
 
 export interface McpSettings {
-  /** A server that has not answered until then does not hold up the start. Default 10 seconds. */
+  /** How long the start waits for servers to connect. Default 10 seconds. */
   readonly startTimeout?: Duration.Input
-  /** The longest pause between two attempts to reach a server. Default 1 minute. */
+  /** The longest pause between two attempts to connect to a server. Default 1 minute. */
   readonly longestPause?: Duration.Input
 }
 
 const shortestPause = "1 second"
 
-/** Of one server; what is beyond is left out, and said in the log. */
+/** The largest number of tools of one server. Further tools are left out, with a warning in the log. */
 const mostTools = 128
 
-/** What kept a server from answering. */
-class Away extends Data.TaggedError("Away")<{ readonly cause: unknown }> {}
+class ServerUnreachable extends Data.TaggedError("ServerUnreachable")<{ readonly cause: unknown }> {}
 
 export const layer = (
   servers: ReadonlyArray<McpServer>,
@@ -78,12 +77,12 @@ export const layer = (
     })
   )
 
-/** Offers a server's tools while it can be reached. Answers what waits for the first attempt. */
+/** Offers a server's tools while it is connected, in the background. Returns an effect that waits for the first attempt to connect. */
 const follow = (registry: typeof HostedTools.Service, server: McpServer, longestPause: Duration.Input) =>
   Effect.gen(function* () {
     const tried = yield* Deferred.make<void>()
-    const once = Effect.scoped(offerWhileThere(registry, server, Deferred.succeed(tried, undefined))).pipe(
-      // The whole error would tell the command, and with it what stands in its arguments.
+    const connection = Effect.scoped(offerWhileConnected(registry, server, Deferred.succeed(tried, undefined))).pipe(
+      // Only the message of the cause is logged: the whole error contains the command with its arguments, which may be secret.
       Effect.tapError(({ cause }) =>
         Effect.logWarning(
           `The MCP server ${server.name} cannot be reached: ${cause instanceof Error ? cause.message : "no reason is known"}`
@@ -92,45 +91,49 @@ const follow = (registry: typeof HostedTools.Service, server: McpServer, longest
       Effect.ensuring(Deferred.succeed(tried, undefined))
     )
     const pauses = Schedule.min([Schedule.exponential(shortestPause), Schedule.spaced(longestPause)])
-    // The pause keeps a server that ends as soon as it began from being started without end.
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.retry(once, pauses), Effect.sleep(shortestPause))))
+    // Without the pause, a server that ends immediately would be started again and again without a break.
+    yield* Effect.forkScoped(
+      Effect.forever(Effect.andThen(Effect.retry(connection, pauses), Effect.sleep(shortestPause)))
+    )
     return Deferred.await(tried)
   })
 
-/** Ends without a failure when a connection that stood is over. */
-const offerWhileThere = Effect.fnUntraced(function* (
+/** Connects and offers the tools. Ends without a failure when an open connection is closed. */
+const offerWhileConnected = Effect.fnUntraced(function* (
   registry: typeof HostedTools.Service,
   server: McpServer,
   offered: Effect.Effect<unknown>
 ) {
-  const news = yield* Queue.unbounded<"changed" | "closed">()
-  const client = yield* connect(server, (what) => Queue.offerUnsafe(news, what))
+  const changes = yield* Queue.unbounded<Change>()
+  const client = yield* connect(server, (change) => Queue.offerUnsafe(changes, change))
   while (true) {
     const scope = yield* Scope.fork(yield* Scope.Scope)
     const tools = newNames(registry, toolsOf(server, client, yield* listTools(server, client)))
     if (tools.taken.length > 0)
       yield* Effect.logWarning(
-        `Tools of ${server.name} are not offered, as their names are taken: ${tools.taken.join(", ")}`
+        `These tools of the MCP server ${server.name} are not offered, because other tools have their names: ${tools.taken.join(", ")}`
       )
     yield* Scope.provide(registry.register(tools.free), scope)
     yield* offered
-    if ((yield* Queue.take(news)) === "closed") return
+    if ((yield* Queue.take(changes)) === "closed") return
     yield* Scope.close(scope, yield* Effect.exit(Effect.void))
   }
 })
 
-const connect = (server: McpServer, tell: (news: "changed" | "closed") => void) =>
+type Change = "changed" | "closed"
+
+const connect = (server: McpServer, onChange: (change: Change) => void) =>
   Effect.acquireRelease(
     Effect.tryPromise({
       try: async (signal) => {
         const client = new Client({ name: "colloquy", version: "1.0.0" })
-        client.setNotificationHandler(ToolListChangedNotificationSchema, () => tell("changed"))
-        // eslint-disable-next-line unicorn/prefer-add-event-listener -- a property is all that the SDK has
-        client.onclose = () => tell("closed")
+        client.setNotificationHandler(ToolListChangedNotificationSchema, () => onChange("changed"))
+        // eslint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way to listen
+        client.onclose = () => onChange("closed")
         await client.connect(transportOf(server), { signal })
         return client
       },
-      catch: (cause) => new Away({ cause })
+      catch: (cause) => new ServerUnreachable({ cause })
     }),
     (client) => Effect.ignore(Effect.promise(() => client.close()))
   )
@@ -158,14 +161,16 @@ const listTools = Effect.fnUntraced(function* (server: McpServer, client: Client
   do {
     const page = yield* Effect.tryPromise({
       try: (signal) => client.listTools(cursor === undefined ? {} : { cursor }, { signal }),
-      catch: (cause) => new Away({ cause })
+      catch: (cause) => new ServerUnreachable({ cause })
     })
     found.push(...page.tools)
     cursor = page.nextCursor
   } while (cursor !== undefined && found.length < mostTools)
   const wanted = found.filter(({ name }) => server.tools?.(name) ?? true)
   if (cursor !== undefined || wanted.length > mostTools)
-    yield* Effect.logWarning(`The MCP server ${server.name} has more than ${mostTools} tools; the rest is not offered.`)
+    yield* Effect.logWarning(
+      `The MCP server ${server.name} has more than ${mostTools} tools. Only the first ${mostTools} are offered; select others with the option \`tools\`.`
+    )
   return wanted.slice(0, mostTools)
 })
 
@@ -189,37 +194,39 @@ const toolsOf = (server: McpServer, client: Client, tools: ReadonlyArray<Tool>):
     run: (args) => call(server, client, tool.name, args)
   }))
 
-/** The kernel keeps the time, so the SDK need not. */
+/** The kernel limits the time of a call, so the SDK's own timeout is set to its maximum. */
 const noTimeout = 2 ** 31 - 1
 
 const call = (server: McpServer, client: Client, name: string, args: Readonly<Record<string, unknown>>) =>
   Effect.tryPromise({
     try: (signal) => client.callTool({ name, arguments: args }, CallToolResultSchema, { signal, timeout: noTimeout }),
-    catch: (cause) => new Away({ cause })
+    catch: (cause) => new ServerUnreachable({ cause })
   }).pipe(
     Effect.map((result) => CallToolResultSchema.parse(result)),
-    Effect.catchTag("Away", ({ cause }) =>
-      // What a server answers is meant for the model. A connection that broke is made anew, for later calls.
+    Effect.catchTag("ServerUnreachable", ({ cause }) =>
+      // An error that the server reports is passed to the model. After a lost connection the client is closed, so that `follow` connects again.
       cause instanceof McpError && cause.code !== connectionClosed
         ? Effect.fail(new HostedToolFailed({ message: cause.message.replace(sdkPrefix, "") }))
         : Effect.andThen(
             Effect.ignore(Effect.promise(() => client.close())),
             Effect.fail(
               new HostedToolFailed({
-                message: `the server of this tool (${server.name}) cannot be reached. Do without it.`
+                message: `the server of this tool (${server.name}) cannot be reached. Continue without this tool.`
               })
             )
           )
     ),
     Effect.flatMap((result) =>
       result.isError === true
-        ? Effect.fail(new HostedToolFailed({ message: resultText(result) || "the tool failed without a word." }))
+        ? Effect.fail(
+            new HostedToolFailed({ message: resultText(result) || "the tool failed without giving a reason." })
+          )
         : Effect.succeed(resultText(result))
     )
   )
 
-/** What the SDK puts before a server's own words, once on each side. */
+/** The prefix that the SDK adds to a server's message, once on the server and once on the client. */
 const sdkPrefix = /^(?:MCP error -?\d+: )+/u
 
-/** The SDK's code for a connection that ended before the answer came. */
+/** The SDK's code for a connection that was closed before the answer arrived. */
 const connectionClosed = -32_000

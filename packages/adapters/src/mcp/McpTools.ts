@@ -1,13 +1,13 @@
-/** Tools of an MCP server as the kernel knows tools, and their results as text for a model. Pure. */
+/** Converts tools of an MCP server to definitions of the kernel, and their results to text for a model. Pure functions. */
 import type { ToolDefinition } from "@colloquy/core"
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-/** Of a name or a description of a foreign server that is longer, the rest is left out. */
+/** Longer names and descriptions are cut. */
 const longest = { name: 64, description: 4000 }
 
-/** `server_tool`, in the characters that every model takes. */
+/** `server_tool`, with only those characters that every model accepts. */
 const toolName = (server: string, tool: string): string =>
   `${server}_${tool}`.replaceAll(/[^A-Za-z0-9_-]/gu, "_").slice(0, longest.name)
 
@@ -19,7 +19,7 @@ export const definitionOf = (server: string, tool: Tool): ToolDefinition => ({
 
 const asJsonObject = Schema.decodeUnknownOption(Schema.JsonObject)
 
-/** Text as it is; what is not text is named, because a tool's result is text. */
+/** The text of a result. Content of other types is only named, because the result of a hosted tool is text. */
 export const resultText = (result: CallToolResult): string => {
   const parts = result.content.map(partText)
   if (parts.length > 0) return parts.join("\n")

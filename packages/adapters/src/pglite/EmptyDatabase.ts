@@ -1,7 +1,7 @@
 /**
- * A database as initdb makes it, kept beside this file, so that a first start need not make one: that takes seconds and hundreds of
- * megabytes. It belongs to one version of PGlite. When another one is installed, or when the file is not as it was shipped, there is none,
- * and PGlite runs initdb. `npm run empty-database` makes the file and `EmptyDatabaseKey.ts` anew.
+ * An empty database that was made by initdb and is shipped with this package. A first start copies it, because running initdb takes seconds and
+ * hundreds of megabytes. The file fits one version of PGlite: if another version is installed or the file is damaged, PGlite runs initdb.
+ * `npm run empty-database` creates the file and `EmptyDatabaseKey.ts` again.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,19 +17,19 @@ import { renewIdentity } from "./Identity.ts"
 import { readTar, type TarEntry } from "./Tar.ts"
 
 export interface EmptyDatabase {
-  /** The tar that holds the entries. */
+  /** The tar archive with all entries. */
   readonly archive: Buffer
   readonly entries: ReadonlyArray<TarEntry>
 }
 
 export interface EmptyDatabaseKey {
-  /** The version of PGlite that made it. */
+  /** The version of PGlite that made the database. */
   readonly pglite: string
-  /** Of the file, in hexadecimal digits. */
+  /** The SHA-256 hash of the file, in hexadecimal digits. */
   readonly sha256: string
 }
 
-/** With an identity of its own at each call; null when there is none that fits. Other arguments than none are for tests. */
+/** Returns the database, with a new identity at each call, or null when the shipped file cannot be used. Only tests pass arguments. */
 export const readEmptyDatabase = (
   key: EmptyDatabaseKey = emptyDatabaseKey,
   file?: string
@@ -38,7 +38,7 @@ export const readEmptyDatabase = (
     Effect.catch(({ cause }) =>
       Effect.as(
         Effect.logDebug(
-          "PGlite has to make its database itself, which takes seconds: the one that is shipped is of no use",
+          "PGlite creates its database with initdb, which takes seconds, because the shipped empty database cannot be used",
           cause
         ),
         null
@@ -48,7 +48,7 @@ export const readEmptyDatabase = (
 
 const unpack = async (key: EmptyDatabaseKey, file: string): Promise<EmptyDatabase> => {
   const installed = await installedVersion()
-  if (installed !== key.pglite) throw new Error(`It was made by PGlite ${key.pglite}, and ${installed} is installed`)
+  if (installed !== key.pglite) throw new Error(`It is for PGlite ${key.pglite}, but ${installed} is installed`)
   const packed = await readFile(file)
   if (createHash("sha256").update(packed).digest("hex") !== key.sha256) throw new Error("The file is damaged")
   const archive = await promisify(brotliDecompress)(packed)
@@ -57,11 +57,11 @@ const unpack = async (key: EmptyDatabaseKey, file: string): Promise<EmptyDatabas
   return { archive, entries }
 }
 
-/** From this package's root, because built and joined files stand elsewhere in it than their sources. */
+/** The path is relative to the package's root, because built files are in other folders than their sources. */
 const shippedFile = (): string =>
   join(dirname(find("@colloquy/adapters/package.json")), "src/pglite/EmptyDatabase.tar.br")
 
-/** PGlite does not say it by itself. */
+/** PGlite does not export its version, so it is read from its manifest. */
 const installedVersion = async (): Promise<string> => {
   const manifest = join(dirname(find("@electric-sql/pglite")), "../package.json")
   return String(JSON.parse(await readFile(manifest, "utf8")).version)
@@ -69,7 +69,7 @@ const installedVersion = async (): Promise<string> => {
 
 const find = (name: string): string => createRequire(import.meta.url).resolve(name)
 
-/** What a new database begins with. Replaced in tests. */
+/** Provides the content of a new database. Tests replace it. */
 export const NewDatabase = Context.Reference<Effect.Effect<EmptyDatabase | null>>(
   "@colloquy/adapters/pglite/NewDatabase",
   {
@@ -77,7 +77,7 @@ export const NewDatabase = Context.Reference<Effect.Effect<EmptyDatabase | null>
   }
 )
 
-/** Into a folder that does not exist yet. */
+/** Writes the database to a folder that does not exist yet. */
 export const writeEmptyDatabase = (folder: string, { entries }: EmptyDatabase): void => {
   mkdirSync(folder)
   for (const { content, isFolder, path } of entries) {

@@ -1,8 +1,8 @@
 /**
- * One process a folder. PGlite itself lets two processes open the same files, and both lose rows.
+ * Allows only one process to open a folder. PGlite itself lets two processes open the same files, and then both lose rows.
  *
- * The lock is one of the operating system: SQLite, which comes with node, holds its file lock for us. The system takes it back when the
- * process ends, however it ends, so there is nothing stale to recognise, and no process number to compare that may be another's by now.
+ * The lock is a file lock of the operating system, taken through SQLite, which is part of Node.js. The system releases the lock when the process
+ * ends for any reason. So there are no stale locks, and no process ids that might belong to another process by now.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -10,17 +10,17 @@ import type * as Scope from "effect/Scope"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 
-/** Another process works on the folder. Nothing was touched. */
+/** The folder is open already, in this process or another. Nothing was changed. */
 export class FolderInUse extends Schema.TaggedError<FolderInUse>()("FolderInUse", { folder: Schema.String }) {
   override get message() {
     return (
-      `The folder ${this.folder} is in use. An embedded database belongs to one process, and is opened once there: ` +
-      "stop the other one, choose another folder, or use a Postgres server."
+      `The folder ${this.folder} is in use. An embedded database can be opened only once, by one process: ` +
+      "stop the other process, choose another folder, or use a Postgres server."
     )
   }
 }
 
-/** Holds the folder until the scope closes or the process ends. The file in it that is locked stays there, empty. */
+/** Locks the folder until the scope closes or the process ends. The lock is on the file `lock` in it, which stays there and is empty. */
 export const holdFolder = (folder: string): Effect.Effect<void, FolderInUse, Scope.Scope> =>
   Effect.suspend(() => {
     const held = new DatabaseSync(join(folder, "lock"))

@@ -1,4 +1,4 @@
-/** Cuts a stream of bytes into the messages of the Postgres protocol: a type, a length, a body. */
+/** Splits a stream of bytes into the messages of the PostgreSQL protocol: a type, a length and a body. */
 export class FrameReader {
   private rest: Buffer = Buffer.alloc(0)
   private readonly onFrame: (type: number, body: Buffer) => void

@@ -1,19 +1,19 @@
 /**
- * What initdb draws anew for every database: its identifier, by which Postgres tells the write-ahead log of one database from that of
- * another, and a secret for refusing unknown users. A database that begins as a copy gets its own, as from initdb.
+ * Gives a copied database its own identity: the random values that initdb creates for every database. They are the system identifier, by which
+ * PostgreSQL recognises whether a write-ahead log belongs to a database, and a secret for refusing unknown users.
  */
 import { randomFillSync } from "node:crypto"
 import type { TarEntry } from "./Tar.ts"
 
-/** Where they stand in `ControlFileData` and in the first page of a log file, in the version of Postgres that made the copy. */
+/** The positions of these values in `ControlFileData` and in the first page of a log file, for the version of PostgreSQL in PGlite. */
 const controlFile = { path: "global/pg_control", identifier: 0, secret: 257, checksum: 292 }
 const firstLog = { path: "pg_wal/000000010000000000000001", identifier: 24 }
 
-/** Changes the contents in place. */
+/** Changes the contents of the entries in place. */
 export const renewIdentity = (database: ReadonlyArray<TarEntry>): void => {
   const control = contentOf(database, controlFile.path)
   randomFillSync(control, controlFile.identifier, 8)
-  // Postgres shows it as a number with a sign.
+  // PostgreSQL shows the identifier as a signed number, so the highest bit is cleared to keep it positive.
   control.writeUInt8(control.readUInt8(controlFile.identifier + 7) & 0x7f, controlFile.identifier + 7)
   randomFillSync(control, controlFile.secret, 32)
   control.writeUInt32LE(crc32c(control.subarray(0, controlFile.checksum)), controlFile.checksum)
@@ -31,7 +31,7 @@ const contentOf = (database: ReadonlyArray<TarEntry>, path: string): Buffer => {
   return found.content
 }
 
-/** The checksum of Postgres; that of node:zlib has another polynomial. */
+/** The checksum that PostgreSQL uses. `node:zlib` has only a CRC-32 with another polynomial. */
 const crc32c = (bytes: Buffer): number => {
   let crc = 0xffffffff
   for (const byte of bytes) {

@@ -1,6 +1,6 @@
 /**
- * Every storage port on PGlite: Postgres inside the process, in memory or in a folder. The client, the statements and the migrations are
- * those of `Postgres`; only the socket is replaced. One session serves all callers, so a statement waits while a transaction is open.
+ * Every storage port on PGlite, which is PostgreSQL inside of the process, in memory or in a folder. The client, the statements and the
+ * migrations are those of `Postgres`; only the socket is replaced. One session serves all callers, so statements wait for an open transaction.
  */
 import { PGlite, type PGliteOptions as DatabaseOptions } from "@electric-sql/pglite"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -26,18 +26,18 @@ export { FolderInUse } from "./FolderLock.ts"
 export type { Stores } from "../postgres/Postgres.ts"
 
 export interface DatabaseSettings {
-  /** A folder for the database alone, made at the first start. Without it everything is in memory. */
+  /** A folder for this database only. The first start creates it. Without a folder, everything is in memory. */
   readonly dataDir?: string
-  /** A new database begins as a copy of this: what `snapshot` gave. Without it, it begins as the empty one that comes with this package. */
+  /** The result of `snapshot`, with which a new database begins. Without it, a new database begins with the empty one of this package. */
   readonly snapshot?: Blob
-  /** PGlite extensions, for instance pgvector. */
+  /** PGlite extensions, for example pgvector. */
   readonly extensions?: NonNullable<DatabaseOptions["extensions"]>
 }
 
 /**
- * V8 compiles WebAssembly quickly at first, and what runs much a second time, better, while the program runs. Of PGlite's 9 MB that second
- * time takes 550 MB more and two fifths of a first start's CPU; after some thousand turns it may have paid for itself. This turns it off,
- * for all WebAssembly of the process: so the program decides, before it opens a database. Node's flag `--liftoff-only` does the same.
+ * Turns off V8's second, optimizing compilation of WebAssembly. For PGlite's 9 MB of WebAssembly this compilation takes 550 MB of memory and two
+ * fifths of the CPU time of a first start; it pays off only after some thousand turns. The setting applies to all WebAssembly of the process,
+ * so a program must call this function itself, before it opens a database. Node's flag `--liftoff-only` has the same effect.
  */
 export const compileOnce = (): void => {
   for (const flag of ["--liftoff-only", "--no-wasm-tier-up", "--no-wasm-dynamic-tiering"]) setFlagsFromString(flag)
@@ -45,20 +45,20 @@ export const compileOnce = (): void => {
 
 export interface PgliteOptions extends StoreOptions, DatabaseSettings {}
 
-/** The stores, over a database of their own. It is closed with the layer. */
+/** The stores, on a database that this layer opens and closes. */
 export const layer = (
   options: PgliteOptions = {}
 ): Layer.Layer<Stores, FolderInUse | SchemaRefused | StoreUnavailable> =>
   Layer.provide(layerFromClient(options), layerClient(options))
 
-/** The database as a client, for a host that keeps tables of its own in it: `Postgres.layerFromClient` puts the stores beside them. */
+/** The database as a client, for a host with its own tables in it. `Postgres.layerFromClient` adds the stores to the same database. */
 export const layerClient = (
   options: DatabaseSettings = {}
 ): Layer.Layer<PgClient.PgClient | SqlClient.SqlClient, FolderInUse> =>
   PgClient.layerFrom(
     Effect.gen(function* () {
       const backend = new Backend(yield* openDatabase(options))
-      // One session that is never given up: another one would have to wait for it to end.
+      // Exactly one session, which is never closed: a second session could begin only after the first has ended.
       const client = yield* Effect.orDie(
         PgClient.make({
           username: "postgres",
@@ -72,7 +72,7 @@ export const layerClient = (
     })
   )
 
-/** An empty database in one file, to begin others with: for a version of PGlite that this package has none for. */
+/** An empty database in one file, with which other databases can begin. Useful when another version of PGlite is installed than shipped for. */
 export const snapshot = (extensions?: DatabaseSettings["extensions"]): Effect.Effect<Blob> =>
   Effect.scoped(
     Effect.flatMap(open(extensions === undefined ? {} : { extensions }), (database) =>
@@ -98,13 +98,13 @@ const openInMemory = (settings: DatabaseSettings): Effect.Effect<PGlite, never, 
     return yield* open(empty === null ? settings : { ...settings, snapshot: new Blob([empty.archive]) })
   })
 
-/** Made aside and renamed when it is whole, so that a process killed meanwhile leaves no half of a database. */
+/** Creates the database under another name and renames it when it is complete, so that a killed process leaves no incomplete database. */
 const makeDatabase = (database: string, settings: DatabaseSettings): Effect.Effect<void> =>
   Effect.gen(function* () {
     const unfinished = `${database}.unfinished`
     yield* Effect.promise(() => rm(unfinished, { recursive: true, force: true }))
     const empty = yield* emptyFor(settings)
-    // PGlite fills a folder only by opening it, and an open database cannot be renamed.
+    // PGlite creates a database only by opening it, and an open database cannot be renamed, so it is closed first.
     yield* empty === null
       ? Effect.scoped(open({ ...settings, dataDir: unfinished }))
       : Effect.sync(() => writeEmptyDatabase(unfinished, empty))
@@ -114,10 +114,10 @@ const makeDatabase = (database: string, settings: DatabaseSettings): Effect.Effe
 const emptyFor = ({ snapshot: own }: DatabaseSettings): Effect.Effect<EmptyDatabase | null> =>
   own === undefined ? Effect.flatten(NewDatabase) : Effect.succeed(null)
 
-/** Its own default is 128 MB of shared buffers, all of which it touches when it starts; the files are in the system's cache anyway. */
+/** PGlite's default is 128 MB of shared buffers, which it fills when it starts. Fewer are enough, because the system caches the files anyway. */
 const startParams = [...PGlite.defaultStartParams, "-c", "shared_buffers=8MB"]
 
-/** Without a look at the types of arrays, which takes a twentieth of a start: only PGlite's own decoder needs them, and the client has another. */
+/** Skips reading the types of arrays, which takes a twentieth of a start. Only PGlite's own decoder needs them; the client has another one. */
 class Database extends PGlite {
   override async _initArrayTypes(): Promise<void> {}
 }
@@ -137,7 +137,7 @@ const open = ({ dataDir, extensions, snapshot: copy }: DatabaseSettings): Effect
     (database) => Effect.promise(() => database.close())
   )
 
-/** Beside the client's one session, which goes on serving statements. */
+/** Listens directly on the backend, so that the client's only session stays free for statements. */
 const listenOn =
   (backend: Backend) =>
   (channel: string): Effect.Effect<Queue.Dequeue<Notification, SqlError>, never, Scope.Scope> =>

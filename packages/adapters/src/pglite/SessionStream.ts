@@ -1,11 +1,11 @@
 /**
- * What the Postgres client takes for its socket: bytes written go to the backend in this process, and its answers are there to be read.
- * The client writes whole messages, several of them at once.
+ * Replaces the socket of the PostgreSQL client: written bytes go to the backend in this process, and its answers can be read. The client always
+ * writes whole messages, often several at once.
  */
 import { Duplex } from "node:stream"
 import type { Backend } from "./Backend.ts"
 
-/** The two messages that are not for the backend: there is nothing to cancel on one thread, and the backend outlives its sessions. */
+/** Two messages are not passed to the backend: a single thread cannot cancel its own statement, and the backend stays open after a session. */
 const cancelRequest = 80877102
 const terminate = 0x58
 

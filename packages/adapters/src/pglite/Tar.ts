@@ -1,7 +1,7 @@
-/** The archive that holds an empty database: plain tar, read at the first start. `npm run empty-database` writes it. */
+/** Reads the tar archive of the empty database, which `npm run empty-database` writes. */
 
 export interface TarEntry {
-  /** Within the database's folder. */
+  /** The path within the database's folder. */
   readonly path: string
   readonly isFolder: boolean
   /** A view into the archive. */
@@ -11,7 +11,7 @@ export interface TarEntry {
 const blockLength = 512
 const folderType = "5"
 
-/** A name, a size in octal digits and a type; all other fields are of no use here. */
+/** Reads the name, the size in octal digits and the type of each entry. The other fields are not needed. */
 export const readTar = (archive: Buffer): ReadonlyArray<TarEntry> => {
   const entries: Array<TarEntry> = []
   let start = 0

@@ -1,9 +1,12 @@
-/** Pure: the pixels of an uncompressed BMP (8, 24 or 32 bits), which `sharp` does not read. Throws `RangeError` for any other, and for a broken one. */
+/**
+ * Decodes uncompressed BMP pictures with 8, 24 or 32 bits, which `sharp` does not support. A pure function. It throws a `RangeError` for other
+ * kinds of BMP and for damaged files.
+ */
 
 export interface Pixels {
   readonly width: number
   readonly height: number
-  /** Red, green, blue; from the top left. */
+  /** Three bytes (red, green, blue) for each pixel, beginning at the top left. */
   readonly pixels: Uint8Array
 }
 
@@ -19,7 +22,7 @@ export const decodeBmp = (bytes: Uint8Array, mostPixels: number): Pixels => {
   const bits = view.getUint16(28, true)
   const compression = view.getUint32(30, true)
   if (width <= 0 || height === 0 || width * height > mostPixels) refuse("of this size")
-  // 3 names the places of the colours in 32 bits; everybody writes the usual ones.
+  // Compression 3 means that masks define the colours. With 32 bits, all known programs write the usual masks, so they are not read.
   if (compression !== 0 && !(compression === 3 && bits === 32)) refuse("that is compressed")
   if (bits !== 8 && bits !== 24 && bits !== 32) refuse(`of ${bits} bits`)
   const first = view.getUint32(10, true)
@@ -28,7 +31,7 @@ export const decodeBmp = (bytes: Uint8Array, mostPixels: number): Pixels => {
   if (first + rowLength * height > bytes.length) refuse("that is cut off")
   const pixels = new Uint8Array(width * height * 3)
   for (let y = 0; y < height; y++) {
-    // Rows stand from the bottom up, unless the height is negative.
+    // Rows are stored from the bottom to the top, unless the height is negative.
     const row = first + (tall > 0 ? height - 1 - y : y) * rowLength
     for (let x = 0; x < width; x++) {
       const at = bits === 8 ? palette + view.getUint8(row + x) * 4 : row + (x * bits) / 8

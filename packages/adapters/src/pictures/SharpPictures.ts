@@ -1,6 +1,6 @@
 /**
- * `PictureConverter` for a host that adds the package `sharp`: photographs are shrunk to what vendors take, TIFF, BMP and GIF become PNG or
- * JPEG. One picture at a time, with limits of pixels and time, because pictures come from outside.
+ * `PictureConverter` for a host that installs the package `sharp`. Large pictures are scaled down to the limits of a vendor; TIFF, BMP and GIF are
+ * converted to PNG or JPEG. Pictures are converted one at a time, with limits of pixels and time, because users upload them.
  */
 import { type Picture, PictureConverter, type PictureLimits, PictureUnreadable } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ import { decodeBmp } from "./Bmp.ts"
 
 const readable = ["image/png", "image/jpeg", "image/webp", "image/gif", "image/tiff", "image/bmp"]
 
-/** Beyond it a picture takes hundreds of megabytes while it is read. */
+/** A larger picture would take hundreds of megabytes while it is decoded. */
 const mostPixels = 60_000_000
 
 export const layer: Layer.Layer<never> = Layer.effect(
@@ -25,7 +25,7 @@ export const layer: Layer.Layer<never> = Layer.effect(
   })
 )
 
-/** Each smaller than the one before; the first that fits is taken. */
+/** Each attempt gives a smaller file than the previous one. The first file within the limit is used. */
 const attempts = [
   { form: "png", share: 1, quality: 100 },
   { form: "jpeg", share: 1, quality: 85 },
@@ -52,10 +52,12 @@ const convert = Effect.fnUntraced(function* (picture: Picture, limits: PictureLi
     })
     if (bytes.length <= limits.bytes) return { mimeType: `image/${form}`, bytes: new Uint8Array(bytes) }
   }
-  return yield* new PictureUnreadable({ sentence: "The picture cannot be made small enough." })
+  return yield* new PictureUnreadable({
+    sentence: "The picture cannot be made small enough. Upload a smaller picture."
+  })
 })
 
-const unreadable = new PictureUnreadable({ sentence: "The picture is broken, or too large to be read." })
+const unreadable = new PictureUnreadable({ sentence: "The picture cannot be read: it is damaged or too large." })
 
 const open = ({ bytes, mimeType }: Picture) => {
   const options = { limitInputPixels: mostPixels, failOn: "error", pages: 1 } as const

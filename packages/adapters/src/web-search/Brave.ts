@@ -9,11 +9,11 @@ export const brave = (settings: EngineSettings = {}): WebSearchPort =>
     id: "brave",
     baseUrl: "https://api.search.brave.com",
     secrets: settings.apiKey === undefined ? {} : { "x-subscription-token": hidden(settings.apiKey) },
-    ask: ({ limit, text: query }) => ({
+    requestOf: ({ limit, text: query }) => ({
       path: `/res/v1/web/search?${new URLSearchParams({ q: shortened(query), count: String(Math.min(limit, 20)) }).toString()}`,
       body: null
     }),
-    // An answer to a query for which there is nothing has no `web`.
+    // An answer without results has no field `web`.
     results: ({ type, web }) => record(web).results ?? (type === "search" ? [] : undefined),
     read: ({ age, description, extra_snippets, page_age }) => ({
       text: joined([string(description), ...list(extra_snippets)]),
@@ -22,5 +22,5 @@ export const brave = (settings: EngineSettings = {}): WebSearchPort =>
     reasons: { 422: "invalid_query" }
   })
 
-/** It takes 400 characters and 50 words. */
+/** The engine accepts at most 400 characters and 50 words. */
 const shortened = (query: string): string => query.split(/\s+/u).slice(0, 50).join(" ").slice(0, 400)

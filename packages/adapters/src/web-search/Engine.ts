@@ -1,6 +1,6 @@
 /**
- * What the search engines have in common: one request over the way of all providers (bounded, no redirects, no key to another host), one
- * list of results as plain text, and every failure as `SearchFailed`. An engine says how it is asked and where its results stand.
+ * The common part of the search engines: one request through the same transport as providers (with limits, without redirects), one list of
+ * results as plain text, and every failure as `SearchFailed`. An engine defines its request and where the results are in the answer.
  */
 import type { ModelError } from "@colloquy/core/adapters"
 import {
@@ -17,13 +17,13 @@ import { type Call, fetchJson, type TransportSettings } from "../protocols/Trans
 import { list, record, string, text, type WireRecord } from "../protocols/Wire.ts"
 
 export interface EngineSettings extends TransportSettings {
-  /** Named in charges and errors. Default: the vendor's name. */
+  /** The name of the engine in charges and errors. Default: the vendor's name. */
   readonly id?: string
   readonly apiKey?: ApiKey
-  /** An origin: `https://search.example`. */
+  /** The address of the server, for example `https://search.example`. */
   readonly baseUrl?: string
   readonly headers?: { readonly [name: string]: string }
-  /** US dollars that one search costs under your plan, where the engine does not tell it. */
+  /** The price of one search in US dollars under your plan. Used when the engine does not report the cost. */
   readonly priceUsd?: number
 }
 
@@ -31,17 +31,17 @@ export interface EngineDialect {
   readonly id: string
   readonly baseUrl: string
   readonly secrets: Call["secrets"]
-  /** Below the base address. */
-  readonly ask: (query: WebQuery) => { readonly path: string; readonly body: object | null }
+  /** The path below the base URL, and the body of a POST; null for a GET. */
+  readonly requestOf: (query: WebQuery) => { readonly path: string; readonly body: object | null }
   readonly results: (body: WireRecord) => unknown
   readonly read: (entry: WireRecord) => Pick<WebResult, "text" | "publishedAt">
-  /** US dollars, where the answer tells them. */
+  /** The cost in US dollars, if the answer contains it. */
   readonly cost?: (body: WireRecord) => number | undefined
-  /** Statuses to which the engine gives a meaning of its own. */
+  /** HTTP statuses that have a special meaning for this engine. */
   readonly reasons?: Readonly<Record<number, SearchFailed["reason"]>>
 }
 
-/** Of what an engine sends at most. */
+/** The default limits for an engine's answer. */
 const bounds = { maxAnswerBytes: 4 * 1024 * 1024, headTimeout: "20 seconds", bodyTimeout: "20 seconds" } as const
 
 export const engine = (settings: EngineSettings, dialect: EngineDialect): WebSearchPort => {
@@ -57,7 +57,7 @@ export const engine = (settings: EngineSettings, dialect: EngineDialect): WebSea
     priceUsd,
     search: (query) =>
       Effect.suspend(() => {
-        const { body, path } = dialect.ask(query)
+        const { body, path } = dialect.requestOf(query)
         const { headers = {} } = settings
         const call: Call = {
           provider: id,
@@ -89,9 +89,9 @@ export const engine = (settings: EngineSettings, dialect: EngineDialect): WebSea
 const readEntry = (entry: WireRecord, { read }: EngineDialect): ReadonlyArray<WebResult> => {
   const url = text(entry.url)
   if (url === undefined) return []
-  const { publishedAt, text: said } = read(entry)
+  const { publishedAt, text: marked } = read(entry)
   const title = plainText(string(entry.title) ?? "")
-  return [{ url, title: title === "" ? null : title, text: plainText(said), publishedAt }]
+  return [{ url, title: title === "" ? null : title, text: plainText(marked), publishedAt }]
 }
 
 const reasons: Readonly<Record<ModelError["reason"], SearchFailed["reason"]>> = {
@@ -110,7 +110,7 @@ const reasons: Readonly<Record<ModelError["reason"], SearchFailed["reason"]>> = 
   malformed: "malformed"
 }
 
-/** Engines mark the words of the query in what they quote. */
+/** Removes HTML tags and entities: engines highlight the words of the query with them. */
 const plainText = (marked: string): string =>
   marked
     .replaceAll(/<\/?[a-z][^<>]{0,500}>/giu, "")
@@ -130,7 +130,7 @@ const entities: Readonly<Record<string, string>> = {
   nbsp: " "
 }
 
-/** Several pieces of one page as one text. */
+/** Joins several excerpts of one page. */
 export const joined = (pieces: unknown): string =>
   list(pieces)
     .flatMap((piece) => text(piece) ?? [])

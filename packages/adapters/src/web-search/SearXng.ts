@@ -1,6 +1,6 @@
 /**
- * SearXNG, on a server of one's own, which must allow the format `json`. A host provides it with
- * `Layer.succeed(WebSearch, searXng({ baseUrl: "http://localhost:8888" }))`. It costs nothing.
+ * SearXNG, on the host's own server, whose configuration must allow the format `json`. A host provides it with
+ * `Layer.succeed(WebSearch, searXng({ baseUrl: "http://localhost:8888" }))`. Searches cost nothing.
  */
 import type { WebSearchPort } from "@colloquy/core/web-search"
 import { bearer } from "../protocols/Transport.ts"
@@ -13,9 +13,9 @@ export const searXng = (settings: EngineSettings & { readonly baseUrl: string })
     {
       id: "searxng",
       baseUrl: settings.baseUrl,
-      // None of its own: for a proxy before it.
+      // SearXNG itself needs no key; a proxy in front of it may.
       secrets: bearer(settings.apiKey),
-      ask: ({ text: query }) => ({
+      requestOf: ({ text: query }) => ({
         path: `/search?${new URLSearchParams({ q: query, format: "json" }).toString()}`,
         body: null
       }),

@@ -506,7 +506,10 @@ describe("pictures and missing packages", () => {
   it.live("a picture is read by the host's reader, and by nobody without one", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(read("png", picture))
-      assert.deepStrictEqual([error.reason, error.message], ["unsupported", "The words in pictures are not read here."])
+      assert.deepStrictEqual(
+        [error.reason, error.message],
+        ["unsupported", "This server does not extract text from pictures of this type."]
+      )
       const reader = Layer.succeed(ImageReader, {
         readable: ["png"],
         read: ({ bytes, type }) => Effect.succeed(`${type.mimeType}: ${new TextDecoder().decode(bytes)}`)
@@ -523,7 +526,10 @@ describe("pictures and missing packages", () => {
       for (const extension of ["pdf", "doc", "png"]) assert.notInclude(readable, extension)
       const refused = yield* Effect.flip(extract("pdf", pdf([])))
       assert.instanceOf(refused, ExtractionFailed)
-      assert.strictEqual(refused.message, ".pdf files cannot be read here: the package unpdf is not installed.")
+      assert.strictEqual(
+        refused.message,
+        "This server cannot read .pdf files, because the package unpdf is not installed."
+      )
       assert.isTrue(Exit.isSuccess(yield* Effect.exit(extract("txt", utf8("tea")))))
     }).pipe(
       Effect.provide(FileExtractor.layer({ isInstalled: (name) => name !== "unpdf" && name !== "word-extractor" }))

@@ -42,7 +42,7 @@ const wordParts = (document: string, fields: { readonly claimed?: number; readon
 
 const password = "encrypted: The file is protected by a password. Remove the protection and upload it again."
 const damaged = (kind: string) =>
-  `damaged: The file is damaged or incomplete, or no ${kind} at all, so that it cannot be read.`
+  `damaged: The file cannot be read: it is damaged, incomplete, or not ${kind.startsWith("E") ? "an" : "a"} ${kind}.`
 
 const cases: ReadonlyArray<readonly [string, string, () => Uint8Array, string]> = [
   [
@@ -69,12 +69,17 @@ const cases: ReadonlyArray<readonly [string, string, () => Uint8Array, string]> 
     () => wordParts(`${entities}<d>&b;</d>`),
     "damaged: The file declares XML entities of its own, which a Word document never does."
   ],
-  ["elements inside elements", "docx", () => docx(nested), "damaged: The file is nested too deeply to be read."],
+  [
+    "elements inside elements",
+    "docx",
+    () => docx(nested),
+    "damaged: The elements of the file are nested too deeply. Save the file in a simpler form."
+  ],
   [
     "a page of elements inside elements",
     "html",
     () => utf8("<div>".repeat(2_000_000)),
-    "damaged: The page is nested too deeply to be read."
+    "damaged: The elements of the page are nested too deeply. Save the page in a simpler form."
   ],
   [
     "a million cells",
@@ -117,13 +122,13 @@ const cases: ReadonlyArray<readonly [string, string, () => Uint8Array, string]> 
     "a compound file of something else",
     "doc",
     () => compoundFile({ Something: new Uint8Array(5000) }),
-    "damaged: The file is damaged, or holds something else than its name says."
+    "damaged: The file is damaged, or its content is of another type than its name says. Check the file and upload it again."
   ],
   [
     "binary data under the name of a text",
     "txt",
     () => Uint8Array.from({ length: 1000 }, (_, index) => (index * 7) % 256),
-    "unsupported: The file holds no text that can be read: it looks like binary data."
+    "unsupported: The file contains no readable text: it looks like binary data."
   ]
 ]
 

@@ -26,7 +26,7 @@ const extract = (extension: string, bytes: Uint8Array, options: FileExtractor.Fi
 const refusal = (options: FileExtractor.FileExtractorOptions) => Effect.flip(extract("txt", utf8("tea"), options))
 
 const tooMuch = "The file is too large to be read: it needs more memory than one file may take."
-const damaged = "The file is damaged or incomplete, or no file of its type at all, so that it cannot be read."
+const damaged = "The file cannot be read: it is damaged, incomplete, or not a file of its type."
 
 describe("a reader that", () => {
   const readers = [

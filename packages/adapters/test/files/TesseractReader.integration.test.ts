@@ -92,7 +92,7 @@ it.live("a picture without words gives nothing", () =>
 it.live("a broken or too large picture ends with a sentence, and the next one is read", () =>
   Effect.gen(function* () {
     const broken = yield* Effect.flip(read("png", picture("HOT").subarray(0, 60)))
-    assert.strictEqual(broken.message, "The picture is damaged, or of a kind that cannot be read.")
+    assert.strictEqual(broken.message, "The picture cannot be read: it is damaged or of an unsupported type.")
     const none = yield* Effect.flip(read("jpg", new TextEncoder().encode("no picture at all, only words in a file")))
     assert.strictEqual(none.reason, "damaged")
     const large = yield* Effect.flip(read("png", png(20_000, 20_000, new Uint8Array())))
@@ -112,7 +112,7 @@ it.live(
         )
       assert.strictEqual(
         yield* refusal({ worker: new URL("CrashingProcess.ts", import.meta.url) }),
-        "The picture is damaged, or of a kind that cannot be read."
+        "The picture cannot be read: it is damaged or of an unsupported type."
       )
       assert.strictEqual(
         yield* refusal({ growth: 1 }),

@@ -145,7 +145,9 @@ describe("a program's tools", () => {
     [callTool("desk_leave", {}), say("Sorry."), callTool("desk_echo", { text: "again" }), say("Done.")],
     Effect.gen(function* () {
       assert.strictEqual((yield* send).content, "Sorry.")
-      assert.deepStrictEqual(yield* told, ["Error: the server of this tool (desk) cannot be reached. Do without it."])
+      assert.deepStrictEqual(yield* told, [
+        "Error: the server of this tool (desk) cannot be reached. Continue without this tool."
+      ])
       yield* untilOffered((all) => all.length === 0)
       yield* untilOffered((all) => all.includes("desk_echo"))
       yield* send
@@ -209,7 +211,9 @@ describe("a server's tools over HTTP", () => {
         assert.include(yield* names, "web_echo")
         yield* Effect.promise(there.stop)
         yield* send
-        assert.deepStrictEqual(yield* told, ["Error: the server of this tool (web) cannot be reached. Do without it."])
+        assert.deepStrictEqual(yield* told, [
+          "Error: the server of this tool (web) cannot be reached. Continue without this tool."
+        ])
         yield* untilOffered((all) => all.length === 0)
         yield* Effect.promise(there.again)
         yield* untilOffered((all) => all.includes("web_echo"))

@@ -116,10 +116,10 @@ describe("a picture", () => {
       ] as const
       for (const [mimeType, bytes] of broken) {
         const { message } = yield* Effect.flip(convert(mimeType, bytes))
-        assert.strictEqual(message, "The picture is broken, or too large to be read.")
+        assert.strictEqual(message, "The picture cannot be read: it is damaged or too large.")
       }
       const impossible = yield* Effect.flip(convert("image/png", png, { bytes: 50, side: 200 }))
-      assert.strictEqual(impossible.message, "The picture cannot be made small enough.")
+      assert.strictEqual(impossible.message, "The picture cannot be made small enough. Upload a smaller picture.")
     })
   )
 })

@@ -49,7 +49,7 @@ onEmbedded("PGlite", () => {
 
       const refused = yield* Effect.flip(using(dataDir, ThreadStore))
       assert.instanceOf(refused, Pglite.FolderInUse)
-      assert.include(refused.message, "belongs to one process")
+      assert.include(refused.message, "can be opened only once")
 
       worker.signal("SIGKILL")
       yield* worker.ended
