@@ -1,4 +1,4 @@
-// An application that uses the client for promises and nothing else of its package: what it weighs is measured by `size.ts`.
+// An application that uses only the Promise client of its package. `size.ts` measures the size of its bundle.
 import { Client } from "@colloquy/http"
 
 export const connect = Client.connect

@@ -1,4 +1,4 @@
-// What the scripts know about the packages: their folders, their manifests, and the sub-paths that they export.
+// Reads the packages for the scripts: their folders, their manifests, and the sub-paths that they export.
 import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -15,12 +15,12 @@ interface Manifest {
 }
 
 export interface Entry {
-  /** What a consumer writes: `@colloquy/core/contracts`. */
+  /** The specifier that a consumer imports: `@colloquy/core/contracts`. */
   readonly name: string
   readonly source: string
-  /** The joined file that Node takes; null: it takes the single ones. */
+  /** The joined file that Node.js loads; null if it loads the single files. */
   readonly node: string | null
-  /** Contract suites run inside vitest only and are no part of an application. */
+  /** Whether the entry is the contract suites, which run only inside of vitest and are not part of an application. */
   readonly isTestKit: boolean
 }
 
@@ -52,6 +52,6 @@ const read = (name: string): Package => {
 
 export const packages: ReadonlyArray<Package> = ["core", "adapters", "http", "ws", "colloquy"].map(read)
 
-/** The version of a library that package-lock.json names. */
+/** The version of a library in package-lock.json. */
 export const lockedVersion = (library: string): string =>
   readJson("package-lock.json").packages[`node_modules/${library}`].version

@@ -1,5 +1,6 @@
-// The packages as a consumer gets them: packed, judged by publint and arethetypeswrong, installed in an empty folder outside the workspace,
-// type-checked there, loaded by plain Node, and the examples of README.md run. Last, beside another Effect.
+// Checks the packages as a consumer gets them: packs them, checks them with publint and arethetypeswrong, installs them in an empty folder outside
+// of the workspace, type-checks them there, loads them with plain Node.js, and runs the examples of README.md. Then installs them beside another
+// version of Effect.
 import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -40,7 +41,7 @@ const publintFaults = async ({ manifest }: Package, tarball: Uint8Array): Promis
   return messages.map((message) => `${manifest.name}, publint: ${formatMessage(message, pkg, { color: false })}`)
 }
 
-/** The packages are ESM only and have sub-paths: what old resolution modes make of them is no fault. */
+/** Ignores problems with old modes of module resolution: the packages are ESM only and have sub-paths. */
 const isPromised = (problem: { readonly kind: string; readonly resolutionKind?: string }) =>
   problem.kind !== "CJSResolvesToESM" && problem.resolutionKind !== "node10" && problem.resolutionKind !== "node16-cjs"
 
@@ -68,7 +69,7 @@ const libraries = (): ReadonlyArray<string> => [
   ...new Set([...packages.flatMap(({ manifest }) => Object.keys(manifest.peerDependencies ?? {})), "@types/node"])
 ]
 
-/** Every block of TypeScript in the README is a program that runs as it stands. */
+/** The TypeScript blocks of the README. Each one must be a complete program. */
 const examples = (): ReadonlyArray<string> =>
   [...readFileSync(join(root, "README.md"), "utf8").matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code = ""]) => code)
 
@@ -107,7 +108,7 @@ const install = (tarballs: ReadonlyArray<string>) => {
   return home
 }
 
-/** Every sub-path type-checks; all but the test kits load under plain Node. */
+/** Type-checks every sub-path, and loads all except the contract suites with plain Node.js. */
 const consume = (home: string) => {
   const entries = packages.flatMap((each) => each.entries)
   const line = (name: string, index: number) =>
@@ -128,10 +129,10 @@ const consume = (home: string) => {
   run(process.execPath, ["plain-host.ts"], home)
   if (programs.length === 0) stop("README.md has no example.")
   for (const { file } of programs)
-    console.log(`README.md's ${file} says:\n${run(process.execPath, [file], home).trim()}`)
+    console.log(`${file} of README.md prints:\n${run(process.execPath, [file], home).trim()}`)
 }
 
-/** The process that reads files is found from the built package, too. */
+/** Checks that the built package finds the script of the process that reads files. */
 const readFile = `
 import { fileTypeOf, TextExtractor } from "@colloquy/core/documents"
 import { FileExtractor } from "@colloquy/adapters/files"
@@ -145,7 +146,7 @@ const [section] = await Effect.runPromise(Effect.provide(read, FileExtractor.lay
 if (section?.text !== "Tea\\n\\nis a drink") throw new Error(JSON.stringify(section))
 `
 
-/** So is the empty database of PGlite; without it there would be a line in the log, and initdb. */
+/** Checks that the built package finds the empty database of PGlite. Otherwise it would log a line and run initdb. */
 const beginDatabase = `
 import { Pglite } from "@colloquy/adapters/pglite"
 import * as Effect from "effect/Effect"
@@ -161,7 +162,7 @@ await Effect.runPromise(Effect.scoped(Layer.build(Pglite.layerClient())).pipe(Ef
 if (logged.length > 0) throw new Error(JSON.stringify(logged))
 `
 
-/** Node takes joined files alone, and none of a wing that the host does not add. */
+/** Checks that Node.js loads only joined files, and no file of a wing that the host does not add. */
 const plainHost = `
 import { registerHooks } from "node:module"
 const loaded: Array<string> = []

@@ -1,6 +1,6 @@
-// Joins the files of each package into few, beside those that `tsc` built: what a process pays at its start is for each file and each import,
-// more than for the code in them. Node takes the joined files (the condition `node` of `exports`); bundlers take the single ones, of which
-// they leave out what is not used.
+// Joins the files of each package into a few, in addition to those that `tsc` has built. The start of a process is faster with few files, because
+// most of its time is spent for each file and each import. Node.js loads the joined files (the condition `node` of `exports`); bundlers load the
+// single files, of which they leave out unused ones.
 import { rmSync } from "node:fs"
 import { dirname, join, sep } from "node:path"
 import { type OutputOptions, type Plugin, rolldown } from "rolldown"
@@ -11,21 +11,23 @@ const joined = "dist/needs-effect-4.1"
 
 const isPath = (name: string) => name.startsWith(".") || name.startsWith("/") || /^[A-Za-z]:\\/.test(name)
 
-/** A file beside the source is not beside the joined file, so that an entry which looks for one has no condition `node`. */
-const withoutPlaces: Plugin = {
-  name: "without-places",
+/** Refuses code that looks for a file next to its source: the joined file is in another folder. Such an entry must have no condition `node`. */
+const refuseRelativeFiles: Plugin = {
+  name: "refuse-relative-files",
   transform: (code, id) => {
     if (isPath(id) && /new URL\([^)]*import\.meta\.url/.test(code))
-      throw new Error(`${id} looks for a file beside itself, and is moved by joining`)
+      throw new Error(
+        `${id} looks for a file next to itself, but joining moves it. Remove the condition "node" of its entry.`
+      )
   }
 }
 
-/** `./dist/needs-effect-4.1/memory/index.js` is called `memory/index`. */
+/** The name of `./dist/needs-effect-4.1/memory/index.js` is `memory/index`. */
 const nameOf = (path: string) => path.slice(`./${joined}/`.length, -".js".length)
 
 /**
- * Every wing of core needs its rooms, so that these are one file; what the wings show without their work (`wings.ts`) is another. What else is
- * shared by some entries finds its place by itself.
+ * Every wing of core needs the rooms, so they are joined into one file; the ports and records of the wings (`wings.ts`) are joined into another.
+ * The bundler decides where other shared code goes.
  */
 const sharing = ({ entries, folder, manifest }: Package): OutputOptions => {
   if (manifest.name !== "@colloquy/core") return {}
@@ -35,7 +37,7 @@ const sharing = ({ entries, folder, manifest }: Package): OutputOptions => {
   const isRoom = (file: string) => file !== surface && !wings.some((path) => file.startsWith(path))
   const groups = [
     { name: "rooms", test: isRoom, priority: 2 },
-    // With all that it imports.
+    // Includes everything that `wings.ts` imports.
     { name: "wings", test: (file: string) => file === surface, priority: 1 }
   ]
   return { codeSplitting: { groups } }
@@ -50,11 +52,11 @@ const joinFiles = async (each: Package): Promise<void> => {
     platform: "node",
     external: (name) => !isPath(name),
     logLevel: "warn",
-    plugins: [withoutPlaces]
+    plugins: [refuseRelativeFiles]
   })
   await build.write({
     dir: home,
-    // Comments are for the declarations and the sources; here they would take memory.
+    // Comments are in the declarations and the sources. In these files they would only take memory.
     comments: false,
     sourcemap: true,
     sourcemapExcludeSources: true,

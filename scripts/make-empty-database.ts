@@ -1,4 +1,4 @@
-// The database that a first start of PGlite begins with: initdb makes it once, here. To be run when the version of PGlite changes.
+// Creates the empty database with which a first start of PGlite begins, by running initdb. Run this script when the version of PGlite changes.
 import { createHash } from "node:crypto"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -26,7 +26,7 @@ const writeTar = (entries: ReadonlyArray<TarEntry>): Buffer =>
     Buffer.alloc(2 * blockLength)
   ])
 
-/** Of no user and no time, so that equal entries give equal bytes. */
+/** The header contains no user and no time, so that equal entries give equal bytes. */
 const header = (path: string, isFolder: boolean, size: number): Buffer => {
   const block = Buffer.alloc(blockLength)
   block.write(path, 0, "latin1")
@@ -48,7 +48,7 @@ const header = (path: string, isFolder: boolean, size: number): Buffer => {
 
 const octal = (value: number, digits: number): string => value.toString(8).padStart(digits, "0")
 
-/** Sorted, so that a second run gives the same order. */
+/** The entries are sorted, so that every run gives the same order. */
 const entriesOf = (folder: string): ReadonlyArray<TarEntry> =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((found) => {
@@ -60,13 +60,13 @@ const entriesOf = (folder: string): ReadonlyArray<TarEntry> =>
 
 const compress = (bytes: Buffer): Buffer =>
   brotliCompressSync(bytes, {
-    // The window holds one of the three databases, which are nearly equal.
+    // The window is larger than one of the three databases in the folder, so that the other two, which are nearly equal, compress well.
     params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
   })
 
 const folder = mkdtempSync(join(tmpdir(), "colloquy-empty-database-"))
 try {
-  // Closed, so that it is begun as one that was shut down in order.
+  // The database is closed, so that a copy of it starts like one that was shut down properly.
   await (await PGlite.create({ dataDir: folder })).close()
   const packed = compress(writeTar(entriesOf(folder)))
   const sha256 = createHash("sha256").update(packed).digest("hex")

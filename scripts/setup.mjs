@@ -1,5 +1,5 @@
-// Makes the installed packages those of package-lock.json; says nothing and changes nothing when they already are.
-// Plain JavaScript without dependencies, because it runs before anything is installed, on any Node from 18 on.
+// Installs the packages of package-lock.json. It prints nothing and changes nothing if they are installed already.
+// It is plain JavaScript without dependencies, because it runs before anything is installed, on any Node.js from 18 on.
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { delimiter, dirname, join } from "node:path"
@@ -24,7 +24,7 @@ const stop = (sentence) => {
   process.exit(1)
 }
 
-/** The command is there (through its link) and belongs to the locked version; starting it to ask would cost every later run. */
+/** Whether the command `node` of the locked version is installed. It is not started to ask for its version, because that would take time at every run. */
 const nodeIsInstalled = () => {
   if (!existsSync(nodeCommand)) return false
   const manifest = at(nodeEntry, "package.json")
@@ -37,7 +37,7 @@ const libc = () => {
   return process.report.getReport().header.glibcVersionRuntime === undefined ? "musl" : "glibc"
 }
 
-/** Optional packages with native code are for certain platforms; npm leaves them out on the others. What only those need may miss too. */
+/** Whether npm installs a package on this platform. Optional packages with native code, and packages that only those need, may be left out. */
 const isForHere = ({ optional, os, cpu, libc: libraries }) => {
   if (optional !== true) return true
   if (os === undefined && cpu === undefined) return false
@@ -45,7 +45,7 @@ const isForHere = ({ optional, os, cpu, libc: libraries }) => {
   return fits(os, process.platform) && fits(cpu, process.arch) && (libraries === undefined || fits(libraries, libc()))
 }
 
-/** The packages of the lock file that are not installed, or in another version. */
+/** The packages of the lock file that are not installed, or that are installed in another version. */
 const missingPackages = () => {
   const hidden = at("node_modules", ".package-lock.json")
   const installed = existsSync(hidden) ? readJson(hidden).packages : {}
@@ -72,7 +72,7 @@ const run = (command, parameters, cwd) => {
   }
 }
 
-/** The npm that was called, on the locked Node as soon as that is installed. */
+/** Runs the npm that has started this script, with the locked Node.js as soon as it is installed. */
 const npm = (...parameters) => {
   const script = process.env.npm_execpath
   const options = [...parameters, "--loglevel=error", "--no-audit", "--no-fund"]
@@ -86,7 +86,7 @@ const advice = (text) =>
     ? "package.json and package-lock.json disagree; run `npm install` and commit package-lock.json."
     : "npm could not install the packages (its message is above). Check that the npm registry can be reached (`npm ping`) and that the disk is not full, then run `npm ci`."
 
-/** npm 12 refuses a lock file without the optional packages of other platforms: those lines name no version. */
+/** npm 12 refuses a lock file without the optional packages of other platforms. Its messages about those contain no version. */
 const onlyOtherPlatformsMiss = (text) => {
   const complaints = text.match(/(Missing|Invalid): .*/g) ?? []
   return complaints.length > 0 && complaints.every((line) => /^Missing: \S+@ from lock file/.test(line))
@@ -104,7 +104,7 @@ const install = () => {
   orStop(!strict.ok && onlyOtherPlatformsMiss(strict.text) ? npm("install", "--no-save") : strict)
 }
 
-/** npm may be set to run no install scripts; the one of the package `node` fetches its binary. */
+/** Runs the install script of the package `node`, which fetches the binary: npm may be configured to run no install scripts. */
 const fetchNode = () => {
   const { text } = run("node", ["installArchSpecificPackage"], at(nodeEntry))
   npm("rebuild", "node", "--ignore-scripts") // links the command, which npm left out while its binary was missing
@@ -115,7 +115,7 @@ const fetchNode = () => {
   )
 }
 
-/** On an older Node npm leaves out the optional packages that do not run there; on the locked one it adds them. */
+/** Installs again with the locked Node.js: with an older one, npm leaves out optional packages that do not run on it. */
 const addWhatWasLeftOut = () => {
   orStop(npm("install", "--no-save"))
   const missing = missingPackages()

@@ -1,11 +1,11 @@
-// What an application pays: every entry bundled, minified and gzipped, with effect and (our own code alone) without. Some have a gate.
+// Measures the size of every entry in an application: bundled, minified and gzipped, with effect, and only our own code. Some entries have a limit.
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { rolldown } from "rolldown"
 import { packages, root } from "./Workspace.ts"
 
-/** Bytes of gzip: of our own code, or of everything. */
+/** The limits in bytes of gzip: for our own code (`own`), or for everything with effect (`whole`). */
 const gates: Readonly<Record<string, { readonly own?: number; readonly whole?: number }>> = {
   "@colloquy/core": { own: 39_000 },
   "@colloquy/core/answers": { own: 18_000 },
@@ -30,7 +30,7 @@ const bundle = async (source: string, isPart: (name: string) => boolean): Promis
     resolve: { conditionNames: ["colloquy-source", "import", "default"] },
     logLevel: "silent"
   })
-  // In one file, as a bundler without code splitting makes it: what is imported only when it is needed is paid as well.
+  // One file, as from a bundler without code splitting, so that the size includes code that is imported only when it is needed.
   const { output } = await build.generate({ format: "esm", minify: true, codeSplitting: false })
   await build.close()
   return output.map((file) => (file.type === "chunk" ? file.code : "")).join("")

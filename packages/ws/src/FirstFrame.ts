@@ -1,4 +1,4 @@
-/** The first frame of a voice session on the wire, and what of it is refused before the kernel is asked. Specification part 4. */
+/** Decodes the first frame of a voice session, and refuses invalid combinations of its fields before the kernel gets it. */
 import { ToolDefinition } from "@colloquy/core"
 import type { ServiceSelection, SessionRequest } from "@colloquy/core/realtime"
 import * as Result from "effect/Result"
@@ -43,7 +43,7 @@ type WireFirstFrame = typeof WireFirstFrame.Type
 
 const decode = Schema.decodeUnknownResult(WireFirstFrame)
 
-/** The failure is a sentence for the client. It names fields and never values. */
+/** The failure is a sentence for the client. It contains names of fields, never their values. */
 export const readFirstFrame = (json: unknown): Result.Result<SessionRequest, string> => {
   const decoded = decode(json)
   if (Result.isFailure(decoded)) return Result.fail(`The first frame cannot be used: ${decoded.failure.message}`)
@@ -52,7 +52,7 @@ export const readFirstFrame = (json: unknown): Result.Result<SessionRequest, str
   if (Result.isFailure(selection)) return Result.fail(selection.failure)
   const tools = frame.tools?.flatMap((tool) => (tool.type === "function" ? [definitionOf(tool.function)] : [])) ?? null
   const twice = tools?.find(({ name }, index) => tools.findIndex((other) => other.name === name) !== index)
-  if (twice !== undefined) return Result.fail(`tools: the name "${twice.name}" stands twice.`)
+  if (twice !== undefined) return Result.fail(`tools: two tools have the name "${twice.name}". Rename one of them.`)
   return Result.succeed({
     threadId: frame.thread_id?.toLowerCase() ?? null,
     assistantId: frame.assistant_id?.toLowerCase() ?? null,

@@ -1,11 +1,12 @@
 /**
- * What is on its way to a client. Only a little is handed to the socket at a time; the rest waits here, where an interruption can still
- * remove audio, so that `interrupted` arrives before it. When a client falls behind, the session is told, and stops reading the vendor.
- * A client that does not read the answers to what it sends is not read either: each of its frames may cost an answer many times its size.
+ * The queue of frames to a client. Only a few bytes at a time are given to the socket; the rest waits here. An interruption can then still remove
+ * audio, so that `interrupted` reaches the client before that audio would. If a client reads too slowly, the session is told and stops reading
+ * from the vendor. If a client does not read the answers to its own frames, its frames are no longer read either: each may cause an answer
+ * many times its size.
  */
 import { WebSocket } from "ws"
 
-/** What the outbox needs of a connection. `sent` is called when this very piece has left the process. */
+/** The members of a connection that the outbox uses. `sent` is called when exactly this piece has left the process. */
 export interface OutboxSocket {
   readonly readyState: number
   readonly bufferedAmount: number
@@ -15,22 +16,22 @@ export interface OutboxSocket {
 export interface Outbox {
   readonly send: (data: string | Buffer, isAudio: boolean) => void
   readonly dropAudio: () => void
-  /** Hands everything over to the socket at once: before closing it. */
+  /** Gives all waiting frames to the socket, before the socket is closed. */
   readonly flush: () => void
 }
 
 export interface OutboxLimits {
-  /** Bytes in the socket beyond which the rest waits. */
+  /** The number of bytes in the socket's buffer from which on further frames wait. */
   readonly inSocket: number
-  /** Bytes waiting beyond which the client is behind. */
+  /** The number of waiting bytes from which on the client is too slow. */
   readonly behind: number
-  /** Events waiting, without audio, beyond which the client is not read. */
+  /** The number of waiting frames without audio from which on the client's frames are not read. */
   readonly events: number
 }
 
 const defaultOutboxLimits: OutboxLimits = { inSocket: 64 * 1024, behind: 4 * 1024 * 1024, events: 10_000 }
 
-/** Told when a limit is passed, and when half of it is reached again. */
+/** Called when a limit is exceeded, and again when half of it is reached. */
 export interface OutboxListener {
   readonly onBehind: (isBehind: boolean) => void
   readonly onFull: (isFull: boolean) => void
@@ -48,7 +49,7 @@ export const makeOutbox = (
 ): Outbox => {
   let queue: Array<Waiting> = []
   let bytes = 0
-  /** Of those that wait, the ones that are no audio. */
+  /** The number of waiting frames that are not audio. */
   let events = 0
   let isWaiting = false
   let isBehind = false

@@ -1,6 +1,6 @@
 /**
- * The socket for a host that builds its kernel as a layer: the layer stands behind `webHandler`, the upgrades come from the host's server.
- * One kernel serves both, and the host ends voice sessions before it closes its server.
+ * The realtime socket for a host that builds its kernel as a layer. The layer joins the kernel that serves `webHandler`, and the upgrades come from
+ * the host's server. The host ends voice sessions with `drain` before it closes its server.
  */
 import type { Keys } from "@colloquy/core"
 import { RealtimeSessions } from "@colloquy/core/realtime"
@@ -19,11 +19,11 @@ import {
 export interface RealtimeSocket {
   /** Joins the kernel: `voice.layer.pipe(Layer.provideMerge(realtime), Layer.provideMerge(Kernel.layer), …)`. */
   readonly layer: Layer.Layer<never, never, RealtimeSessions | Keys>
-  /** For hosts that give out upgrades themselves. Before the kernel is built, an upgrade is answered with 503. */
+  /** Handles one upgrade, for hosts that dispatch upgrades themselves. Until the kernel is built, the answer is 503. */
   readonly handle: UpgradeHandler
-  /** Takes the upgrades of this server; the function that it returns ends that. */
+  /** Handles the upgrades of this server until the returned function is called. */
   readonly attach: (server: Server) => () => void
-  /** Ends all voice sessions: everything said is stored, and clients are told. Before the server is closed, which waits for them. */
+  /** Ends all voice sessions: their messages are stored and the clients are told. Must be called before closing the server, which waits for them. */
   readonly drain: () => Promise<void>
 }
 

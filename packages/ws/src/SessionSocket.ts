@@ -1,6 +1,6 @@
 /**
- * The client's side of a voice session over a WebSocket of `ws`: text frames are read, binary ones of one tick are joined, what is sent
- * goes through the outbox, and a client that answers no pings is disconnected.
+ * Connects a voice session to its client over a WebSocket of `ws`: decodes text frames, joins tiny binary frames, sends events and audio through
+ * the outbox, and disconnects a client that does not answer pings.
  */
 import type { ClientInput, ClientSocket, CloseReason } from "@colloquy/core/realtime"
 import type { Duplex } from "node:stream"
@@ -9,14 +9,14 @@ import { makeOutbox, type OutboxSocket } from "./Outbox.ts"
 import { takesFrames } from "./TextFrames.ts"
 import { makeAudioWriter, readText, type UrlOf, writeEvent } from "./Wire.ts"
 
-/** A frame of a client, of whatever kind. */
+/** The largest frame of a client, in bytes. */
 export const maxFrame = 256 * 1024
 
 const pingEvery = 20_000
 
 /**
- * Bytes below which a piece of audio waits for others of the same tick. What a microphone sends is larger, and goes on at once: a microtask
- * for each of its pieces costs time and garbage, and joins nothing.
+ * A smaller piece of audio, in bytes, waits for others of the same tick of the event loop. Pieces from a microphone are larger and are passed on at
+ * once: a microtask for each of them would cost CPU time and join nothing.
  */
 const tinyPiece = 128
 
@@ -28,11 +28,11 @@ const closeCodes: { readonly [Reason in CloseReason]: number } = {
   fault: 1011
 }
 
-/** `ws` closes the connection with 1009 before it calls any listener, so the client is told the reason here. */
+/** `ws` closes the connection with the code 1009 before it calls any listener, so this class sends the client the reason. */
 export class FrameLimitSocket extends WebSocket {
   override close(code?: number, data?: string | Buffer): void {
     if (code === 1009 && this.readyState === WebSocket.OPEN) {
-      const message = `A frame has at most ${maxFrame} bytes.`
+      const message = `A frame must not exceed ${maxFrame} bytes. Send smaller frames.`
       this.send(writeEvent({ _tag: "Error", code: "frame_too_large", message }))
     }
     super.close(code, data)
@@ -41,7 +41,7 @@ export class FrameLimitSocket extends WebSocket {
 
 const asText = { binary: false } as const
 
-/** Audio as a text of bytes is a whole frame, which goes past `ws`. */
+/** A piece of audio that is a string is a complete frame (`textFrame`), so it is written to the connection directly and not by `ws`. */
 const outboxSocket = (socket: WebSocket, connection: Duplex): OutboxSocket => ({
   get readyState() {
     return socket.readyState
@@ -56,8 +56,8 @@ const outboxSocket = (socket: WebSocket, connection: Duplex): OutboxSocket => ({
 })
 
 /**
- * The socket must be paused; `connection` is what it stands on. `onBegin` is called once, when the session has begun or the socket is
- * closed.
+ * The socket must be paused when this is called; `connection` is its TCP or TLS connection. `onBegin` is called when the session has begun, and
+ * when the socket is closed.
  */
 export const sessionSocket = (
   socket: WebSocket,
@@ -86,7 +86,7 @@ export const sessionSocket = (
     }
   })
 
-  /** Tiny frames come by the hundred in one tick: one piece goes on. */
+  /** Passes on tiny pieces of audio as one: a client may send hundreds of them in one tick. */
   const passAudio = (): void => {
     if (pieces.length === 0) return
     const [only] = pieces
@@ -157,7 +157,7 @@ export const sessionSocket = (
       isClosing = true
       outbox.flush()
       socket.close(closeCodes[reason])
-      // The answer to the close frame is still to be read.
+      // The socket must be read, so that the client's answer to the close frame arrives.
       socket.resume()
     },
     listen: (listener) => {

@@ -1,21 +1,21 @@
 /**
- * Whole frames of a server's text (RFC 6455, 5.2), a character for each byte. `ws` makes two buffers and a write of each for a message, which
- * costs as much as all else that is done for a piece of audio, and memory outside of the heap makes V8 mark the whole heap again and again.
- * So the frames of audio are put together here, as one text, and written to the connection past `ws`.
+ * Builds complete text frames of a server (RFC 6455, 5.2), as strings with one character for each byte. For each message `ws` creates two buffers
+ * and writes them separately, which takes as much time as all other work for a piece of audio; and the memory of buffers, which is outside of the
+ * heap, makes V8 mark the whole heap often. So frames of audio are built here and written to the connection without `ws`.
  */
 import type { WebSocket } from "ws"
 
-/** A final frame of text that is not masked, whose length stands in two bytes. */
+/** The first two bytes of a final, unmasked text frame whose length is in the next two bytes. */
 const finalText = 0x81
 const lengthInTwo = 126
 const headSize = 4
 const shortest = 126
-/** Node writes a text of so many bytes without memory outside of the heap. */
+/** Up to this number of bytes, Node.js writes a string without memory outside of the heap. */
 const longestFrame = 16_384
 
 const bytes = Buffer.allocUnsafe(longestFrame)
 
-/** The frame of a text in three parts; null: it is too short or too long. */
+/** The frame of a text that is given in three parts; null, if the text is too short or too long for this form of a frame. */
 export const textFrame = (opening: Uint8Array, middle: Uint8Array, ending: Uint8Array): string | null => {
   const length = opening.byteLength + middle.byteLength + ending.byteLength
   if (length < shortest || headSize + length > longestFrame) return null
@@ -30,7 +30,7 @@ export const textFrame = (opening: Uint8Array, middle: Uint8Array, ending: Uint8
 }
 
 /**
- * Whether whole frames may be written to the connection under this socket: `ws` writes its own at once and in one piece, unless an extension
- * changes them. Bun's `ws` is another one, which does not write to the connection of the upgrade.
+ * Whether complete frames may be written directly to the connection of this socket. Without extensions, `ws` writes each of its own frames
+ * immediately and as a whole, so frames cannot mix. Bun replaces `ws` by its own, which does not write to the connection of the upgrade.
  */
 export const takesFrames = (socket: WebSocket): boolean => socket.extensions === "" && !("bun" in process.versions)

@@ -1,7 +1,7 @@
 /**
- * Takes the WebSocket upgrades of `<base path>/threads/realtime` on a server that exists already: `node:http`, and so Express, Fastify,
- * Hono, Next's custom server. What is wrong with the request itself is refused over HTTP; who asks is found out after the handshake,
- * because browsers cannot read a refused one, and because other users of the same server destroy upgrades that wait.
+ * Handles the WebSocket upgrades of `<base path>/threads/realtime` on an existing server of `node:http`, and so also of Express, Fastify, Hono and
+ * a custom server of Next. An invalid request is refused over HTTP. The caller is authenticated after the handshake, for two reasons: browsers cannot
+ * read the answer to a refused handshake, and other listeners on the same server destroy upgrades that are not handled at once.
  */
 import type { Keys } from "@colloquy/core"
 import {
@@ -24,22 +24,22 @@ import { WebSocketServer } from "ws"
 import type { UrlOf } from "./Wire.ts"
 import { FrameLimitSocket, maxFrame, sessionSocket } from "./SessionSocket.ts"
 
-/** True: the upgrade was for us and is answered. */
+/** Returns true when the upgrade was for this handler and has been answered. */
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
 
-/** Callers are identified as on the HTTP API (`authenticate`, `clientAddress`, `failedKeys`, …): give both the same. */
+/** The settings of authentication (`authenticate`, `clientAddress`, `failedKeys`, …) are those of the HTTP API. Use the same values for both. */
 export interface UpgradeOptions extends Partial<Omit<AuthenticationSettings, "authenticate" | "clientAddress">> {
   readonly authenticate?: Authenticate<IncomingMessage> | null
   readonly clientAddress?: ClientAddress<IncomingMessage> | null
-  /** That of the HTTP API: `/ai` for `/ai/threads/realtime`. Default: none. */
+  /** The base path of the HTTP API: `/ai` for `/ai/threads/realtime`. Default: none. */
   readonly basePath?: string
-  /** Origins of browsers that may connect. Absent: all; tickets are bound to theirs anyway. */
+  /** The origins from which browsers may connect. Default: all; a ticket is bound to its origin anyway. */
   readonly origins?: ReadonlyArray<string>
-  /** Connections that may wait for their session to begin. Default 1000. */
+  /** The largest number of connections whose session has not begun yet. Default 1000. */
   readonly maxPending?: number
 }
 
-/** Parameters by which a key would get into logs, in any case. */
+/** Query parameters (in lower case) with which a client might send a key. They are refused, because URLs are written to logs. */
 const keyParameters: ReadonlySet<string> = new Set([
   "api_key",
   "apikey",
@@ -51,8 +51,8 @@ const keyParameters: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The handler of a kernel. When the scope closes, sessions are drained: everything said is stored, and clients are told. Close it before the
- * server, which waits for upgraded sockets.
+ * Returns the handler of a kernel. When the scope closes, all sessions are ended: their messages are stored and the clients are told. Close the
+ * scope before the server, which waits for upgraded sockets.
  */
 export const makeUpgradeHandler = (
   options: UpgradeOptions = {}
@@ -80,7 +80,7 @@ export const makeUpgradeHandler = (
 export const socketPathOf = ({ basePath = "" }: UpgradeOptions): string =>
   `/${basePath}/threads/realtime`.replaceAll(/\/{2,}/gu, "/")
 
-/** The answer while there is no kernel. */
+/** Answers an upgrade while there is no kernel yet. */
 export const notReady = (path: string, { url }: IncomingMessage, socket: Duplex): boolean => {
   if (url?.split("?", 1)[0] !== path) return false
   answer(socket, "503 Service Unavailable", "The service is starting. Try again in a moment.")
@@ -113,13 +113,9 @@ const upgradeHandler = (
     const parameters = new URLSearchParams(query)
     const { origin } = request.headers
     if ([...parameters.keys()].some((name) => keyParameters.has(name.toLowerCase()))) {
-      answer(
-        socket,
-        "400 Bad Request",
-        "API keys are not accepted in the address. Send the X-API-Key header or a ticket."
-      )
+      answer(socket, "400 Bad Request", "API keys are not accepted in the URL. Send the X-API-Key header or a ticket.")
     } else if (origins !== undefined && origin !== undefined && !origins.includes(origin)) {
-      answer(socket, "403 Forbidden", "This Origin may not connect.")
+      answer(socket, "403 Forbidden", "This Origin may not connect. Add it to the option `origins`.")
     } else if (pending >= maxPending) {
       answer(socket, "503 Service Unavailable", "Too many connections are waiting. Try again in a moment.")
     } else {
@@ -167,8 +163,8 @@ const answer = (socket: Duplex, status: string, detail: string): void => {
 }
 
 /**
- * Puts the handler on a server, beside other listeners for upgrades: our path is taken before another listener sees it, every other
- * path is left to them, and refused where there are none. The function that it returns removes the handler.
+ * Adds the handler to a server, in addition to other listeners for upgrades. The handler gets upgrades of its own path before any other listener;
+ * upgrades of other paths go to the other listeners, and are refused if there are none. The returned function removes the handler.
  */
 export const attachUpgrade = (server: Server, handler: UpgradeHandler): (() => void) => {
   const before = Object.getOwnPropertyDescriptor(server, "emit")
@@ -179,8 +175,8 @@ export const attachUpgrade = (server: Server, handler: UpgradeHandler): (() => v
       event === "upgrade" && request instanceof IncomingMessage && socket instanceof Duplex && Buffer.isBuffer(head)
     return (isUpgrade && handler(request, socket, head)) || emit(event, ...args)
   }
-  const stopChoosing = leavePlainRequests(server)
-  /** Without any listener Node takes upgrades for plain requests, and with one that ignores them they would hang. */
+  const restoreChoice = chooseWebSockets(server)
+  /** Answers upgrades that no other listener handles: without any listener Node.js treats them as plain requests, and ignored ones would hang. */
   const refuseUnclaimed = (_request: IncomingMessage, socket: Duplex): void => {
     if (server.listenerCount("upgrade") === 1) answer(socket, "404 Not Found", "Not Found")
   }
@@ -190,16 +186,16 @@ export const attachUpgrade = (server: Server, handler: UpgradeHandler): (() => v
     if (before === undefined) Reflect.deleteProperty(server, "emit")
     else Object.defineProperty(server, "emit", before)
     server.off("upgrade", refuseUnclaimed)
-    stopChoosing()
+    restoreChoice()
   }
 }
 
 /**
- * Clients such as Java's and curl offer HTTP/2 with every plain request (`Upgrade: h2c`), and mean it to be answered as it is by a server that
- * stays with HTTP/1.1. Only what asks for a WebSocket is an upgrade, unless a listener of the host's may know more. Node before 24.9 does
- * not ask, and gives every upgrade to the listeners.
+ * Lets Node.js treat a request as an upgrade only if it asks for a WebSocket. Clients such as Java's and curl offer HTTP/2 in plain requests
+ * (`Upgrade: h2c`), and expect a server without HTTP/2 to answer them as usual. If the host has a listener for upgrades too, its own choice stays.
+ * Node.js before 24.9 has no such choice: listeners get every upgrade.
  */
-const leavePlainRequests = (server: Server): (() => void) => {
+const chooseWebSockets = (server: Server): (() => void) => {
   const before: unknown = Reflect.get(server, "shouldUpgradeCallback")
   if (typeof before !== "function") return () => {}
   const choose = (request: IncomingMessage): boolean =>

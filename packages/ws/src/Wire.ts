@@ -1,6 +1,6 @@
 /**
- * The JSON of the realtime socket: what a client sends becomes an input of the session, what the session tells becomes a text frame. Audio
- * goes up as binary frames, and down as JSON that is put together of bytes, without parsing or encoding the base64 again.
+ * The JSON of the realtime socket: decodes the client's text frames to inputs of the session, and encodes the session's events as text frames.
+ * Clients send audio as binary frames. Audio to a client is JSON that is assembled from bytes, so the base64 is not decoded or encoded again.
  */
 import type { DocumentId } from "@colloquy/core/adapters"
 import {
@@ -30,16 +30,16 @@ const decodeFrame = Schema.decodeUnknownResult(WireFrame)
 
 const frameTypes: ReadonlySet<unknown> = new Set(["text", "commit", "cancel", "stop", "tool.outputs", "provider.event"])
 
-/** How deep JSON of a client may be nested: deeper than anything that means something, and shallow enough for every reader. */
+/** The largest depth of a client's JSON: more than any meaningful frame needs, and little enough for recursive functions. */
 const maxDepth = 200
 
-/** A text frame. The first one of a connection is the first frame. */
+/** Decodes a text frame. */
 export const readText = (text: string, isFirst: boolean): ClientInput => {
   const bytes = Buffer.byteLength(text)
   const malformed = (code: ErrorCode, message: string): ClientInput => ({ _tag: "Malformed", code, message, bytes })
   const json = isTooDeep(text) ? undefined : parse(text)
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
-    return malformed(isFirst ? "invalid_first_frame" : "invalid_frame", "A text frame holds one JSON object.")
+    return malformed(isFirst ? "invalid_first_frame" : "invalid_frame", "A text frame must contain one JSON object.")
   }
   if (isFirst) {
     const request = readFirstFrame(json)
@@ -49,7 +49,7 @@ export const readText = (text: string, isFirst: boolean): ClientInput => {
   }
   const type: unknown = "type" in json ? json.type : undefined
   if (!frameTypes.has(type))
-    return malformed("unsupported_frame", `A frame's type is one of ${[...frameTypes].join(", ")}.`)
+    return malformed("unsupported_frame", `The type of a frame must be one of ${[...frameTypes].join(", ")}.`)
   const decoded = decodeFrame(json)
   return Result.isSuccess(decoded)
     ? { _tag: "Frame", frame: toFrame(decoded.success), bytes }
@@ -107,19 +107,19 @@ const wireFormat = ({ channels, encoding, sampleRate }: AudioFormat) => ({
   channels
 })
 
-/** The address of a document. */
+/** Returns the URL of a document. */
 export type UrlOf = (documentId: DocumentId) => string
 
-/** Without `DocumentLinks`: the path under the base address, which needs a key. */
+/** Used without `DocumentLinks`: the path below the base URL. Reading it needs a key. */
 const contentPath: UrlOf = (documentId) => `/documents/${documentId}/content`
 
-/** An event as a text frame. */
+/** Encodes an event as a text frame. */
 export const writeEvent = (event: ServiceEvent, urlOf: UrlOf = contentPath): string =>
   event._tag === "ProviderEvent"
     ? `{"type":"provider.event","event":${event.json}}`
     : JSON.stringify(toWire(event, urlOf))
 
-/** As everywhere on the wire; what is no medium of the kernel is sent as the part gave it. */
+/** Encodes generated media in the same form as the HTTP API. A value of another form, from a part of the host, is sent unchanged. */
 const mediumToWire = (medium: Schema.JsonObject, urlOf: UrlOf): object =>
   Option.match(mediumOf(medium), {
     onNone: () => medium,
@@ -191,8 +191,8 @@ const audioOpening = '{"type":"audio.delta","item_id":'
 const audioMiddle = ',"data":"'
 
 /**
- * Writes `audio.delta` events: the bytes of the text, or where frames are taken and it is not too long a whole frame. The pieces of one item
- * come in a row, so their beginning is kept.
+ * Writes `audio.delta` events: as complete frames if `asFrames` is true and the event is not too long, otherwise as the bytes of their text. The
+ * beginning is kept until the item changes, because an item has many pieces in a row.
  */
 export const makeAudioWriter = (
   format: AudioFormat,

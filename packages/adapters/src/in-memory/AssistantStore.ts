@@ -9,7 +9,7 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
     const row = assistantOf(state, ownerId, id)
     return row?.isDraft === true ? row : undefined
   }
-  const shownOf = (ownerId: OwnerId, id: AssistantId) => {
+  const visibleOf = (ownerId: OwnerId, id: AssistantId) => {
     const row = assistantOf(state, ownerId, id)
     return row?.isDraft === true ? undefined : row
   }
@@ -33,7 +33,7 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
         if (row !== undefined) forgetAssistant(state, id, now)
         return row !== undefined
       }),
-    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(shownOf(ownerId, id)?.assistant)),
+    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(visibleOf(ownerId, id)?.assistant)),
     ofThread: (threadId) =>
       ownedStep((ownerId) => {
         const row = threadOf(state, ownerId, threadId)
@@ -47,14 +47,14 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
       ),
     update: (id, patch, at) =>
       ownedStep((ownerId) => {
-        const row = shownOf(ownerId, id)
+        const row = visibleOf(ownerId, id)
         if (row === undefined) return Option.none()
         row.assistant = { ...row.assistant, ...patch, updatedAt: at }
         return Option.some(row.assistant)
       }),
     remove: (id) =>
       ownedStep((ownerId, now) => {
-        const row = shownOf(ownerId, id)
+        const row = visibleOf(ownerId, id)
         if (row !== undefined) forgetAssistant(state, id, now)
         return row !== undefined
       })
@@ -74,7 +74,7 @@ export const inContext = (state: State, { ownerId, summary, thread }: ThreadRow)
 const versions = new WeakMap<Assistant, number>()
 let newest = 0
 
-/** An assistant that is changed is a new object. */
+/** The version of an assistant. Every change creates a new object, so each object gets a number. */
 const versionOf = (assistant: Assistant): number => {
   const version = versions.get(assistant) ?? ++newest
   versions.set(assistant, version)
@@ -87,6 +87,6 @@ const assistantsOf = (state: State, ownerId: OwnerId) =>
     .map((row) => row.assistant)
     .sort(oldestFirst)
 
-/** The sort is stable: records of one moment stay in the order in which they came. */
+/** The sort is stable, so records with the same time stay in the order in which they were stored. */
 export const oldestFirst = (a: { readonly createdAt: Date }, b: { readonly createdAt: Date }): number =>
   a.createdAt.getTime() - b.createdAt.getTime()

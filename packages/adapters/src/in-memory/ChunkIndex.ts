@@ -1,6 +1,6 @@
 /**
- * `ChunkIndex` in memory: the reference. It ranks with the functions of core, and rounds vectors as Postgres does when it keeps them in
- * half precision.
+ * `ChunkIndex` in memory, the reference implementation. It ranks with the functions of core, and rounds vectors in the same way as PostgreSQL,
+ * which stores them in half precision.
  */
 import type { OwnerId } from "@colloquy/core"
 import { Principal } from "@colloquy/core"
@@ -28,9 +28,9 @@ export interface Entry extends IndexKey {
   readonly revision: string
   readonly language: Language
   readonly chunks: ReadonlyArray<Chunk>
-  /** By term: the chunks that have it. */
+  /** For each term, the chunks that contain it. */
   readonly postings: ReadonlyMap<string, ReadonlyArray<Posting>>
-  /** By ordinal. */
+  /** The vectors by the ordinal of their chunk. */
   readonly vectors: Map<number, Vector>
 }
 
@@ -44,14 +44,14 @@ interface Vector {
   readonly values: Float32Array
 }
 
-/** A chunk that a rank has found. */
+/** A chunk that was found by its terms or by its vector. */
 interface Found {
   readonly entry: Entry
   readonly ordinal: number
   readonly score: number
 }
 
-/** Entries by the place of their document. */
+/** The entries by scope and document. */
 export type EntriesOfOwner = Map<string, Entry>
 
 export const chunkIndex = (owners: Map<OwnerId, EntriesOfOwner>): typeof ChunkIndex.Service => {
@@ -111,7 +111,7 @@ export const chunkIndex = (owners: Map<OwnerId, EntriesOfOwner>): typeof ChunkIn
   })
 }
 
-/** An index alone, with a state of its own. */
+/** Only the index of chunks, with its own state. */
 export const layerChunkIndex: Layer.Layer<ChunkIndex> = Layer.sync(ChunkIndex, () => chunkIndex(new Map()))
 
 const nameOf = ({ documentId, scope }: IndexKey): string => JSON.stringify([scope, documentId])
@@ -144,7 +144,7 @@ export const setVectors = (entry: Entry, { model, values }: NewVectors): void =>
   }
 }
 
-/** Of unit length before it is rounded, as Postgres is given it, and again after, so that a product is a cosine. */
+/** Normalizes the vector before rounding, because PostgreSQL stores it so, and again after it, so that a product of two vectors is their cosine. */
 const vectorOf = (model: VectorModel, values: Float32Array): Vector => ({
   model,
   values: toUnit(toUnit(values).map(toHalf))
@@ -155,7 +155,7 @@ const toUnit = (values: Float32Array): Float32Array => {
   return values.map((value) => value / (length || 1))
 }
 
-/** The nearest number with eleven binary digits, which is what half precision holds. */
+/** The nearest number with half precision, which has eleven binary digits. */
 const toHalf = (value: number): number => {
   const scale = 2 ** (10 - Math.max(Math.floor(Math.log2(Math.abs(value))), -14))
   const scaled = value * scale
@@ -170,7 +170,7 @@ const isOf = (vector: Vector | undefined, { dimensions, name }: VectorModel): ve
 const inScopes = (entries: ReadonlyMap<string, Entry>, scopes: ReadonlyArray<SearchScope>): ReadonlyArray<Entry> =>
   [...entries.values()].filter(({ scope }) => scopes.includes(scope))
 
-/** `entries` stand in the order in which they were put: that decides between equal scores. */
+/** `entries` are in the order in which they were stored, which decides between equal scores. */
 export const searchIn = (entries: ReadonlyArray<Entry>, search: ChunkSearch): ReadonlyArray<ChunkHit> => {
   const lexical = new Map(best(byTerms(entries, search)).map((found) => [placeOf(found), found]))
   const semantic = new Map(best(byVector(entries, search)).map((found) => [placeOf(found), found]))
@@ -198,12 +198,12 @@ export const searchIn = (entries: ReadonlyArray<Entry>, search: ChunkSearch): Re
 
 const noRank: Ranks = { lexical: null, semantic: null }
 
-/** The last digits of a score depend on who adds it up. */
+/** Rounds a score before it is compared: its last digits depend on the order of additions, which differs from PostgreSQL's. */
 const comparable = (score: number): number => Math.round(score * 1_000_000)
 
 const placeOf = ({ entry, ordinal }: Found): string => `${entry.revision} ${ordinal}`
 
-/** They come in the order of their entries and ordinals, which the sort keeps where scores are equal. */
+/** `found` is in the order of entries and ordinals. The sort keeps this order for equal scores. */
 const best = (found: ReadonlyArray<Found>): ReadonlyArray<Found> =>
   found.toSorted((a, b) => b.score - a.score).slice(0, candidates)
 

@@ -47,9 +47,9 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
     getMany: (ids) => ownedStep((ownerId) => documentsOf(ownerId, ({ id }) => ids.includes(id))),
     list: (listing, { limit, skip }) =>
       ownedStep((ownerId) => {
-        const isMeant = ({ scope }: Document) =>
+        const isListed = ({ scope }: Document) =>
           "within" in listing ? isWithin(state, { assistantId: listing.within }, scope) : matches(listing, scope)
-        return documentsOf(ownerId, isMeant).slice(skip, skip + limit)
+        return documentsOf(ownerId, isListed).slice(skip, skip + limit)
       }),
     survey: (filters) =>
       ownedStep((ownerId) => {
@@ -110,7 +110,7 @@ const matches = (filter: DocumentFilter, scope: DocumentScope): boolean => {
 
 type Whole = Parameters<typeof DocumentStore.Service.removeAll>[0]
 
-/** An assistant's threads are looked at, too. */
+/** Whether a document belongs to a thread, or to an assistant or one of its threads. */
 const isWithin = (state: State, of: Whole, scope: DocumentScope): boolean => {
   if (matches(of, scope)) return true
   if (!("assistantId" in of) || scope._tag === "Assistant") return false

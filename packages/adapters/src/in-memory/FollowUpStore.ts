@@ -1,4 +1,4 @@
-/** `FollowUpStore` in memory. The rows stand in the order in which they were stored. */
+/** `FollowUpStore` in memory. The map of rows keeps the order in which they were stored. */
 import type { OwnerId } from "@colloquy/core"
 import type { FollowUpClaim, NewFollowUp } from "@colloquy/core/adapters"
 import { FollowUpStore } from "@colloquy/core/adapters"
@@ -95,7 +95,7 @@ export const followUpStore = (state: State): typeof FollowUpStore.Service =>
       })
   })
 
-/** Part of whichever step stores what the follow-ups follow. */
+/** Called inside of the step that stores the operation which orders the follow-ups, so that both are stored together. */
 export const storeFollowUps = (
   state: State,
   ownerId: OwnerId,

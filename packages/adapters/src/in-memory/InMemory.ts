@@ -1,6 +1,6 @@
 /**
- * Every storage port in memory: the reference for what the ports promise, and the store of tests. Nothing survives the process.
- * `layer` has a state of its own. For two kernels over one "database", make a state and hand it to both: `layerFrom(state)`.
+ * Every storage port in memory: the reference implementation of the ports, and the store of tests. Nothing survives the process. Each `layer`
+ * has its own state. For two kernels on one "database", create a state and pass it to both: `layerFrom(state)`.
  */
 import * as Ports from "@colloquy/core/adapters"
 import {
@@ -53,8 +53,8 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
     Layer.succeed(Ports.UsageLedger, usageLedger(state))
   )
 
-/** A fresh state each time it is built. */
+/** The stores with a new state each time the layer is built. */
 export const layer: Layer.Layer<Stores> = Layer.unwrap(Effect.sync(() => layerFrom(makeState())))
 
-/** The index of chunks alone. */
+/** Only the index of chunks. */
 export { layerChunkIndex } from "./ChunkIndex.ts"

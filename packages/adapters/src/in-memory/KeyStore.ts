@@ -1,4 +1,4 @@
-/** `KeyStore` in memory. Rows are found by the part of the hash that the port names; 128 bits do not meet by chance. */
+/** `KeyStore` in memory. Keys are found by the prefix of their hash; with 128 bits, two keys never have the same prefix by chance. */
 import { KeyStore, lookupLength } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
 import { oldestFirst } from "./AssistantStore.ts"

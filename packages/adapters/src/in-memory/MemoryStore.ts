@@ -1,4 +1,4 @@
-/** `MemoryStore` in memory: the reference. It finds memories by the functions of the index of chunks. */
+/** `MemoryStore` in memory, the reference implementation. It searches memories with the functions of the index of chunks. */
 import { type AssistantId, type OwnerId } from "@colloquy/core"
 import { DocumentId, newId } from "@colloquy/core/adapters"
 import {
@@ -142,24 +142,24 @@ const fits = (
 const isTrueAt = ({ validUntil }: MemoryRecord, moment: Date): boolean =>
   validUntil === null || validUntil.getTime() > moment.getTime()
 
-/** Equal times stay in the order of storing, which is that of the map. */
+/** Memories with the same time stay in the order in which they were stored, which is the order of the map. */
 const oldestFirst = (a: MemoryRecord, b: MemoryRecord): number => a.createdAt.getTime() - b.createdAt.getTime()
 
-interface Occasion {
+interface ChangeContext {
   readonly at: Date
-  /** For a run, not by hand. */
+  /** Whether a run makes the change, and not a user. */
   readonly isLearned: boolean
 }
 
-const applyTo = (memories: MemoriesOfAssistant, change: MemoryChange, occasion: Occasion): MemoryOutcome => {
+const applyTo = (memories: MemoriesOfAssistant, change: MemoryChange, context: ChangeContext): MemoryOutcome => {
   switch (change._tag) {
     case "Add": {
       const outcome = add(memories, { memory: change.memory, versions: [], entry: entryOfMemory(change) })
-      if (occasion.isLearned && outcome.event === "Known") confirm(memories, outcome.id, change.memory.source)
+      if (context.isLearned && outcome.event === "Known") confirm(memories, outcome.id, change.memory.source)
       return outcome
     }
     case "Update":
-      return update(memories, change, occasion)
+      return update(memories, change, context)
     case "Delete":
       return { event: memories.rows.delete(change.id) ? "Deleted" : "Gone", id: change.id }
   }
@@ -175,7 +175,7 @@ const add = (memories: MemoriesOfAssistant, row: MemoryRow): MemoryOutcome => {
 const update = (
   memories: MemoriesOfAssistant,
   change: Extract<MemoryChange, { _tag: "Update" }>,
-  { at, isLearned }: Occasion
+  { at, isLearned }: ChangeContext
 ): MemoryOutcome => {
   const { memory } = change
   const row = memories.rows.get(memory.id)

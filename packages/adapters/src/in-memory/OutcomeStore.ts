@@ -1,4 +1,4 @@
-/** `OutcomeStore` in memory. An outcome whose assistant or thread is gone is gone with it, though its entry stays until it is replaced. */
+/** `OutcomeStore` in memory. An outcome whose assistant or thread was deleted is no longer returned, although its row stays in the map. */
 import type { OwnerId } from "@colloquy/core"
 import { type Outcome, OutcomeStore } from "@colloquy/core/wings"
 import { assistantOf, ownedStep, type State, threadOf } from "./State.ts"

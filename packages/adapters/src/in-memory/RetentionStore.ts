@@ -1,4 +1,4 @@
-/** `RetentionStore` in memory. The rows stand in the order in which they were stored. */
+/** `RetentionStore` in memory. The maps keep the order in which rows were stored. */
 import { type Prunable, RetentionStore } from "@colloquy/core/wings"
 import { type State, step } from "./State.ts"
 
@@ -6,14 +6,14 @@ export const retentionStore = (state: State): typeof RetentionStore.Service =>
   RetentionStore.of({
     prune: (what, before, limit) =>
       step(() => {
-        const old = oldOnes[what](state, before.getTime()).slice(0, limit)
+        const old = removals[what](state, before.getTime()).slice(0, limit)
         for (const remove of old) remove()
         return old.length
       })
   })
 
-/** For each row that is old enough, what removes it. */
-const oldOnes: {
+/** For each row that is old enough, a function that removes it. */
+const removals: {
   readonly [What in Prunable]: (state: State, before: number) => ReadonlyArray<() => void>
 } = {
   logs: ({ runs }, before) =>

@@ -1,4 +1,4 @@
-/** How runs come to be IN_PROGRESS, in memory: `begin`, `activate` and `continue`, and the idempotency keys that guard them. */
+/** The methods of the in-memory `RunStore` that put a run in progress (`begin`, `activate`, `continue`), and their idempotency keys. */
 import type { OwnerId } from "@colloquy/core"
 import type {
   ActivateOutcome,
@@ -105,7 +105,7 @@ const beginAgain = (row: RunRow, begin: Begin, now: number): BeginOutcome => {
   return repeatedLeg(row, begin.idempotency)
 }
 
-/** What a repeat is told of a run, or of a leg, that its first lease does not hold any more. */
+/** The result of a repeated call when its first lease does not hold the leg any more. */
 const repeatedLeg = ({ run }: RunRow, idempotency: IdempotencyKey | null): Repeated => ({
   _tag: "Repeated",
   runId: run.id,
@@ -172,7 +172,7 @@ export const supersede = (state: State, thread: ThreadRow, at: Date): void => {
   if (thread.requiresAction !== null) closeWaiting(state, thread.requiresAction, at)
 }
 
-/** The user's message gets its place, and the log its beginning: what comes before `end`, for a caller whose own events start there. */
+/** Stores the message of a queued run and its first events. A caller whose own events begin at `end` replaces the events from there on. */
 export const storePending = (row: RunRow, end = Number.POSITIVE_INFINITY): void => {
   if (row.pending === null) return
   place(row, row.pending.message)
@@ -183,20 +183,20 @@ export const storePending = (row: RunRow, end = Number.POSITIVE_INFINITY): void 
   row.pending = null
 }
 
-/** A new lease; the ones before it are lost. */
+/** Grants a new lease; earlier leases of the run are lost. */
 export const grant = (row: RunRow, now: number, duration: Duration.Duration): Lease => {
   row.token += 1
   return prolong(row, now, duration)
 }
 
-/** The lease under which a leg begins. */
+/** Grants the lease under which a leg begins. */
 const grantLeg = (row: RunRow, now: number, duration: Duration.Duration): Lease => {
   const lease = grant(row, now, duration)
   row.legToken = lease.token
   return lease
 }
 
-/** The newest lease, for longer. */
+/** Prolongs the newest lease. */
 export const prolong = (row: RunRow, now: number, duration: Duration.Duration): Lease => {
   row.expiresAt = now + Duration.toMillis(duration)
   return { runId: row.run.id, threadId: row.run.threadId, ownerId: row.thread.ownerId, token: row.token }
@@ -231,7 +231,7 @@ const continueRun = (state: State, ownerId: OwnerId, next: Continue, now: number
   return started(row, grantLeg(row, now, next.lease), next.historyTokens)
 }
 
-/** Walks back from the end, so that a long thread costs no more than what is given. */
+/** Goes back from the newest message, so that the time does not depend on the length of the thread. */
 const historyOf = ({ messages, thread }: RunRow, historyTokens: number): History => {
   const oldestOfRun = (messages[0] ?? 1) - 1
   let from = oldestOfRun

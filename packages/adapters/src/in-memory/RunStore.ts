@@ -1,4 +1,4 @@
-/** `RunStore` in memory: what a lease allows, who takes over, cancelling, reading and signals. Starting runs is in `RunStarts`. */
+/** `RunStore` in memory: writing under a lease, taking over, cancelling, reading and signals. Starting a run is in `RunStarts`. */
 import type { OwnerId, Run } from "@colloquy/core"
 import type { Lease, LogBatch, Settled, Settlement } from "@colloquy/core/adapters"
 import { addUsage, canMove, isEnded, RunStore } from "@colloquy/core/adapters"
@@ -55,7 +55,7 @@ const writes = (state: State): Pick<typeof RunStore.Service, "append" | "settle"
     })
 })
 
-/** False when the lease is lost. */
+/** Returns false when the lease is lost. */
 const append = (state: State, { events, lease }: LogBatch): boolean => {
   const row = leasedRun(state, lease.ownerId, lease)
   if (row?.run.status !== "IN_PROGRESS") return false
@@ -76,7 +76,7 @@ const settle = (state: State, row: RunRow, settlement: Settlement, now: number):
   signal(state, row)
 }
 
-/** A leg whose run was deleted under its lease: what it used is added to the ledger, once. */
+/** The settlement of a run that was deleted while it was active: only its charges are stored, and only once. */
 const chargeDeleted = (state: State, ownerId: OwnerId, lease: Lease, { charges }: Settlement, now: number): Settled => {
   const deleted = state.deletedRuns.get(lease.runId)
   if (deleted?.ownerId !== ownerId || deleted.token !== lease.token) return false
@@ -85,7 +85,7 @@ const chargeDeleted = (state: State, ownerId: OwnerId, lease: Lease, { charges }
   return "deleted"
 }
 
-/** The same settlement again, by a caller who does not know that it was stored. The run may have been closed since. */
+/** Whether this settlement repeats one that was stored. The run may have been cancelled since. */
 const isRepeated = (run: Run, { status }: Settlement): boolean =>
   run.status === status || (run.status === "CANCELLED" && status === "REQUIRES_ACTION")
 
@@ -118,7 +118,7 @@ const leases = (state: State): Pick<typeof RunStore.Service, "renew" | "expired"
     })
 })
 
-/** How many log entries one `read` gives. */
+/** The largest number of events that one `read` returns. */
 const readLimit = 1000
 
 const reads = (
@@ -142,9 +142,9 @@ const reads = (
       return log.slice(from, from + readLimit)
     }),
 
-  onChange: (hear) =>
+  onChange: (listener) =>
     Effect.acquireRelease(
-      Effect.sync(() => void state.listeners.add(hear)),
-      () => Effect.sync(() => state.listeners.delete(hear))
+      Effect.sync(() => void state.listeners.add(listener)),
+      () => Effect.sync(() => state.listeners.delete(listener))
     )
 })

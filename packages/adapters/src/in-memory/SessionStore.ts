@@ -1,4 +1,4 @@
-/** `SessionStore` in memory. The session of a thread stands in the thread's row, where `begin` looks for it. */
+/** `SessionStore` in memory. The session of a thread is a field of the thread's row, because `RunStore.begin` must check it. */
 import type { Message, OwnerId } from "@colloquy/core"
 import type { NewMessage } from "@colloquy/core/adapters"
 import { type OpenOutcome, type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/wings"
@@ -73,7 +73,7 @@ export const sessionStore = (state: State): typeof SessionStore.Service =>
 
 const nameOf = ({ number, sessionId }: Pick<SessionCharge, "sessionId" | "number">): string => `${sessionId} ${number}`
 
-/** The thread of the lease, while no other session has taken it. */
+/** The thread of the lease; undefined if another session has reserved the thread since. */
 const heldThread = (state: State, ownerId: OwnerId, lease: SessionLease): ThreadRow | undefined => {
   const thread = threadOf(state, ownerId, lease.threadId)
   return thread?.session?.id === lease.sessionId ? thread : undefined

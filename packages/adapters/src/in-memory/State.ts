@@ -1,7 +1,7 @@
 /**
- * What the in-memory stores keep, one object for all of them, as a database would. Two kernels over one `State` are two processes over
- * one database. Records are immutable and replaced; the rows that hold them change only inside `step`, one synchronous function an
- * operation, so that every operation is atomic by construction.
+ * The state of all in-memory stores in one object, like a database. Two kernels with the same `State` behave like two processes with the same
+ * database. Records are immutable and are replaced. The rows that contain them change only inside of `step`: each operation is one synchronous
+ * function, so every operation is atomic.
  */
 import type { Assistant, AssistantId, FollowUp, Message, OwnerId, Run, RunId, Thread, ThreadId } from "@colloquy/core"
 import type {
@@ -35,7 +35,7 @@ import * as Effect from "effect/Effect"
 
 export interface AssistantRow {
   readonly ownerId: OwnerId
-  /** A clone in the making, which nobody sees. */
+  /** Whether the assistant is a clone that is not complete yet and is not returned. */
   isDraft: boolean
   assistant: Assistant
 }
@@ -44,15 +44,15 @@ export interface ThreadRow {
   readonly ownerId: OwnerId
   thread: Thread
   summary: ThreadSummary | null
-  /** A message of sequence n stands at n - 1. */
+  /** The message with the sequence n has the index n - 1. */
   readonly messages: Array<Message>
-  /** Of all messages together. */
+  /** The sum of the tokens of all messages. */
   tokens: number
   readonly runs: Set<RunRow>
   inProgress: RunRow | null
   requiresAction: RunRow | null
   readonly queued: Array<RunRow>
-  /** The voice session that writes the thread, or the last one whose lease ran out. */
+  /** The voice session that writes to the thread, or the last one if its lease has expired. */
   session: { readonly id: RunId; expiresAt: number; lastCharge: number } | null
 }
 
@@ -60,21 +60,21 @@ export interface RunRow {
   readonly thread: ThreadRow
   run: Run
   token: number
-  /** The token under which the current leg began: a newer one belongs to a process that took the run over. */
+  /** The token under which the current leg began. If `token` is newer, another process has taken the run over. */
   legToken: number
   expiresAt: number
   readonly log: Array<LogEvent>
-  /** Sequences of the run's messages in its thread, the user's first. */
+  /** The sequences of the run's messages in its thread, the user's message first. */
   readonly messages: Array<number>
-  /** What a queued run stores when it starts or is settled. */
+  /** The message and events of a queued run, which are stored when the run starts or is settled. */
   pending: { readonly message: NewMessage; readonly events: ReadonlyArray<LogEvent> } | null
-  /** Its entries in `State.repeated`. */
+  /** The run's entries in `State.repeated`. */
   readonly idempotencyKeys: Array<string>
 }
 
 export interface FollowUpRow {
   followUp: FollowUp
-  /** Of the newest claim. */
+  /** The fencing token of the newest claim. */
   token: number
   dueAt: number
   claimExpiresAt: number
@@ -83,7 +83,7 @@ export interface FollowUpRow {
 export interface DocumentRow {
   readonly ownerId: OwnerId
   document: Document
-  /** How often its indexing began. */
+  /** How many attempts to index the document have begun. */
   attempts: number
 }
 
@@ -96,16 +96,16 @@ export interface BlobRow {
 
 export interface MemoryRow {
   memory: MemoryRecord
-  /** Oldest first. */
+  /** The earlier versions, the oldest first. */
   readonly versions: Array<MemoryVersion>
-  /** How it is found. */
+  /** The memory's entry for searches. */
   entry: Entry
 }
 
-/** What one assistant remembers. */
+/** The memories of one assistant. */
 export interface MemoriesOfAssistant {
   readonly rows: Map<MemoryId, MemoryRow>
-  /** When all of it was removed last. */
+  /** When all memories were last removed. */
   forgottenAt: number
 }
 
@@ -126,23 +126,23 @@ export interface State {
   readonly repeated: Map<string, { readonly at: number; readonly value: Repeated }>
   readonly ledger: Map<string, UsageOfDay & { readonly ownerId: OwnerId }>
   readonly followUps: Map<FollowUpId, FollowUpRow>
-  /** Runs that were deleted while they were active: the lease that still may settle what was used, and whether it has. */
+  /** Runs that were deleted while they were active: the lease that may still store their charges, and whether it has done so. */
   readonly deletedRuns: Map<
     RunId,
     { readonly ownerId: OwnerId; readonly token: number; readonly at: number; isCharged: boolean }
   >
   /** By owner, answer set and question. */
   readonly outcomes: Map<string, { readonly ownerId: OwnerId; readonly outcome: Outcome }>
-  /** An entry stays when its assistant is gone, and counts for nothing. */
+  /** An entry stays when its assistant is deleted, but is no longer used. */
   readonly memories: Map<AssistantId, MemoriesOfAssistant>
   readonly appliedRuns: Map<RunId, AppliedRow>
   /** The index of chunks. */
   readonly chunks: Map<OwnerId, EntriesOfOwner>
-  /** When charges that no settlement brought were counted, by owner and id. */
+  /** When charges outside of a settlement were counted, by owner and id. */
   readonly charges: Map<string, number>
-  /** By their hash. */
+  /** The tickets by their hash. */
   readonly tickets: Map<string, TicketRecord>
-  /** Those of voice sessions that were not reported yet, by session and number. */
+  /** The charges of voice sessions that have not been reported yet, by session and number. */
   readonly sessionCharges: Map<string, { readonly charge: SessionCharge; readonly at: number }>
   readonly listeners: Set<(signal: RunSignal) => void>
 }
@@ -168,17 +168,17 @@ export const makeState = (): State => ({
   listeners: new Set()
 })
 
-/** One operation on the state, at one moment. */
+/** Runs one operation on the state. */
 export const step = <A>(operation: (now: number) => A): Effect.Effect<A> =>
   Clock.clockWith((clock) => Effect.sync(() => operation(clock.currentTimeMillisUnsafe())))
 
-/** One operation on behalf of the principal. */
+/** Runs one operation for the principal. */
 export const ownedStep = <A>(operation: (ownerId: OwnerId, now: number) => A): Effect.Effect<A, never, Principal> =>
   Principal.use(({ ownerId }) => step((now) => operation(ownerId, now)))
 
-/** New ids are fresh. An id that is taken means a broken caller, and the row behind it may be another owner's. */
+/** Inserts a row with a new id. An id that exists already is a mistake of the caller, and its row may belong to another owner, so this throws. */
 export const insertNew = <Id, Row>(rows: Map<Id, Row>, id: Id, row: Row): Row => {
-  if (rows.has(id)) throw new Error(`The id ${String(id)} is taken.`)
+  if (rows.has(id)) throw new Error(`A row with the id "${String(id)}" exists already.`)
   rows.set(id, row)
   return row
 }
@@ -198,7 +198,7 @@ export const runOf = (state: State, ownerId: OwnerId, id: RunId): RunRow | undef
   return row?.thread.ownerId === ownerId ? row : undefined
 }
 
-/** The run of a lease, while that is the newest one given on it. The run itself may be at rest. */
+/** The run of a lease, if the lease is the newest one of the run. The run itself may have ended. */
 export const leasedRun = (state: State, ownerId: OwnerId, lease: Lease): RunRow | undefined => {
   const row = runOf(state, ownerId, lease.runId)
   return row?.token === lease.token ? row : undefined
@@ -206,10 +206,10 @@ export const leasedRun = (state: State, ownerId: OwnerId, lease: Lease): RunRow 
 
 export const isActive = (row: RunRow): boolean => !isAtRest(row.run.status)
 
-/** A lease of no length has expired when it is given. */
+/** With `<=`, a lease of length zero has expired as soon as it is granted. */
 export const isExpired = (row: RunRow, now: number): boolean => row.expiresAt <= now
 
-/** Whether a voice session writes the thread. */
+/** Whether a voice session is writing to the thread. */
 export const isInSession = (
   row: ThreadRow,
   now: number
@@ -220,12 +220,12 @@ export const signal = (state: State, { run }: RunRow, cancel = false): void => {
   for (const listener of state.listeners) listener({ runId: run.id, threadId: run.threadId, cancel })
 }
 
-/** Gives a message of a run the next place in its thread. */
+/** Appends a message of a run to its thread. */
 export const place = (row: RunRow, message: NewMessage): void => {
   row.messages.push(addMessage(row.thread, message))
 }
 
-/** Gives a message the next place in a thread, and answers which. */
+/** Appends a message to a thread and returns its sequence. */
 export const addMessage = (row: ThreadRow, message: NewMessage): number => {
   const sequence = row.messages.length + 1
   row.messages.push({ ...message, sequence })
@@ -234,7 +234,7 @@ export const addMessage = (row: ThreadRow, message: NewMessage): number => {
   return sequence
 }
 
-/** Replaces the run's newest message: in REQUIRES_ACTION that is the open one. */
+/** Replaces the run's newest message. In REQUIRES_ACTION this is the message whose calls are open. */
 export const changeNewest = (row: RunRow, change: (message: Message) => Message): void => {
   const index = (row.messages.at(-1) ?? 0) - 1
   const before = row.thread.messages[index]
@@ -244,7 +244,7 @@ export const changeNewest = (row: RunRow, change: (message: Message) => Message)
   row.thread.tokens += after.tokens - before.tokens
 }
 
-/** Adds to the log what is not there yet. */
+/** Appends the events that are not in the log yet. */
 export const record = (row: RunRow, events: ReadonlyArray<LogEvent>): void => {
   let lastSequence = row.run.lastSequence
   for (const event of events) {
@@ -272,7 +272,7 @@ const leavePlace = (row: RunRow): void => {
   if (waiting !== -1) thread.queued.splice(waiting, 1)
 }
 
-/** Ends a run that waits for its client: cancelled, or superseded by a newer one. */
+/** Ends a run that waits for its client, because it was cancelled or superseded by a newer run. */
 export const closeWaiting = (state: State, row: RunRow, at: Date, change: Partial<Run> = {}): void => {
   move(row, "CANCELLED", { ...change, endedAt: at })
   changeNewest(row, (message) => ({ ...message, status: "CANCELLED" }))
@@ -288,7 +288,7 @@ export const forgetRun = (state: State, row: RunRow): void => {
   signal(state, row)
 }
 
-/** Its threads with it. */
+/** Removes an assistant with its threads and documents. */
 export const forgetAssistant = (state: State, id: AssistantId, now: number): void => {
   state.assistants.delete(id)
   for (const thread of state.threads.values()) {

@@ -92,7 +92,7 @@ const emptyThread = (ownerId: ThreadRow["ownerId"], thread: ThreadRow["thread"])
   session: null
 })
 
-/** The answer that is being written: shown to readers, stored when it is settled. */
+/** The answer of a run in progress. Readers see it, but it is stored only when the run is settled. */
 const unfinishedAnswer = ({ inProgress, messages }: ThreadRow): ReadonlyArray<Message> => {
   if (inProgress === null) return []
   const { answerId, createdAt, id, model, provider, startedAt, threadId } = inProgress.run

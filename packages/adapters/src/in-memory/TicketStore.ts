@@ -1,4 +1,4 @@
-/** `TicketStore` in memory. Those that nobody redeemed are forgotten when the next one comes. */
+/** `TicketStore` in memory. Expired tickets are removed when a new one is stored. */
 import { TicketStore } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import { ownedStep, type State, step, threadOf } from "./State.ts"

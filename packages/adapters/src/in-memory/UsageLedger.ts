@@ -1,4 +1,7 @@
-/** `UsageLedger` in memory: one entry for each owner, day, model and purpose, added up as legs are settled and as other work is charged. It outlives the threads. */
+/**
+ * `UsageLedger` in memory: one sum for each owner, day, model and purpose. Settlements and charges of other work are added to it. It is kept when
+ * threads are deleted.
+ */
 import type { Charge, OwnerId } from "@colloquy/core"
 import type { UsageOfDay } from "@colloquy/core/adapters"
 import { addUsage, noUsage, UsageLedger } from "@colloquy/core/adapters"
@@ -23,7 +26,7 @@ export const usageLedger = (state: State): typeof UsageLedger.Service =>
       })
   })
 
-/** Adds a charge to what its owner used on that day. */
+/** Adds a charge to the owner's sum of that day. */
 export const addToLedger = (state: State, ownerId: OwnerId, now: number, charge: Charge): void => {
   const { model, purpose, usage } = charge
   const date = new Date(now).toISOString().slice(0, 10)

@@ -1,20 +1,20 @@
 /**
- * A WebSocket to a vendor that also writes whole frames. `ws` makes two buffers and a write of each for a message, and masks it byte by byte;
- * for the pieces of audio, of which a voice session has the most, that costs as much as all else that is done for them. So their frames
- * (RFC 6455, 5.2) are put together here, masked by words, and written to the connection as one text of single bytes: memory outside of the
- * heap, as a buffer's, makes V8 mark the whole heap again and again. `SocketLink` uses it.
+ * A WebSocket to a vendor that can also write complete frames. For each message `ws` creates two buffers, writes them separately and masks the
+ * message byte by byte; for pieces of audio, which are most messages of a voice session, this takes as much time as all their other work. So their
+ * frames (RFC 6455, 5.2) are built here, masked four bytes at a time, and written to the connection as one string with a character for each byte:
+ * the memory of buffers, which is outside of the heap, makes V8 mark the whole heap often. Used by `SocketLink`.
  */
 import { randomFillSync } from "node:crypto"
 import { Duplex } from "node:stream"
 import { WebSocket } from "ws"
 import { type AudioMessage, textOfAudio } from "./VendorMapping.ts"
 
-/** A final text frame, masked, whose length stands in two bytes. Its mask is the second word, and its payload begins with the third. */
+/** The first two bytes of a final, masked text frame whose length is in the next two bytes. Then follow the mask (four bytes) and the text. */
 const finalText = 0x81
 const maskedLength = 0x80 | 126
 const headSize = 8
 const shortest = 126
-/** Node writes a text of so many bytes without memory outside of the heap. */
+/** Up to this number of bytes, Node.js writes a string without memory outside of the heap. */
 const longestFrame = 16_384
 
 const words = new Uint32Array(longestFrame / 4)
@@ -22,7 +22,7 @@ const bytes = Buffer.from(words.buffer)
 const masks = new Uint32Array(2048)
 let usedMasks = masks.length
 
-/** Nobody may guess a mask before it is sent, or a page could make a proxy take its sound for a request. */
+/** Masks must be unpredictable (RFC 6455, 10.3): otherwise a web page could choose audio that a proxy on the way takes for an HTTP request. */
 const nextMask = (): number => {
   if (usedMasks === masks.length) {
     randomFillSync(masks)
@@ -31,7 +31,7 @@ const nextMask = (): number => {
   return masks[usedMasks++] ?? 0
 }
 
-/** The frame of this message, a character for each byte; null: it is too short or too long. */
+/** The frame of a message, with one character for each byte; null, if the message is too short or too long for this form of a frame. */
 export const maskedFrame = ({ after, base64, before }: AudioMessage): string | null => {
   const length = before.length + base64.length + after.length
   const size = headSize + length
@@ -50,7 +50,7 @@ export const maskedFrame = ({ after, base64, before }: AudioMessage): string | n
 }
 
 export class VendorSocket extends WebSocket {
-  /** Null: frames cannot be written past `ws`. Bun has a `ws` of its own. */
+  /** Null before the upgrade, and on Bun, which replaces `ws` by its own: then all messages are sent by `ws`. */
   private connection: Duplex | null = null
 
   constructor(url: string, options: WebSocket.ClientOptions) {
@@ -60,7 +60,7 @@ export class VendorSocket extends WebSocket {
     })
   }
 
-  /** `sent` is called when the message has left the process, or cannot any more. */
+  /** `sent` is called when the message has left the process, or when it cannot be sent any more. */
   sendAudio(message: AudioMessage, sent?: () => void): void {
     const frame = this.connection === null || this.extensions !== "" ? null : maskedFrame(message)
     if (frame === null) this.send(textOfAudio(message), sent)

@@ -1,7 +1,7 @@
 /**
- * Exchanges with a real provider, recorded once and replayed in tests by the same driver: a `fetch` for the settings of any provider.
- * `record` asks the provider and writes a file without keys and personal text; `replay` answers from the file, piece by piece as the network
- * brought it, and asks nobody. A request that was not recorded is answered with status 400, and closing the cassette tells the difference.
+ * Records requests to a real provider once, and replays the answers in tests with the same driver. A cassette is a `fetch` for the settings of any
+ * provider. `record` sends the requests and writes a file without keys and personal text; `replay` answers from the file, in the same pieces as the
+ * network delivered, and sends nothing. An unrecorded request gets the status 400, and closing the cassette reports how it differs.
  */
 import * as Schema from "effect/Schema"
 import { mkdir, readFile, writeFile } from "node:fs/promises"
@@ -19,35 +19,35 @@ import { hidden, makeRedactor, type Redactor } from "./Redaction.ts"
 import { describeDifferences, differencesOf, nameOf } from "./RequestDifference.ts"
 
 export interface CassetteOptions {
-  /** Names and other texts that must not be kept. Replaying needs the same list, because requests are compared without them. */
+  /** Names and other texts that must not be stored. Replaying needs the same list, because requests are compared without these texts. */
   readonly personal?: ReadonlyArray<string>
 }
 
 export interface RecordOptions extends CassetteOptions {
-  /** Takes the place of the platform's `fetch`. */
+  /** Replaces the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** What was asked is not what was recorded. */
+/** The requests of the test differ from the recorded ones. */
 export class CassetteMismatch extends Schema.TaggedError<CassetteMismatch>()("CassetteMismatch", {
   file: Schema.String,
   problems: Schema.Array(Schema.String)
 }) {
   override get message() {
-    return `The cassette ${this.file} does not fit:\n${this.problems.join("\n")}`
+    return `The requests differ from the cassette ${this.file}. Change them back, or record it again:\n${this.problems.join("\n")}`
   }
 }
 
 export interface Cassette {
-  /** For the settings of a provider: `openai({ apiKey, fetch: cassette.fetch })`. */
+  /** Passed to the settings of a provider: `openai({ apiKey, fetch: cassette.fetch })`. */
   readonly fetch: typeof globalThis.fetch
-  /** Writes what was recorded; or rejects with `CassetteMismatch` when what was asked is not what the file holds, neither more nor less. */
+  /** After recording, writes the file. After replaying, rejects with `CassetteMismatch` unless exactly the recorded requests were sent. */
   readonly close: () => Promise<void>
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
-/** What is heard, as it came. It is redacted when all of it is known: a key may be told before it is used. */
-interface Heard {
+/** An exchange before its redaction. All exchanges are redacted together at the end, because a later one may show that a text is a key. */
+interface RawExchange {
   readonly request: Request
   readonly body: Uint8Array
   readonly status: number
@@ -56,46 +56,48 @@ interface Heard {
   readonly ending: RecordedAnswer["ending"]
 }
 
-/** Asks the provider, and writes the file when it is closed. An answer that is read to its end by then is whole. */
+/** Sends requests to the provider, and writes the file when the cassette is closed. Answers that were read to their end are stored completely. */
 export const record = (file: string, options: RecordOptions = {}): Promise<Cassette> => {
   const { fetch = globalThis.fetch, personal = [] } = options
-  const exchanges: Array<Promise<Heard>> = []
+  const exchanges: Array<Promise<RawExchange>> = []
   const copies: Array<Copy> = []
-  const ask: typeof globalThis.fetch = async (input, init) => {
+  const recordingFetch: typeof globalThis.fetch = async (input, init) => {
     const request = new Request(input, init)
-    const asked = { request, body: new Uint8Array(await request.clone().arrayBuffer()) }
-    const heard = Promise.withResolvers<Heard>()
-    exchanges.push(heard.promise)
+    const sent = { request, body: new Uint8Array(await request.clone().arrayBuffer()) }
+    const exchange = Promise.withResolvers<RawExchange>()
+    exchanges.push(exchange.promise)
     const response = await fetch(request.clone()).catch((error: unknown) => {
       const ending = request.signal.aborted ? "left" : "broken"
-      heard.resolve({ ...asked, status: 0, headers: new Headers(), pieces: [], ending })
+      exchange.resolve({ ...sent, status: 0, headers: new Headers(), pieces: [], ending })
       throw error
     })
     const headers = namedHeaders(response.headers)
-    const copy = copyOf(response, (end) => heard.resolve({ ...asked, status: response.status, headers, ...end }))
+    const copy = copyOf(response, (end) => exchange.resolve({ ...sent, status: response.status, headers, ...end }))
     copies.push(copy)
-    request.signal.addEventListener("abort", copy.leave)
+    request.signal.addEventListener("abort", copy.stop)
     return new Response(copy.body, { status: response.status, headers })
   }
   const close = once(async () => {
-    for (const { leave } of copies) leave()
+    for (const { stop } of copies) stop()
     const all = await Promise.all(exchanges)
     const redactor = makeRedactor({ personal })
+    // The first pass only collects the keys of all exchanges.
     for (const each of all) redacted(redactor, each)
     await mkdir(dirname(file), { recursive: true })
     await writeFile(file, encodeCassette(all.map((each) => redacted(redactor, each))))
   })
-  return Promise.resolve({ fetch: ask, close, [Symbol.asyncDispose]: close })
+  return Promise.resolve({ fetch: recordingFetch, close, [Symbol.asyncDispose]: close })
 }
 
-const redacted = (redactor: Redactor, { body, ending, headers, pieces, request, status }: Heard): RecordedExchange => {
-  const asked = requestOf(redactor, request, body)
-  const shown = redactor.headers(headers)
+const redacted = (redactor: Redactor, raw: RawExchange): RecordedExchange => {
+  const { body, ending, headers, pieces, request, status } = raw
+  const recorded = requestOf(redactor, request, body)
   const redact = isText(headers.get("content-type"), pieces) ? redactor.body : redactor.bytes
-  return { request: asked, answer: { status, headers: shown, pieces: redact(pieces).map(toPiece), ending } }
+  const shown = redactor.headers(headers)
+  return { request: recorded, answer: { status, headers: shown, pieces: redact(pieces).map(toPiece), ending } }
 }
 
-/** By its name, or by its bytes, of which the last ones may be missing. */
+/** Whether a body is text: by its content type, or because its bytes are valid UTF-8, perhaps without the last bytes of a character. */
 const isText = (contentType: string | null, pieces: ReadonlyArray<Uint8Array>): boolean => {
   if (/^text\/|json|xml|event-stream/iu.test(contentType ?? "")) return true
   try {
@@ -106,7 +108,7 @@ const isText = (contentType: string | null, pieces: ReadonlyArray<Uint8Array>): 
   }
 }
 
-/** Answers from the file: to each request the first exchange that fits and was not used yet. */
+/** Answers from the file: each request gets the first matching exchange that has not been used yet. */
 export const replay = async (file: string, options: CassetteOptions = {}): Promise<Cassette> => {
   const { exchanges } = decodeCassette(JSON.parse(await readFile(file, "utf8")))
   const personal = options.personal ?? []
@@ -117,7 +119,7 @@ export const replay = async (file: string, options: CassetteOptions = {}): Promi
     const request = new Request(input, init)
     const body = new Uint8Array(await request.arrayBuffer())
     const asked = requestOf(redactor, request, body)
-    // The key of a replay may be any text, one that stands in the request by chance among them.
+    // The key of a replay may be any text, also one that happens to occur in the body, where it must not be redacted.
     const withoutKeys = requestOf(makeRedactor({ personal }), request, body, new Headers())
     const index = unused.findIndex((each) =>
       [asked, withoutKeys].some((form) => differencesOf(each.request, form).length === 0)
@@ -129,7 +131,7 @@ export const replay = async (file: string, options: CassetteOptions = {}): Promi
     return Response.json({ error: { type: "cassette_mismatch", message: problem } }, { status: 400 })
   }
   const close = once(async () => {
-    const left = unused.map(({ request }) => `Nobody asked for ${nameOf(request)}, which the cassette holds.`)
+    const left = unused.map(({ request }) => `The recorded request ${nameOf(request)} was not sent.`)
     const all = [...problems, ...left]
     if (all.length > 0) throw new CassetteMismatch({ file, problems: all })
   })
@@ -144,18 +146,18 @@ const problemOf = (asked: RecordedRequest, unused: ReadonlyArray<RecordedExchang
       null
     )
   return alike === null
-    ? `${nameOf(asked)} was asked, and the cassette holds nothing more.`
-    : `${nameOf(asked)} was asked, and differs from what was recorded:\n${describeDifferences(alike)}`
+    ? `${nameOf(asked)} was sent, but all recorded requests have been used.`
+    : `${nameOf(asked)} was sent, and differs from the recorded request:\n${describeDifferences(alike)}`
 }
 
-/** The headers first: they tell keys. */
+/** The headers are redacted first, because the keys found in them are then removed from the URL and the body. */
 const requestOf = (
   redactor: Redactor,
   request: Request,
   bytes: Uint8Array,
-  named = namedHeaders(request.headers)
+  sentHeaders = namedHeaders(request.headers)
 ): RecordedRequest => {
-  const headers = redactor.headers(named)
+  const headers = redactor.headers(sentHeaders)
   const url = redactor.url(request.url)
   const [body = new Uint8Array()] = redactor.body([withoutBoundary(request.headers.get("content-type"), bytes)])
   return { method: request.method, url, headers, body: bodyOf(body) }
@@ -170,14 +172,14 @@ const bodyOf = (bytes: Uint8Array): RecordedRequest["body"] => {
   }
 }
 
-/** The boundary of a form is another one each time. */
+/** Replaces the boundary of a form, which is random, so that equal forms have equal bytes. */
 const withoutBoundary = (contentType: string | null, bytes: Uint8Array): Uint8Array => {
   const boundary = /boundary="?([^";]+)/u.exec(contentType ?? "")?.[1]
   if (boundary === undefined) return bytes
   return Buffer.from(Buffer.from(bytes).toString("latin1").replaceAll(boundary, "boundary"), "latin1")
 }
 
-/** Those that describe the connection or how the body travelled say nothing, and would not be true of a replayed one. */
+/** Removes headers about the connection and the transfer of the body: they would not be true for a replayed answer. */
 const namedHeaders = (headers: Headers): Headers => {
   const kept = new Headers(headers)
   for (const name of ["content-length", "content-encoding", "transfer-encoding", "connection", "date"])
@@ -186,19 +188,20 @@ const namedHeaders = (headers: Headers): Headers => {
 }
 
 interface Copy {
-  /** For the driver. */
+  /** The body for the driver. */
   readonly body: ReadableStream<Uint8Array> | null
-  /** What came by now is all that is kept, unless the body has ended already. */
-  readonly leave: () => void
+  /** Ends the recording of this body. Only the pieces that have arrived so far are stored. */
+  readonly stop: () => void
 }
 
-const copyOf = (response: Response, heard: (end: Pick<Heard, "pieces" | "ending">) => void): Copy => {
+/** Passes a body on to the driver and keeps its pieces. `onEnd` may be called several times; only the first call counts. */
+const copyOf = (response: Response, onEnd: (end: Pick<RawExchange, "pieces" | "ending">) => void): Copy => {
   const pieces: Array<Uint8Array> = []
-  const end = (ending: RecordedAnswer["ending"]) => heard({ pieces: [...pieces], ending })
+  const end = (ending: RecordedAnswer["ending"]) => onEnd({ pieces: [...pieces], ending })
   const reader = response.body?.getReader()
   if (reader === undefined) {
     end("whole")
-    return { body: null, leave: () => {} }
+    return { body: null, stop: () => {} }
   }
   const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
@@ -220,14 +223,14 @@ const copyOf = (response: Response, heard: (end: Pick<Heard, "pieces" | "ending"
       await reader.cancel(reason)
     }
   })
-  return { body, leave: () => end("left") }
+  return { body, stop: () => end("left") }
 }
 
 const broken = () => new TypeError("The connection broke here when it was recorded.")
 
 const responseOf = async (answer: RecordedAnswer, signal: AbortSignal): Promise<Response> => {
   const { ending, headers, pieces, status } = answer
-  if (status === 0 && ending === "left") return leftBy(signal)
+  if (status === 0 && ending === "left") return rejectOnAbort(signal)
   if (status === 0) throw broken()
   const left = pieces.map(fromPiece)
   const body = new ReadableStream<Uint8Array>({
@@ -243,12 +246,12 @@ const responseOf = async (answer: RecordedAnswer, signal: AbortSignal): Promise<
   return new Response(hasBody ? body : null, { status, headers: shown })
 }
 
-/** Nothing was answered before the driver went away. */
-const leftBy = (signal: AbortSignal): Promise<never> =>
+/** The driver aborted the recorded request before there was an answer. So the replay waits until the driver aborts again. */
+const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
-    const leave = () => reject(signal.reason)
-    if (signal.aborted) leave()
-    else signal.addEventListener("abort", leave)
+    const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    else signal.addEventListener("abort", onAbort)
   })
 
 const once = (effect: () => Promise<void>): (() => Promise<void>) => {

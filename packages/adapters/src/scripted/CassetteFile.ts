@@ -1,10 +1,10 @@
 /**
- * What a cassette looks like as a file: JSON that a person can read and that a diff shows line by line. A piece of a body is a list of lines;
- * where the network cut it inside of a character, or it is no text at all, it is base64.
+ * The file format of a cassette: JSON that people can read and compare line by line. A piece of a body is a list of lines. A piece that is not
+ * valid UTF-8, because it is binary or ends inside of a character, is base64.
  */
 import * as Schema from "effect/Schema"
 
-/** Lines are joined by a line feed; nothing is added behind the last one. */
+/** The lines are joined by line feeds, without one after the last line. */
 const Piece = Schema.Union([Schema.Array(Schema.String), Schema.Struct({ base64: Schema.String })])
 export type Piece = typeof Piece.Type
 
@@ -12,7 +12,7 @@ export const RecordedRequest = Schema.Struct({
   method: Schema.String,
   url: Schema.String,
   headers: Schema.Record(Schema.String, Schema.String),
-  /** Parsed, where it was JSON. */
+  /** A JSON body is stored as its parsed value. */
   body: Schema.Union([
     Schema.Struct({ json: Schema.Json }),
     Schema.Struct({ piece: Piece }),
@@ -25,9 +25,9 @@ export const RecordedAnswer = Schema.Struct({
   /** 0, when there was no answer. */
   status: Schema.Int,
   headers: Schema.Record(Schema.String, Schema.String),
-  /** One for each piece that the network brought. */
+  /** The pieces in which the network delivered the body. */
   pieces: Schema.Array(Piece),
-  /** `left`: the driver went away before the end. `broken`: the connection did. */
+  /** `left`: the driver stopped reading before the end. `broken`: the connection was lost. */
   ending: Schema.Literals(["whole", "left", "broken"])
 })
 export type RecordedAnswer = typeof RecordedAnswer.Type

@@ -1,7 +1,7 @@
 /**
- * Death at a chosen moment, for tests of what survives it. The stores, models and tools of a doomed kernel are wrapped; at its n-th write
- * the "process" dies: the write has been committed, and from then on nothing that it calls does anything or ever answers. A second kernel
- * over the same stores then shows what was kept. Killing at every write of a conversation is a loop over `at`.
+ * Simulates the death of a process at a chosen moment, for tests of what survives it. The stores, models and tools of a kernel are wrapped. At its
+ * n-th write the "process" dies: the write is committed, and from then on no call does anything or ever returns. A second kernel on the same
+ * stores then shows what was stored. A loop over `at` kills the process at every write of a conversation.
  *
  *     const doom = yield* Crash.make({ at: 3 })
  *     const first = Kernel.layer.pipe(Layer.provide([doom.stores(stores), Providers.layer({ providers: [doom.provider(mine)], defaults })]))
@@ -18,25 +18,25 @@ import * as Stream from "effect/Stream"
 type Stores = AssistantStore | FollowUpStore | KeyStore | RunStore | ThreadStore | UsageLedger
 
 export interface CrashPoint {
-  /** The write at which the process dies, from 1. Absent: it lives, and its writes are counted. */
+  /** The number of the write at which the process dies, from 1. Without it, the process does not die, and its writes are counted. */
   readonly at?: number
-  /** Whether the process still hears that its last write was committed. */
+  /** Whether the process still gets the result of its last write. */
   readonly hears?: boolean
 }
 
 export interface Doom {
-  /** The stores as the doomed process sees them. */
+  /** Wraps the stores of the process that will die. */
   readonly stores: (stores: Layer.Layer<Stores>) => Layer.Layer<Stores>
   readonly provider: (provider: Provider) => Provider
   readonly tool: (tool: HostedTool) => HostedTool
-  /** Dies now, whatever it has written: at an event that a reader was told, for example. */
+  /** Kills the process now, for example when a reader has received a certain event. */
   readonly kill: () => void
   readonly isDead: () => boolean
   /** Completes at the moment of death. */
   readonly died: Effect.Effect<void>
-  /** How many writes were committed. Prolonging a lease is not counted. */
+  /** The number of committed writes. Prolonging a lease does not count. */
   readonly writes: () => number
-  /** Lets go of everything that the dead process still waits for, so that the scopes that hold it can be closed. */
+  /** Fails all calls of the dead process that are still waiting, so that their scopes can be closed. */
   readonly bury: Effect.Effect<void>
 }
 
@@ -54,7 +54,7 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
     }
     const alive = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.suspend(() => (dead ? grave : effect))
-    /** A call on its way when death comes gets no answer either. */
+    /** A call that is under way when the process dies does not return either. */
     const read = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       alive(Effect.flatMap(effect, (answer) => alive(Effect.succeed(answer))))
     const write = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -91,7 +91,7 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
 
 type Wrap = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-/** Every operation of every port, as one who may die in it. */
+/** Wraps every operation of every port, so that the process can die in it. */
 const mortalStores = (read: Wrap, write: Wrap, isDead: () => boolean): Layer.Layer<Stores, never, Stores> =>
   Layer.mergeAll(
     Layer.effect(
@@ -140,9 +140,9 @@ const mortalStores = (read: Wrap, write: Wrap, isDead: () => boolean): Layer.Lay
         waitingOn: (...args) => read(store.waitingOn(...args)),
         messages: (...args) => read(store.messages(...args)),
         read: (...args) => read(store.read(...args)),
-        onChange: (hear) =>
+        onChange: (listener) =>
           store.onChange((signal) => {
-            if (!isDead()) hear(signal)
+            if (!isDead()) listener(signal)
           })
       }))
     ),

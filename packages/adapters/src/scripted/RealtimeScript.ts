@@ -1,6 +1,6 @@
 /**
- * What a scripted voice model does, beat by beat: `ScriptedRealtime.make([hear("Hello?"), say("Hello."), callTool("get_time", {})])`.
- * `hear` waits for the client's audio, `callTool` for the outputs; the others play at once.
+ * The steps (beats) of a scripted voice model: `ScriptedRealtime.make([[hear("Hello?"), say("Hello."), callTool("get_time", {})]])`. `hear` waits
+ * for audio of the client, `callTool` waits for the outputs; the others are played immediately.
  */
 import type { Usage } from "@colloquy/core"
 import type * as Duration from "effect/Duration"
@@ -19,13 +19,13 @@ export type VoiceBeat =
   | { readonly _tag: "Pause"; readonly duration: Duration.Input }
   | { readonly _tag: "Hang" }
 
-/** Waits for audio of the client, and understands it as this. Null: it cannot be transcribed. */
+/** Waits for audio of the client and transcribes it as the given text. Null: the transcription fails. */
 export const hear = (transcript: string | null): VoiceBeat => ({ _tag: "Hear", transcript })
 
 /** Waits for a text frame with exactly this text. */
 export const read = (text: string): VoiceBeat => ({ _tag: "Read", text })
 
-/** One whole answer: transcript, audio (a tenth of a second of silence for each word unless given), usage. */
+/** One whole response: a transcript, audio (by default a tenth of a second of silence for each word), and usage. */
 export const say = (
   text: string,
   options: { readonly audio?: Uint8Array; readonly usage?: Partial<Usage> } = {}
@@ -36,7 +36,7 @@ export const say = (
   usage: { inputTokens: 10, outputTokens: text.split(/\s+/u).length, costUsd: 0.001, ...options.usage }
 })
 
-/** An answer that calls a tool, and waits until its output is there. */
+/** A response that calls a tool. The next beat waits until the client has sent the output. */
 export const callTool = (name: string, args: Schema.JsonObject, id: string | null = null): VoiceBeat => ({
   _tag: "CallTool",
   name,
@@ -44,23 +44,23 @@ export const callTool = (name: string, args: Schema.JsonObject, id: string | nul
   id
 })
 
-/** Nobody waits for this call any more. It does not wait for the outputs of the call before it. */
+/** The vendor cancels a call. This beat does not wait for the output of the previous call. */
 export const cancelTool = (id: string): VoiceBeat => ({ _tag: "CancelTool", id })
 
-/** The user speaks while the last answer is played; `heard` is the part of it, from 0 to 1, that was played. */
+/** The user interrupts the last response; `heard` is the played part of it, from 0 to 1. */
 export const interrupt = (heard = 1): VoiceBeat => ({ _tag: "Interrupt", heard })
 
-/** Reports an error, and goes on. */
+/** The vendor reports an error, and the session continues. */
 export const fail = (reason: string): VoiceBeat => ({ _tag: "Fail", reason })
 
 /** The vendor closes the connection. */
 export const close = (reason: string): VoiceBeat => ({ _tag: "Close", reason })
 
-/** As the first beat: the vendor does not take the connection. */
+/** The vendor refuses the connection. Must be the first beat. */
 export const refuse = (reason: string): VoiceBeat => ({ _tag: "Refuse", reason })
 
-/** Waits for a while, by the clock of the test. */
+/** Waits for some time of the test's clock. */
 export const pause = (duration: Duration.Input): VoiceBeat => ({ _tag: "Pause", duration })
 
-/** As the last beat: the model says nothing more, however long the session lasts. */
+/** The model says nothing more until the session ends. Must be the last beat. */
 export const hang: VoiceBeat = { _tag: "Hang" }

@@ -1,19 +1,19 @@
 /**
- * Pure: takes keys and personal text out of an exchange with a provider. Keys are known by where they stand (headers, parameters of the
- * address, fields of a body), by their form, and once known are taken out wherever else they stand. Addresses of e-mail are known by their
- * form, names are given by the host. A text that is streamed in small pieces is read as a whole, so that what is cut in two is found as well.
+ * Removes keys and personal text from an exchange with a provider. Keys are recognised by their place (headers, parameters of the URL, fields of a
+ * body) and by their form; a key that was found once is removed everywhere. E-mail addresses are recognised by their form; the host lists names.
+ * A text that is streamed in small pieces is searched as a whole, so that a text split between two pieces is also found. Pure functions.
  *
- * Bodies are handled as text with one character for each byte, because the network cuts them anywhere, also inside of a character.
+ * Bodies are treated as text with one character for each byte, because the network splits them anywhere, also inside of a character.
  */
 
 export interface RedactionRules {
-  /** Names and other texts that must not be kept: found in any case of letters, and replaced by their number in this list. */
+  /** Names and other texts that must not be stored. Upper and lower case are ignored; each text is replaced by its number in this list. */
   readonly personal: ReadonlyArray<string>
 }
 
 export const hidden = "[redacted]"
 
-/** Headers that say nothing of who asks. Of every other one only the name is kept. */
+/** Headers that contain nothing secret or personal. Of all other headers only the name is stored. */
 const plainHeaders = new Set([
   "accept",
   "content-type",
@@ -25,33 +25,39 @@ const plainHeaders = new Set([
   "user-agent"
 ])
 
-/** Not those that count tokens. */
+/** Headers that contain the numbers of tokens or rate limits are not secret. */
 const secretHeader =
   /^(?!.*(?:ratelimit|tokens|token-count)).*(auth|key|token|secret|cookie|password|credential|organization|project|account)/iu
 const secretParameter = /key|token|secret|signature|^sig$|auth|password|credential/iu
-/** Not `token` alone, which is what models say. */
+/** The name `token` alone is not secret: models stream their text under it. */
 const secretField =
   /^(authorization|bearer|password|passwd|credentials?)$|api[-_]?key|secret|private[-_]?key|(access|refresh|auth|bearer|id)[-_]?token/iu
-/** Also a key of which a vendor shows the ends. It may begin behind an escape of JSON, whose last sign is a letter. */
+/**
+ * Keys by their form. `*` belongs to keys that a vendor shows with asterisks in the middle. A key may follow directly after an escape of JSON,
+ * whose last character is a letter or a digit.
+ */
 const secretForm =
   /(?:(?<![a-z\d])|(?<=\\[bfnrt])|(?<=\\u[\da-f]{4}))(?:(?:sk|pk|rk|xai|gsk|pa|hf|r8|jina|ghp)[-_][\w*-]{12,}|AIza[\w*-]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+)/giu
-/** Nothing begins inside of an escape of JSON, which would be torn apart. A backslash that is escaped itself begins none. */
+/** A match must not begin inside of a JSON escape, because replacing it would break the escape. An escaped backslash does not begin an escape. */
 const outsideOfEscape = String.raw`(?<!(?<!\\)(?:\\\\)*\\(?=[bfnrtu]))(?<!(?<!\\)(?:\\\\)*\\u[\da-f]{0,3})`
-/** Letters of Latin, Greek and Cyrillic script are two bytes, or an escape of JSON. Without the bound a long text without blanks takes minutes. */
+/**
+ * Non-ASCII letters of Latin, Greek and Cyrillic script are two bytes, or an escape of JSON. The length is limited, because otherwise a long text
+ * without spaces takes minutes.
+ */
 const mailForm =
   /(?:[\w.+%~-]|[\xc3-\xdf][\x80-\xbf]|\\u0[0-7][\da-f]{2}){1,80}(?:@|%40)[a-z\d](?:[a-z\d-]*[a-z\d])?(?:\.[a-z\d](?:[a-z\d-]*[a-z\d])?)+/u
 const mailAddress = new RegExp(outsideOfEscape + mailForm.source, "giu")
 
-/** So long a word is a picture or a sound in base64, in which a short name stands by chance. */
-const encoded = /[\w+/-]{64,}/gu
+/** So long a word is an image or audio in base64, which may contain a short name by chance. */
+const base64Word = /[\w+/-]{64,}/gu
 
-/** Takes one exchange apart after the other and remembers the keys that it has seen. */
+/** Redacts one exchange after the other, and remembers the keys that it has found. */
 export interface Redactor {
   readonly headers: (headers: Headers) => Record<string, string>
   readonly url: (url: string) => string
-  /** The pieces of one body; as many come back, with what is cut between two of them replaced in the first. */
+  /** Redacts the pieces of one body and returns as many pieces. A text that is split between two pieces is replaced in the first one. */
   readonly body: (pieces: ReadonlyArray<Uint8Array>) => ReadonlyArray<Uint8Array>
-  /** The same for bytes that are no text, a picture for example: of these only the keys are known. */
+  /** The same for binary bodies, for example images. Only keys that were found before are removed. */
   readonly bytes: (pieces: ReadonlyArray<Uint8Array>) => ReadonlyArray<Uint8Array>
 }
 
@@ -72,8 +78,8 @@ export const makeRedactor = ({ personal }: RedactionRules): Redactor => {
   const keyEditsOf = (text: string) => [...secrets].flatMap((secret) => placesOf(text, secret, hidden))
   const nameEditsOf = (text: string): ReadonlyArray<Edit> => {
     const found = names.flatMap(([name, placeholder]) => placesOf(text, name, placeholder))
-    const media = found.length === 0 ? [] : matchesOf(text, encoded, "")
-    return found.filter(({ from, to }) => !media.some((run) => run.from <= from && to <= run.to))
+    const media = found.length === 0 ? [] : matchesOf(text, base64Word, "")
+    return found.filter(({ from, to }) => !media.some((word) => word.from <= from && to <= word.to))
   }
   const editsOf = (text: string): ReadonlyArray<Edit> => [
     ...keyEditsOf(text),
@@ -84,7 +90,7 @@ export const makeRedactor = ({ personal }: RedactionRules): Redactor => {
   const plain = (text: string): string => applyEdits([text], editsOf(text)).join("")
   const readable = (text: string): string => fromBytes(plain(toBytes(text)))
 
-  /** Strings of a JSON value, fields that hold keys first. */
+  /** Remembers the values of all fields of a JSON value whose names show that they contain a key. */
   const learnFields = (value: unknown, name = ""): void => {
     if (typeof value === "string" && secretField.test(name)) learn(value)
     else if (Array.isArray(value)) for (const each of value) learnFields(each, name)
@@ -132,7 +138,7 @@ export const makeRedactor = ({ personal }: RedactionRules): Redactor => {
   }
 }
 
-/** Of cookies the values, without words such as `default`. */
+/** The secret parts of a header: of cookies only the values, and no short words such as `default`. */
 const secretsIn = (header: string, value: string): ReadonlyArray<string> => {
   const pairs = header === "cookie" ? value.split(";") : header === "set-cookie" ? value.split(";", 1) : null
   if (pairs === null) return [value]
@@ -146,16 +152,16 @@ const passwordIn = (base64: string): string => {
   return pair.slice(pair.indexOf(":") + 1)
 }
 
-/** Each value as it is and as it is written. */
-const addressFields = (body: string) =>
+/** The fields of a form that is encoded like the parameters of a URL, each with its value and with the encoded value. */
+const urlEncodedFields = (body: string) =>
   body.split("&").flatMap((pair) => {
     const written = pair.slice(pair.indexOf("=") + 1)
     return [...new URLSearchParams(pair)].flatMap(([name, value]) => [[name, value] as const, [name, written] as const])
   })
 
-/** Of a form, as an address holds it or in parts; of other bodies nothing that counts. */
+/** The fields of a URL-encoded or multipart form. Other bodies have none. */
 const formFields = (body: string): ReadonlyArray<readonly [name: string, value: string]> => [
-  ...(/^[\w.%+-]+=[^\s{]*$/u.test(body) ? addressFields(body) : []),
+  ...(/^[\w.%+-]+=[^\s{]*$/u.test(body) ? urlEncodedFields(body) : []),
   ...[...body.matchAll(/; name="([^"\r\n]*)"\r\n(?:[^\r\n]+\r\n)*\r\n([^\r\n]*)\r\n/gu)].map(
     ([, name = "", value = ""]) => [name, fromBytes(value)] as const
   )
@@ -169,7 +175,7 @@ interface Edit {
   readonly text: string
 }
 
-/** Of edits that overlap the first counts, and of those the longest. A piece keeps its place; an edit stands in the piece where it begins. */
+/** Of overlapping edits, the one that begins first is applied, or the longest of several. An edit is applied in the piece in which it begins. */
 const applyEdits = (pieces: ReadonlyArray<string>, edits: ReadonlyArray<Edit>): ReadonlyArray<string> => {
   const ordered = edits.toSorted((a, b) => a.from - b.from || b.to - a.to)
   const apart: Array<Edit> = []
@@ -203,7 +209,7 @@ const placesOf = (text: string, searched: string, replacement: string): Readonly
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/gu, String.raw`\$&`)
 
-/** As UTF-8, as JSON escapes it, and as an address holds it. */
+/** The forms in which a text can occur: as UTF-8, as a JSON string with or without escapes, and in a URL. */
 const writtenForms = (text: string): ReadonlyArray<string> => {
   const inJson = JSON.stringify(text).slice(1, -1)
   const inAscii = inJson.replaceAll(/[^\0-\x7f]/gu, (character) =>
@@ -223,7 +229,10 @@ const writtenForms = (text: string): ReadonlyArray<string> => {
   ]
 }
 
-/** Letters of other alphabets than the English one are bytes here, of which no expression knows the case, and some are put together in two ways. */
+/**
+ * A name in its usual spelling, in lower case and in upper case, because a regular expression cannot ignore the case of non-ASCII letters in bytes;
+ * and each in both Unicode forms, because a letter with an accent can be one character or two.
+ */
 const casesOf = (name: string): ReadonlyArray<string> => [
   ...new Set(
     [name.normalize("NFC"), name.normalize("NFD")].flatMap((spelled) =>
@@ -240,13 +249,13 @@ const fromBytes = (bytes: string): string => Buffer.from(bytes, "latin1").toStri
 // ------ streams
 
 interface StreamedEvent {
-  /** Where its JSON stands in the body. */
+  /** The position of its JSON in the body. */
   readonly from: number
   readonly to: number
   readonly value: unknown
 }
 
-/** The JSON of server-sent events. */
+/** The server-sent events of a body whose data is JSON. */
 const eventsOf = (body: string): ReadonlyArray<StreamedEvent> =>
   [...body.matchAll(/^data: ?(.*?)\r?$/gmu)].flatMap((match) => {
     const json = match[1] ?? ""
@@ -255,7 +264,7 @@ const eventsOf = (body: string): ReadonlyArray<StreamedEvent> =>
     return isRecord(value) ? [{ from, to: from + json.length, value }] : []
   })
 
-/** What several events say one after the other in the same field is one text: what goes over their borders is replaced in the first of them. */
+/** Joins the texts that several events have in the same field. A match that spans several events is replaced in the first of them. */
 const streamEdits = (
   events: ReadonlyArray<StreamedEvent>,
   editsOf: (text: string) => ReadonlyArray<Edit>
@@ -263,17 +272,17 @@ const streamEdits = (
   const fields = new Map<string, Array<{ readonly event: number; readonly text: string }>>()
   for (const [event, { value }] of events.entries()) {
     eachText(value, "", (path, text) => {
-      const said = fields.get(path) ?? []
-      said.push({ event, text: toBytes(text) })
-      fields.set(path, said)
+      const texts = fields.get(path) ?? []
+      texts.push({ event, text: toBytes(text) })
+      fields.set(path, texts)
     })
   }
   const changed = new Map<number, Map<string, string>>()
-  for (const [path, said] of fields) {
-    if (said.length < 2) continue
-    const before = said.map(({ text }) => text)
+  for (const [path, texts] of fields) {
+    if (texts.length < 2) continue
+    const before = texts.map(({ text }) => text)
     const after = applyEdits(before, editsOf(before.join("")))
-    for (const [index, { event }] of said.entries()) {
+    for (const [index, { event }] of texts.entries()) {
       if (after[index] === before[index]) continue
       const paths = changed.get(event) ?? new Map<string, string>()
       changed.set(event, paths.set(path, fromBytes(after[index] ?? "")))
@@ -300,7 +309,7 @@ const withTexts = (value: unknown, path: string, texts: ReadonlyMap<string, stri
   return Object.fromEntries(Object.keys(value).map((key) => [key, withTexts(value[key], `${path}/${key}`, texts)]))
 }
 
-/** A body or an event of the wire, from text with a character for each byte. */
+/** Parses a body or an event, given as text with one character for each byte. */
 const parsed = (bytes: string): unknown => {
   try {
     return JSON.parse(fromBytes(bytes))

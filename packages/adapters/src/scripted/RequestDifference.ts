@@ -1,17 +1,17 @@
-/** Pure: in what a request differs from the one that was recorded, in words. Both are redacted, so no key can stand in them. */
+/** Describes how a request differs from the recorded one. Both are redacted, so the description contains no key. Pure functions. */
 import { fromPiece, type RecordedRequest } from "./CassetteFile.ts"
 
-/** Empty when they are alike. The host of the address does not count: a test may ask another one. Nor do headers. */
+/** An empty list when the requests match. The host of the URL is ignored, because a test may use another one, and so are headers. */
 export const differencesOf = (recorded: RecordedRequest, asked: RecordedRequest): ReadonlyArray<string> => [
   ...differ("the method", recorded.method, asked.method),
   ...differ("the path", pathOf(recorded), pathOf(asked)),
   ...bodyDifferences(recorded.body, asked.body)
 ]
 
-/** No list of more than this many differences helps. */
+/** A longer list of differences would not help. */
 const mostShown = 8
 
-/** As a sentence behind what was asked. */
+/** The differences as an indented list. */
 export const describeDifferences = (differences: ReadonlyArray<string>): string => {
   const rest = differences.length - mostShown
   return [...differences.slice(0, mostShown), ...(rest > 0 ? [`and ${rest} more`] : [])]

@@ -1,6 +1,6 @@
 /**
- * The words of a scripted conversation. A script is a list of steps, one for each call of the model; a step is a list of beats: what the
- * model says, which tools it calls, where it pauses or fails. `ScriptedModel` plays it.
+ * The vocabulary of a scripted conversation. A script is a list of steps, one for each call of the model. A step is a list of beats: texts, tool
+ * calls, pauses and failures of the model. `ScriptedModel` plays the script.
  */
 import type { Usage } from "@colloquy/core"
 import type { ChatRequest, FinishReason, ModelErrorReason } from "@colloquy/core/adapters"
@@ -23,13 +23,13 @@ export type Beat =
   | { readonly _tag: "Gate"; readonly name: string }
   | { readonly _tag: "Expect"; readonly check: (request: ChatRequest) => void }
 
-/** One call of the model: a beat, or several with lists of beats among them. */
+/** One call of the model: a beat, or a list of beats that may contain further lists. */
 export type ScriptStep = Beat | ReadonlyArray<Beat | ReadonlyArray<Beat>>
 
-/** Says a text; given several, each is a delta of its own. */
+/** Says a text. Several arguments are several deltas. */
 export const say = (...deltas: ReadonlyArray<string>): Beat => ({ _tag: "Text", deltas })
 
-/** Says a text in deltas of so many characters each. */
+/** Says a text in deltas of `size` characters. */
 export const sayInChunks = (text: string, size: number): Beat => {
   const characters = Array.from(text)
   const count = Math.ceil(characters.length / size)
@@ -38,10 +38,10 @@ export const sayInChunks = (text: string, size: number): Beat => {
   )
 }
 
-/** Thinks aloud. */
+/** Emits reasoning. Several arguments are several deltas. */
 export const think = (...deltas: ReadonlyArray<string>): Beat => ({ _tag: "Reasoning", deltas })
 
-/** Calls a tool. Arguments that are a string go as they are, so that a script can write broken JSON. */
+/** Calls a tool. Arguments given as a string are sent unchanged, so that a script can contain invalid JSON. */
 export const callTool = (name: string, args: Schema.JsonObject | string = {}, id: string | null = null): Beat => ({
   _tag: "ToolCall",
   id,
@@ -53,39 +53,39 @@ export const callTool = (name: string, args: Schema.JsonObject | string = {}, id
 export const callTools = (...calls: ReadonlyArray<Parameters<typeof callTool>>): ReadonlyArray<Beat> =>
   calls.map((call) => callTool(...call))
 
-/** Gives a picture, sound or clip that it made by itself. */
+/** Emits an image, audio or video that the model has made. */
 export const draw = (mediaType: string, bytes: Uint8Array): Beat => ({ _tag: "Media", mediaType, bytes })
 
-/** Cites a page that its vendor's own search has found. */
+/** Cites a page that the vendor's own web search has found. */
 export const cite = (url: string, title: string | null = null): Beat => ({ _tag: "Source", url, title })
 
-/** Reports usage; what is not given is zero. A step without it reports ten tokens in and one out for each delta. */
+/** Reports usage; missing fields are zero. A step without it reports ten input tokens, and one output token for each delta. */
 export const uses = (usage: Partial<Usage>): Beat => ({ _tag: "Usage", usage })
 
-/** Data that the provider wants back with this answer. */
+/** Adds data that the provider wants back with this answer in later requests. */
 export const remembers = (data: Schema.Json): Beat => ({ _tag: "ProviderData", data })
 
-/** Ends the step in another way than by having said everything. */
+/** Ends the step with another finish reason than `stop`. */
 export const finish = (reason: FinishReason, model: string | null = null): Beat => ({ _tag: "Finish", reason, model })
 
-/** Fails, as a provider would. */
+/** Fails like a provider. */
 export const fail = (reason: ModelErrorReason, options: { readonly retryAfterMillis?: number } = {}): Beat => ({
   _tag: "Fail",
   reason,
   retryAfterMillis: options.retryAfterMillis ?? null
 })
 
-/** The stream ends before the answer does. */
+/** Ends the stream before the answer is complete. */
 export const cut: Beat = { _tag: "Cut" }
 
-/** The model says nothing more and never ends. */
+/** Emits nothing more and never ends. */
 export const hang: Beat = { _tag: "Hang" }
 
-/** Waits for a while, by the clock of the test. */
+/** Waits for some time of the test's clock. */
 export const pause = (duration: Duration.Input): Beat => ({ _tag: "Pause", duration })
 
-/** Waits until the test opens the gate: `reached` tells it that the model stands there, `release` lets it pass. */
+/** Waits until the test opens the gate. In the test, `reached` waits for the model to arrive, and `release` opens the gate. */
 export const gate = (name = "gate"): Beat => ({ _tag: "Gate", name })
 
-/** Looks at what the model is asked. A check that throws fails the script. */
+/** Checks the request to the model. If the check throws, the script fails. */
 export const expect = (check: (request: ChatRequest) => void): Beat => ({ _tag: "Expect", check })

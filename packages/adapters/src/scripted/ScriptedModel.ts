@@ -1,6 +1,6 @@
 /**
- * A chat model that follows a script: the test kit for conversations, without a network and without chance. A call that the script does
- * not have, a step that is never asked for, and a check that throws fail the test when its scope closes.
+ * A chat model that plays a script, for tests of conversations without a network and without randomness. The test fails, when its scope closes, if
+ * the model was called more often than the script has steps, if a step was not played, or if a check has thrown.
  */
 import { type ModelInfo, type Provider, Providers } from "@colloquy/core"
 import { type ChatDriver, type ChatEvent, type ChatRequest, ModelError, noUsage } from "@colloquy/core/adapters"
@@ -15,9 +15,9 @@ import type { Beat, ScriptStep } from "./Script.ts"
 export interface ScriptedOptions {
   /** The provider's id; the default model is `<id>-model`. */
   readonly id?: string
-  /** What is known of the model, such as its `contextLimit`. */
+  /** The model's data, for example its `contextLimit`. */
   readonly info?: Partial<ModelInfo>
-  /** What every call beyond the script plays. When it is given, neither a call too many nor a step too many is a fault. */
+  /** The step for every call after the end of the script. If it is given, the number of calls may differ from the number of steps. */
   readonly otherwise?: ScriptStep
 }
 
@@ -25,15 +25,15 @@ export class ScriptedModel extends Context.Service<
   ScriptedModel,
   {
     readonly provider: Provider
-    /** Everything that the model was asked, in order. */
+    /** All requests to the model, in order. */
     readonly requests: ReadonlyArray<ChatRequest>
-    /** How many calls were interrupted before they were played to the end. */
+    /** How many calls were interrupted before their end. */
     readonly interrupted: () => number
     /** Adds steps to the end of the script. */
     readonly append: (...steps: ReadonlyArray<ScriptStep>) => void
-    /** Completes when the model has come to the gate. */
+    /** Completes when the model has reached the gate. */
     readonly reached: (name?: string) => Effect.Effect<void>
-    /** Opens the gate, now or before the model comes to it. */
+    /** Opens the gate, also before the model has reached it. */
     readonly release: (name?: string) => Effect.Effect<void>
   }
 >()("@colloquy/adapters/scripted/ScriptedModel") {
@@ -68,7 +68,7 @@ export const make = (
     }
   )
 
-/** The provider alone, for a demonstration: nothing checks that its script was followed. A call too many fails its run. */
+/** Only the provider, for demonstrations: it is not checked that the whole script was played. A call after the last step fails its run. */
 export const scripted = (steps: ReadonlyArray<ScriptStep>, options: ScriptedOptions = {}): Provider =>
   player(steps, options).provider
 
@@ -102,7 +102,7 @@ const player = (
       const beats = script[requests.length] ?? otherwise
       requests.push(request)
       if (beats === undefined)
-        return complain(`The script has no step ${requests.length}: the model was called once too often.`)
+        return complain(`The script has no step ${requests.length}: the model was called more often than that.`)
       const play = new Play(request, requests.length)
       const parts = [...beats, theEnd].map((beat) => Stream.suspend(() => play.beat(beat, gate, complain)))
       return parts.reduce((all, part) => Stream.concat(all, part), Stream.empty as Stream.Stream<ChatEvent, ModelError>)
@@ -132,7 +132,7 @@ const player = (
 
 const toBeats = (step: ScriptStep): ReadonlyArray<Beat> => ("_tag" in step ? [step] : step.flat())
 
-/** What a step comes to when the script does not end it otherwise. */
+/** The end of a step whose script has no other end. */
 const theEnd: Beat = { _tag: "Finish", reason: "stop", model: null }
 
 type Gate = (name: string) => {
@@ -140,7 +140,7 @@ type Gate = (name: string) => {
   readonly released: Deferred.Deferred<void>
 }
 
-/** Plays one step: keeps what the beats before have said, for the usage and the end. */
+/** Plays one step. It counts the deltas and calls of the beats so far, for the usage and the end. */
 class Play {
   private readonly request: ChatRequest
   private readonly step: number

@@ -1,7 +1,7 @@
 /**
- * A voice model that follows a script, without a socket and without chance. Each connection plays one list of beats; a beat that is not
- * played when its session ends, a session that the script does not have, and a text that the script does not expect fail the test when
- * its scope closes.
+ * A voice model that plays a script, without a socket and without randomness. Each connection plays one list of beats. The test fails, when its
+ * scope closes, if a session ended before all its beats were played, if more or fewer sessions were opened than the script has, or if a client
+ * sent an unexpected text.
  */
 import { describeModel, noUsage } from "@colloquy/core/adapters"
 import {
@@ -24,13 +24,13 @@ export * from "./RealtimeScript.ts"
 
 export interface ScriptedRealtimeModel {
   readonly model: RealtimeModel
-  /** What each session was set up with, in order. */
+  /** The setups of all sessions, in order. */
   readonly setups: ReadonlyArray<SessionSetup>
-  /** Every command of the clients, in order. */
+  /** All commands of the clients, in order. */
   readonly commands: ReadonlyArray<VendorCommand>
   /** All audio of the clients. */
   readonly heard: () => Uint8Array
-  /** Whether the model is kept from speaking, because its client does not read. */
+  /** Whether the service has paused the model, because a client does not read. */
   readonly isPaused: () => boolean
 }
 
@@ -61,7 +61,7 @@ export const make = (
           complaints.push(`The script has ${sessions.length} sessions, and one more was opened.`)
           return yield* new VendorUnavailable({
             code: "provider_unavailable",
-            reason: "The script has no session more."
+            reason: "The script has no more sessions."
           })
         }
         const [first] = beats
@@ -80,7 +80,7 @@ export const make = (
         const story = Effect.gen(function* () {
           listener.event({ _tag: "Ready" })
           for (const beat of beats) {
-            yield* play.comesTo(beat)
+            yield* play.waitFor(beat)
             played++
             yield* play.perform(beat)
           }
@@ -149,10 +149,10 @@ const prepared = (
     })
 })
 
-/** Milliseconds of PCM16 mono at 24 kHz. */
+/** The duration of PCM16 mono audio at 24 kHz. */
 const millisOf = (audio: Uint8Array): number => audio.byteLength / 48
 
-/** One session: what has come from the client, and what was said last. */
+/** Plays one session: keeps what the client has sent, and the last response. */
 class Play {
   readonly session: number
   private readonly listener: VendorListener
@@ -186,8 +186,8 @@ class Play {
     }
   }
 
-  /** Waits until it is time for the beat. */
-  comesTo(beat: VoiceBeat): Effect.Effect<void> {
+  /** Waits until the beat may be played. */
+  waitFor(beat: VoiceBeat): Effect.Effect<void> {
     if (beat._tag === "CancelTool") return Effect.void
     const before = this.waitsFor === null ? Effect.void : Deferred.await(this.waitsFor)
     this.waitsFor = null
@@ -250,7 +250,7 @@ class Play {
     const text = this.texts.shift()
     if (this.texts.length === 0) this.text.closeUnsafe()
     if (text !== expected)
-      this.complain(`The script expects the text ${JSON.stringify(expected)}, but got another one.`)
+      this.complain(`The script expects the text ${JSON.stringify(expected)}, but the client sent another one.`)
   }
 
   private say({ audio, text, usage }: Extract<VoiceBeat, { _tag: "Say" }>): void {

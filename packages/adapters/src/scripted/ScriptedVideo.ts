@@ -1,6 +1,6 @@
 /**
- * A model for videos that follows a script: what becomes of an order, what each look at the job brings, what the clip is made of. It notes
- * every order, so that a test can say that there was one. No network, no chance, and no time but the test's.
+ * A video model that plays a script: the result of an order, the result of each status request, and the bytes of the clip. It records every
+ * order, so that a test can check how many there were. It uses no network, no randomness, and only the test's clock.
  */
 import { type ModelInfo, type Provider } from "@colloquy/core"
 import {
@@ -17,7 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 
-/** A state, with what goes with it; a job that is not known; or an error. */
+/** The result of a status request: a status with its data, an unknown job, or an error. */
 export type Look =
   | VideoJobStatus
   | "unknown"
@@ -27,29 +27,29 @@ export type Look =
 export interface VideoScript {
   /** The provider's id. Default: `router`. */
   readonly id?: string
-  /** Models that the provider lists. Default: one, `acme/clip`, of which nothing else is known. */
+  /** The models in the provider's list. Default: one model, `acme/clip`, without further data. */
   readonly models?: ReadonlyArray<Partial<ModelInfo> & Pick<ModelInfo, "name">>
-  /** What the list answers instead. */
+  /** The error of the list of models, if it fails. */
   readonly listFails?: ModelErrorReason
-  /** What becomes of an order. Default: a job that waits. */
+  /** The result of an order. Default: a pending job. */
   readonly order?: Look | "hangs"
-  /** What the looks bring, in order; the last one stays. Default: completed, for 0.25 dollars. */
+  /** The results of status requests, in order; the last one is repeated. Default: completed, for 0.25 dollars. */
   readonly looks?: ReadonlyArray<Look>
-  /** The bytes of the clip, or what happens instead, attempt by attempt; the last one stays. */
+  /** The bytes of the clip or an error, for each attempt to download it; the last one is repeated. */
   readonly clips?: ReadonlyArray<Stream.Stream<Uint8Array, ModelErrorReason>>
 }
 
 export interface ScriptedVideo {
   readonly provider: Provider
   readonly orders: ReadonlyArray<VideoOrder>
-  /** How often jobs were looked at. */
+  /** The number of status requests. */
   readonly looks: () => number
   readonly downloads: () => number
-  /** Lets an order go on that hangs. */
+  /** Lets an order continue that hangs. */
   readonly release: Effect.Effect<void>
 }
 
-/** The beginning of an MP4 file, and a little more: enough to be taken for one. */
+/** The beginning of an MP4 file, which is enough to be recognised as one. */
 export const sampleClip: Uint8Array = new TextEncoder().encode(
   "\0\0\0\u0018ftypisom\0\0\u0002\0isommp41\0\0\0\u0008free"
 )

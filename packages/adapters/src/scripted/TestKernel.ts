@@ -1,6 +1,6 @@
 /**
- * A whole kernel for a test, in one line: in-memory stores, a scripted model, no network. `layer` is for tests that live in Effect;
- * `open` gives the same kernel as promises and async iterables. Time stands still until a test moves it, for every timer of the kernel.
+ * A complete kernel for a test, in one line: in-memory stores, a scripted model, no network. `layer` is for tests that use Effect; `open` returns
+ * the same kernel with promises and async iterables. For every timer of the kernel, time passes only when the test moves its clock.
  */
 import {
   defaultTurnSettings,
@@ -28,15 +28,15 @@ export interface TestKernelOptions {
   readonly hosted?: ReadonlyArray<HostedTool>
   readonly metering?: MeteringPort
   readonly counter?: TokenCounterPort
-  /** Absent: in memory, and its own. Two kernels over one `InMemory.State` are two processes over one database. */
+  /** Default: new in-memory stores. Two kernels with the same `InMemory.State` behave like two processes with the same database. */
   readonly stores?: Layer.Layer<Stores>
-  /** On whose behalf `open` works. */
+  /** The owner for whom `open` works. Default: `owner`. */
   readonly owner?: string
 }
 
 export type Services = Kernel.Kernel | Stores | ScriptedModel
 
-/** The kernel as a layer, over the clock of the test that builds it. Each is a kernel of its own, also where one is built inside another. */
+/** The kernel as a layer, with the clock of the test that builds it. Each layer is a separate kernel, even inside of another one. */
 export const layer = (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptions = {}): Layer.Layer<Services> => {
   const settings = Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, options.settings))
   const metering = options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering)
@@ -51,14 +51,14 @@ export const layer = (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptio
   )
 }
 
-/** The kernel for code without Effect, as in production, and what a test adds. */
+/** The kernel for code without Effect, as in production, with additions for tests. */
 export interface OpenTestKernel extends OpenKernel<Services> {
   readonly model: typeof ScriptedModel.Service
-  /** Moves the time of every timer in the kernel. */
+  /** Moves the clock of every timer in the kernel. */
   readonly adjust: (duration: Duration.Input) => Promise<void>
 }
 
-/** Opens a kernel: `const kernel = await TestKernel.open([say("Hello.")])`. Closing it rejects when the script was not followed. */
+/** Opens a kernel: `const kernel = await TestKernel.open([say("Hello.")])`. Closing it rejects if the script was not played as written. */
 export const open = async (
   steps: ReadonlyArray<ScriptStep>,
   options: TestKernelOptions = {}

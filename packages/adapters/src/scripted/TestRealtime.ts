@@ -1,6 +1,6 @@
 /**
- * A voice session for a test, without a socket: a kernel over in-memory stores, a scripted voice model, and clients that are two arrays.
- * Time is the test's. `layer` makes the service; `connect` is a client with the key of an owner.
+ * Voice sessions for tests, without a socket: a kernel with in-memory stores, a scripted voice model, and clients that collect what they receive.
+ * All timers use the test's clock. `layer` provides the service; `connect` opens a client with the key of an owner.
  */
 import { type HostedTool, HostedTools, InvalidKey, Kernel, Keys, type Principal, Providers } from "@colloquy/core"
 import {
@@ -29,7 +29,7 @@ import * as InMemory from "../in-memory/InMemory.ts"
 import type { VoiceBeat } from "./RealtimeScript.ts"
 import { make, type ScriptedRealtimeModel, type ScriptedRealtimeOptions } from "./ScriptedRealtime.ts"
 
-/** The scripted model of a test. */
+/** The scripted voice model of a test. */
 export class ScriptedVoice extends Context.Service<ScriptedVoice, ScriptedRealtimeModel>()(
   "@colloquy/adapters/scripted/ScriptedVoice"
 ) {}
@@ -44,14 +44,14 @@ export type Services =
   | InMemory.Stores
 
 export interface TestRealtimeOptions extends ScriptedRealtimeOptions {
-  /** Two services over one state are two processes over one database. Absent: a state of its own. */
+  /** Two services with the same state behave like two processes with the same database. Default: a new state. */
   readonly state?: InMemory.State
   readonly hosted?: ReadonlyArray<HostedTool>
-  /** For what a session asks beside its voice model, such as learning. Absent: none. */
+  /** Providers for other work of a session than its voice, for example learning memories. Default: none. */
   readonly providers?: Layer.Layer<Providers>
-  /** What joins the sessions: `layerMemory`, `documentsPart`, parts of the host's own. */
+  /** The parts of the sessions: `layerMemory`, `documentsPart`, or parts of the host. */
   readonly parts?: Layer.Layer<never, never, Kernel.Kernel | Providers | InMemory.Stores>
-  /** Takes the place of the store over the state: one that fails, for instance. */
+  /** Replaces the in-memory store, for example by one that fails. */
   readonly sessionStore?: Layer.Layer<SessionStore>
 }
 
@@ -83,20 +83,20 @@ const stores = ({ sessionStore, state }: TestRealtimeOptions): Layer.Layer<InMem
   )
 
 export interface TestClient {
-  /** Everything that the service has sent, audio aside. */
+  /** All events from the service, without audio. */
   readonly events: ReadonlyArray<ServiceEvent>
-  /** The next event of this kind that no call of `next` has given yet; waits for it. */
+  /** Waits for the next event of this kind that no earlier call of `next` has returned. */
   readonly next: <Tag extends ServiceEvent["_tag"]>(tag: Tag) => Effect.Effect<Extract<ServiceEvent, { _tag: Tag }>>
   readonly audio: () => Uint8Array
   readonly send: (frame: ClientFrame) => void
   readonly speak: (audio: Uint8Array) => void
-  /** Anything else that a connection may bring. */
+  /** Sends any other input of a connection. */
   readonly input: (input: ClientInput) => void
-  /** The connection breaks. */
+  /** Breaks the connection. */
   readonly leave: () => void
-  /** How the service has closed; null while it has not. */
+  /** Why the service has closed the connection; null while it is open. */
   readonly closed: () => CloseReason | null
-  /** Waits until it has. */
+  /** Waits until the service has closed the connection. */
   readonly end: Effect.Effect<CloseReason>
   readonly isPaused: () => boolean
   readonly socket: ClientSocket
@@ -115,7 +115,7 @@ export const request = (fields: Partial<SessionRequest> = {}): SessionRequest =>
   ...fields
 })
 
-/** A connection that is served, on which the client has sent nothing yet. */
+/** Opens a connection, on which the client has not sent anything yet. */
 export const dial = (
   credentials: Partial<Omit<Credentials, "principal">> & { readonly key?: Redacted.Redacted | null }
 ): Effect.Effect<TestClient & { readonly served: Fiber.Fiber<void> }, never, RealtimeSessions | Keys | Scope.Scope> =>
@@ -131,7 +131,7 @@ export const dial = (
     return { ...client, served }
   })
 
-/** A client of the principal, with its first frame. */
+/** Opens a connection for the principal and sends its first frame. */
 export const connect = (
   fields: Partial<SessionRequest> = {}
 ): Effect.Effect<
@@ -146,7 +146,7 @@ export const connect = (
     return client
   })
 
-/** A client and the socket that the service holds of it. */
+/** A client, and the socket by which the service reaches it. */
 export const makeClient = (): TestClient => {
   const events: Array<ServiceEvent> = []
   const audio: Array<Buffer> = []

@@ -188,7 +188,7 @@ describe("a cassette", () => {
         "What is a fox?",
         "when it was recorded, and is",
         "is missing; it was 100",
-        "Nobody asked for POST"
+        "The recorded request POST"
       ]) {
         assert.include(told, words)
       }

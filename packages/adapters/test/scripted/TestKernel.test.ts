@@ -140,7 +140,7 @@ describe("a script", () => {
   )
 
   it.effect("complains of a call too many", () =>
-    Effect.map(outcome([say("a")], 2), (complaint) => assert.include(complaint, "called once too often"))
+    Effect.map(outcome([say("a")], 2), (complaint) => assert.include(complaint, "called more often than that"))
   )
 
   it.effect("complains of a request that is not as expected", () =>

@@ -1,6 +1,6 @@
 /**
- * A typed client of the realtime socket, in one file without dependencies: for browsers (with a ticket) and for Node (with a key, through
- * the headers that its own WebSocket takes). It sends the first frame, checks nothing twice, and hands events on as they come.
+ * A typed client of the realtime socket, in one file without dependencies: for browsers, with a ticket, and for Node.js, with a key in a header
+ * (see `open`). It sends the first frame and passes events on as they arrive, without validating them.
  */
 
 export interface WireAudioFormat {
@@ -52,7 +52,7 @@ export type RealtimeEvent =
     }
   | { readonly type: "error"; readonly code: string; readonly message: string }
 
-/** The first frame. The fields are those of the specification. */
+/** The first frame, as the API defines it. */
 export interface FirstFrame {
   readonly provider: string
   readonly model: string
@@ -74,7 +74,7 @@ export interface FirstFrame {
   readonly video_config?: { readonly [field: string]: unknown }
 }
 
-/** What the client needs of a WebSocket: the platform's has it, and so has that of `ws`. */
+/** The members of a WebSocket that the client uses. The platform's WebSocket has them, and so has that of the package `ws`. */
 export interface ClientConnection {
   binaryType: string
   readonly readyState: number
@@ -91,13 +91,13 @@ const isOpen = 1
 export interface RealtimeClientOptions {
   /** `wss://…/threads/realtime`, without a query. */
   readonly url: string
-  /** From `POST /threads/realtime/tickets`. */
+  /** A ticket from `POST /threads/realtime/tickets`. */
   readonly ticket?: string
   readonly first: FirstFrame
-  /** Opens another WebSocket than the platform's: with the `X-API-Key` header, on Node. */
+  /** Opens the WebSocket. On Node.js, use a WebSocket that can send the header `X-API-Key`. Default: the platform's WebSocket. */
   readonly open?: (url: string) => ClientConnection
   readonly onEvent: (event: RealtimeEvent) => void
-  /** The connection is over. */
+  /** Called when the connection is closed. */
   readonly onClose?: (code: number, reason: string) => void
 }
 
@@ -123,7 +123,7 @@ export class RealtimeClient {
     })
   }
 
-  /** Audio in the session's input format. What comes before `session.begin` is left out, because the service would refuse it. */
+  /** Sends audio in the session's input format. Audio before `session.begin` is dropped, because the service would refuse it. */
   sendAudio(audio: ArrayBuffer | Uint8Array<ArrayBuffer>): void {
     if (this.hasBegun && this.socket.readyState === isOpen) this.socket.send(audio)
   }
@@ -137,7 +137,7 @@ export class RealtimeClient {
     this.send({ type: "commit" })
   }
 
-  /** Stops the answer. Clear your own playback too. */
+  /** Stops the response. Also stop your own playback. */
   cancel(): void {
     this.send({ type: "cancel" })
   }
@@ -152,13 +152,13 @@ export class RealtimeClient {
     this.send({ type: "provider.event", event })
   }
 
-  /** Ends the session, and waits until everything has come and the connection is closed. */
+  /** Ends the session, and waits until all events have arrived and the connection is closed. */
   async stop(): Promise<void> {
     this.send({ type: "stop" })
     await this.ended
   }
 
-  /** Drops the connection at once. */
+  /** Closes the connection immediately. */
   close(): void {
     this.socket.close()
   }
