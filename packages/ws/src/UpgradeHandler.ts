@@ -192,7 +192,7 @@ export const attachUpgrade = (server: Server, handler: UpgradeHandler): (() => v
 
 /**
  * Lets Node.js treat a request as an upgrade only if it asks for a WebSocket. Clients such as Java's and curl offer HTTP/2 in plain requests
- * (`Upgrade: h2c`), and expect a server without HTTP/2 to answer them as usual. If the host has a listener for upgrades too, its own choice stays.
+ * (`Upgrade: h2c`), and expect a server without HTTP/2 to answer them as usual. If the host has a listener for upgrades too, the earlier choice stays.
  * Node.js before 24.9 has no such choice: listeners get every upgrade.
  */
 const chooseWebSockets = (server: Server): (() => void) => {

@@ -35,7 +35,7 @@ import {
   systemWithJson,
   type WireTurn
 } from "./Lowering.ts"
-import type { Saying } from "./RepeatedChunk.ts"
+import type { TextChunk } from "./RepeatedChunk.ts"
 import { bearer, type Call, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
 import {
   base64,
@@ -349,12 +349,12 @@ export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent
   }
 }
 
-export const saying = (state: AnswerState, chunk: unknown): Saying | null => {
+export const textChunkOf = (state: AnswerState, chunk: unknown): TextChunk | null => {
   const { delta, index, type } = record(chunk)
   const said = record(delta)
   const block = state.open.get(index)
   if (type !== "content_block_delta" || block === undefined || said.type !== "text_delta") return null
-  return { text: string(said.text) ?? "", say: (more, events) => say(block, more, events) }
+  return { text: string(said.text) ?? "", apply: (more, events) => say(block, more, events) }
 }
 
 const readMessage = (state: AnswerState, message: WireRecord, events: Array<ChatEvent>): undefined => {
@@ -520,7 +520,7 @@ export const driver =
       ...errorDialect,
       start: () => start(request, () => `toolu_${crypto.randomUUID()}`),
       step,
-      saying,
+      textChunkOf,
       end
     }
     return streamAnswer(

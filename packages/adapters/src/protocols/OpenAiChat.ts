@@ -23,7 +23,7 @@ import type { ChatDialect } from "./OpenAiDialect.ts"
 import { faultOf } from "./OpenAiErrors.ts"
 import { makeTagSplitter, type TagSplitter } from "./ThinkTags.ts"
 import { countNameless, type NamelessPieces } from "./NamelessPieces.ts"
-import type { Saying } from "./RepeatedChunk.ts"
+import type { TextChunk } from "./RepeatedChunk.ts"
 import { bearer, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
 import {
   base64,
@@ -281,14 +281,17 @@ export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent
   return state.finish === "error" ? { reason: "unknown", code: "error" } : undefined
 }
 
-/** Whatever else the delta has would be taken once more: thought that is kept, a piece of a call. The rest of a chunk only replaces what is known. */
-export const saying = (state: AnswerState, chunk: unknown): Saying | null => {
+/**
+ * No other field of the delta may have a value, because these values are appended (reasoning, pieces of a tool call). The values of the chunk's
+ * other fields only replace earlier ones.
+ */
+export const textChunkOf = (state: AnswerState, chunk: unknown): TextChunk | null => {
   const { content, role: _, ...others } = record(record(list(record(chunk).choices)[0]).delta)
-  if (typeof content !== "string" || !Object.values(others).every(saysNothing)) return null
-  return { text: content, say: (said, events) => say(state, said, events) }
+  if (typeof content !== "string" || !Object.values(others).every(isEmpty)) return null
+  return { text: content, apply: (said, events) => say(state, said, events) }
 }
 
-const saysNothing = (value: unknown): boolean =>
+const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)
 
 const readDelta = (state: AnswerState, delta: WireRecord, events: Array<ChatEvent>): Fault | undefined => {
@@ -475,7 +478,7 @@ export const driver =
       fault: faultOf,
       start: () => start(request, dialect, () => `call_${crypto.randomUUID()}`, settings.maxNamelessPieces),
       step,
-      saying,
+      textChunkOf,
       end
     }
     return streamAnswer(

@@ -1,80 +1,81 @@
 /**
- * A long answer is thousands of chunks that differ in one piece of text. A chunk whose characters are those of the chunk before it, but for
- * that text, says the same with another text: it need not be parsed and looked through again. Used by Transport.
+ * Reads most chunks of a long answer without parsing them. Such an answer consists of thousands of chunks that differ only in one piece of text.
+ * So if a chunk has the same characters as the last parsed one except for that text, only the text is taken from it. Used by Transport.
  *
- * A protocol says which of its chunks are fit for that (`Saying`). Everything else is parsed as ever, and so is a chunk of a server that
- * puts something new (a number, random padding) into each one.
+ * A protocol decides which of its chunks may be read in this way (`TextChunk`). All others are parsed, and so are all chunks of servers that
+ * put something new (a number, random padding) into each of them.
  */
 import type { ChatEvent } from "@colloquy/core/adapters"
 import { parseJson } from "./Wire.ts"
 
-/** A chunk that says a text, and apart from that changes nothing that it would not change when it came twice. */
-export interface Saying {
+/** A chunk with a text. Apart from the text, it changes nothing in the state of the answer that a repetition of it would not change too. */
+export interface TextChunk {
   readonly text: string
-  /** What the chunk does, for this or for another text in its place. */
-  readonly say: (text: string, events: Array<ChatEvent>) => void
+  /** Does what `step` did with the chunk, for another text in the place of this one. */
+  readonly apply: (text: string, events: Array<ChatEvent>) => void
 }
 
-/** Tells of a parsed chunk that was taken whether it is one; null: no. */
-export type SayingOf = (chunk: unknown) => Saying | null
+/** Called with a chunk after `step`. Null: the chunk is not a `TextChunk`. */
+export type TextChunkOf = (chunk: unknown) => TextChunk | null
 
-/** So many chunks in a row that are unlike the one before them: this server's always are. */
-const patience = 4
+/** After so many different chunks in a row, all later chunks are parsed: this server seems to put something new into each of them. */
+const maxMisses = 4
 
 export class RepeatedChunk {
-  private readonly sayingOf: SayingOf
+  private readonly textChunkOf: TextChunkOf
+  /** The characters of the last parsed chunk before and after its text. */
   private before = ""
-  private behind = ""
-  private say: Saying["say"] | null = null
+  private after = ""
+  private apply: TextChunk["apply"] | null = null
   private misses = 0
 
-  constructor(sayingOf: SayingOf) {
-    this.sayingOf = sayingOf
+  constructor(textChunkOf: TextChunkOf) {
+    this.textChunkOf = textChunkOf
   }
 
-  /** False: it is no repetition, and nothing was done. */
+  /** Returns false, and does nothing, if the chunk differs in more than its text. */
   take(data: string, events: Array<ChatEvent>): boolean {
-    const { before, behind, say } = this
-    // Slices are compared many characters at a time, where `startsWith` takes one after the other: most of the price of a chunk.
-    if (say === null || data.slice(0, before.length) !== before || data.slice(-behind.length) !== behind) return false
-    const text = textOf(data, before.length, data.length - behind.length)
+    const { after, apply, before } = this
+    // V8 compares slices many characters at a time, but `startsWith` and `endsWith` one by one, which would be most of the time for a chunk.
+    if (apply === null || data.slice(0, before.length) !== before || data.slice(-after.length) !== after) return false
+    const text = textOf(data, before.length, data.length - after.length)
     if (text === null) return false
-    say(text, events)
+    apply(text, events)
     this.misses = 0
     return true
   }
 
-  /** To be called with every chunk that was parsed and taken. */
+  /** Must be called after `step` with every chunk that was parsed. */
   learn(data: string, chunk: unknown): void {
-    this.say = null
-    if (this.misses >= patience) return
-    const saying = this.sayingOf(chunk)
-    const at = saying === null ? -1 : data.indexOf(`"${saying.text}"`) + 1
-    if (saying === null || at === 0) return
+    this.apply = null
+    if (this.misses >= maxMisses) return
+    const found = this.textChunkOf(chunk)
+    const at = found === null ? -1 : data.indexOf(`"${found.text}"`) + 1
+    if (found === null || at === 0) return
     this.misses++
-    // Whether that is the text, and not the same characters elsewhere, shows when others stand in their place.
-    const probe = `${data.slice(0, at)}${mark}${data.slice(at + saying.text.length)}`
-    if (this.sayingOf(parseJson(probe))?.text !== mark) return
-    // Pieces of the probe: those of the data would keep the whole read in memory of which it is a piece.
+    // The same characters may also occur elsewhere in the chunk. It is the text only if replacing these characters replaces the text.
+    const probe = `${data.slice(0, at)}${mark}${data.slice(at + found.text.length)}`
+    if (this.textChunkOf(parseJson(probe))?.text !== mark) return
+    // Slices of `data` would keep the whole network read in memory that it is a slice of. So these are slices of the probe.
     this.before = probe.slice(0, at)
-    this.behind = probe.slice(at + mark.length)
-    this.say = saying.say
+    this.after = probe.slice(at + mark.length)
+    this.apply = found.apply
   }
 }
 
-/** Letters stand nowhere in JSON but in a string (these are no literal), and this is not what a model says. */
+/** A text that no model writes. Letters other than those of `true`, `false` and `null` can only occur inside of a JSON string. */
 const mark = "colloquyprobe"
 
-/** The text between two quotes; null: these are not the quotes of one JSON string. */
+/** The text between two positions; null, if it is not the content of one JSON string. */
 const textOf = (data: string, from: number, to: number): string | null => {
-  const isPlain = to >= from && to - from <= longestCopied && !unplain.test(data.slice(from, to))
+  const isPlain = to >= from && to - from <= longestCopied && !escapedCharacter.test(data.slice(from, to))
   if (isPlain) return data.slice(from, to)
   const parsed = to < from ? undefined : parseJson(data.slice(from - 1, to + 1))
   return typeof parsed === "string" ? parsed : null
 }
 
-/** V8 copies so short a piece of a text; a longer one is a view of the whole, which would stay in memory with it. */
+/** V8 copies slices up to this length. A longer slice refers to the whole text, and would keep it in memory. */
 const longestCopied = 12
 
-/** What is not for itself in a JSON string: a quote, a backslash, a control character. */
-const unplain = /[^ !#-[\]-\uffff]/
+/** The characters that cannot be in a JSON string without an escape: a quote, a backslash, a control character. */
+const escapedCharacter = /[^ !#-[\]-\uffff]/

@@ -25,7 +25,7 @@ import { type Exchange, type Read, type Send, sendByFetch } from "./Exchange.ts"
 import { type Fault, retryHeaders } from "./Fault.ts"
 import { sendByNode } from "./NodeRequest.ts"
 import type { Multipart } from "./Multipart.ts"
-import { RepeatedChunk, type Saying } from "./RepeatedChunk.ts"
+import { RepeatedChunk, type TextChunk } from "./RepeatedChunk.ts"
 import { makeSseReader } from "./Sse.ts"
 import { parseJson } from "./Wire.ts"
 
@@ -67,8 +67,8 @@ export interface StreamDialect<State> extends ErrorDialect {
   readonly start: () => State
   /** Reads one parsed event and adds the kernel's events to `events`. Reading stops when it returns a fault or `end`. */
   readonly step: (state: State, chunk: unknown, events: Array<ChatEvent>) => Fault | "end" | undefined
-  /** Whether a similar chunk with another text can be taken without being parsed (see `RepeatedChunk`); called with a chunk after `step`. Absent: no. */
-  readonly saying?: (state: State, chunk: unknown) => Saying | null
+  /** Called with a chunk after `step`: whether similar chunks with another text can be read without being parsed (see `RepeatedChunk`). Absent: no. */
+  readonly textChunkOf?: (state: State, chunk: unknown) => TextChunk | null
   /** Called at the end of the answer; `marked` is true after an end mark. Adds the last events, and `Finished` if the answer is complete. */
   readonly end: (state: State, events: Array<ChatEvent>, marked: boolean) => void
 }
@@ -373,7 +373,7 @@ const catchExceptions = (read: () => Stop): Stop => {
 const makeEventReader = <State>(dialect: StreamDialect<State>, maxEventCharacters: number) => {
   const state = dialect.start()
   const sse = makeSseReader(maxEventCharacters)
-  const repeated = new RepeatedChunk((chunk) => dialect.saying?.(state, chunk) ?? null)
+  const repeated = new RepeatedChunk((chunk) => dialect.textChunkOf?.(state, chunk) ?? null)
   const take = (chunks: ReadonlyArray<string>, events: Array<ChatEvent>): Stop => {
     for (const data of chunks) {
       if (data === "" || repeated.take(data, events)) continue

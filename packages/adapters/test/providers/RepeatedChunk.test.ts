@@ -176,14 +176,14 @@ const rest = { requestIdHeader: "x-request-id", fault: () => ({ reason: "unknown
 const chat = (thinkTags: boolean, of = asked): StreamDialect<OpenAiChat.AnswerState> => ({
   ...rest,
   step: OpenAiChat.step,
-  saying: OpenAiChat.saying,
+  textChunkOf: OpenAiChat.textChunkOf,
   end: OpenAiChat.end,
   start: () => OpenAiChat.start(of, { ...plainDialect, thinkTags, replayed: ["reasoning_content"] }, () => "made")
 })
 const anthropic: StreamDialect<Anthropic.AnswerState> = {
   ...rest,
   step: Anthropic.step,
-  saying: Anthropic.saying,
+  textChunkOf: Anthropic.textChunkOf,
   end: Anthropic.end,
   start: () => Anthropic.start(asked, () => "made")
 }
@@ -210,7 +210,9 @@ describe("RepeatedChunk", () => {
   const heardBy = (answer: ReadonlyArray<string>) => {
     const repeated = new RepeatedChunk((chunk) => {
       const said = string(record(chunk).say)
-      return said === undefined ? null : { text: said, say: (text, events) => events.push({ _tag: "TextDelta", text }) }
+      return said === undefined
+        ? null
+        : { text: said, apply: (text, events) => events.push({ _tag: "TextDelta", text }) }
     })
     const events: Array<ChatEvent> = []
     let parsed = 0
@@ -236,7 +238,7 @@ describe("RepeatedChunk", () => {
     let looks = 0
     const repeated = new RepeatedChunk(() => {
       looks++
-      return { text: "a", say: () => {} }
+      return { text: "a", apply: () => {} }
     })
     for (let at = 0; at < 100; at++) {
       const data = JSON.stringify({ say: "a", at })
