@@ -207,7 +207,7 @@ describe("a cassette", () => {
       const cassette = yield* Effect.promise(() => Cassette.replay(file))
       yield* hear(openAiVendor, nobody, cassette.fetch)
       yield* hear(openAiVendor, nobody, cassette.fetch)
-      assert.include(yield* closing(cassette), "the cassette holds nothing more")
+      assert.include(yield* closing(cassette), "all recorded requests have been used")
     }).pipe(Effect.scoped)
   )
 })
