@@ -395,8 +395,8 @@ const openBlock = (state: AnswerState, index: unknown, first: WireRecord, events
   if (isRecord(first.input) && Object.keys(first.input).length > 0) write(block, JSON.stringify(first.input), events)
 }
 
-const idOf = (state: AnswerState, wireId: unknown): string => {
-  const id = text(wireId)
+const idOf = (state: AnswerState, sentId: unknown): string => {
+  const id = text(sentId)
   const free = id === undefined || state.callIds.has(id) ? state.newId() : id
   state.callIds.add(free)
   return free
