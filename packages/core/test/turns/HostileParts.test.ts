@@ -25,6 +25,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { openKernel, quiet, storedLog, terminalOf, transcript } from "../support/Story.ts"
+import { watchedStores } from "../support/WatchedStores.ts"
 
 type Part = TurnPart<null>
 
@@ -428,6 +429,48 @@ it.effect("a part that tells and spends after the end is not heard", () => {
       const answer = (yield* Threads.use((threads) => threads.get(turn.threadId))).messages.at(-1)
       assert.isNull(answer?.supplements ?? null)
     })
+  )
+})
+
+it.effect("a part that tells and spends while the end is stored is not heard, and the end is the end", () => {
+  let kept: LiveTurn | null = null
+  const part = bad({
+    recall: (_, turn) =>
+      Effect.sync(() => {
+        kept = turn
+        return []
+      })
+  })
+  const stores = watchedStores(InMemory.makeState(), (operation, call) =>
+    operation === "runs.settle"
+      ? Effect.suspend(() => {
+          const late = forged<LiveTurn>(kept)
+          late.tell({ type: "late", data: {} })
+          late.keep({ late: true })
+          late.spend(chargeOfCost({ provider: "p", model: "m", purpose: "x" }, 1))
+          return call
+        })
+      : call
+  )
+  return withPart(
+    part,
+    [say("Answer")],
+    Effect.gen(function* () {
+      const { events, turn } = yield* turnWith({ bad: {} })
+      assert.strictEqual(terminalOf(events)._tag, "RunEnded")
+      assert.strictEqual(new Set(events.map(({ sequence }) => sequence)).size, events.length)
+      assert.notInclude(
+        events.map(({ _tag }) => _tag),
+        "PartTold"
+      )
+      const { days } = yield* UsageLedger.use((ledger) => ledger.recent(firstPage))
+      assert.notInclude(
+        days.map(({ purpose }) => purpose),
+        "x"
+      )
+      assert.deepStrictEqual((yield* storedLog(turn)).at(-1), events.at(-1))
+    }),
+    { stores }
   )
 })
 
