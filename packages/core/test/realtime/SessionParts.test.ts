@@ -17,6 +17,7 @@ import { nothingSelected, type ServiceSelection } from "@colloquy/core/realtime"
 import { Retrieval } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { TestClock } from "effect/testing"
@@ -236,6 +237,26 @@ describe("tools that a session selects", () => {
       )
     )
   )
+
+  it.effect("a part that never joins ends the session in its time, and leaves nothing behind", () => {
+    const stuck = TurnParts.part({
+      name: "stuck",
+      plan: Schema.Null,
+      decide: () => Effect.succeed({ plan: null }),
+      session: () => Effect.uninterruptible(Effect.never)
+    })
+    return Effect.gen(function* () {
+      const client = yield* TestRealtime.connect()
+      const error = yield* Effect.forkChild(client.next("Error"), { startImmediately: true })
+      for (let second = 0; second < 60; second++) yield* TestClock.adjust("1 second")
+      assert.deepInclude(yield* Fiber.join(error), { code: "internal_error" })
+      assert.deepStrictEqual(yield* (yield* ThreadStore).list(firstPage), [])
+    }).pipe(
+      Effect.scoped,
+      Principal.provide("ada"),
+      Effect.provide(Layer.provideMerge(stuck, TestRealtime.layer([], { providers: writing() })))
+    )
+  })
 
   it.effect("what a part refuses refuses the session, and leaves nothing behind", () =>
     Effect.gen(function* () {
