@@ -31,6 +31,7 @@ const endOfRows: Readonly<Record<string, string>> = {
   memory_runs: "retention (learnedRuns), or with the assistant",
   active_runs: "with the run: it settles, or the sweep settles it",
   realtime_sessions: "with the session, or with the thread",
+  realtime_messages: "with the thread",
   realtime_charges: "when the meter has received them",
   realtime_tickets: "when they are redeemed, or an hour later by the next ticket",
   rate_limits: "an hour after they are full again, by other requests",
