@@ -234,7 +234,7 @@ const converse = async ({ question, runId, stream, threadId }: Turn, response: S
       const values = [runId, stored + 1, JSON.stringify(events.slice(stored))]
       stored = events.length
       pending = pending.then(() => pool.query({ ...append, values }))
-      // Heard of where it is waited for; until then it is nobody's.
+      // The error is handled where `pending` is awaited. Without this, Node.js would end the process because of an unhandled rejection.
       pending.catch(() => {})
     }
   }

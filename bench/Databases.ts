@@ -1,8 +1,8 @@
-/** Databases of their own on the server of the benchmark, and how that server keeps what it is told: a commit that waits for no disk is cheap. */
+/** Creates separate databases on the server of the benchmark, and measures how long a commit takes there: without waiting for a disk it is cheap. */
 import pg from "pg"
 import { median } from "./Load.ts"
 
-/** The address of an empty database of that name; one that is there already goes. */
+/** Creates an empty database with this name, after dropping an existing one, and returns its URL. */
 export const emptyDatabase = async (server: string, name: string): Promise<string> => {
   const client = await connect(server)
   await client.query(`drop database if exists ${name} with (force)`)
@@ -18,10 +18,10 @@ export const dropDatabase = async (server: string, name: string): Promise<void> 
 }
 
 export interface Durability {
-  /** As `show` tells them: `fsync`, `synchronous_commit`, `full_page_writes`. */
+  /** The server's `fsync`, `synchronous_commit` and `full_page_writes`. */
   readonly settings: Readonly<Record<string, string>>
   readonly version: string
-  /** Of a transaction that writes one row, alone. */
+  /** The median time of a transaction that writes one row, when no other transaction runs. */
   readonly commitMillis: number
 }
 

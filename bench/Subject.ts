@@ -1,7 +1,7 @@
 /**
  * What is measured: the built packages as a user runs them, on `node:http`, over the store that the environment names. Its keys, its
  * logs and its promises are on; nothing is set for the benchmark's sake but the size of the pool. `BENCH_WINGS` installs the rooms
- * that the standalone server has. (Summaries are none of them: whoever installs those has one written for every long thread.)
+ * that the standalone server has. (Summaries are not among them, because they call a model for every long thread.)
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import * as OpenAiCompatible from "@colloquy/adapters/openai-compatible"

@@ -46,7 +46,7 @@ export interface Prompts {
   readonly bytes: number
 }
 
-/** By the first part of the address, which is the name of who asks. */
+/** Prompts by the first part of the path, which is the name of the side that sends the request. */
 const prompts = new Map<string, Prompts>()
 
 const count = (name: string, messages: number, bytes: number): void => {

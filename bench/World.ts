@@ -47,7 +47,7 @@ export class World {
     return found
   }
 
-  /** The provider counts prompts by the name of who asks. */
+  /** The base URL of the provider for one side. It contains the side's name, by which the provider counts prompts. */
   upstream(name: string): string {
     return `http://127.0.0.1:${this.provider.port}/${name}/v1`
   }

@@ -19,7 +19,7 @@ const answer: ReadonlyArray<ChatEvent> = [
   { _tag: "Finished", reason: "stop", model: null, providerData: null }
 ]
 
-/** Between two arrays the driver waits, as for a network: whoever reads along is served first. */
+/** Between two arrays the driver waits, as for a network, so that readers get the events before the next array. */
 const driver = (size: number) => () =>
   Stream.mapArrayEffect(Stream.rechunk(Stream.fromIterable(answer), size), (events) =>
     Effect.as(Effect.yieldNow, events)

@@ -243,7 +243,7 @@ const sessions = Array.from({ length: Math.ceil(exchanges.length / 2) }, (_, ses
     turns.push(...each.said, small(turns.length), small(turns.length + 1))
     return { text: each.question, session, evidence }
   })
-  // Who tells the fact is who the question is about, where it names one.
+  // If the question names a person, this person tells the fact.
   const passages = turns.map((text, at): Passage => {
     const teller = held.find((each) => each.said.includes(text))
     const isMira =
@@ -262,7 +262,7 @@ const trips = [
   "a mushroom walk"
 ]
 
-/** Told relative to the day of speaking, asked by the date. */
+/** The facts name a day relative to the day on which they are told; the questions name the date. */
 const diary = trips.map((trip, at) => {
   const said = new Date(firstDay + (at * 9 + 1) * dayMillis)
   const day = new Date(said.getTime() - dayMillis)

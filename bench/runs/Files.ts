@@ -83,7 +83,7 @@ const indexed = Effect.fnUntraced(function* (filename: string, bytes: Uint8Array
   return document
 })
 
-/** What the process grows by at most while the work goes on, in MB. */
+/** By how many MB the memory of the process grows at most during the work. */
 const growthDuring = async (work: () => Promise<unknown>): Promise<number> => {
   globalThis.gc?.()
   const before = process.memoryUsage.rss()

@@ -13,7 +13,7 @@ const threadsFor = (side: Side, count: number): Promise<ReadonlyArray<string>> =
 export const plain: Turn = { model: "burst-20", stream: false }
 export const streamed: Turn = { model: "burst-200", stream: true }
 
-/** A server that has just begun runs code that is not compiled yet: what counts is how it goes on. */
+/** Runs turns before the measurement, because V8 has not compiled the code of a new server yet. */
 export const warmUp = async (side: Side, millis: number): Promise<void> => {
   for (const turn of [plain, streamed]) {
     const { work } = await turnsOn(side, 16, turn)
