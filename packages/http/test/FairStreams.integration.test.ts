@@ -3,7 +3,7 @@ import { say } from "@colloquy/adapters/scripted"
 import { assert, describe, it } from "@effect/vitest"
 import { get, type IncomingMessage } from "node:http"
 import { straight, throughWeb, type Way } from "./BothWays.ts"
-import { keys, open } from "./Service.ts"
+import { allEvents, keys, open } from "./Service.ts"
 import { listen } from "./Sockets.ts"
 
 const ways: ReadonlyArray<readonly [string, Way]> = [
@@ -17,7 +17,9 @@ const words = Array.from({ length: 5000 }, (_, index) => `word ${index} `)
 describe.each(ways)("a long run %s", (_name, way) => {
   it("goes out over many turns of the event loop", async () => {
     await using service = await open([say(...words)])
-    const { body } = await service.call("POST", "/threads/messages", { content: "Talk" })
+    // A turn that nobody streams keeps what came together as one event.
+    const begun = await service.fetch("POST", "/threads/messages", { content: "Talk", stream: true })
+    const [first] = await allEvents(begun)
     const serve = way(service)
     let turn = 0
     let isOver = false
@@ -35,7 +37,7 @@ describe.each(ways)("a long run %s", (_name, way) => {
       serve(message, response)
     })
     count()
-    const path = `/threads/${body.thread_id}/runs/${body.run_id}/events`
+    const path = `/threads/${first?.data.thread_id}/runs/${first?.data.run_id}/events`
     const answer = await new Promise<IncomingMessage>((resolve) => {
       get(`${server.url}${path}`, { headers: { "x-api-key": keys.ada } }, resolve)
     })
