@@ -5,12 +5,14 @@
 import { say } from "@colloquy/adapters/scripted"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { keys, open } from "./Service.ts"
+import { allEvents, keys, open } from "./Service.ts"
 
 const pieces = Array.from({ length: 20_000 }, (_, index) => `${index} ${"x".repeat(200)}`)
 
 await using service = await open([say(...pieces)])
-const { body } = await service.call("POST", "/threads/messages", { content: "Talk" })
+// A turn that nobody streams keeps what came together as one event.
+const begun = await service.fetch("POST", "/threads/messages", { content: "Talk", stream: true })
+const place = (await allEvents(begun))[0]?.data
 const readers = new Set<ServerResponse>()
 const server = createServer((message, response) => {
   readers.add(response)
@@ -42,7 +44,7 @@ tell({
   _tag: "Listening",
   port,
   key: keys.ada,
-  path: `/threads/${body.thread_id}/runs/${body.run_id}/events`
+  path: `/threads/${place?.thread_id}/runs/${place?.run_id}/events`
 })
 await new Promise((resolve) => process.once("disconnect", resolve))
 server.closeAllConnections()
