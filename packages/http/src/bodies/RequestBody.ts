@@ -29,7 +29,14 @@ import { type MultipartForm, readMultipart, tooSlow } from "./Multipart.ts"
 import type { Installed } from "../wings/Wing.ts"
 import { toProblems } from "./Problems.ts"
 import { decodeFormText, decodeText } from "./Text.ts"
-import { type BodyFault, type KeepFile, problemsOfFiles, refuseTypes, type UploadedFile } from "./UploadedFile.ts"
+import {
+  type BodyFault,
+  dropFile,
+  type KeepFile,
+  problemsOfFiles,
+  refuseTypes,
+  type UploadedFile
+} from "./UploadedFile.ts"
 
 export type UnreadableBody = BodyFault | UnsupportedMediaType
 
@@ -111,18 +118,24 @@ export const decodeBody = <A>(
   request: HttpServerRequest,
   accepts: Accepts,
   { bounds, installed, rooms }: BodyContext
-): Effect.Effect<DecodedBody<A>, UnreadableBody | HTTPValidationError, Principal | Scope.Scope> =>
-  Effect.gen(function* () {
-    const parts = installed()
-    const { discard, keep } = yield* fileKeeper(body.files, rooms, parts)
-    const read = Effect.flatMap(readBody(request, accepts, bounds, { fields: body.files, keep }), (raw) => {
+): Effect.Effect<DecodedBody<A>, UnreadableBody | HTTPValidationError, Principal | Scope.Scope> => {
+  const parts = installed()
+  const read = (keep: KeepFile, discard: Effect.Effect<void>) =>
+    Effect.flatMap(readBody(request, accepts, bounds, { fields: body.files, keep }), (raw) => {
       const decoded = body.decode(raw, parts)
       return Result.isSuccess(decoded)
         ? Effect.succeed({ value: decoded.success, raw, discard })
         : Effect.fail(new HTTPValidationError({ detail: decoded.failure }))
     })
-    return yield* Effect.onError(read, () => discard)
-  })
+  return mayHaveFiles(request)
+    ? Effect.flatMap(fileKeeper(body.files, rooms, parts), ({ discard, keep }) =>
+        Effect.onError(read(keep, discard), () => discard)
+      )
+    : read(dropFile, Effect.void)
+}
+
+/** Only a form brings files. */
+const mayHaveFiles = ({ headers }: HttpServerRequest): boolean => mediaType(headers["content-type"]) === multipart
 
 const json = "application/json"
 const urlEncoded = "application/x-www-form-urlencoded"

@@ -12,9 +12,9 @@ export const delivery = Effect.map(
   Effect.all([HttpSettings, Links]),
   ([{ heartbeat }, { url: urlOf }]) =>
     <E extends KernelError>(start: Effect.Effect<StartedTurn, E, Principal>, stream: boolean) =>
-      Effect.gen(function* () {
-        const turn = yield* Effect.mapError(start, toWireError)
-        if (stream) return yield* streamResponse(turn, turn.events, { heartbeat, urlOf })
-        return writeRecord(replyToWire(yield* Effect.mapError(turn.reply, toWireError), urlOf))
-      })
+      Effect.flatMap(Effect.mapError(start, toWireError), (turn) =>
+        stream
+          ? streamResponse(turn, turn.events, { heartbeat, urlOf })
+          : Effect.map(Effect.mapError(turn.reply, toWireError), (reply) => writeRecord(replyToWire(reply, urlOf)))
+      )
 )

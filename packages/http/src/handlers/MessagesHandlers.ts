@@ -60,25 +60,24 @@ export const layer = HttpApiBuilder.group(
           const options = compact({ options: optionsOf(value, raw.files.map(withoutIds)) })
           return asked({ ...request, ...options }, files)
         })
+        const started = start({ ...request, ...repeat }, files)
         return yield* deliver(
-          Effect.onError(start({ ...request, ...repeat }, files), () => discard),
+          raw.files.length === 0 ? started : Effect.onError(started, () => discard),
           value.stream === true
         )
       })
 
     return handlers
       .handleRaw("send", (raw) =>
-        Effect.gen(function* () {
-          const body = yield* read(messageBodies.send, raw)
+        Effect.flatMap(read(messageBodies.send, raw), (body) => {
           const routing = compact({ routing: routingFromWire(body.value.router) })
-          return yield* answer(raw, body, { ...routing, threadId: ThreadId.make(raw.params.thread_id) })
+          return answer(raw, body, { ...routing, threadId: ThreadId.make(raw.params.thread_id) })
         })
       )
       .handleRaw("sendStateless", (raw) =>
-        Effect.gen(function* () {
-          const body = yield* read(messageBodies.sendStateless, raw)
-          return yield* answer(raw, body, { ...placeOf(body.value), systemFallback: "description" })
-        })
+        Effect.flatMap(read(messageBodies.sendStateless, raw), (body) =>
+          answer(raw, body, { ...placeOf(body.value), systemFallback: "description" })
+        )
       )
   })
 )
