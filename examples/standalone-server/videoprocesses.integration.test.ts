@@ -169,7 +169,7 @@ onPostgres((url) => {
       await using second = await open("sk-second", database.url, vendor.baseUrl)
       const end = await second.end(threadId, runId)
       assert.deepInclude(end, { type: "run_failed", code: "interrupted", retryable: false })
-      assert.match(end.error, /look at the thread before you send the message again/u)
+      assert.match(end.error, /Look at the thread before you send the message again/u)
       const { metadata_: metadata } = await second.get(`/threads/${threadId}`)
       assert.deepStrictEqual(metadata.video_jobs, [
         { job_id: jobOf("polling"), run_id: runId, model: modelName, status: "pending", cost_usd: null }
