@@ -1,6 +1,6 @@
 /**
- * Makes of a part what turns use: its steps bound to their plan, which is JSON for everybody but the part, and to the time that each has. A
- * part may be the host's code, or may call a provider, a store or a service of the host. Before anything is stored, exceeding a limit
+ * Makes of a part what turns use: its steps, each with its plan and its time limit. Only the part itself knows the type of its plan; turns
+ * store it as JSON. A part may be the host's code, or may call a provider, a store or a service of the host. Before anything is stored, exceeding a limit
  * refuses the turn and names the part; afterwards it is a defect of the part, and the part is left out. `recall`, `answer` and `speak` are
  * limited where they are called, because there a timeout has another consequence.
  */

@@ -1,6 +1,6 @@
 /**
- * The way of a streamed body to its client: piece by piece, each at once, and no faster than the client takes it. A connection that is
- * closed is not written to, because each write would be an error; nor does it get room again: the fiber that writes is interrupted then.
+ * Writes a streamed body to its client: each piece immediately, and no faster than the client reads. Nothing is written to a closed
+ * connection, because Node would report each write as an error. The fiber that writes is interrupted when the connection closes.
  */
 import * as Effect from "effect/Effect"
 import type { ServerResponse } from "node:http"
@@ -22,8 +22,8 @@ export class NodeSink implements Sink {
   write(bytes: Uint8Array): void {
     if (this.to.destroyed || this.to.write(bytes)) return
     this.isFull = true
-    // In the next turn of the event loop: Node tells of room before that whenever the system took all bytes at once, so that a long stream
-    // would go out in one turn, and many of them would keep every other request waiting.
+    // Waits for the next turn of the event loop: when the system takes all bytes immediately, Node emits "drain" in the same turn. A long
+    // stream would then be written in one turn, and many of them would block all other requests.
     this.to.once("drain", () => setImmediate(() => this.drain()))
   }
 
