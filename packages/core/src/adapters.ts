@@ -12,7 +12,7 @@ export { callbackLimitedTo, Deadlines, limitedTo } from "./primitives/Deadlines.
 export { RecentlyUsed } from "./primitives/RecentlyUsed.ts"
 export { traced } from "./primitives/Traced.ts"
 export { firstPage, maximumLimit, maximumSkip } from "./primitives/Page.ts"
-export { addUsage, noUsage, totalTokens } from "./primitives/Usage.ts"
+export { addUsage, isSameUsage, noUsage, totalTokens } from "./primitives/Usage.ts"
 export { ContentRefused, contentRefused } from "./primitives/ContentRefused.ts"
 
 /** access: principals, and the keys that prove who is asking. */

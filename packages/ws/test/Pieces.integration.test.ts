@@ -1,7 +1,7 @@
 /** Audio both ways: whatever the sizes of its pieces, the same bytes in the same order, and few messages for tiny ones. */
 import { assert, describe, it } from "@effect/vitest"
 import type { IncomingMessage } from "node:http"
-import { startVendor, type VendorSocket } from "../../adapters/test/realtime/FakeVendor.ts"
+import { type FakeVendor, startVendor, type VendorSocket } from "../../adapters/test/realtime/FakeVendor.ts"
 import { rawClient } from "./Service.ts"
 import { startVendorService, voiceFrame } from "./VendorService.ts"
 
@@ -106,6 +106,16 @@ const sound = (itemId: string, audio: Buffer) => ({
 
 const word = (text: string) => ({ type: "response.output_audio_transcript.delta", item_id: "a1", delta: text })
 
+/** A client in a session whose vendor has begun to answer. */
+const answering = async (vendor: FakeVendor, service: { readonly url: string; readonly key: string }) => {
+  const client = rawClient(service.url, { key: service.key, first: voiceFrame })
+  const there = await vendor.connection()
+  await setUp(there)
+  there.say({ type: "response.created", response: { id: "r1" } })
+  await client.heard("session.begin")
+  return { client, there }
+}
+
 /** What the client hears of sound and words, in its order. */
 const spoken = (events: ReadonlyArray<{ readonly [field: string]: unknown }>) =>
   events.flatMap(({ data, item_id, text, type }) =>
@@ -119,11 +129,7 @@ describe("audio to the client", () => {
   it("keeps its bytes and its place among the words, whatever the sizes and the name of the item", async () => {
     const vendor = await startVendor()
     await using service = await startVendorService(vendor.url)
-    const client = rawClient(service.url, { key: service.key, first: voiceFrame })
-    const there = await vendor.connection()
-    await setUp(there)
-    there.say({ type: "response.created", response: { id: "r1" } })
-    await client.heard("session.begin")
+    const { client, there } = await answering(vendor, service)
     const expected: Array<ReadonlyArray<unknown>> = []
     for (const itemId of ["a1", "é 中 😀"]) {
       for (const size of sizes) {
@@ -144,11 +150,7 @@ describe("audio to the client", () => {
   it("keeps its bytes where the vendor's messages come in pieces and together, and its fragments too", async () => {
     const vendor = await startVendor()
     await using service = await startVendorService(vendor.url)
-    const client = rawClient(service.url, { key: service.key, first: voiceFrame })
-    const there = await vendor.connection()
-    await setUp(there)
-    there.say({ type: "response.created", response: { id: "r1" } })
-    await client.heard("session.begin")
+    const { client, there } = await answering(vendor, service)
     const { socket: connection } = there.request
     const pieces = Array.from({ length: 60 }, (_, index) => Buffer.alloc(900 + index, index))
     connection.cork()

@@ -1,6 +1,6 @@
 /** Converts usage to columns and back. Each number has a column, because the database adds them up; sums are `bigint`. */
 import { type Charge, type Usage } from "@colloquy/core"
-import { addUsage } from "@colloquy/core/adapters"
+import { addUsage, isSameUsage } from "@colloquy/core/adapters"
 import { toText } from "./StoredText.ts"
 
 export interface UsageRow {
@@ -73,16 +73,7 @@ export const chargeArguments = ({
   readonly usage: Usage
 }) => {
   const [first] = charges
-  return first !== undefined && charges.length === 1 && first.model === model && isSame(first.usage, usage)
+  return first !== undefined && charges.length === 1 && first.model === model && isSameUsage(first.usage, usage)
     ? { charge_provider: toText(first.provider), charge_purpose: toText(first.purpose), charges: null }
     : { charge_provider: null, charge_purpose: null, charges: chargesArgument(charges) }
 }
-
-const isSame = (a: Usage, b: Usage): boolean =>
-  a.inputTokens === b.inputTokens &&
-  a.outputTokens === b.outputTokens &&
-  a.cachedInputTokens === b.cachedInputTokens &&
-  a.cacheWriteTokens === b.cacheWriteTokens &&
-  a.reasoningTokens === b.reasoningTokens &&
-  a.costUsd === b.costUsd &&
-  a.estimated === b.estimated

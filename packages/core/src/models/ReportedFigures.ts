@@ -3,7 +3,7 @@
  * report anything. Names are cut and figures are limited here, before they are stored; a change is logged.
  */
 import type { Charge } from "../metering/Charge.ts"
-import type { Usage } from "../primitives/Usage.ts"
+import { isSameUsage, type Usage } from "../primitives/Usage.ts"
 
 /** Characters of a name: of a model, a provider, a tool. */
 export const longestName = 255
@@ -35,7 +35,7 @@ export const usageWithinBounds = (reported: Usage): Usage => {
     costUsd: dollarsIn(reported.costUsd),
     estimated: reported.estimated
   }
-  return isEqual(usage, reported) ? reported : { ...usage, estimated: true }
+  return isSameUsage(usage, reported) ? reported : { ...usage, estimated: true }
 }
 
 /** The charges of a part go into sums and into keys of an index, as a provider's figures do, so they get the same bounds. */
@@ -48,11 +48,3 @@ export const chargeWithinBounds = (charge: Charge): Charge => ({
 
 const dollarsIn = (reported: number | null): number | null =>
   reported !== null && reported >= 0 && reported <= mostDollars ? reported : null
-
-const isEqual = (a: Usage, b: Usage): boolean =>
-  a.inputTokens === b.inputTokens &&
-  a.outputTokens === b.outputTokens &&
-  a.cachedInputTokens === b.cachedInputTokens &&
-  a.cacheWriteTokens === b.cacheWriteTokens &&
-  a.reasoningTokens === b.reasoningTokens &&
-  a.costUsd === b.costUsd

@@ -113,18 +113,26 @@ export class Deadlines extends Context.Service<Deadlines, DeadlinesPort>()("@col
   static readonly layer: Layer.Layer<Deadlines> = Layer.effect(Deadlines, makeDeadlines)
 }
 
-/** Limits what runs for every request, by the deadlines that its fiber brings along; one without them has a timer of its own. */
+/** By the deadlines that the fiber brings along, as that of a request does; a fiber without them has a timer of its own. */
+const byDeadlines = <A, E, R>(
+  shared: (deadlines: DeadlinesPort) => Effect.Effect<A, E, R>,
+  alone: () => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.withFiber((fiber) => {
+    const deadlines = Context.getOrUndefined(fiber.context, Deadlines)
+    return deadlines === undefined ? alone() : shared(deadlines)
+  })
+
+/** Limits what runs for every request. */
 export const limitedTo = <A, E, R, E2>(
   time: Duration.Input,
   effect: Effect.Effect<A, E, R>,
   late: () => Effect.Effect<never, E2>
 ): Effect.Effect<A, E | E2, R> =>
-  Effect.withFiber((fiber) => {
-    const deadlines = Context.getOrUndefined(fiber.context, Deadlines)
-    return deadlines === undefined
-      ? Effect.timeoutOrElse(effect, { duration: time, orElse: late })
-      : deadlines.within(time, effect, late)
-  })
+  byDeadlines(
+    ({ within }) => within(time, effect, late),
+    () => Effect.timeoutOrElse(effect, { duration: time, orElse: late })
+  )
 
 /** The same for a callback. */
 export const callbackLimitedTo = <A, E>(
@@ -132,12 +140,10 @@ export const callbackLimitedTo = <A, E>(
   begin: Begin<A, E>,
   late: () => Effect.Effect<A, E>
 ): Effect.Effect<A, E> =>
-  Effect.withFiber((fiber) => {
-    const deadlines = Context.getOrUndefined(fiber.context, Deadlines)
-    return deadlines === undefined
-      ? Effect.timeoutOrElse(Effect.callback<A, E>(begin), { duration: time, orElse: late })
-      : deadlines.callback(time, begin, late)
-  })
+  byDeadlines(
+    ({ callback }) => callback(time, begin, late),
+    () => Effect.timeoutOrElse(Effect.callback<A, E>(begin), { duration: time, orElse: late })
+  )
 
 /** For a rare wait: with deadlines of its own. */
 export const inTime =

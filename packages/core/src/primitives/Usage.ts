@@ -30,6 +30,15 @@ export const noUsage: Usage = {
 
 export const totalTokens = (usage: Usage): number => usage.inputTokens + usage.outputTokens
 
+export const isSameUsage = (a: Usage, b: Usage): boolean =>
+  a.inputTokens === b.inputTokens &&
+  a.outputTokens === b.outputTokens &&
+  a.cachedInputTokens === b.cachedInputTokens &&
+  a.cacheWriteTokens === b.cacheWriteTokens &&
+  a.reasoningTokens === b.reasoningTokens &&
+  a.costUsd === b.costUsd &&
+  a.estimated === b.estimated
+
 export const addUsage = (a: Usage, b: Usage): Usage => ({
   inputTokens: a.inputTokens + b.inputTokens,
   outputTokens: a.outputTokens + b.outputTokens,

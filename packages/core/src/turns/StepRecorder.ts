@@ -35,8 +35,8 @@ export class StepRecorder implements Listener {
   private readonly sources: Array<ModelSource> = []
   private reasoning = false
   private separator: string
-  /** What an unstreamed leg has said since the last pause: it came together, so it is one delta. */
-  private said = ""
+  /** The text that has no event yet. In a leg that is not streamed, text that arrives together becomes one event. */
+  private unloggedText = ""
   /** The ids of all calls of this leg, and the id that each id of the driver currently stands for. */
   private readonly callIds: Set<string>
   private readonly renamed = new Map<string, string>()
@@ -62,14 +62,14 @@ export class StepRecorder implements Listener {
   readonly hear = (event: ChatEvent): void => {
     const log = this.leg.log
     if (this.reasoning && event._tag !== "ReasoningDelta") this.endReasoning()
-    if (this.said !== "" && event._tag !== "TextDelta") this.tellSaid()
+    if (event._tag !== "TextDelta") this.logText()
     switch (event._tag) {
       case "TextDelta":
         if (event.text === "") return
-        this.said += this.separator + event.text
+        this.unloggedText += this.separator + event.text
         this.separator = ""
         this.spoke = true
-        if (this.leg.stream) this.tellSaid()
+        if (this.leg.stream) this.logText()
         return
       case "ReasoningDelta":
         if (event.text === "" || this.leg.plan.thinking?.excludeReasoning === true) return
@@ -116,7 +116,7 @@ export class StepRecorder implements Listener {
 
   /** Called after each array of events. */
   readonly pause = (): void => {
-    if (this.said !== "") this.tellSaid()
+    this.logText()
     this.leg.log.wake()
   }
 
@@ -139,9 +139,10 @@ export class StepRecorder implements Listener {
     return unique
   }
 
-  private tellSaid(): void {
-    const text = this.said
-    this.said = ""
+  private logText(): void {
+    const text = this.unloggedText
+    if (text === "") return
+    this.unloggedText = ""
     this.leg.log.push((sequence) => ({ _tag: "TextDelta", sequence, text }))
   }
 

@@ -405,22 +405,28 @@ describe("a part that is too slow before anything is stored", () => {
   )
 })
 
-it.effect("a part that tells and spends after the end is not heard", () => {
-  let kept: LiveTurn | null = null
+/** A part that keeps the turn that it recalls for, to use it later. */
+const keepingTurn = () => {
+  let turn: LiveTurn | null = null
   const part = bad({
-    recall: (_, turn) =>
+    recall: (_, live) =>
       Effect.sync(() => {
-        kept = turn
+        turn = live
         return []
       })
   })
+  return { part, kept: () => turn }
+}
+
+it.effect("a part that tells and spends after the end is not heard", () => {
+  const { kept, part } = keepingTurn()
   return withPart(
     part,
     [say("Answer")],
     Effect.gen(function* () {
       const { turn } = yield* turnWith({ bad: {} })
       const before = yield* storedLog(turn)
-      const late = forged<LiveTurn>(kept)
+      const late = forged<LiveTurn>(kept())
       late.tell({ type: "late", data: {} })
       late.keep({ late: true })
       late.spend(chargeOfCost({ provider: "p", model: "m", purpose: "x" }, 1))
@@ -433,18 +439,11 @@ it.effect("a part that tells and spends after the end is not heard", () => {
 })
 
 it.effect("a part that tells and spends while the end is stored is not heard, and the end is the end", () => {
-  let kept: LiveTurn | null = null
-  const part = bad({
-    recall: (_, turn) =>
-      Effect.sync(() => {
-        kept = turn
-        return []
-      })
-  })
+  const { kept, part } = keepingTurn()
   const stores = watchedStores(InMemory.makeState(), (operation, call) =>
     operation === "runs.settle"
       ? Effect.suspend(() => {
-          const late = forged<LiveTurn>(kept)
+          const late = forged<LiveTurn>(kept())
           late.tell({ type: "late", data: {} })
           late.keep({ late: true })
           late.spend(chargeOfCost({ provider: "p", model: "m", purpose: "x" }, 1))

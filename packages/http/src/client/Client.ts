@@ -13,16 +13,7 @@ import { Api } from "../Api.ts"
 import type { ClientOptions } from "./PromiseClient.ts"
 
 export type { ClientEvent } from "./ClientEvents.ts"
-export {
-  type Client,
-  type ClientOptions,
-  connect,
-  type DocumentPlace,
-  type MessageOptions,
-  type ModelQuery,
-  type PageQuery,
-  type TurnOptions
-} from "./PromiseClient.ts"
+export * from "./PromiseClient.ts"
 export type { FileInput } from "./FormBody.ts"
 
 export type EffectClient = HttpApiClient.ForApi<typeof Api>

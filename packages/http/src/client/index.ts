@@ -4,14 +4,5 @@
  */
 export type { ClientEvent } from "./ClientEvents.ts"
 export type { FileInput } from "./FormBody.ts"
-export {
-  type Client,
-  type ClientOptions,
-  connect,
-  type DocumentPlace,
-  type MessageOptions,
-  type ModelQuery,
-  type PageQuery,
-  type TurnOptions
-} from "./PromiseClient.ts"
+export * from "./PromiseClient.ts"
 export * as WireErrors from "../wire/Errors.ts"
