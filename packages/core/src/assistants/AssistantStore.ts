@@ -15,12 +15,10 @@ export interface ThreadInContext {
   readonly thread: Thread
   /** Null: there is none. */
   readonly summary: ThreadSummary | null
-  /**
-   * Identifies this state. MUST be another text after any change of it, except of the thread's `updatedAt`: `RunStore.begin` compares it.
-   */
+  /** Whether the thread or its assistant has a document, in any status. A turn without documents makes no query for them. */
   readonly hasDocuments: boolean
   /**
-   * Names what stands here. MUST be another text after any change of it, but for the thread's `updatedAt`: `RunStore.begin` compares it.
+   * Identifies this state. MUST be another text after any change of it, except of the thread's `updatedAt`: `RunStore.begin` compares it.
    */
   readonly revision: string
 }

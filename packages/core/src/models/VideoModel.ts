@@ -89,13 +89,13 @@ export interface VideoModel {
    */
   readonly submit: (order: VideoOrder) => Effect.Effect<VideoJob, ModelError>
   /**
-   * The bytes of a completed job, as they arrive. If they break off, the stream MUST fail instead of ending early. MUST NOT follow the
-   * provider to another address with the key, nor fetch an address that it names.
+   * The state of a job. MUST return none for a job that the provider does not know, and only then: it may not know it yet. MUST treat an
+   * unknown status as one of a job that goes on.
    */
   readonly status: (jobId: string, account: VideoAccount) => Effect.Effect<Option.Option<VideoJob>, ModelError>
   /**
-   * The bytes of a completed job, as they come. MUST fail, and not end early, when they break off. MUST NOT follow the provider to another
-   * address with the key, nor to any address that it names.
+   * The bytes of a completed job, as they arrive. If they break off, the stream MUST fail instead of ending early. MUST NOT follow the
+   * provider to another address with the key, nor fetch an address that it names.
    */
   readonly content: (jobId: string, account: VideoAccount) => Stream.Stream<Uint8Array, ModelError>
   /** The current models for videos. The catalogue calls it often. */

@@ -98,8 +98,8 @@ export class ChunkIndex extends Context.Service<
      */
     readonly setVectors: (vectors: NewVectors) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /**
-     * MUST return chunks of these scopes without a vector of this model, in the order in which their documents were put, then by ordinal;
-     * none when vectors are not stored.
+     * MUST return at most `limit` chunks of these scopes that have no vector of this model and length, in the order in which their documents
+     * were put, then by ordinal; none when vectors are not stored.
      */
     readonly withoutVectors: (
       scopes: ReadonlyArray<SearchScope>,

@@ -36,14 +36,14 @@ export class FollowUpStore extends Context.Service<
   FollowUpStore,
   {
     /**
-     * Claims due follow-ups of these kinds and of all owners, oldest first, and counts an attempt for each. If several callers claim at the
-     * same time, only one of them MUST get a follow-up.
+     * Stores follow-ups of the principal, in this order. A follow-up whose kind and key belong to one that is still open MUST be skipped,
+     * and so MUST one whose id is stored already.
      */
     readonly add: (followUps: ReadonlyArray<NewFollowUp>) => Effect.Effect<void, StoreUnavailable, Principal>
 
     /**
-     * Claims what is due, of these kinds and of all owners, oldest first, and counts an attempt for each. Of concurrent callers only one
-     * MUST get a follow-up.
+     * Claims due follow-ups of these kinds and of all owners, oldest first, and counts an attempt for each. If several callers claim at the
+     * same time, only one of them MUST get a follow-up.
      */
     readonly claim: (
       kinds: ReadonlyArray<string>,

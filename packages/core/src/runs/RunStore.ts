@@ -195,11 +195,14 @@ export class RunStore extends Context.Service<
   RunStore,
   {
     /**
-     * Moves a QUEUED run to IN_PROGRESS when nothing blocks it: no run is IN_PROGRESS and no run was queued before it. Supersedes like
-     * `begin`. A repeat under the same lease, while the run is IN_PROGRESS, MUST return Started again, prolong the lease and store nothing.
+     * Starts a run on a thread.
      *
-     * With `save` the run only stores its message: it becomes COMPLETED instead, the follow-ups are stored with it, and the result is
-     * Saved. A repeat under the same lease returns Saved again.
+     * - A run of the thread in REQUIRES_ACTION is superseded: it and its open message become CANCELLED, in the same step.
+     * - While another run is active, `enqueue` returns Queued (Busy when `maxQueued` runs wait already), and `reject` returns Busy.
+     * - Of concurrent callers with one idempotency key, one MUST begin its run, and the others MUST get Repeated.
+     * - A caller that does not know the result of a begin repeats it with the same run id. Such a repeat MUST store nothing again and MUST
+     *   return what the first one returned: Saved, Queued, or Started with the same lease, prolonged. When that lease was lost meanwhile,
+     *   or the run has ended, the repeat returns Repeated with this run and the fingerprint of the begin (an empty one without a key).
      */
     readonly begin: (begin: Begin) => Effect.Effect<BeginOutcome, StoreUnavailable, Principal>
 
@@ -207,11 +210,11 @@ export class RunStore extends Context.Service<
     readonly findRepeated: (key: string) => Effect.Effect<Option.Option<Repeated>, StoreUnavailable, Principal>
 
     /**
-     * Moves a QUEUED run to IN_PROGRESS when nothing is in its way: no run IN_PROGRESS, none queued before it. Supersedes like `begin`.
-     * A repeat under the same lease, while the run is IN_PROGRESS, MUST answer Started again, prolong the lease and store nothing.
+     * Moves a QUEUED run to IN_PROGRESS when nothing blocks it: no run is IN_PROGRESS and no run was queued before it. Supersedes like
+     * `begin`. A repeat under the same lease, while the run is IN_PROGRESS, MUST return Started again, prolong the lease and store nothing.
      *
-     * With `save` the run only keeps its message: it moves to COMPLETED instead, the follow-ups are stored with it, and the answer is Saved;
-     * Saved again to a repeat under the same lease.
+     * With `save` the run only stores its message: it becomes COMPLETED instead, the follow-ups are stored with it, and the result is
+     * Saved. A repeat under the same lease returns Saved again.
      */
     readonly activate: (
       lease: Lease,
@@ -224,16 +227,20 @@ export class RunStore extends Context.Service<
     readonly withdraw: (lease: Lease) => Effect.Effect<boolean, StoreUnavailable, Principal>
 
     /**
-     * Appends to the logs of many runs, of any owners: the token of the lease proves the right. Each run is a separate step: a run that is
-     * lost, or that another caller is changing, MUST NOT prevent the writes of the others. An event whose sequence is not above the last
-     * stored one is stored already and MUST be skipped, because a caller repeats an append whose result it does not know.
+     * Stores tool results and starts the next leg. Of concurrent callers one MUST succeed, and the others MUST get NotOpen or Repeated. The
+     * message whose calls are answered becomes COMPLETED.
+     *
+     * A repeat with the same `answerId` comes from the same caller, which does not know the result of its first call. While the leg goes on
+     * under the lease that the first call returned, the repeat MUST return Started with that lease, prolonged, and store nothing. When that
+     * lease was lost meanwhile, or the leg has ended, it MUST return Repeated with this leg and the fingerprint of the first call (an empty
+     * one without a key).
      */
     readonly continue: (next: Continue) => Effect.Effect<ContinueOutcome, StoreUnavailable, Principal>
 
     /**
-     * Appends to the logs of many runs, of whatever owners: they prove their right by the token. Each run is a step of its own; one that
-     * is lost, or that another caller is changing, MUST NOT keep the others from being written. An event whose sequence is not above
-     * the last stored one is there already and MUST be skipped: a caller repeats an append of which it does not know the outcome.
+     * Appends to the logs of many runs, of any owners: the token of the lease proves the right. Each run is a separate step: a run that is
+     * lost, or that another caller is changing, MUST NOT prevent the writes of the others. An event whose sequence is not above the last
+     * stored one is stored already and MUST be skipped, because a caller repeats an append whose result it does not know.
      */
     readonly append: (batches: ReadonlyArray<LogBatch>) => Effect.Effect<Appended, StoreUnavailable>
 

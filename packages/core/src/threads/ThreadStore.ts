@@ -60,13 +60,14 @@ export class ThreadStore extends Context.Service<
       fields: Metadata | ((now: Metadata) => Metadata)
     ) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /**
-     * MUST delete the thread with its messages, runs and logs in one step; false when there is none. A run in progress loses its lease.
-     * MUST fail, and change nothing, while a voice session (`SessionStore`) holds the thread with a lease that has not expired.
+     * MUST store the summary in one step, unless the thread has a summary that covers as many messages or more. Returns false when nothing
+     * was stored, also for a thread that is unknown or another owner's. `updatedAt` and the metadata stay. `AssistantStore.ofThread`
+     * returns the summary.
      */
     readonly setSummary: (id: ThreadId, summary: ThreadSummary) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /**
-     * MUST delete the thread with its messages, runs and logs at once; answers false when there is none. A run that goes on loses its lease.
-     * MUST fail, and change nothing, while a voice session (`SessionStore`) holds the thread by a lease that has not run out.
+     * MUST delete the thread with its messages, runs and logs in one step; false when there is none. A run in progress loses its lease.
+     * MUST fail, and change nothing, while a voice session (`SessionStore`) holds the thread with a lease that has not expired.
      */
     readonly remove: (id: ThreadId) => Effect.Effect<boolean, ThreadInSession | StoreUnavailable, Principal>
   }

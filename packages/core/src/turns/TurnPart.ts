@@ -188,14 +188,14 @@ export interface TurnPart<Plan> {
   readonly name: string
   readonly plan: Schema.Codec<Plan, Schema.Json>
   /**
-   * Called first, without effects, with the message as written, the assistant and the thread. False if the part has nothing to do; then
-   * `refuse`, `listen` and `decide` are not called, so a part that is installed but not used costs a turn only this call. Absent: the part
-   * joins every turn.
+   * Time limits of steps that wait by design; a part that lets its host set such a time states it here. Absent: `listenTimeout` and
+   * `decideTimeout` of `TurnSettings`.
    */
   readonly limits?: { readonly listen?: Duration.Input; readonly decide?: Duration.Input }
   /**
-   * 3 decide. Null if the part has nothing to do in this turn; then no later step of it is called. `decide` is called again for the same
-   * message when the assistant or the thread has changed since they were read, so it must not have effects.
+   * Called first, without effects, with the message as written, the assistant and the thread. False if the part has nothing to do; then
+   * `refuse`, `listen` and `decide` are not called, so a part that is installed but not used costs a turn only this call. Absent: these
+   * three are called in every turn.
    */
   readonly concerns?: (turn: TurnCase) => boolean
   /** Called before any part listens, for refusals that need no listening: listening costs money and begins the stream. */
@@ -208,8 +208,8 @@ export interface TurnPart<Plan> {
     listening: Listening
   ) => Effect.Effect<Heard | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
   /**
-   * 3 decide. Null: nothing to do in this turn; the part then costs nothing more. Asked once more for the same message when the assistant or the
-   * thread has changed since they were read, so that it must do nothing but decide.
+   * 3 decide. Null if the part has nothing to do in this turn; then the later steps that get a plan are not called. `decide` is called again
+   * for the same message when the assistant or the thread has changed since they were read, so it must not have effects.
    */
   readonly decide: (
     turn: TurnCase
@@ -221,8 +221,8 @@ export interface TurnPart<Plan> {
     history: History
   ) => Effect.Effect<ReadonlyArray<PromptPart>, unknown, Principal>
   /**
-   * 5 recall: a conversation that the client sent with its message, as messages before and after it, also in later turns. `tokens` of the
-   * decision includes its size. The same input must give the same output.
+   * 5 recall: what the model reads of this part's supplement of a user's message besides the message's text, also in later turns. The same
+   * input must give the same output.
    */
   readonly render?: (
     supplement: Schema.Json,
@@ -230,8 +230,8 @@ export interface TurnPart<Plan> {
     reading: Reading
   ) => Effect.Effect<ReadonlyArray<ContentPart>, never, Principal>
   /**
-   * 7 converse: receives the media of a model's answer, in every turn, planned or not. Returns whether any of it was kept. Only one part of
-   * a kernel receives media.
+   * 5 recall: a conversation that the client sent with its message, as messages before and after it, also in later turns. `tokens` of the
+   * decision includes its size. The same input must give the same output.
    */
   readonly surround?: (
     supplement: Schema.Json,
@@ -243,8 +243,8 @@ export interface TurnPart<Plan> {
   /** 7 converse: tools that the model's vendor runs itself. */
   readonly ownTools?: (plan: Plan) => ReadonlyArray<OwnTool>
   /**
-   * Called in a voice session, instead of all other steps but `decide`. A part with this step joins every session. A part without it joins
-   * only when the client selects it, and then only with its tools.
+   * 7 converse: receives the media of one answer of the conversation's model, in every turn, planned or not. Returns whether any of it was
+   * kept. Of the parts of a kernel only one receives media: the first by name that has this step.
    */
   readonly receiveMedia?: (media: ReadonlyArray<ModelMedia>, turn: LiveTurn) => Effect.Effect<boolean, never, Principal>
   /** 7 converse: receives the sources that the model cites, in every turn, planned or not. */
@@ -261,8 +261,8 @@ export interface TurnPart<Plan> {
   /** Follow-ups of a message that is only saved. */
   readonly followUpsOfSaved?: (plan: Plan, saved: SavedMessage) => ReadonlyArray<FollowUpOrder>
   /**
-   * In the place of all steps but `decide`, in a voice session. A part with this step is asked in every session, one without it only where
-   * the client selects it; then it joins with its tools.
+   * Called in a voice session, instead of all other steps but `decide`. A part with this step is asked to decide in every session. A part
+   * without it is asked only when the client selects it, and then joins only with its tools.
    */
   readonly session?: (
     plan: Plan,
