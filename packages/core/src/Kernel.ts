@@ -6,6 +6,7 @@
  * | reference | what it sets |
  * |---|---|
  * | `Metering` | credit and billing |
+ * | `AuditStore` | where the audit log is kept; the stores of `@colloquy/adapters` set it |
  * | `ProviderKeys` | customers' own keys for providers |
  * | `TokenCounter` | how tokens are counted |
  * | `TurnSettings` | policies, timeouts and limits of turns |
@@ -13,6 +14,7 @@
  * | `HostModels` | models that no provider lists, and corrections of listed ones |
  */
 import * as Layer from "effect/Layer"
+import { AuditLog } from "./access/AuditLog.ts"
 import { Keys, type KeyStore } from "./access/Keys.ts"
 import type { Assistants } from "./assistants/Assistants.ts"
 import { assistantsLayer } from "./assistants/AssistantsLayer.ts"
@@ -54,6 +56,7 @@ export type Kernel =
   | Removals
   | Copies
   | Keys
+  | AuditLog
   | Catalog
   | Billing
 
@@ -61,6 +64,7 @@ export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   assistantsLayer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge([Removals.layer, Copies.layer])),
   turnsLayer.pipe(Layer.provide(Catalog.layer), Layer.provideMerge([turnPartsLayer, HostedTools.layer])),
   Keys.layer,
+  AuditLog.layer,
   Catalog.layer,
   Billing.layer
 ).pipe(Layer.provideMerge(FollowUps.layer))

@@ -7,7 +7,7 @@
 export type { Ports, Stores } from "./Kernel.ts"
 
 /** primitives: ids, pages, usage, and the one infrastructure fault. */
-export { BlobId, ChargeId, DocumentId, FollowUpId, IdSource, newId } from "./primitives/Ids.ts"
+export { AuditEntryId, BlobId, ChargeId, DocumentId, FollowUpId, IdSource, newId } from "./primitives/Ids.ts"
 export { callbackLimitedTo, Deadlines, limitedTo } from "./primitives/Deadlines.ts"
 export { RecentlyUsed } from "./primitives/RecentlyUsed.ts"
 export { traced } from "./primitives/Traced.ts"
@@ -17,6 +17,7 @@ export { ContentRefused, contentRefused } from "./primitives/ContentRefused.ts"
 
 /** access: principals, and the keys that prove who is asking. */
 export { KeyRecord, KeyStore, type KeySummary, lookupLength } from "./access/Keys.ts"
+export { AuditEntry, type AuditPage, AuditStore, type AuditStorePort } from "./access/AuditLog.ts"
 export {
   type Authentication,
   type AuthenticationSettings,

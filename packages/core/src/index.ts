@@ -12,6 +12,7 @@ export { StoreUnavailable } from "./primitives/StoreUnavailable.ts"
 /** access: principals, and the keys that prove who is asking. */
 export { Principal } from "./access/Principal.ts"
 export { InvalidKey, KeyNotFound, Keys } from "./access/Keys.ts"
+export { AuditAction, AuditLog } from "./access/AuditLog.ts"
 export { ProviderKeys } from "./access/ProviderKeys.ts"
 export { RateLimiter } from "./access/RateLimiter.ts"
 

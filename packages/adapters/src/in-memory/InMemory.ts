@@ -19,6 +19,7 @@ import type { Stores } from "../Stores.ts"
 import { assistantStore } from "./AssistantStore.ts"
 import { chunkIndex } from "./ChunkIndex.ts"
 import { followUpStore } from "./FollowUpStore.ts"
+import { auditStore } from "./AuditStore.ts"
 import { blobStore } from "./BlobStore.ts"
 import { documentStore } from "./DocumentStore.ts"
 import { keyStore } from "./KeyStore.ts"
@@ -38,6 +39,7 @@ export { makeState, type State }
 export const layerFrom = (state: State): Layer.Layer<Stores> =>
   Layer.mergeAll(
     Layer.succeed(Ports.AssistantStore, assistantStore(state)),
+    Layer.succeed(Ports.AuditStore, auditStore(state)),
     Layer.succeed(BlobStore, blobStore(state)),
     Layer.succeed(ChunkIndex, chunkIndex(state.chunks)),
     Layer.succeed(DocumentStore, documentStore(state)),

@@ -5,6 +5,7 @@
  */
 import type { Assistant, AssistantId, FollowUp, Message, OwnerId, Run, RunId, Thread, ThreadId } from "@colloquy/core"
 import type {
+  AuditEntry,
   FollowUpId,
   BlobId,
   DocumentId,
@@ -144,6 +145,8 @@ export interface State {
   readonly tickets: Map<string, TicketRecord>
   /** The charges of voice sessions that have not been reported yet, by session and number. */
   readonly sessionCharges: Map<string, { readonly charge: SessionCharge; readonly at: number }>
+  /** In the order in which the entries were appended. */
+  readonly auditLog: Array<AuditEntry>
   readonly listeners: Set<(signal: RunSignal) => void>
 }
 
@@ -165,6 +168,7 @@ export const makeState = (): State => ({
   appliedRuns: new Map(),
   chunks: new Map(),
   charges: new Map(),
+  auditLog: [],
   listeners: new Set()
 })
 

@@ -33,6 +33,7 @@ import { KnownHistories } from "./KnownHistories.ts"
 import { checkSchema, migrate as migrateSchema } from "./Migrations.ts"
 import { channelOf, checkSchemaName } from "./Names.ts"
 import { assistantStore } from "./PostgresAssistantStore.ts"
+import { auditStore } from "./PostgresAuditStore.ts"
 import { followUpStore } from "./PostgresFollowUpStore.ts"
 import { blobStore } from "./PostgresBlobStore.ts"
 import { documentStore } from "./PostgresDocumentStore.ts"
@@ -222,6 +223,7 @@ const makeStores = (
 ): Effect.Effect<Context.Context<Stores>, never, Scope.Scope> =>
   Effect.map(makeRunHints(hintOptions), (hints) =>
     Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
+      Context.add(Ports.AuditStore, auditStore(database)),
       Context.add(Ports.FollowUpStore, followUpStore(database)),
       Context.add(BlobStore, blobStore(database)),
       Context.add(ChunkIndex, chunkIndex(database, keepsVectors)),

@@ -5,6 +5,7 @@ import {
   anHour,
   appendTo,
   asNewOwner,
+  auditStoreSuite,
   followUpStoreSuite,
   noTime,
   openThread,
@@ -29,6 +30,7 @@ storageSuite("in memory, virtual time", InMemory.layer, { testClock: true, signa
 storageSuite("in memory, real time", InMemory.layer, { testClock: false, signals: true })
 const shared = InMemory.makeState()
 followUpStoreSuite("in memory", InMemory.layerFrom(shared), { testClock: true, signals: false })
+auditStoreSuite("in memory: AuditStore", InMemory.layer)
 outcomeStoreSuite("in memory: OutcomeStore", InMemory.layer)
 retentionStoreSuite("in memory: RetentionStore", InMemory.layer, { testClock: true, signals: false })
 realtimeSuite("in memory", InMemory.layer, { testClock: true, signals: false })

@@ -2,6 +2,8 @@
 import { KeyId, OwnerId, Principal } from "@colloquy/core"
 import {
   AssistantStore,
+  AuditEntryId,
+  AuditStore,
   FollowUpId,
   FollowUpStore,
   KeyStore,
@@ -79,6 +81,13 @@ const ofRecords = ({ assistantId, longThread, owner, runId, threads: ids }: Fill
       yield* keys((store) => store.insert(key))
       yield* keys((store) => store.findByHashPrefix(key.hash.slice(0, 32)))
       yield* keys((store) => store.revoke(key.id, moment(1)))
+    }),
+    "AuditStore.append, list": Effect.gen(function* () {
+      const { append, list } = yield* AuditStore
+      const entry = { id: yield* newId(AuditEntryId), ownerId: OwnerId.make(owner), at: moment(0), subject: "key" }
+      yield* append({ ...entry, action: "key_made", fields: [], keyId: null })
+      yield* list({ limit: 100 })
+      yield* list({ limit: 100, before: entry.id })
     }),
     "KeyStore.list": keys((store) => store.list),
     "KeyStore.revoke, unknown": Effect.flatMap(newId(KeyId), (id) => keys((store) => store.revoke(id, moment(1)))),

@@ -14,6 +14,7 @@ import * as Schema from "effect/Schema"
 import { tracedFn } from "../primitives/Traced.ts"
 import { KeyId, newId, OwnerId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { AuditLog } from "./AuditLog.ts"
 import { Principal } from "./Principal.ts"
 
 /** The stored data of a key: enough to recognise the key, not enough to use it. */
@@ -89,11 +90,13 @@ export class Keys extends Context.Service<
     Keys,
     Effect.gen(function* () {
       const store = yield* KeyStore
+      const audit = yield* AuditLog.make
 
       const insert = Effect.fnUntraced(function* (id: KeyId, name: string, key: Redacted.Redacted<string>) {
         const { ownerId } = yield* Principal
         const createdAt = new Date(yield* Clock.currentTimeMillis)
         const record = { id, ownerId, name, hash: yield* sha256(Redacted.value(key)), createdAt, revokedAt: null }
+        yield* audit.record("key_made", id)
         yield* store.insert(record)
         return summarize(record)
       })
@@ -109,8 +112,10 @@ export class Keys extends Context.Service<
         }),
         list: Effect.map(store.list, (records) => records.map(summarize)),
         revoke: tracedFn("Keys.revoke")(function* (id: KeyId) {
-          const now = yield* Clock.currentTimeMillis
-          if (!(yield* store.revoke(id, new Date(now)))) return yield* new KeyNotFound({ keyId: id })
+          const own = yield* store.list
+          if (!own.some((key) => key.id === id)) return yield* new KeyNotFound({ keyId: id })
+          yield* audit.record("key_revoked", id)
+          yield* store.revoke(id, new Date(yield* Clock.currentTimeMillis))
         }),
         authenticate: tracedFn("Keys.authenticate")(function* (key: Redacted.Redacted<string>) {
           const hash = yield* sha256(Redacted.value(key))
@@ -118,7 +123,7 @@ export class Keys extends Context.Service<
           if (Option.isNone(found) || !sameText(found.value.hash, hash) || found.value.revokedAt !== null) {
             return yield* new InvalidKey()
           }
-          return { ownerId: found.value.ownerId }
+          return { ownerId: found.value.ownerId, keyId: found.value.id }
         })
       })
     })

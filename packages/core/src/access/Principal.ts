@@ -5,7 +5,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { OwnerId } from "../primitives/Ids.ts"
+import { type KeyId, OwnerId } from "../primitives/Ids.ts"
 
 /** In characters, as all names are counted. */
 const longest = 255
@@ -26,9 +26,14 @@ export const ownerNamed = (name: unknown): OwnerId => {
   return OwnerId.make(name)
 }
 
-export class Principal extends Context.Service<Principal, { readonly ownerId: OwnerId }>()(
-  "@colloquy/core/access/Principal"
-) {
+export class Principal extends Context.Service<
+  Principal,
+  {
+    readonly ownerId: OwnerId
+    /** The key of the request. Absent: the host's own code, or a session of the host. */
+    readonly keyId?: KeyId
+  }
+>()("@colloquy/core/access/Principal") {
   /** Runs an effect on behalf of one owner: `Principal.provide("user-1")`. */
   static readonly provide =
     (ownerId: string) =>

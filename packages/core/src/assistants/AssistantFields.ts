@@ -59,7 +59,11 @@ export const namesOf = ({ embedding, model, name, provider }: Partial<NewAssista
   embeddingModel: embedding?.model
 })
 
-export const namesOne = ({ description, systemPrompt }: AssistantPatch): boolean =>
+/** The names of the fields that a patch sets. */
+export const fieldsOf = (patch: AssistantPatch): ReadonlyArray<string> =>
+  Object.entries(patch).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+
+const namesOne = ({ description, systemPrompt }: AssistantPatch): boolean =>
   (description === undefined) !== (systemPrompt === undefined)
 
 /** When a patch changes only one of the two texts, the other one follows while both are equal. Once they differ, it stays. */

@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { AuditLog } from "../access/AuditLog.ts"
 import { traced, tracedFn } from "../primitives/Traced.ts"
 import { AssistantId, newId } from "../primitives/Ids.ts"
 import { checkNames } from "../models/NameTooLong.ts"
@@ -19,10 +20,10 @@ import type { Copies } from "./Copies.ts"
 
 import {
   embeddingFor,
+  fieldsOf,
   following,
   nameOfCopy,
   namesOf,
-  namesOne,
   newAssistant,
   refuseOtherEmbedding
 } from "./AssistantFields.ts"
@@ -42,6 +43,7 @@ export const assistantsLayer: Layer.Layer<
   Assistants,
   Effect.gen(function* () {
     const store = yield* AssistantStore
+    const audit = yield* AuditLog.make
     const threads = yield* Threads
     const removals = yield* Removals
     const cloning = yield* makeCloning
@@ -69,6 +71,7 @@ export const assistantsLayer: Layer.Layer<
         const named = request.embedding?.provider ?? request.embedding?.model
         const embedding = { ...(named ? givenEmbedding : defaultEmbedding), ...request.embedding }
         const assistant = newAssistant(yield* newId(AssistantId), { ...request, embedding }, yield* now)
+        yield* audit.record("assistant_created", assistant.id)
         yield* store.insert(assistant)
         return assistant
       }),
@@ -76,9 +79,10 @@ export const assistantsLayer: Layer.Layer<
       update: tracedFn("Assistants.update")(function* (id: AssistantId, { embedding, ...patch }: AssistantUpdate) {
         yield* Effect.fromResult(checkNames(namesOf(patch)))
         yield* refuseUnknownProvider(patch.provider)
-        const before = embedding !== undefined || namesOne(patch) ? yield* get(id) : null
-        if (embedding !== undefined && before !== null) yield* refuseOtherEmbedding(before, embedding)
-        const changed = before === null ? patch : { ...patch, ...following(before, patch) }
+        const before = yield* get(id)
+        if (embedding !== undefined) yield* refuseOtherEmbedding(before, embedding)
+        const changed = { ...patch, ...following(before, patch) }
+        yield* audit.record("assistant_updated", id, fieldsOf(changed))
         const updated = yield* store.update(id, changed, yield* now)
         return Option.isSome(updated) ? updated.value : yield* new AssistantNotFound({ assistantId: id })
       }),
@@ -96,10 +100,13 @@ export const assistantsLayer: Layer.Layer<
           createdAt: at,
           updatedAt: at
         }
+        yield* audit.record("assistant_created", copy.id)
         const copied = yield* cloning.insert(source, copy, request.without ?? [])
         return { assistant: copy, copied }
       }),
       remove: tracedFn("Assistants.remove")(function* (id: AssistantId) {
+        yield* get(id)
+        yield* audit.record("assistant_deleted", id)
         const isRemoved = yield* removals.through({ assistantId: id }, store.remove(id))
         if (!isRemoved) return yield* new AssistantNotFound({ assistantId: id })
       }),

@@ -2,6 +2,7 @@
  * The contracts of the ports as tests. One line in a test file runs the contract for an adapter: `storageSuite("my store", MyStore.layer, {
  * testClock: false, signals: true })`. Builders and scenes also serve other tests that need valid records.
  */
+export { auditStoreSuite } from "./AuditStoreContract.ts"
 export { blobStoreSuite } from "./BlobStoreContract.ts"
 export { type Capabilities, type Stores } from "./ContractTest.ts"
 export { imageModelSuite, type ImageVendor, type SeenImageRequest } from "./ImageModelContract.ts"

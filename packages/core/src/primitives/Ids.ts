@@ -30,6 +30,9 @@ export type FollowUpId = typeof FollowUpId.Type
 export const KeyId = Schema.NonEmptyString.pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 
+export const AuditEntryId = Schema.NonEmptyString.pipe(Schema.brand("AuditEntryId"))
+export type AuditEntryId = typeof AuditEntryId.Type
+
 export const ChargeId = Schema.NonEmptyString.pipe(Schema.brand("ChargeId"))
 export type ChargeId = typeof ChargeId.Type
 

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import type { AuditLog } from "../access/AuditLog.ts"
 import type { Keys } from "../access/Keys.ts"
 import type { Principal } from "../access/Principal.ts"
 import type { Assistants } from "../assistants/Assistants.ts"
@@ -20,7 +21,7 @@ import { type TurnCalls, turnCalls } from "./OpenTurn.ts"
 import { type RecordCalls, recordCalls } from "./RecordCalls.ts"
 
 /** The use cases that the promises cover. */
-export type UseCases = Assistants | Threads | Turns | Keys | Catalog | Billing
+export type UseCases = Assistants | Threads | Turns | Keys | AuditLog | Catalog | Billing
 
 /** All calls that run for an owner. */
 export interface KernelCalls<Services = UseCases> extends RecordCalls, TurnCalls {

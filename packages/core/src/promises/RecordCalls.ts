@@ -1,5 +1,6 @@
-/** Assistants, threads, keys, models and billing as promises: the use cases, with ids as plain text. */
+/** Assistants, threads, keys, the audit log, models and billing as promises: the use cases, with ids as plain text. */
 import * as Redacted from "effect/Redacted"
+import { type AuditEntry, AuditLog } from "../access/AuditLog.ts"
 import { Keys, type KeySummary } from "../access/Keys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import {
@@ -12,7 +13,7 @@ import {
 import { Catalog, type CatalogEntry, type CatalogFilter } from "../catalog/Catalog.ts"
 import { Billing } from "../metering/Billing.ts"
 import type { UsageOfDay } from "../metering/UsageLedger.ts"
-import { AssistantId, KeyId, ThreadId } from "../primitives/Ids.ts"
+import { AssistantId, AuditEntryId, KeyId, ThreadId } from "../primitives/Ids.ts"
 import { firstPage, type Page } from "../primitives/Page.ts"
 import type { Metadata, Thread } from "../threads/Thread.ts"
 import { Threads, type ThreadWithMessages } from "../threads/Threads.ts"
@@ -58,6 +59,14 @@ export interface KeyCalls {
   readonly revoke: (id: string, options?: CallOptions) => Promise<void>
 }
 
+export interface AuditCalls {
+  /** Who made and revoked keys, changed assistants and the like, newest first. `before` is the id of an entry. */
+  readonly list: (
+    page?: { readonly limit?: number; readonly before?: string },
+    options?: CallOptions
+  ) => Promise<ReadonlyArray<AuditEntry>>
+}
+
 export interface ModelCalls {
   readonly list: (
     filter?: CatalogFilter & Partial<Page>,
@@ -80,6 +89,7 @@ export interface RecordCalls {
   readonly assistants: AssistantCalls
   readonly threads: ThreadCalls
   readonly keys: KeyCalls
+  readonly audit: AuditCalls
   readonly models: ModelCalls
   readonly billing: BillingCalls
 }
@@ -87,13 +97,14 @@ export interface RecordCalls {
 const pageOf = ({ limit = firstPage.limit, skip = firstPage.skip }: Partial<Page>): Page => ({ skip, limit })
 
 export const recordCalls = <Services>(
-  calls: Calls<Services | Assistants | Threads | Keys | Catalog | Billing>,
+  calls: Calls<Services | Assistants | Threads | Keys | AuditLog | Catalog | Billing>,
   bound: CallOptions
 ): RecordCalls => {
   const asked = (options: CallOptions | undefined): CallOptions => ({ ...bound, ...options })
   const assistants = calls.service(Assistants)
   const threads = calls.service(Threads)
   const keys = calls.service(Keys)
+  const audit = calls.service(AuditLog)
   const catalog = calls.service(Catalog)
   const billing = calls.service(Billing)
   return {
@@ -126,6 +137,12 @@ export const recordCalls = <Services>(
       register: (name, key, options) => calls.run(() => keys.register(name, Redacted.make(key)), asked(options)),
       list: (options) => calls.run(() => keys.list, asked(options)),
       revoke: (id, options) => calls.run(() => keys.revoke(readId(KeyId, id)), asked(options))
+    },
+    audit: {
+      list: ({ before, limit = firstPage.limit } = {}, options) => {
+        const page = before === undefined ? { limit } : { limit, before: readId(AuditEntryId, before) }
+        return calls.run(() => audit.list(page), asked(options))
+      }
     },
     models: {
       list: ({ limit, skip, ...filter } = {}, options) => {

@@ -19,7 +19,7 @@ describe("an API key", () => {
       const { key, summary } = yield* service.make("server")
       const secret = Redacted.value(key)
       assert.match(secret, /^cq_[0-9a-f]{32}_[0-9a-f]{48}$/u)
-      assert.deepStrictEqual(yield* service.authenticate(key), { ownerId: "ada" })
+      assert.strictEqual((yield* service.authenticate(key)).ownerId, "ada")
       const listed = JSON.stringify(yield* service.list)
       assert.notInclude(listed, secret.slice(-48))
       assert.notInclude(listed, "hash")
@@ -82,7 +82,7 @@ describe("an API key", () => {
       const foreign = yield* bob(failureOf(service.revoke(summary.id)))
       const unknown = yield* bob(failureOf(service.revoke(yield* newId(KeyId))))
       assert.deepStrictEqual([foreign._tag, unknown._tag], ["KeyNotFound", "KeyNotFound"])
-      assert.deepStrictEqual(yield* bob(service.authenticate(key)), { ownerId: "ada" })
+      assert.strictEqual((yield* bob(service.authenticate(key))).ownerId, "ada")
     })
   )
 
@@ -92,7 +92,7 @@ describe("an API key", () => {
       const service = yield* Keys
       const key = Redacted.make("from the configuration")
       const summary = yield* service.register("host", key)
-      assert.deepStrictEqual(yield* service.authenticate(key), { ownerId: "ada" })
+      assert.strictEqual((yield* service.authenticate(key)).ownerId, "ada")
       yield* service.revoke(summary.id)
       assert.strictEqual((yield* failureOf(service.authenticate(key)))._tag, "InvalidKey")
     })

@@ -2,6 +2,7 @@
  * The whole schema: the tables (as migrations, in order) and the SQL functions of every folder of core that stores something. To add one,
  * write its file in this folder, append its migrations to the end of `migrations`, and add its functions.
  */
+import { auditTables } from "./AuditLog.ts"
 import { chunkFunctions, chunkTables } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables } from "./Documents.ts"
 import { followUpFunctions, followUpTables } from "./FollowUps.ts"
@@ -46,7 +47,8 @@ export const schemaOfThisVersion: Schema = {
     assistantDrafts,
     agedRows,
     secretTables,
-    agedMemoryRuns
+    agedMemoryRuns,
+    auditTables
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [

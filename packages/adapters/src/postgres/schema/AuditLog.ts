@@ -1,0 +1,21 @@
+/** The audit log. Its rows refer to no other table, because they are kept when what they name is deleted. */
+import type { Migration } from "./SchemaPart.ts"
+
+export const auditTables: Migration = {
+  name: "audit_log",
+  tables: ["audit_log"],
+  statements: [
+    `create table {schema}.audit_log (
+      owner text collate "C" not null,
+      id uuid not null,
+      ordinal bigint generated always as identity,
+      at timestamptz not null,
+      action text not null,
+      subject text not null,
+      fields text[] not null,
+      key_id text,
+      primary key (owner, id)
+    )`,
+    `create index audit_log_of_owner on {schema}.audit_log (owner, ordinal)`
+  ]
+}
