@@ -27,20 +27,16 @@ export interface ExtractionCase {
   readonly systemPrompt: string | null
 }
 
-const Operations = Schema.Struct({
-  operations: Schema.Array(
-    Schema.Struct({
-      op: Schema.Literals(["ADD", "UPDATE", "DELETE", "NONE"]),
-      target: Schema.optionalKey(Schema.NullOr(Schema.Int)),
-      text: Schema.optionalKey(Schema.NullOr(Schema.String)),
-      message: Schema.optionalKey(Schema.NullOr(Schema.Int)),
-      quote: Schema.optionalKey(Schema.NullOr(Schema.String)),
-      from: Schema.optionalKey(Schema.NullOr(Schema.String)),
-      until: Schema.optionalKey(Schema.NullOr(Schema.String))
-    })
-  )
+const Operation = Schema.Struct({
+  op: Schema.Literals(["ADD", "UPDATE", "DELETE", "NONE"]),
+  target: Schema.optionalKey(Schema.NullOr(Schema.Int)),
+  text: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  message: Schema.optionalKey(Schema.NullOr(Schema.Int)),
+  quote: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  from: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  until: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
-type Operation = (typeof Operations.Type)["operations"][number]
+type Operation = typeof Operation.Type
 
 interface CheckedFact {
   readonly text: string
@@ -59,6 +55,7 @@ export type CheckedOperation =
   | { readonly op: "DELETE"; readonly target: MemoryRecord }
 
 export type Refusal =
+  | "unreadable"
   | "no_such_target"
   | "target_used_twice"
   | "not_said"
@@ -129,30 +126,95 @@ export const promptOf = ({ earlier, known, messages }: ExtractionCase): string =
 
 export const dayOf = (date: Date): string => date.toISOString().slice(0, 10)
 
-const decodeOperations = Schema.decodeUnknownOption(Operations)
+/**
+ * The operations of an answer, null for each that cannot be read: one wrong entry loses only itself. None when there is no list of
+ * operations, or nothing in it can be read: then the model is asked again.
+ */
+export const readOperations = (text: string): Option.Option<ReadonlyArray<Operation | null>> => {
+  const entries = entriesIn(text)
+  if (entries === null) return Option.none()
+  const operations = entries.map((entry) => Option.getOrNull(decodeOperation(coerced(entry))))
+  return entries.length > 0 && operations.every((operation) => operation === null)
+    ? Option.none()
+    : Option.some(operations)
+}
 
-/** The object may stand between other words. None when there is no such object. */
-export const readOperations = (text: string): Option.Option<ReadonlyArray<Operation>> => {
+/** The JSON may stand between other words or in a fence, may be the list alone or one operation alone, and may end too early. */
+const entriesIn = (text: string): ReadonlyArray<unknown> | null => {
+  const whole = entriesOf(parsed(between(text, "{", "}"))) ?? entriesOf(parsed(between(text, "[", "]")))
+  if (whole !== null) return whole
+  const each = (text.match(flatObject) ?? []).flatMap((object) => entriesOf(parsed(object)) ?? [])
+  return each.length === 0 ? null : each
+}
+
+const between = (text: string, first: string, last: string): string =>
+  text.slice(Math.max(0, text.indexOf(first)), text.lastIndexOf(last) + 1)
+
+/** An object without objects in it, as an operation is. Braces in its strings do not count. */
+const flatObject = /\{(?:[^{}"]|"(?:[^"\\\n]|\\.)*")*\}/gu
+
+const parsed = (text: string): unknown => {
   try {
-    const parsed: unknown = JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1))
-    return Option.map(decodeOperations(parsed), ({ operations }) => operations)
+    return JSON.parse(text)
   } catch {
-    return Option.none()
+    return undefined
   }
 }
 
-export const checkOperations = (asked: ExtractionCase, operations: ReadonlyArray<Operation>): Checked => {
+const decodeFields = Schema.decodeUnknownOption(Schema.Record(Schema.String, Schema.Unknown))
+const decodeEntries = Schema.decodeUnknownOption(Schema.Array(Schema.Unknown))
+
+const entriesOf = (value: unknown): ReadonlyArray<unknown> | null => {
+  const list = Option.getOrNull(decodeEntries(value))
+  if (list !== null) return list
+  const fields = Option.getOrNull(decodeFields(value))
+  if (fields === null) return null
+  return "op" in fields ? [fields] : Option.getOrNull(decodeEntries(fields["operations"]))
+}
+
+const decodeOperation = Schema.decodeUnknownOption(Operation)
+
+/** Writes what can only mean one thing in the form that was asked for: numbers as text, an `op` in other case, a date that is no text. */
+const coerced = (entry: unknown): unknown => {
+  const fields = Option.getOrNull(decodeFields(entry))
+  if (fields === null) return entry
+  const { from, message, op, target, until } = fields
+  return {
+    ...fields,
+    op: opOf(op),
+    message: numberOf(message),
+    target: numberOf(target),
+    from: textOrNull(from),
+    until: textOrNull(until)
+  }
+}
+
+const opOf = (op: unknown): unknown => {
+  if (typeof op !== "string") return op
+  const name = op.trim().toUpperCase()
+  return name === "NOOP" ? "NONE" : name
+}
+
+const numberOf = (value: unknown): unknown => {
+  if (value === undefined) return null
+  return typeof value === "string" && /^\s*\d{1,9}\s*$/u.test(value) ? Number(value) : value
+}
+
+/** A date that was not understood is left out, and the fact is kept (`dateOf`). */
+const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null)
+
+export const checkOperations = (asked: ExtractionCase, operations: ReadonlyArray<Operation | null>): Checked => {
   const checked: Array<CheckedOperation> = []
   const refused: Array<Refusal> = []
   const used = new Set<number>()
   for (const operation of operations) {
-    if (operation.op === "NONE") continue
+    if (operation?.op === "NONE") continue
     const outcome = checked.length >= mostOperations ? "too_many" : checkOne(asked, operation, used)
     if (typeof outcome === "string") {
       refused.push(outcome)
       continue
     }
-    if (outcome.op !== "ADD") used.add(operation.target ?? 0)
+    if (outcome.op !== "ADD") used.add(operation?.target ?? 0)
     checked.push(outcome)
   }
   return { operations: checked, refused }
@@ -160,9 +222,10 @@ export const checkOperations = (asked: ExtractionCase, operations: ReadonlyArray
 
 const checkOne = (
   asked: ExtractionCase,
-  operation: Operation,
+  operation: Operation | null,
   used: ReadonlySet<number>
 ): CheckedOperation | Refusal => {
+  if (operation === null) return "unreadable"
   const { op, target: number } = operation
   const message = asked.messages[(operation.message ?? 0) - 1]
   const quote = memoryKey(operation.quote ?? "")

@@ -185,7 +185,9 @@ const makeLearner = Effect.gen(function* () {
     const { operations, refused } =
       messages.length === 0 ? { operations: [], refused: [] } : yield* extract(assistant, runId, asked)
     if (refused.length > 0)
-      yield* Effect.logDebug(`Memory operations of run ${runId} were refused: ${refused.join(", ")}`)
+      yield* Effect.logWarning(
+        `${refused.length} memory operations of run ${runId} were dropped: ${[...new Set(refused)].join(", ")}`
+      )
     const writes = operations.filter((operation) => operation.op !== "DELETE")
     const made = yield* indexMemories(
       finder,

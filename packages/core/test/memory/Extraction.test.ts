@@ -96,15 +96,55 @@ describe("an operation", () => {
 describe("an answer of the model", () => {
   it.each([
     ["{}", false],
-    ["[]", false],
+    ["[]", true],
     ["I remember nothing.", false],
     ['{"operations": [{"op": "MERGE"}]}', false],
-    ['{"operations": [{"op": "ADD", "target": "1"}]}', false],
+    ['{"operations": null}', false],
     ['{"operations": [', false],
     ['{"operations": []}', true],
     ['```json\n{"operations": [{"op": "NONE", "target": null}]}\n```', true]
   ])("%s is read: %s", (text, isRead) => {
     assert.strictEqual(Option.isSome(readOperations(text)), isRead)
+  })
+
+  const bergen = '{"op": "ADD", "text": "The user lives in Bergen.", "message": 1, "quote": "I moved to Bergen"}'
+  const tea = '{"op": "DELETE", "target": 2, "message": 1, "quote": "forget that I like tea"}'
+  const resultOf = (text: string) => {
+    const { operations, refused } = checkOperations(asked, Option.getOrThrow(readOperations(text)))
+    return { ops: operations.map(({ op }) => op), refused }
+  }
+
+  it.each([
+    ["the list alone", `[${bergen}, ${tea}]`],
+    ["a fence around it", `Here it is:\n\`\`\`json\n{"operations": [${bergen}, ${tea}]}\n\`\`\`\nDone.`],
+    ["a fence around the list", `\`\`\`\n[${bergen}, ${tea}]\n\`\`\``],
+    ["brackets in the words before it", `I read [1] and {2}: {"operations": [${bergen}, ${tea}]}`],
+    ["numbers as text", `[${bergen.replace("1,", '"1",')}, ${tea.replace("2,", '" 2 ",')}]`],
+    ["ops in other case", `[${bergen.replace("ADD", "add")}, ${tea.replace("DELETE", "Delete")}]`],
+    ["dates that are numbers", `[${bergen.replace("}", ', "from": 2026, "until": {}}')}, ${tea}]`],
+    ["a needless operation", `{"operations": [${bergen}, {"op": "NOOP"}, ${tea}]}`],
+    ["an end that is missing", `{"operations": [${bergen}, ${tea}, {"op": "ADD", "text": "The us`]
+  ])("is read whole with %s", (_, text) => {
+    assert.deepStrictEqual(resultOf(text), { ops: ["ADD", "DELETE"], refused: [] })
+  })
+
+  it.each([
+    ["an unknown op", '{"op": "MERGE", "target": 1}'],
+    ["a text that is none", '{"op": "ADD", "text": {"fact": "x"}, "message": 1, "quote": "I moved"}'],
+    ["a number that is none", '{"op": "ADD", "text": "x", "message": "the first", "quote": "I moved"}'],
+    ["a number that is not whole", '{"op": "DELETE", "target": 1.5, "message": 1, "quote": "I moved"}'],
+    ["no object", '"ADD"'],
+    ["null", "null"],
+    ["a list", "[]"]
+  ])("loses only the entry with %s", (_, wrong) => {
+    assert.deepStrictEqual(resultOf(`{"operations": [${bergen}, ${wrong}, ${tea}]}`), {
+      ops: ["ADD", "DELETE"],
+      refused: ["unreadable"]
+    })
+  })
+
+  it("takes one operation without a list", () => {
+    assert.deepStrictEqual(resultOf(bergen), { ops: ["ADD"], refused: [] })
   })
 })
 
