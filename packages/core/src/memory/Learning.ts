@@ -192,7 +192,8 @@ const makeLearner = Effect.gen(function* () {
     const made = yield* indexMemories(
       finder,
       target,
-      writes.map((write) => ({ content: write.text, said: write.said }))
+      writes.map((write) => ({ content: write.text, said: write.said })),
+      [said, asked.earlier.map(({ text }) => text).join("\n\n"), assistant.systemPrompt ?? ""]
     )
     yield* chargeOutside(account, runId, made.charges)
     const now = new Date(yield* Clock.currentTimeMillis)

@@ -70,7 +70,8 @@ export const memoriesLayer: Layer.Layer<
       target = finder.targetOf(assistant)
     ) {
       const words = memories.map(({ content }) => ({ content, said: null }))
-      const made = yield* indexMemories(finder, target, words)
+      const together = memories.map(({ content }) => content).join("\n")
+      const made = yield* indexMemories(finder, target, words, [together, assistant.systemPrompt ?? ""])
       yield* chargeOutside(account, null, made.charges)
       const changes = memories.flatMap((memory, index): ReadonlyArray<MemoryChange> => {
         const indexed = made.indexed[index]

@@ -66,10 +66,12 @@ export interface MemoryWords {
   readonly said: { readonly text: string; readonly at: Date } | null
 }
 
+/** `around` are texts in the probable language of the memories, the nearest first. */
 export const indexMemories = Effect.fnUntraced(function* (
   { embeddings, store }: Finder,
   target: EmbeddingTarget | null,
-  memories: ReadonlyArray<MemoryWords>
+  memories: ReadonlyArray<MemoryWords>,
+  around: ReadonlyArray<string>
 ): Effect.fn.Return<Indexed, StoreUnavailable, Principal> {
   const wanted = target !== null && store.keepsVectors ? target : null
   const contents = memories.map(({ content }) => content)
@@ -78,7 +80,7 @@ export const indexMemories = Effect.fnUntraced(function* (
   const indexed = memories.map(({ content, said }, index): IndexedMemory => {
     const values = made?.vectors[index]
     return {
-      ...prepareTurns([{ text: content, label: "", context: said?.text ?? "", said: said?.at ?? null }]),
+      ...prepareTurns([{ text: content, label: "", context: said?.text ?? "", said: said?.at ?? null }], around),
       vectors: values === undefined || wanted === null ? null : { model: vectorModel(wanted, values), values: [values] }
     }
   })

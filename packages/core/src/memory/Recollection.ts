@@ -1,8 +1,7 @@
 /** Pure: selects which hits of a search are recalled, writes them for the model, and finds which of them an answer cites. */
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
-import { languageOf } from "../retrieval/Language.ts"
-import { termsOf } from "../retrieval/Terms.ts"
+import { queryTerms } from "../retrieval/Terms.ts"
 import type { Message } from "../threads/Message.ts"
 import { dayOf } from "./Extraction.ts"
 import type { RetrievedMemory } from "./KeptMemories.ts"
@@ -11,7 +10,7 @@ import type { MemorySettingsPort } from "./MemorySettings.ts"
 
 /** A short question such as "And there?" has no meaning alone, so the user's message before it is added. */
 export const queryOf = (content: string, messages: ReadonlyArray<Message>): string => {
-  if (termsOf(content, languageOf(content)).length >= 4) return content
+  if (queryTerms(content, "other").length >= 4) return content
   const said = messages.filter(({ role }) => role === "user").map((message) => message.content ?? "")
   const before = said.at(-2)
   return before === undefined ? content : `${before}\n${content}`

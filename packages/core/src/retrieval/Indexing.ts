@@ -6,7 +6,7 @@ import { runSteps, type Steps } from "../primitives/Steps.ts"
 import { type Chunk, ownText } from "./Chunk.ts"
 import { chunking, type ChunkSize } from "./Chunking.ts"
 import type { IndexedDocument } from "./ChunkIndex.ts"
-import { languageOf } from "./Language.ts"
+import { languageAmong } from "./Language.ts"
 import { documentWeighting, type Passage, turnWeighting, weighing, type Weighting } from "./Impacts.ts"
 import { emptyPlace, type Section } from "./Section.ts"
 
@@ -28,22 +28,24 @@ export function* preparingDocument(title: string, sections: ReadonlyArray<Sectio
   return yield* prepared(chunks, passages, documentWeighting)
 }
 
-/** The turns of one session, in order, or one memory: each becomes a chunk. */
-export const prepareTurns = (turns: ReadonlyArray<Passage>): Prepared =>
+/** The turns of one session, in order, or one memory: each becomes a chunk. The texts around them tell the language of a few words. */
+export const prepareTurns = (turns: ReadonlyArray<Passage>, around: ReadonlyArray<string> = []): Prepared =>
   runSteps(
     prepared(
       turns.map(({ text }, ordinal) => ({ ...emptyPlace, ordinal, text, repeated: 0 })),
       turns,
-      turnWeighting
+      turnWeighting,
+      around
     )
   )
 
 function* prepared(
   chunks: ReadonlyArray<Chunk>,
   passages: ReadonlyArray<Passage>,
-  weighting: Weighting
+  weighting: Weighting,
+  around: ReadonlyArray<string> = []
 ): Steps<Prepared> {
-  const language = languageOf(sampleOf(passages))
+  const language = languageAmong(sampleOf(passages), around)
   const impacts = yield* weighing(passages, language, weighting)
   return {
     language,

@@ -1,6 +1,7 @@
 /**
  * Pure: the language of a document, detected once, when it is indexed, and stored with it. The language determines the stop words and the
- * stemming. A text in any other language is searched by its words without stemming.
+ * stemming. A text in any other language is searched by its words without stemming. A text of a few words shows no language: it has that of
+ * the texts around it, or else English, whose stems do no harm to words of other languages.
  */
 import { englishStem } from "./stems/English.ts"
 import { frenchStem } from "./stems/French.ts"
@@ -64,23 +65,50 @@ export const stemOf = (word: string, language: Language): string => {
   return stem
 }
 
+/** True for a stop word of any language. */
+export const isStopWordSomewhere = (word: string): boolean =>
+  languages.some((language) => grammars[language].stopWords.has(word))
+
 /** The number of characters that the detection reads. */
 const sample = 20_000
 /** A language is detected when this share of the words are its stop words, and more than those of any other language. */
 const share = 0.12
+/** One stop word proves nothing: "war" and "hat" are German ones, "son" is a French one. */
+const fewest = 2
+/** A text of fewer words may have no stop words in any language. */
+const shortest = 40
+
+/** What English joins to a word ("Ada's", "don't") would count as French words of one letter. */
+const joined = /(?<=\p{L})[’'](?:s|t|d|m|re|ve|ll)\b/gu
+
+const wordsOf = (text: string): ReadonlyArray<string> =>
+  text
+    .slice(0, sample)
+    .toLowerCase()
+    .replaceAll(joined, "")
+    .match(/[\p{L}\p{M}]+/gu) ?? []
 
 /** By the stop words in the text: they are the most frequent words of each language, and few are shared. */
-export const languageOf = (text: string): Language => {
-  const words =
-    text
-      .slice(0, sample)
-      .toLowerCase()
-      .match(/[\p{L}\p{M}]+/gu) ?? []
+export const languageOf = (text: string): Language => detected(wordsOf(text))
+
+/** The language of a text among others, the nearest first: what was said with it, the thread, the assistant's instructions. */
+export const languageAmong = (text: string, around: ReadonlyArray<string>): Language => {
+  const words = wordsOf(text)
+  const own = detected(words)
+  if (own !== "other" || words.length >= shortest) return own
+  for (const other of around) {
+    const language = languageOf(other)
+    if (language !== "other") return language
+  }
+  return "en"
+}
+
+const detected = (words: ReadonlyArray<string>): Language => {
   const counts = languages.map((language): [Language, number] => [
     language,
     words.filter((word) => grammars[language].stopWords.has(word)).length
   ])
   const [best = ["other", 0] as const, second = ["other", 0] as const] = counts.toSorted(([, a], [, b]) => b - a)
-  const isClear = best[1] > second[1] && best[1] >= words.length * share
+  const isClear = best[1] > second[1] && best[1] >= Math.max(fewest, words.length * share)
   return isClear ? best[0] : "other"
 }

@@ -12,7 +12,7 @@ import type { Providers } from "../models/Provider.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import { type ChunkHit, ChunkIndex, type ChunkSearch, type SearchScope, type VectorModel } from "./ChunkIndex.ts"
-import { type Language, languages } from "./Language.ts"
+import { type Language, languageOf, languages } from "./Language.ts"
 import { queryTerms } from "./Terms.ts"
 
 export interface RetrievalRequest {
@@ -89,8 +89,8 @@ export const vectorModel = ({ model, provider }: EmbeddingTarget, vector: Float3
   dimensions: vector.length
 })
 
-/**
- * The terms of a question in each language, because a question has no language of its own and each document is searched in its language.
- */
-export const termsByLanguage = (query: string): ReadonlyMap<Language, ReadonlyArray<string>> =>
-  new Map(languages.map((language) => [language, queryTerms(query, language)]))
+/** The terms of a question in each language, because each document is searched in its own language. */
+export const termsByLanguage = (query: string): ReadonlyMap<Language, ReadonlyArray<string>> => {
+  const asked = languageOf(query)
+  return new Map(languages.map((language) => [language, queryTerms(query, language, asked)]))
+}

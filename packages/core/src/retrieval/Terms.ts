@@ -2,7 +2,7 @@
  * Pure: a text as the terms by which it is found: words in lower case, without stop words, stemmed in the language of their document; for
  * scripts without spaces between words, overlapping pairs of characters. Documents, queries and memories use the same functions.
  */
-import { isStopWord, type Language, stemOf } from "./Language.ts"
+import { isStopWord, isStopWordSomewhere, type Language, languageOf, stemOf } from "./Language.ts"
 
 /** Scripts without spaces between words, and Korean, whose particles are joined to the words. */
 const paired =
@@ -16,35 +16,55 @@ const ideograph = /\p{Script=Han}/u
 const longestTerm = 64
 
 /** The terms of a text that is stored, in the order of the text. */
-export const termsOf = (text: string, language: Language): ReadonlyArray<string> => cut(text, language, true)
+export const termsOf = (text: string, language: Language): ReadonlyArray<string> =>
+  cut(text, { language, isStored: true, isLeftOut: (word) => isStopWord(word, language) })
 
-/** The terms of a question, each once, as they are stored for documents of a language. */
-export const queryTerms = (text: string, language: Language): ReadonlyArray<string> => [
-  ...new Set(cut(text, language, false))
-]
+/**
+ * The terms of a question, each once, as they are stored for documents of a language. The stop words of the question's own language are
+ * left out too, because those of one language are ordinary words of another.
+ */
+export const queryTerms = (
+  text: string,
+  language: Language,
+  asked: Language = languageOf(text)
+): ReadonlyArray<string> => {
+  const without = (isLeftOut: Cut["isLeftOut"]) => [...new Set(cut(text, { language, isStored: false, isLeftOut }))]
+  if (language !== "other" || asked !== "other") {
+    return without((word) => isStopWord(word, language) || isStopWord(word, asked))
+  }
+  const certain = without(isStopWordSomewhere)
+  // "Hat" alone is a word to look for, though it is a stop word in German.
+  return certain.length > 0 ? certain : without((word) => isStopWord(word, "en"))
+}
 
-const cut = (text: string, language: Language, isStored: boolean): ReadonlyArray<string> => {
+interface Cut {
+  readonly language: Language
+  readonly isStored: boolean
+  readonly isLeftOut: (word: string) => boolean
+}
+
+const cut = (text: string, form: Cut): ReadonlyArray<string> => {
   const isPlain = ascii.test(text)
   const normal = isPlain ? withoutPossessives(text) : withoutPossessives(text.normalize("NFKC"))
   const terms: Array<string> = []
   for (const [word] of normal.matchAll(run)) {
-    if (!isPlain && paired.test(word)) terms.push(...pairs(word, isStored))
-    else addWord(terms, word, language)
+    if (!isPlain && paired.test(word)) terms.push(...pairs(word, form.isStored))
+    else addWord(terms, word, form)
   }
   return terms
 }
 
 const withoutPossessives = (text: string): string => text.replaceAll(/[’']s\b/giu, "")
 
-const addWord = (terms: Array<string>, word: string, language: Language): void => {
-  add(terms, word.toLowerCase(), language)
+const addWord = (terms: Array<string>, word: string, form: Cut): void => {
+  add(terms, word.toLowerCase(), form)
   // A name like parseHttpBody is also found by its parts.
   const parts = /\p{Ll}\p{Lu}/u.test(word) ? word.split(/(?<=\p{Ll})(?=\p{Lu})/u) : []
-  for (const part of parts) add(terms, part.toLowerCase(), language)
+  for (const part of parts) add(terms, part.toLowerCase(), form)
 }
 
-const add = (terms: Array<string>, word: string, language: Language): void => {
-  if (word.length > longestTerm || isStopWord(word, language)) return
+const add = (terms: Array<string>, word: string, { isLeftOut, language }: Cut): void => {
+  if (word.length > longestTerm || isLeftOut(word)) return
   terms.push(withoutAccents(stemOf(word, language)))
 }
 

@@ -71,6 +71,29 @@ describe("Memories", () => {
     )
   }
 
+  for (const [systemPrompt, content, found, notFound] of [
+    [null, "Ada lives in Oslo.", ["Where do I live?", "living", "OSLO"], ["in", "What is in it?", "wer ist in der"]],
+    [null, "Ada hates war.", ["Who hated wars?", "war"], ["Was ist das?"]],
+    ["Du bist ein Helfer und antwortest auf Deutsch.", "Ada mag Katzen.", ["Eine Katze?"], ["was ist in der"]],
+    [
+      "Tu es un assistant qui aide dans la langue de Ada.",
+      "Ada aime le chocolat.",
+      ["Qui aimait les chocolats ?"],
+      ["le"]
+    ]
+  ] as const) {
+    test(
+      `of a few words are found by other forms of them, and never by words that say nothing: ${content}`,
+      Effect.gen(function* () {
+        const memories = yield* Memories
+        const { id } = yield* (yield* Assistants).create({ name: "A", systemPrompt })
+        yield* memories.add(id, { content })
+        for (const query of found) assert.strictEqual((yield* memories.search(id, query, 5)).length, 1, query)
+        for (const query of notFound) assert.strictEqual((yield* memories.search(id, query, 5)).length, 0, query)
+      })
+    )
+  }
+
   test(
     "go out and come in as JSON lines, all or none",
     Effect.gen(function* () {

@@ -1,5 +1,6 @@
 import { type Language, languageOf, queryTerms, termsByLanguage, termsOf } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
+import { languageAmong } from "../../src/retrieval/Language.ts"
 
 describe("the language of a text", () => {
   it.each<[Language, string]>([
@@ -11,9 +12,31 @@ describe("the language of a text", () => {
     ["other", "Konu çok uzun, ama yarın tekrar konuşalım ve bir karar verelim."],
     ["other", "やかんはもう一時間も火にかかっている。"],
     ["other", '{"kettle": 1, "stove": 2}'],
+    ["other", "Ada lives in Oslo."],
+    ["other", "Ada hates war."],
+    ["other", "Ada's son sails."],
     ["other", ""]
   ])("is %s", (language, text) => {
     assert.strictEqual(languageOf(text), language)
+  })
+})
+
+const italian =
+  "Nonna Adele cucina lasagne ogni domenica mattina mentre nonno Piero legge il giornale in giardino. Dopo pranzo tutta la famiglia " +
+  "gioca a carte sotto gli alberi, poi qualcuno prepara caffè forte, biscotti croccanti, gelato fresco. Verso sera arrivano cugini, " +
+  "zii, vicini, amici."
+
+describe("the language of a few words", () => {
+  it.each<[Language, string, ReadonlyArray<string>]>([
+    ["en", "Ada lives in Oslo.", []],
+    ["en", "", []],
+    ["de", "Ada wohnt in Oslo.", ["Ich bin Ada, und ich wohne in Oslo."]],
+    ["fr", "Ada habite Oslo.", ["Oslo!", "Tu es un assistant qui répond dans la langue de l'utilisateur."]],
+    ["en", "Ada hates war.", ["Ada"]],
+    ["de", "Ich wohne in der Stadt.", ["What would you like to drink with that, and when?"]],
+    ["other", italian, ["What would you like to drink with that, and when?"]]
+  ])("is %s: %s", (language, text, around) => {
+    assert.strictEqual(languageAmong(text, around), language)
   })
 })
 
@@ -73,6 +96,25 @@ describe("terms", () => {
   it("of a question stand once, for each language", () => {
     const terms = termsByLanguage("Who fixes leaking kettles? Kettles!")
     assert.deepStrictEqual(terms.get("en"), ["fix", "leak", "kettl"])
-    assert.deepStrictEqual(terms.get("other"), ["who", "fixes", "leaking", "kettles"])
+    assert.deepStrictEqual(terms.get("other"), ["fixes", "leaking", "kettles"])
   })
+
+  it.each<[string, Language, ReadonlyArray<string>]>([
+    ["Where do I live?", "en", ["live"]],
+    ["Where do I live?", "other", ["live"]],
+    ["Where do I live?", "de", ["liv"]],
+    ["Was ist die Adresse?", "en", ["adress"]],
+    ["Où est le chat de la voisine ?", "en", ["chat", "voisin"]],
+    ["in", "other", []],
+    ["in Oslo", "other", ["oslo"]],
+    ["red hat", "other", ["red"]],
+    ["red hat", "en", ["red", "hat"]],
+    ["hat", "other", ["hat"]],
+    ["my son", "en", ["son"]]
+  ])(
+    "of the question %s, for documents in %s, hold no stop words of its own language: %j",
+    (text, language, expected) => {
+      assert.deepStrictEqual(queryTerms(text, language), expected)
+    }
+  )
 })
