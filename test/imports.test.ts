@@ -1,8 +1,8 @@
 /** The package table and the room order hold in every source file. Written down in ARCHITECTURE.md#rules. */
 import { readdirSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { join, posix } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { judgeImport, packageRules, rooms, wings } from "./rules/ImportRules.ts"
+import { circlesOf, foldersOfHttp, judgeImport, packageRules, rooms, wings } from "./rules/ImportRules.ts"
 import { importsOf, root, sourceFiles } from "./rules/SourceFile.ts"
 
 const read = (path: string) => readFileSync(join(root, path), "utf8")
@@ -49,6 +49,8 @@ describe("imports", () => {
     ["packages/adapters/src/scripted/Script.ts", "effect/testing/TestClock"],
     ["packages/adapters/src/postgres/RunStore.ts", "@declared/library/sub"],
     ["packages/http/src/Api.ts", "effect/http-api/HttpApi"],
+    ["packages/http/src/handlers/Delivery.ts", "../streams/Sse.ts"],
+    ["packages/http/src/handlers/Delivery.ts", "../HttpSettings.ts"],
     ["packages/ws/src/SocketSession.ts", "effect/socket/Socket"],
     ["packages/colloquy/src/Colloquy.ts", "@colloquy/adapters/openai-compatible"]
   ]
@@ -86,6 +88,8 @@ describe("imports", () => {
     ["packages/adapters/src/postgres/RunStore.ts", "effect/testing/TestClock"],
     ["packages/adapters/src/postgres/RunStore.ts", "effect/http/HttpRouter"],
     ["packages/http/src/Api.ts", "@colloquy/adapters/in-memory"],
+    ["packages/http/src/wire/ErrorStatus.ts", "../wings/Wings.ts"],
+    ["packages/http/src/newfolder/Thing.ts", "../wire/Fields.ts"],
     ["packages/http/src/Api.ts", "effect/sql/SqlClient"],
     ["packages/ws/src/SocketSession.ts", "@colloquy/http"],
     ["packages/colloquy/src/Colloquy.ts", "@colloquy/ws"],
@@ -105,16 +109,37 @@ describe("imports", () => {
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name)
     assert.includeMembers([...rooms, ...Object.keys(wings), "contracts"], folders)
+    const ofHttp = readdirSync(join(root, "packages/http/src"), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+    assert.sameMembers(ofHttp, foldersOfHttp)
+  })
+
+  it("a circle of files is found, whatever leads into it", () => {
+    const imports = new Map([
+      ["a", ["b"]],
+      ["b", ["c"]],
+      ["c", ["b", "d"]],
+      ["d", []],
+      ["e", ["e"]]
+    ])
+    assert.deepStrictEqual(circlesOf(imports), [["b", "c"], ["e"]])
   })
 
   it.each(Object.keys(packageRules))(
     "packages/%s keeps the rules",
     (name) => {
       const declared = declaredBy(name)
-      const faults = sourceFiles(`packages/${name}/src`).flatMap((file) =>
-        importsOf(read(file)).flatMap((imported) => judgeImport(file, imported, declared) ?? [])
+      const imports = new Map(sourceFiles(`packages/${name}/src`).map((file) => [file, importsOf(read(file))]))
+      const faults = [...imports].flatMap(([file, names]) =>
+        names.flatMap((imported) => judgeImport(file, imported, declared) ?? [])
       )
       assert.deepStrictEqual(faults, [])
+      const files = [...imports].map(([file, names]) => {
+        const own = names.filter((imported) => imported.startsWith("."))
+        return [file, own.map((imported) => posix.join(posix.dirname(file), imported))] as const
+      })
+      assert.deepStrictEqual(circlesOf(new Map(files)), [])
       // Hundreds of files, on a machine that may have much else to do.
     },
     60_000

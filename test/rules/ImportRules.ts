@@ -75,6 +75,24 @@ export const wings: Readonly<Record<string, ReadonlyArray<string>>> = {
   retention: []
 }
 
+/** A folder of http may import itself and the folders before it. The files beside the folders are not in the order. */
+export const foldersOfHttp = [
+  "wire",
+  "links",
+  "bodies",
+  "wings",
+  "endpoints",
+  "encoding",
+  "streams",
+  "guards",
+  "handlers",
+  "openai",
+  "docs-page",
+  "client",
+  "ai-sdk",
+  "node"
+]
+
 /** What serves every wing takes what they show from one entry, so that a process without a wing does not load it. */
 const servesAllWings = [
   /^packages\/http\/src\//,
@@ -146,11 +164,47 @@ const roomFault = (file: string, target: string): string | null => {
   return rooms.indexOf(to) <= rooms.indexOf(from) ? null : `a room may import rooms above it; ${to} is below ${from}`
 }
 
+const httpFault = (file: string, target: string): string | null => {
+  const [from, to] = [roomOf(file), roomOf(target)]
+  if (from === null || to === null || from === to) return null
+  const [place, wanted] = [foldersOfHttp.indexOf(from), foldersOfHttp.indexOf(to)]
+  if (place === -1) return `${from} is not in the list of http's folders`
+  return wanted !== -1 && wanted < place
+    ? null
+    : `a folder of http imports those before it; ${to} is not before ${from}`
+}
+
+/** Circles of files, each as the paths of its files: two files are in one when each reaches the other by imports. */
+export const circlesOf = (
+  imports: ReadonlyMap<string, ReadonlyArray<string>>
+): ReadonlyArray<ReadonlyArray<string>> => {
+  const reached = new Map<string, ReadonlySet<string>>()
+  const reach = (file: string): ReadonlySet<string> => {
+    const known = reached.get(file)
+    if (known !== undefined) return known
+    const seen = new Set<string>()
+    const waiting = [...(imports.get(file) ?? [])]
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      if (seen.has(next)) continue
+      seen.add(next)
+      waiting.push(...(imports.get(next) ?? []))
+    }
+    reached.set(file, seen)
+    return seen
+  }
+  const circles = [...imports.keys()]
+    .filter((file) => reach(file).has(file))
+    .map((file) => [file, ...[...reach(file)].filter((other) => other !== file && reach(other).has(file))].toSorted())
+  return [...new Map(circles.map((circle) => [circle.join(" "), circle])).values()]
+}
+
 const internalFault = (file: string, name: string): string | null => {
   const target = posix.join(posix.dirname(file), name)
-  const home = `packages/${packageOf(file)}/src/`
-  if (!target.startsWith(home)) return "another package is imported by its name, never by a path"
-  return packageOf(file) === "core" ? roomFault(file, target) : null
+  if (!target.startsWith(`packages/${packageOf(file)}/src/`))
+    return "another package is imported by its name, never by a path"
+  const home = packageOf(file)
+  if (home === "core") return roomFault(file, target)
+  return home === "http" ? httpFault(file, target) : null
 }
 
 /** A sentence about one import that breaks a rule, or null. `declared` are the libraries in the package's own package.json. */

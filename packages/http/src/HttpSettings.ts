@@ -1,6 +1,5 @@
 /** What a host may set about the HTTP API. Everything has a default that suits a server behind a reverse proxy. */
 import { type AuthenticationSettings, defaultAuthentication, type Rate } from "@colloquy/core/adapters"
-import type { DocsPage } from "./docs-page/DocsRoutes.ts"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Redacted from "effect/Redacted"
@@ -51,8 +50,6 @@ export interface HttpSettings extends Bounds, AuthenticationSettings {
   readonly signingKey: Redacted.Redacted | null
   /** How long an address of a document in an answer is good, at least; at most twice as long. */
   readonly linkPeriod: Duration.Input
-  /** `docsPage` of `@colloquy/http/docs-page`: `/docs` and `/openapi.json` are served. True: `/openapi.json` alone. False: neither. */
-  readonly docs: boolean | DocsPage
 }
 
 const mebibyte = 1024 * 1024
@@ -66,8 +63,7 @@ export const defaultHttpSettings: HttpSettings = {
   cors: null,
   publicUrl: null,
   signingKey: null,
-  linkPeriod: "1 day",
-  docs: true
+  linkPeriod: "1 day"
 }
 
 export const HttpSettings = Context.Reference<HttpSettings>("@colloquy/http/HttpSettings", {

@@ -16,7 +16,7 @@ import * as Layer from "effect/Layer"
 import type * as Path from "effect/Path"
 import { Api } from "./Api.ts"
 import * as Authorization from "./guards/Authorization.ts"
-import { docsRoutes } from "./docs-page/DocsRoutes.ts"
+import { type DocsPage, docsRoutes } from "./docs-page/DocsRoutes.ts"
 import { errorResponse, notFound, withEnvelope } from "./guards/Envelope.ts"
 import * as AnswersHandlers from "./handlers/AnswersHandlers.ts"
 import * as AssistantsHandlers from "./handlers/AssistantsHandlers.ts"
@@ -37,7 +37,7 @@ import type { OpenAiRoutes } from "./openai/Routes.ts"
 import * as RateLimit from "./guards/RateLimit.ts"
 import { inOneSegment, withSlashedNames } from "./endpoints/SlashedNames.ts"
 import * as Validation from "./guards/Validation.ts"
-import { absentRooms } from "./wings/AbsentRooms.ts"
+import { absentRooms } from "./handlers/AbsentRooms.ts"
 
 /** `Source` is the type of the host's own request, as `authenticate` gets it. */
 export interface RoutesOptions<Source = unknown> extends Partial<
@@ -50,11 +50,22 @@ export interface RoutesOptions<Source = unknown> extends Partial<
   readonly limits?: Partial<HttpSettings["limits"]>
   /** `openai` of `@colloquy/http/openai`: OpenAI's clients find their endpoints under `/v1`. Absent: they are not served. */
   readonly openai?: OpenAiRoutes
+  /**
+   * `docsPage` of `@colloquy/http/docs-page`: `/docs` and `/openapi.json` are served. True, or absent: `/openapi.json` alone. False:
+   * neither.
+   */
+  readonly docs?: boolean | DocsPage
 }
 
 const { limits: defaultLimits, ...defaults } = defaultHttpSettings
 
-const settingsOf = <Source>({ basePath: _, limits, openai: __, ...options }: RoutesOptions<Source>): HttpSettings => ({
+const settingsOf = <Source>({
+  basePath: _,
+  docs: __,
+  limits,
+  openai: ___,
+  ...options
+}: RoutesOptions<Source>): HttpSettings => ({
   ...defaults,
   ...options,
   limits: { ...defaultLimits, ...limits }
@@ -125,7 +136,8 @@ export const routes = <Source = unknown>(
   const settings = settingsOf(options)
   const basePath = plainPath(options.basePath)
   const envelope = HttpRouter.middleware((app) => withEnvelope(settings.cors)(app))
-  const docs = settings.docs === false ? Layer.empty : docsRoutes(basePath, settings.docs)
+  const { docs: page = true } = options
+  const docs = page === false ? Layer.empty : docsRoutes(basePath, page)
   const ofOpenAi = options.openai === undefined ? Layer.empty : Layer.provide(options.openai, guards)
   return Layer.mergeAll(endpoints, socketPath, docs, ofOpenAi, everythingElse).pipe(
     Layer.provide(envelope.layer),

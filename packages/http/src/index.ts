@@ -1,7 +1,7 @@
 /** The public API of the HTTP surface: mount it, call it, describe it. */
 
 /** Mounting: one function for everything that speaks web requests, one for `node:http`, or the routes as a layer for a router of Effect. */
-export type { NodeHandler } from "./node/NodeHandler.ts"
+export type { NodeHandler } from "./node/HostedMessage.ts"
 export { webHandler, type WebHandler, type WebHandlerOptions } from "./WebHandler.ts"
 export { withSource } from "./Source.ts"
 export { routes, type RoutesOptions } from "./Routes.ts"

@@ -6,8 +6,8 @@ import { Message, MessageId, ThreadId } from "@colloquy/core"
 import { plainOf } from "@colloquy/core/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { messageToWire } from "../src/handlers/Encode.ts"
-import { messageText } from "../src/handlers/EncodeList.ts"
+import { messageToWire } from "../src/encoding/Encode.ts"
+import { messageText } from "../src/encoding/EncodeList.ts"
 import { StoredMessage } from "../src/wire/Records.ts"
 
 /** Any message of which nothing but text was said. */

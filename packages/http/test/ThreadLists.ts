@@ -5,7 +5,7 @@ import { ThreadId, Threads } from "@colloquy/core"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { threadToWire } from "../src/handlers/Encode.ts"
+import { threadToWire } from "../src/encoding/Encode.ts"
 import { keys, open, type Service, tool } from "./Service.ts"
 
 /** Of threads without documents, whose addresses would differ from service to service. */

@@ -11,8 +11,7 @@ import { createHash } from "node:crypto"
 import { channelOf, quote } from "./Names.ts"
 import { type NamedFunctions, nameFunctions } from "./schema/FunctionNames.ts"
 import { type Schema, schemaOfThisVersion } from "./schema/Schema.ts"
-import type { Migration } from "./schema/SchemaPart.ts"
-import { checkHistory, type Recorded, SchemaRefused } from "./SchemaHistory.ts"
+import { checkHistory, type Fingerprinted, type Recorded, SchemaRefused } from "./SchemaHistory.ts"
 import { guard } from "./StoreFault.ts"
 
 /** Applies the missing migrations and functions. Only tests of upgrades pass a `wanted` other than the schema of this version. */
@@ -48,11 +47,6 @@ export const checkSchema = (client: PgClient, schema: string): Effect.Effect<voi
       migrations: missing.functions ? [...names, `functions ${known.functions.version}`] : names
     })
   }).pipe(guard("Postgres.checkSchema"))
-
-export interface Fingerprinted {
-  readonly migration: Migration
-  readonly checksum: string
-}
 
 interface Known {
   readonly migrations: ReadonlyArray<Fingerprinted>

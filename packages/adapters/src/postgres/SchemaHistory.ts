@@ -1,7 +1,12 @@
 /** Compares the migrations that the database has recorded with the migrations of this version. A pure decision, used by `Migrations.ts`. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { Fingerprinted } from "./Migrations.ts"
+import type { Migration } from "./schema/SchemaPart.ts"
+
+export interface Fingerprinted {
+  readonly migration: Migration
+  readonly checksum: string
+}
 
 export interface Recorded {
   readonly name: string

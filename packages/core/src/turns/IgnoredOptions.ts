@@ -4,6 +4,7 @@
  */
 import type { ChatRequest, Routing, Thinking } from "../models/ChatRequest.ts"
 import type { ResolvedModel } from "../models/Provider.ts"
+import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 
 export interface TurnOptions {
@@ -12,17 +13,12 @@ export interface TurnOptions {
   readonly jsonOutput: boolean
 }
 
-interface WithoutEffect {
-  readonly option: string
-  readonly because: string
-}
-
 const because = "the provider does not take it for this model, or another option beats it"
 
 export const withoutEffect = (
   { info, wire }: Pick<ResolvedModel, "info" | "wire">,
   options: TurnOptions
-): ReadonlyArray<WithoutEffect> => {
+): ReadonlyArray<IgnoredOption> => {
   const { jsonOutput, routing, thinking } = options
   if (wire === undefined || (thinking === null && routing === null && !jsonOutput)) return []
   const sent = (changed: TurnOptions): string => JSON.stringify(wire({ ...probe, ...changed, info, ...namesOf(info) }))
@@ -50,7 +46,7 @@ export const withoutEffect = (
 }
 
 /** The options that a message which is only saved gives for a model. */
-export const withoutModel = (request: TurnRequest): ReadonlyArray<WithoutEffect> =>
+export const withoutModel = (request: TurnRequest): ReadonlyArray<IgnoredOption> =>
   Object.entries({
     llm_provider: request.provider,
     model_name: request.model,

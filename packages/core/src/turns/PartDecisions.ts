@@ -14,7 +14,7 @@ import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { Listening, PartAnswerer, PartDecision, PlannedPart, RegisteredPart, TurnCase } from "./TurnPart.ts"
-import type { IgnoredOption } from "./TurnPlan.ts"
+import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 
 export type PartError = TurnRefused | InsufficientCredit | StoreUnavailable

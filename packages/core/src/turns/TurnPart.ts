@@ -26,7 +26,7 @@ import type { History, Message } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import type { LiveTurn, PartEvent } from "../tools/LiveTurn.ts"
 import type { TurnRefused } from "./TurnErrors.ts"
-import type { IgnoredOption } from "./TurnPlan.ts"
+import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
 

@@ -16,14 +16,11 @@ import {
 } from "../models/Provider.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark, ToolDefinition } from "../tools/ToolDefinition.ts"
+import { IgnoredOption } from "./IgnoredOption.ts"
 import { withoutEffect, withoutModel } from "./IgnoredOptions.ts"
 import { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
 import type { PartsDecided } from "./PartDecisions.ts"
 import type { ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
-
-/** An option of the request that had no effect, with the reason. Shown with the run. */
-export const IgnoredOption = Schema.Struct({ option: Schema.String, because: Schema.String })
-export type IgnoredOption = typeof IgnoredOption.Type
 
 export const TurnPlan = Schema.Struct({
   provider: Schema.String,

@@ -9,7 +9,7 @@ import type { IdempotencyKey } from "../runs/RunStore.ts"
 import type { Metadata } from "../threads/Thread.ts"
 import type { ToolOutput } from "../tools/ToolCall.ts"
 import type { ToolDefinition } from "../tools/ToolDefinition.ts"
-import type { IgnoredOption } from "./TurnPlan.ts"
+import type { IgnoredOption } from "./IgnoredOption.ts"
 
 /** What happens to a message while its thread is busy. */
 export type BusyPolicy = "enqueue" | "reject" | "interrupt"

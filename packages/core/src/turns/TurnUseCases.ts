@@ -30,7 +30,7 @@ import type {
   TurnRefused
 } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
-import type { IgnoredOption } from "./TurnPlan.ts"
+import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnReply } from "./TurnReply.ts"
 import type { ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
 

@@ -6,7 +6,7 @@ import * as Result from "effect/Result"
 import type { ValidationError } from "../wire/Errors.ts"
 import { isBooleanWord, saysTrue } from "../wire/Fields.ts"
 import { booleanFields, jsonFields } from "../wire/MessageBody.ts"
-import { parseJson } from "./Json.ts"
+import { parseJson } from "../wire/Json.ts"
 
 export interface ReadForm {
   readonly body: Readonly<Record<string, unknown>>

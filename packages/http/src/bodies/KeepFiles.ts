@@ -9,19 +9,17 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { PayloadTooLarge } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
-import type { Installed } from "../wings/Wing.ts"
-import { type BodyFault, type FileOfForm, type KeepFile, dropFile, dropped, type Outcome } from "./UploadedFile.ts"
-
-/** A form field for files. */
-export interface FileField {
-  /** What the kernel makes of them. */
-  readonly as: "document" | "attachment" | "recording"
-  readonly many: boolean
-  /** The part of turns that the files are for; where it is absent, they are dropped. */
-  readonly part: string | null
-}
-
-export type FileFields = Readonly<Record<string, FileField>>
+import type { Installed } from "./RawFields.ts"
+import {
+  type BodyFault,
+  dropFile,
+  dropped,
+  type FileField,
+  type FileFields,
+  type FileOfForm,
+  type KeepFile,
+  type Outcome
+} from "./UploadedFile.ts"
 
 /** For a body that is read only to find what is wrong with it. */
 export const dropFiles =

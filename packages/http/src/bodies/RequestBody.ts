@@ -23,15 +23,16 @@ import {
 import { exactFields } from "../wire/MessageBody.ts"
 import { readForm } from "./FormFields.ts"
 import type { Bounds } from "../HttpSettings.ts"
-import { type JsonFault, maximumDepth, maximumValues, parseJson } from "./Json.ts"
-import { type FileFields, fileKeeper, type FileRooms } from "./KeepFiles.ts"
+import { type JsonFault, maximumDepth, maximumValues, parseJson } from "../wire/Json.ts"
+import { fileKeeper, type FileRooms } from "./KeepFiles.ts"
 import { type MultipartForm, readMultipart, tooSlow } from "./Multipart.ts"
-import type { Installed } from "../wings/Wing.ts"
+import type { Installed } from "./RawFields.ts"
 import { toProblems } from "./Problems.ts"
 import { decodeFormText, decodeText } from "./Text.ts"
 import {
   type BodyFault,
   dropFile,
+  type FileFields,
   type KeepFile,
   problemsOfFiles,
   refuseTypes,

@@ -12,8 +12,7 @@ import {
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import { isRecord } from "./Json.ts"
-import type { FileFields } from "./KeepFiles.ts"
+import { isRecord } from "../wire/Json.ts"
 import {
   type BadRequest,
   type PayloadTooLarge,
@@ -22,6 +21,17 @@ import {
   UnsupportedMediaType,
   type ValidationError
 } from "../wire/Errors.ts"
+
+/** A form field for files. */
+export interface FileField {
+  /** What the kernel makes of them. */
+  readonly as: "document" | "attachment" | "recording"
+  readonly many: boolean
+  /** The part of turns that the files are for; where it is absent, they are dropped. */
+  readonly part: string | null
+}
+
+export type FileFields = Readonly<Record<string, FileField>>
 
 /** What ends the reading of a body before its end. */
 export type BodyFault = BadRequest | RequestTimeout | PayloadTooLarge | ServiceUnavailable

@@ -8,7 +8,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import type { FileFields } from "../bodies/KeepFiles.ts"
+import type { FileFields } from "../bodies/UploadedFile.ts"
 import { bodyOf, type BodyRules, DeclaredBody } from "../bodies/RequestBody.ts"
 import {
   DocumentChunks,

@@ -9,7 +9,7 @@ import { bodyReader } from "../bodies/BodyReader.ts"
 import { answersBodies } from "../endpoints/AnswersApi.ts"
 import { NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
-import { reportToWire } from "./EncodeAnswers.ts"
+import { reportToWire } from "../encoding/EncodeAnswers.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

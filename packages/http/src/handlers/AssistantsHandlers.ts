@@ -11,8 +11,8 @@ import { toolFromWire } from "../wire/Tools.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { bodyReader } from "../bodies/BodyReader.ts"
 import { Links } from "../links/Links.ts"
-import { assistantToWire, threadToWire } from "./Encode.ts"
-import { writeThreads } from "./EncodeList.ts"
+import { assistantToWire, threadToWire } from "../encoding/Encode.ts"
+import { writeThreads } from "../encoding/EncodeList.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
-import { upstreamToWire, usageToWire } from "./EncodeModels.ts"
+import { upstreamToWire, usageToWire } from "../encoding/EncodeModels.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

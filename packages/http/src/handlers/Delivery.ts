@@ -5,16 +5,19 @@ import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { Links } from "../links/Links.ts"
 import { streamResponse } from "../streams/Sse.ts"
-import { replyToWire, writeRecord } from "./Encode.ts"
+import { replyToWire, writeRecord } from "../encoding/Encode.ts"
+import { placeOf } from "../wings/Wings.ts"
 
 /** The kernel begins a turn whole or not at all, and goes on with it whatever becomes of the reader. */
 export const delivery = Effect.map(
   Effect.all([HttpSettings, Links]),
   ([{ heartbeat }, { url: urlOf }]) =>
     <E extends KernelError>(start: Effect.Effect<StartedTurn, E, Principal>, stream: boolean) =>
-      Effect.flatMap(Effect.mapError(start, toWireError), (turn) =>
-        stream
-          ? streamResponse(turn, turn.events, { heartbeat, urlOf })
-          : Effect.map(Effect.mapError(turn.reply, toWireError), (reply) => writeRecord(replyToWire(reply, urlOf)))
+      Effect.flatMap(
+        Effect.mapError(start, (error) => toWireError(error, placeOf)),
+        (turn) =>
+          stream
+            ? streamResponse(turn, turn.events, { heartbeat, urlOf })
+            : Effect.map(Effect.mapError(turn.reply, toWireError), (reply) => writeRecord(replyToWire(reply, urlOf)))
       )
 )

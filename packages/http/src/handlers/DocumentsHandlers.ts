@@ -17,7 +17,7 @@ import { NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { compact, given, pageOf, timestampOf } from "../wire/Fields.ts"
 import { answerContent, type ContentRequest } from "./ContentAnswer.ts"
-import { chunkToWire, documentToWire, excerptToWire, statusToWire } from "./EncodeDocuments.ts"
+import { chunkToWire, documentToWire, excerptToWire, statusToWire } from "../encoding/EncodeDocuments.ts"
 import { jsonObjectOf } from "./TurnOptions.ts"
 
 type Use = typeof Documents.Service

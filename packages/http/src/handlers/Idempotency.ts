@@ -4,7 +4,7 @@ import type { IdempotencyKey } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { sha256 } from "./Hash.ts"
-import { canonicalJson } from "../bodies/Json.ts"
+import { canonicalJson } from "../wire/Json.ts"
 
 interface Repeatable {
   readonly request: HttpServerRequest

@@ -11,7 +11,7 @@ import { NotFound, NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { compact, given, timestampOf } from "../wire/Fields.ts"
 import { type MemoryRequest, mostFound } from "../wire/Memories.ts"
-import { memoryToWire, operationToWire, versionToWire } from "./EncodeMemories.ts"
+import { memoryToWire, operationToWire, versionToWire } from "../encoding/EncodeMemories.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

@@ -6,7 +6,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
 import { compact, pageOf } from "../wire/Fields.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
-import { modelToWire, videoToWire } from "./EncodeModels.ts"
+import { modelToWire, videoToWire } from "../encoding/EncodeModels.ts"
 
 interface Page {
   readonly skip?: number

@@ -15,8 +15,8 @@ import { idempotencyOf } from "./Idempotency.ts"
 import { streamResponse } from "../streams/Sse.ts"
 import { bodyReader } from "../bodies/BodyReader.ts"
 import { delivery } from "./Delivery.ts"
-import { cancelToWire, runToWire } from "./Encode.ts"
-import { inspectionToWire } from "./EncodeInspection.ts"
+import { cancelToWire, runToWire } from "../encoding/Encode.ts"
+import { inspectionToWire } from "../encoding/EncodeInspection.ts"
 import { thinkingFromWire, toolsFromWire } from "./TurnOptions.ts"
 
 export const layer = HttpApiBuilder.group(

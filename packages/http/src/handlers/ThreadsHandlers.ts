@@ -9,8 +9,8 @@ import { threadBodies } from "../endpoints/ThreadsApi.ts"
 import { pageOf, timestampOf } from "../wire/Fields.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { Links } from "../links/Links.ts"
-import { threadToWire } from "./Encode.ts"
-import { writeThread, writeThreads } from "./EncodeList.ts"
+import { threadToWire } from "../encoding/Encode.ts"
+import { writeThread, writeThreads } from "../encoding/EncodeList.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

@@ -2,7 +2,10 @@
  * A request as Node and the frameworks around it hand it over: the address before a mount cut it, and a body that a parser of the host has
  * read already.
  */
-import type { IncomingMessage } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+
+/** What `node:http` calls for each request; frameworks hand over the same two objects. */
+export type NodeHandler = (message: IncomingMessage, response: ServerResponse) => void
 
 export interface HostedMessage extends IncomingMessage {
   readonly originalUrl?: string

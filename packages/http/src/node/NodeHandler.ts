@@ -8,16 +8,13 @@ import * as Exit from "effect/Exit"
 import * as HttpEffect from "effect/http/HttpEffect"
 import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
-import type { IncomingMessage, ServerResponse } from "node:http"
+import type { ServerResponse } from "node:http"
 import { type App, type Apps, notStarted } from "../App.ts"
-import type { HostedMessage } from "./HostedMessage.ts"
+import type { HostedMessage, NodeHandler } from "./HostedMessage.ts"
 import { NodeRequest, requestOf } from "./NodeRequest.ts"
 import { endHalfSent } from "./HalfSent.ts"
 import { write } from "./NodeResponse.ts"
 import { badRequest, fault, refuse } from "./Refusals.ts"
-
-/** What `node:http` calls for each request; frameworks hand over the same two objects. */
-export type NodeHandler = (message: IncomingMessage, response: ServerResponse) => void
 
 type Serve = (message: HostedMessage, response: ServerResponse) => void
 

@@ -3,7 +3,7 @@ import { AssistantId, Assistants, type Principal, type Thread, type ThreadId, Th
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Schema from "effect/Schema"
-import { isRecord } from "../bodies/Json.ts"
+import { isRecord } from "../wire/Json.ts"
 import { maybe } from "../wire/Fields.ts"
 import { makeStart } from "./AskedTurn.ts"
 import { fromKernel, invalid, OpenAiError } from "./Errors.ts"

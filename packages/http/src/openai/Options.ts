@@ -4,7 +4,7 @@
  */
 import * as Result from "effect/Result"
 import type { Thinking } from "@colloquy/core/adapters"
-import { isRecord } from "../bodies/Json.ts"
+import { isRecord } from "../wire/Json.ts"
 import { invalid, type OpenAiError } from "./Errors.ts"
 
 export const ignoredHeader = "x-ignored-options"

@@ -3,7 +3,7 @@ import type { Message, Run, StartedTurn, ToolDefinition, TurnReply, Usage } from
 import { isAtRest, type RunFault, type RunStatus, totalTokens } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { isRecord } from "../bodies/Json.ts"
+import { isRecord } from "../wire/Json.ts"
 import { conversationIdOf, itemIdOf, type ResponsePlace, responseIdOf } from "./Ids.ts"
 
 export type ResponseStatus = "queued" | "in_progress" | "completed" | "failed" | "cancelled"

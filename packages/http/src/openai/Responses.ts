@@ -15,7 +15,7 @@ import {
 } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import { isRecord } from "../bodies/Json.ts"
+import { isRecord } from "../wire/Json.ts"
 import { compact } from "../wire/Fields.ts"
 import { streamAnswer } from "./Answering.ts"
 import { type AskedTurn, makeStart } from "./AskedTurn.ts"

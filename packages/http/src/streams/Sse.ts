@@ -17,7 +17,7 @@ import { toolCallToWire } from "../wire/Tools.ts"
 import { partFields, partEventToWire } from "../wings/Wings.ts"
 import { withHeartbeat } from "./Heartbeat.ts"
 import { withoutLineEnds } from "./LineEnds.ts"
-import { contextUsageToWire } from "../handlers/Encode.ts"
+import { contextUsageToWire } from "../encoding/Encode.ts"
 
 /** Events in, text out. Events without a form on the wire give nothing. */
 const makeEncoder = (place: ReplyPlace, urlOf: UrlOf): ((events: ReadonlyArray<TurnEvent>) => string) => {

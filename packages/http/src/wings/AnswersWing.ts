@@ -7,11 +7,11 @@ import { totalTokens } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { isRecord } from "../bodies/Json.ts"
+import { isRecord } from "../wire/Json.ts"
 import type { RawBody } from "../bodies/RequestBody.ts"
 import type { SystemOne } from "../wire/Answers.ts"
-import { isGiven, isOneOf, problem } from "./Fields.ts"
-import type { Path, RawFields, Wing } from "./Wing.ts"
+import { isGiven, isOneOf, problem, type Path, type RawFields } from "../bodies/RawFields.ts"
+import type { Wing } from "./Wing.ts"
 
 /** When each field of a message asks for something that typed answers do not give. */
 const unsupported: Readonly<Record<string, (value: unknown) => boolean>> = {

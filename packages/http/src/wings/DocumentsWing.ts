@@ -3,8 +3,8 @@ import { documentsPartName } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { UrlOf } from "../links/Links.ts"
-import { notAvailable } from "./Fields.ts"
-import type { RawFields, Wing } from "./Wing.ts"
+import { notAvailable, type RawFields } from "../bodies/RawFields.ts"
+import type { Wing } from "./Wing.ts"
 
 const title = "Attaching files"
 

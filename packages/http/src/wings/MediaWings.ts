@@ -11,8 +11,8 @@ import { compact, given } from "../wire/Fields.ts"
 import type { ValidationError } from "../wire/Errors.ts"
 import { VideoConfig } from "../wire/MessageBody.ts"
 import { toProblems } from "../bodies/Problems.ts"
-import { isBlank, isGiven, isOneOf, problem } from "./Fields.ts"
-import type { Kept, MessageWords, PartTold, Path, Wing } from "./Wing.ts"
+import { isBlank, isGiven, isOneOf, problem, type Path } from "../bodies/RawFields.ts"
+import type { Kept, MessageWords, PartTold, Wing } from "./Wing.ts"
 
 const generation = (kind: "image" | "video", title: string, options: MessageWords["options"]): MessageWords => {
   const field = `${kind}_generation`

@@ -1,7 +1,7 @@
 /** Memory: what an assistant remembers across its threads. `memory_pro` is the same part with more effort. */
 import { readKept } from "@colloquy/core/wings"
 import * as Schema from "effect/Schema"
-import { isGiven, isOneOf, problem } from "./Fields.ts"
+import { isGiven, isOneOf, problem } from "../bodies/RawFields.ts"
 import type { Kept, PartTold, Wing } from "./Wing.ts"
 
 const modes = ["Auto", "Readonly"]

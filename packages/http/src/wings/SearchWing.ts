@@ -5,8 +5,8 @@
 import { sourcesIn } from "@colloquy/core/wings"
 import { isServiceTool } from "../wire/Tools.ts"
 import type { ValidationError } from "../wire/Errors.ts"
-import { isOneOf, notAvailable } from "./Fields.ts"
-import type { AskedField, Installed, RawFields, Wing } from "./Wing.ts"
+import { isOneOf, notAvailable, type Installed, type RawFields } from "../bodies/RawFields.ts"
+import type { AskedField, Wing } from "./Wing.ts"
 
 const part = "search"
 const title = "Web search"

@@ -5,11 +5,11 @@
 import { checkVoice, KeptHeard, KeptSpoken, voiceEvents } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { isRecord } from "../bodies/Json.ts"
+import { isRecord } from "../wire/Json.ts"
 import type { UrlOf } from "../links/Links.ts"
 import type { VoiceRecords } from "../wire/Records.ts"
-import { isGiven, notAvailable, problem } from "./Fields.ts"
-import type { Kept, PartTold, Path, RawFields, Wing } from "./Wing.ts"
+import { isGiven, notAvailable, problem, type Path, type RawFields } from "../bodies/RawFields.ts"
+import type { Kept, PartTold, Wing } from "./Wing.ts"
 
 const titles = { stt: "Speech-to-text", tts: "Text-to-speech" }
 const directions = ["stt", "tts"] as const

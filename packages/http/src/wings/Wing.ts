@@ -5,20 +5,14 @@
  */
 import type { TurnEvent } from "@colloquy/core"
 import type * as Schema from "effect/Schema"
+import type { Installed, Path, RawFields } from "../bodies/RawFields.ts"
 import type { RawBody } from "../bodies/RequestBody.ts"
 import type { UrlOf } from "../links/Links.ts"
 import type { ValidationError } from "../wire/Errors.ts"
 import type { MessageRequest, StatelessMessageBody } from "../wire/MessageBody.ts"
 import type { MessageResponse } from "../wire/Records.ts"
 
-/** A message body before it is decoded. */
-export type RawFields = Readonly<Record<string, unknown>>
 export type MessageFields = MessageRequest | StatelessMessageBody
-
-export type Path = ReadonlyArray<string | number>
-
-/** Names of the parts that the kernel has: `TurnParts.all()` at the time of a request. */
-export type Installed = ReadonlySet<string>
 
 /** A field of a message that asks the part for something. */
 export interface AskedField {

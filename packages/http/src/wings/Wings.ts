@@ -1,16 +1,17 @@
 /** All wings that the wire has words for. What concerns more than one of them is done here, once. */
 import type { TurnRequest } from "@colloquy/core"
 import * as Schema from "effect/Schema"
+import { isBlank, notAvailable, type RawFields } from "../bodies/RawFields.ts"
 import type { BodyRules, RawBody } from "../bodies/RequestBody.ts"
 import type { UrlOf } from "../links/Links.ts"
+import type { PlaceOf } from "../wire/ErrorStatus.ts"
 import { answersWing } from "./AnswersWing.ts"
 import { documentsWing } from "./DocumentsWing.ts"
-import { isBlank, notAvailable } from "./Fields.ts"
 import { imageWing, videoWing } from "./MediaWings.ts"
 import { memoryWing } from "./MemoryWing.ts"
 import { searchWing } from "./SearchWing.ts"
 import { voiceWing } from "./VoiceWing.ts"
-import type { AbsentMethod, MessageFields, PartFields, PartTold, Path, RawFields, Wing } from "./Wing.ts"
+import type { AbsentMethod, MessageFields, PartFields, PartTold, Wing } from "./Wing.ts"
 
 const wings: ReadonlyArray<Wing> = [documentsWing, memoryWing, answersWing, searchWing, imageWing, videoWing, voiceWing]
 
@@ -80,7 +81,7 @@ export const ignoredIn = (fields: RawFields, isOnlySaved: boolean): ReadonlyArra
 }
 
 /** The field of the message that a refusal of this part is about. */
-export const placeOf = (part: string, path: Path): Path => {
+export const placeOf: PlaceOf = (part, path) => {
   const place = byPart.get(part)?.message?.place
   if (place !== undefined) return place(path)
   return path.length === 0 ? [part] : path

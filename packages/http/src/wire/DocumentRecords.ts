@@ -1,7 +1,7 @@
 /** Documents as the wire shows them. Specification part 2, "Document"; what it leaves open is decided in `docs/decisions/`. */
 import { DocumentStatus } from "@colloquy/core/wings"
 import * as Schema from "effect/Schema"
-import { isJsonObject } from "../bodies/Json.ts"
+import { isJsonObject } from "./Json.ts"
 import { maybe, Timestamp } from "./Fields.ts"
 
 const text = Schema.NullOr(Schema.String)

@@ -29,7 +29,6 @@ import {
   UnsupportedMediaType,
   type ValidationError
 } from "./Errors.ts"
-import { placeOf } from "../wings/Wings.ts"
 
 type ErrorOf<UseCase> = UseCase extends (...args: never) => infer Result
   ? ErrorOf<Result>
@@ -61,8 +60,12 @@ const notFound = (error: { readonly message: string }) => new NotFound(detailOf(
 const unavailable = (error: { readonly message: string }) => new ServiceUnavailable(detailOf(error))
 const invalid = (...detail: ReadonlyArray<ValidationError>) => new HTTPValidationError({ detail })
 
-/** A part says what is wrong with its options; the client gets the names of the fields that became them. */
-const refused = ({ message, part, problems, reason }: TurnRefused) => {
+/** The field of a request that a part's problem is about: a part names its own options, a client knows the fields that became them. */
+export type PlaceOf = (part: string, path: ReadonlyArray<string | number>) => ReadonlyArray<string | number>
+
+const samePlace: PlaceOf = (_, path) => path
+
+const refused = ({ message, part, problems, reason }: TurnRefused, placeOf: PlaceOf) => {
   const detail = { detail: message }
   switch (reason) {
     case "invalid":
@@ -138,7 +141,7 @@ const table = {
     ),
   ShuttingDown: unavailable,
   StoreUnavailable: () => new ServiceUnavailable({ detail: "The store cannot be reached. Try again in a moment." })
-} satisfies { readonly [T in Tag]: (error: Tagged<T>) => unknown }
+} satisfies { readonly [T in Tag]: (error: Tagged<T>, placeOf: PlaceOf) => unknown }
 
 const nameField = {
   name: "name",
@@ -187,9 +190,9 @@ const toolOutputProblem = ({ index, problem, toolCallId }: ToolOutputProblem): V
 export type WireError<E extends KernelError> = ReturnType<(typeof table)[E["_tag"]]>
 
 /** The compiler does not follow that the entry under an error's tag takes that error; `satisfies` above has checked it. */
-const entries: { readonly [T in Tag]: (error: never) => unknown } = table
+const entries: { readonly [T in Tag]: (error: never, placeOf: PlaceOf) => unknown } = table
 
-/** For `Effect.mapError`. */
-export const toWireError = <E extends KernelError>(error: E): WireError<E> =>
+/** For `Effect.mapError`. A turn is begun with fields that wings know: their `placeOf` names those in a refusal. */
+export const toWireError = <E extends KernelError>(error: E, placeOf = samePlace): WireError<E> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  entries[error._tag](error as never) as WireError<E>
+  entries[error._tag](error as never, placeOf) as WireError<E>

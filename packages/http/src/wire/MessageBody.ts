@@ -6,7 +6,7 @@
  * a thread.
  */
 import * as Schema from "effect/Schema"
-import { isJsonObject } from "../bodies/Json.ts"
+import { isJsonObject } from "./Json.ts"
 import { BooleanWord, isBooleanWord, maybe, Uuid } from "./Fields.ts"
 import { Tool } from "./Tools.ts"
 

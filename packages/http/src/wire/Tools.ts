@@ -2,7 +2,7 @@
 import { type ToolCall as KernelToolCall, type ToolDefinition } from "@colloquy/core"
 import { ToolName } from "@colloquy/core/adapters"
 import * as Schema from "effect/Schema"
-import { isRecord } from "../bodies/Json.ts"
+import { isRecord } from "./Json.ts"
 import type { ValidationError } from "./Errors.ts"
 import { maybe } from "./Fields.ts"
 

@@ -10,7 +10,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Layer from "effect/Layer"
 import { Authorization, RateLimit } from "../endpoints/Middleware.ts"
 import { NotImplemented } from "../wire/Errors.ts"
-import { absentEndpoints, type AbsentEndpoint } from "./Wings.ts"
+import { absentEndpoints, type AbsentEndpoint } from "../wings/Wings.ts"
 
 const refusing = ({ method, path, title }: AbsentEndpoint) => {
   const endpoint = HttpApiEndpoint.make(method)("refuse", path, { error: NotImplemented })

@@ -1,6 +1,13 @@
-/** Small questions about the raw fields of a message, asked by the wings and by the rules of the body. */
+/** The fields of a message before they are decoded, and small questions about them, asked by the rules of bodies and by the wings. */
 import type { ValidationError } from "../wire/Errors.ts"
-import type { Path } from "./Wing.ts"
+
+/** A message body before it is decoded. */
+export type RawFields = Readonly<Record<string, unknown>>
+
+export type Path = ReadonlyArray<string | number>
+
+/** Names of the parts that the kernel has: `TurnParts.all()` at the time of a request. */
+export type Installed = ReadonlySet<string>
 
 export const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 

@@ -1,14 +1,13 @@
 /**
- * Pure: rules between the fields of a message body (specification part 4). Those of fields that speak to parts of the turn are in `wings/`.
- * Held against the raw body, so that they stand beside all other problems.
+ * Pure: rules between the fields of a message body (specification part 4). Those of fields that speak to parts of the turn are in their
+ * wings. Held against the raw body, so that they stand beside all other problems.
  */
 import type { ValidationError } from "../wire/Errors.ts"
 import { repeatedToolNames } from "../wire/Tools.ts"
-import { isBlank, isGiven, problem } from "../wings/Fields.ts"
-import { problemsOfWings } from "../wings/Wings.ts"
-import type { RawFields } from "../wings/Wing.ts"
-import { isRecord } from "./Json.ts"
-import type { BodyRules, RawBody } from "./RequestBody.ts"
+import { isBlank, isGiven, problem, type RawFields } from "../bodies/RawFields.ts"
+import { problemsOfWings } from "./Wings.ts"
+import { isRecord } from "../wire/Json.ts"
+import type { BodyRules, RawBody } from "../bodies/RequestBody.ts"
 
 const aboutContent = (fields: RawFields, { files }: RawBody): ReadonlyArray<ValidationError> =>
   isBlank(fields["content"]) && files.length === 0 && !isFilled(fields["attachments"]) && !isGiven(fields["system_one"])
