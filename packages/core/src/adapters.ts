@@ -26,6 +26,7 @@ export {
   rateLimiter,
   TooManyFailedKeys
 } from "./access/Authentication.ts"
+export { isFromOtherSite } from "./access/CrossSite.ts"
 export type { Authenticate, ClientAddress, HostCredentials } from "./access/HostCredentials.ts"
 export type { ProviderKeysPort } from "./access/ProviderKeys.ts"
 export type { Rate } from "./access/RateLimiter.ts"

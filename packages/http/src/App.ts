@@ -28,5 +28,8 @@ export interface Apps {
 /** The answer to requests while the kernel cannot be built. */
 export const notStarted = { status: 503, detail: "The service could not be started" }
 
+/** On every answer that names no other rule: it may hold the data of an owner, so nothing between here and the client may keep it. */
+export const noStoring = "private, no-store"
+
 /** On every answer: a browser takes it for nothing else than its content type says. */
 export const noSniffing = { "x-content-type-options": "nosniff" }

@@ -9,6 +9,7 @@ import express from "express"
 import Fastify from "fastify"
 import { Hono } from "hono"
 import { createServer } from "node:http"
+import type { HostCredentials } from "../src/index.ts"
 import { allEvents, keys, open, type Service } from "./Service.ts"
 import { listen, type Running, urlOf } from "./Sockets.ts"
 
@@ -101,6 +102,32 @@ describe("mounted in", () => {
     const removed = await fetch(`${server.url}/ai/threads/00000000-0000-0000-0000-000000000000`, { method: "DELETE" })
     assert.strictEqual(removed.status, 401)
   })
+
+  it.each(Object.entries(mounts))(
+    "%s it knows the pages of its own address, also behind a proxy",
+    async (_name, mount) => {
+      const http = {
+        basePath: "/ai",
+        authenticate: ({ headers }: HostCredentials) => (headers["cookie"] === "session=ada" ? "ada" : null)
+      }
+      await using service = await open([], { http })
+      await using server = await mount(service)
+      const status = async (headers: Record<string, string>) => {
+        const session = { cookie: "session=ada", "content-type": "application/json" }
+        const init = { method: "POST", headers: { ...session, ...headers }, body: '{"name":"a"}' }
+        return (await fetch(`${server.url}/ai/assistants`, init)).status
+      }
+      assert.strictEqual(await status({}), 200)
+      assert.strictEqual(await status({ origin: server.url }), 200)
+      assert.strictEqual(await status({ origin: "https://app.example", "x-forwarded-host": "app.example" }), 200)
+      assert.strictEqual(await status({ origin: "https://app.example", "sec-fetch-site": "same-origin" }), 200)
+      assert.strictEqual(await status({ origin: "https://evil.example" }), 403)
+      assert.strictEqual(await status({ origin: "http://localhost" }), 403)
+      assert.strictEqual(await status({ origin: "https://evil.example", "x-forwarded-host": "app.example" }), 403)
+      assert.strictEqual(await status({ origin: "null" }), 403)
+      assert.strictEqual(await status({ "sec-fetch-site": "cross-site" }), 403)
+    }
+  )
 
   it("a host's own routes are left alone", async () => {
     await using service = await open([], { http: { basePath: "/ai" } })

@@ -10,6 +10,7 @@ import {
   type ClientAddress,
   defaultAuthentication,
   type HostCredentials,
+  isFromOtherSite,
   makeAuthentication
 } from "@colloquy/core/adapters"
 import { DocumentLinks } from "@colloquy/core/documents"
@@ -33,7 +34,10 @@ export interface UpgradeOptions extends Partial<Omit<AuthenticationSettings, "au
   readonly clientAddress?: ClientAddress<IncomingMessage> | null
   /** The base path of the HTTP API: `/ai` for `/ai/threads/realtime`. Default: none. */
   readonly basePath?: string
-  /** The origins from which browsers may connect. Default: all; a ticket is bound to its origin anyway. */
+  /**
+   * The origins from which browsers may connect. Default: all with a ticket, which is bound to its origin anyway; with a session of the host
+   * only pages of this server's own origin.
+   */
   readonly origins?: ReadonlyArray<string>
   /** The largest number of connections whose session has not begun yet. Default 1000. */
   readonly maxPending?: number
@@ -116,6 +120,12 @@ const upgradeHandler = (
       answer(socket, "400 Bad Request", "API keys are not accepted in the URL. Send the X-API-Key header or a ticket.")
     } else if (origins !== undefined && origin !== undefined && !origins.includes(origin)) {
       answer(socket, "403 Forbidden", "This Origin may not connect. Add it to the option `origins`.")
+    } else if (isSessionOfOtherSite(request, parameters, origins)) {
+      answer(
+        socket,
+        "403 Forbidden",
+        "A page of this Origin may not use a session. Use a ticket, or add it to `origins`."
+      )
     } else if (pending >= maxPending) {
       answer(socket, "503 Service Unavailable", "Too many connections are waiting. Try again in a moment.")
     } else {
@@ -134,6 +144,16 @@ const upgradeHandler = (
     return true
   }
 }
+
+/** Without a key and a ticket only a session of the host is left, which a browser sends for the pages of every site. */
+const isSessionOfOtherSite = (
+  request: IncomingMessage,
+  parameters: URLSearchParams,
+  origins: ReadonlyArray<string> = []
+): boolean =>
+  !parameters.has("ticket") &&
+  Redacted.value(keyOf(request)) === "" &&
+  isFromOtherSite(hostCredentialsOf(request).headers, { addresses: [], trusted: origins })
 
 const keyOf = ({ headers }: IncomingMessage): Redacted.Redacted => Redacted.make(textOf(headers["x-api-key"]) ?? "")
 

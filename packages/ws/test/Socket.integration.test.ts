@@ -1,5 +1,6 @@
 // The realtime socket on a real server: handshakes, sessions, sizes, hostile clients, neighbours on the same server, shutdown.
 import { ScriptedRealtime } from "@colloquy/adapters/scripted"
+import type { HostCredentials } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import { createHash } from "node:crypto"
 import { request } from "node:http"
@@ -189,6 +190,35 @@ describe("handshakes", () => {
         failedKeys: { limit: 2, window: "1 minute" }
       }
     ))
+
+  it("the page of another site is refused a session of the host with 403, unless the origin is one of `origins`", async () => {
+    const cookie = "session=ada"
+    const authenticate = ({ headers }: HostCredentials) => (headers["cookie"] === cookie ? "ada" : null)
+    await withService(
+      [],
+      async ({ key, ticket, url }) => {
+        const { host } = new URL(url)
+        const evil = { origin: "https://evil.example" }
+        assert.strictEqual(await refusedStatus(url, { cookie, ...evil }), 403)
+        assert.strictEqual(await refusedStatus(url, { cookie, "sec-fetch-site": "cross-site" }), 403)
+        assert.strictEqual(await refusedStatus(url, { cookie, origin: "null" }), 403)
+        assert.strictEqual(await refusedStatus(url, { cookie, origin: `http://${host}` }), 101)
+        const proxied = { cookie, origin: "https://app.example", "x-forwarded-host": "app.example" }
+        assert.strictEqual(await refusedStatus(url, proxied), 101)
+        assert.strictEqual(await refusedStatus(url, { cookie }), 101)
+        assert.strictEqual(await refusedStatus(url, { "x-api-key": key, ...evil }), 101)
+        assert.strictEqual(await refusedStatus(`${url}?ticket=${await ticket()}`, evil), 101)
+      },
+      { authenticate }
+    )
+    await withService(
+      [],
+      async ({ url }) => {
+        assert.strictEqual(await refusedStatus(url, { cookie, origin: "https://friend.example" }), 101)
+      },
+      { authenticate, origins: ["https://friend.example"] }
+    )
+  })
 
   it("connections that never speak are counted, and one too many is 503", () =>
     withService(

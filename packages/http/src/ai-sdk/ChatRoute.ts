@@ -20,7 +20,17 @@ interface ChatRequest {
   readonly messages: Array<UIMessage<TurnMetadata>>
 }
 
-const forwarded = ["authorization", "cookie", "x-api-key"]
+/** Who asks, and what tells the API from where: it refuses the session of a user that the page of another site sends. */
+const forwarded = [
+  "authorization",
+  "cookie",
+  "x-api-key",
+  "origin",
+  "sec-fetch-site",
+  "host",
+  "x-forwarded-host",
+  "x-forwarded-proto"
+]
 
 const headers = {
   "content-type": "text/event-stream",

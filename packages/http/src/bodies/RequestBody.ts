@@ -150,7 +150,9 @@ export const readBody = (
   { fields, keep }: { readonly fields: FileFields; readonly keep: KeepFile }
 ): Effect.Effect<RawBody, UnreadableBody> => {
   const type = mediaType(request.headers["content-type"])
-  if (!accepts.has(type)) return refuseType(request, type, bounds)
+  if (isUnnamed(request)) return refuseType(request, unnamed, bounds)
+  if (!accepts.has(type))
+    return refuseType(request, `The content type ${type.slice(0, 100)} is not supported here`, bounds)
   switch (type) {
     case multipart:
       return readMultipart(request.headers, request.stream, bounds, keep).pipe(
@@ -169,14 +171,19 @@ export const readBody = (
 
 const mediaType = (header: string | undefined): string => header?.split(";")[0]?.trim().toLowerCase() || json
 
+/**
+ * A browser asks for no permission before it sends a body without a content type to another site. So JSON without one is taken from
+ * programs only.
+ */
+const isUnnamed = ({ headers }: HttpServerRequest): boolean =>
+  !headers["content-type"] && (headers["origin"] !== undefined || headers["sec-fetch-site"] !== undefined)
+
+const unnamed = "A browser must name the content type of a body, such as application/json"
+
 /** An empty body may have any content type. */
-const refuseType = (request: HttpServerRequest, type: string, bounds: Bounds) =>
+const refuseType = (request: HttpServerRequest, detail: string, bounds: Bounds) =>
   Effect.flatMap(readBytes(request, bounds, bounds.limits.body), (bytes) =>
-    bytes.byteLength === 0
-      ? Effect.succeed(nothing)
-      : Effect.fail(
-          new UnsupportedMediaType({ detail: `The content type ${type.slice(0, 100)} is not supported here` })
-        )
+    bytes.byteLength === 0 ? Effect.succeed(nothing) : Effect.fail(new UnsupportedMediaType({ detail }))
   )
 
 const nothing: RawBody = { value: undefined, files: [], problems: [] }

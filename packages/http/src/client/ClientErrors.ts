@@ -5,6 +5,7 @@ const classes: Readonly<Record<number, (body: never) => Error>> = {
   400: (body) => new Errors.BadRequest(body),
   401: (body) => new Errors.Unauthorized(body),
   402: (body) => new Errors.PaymentRequired(body),
+  403: (body) => new Errors.Forbidden(body),
   404: (body) => new Errors.NotFound(body),
   408: (body) => new Errors.RequestTimeout(body),
   409: (body) => new Errors.Conflict(body),

@@ -13,14 +13,23 @@ export type DocsPage = (api: typeof Api) => Effect.Effect<HttpServerResponse.Htt
 const mountedAt = (basePath: string) =>
   Api.annotate(OpenApi.Servers, [{ url: basePath === "" ? "/" : basePath, description: "This server" }])
 
+/** These answers hold nothing of an owner. */
+const forEverybody = HttpServerResponse.setHeader("cache-control", "no-cache")
+
 export const docsRoutes = (basePath: string, page: DocsPage | true) =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
       const api = mountedAt(basePath)
       const scope = yield* Scope.Scope
-      const description = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(OpenApi.fromApi(api))))
+      const description = yield* Effect.cached(
+        Effect.sync(() => forEverybody(HttpServerResponse.jsonUnsafe(OpenApi.fromApi(api))))
+      )
       yield* router.add("GET", "/openapi.json", description)
       if (page === true) return
-      yield* router.add("GET", "/docs", yield* Effect.cached(Effect.suspend(() => Scope.provide(page(api), scope))))
+      yield* router.add(
+        "GET",
+        "/docs",
+        yield* Effect.cached(Effect.suspend(() => Effect.map(Scope.provide(page(api), scope), forEverybody)))
+      )
     })
   )

@@ -3,6 +3,7 @@ import type { Principal } from "@colloquy/core"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
 import {
+  Forbidden,
   HTTPValidationError,
   InternalServerError,
   ServiceUnavailable,
@@ -14,7 +15,7 @@ import {
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: Principal }>()(
   "@colloquy/http/Authorization",
   {
-    error: [Unauthorized, ServiceUnavailable],
+    error: [Unauthorized, Forbidden, ServiceUnavailable],
     security: { apiKey: HttpApiSecurity.apiKey({ in: "header", key: "X-API-Key" }) }
   }
 ) {}

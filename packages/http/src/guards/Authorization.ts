@@ -3,12 +3,13 @@
  * signature of an address stands for a key: it acts for the owner of the one document that it names.
  */
 import { type Keys, Principal } from "@colloquy/core"
-import { DocumentId, type HostCredentials, makeAuthentication } from "@colloquy/core/adapters"
+import { DocumentId, type HostCredentials, isFromOtherSite, makeAuthentication } from "@colloquy/core/adapters"
 import { Documents } from "@colloquy/core/wings"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -17,7 +18,7 @@ import { Authorization } from "../endpoints/Middleware.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { Links } from "../links/Links.ts"
 import { sourceOf } from "../Source.ts"
-import { Unauthorized } from "../wire/Errors.ts"
+import { Forbidden, Unauthorized } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { errorResponse } from "./Envelope.ts"
 import { tooMany } from "./RateLimit.ts"
@@ -25,7 +26,8 @@ import { tooMany } from "./RateLimit.ts"
 export const layer: Layer.Layer<Authorization, never, Keys | Links> = Layer.effect(
   Authorization,
   Effect.gen(function* () {
-    const principalOf = yield* makeAuthentication(yield* HttpSettings)
+    const settings = yield* HttpSettings
+    const principalOf = yield* makeAuthentication(settings)
     const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
     const { isGood } = yield* Links
 
@@ -45,15 +47,21 @@ export const layer: Layer.Layer<Authorization, never, Keys | Links> = Layer.effe
               : null
           if (documents !== null && signed !== null) {
             return Effect.matchEffect(bySignature(documents, signed), {
-              onSuccess: (principal) => Effect.provideService(app, Principal, principal),
+              onSuccess: (principal) => Effect.map(Effect.provideService(app, Principal, principal), keepable),
               onFailure: (error) =>
                 error._tag === "DocumentNotFound"
                   ? Effect.succeed(errorResponse(404, error.message))
                   : Effect.fail(error._tag === "Unauthorized" ? error : toWireError(error))
             })
           }
+          const isForged =
+            Redacted.value(credential) === "" && mayChange(request) && isSentByOtherSite(request, settings)
           return Effect.matchEffect(principalOf(credential, credentialsOf(request)), {
-            onSuccess: (principal) => Effect.provideService(app, Principal, principal),
+            onSuccess: (principal) =>
+              Effect.andThen(
+                isForged ? Effect.fail(new Forbidden({ detail: forged })) : Effect.void,
+                Effect.provideService(app, Principal, principal)
+              ),
             onFailure: (error) =>
               error._tag === "TooManyFailedKeys"
                 ? Effect.succeed(tooMany(error.waitMillis))
@@ -63,6 +71,26 @@ export const layer: Layer.Layer<Authorization, never, Keys | Links> = Layer.effe
     })
   })
 )
+
+const mayChange = ({ method }: HttpServerRequest): boolean => !readingMethods.has(method)
+
+const readingMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"])
+
+const forged =
+  "A page of another site sent this request with the session of its user. Add its origin to `cors` if it may do that."
+
+/** Without `Host`, as web requests of a test or of a worker have it, the request's own address names the server. */
+const isSentByOtherSite = ({ headers, originalUrl }: HttpServerRequest, { cors, publicUrl }: HttpSettings): boolean =>
+  isFromOtherSite(headers, {
+    addresses: [
+      typeof publicUrl === "function" ? publicUrl() : publicUrl,
+      headers["host"] === undefined ? originalUrl : null
+    ],
+    trusted: cors?.allowedOrigins ?? []
+  })
+
+/** An address with a signature is good for a while, and so are the bytes under it for the browser that has it. */
+const keepable = HttpServerResponse.setHeader("cache-control", "private, no-cache")
 
 interface Signed {
   readonly expires: number

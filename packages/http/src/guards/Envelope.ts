@@ -8,7 +8,7 @@ import * as HttpMiddleware from "effect/http/HttpMiddleware"
 import * as HttpServerError from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import { noSniffing } from "../App.ts"
+import { noSniffing, noStoring } from "../App.ts"
 import type { Cors } from "../HttpSettings.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -20,14 +20,18 @@ export const notFound = errorResponse(404, "Not Found")
 
 export const withEnvelope = (cors: Cors | null) => {
   const forOtherOrigins =
-    cors === null ? null : HttpMiddleware.cors({ ...cors, exposedHeaders: ["X-Request-Id", "Retry-After"] })
+    cors === null || cors.allowedOrigins.length === 0
+      ? null
+      : HttpMiddleware.cors({ ...cors, exposedHeaders: ["X-Request-Id", "Retry-After"] })
   return <E, R>(app: Effect.Effect<Response, E, R>): Effect.Effect<Response, E, R | HttpServerRequest> => {
     const known = forOtherOrigins === null ? app : forOtherOrigins(app)
     return Effect.flatMap(HttpServerRequest, (request) => {
       const id = requestIdOf(request)
       return Effect.catchCause(known, (cause) => answerFor(cause, id)).pipe(
         Effect.annotateLogs("request_id", id),
-        Effect.map(HttpServerResponse.setHeaders({ ...noSniffing, "x-request-id": id }))
+        Effect.map((response) =>
+          HttpServerResponse.setHeaders(response, { ...headersFor(response), "x-request-id": id })
+        )
       )
     })
   }
@@ -36,6 +40,15 @@ export const withEnvelope = (cors: Cors | null) => {
 /** For what no route takes; a route has its own envelope, and an id is given once. */
 export const withEnvelopeOutside = <E, R>(app: Effect.Effect<Response, E, R>) =>
   Effect.catchCause(app, (cause) => withEnvelope(null)(Effect.failCause(cause)))
+
+/** What an answer depends on: each of these may name its owner. */
+const identifying = "X-API-Key, Authorization, X-Session-Token, Cookie"
+
+const headersFor = ({ headers }: Response) => ({
+  ...noSniffing,
+  "cache-control": headers["cache-control"] ?? noStoring,
+  vary: headers["vary"] === undefined ? identifying : `${headers["vary"]}, ${identifying}`
+})
 
 const plainId = /^[\w.:-]{1,128}$/u
 

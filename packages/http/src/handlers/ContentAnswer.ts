@@ -26,7 +26,7 @@ export type ContentAnswer =
 export const answerContent = (document: Document, request: ContentRequest): ContentAnswer => {
   const { size } = document
   const etag = `"${document.sha256}"`
-  const validators = { etag, "cache-control": "private, no-cache" }
+  const validators = { etag }
   if (isKnown(request.ifNoneMatch, etag)) return { _tag: "NotModified", headers: validators }
   const range = request.ifRange === undefined || request.ifRange.trim() === etag ? rangeOf(request.range, size) : null
   if (range === "not_satisfiable") {

@@ -50,6 +50,18 @@ export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequi
   }
 }
 
+export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(detail, {
+  httpApiStatus: 403,
+  description:
+    "The key has not the scope for this, or the page of another site sent the request with its user's session"
+}) {
+  readonly _tag = "Forbidden"
+  readonly status = 403
+  override get message() {
+    return this.detail
+  }
+}
+
 export class NotFound extends Schema.Error<NotFound>("NotFound")(detail, {
   httpApiStatus: 404,
   description: "There is no such thing, or it belongs to another user"
