@@ -142,7 +142,11 @@ class DemoTalk {
         this.answerText(command.text)
         return null
       case "Cancel":
+      case "ClientGone":
         this.interrupt()
+        return null
+      // The demo sends its audio in real time, so it knows how much was played.
+      case "Played":
         return null
       case "ToolOutputs":
         for (const { name, output, toolCallId } of command.outputs) {

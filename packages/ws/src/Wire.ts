@@ -22,13 +22,26 @@ const Output = Schema.Struct({ tool_call_id: Schema.String, name: Schema.String,
 const WireFrame = Schema.Union([
   Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }),
   Schema.Struct({ type: Schema.Literals(["commit", "cancel", "stop"]) }),
+  Schema.Struct({
+    type: Schema.Literal("audio.played"),
+    item_id: Schema.String,
+    played_ms: Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+  }),
   Schema.Struct({ type: Schema.Literal("tool.outputs"), outputs: Schema.Array(Output) }),
   Schema.Struct({ type: Schema.Literal("provider.event"), event: Schema.JsonObject })
 ])
 
 const decodeFrame = Schema.decodeUnknownResult(WireFrame)
 
-const frameTypes: ReadonlySet<unknown> = new Set(["text", "commit", "cancel", "stop", "tool.outputs", "provider.event"])
+const frameTypes: ReadonlySet<unknown> = new Set([
+  "text",
+  "commit",
+  "cancel",
+  "audio.played",
+  "stop",
+  "tool.outputs",
+  "provider.event"
+])
 
 /** The largest depth of a client's JSON: more than any meaningful frame needs, and little enough for recursive functions. */
 const maxDepth = 200
@@ -64,6 +77,8 @@ const toFrame = (frame: typeof WireFrame.Type): ClientFrame => {
       return { _tag: "Commit" }
     case "cancel":
       return { _tag: "Cancel" }
+    case "audio.played":
+      return { _tag: "Played", itemId: frame.item_id, millis: frame.played_ms }
     case "stop":
       return { _tag: "Stop" }
     case "tool.outputs":

@@ -4,8 +4,10 @@
  * turns, the mapping connects again with a handle from the vendor, and the client does not notice.
  */
 import type { ToolDefinition, Usage } from "@colloquy/core"
-import { noUsage } from "@colloquy/core/adapters"
+import { makeWholeSamples, noUsage } from "@colloquy/core/adapters"
 import {
+  bytesPerSecond,
+  type Cut,
   type RealtimeModel,
   type Refusal,
   type SessionSetup,
@@ -27,6 +29,7 @@ import {
   string,
   type WireRecord
 } from "../protocols/Wire.ts"
+import { makePlayClock } from "./PlayClock.ts"
 import { overSocket, type SocketSettings } from "./SocketLink.ts"
 import {
   at,
@@ -132,6 +135,7 @@ export const mapGemini = (
     instructions: textOfInstruction(at(whole, "systemInstruction")),
     url: withQuery(settings.url ?? defaultUrl, key === null ? {} : { key: Redacted.value(key) }),
     headers: {},
+    apiKey: key,
     makeMapping: (sink) => makeGeminiMapping(sink, whole, setup.history, settings.prices)
   })
 }
@@ -173,7 +177,7 @@ interface Turn {
   readonly responseId: string
   readonly itemId: string
   text: string
-  /** Whether the user's message before this response has been emitted already. */
+  /** Whether the user's message before this response has been emitted already, or the response has another cause. */
   hasUser: boolean
   usage: Usage | null
 }
@@ -183,6 +187,23 @@ interface UserSpeech {
   text: string
   isFinal: boolean
 }
+
+/** A question whose transcript comes only after its answer has ended. */
+interface LateQuestion {
+  readonly speech: UserSpeech
+  /** The time of the answer's end, then of the last fragment. */
+  lastAt: number
+  /** Milliseconds of the client's audio since then. */
+  audioMillis: number
+}
+
+/** For how long after an answer a transcript may still belong to the question before it. */
+const lateLimit = 5000
+/** When the client has sent this much audio since the last fragment, the next fragment belongs to a new question. */
+const lateAudio = 500
+const sentenceEnd = /[.!?…。！？]["'”’»)]?\s*$/u
+
+const inputBytesPerMilli = bytesPerSecond(inputFormat) / 1000
 
 const beforeAudio = '{"realtimeInput":{"audio":{"data":"'
 const afterAudio = '","mimeType":"audio/pcm;rate=16000"}}}'
@@ -204,7 +225,13 @@ export const makeGeminiMapping = (
   let turn: Turn | null = null
   let lastTurn: Turn | null = null
   let user: UserSpeech | null = null
-  let hasTyped = false
+  /** Whether something else than the user's speech causes the next response: a text, a tool's output, or the response before it. */
+  let isPrompted = false
+  let hasSpoken = false
+  let late: LateQuestion | null = null
+  const transcribes = isObject(at(setup, "inputAudioTranscription"))
+  const played = makePlayClock(outputFormat)
+  const wholeSamples = makeWholeSamples()
   let handle: string | null = null
   let mustRedial = false
   let lastNumber = 0
@@ -233,44 +260,92 @@ export const makeGeminiMapping = (
   const openTurn = (): Turn => {
     if (turn !== null) return turn
     finishUser()
+    giveUpLate()
+    if (user === null && hasSpoken && transcribes && !isPrompted) hearUser(null)
     const number = nextNumber()
     turn = {
       responseId: `turn_${number}`,
       itemId: `item_${number}`,
       text: "",
-      hasUser: user !== null || hasTyped,
+      hasUser: user !== null || isPrompted,
       usage: null
     }
-    hasTyped = false
+    isPrompted = false
+    hasSpoken = false
     lastTurn = turn
     sink.event({ _tag: "ResponseStarted", responseId: turn.responseId })
     return turn
   }
 
   const finishUser = (): void => {
-    if (user === null || user.isFinal) return
+    if (user === null || user.isFinal || user.text === "") return
     user.isFinal = true
     sink.event({ _tag: "TranscriptFinal", role: "user", itemId: user.itemId, text: user.text })
   }
 
+  /** The user's speech is over. A transcript that has not begun may still come. */
+  const endUser = (now: number): void => {
+    finishUser()
+    if (user?.text === "") late = { speech: user, lastAt: now, audioMillis: 0 }
+    user = null
+  }
+
+  const giveUpLate = (): void => {
+    if (late?.speech.text === "") sink.event({ _tag: "TranscriptFailed", itemId: late.speech.itemId })
+    late = null
+  }
+
+  const hearUser = (before: string | null): UserSpeech => {
+    user = { itemId: `user_${nextNumber()}`, text: "", isFinal: false }
+    sink.event({ _tag: "UserItem", itemId: user.itemId, before, transcribed: true })
+    return user
+  }
+
   /** The order of the user's fragments and the model's content is not defined: a question's fragments may arrive after the response has begun. */
-  const addUserTranscript = (fragment: WireRecord): void => {
+  const addUserTranscript = (fragment: WireRecord, now: number): void => {
     const text = string(fragment["text"]) ?? ""
+    const isFinished = fragment["finished"] === true
+    if (user === null && late !== null) {
+      if (continuesLate(late, now)) return addLate(late, text, isFinished, now)
+      giveUpLate()
+    }
     if (text === "" && user === null) return
-    if (user === null) {
-      const isLate = turn !== null && !turn.hasUser
-      user = { itemId: `user_${nextNumber()}`, text: "", isFinal: false }
-      const before = isLate && turn !== null ? turn.responseId : null
-      if (turn !== null) turn.hasUser = true
-      sink.event({ _tag: "UserItem", itemId: user.itemId, before, transcribed: true })
+    if (user === null && turn === null && lastTurn?.hasUser === false) {
+      lastTurn.hasUser = true
+      late = { speech: hearUser(lastTurn.responseId), lastAt: now, audioMillis: 0 }
+      user = null
+      return addLate(late, text, isFinished, now)
     }
-    if (text !== "") {
-      user.text += text
-      sink.event({ _tag: "TranscriptDelta", role: "user", itemId: user.itemId, text })
-    }
-    if (fragment["finished"] === true || user.isFinal) {
-      user.isFinal = false
+    const isLate = turn !== null && !turn.hasUser
+    const speech = user ?? hearUser(isLate && turn !== null ? turn.responseId : null)
+    if (turn !== null) turn.hasUser = true
+    addFragment(speech, text)
+    if (isFinished || speech.isFinal) {
+      speech.isFinal = false
       finishUser()
+    }
+  }
+
+  const addFragment = (speech: UserSpeech, text: string): void => {
+    if (text === "") return
+    speech.text += text
+    sink.event({ _tag: "TranscriptDelta", role: "user", itemId: speech.itemId, text })
+  }
+
+  const continuesLate = ({ audioMillis, lastAt, speech }: LateQuestion, now: number): boolean =>
+    speech.text === ""
+      ? now - lastAt <= lateLimit
+      : !speech.isFinal && now - lastAt <= lateLimit && audioMillis < lateAudio && !sentenceEnd.test(speech.text)
+
+  /** Nothing tells the end of such a transcript, so the text is final with each fragment. */
+  const addLate = (question: LateQuestion, text: string, isFinished: boolean, now: number): void => {
+    const { speech } = question
+    addFragment(speech, text)
+    question.lastAt = now
+    question.audioMillis = 0
+    speech.isFinal = isFinished
+    if (speech.text !== "") {
+      sink.event({ _tag: "TranscriptFinal", role: "user", itemId: speech.itemId, text: speech.text })
     }
   }
 
@@ -279,17 +354,23 @@ export const makeGeminiMapping = (
     // A transcript after the end of a turn still belongs to that turn, until the model begins a new one.
     const isLate = turn === null && lastTurn !== null
     const ofTurn = turn ?? lastTurn ?? openTurn()
+    if (played.isCut(ofTurn.itemId)) return
     ofTurn.text += text
     sink.event({ _tag: "TranscriptDelta", role: "assistant", itemId: ofTurn.itemId, text })
     if (isLate) sink.event({ _tag: "TranscriptFinal", role: "assistant", itemId: ofTurn.itemId, text: ofTurn.text })
   }
 
-  const addContent = (content: WireRecord): void => {
+  const playAudio = (itemId: string, data: string, now: number): void => {
+    const encoded = Buffer.from(data, "latin1")
+    if (played.add(itemId, encoded, now)) sink.audio(itemId, encoded)
+  }
+
+  const addContent = (content: WireRecord, now: number): void => {
     for (const part of list(content["parts"])) {
       const inline = record(record(part)["inlineData"])
       const data = string(inline["data"])
       if (data !== undefined && (string(inline["mimeType"]) ?? "").startsWith("audio/")) {
-        sink.audio(openTurn().itemId, Buffer.from(data, "latin1"))
+        playAudio(openTurn().itemId, data, now)
       }
       const text = string(record(part)["text"])
       if (text !== undefined && record(part)["thought"] !== true) {
@@ -299,19 +380,29 @@ export const makeGeminiMapping = (
     }
   }
 
-  const interrupt = (): void => {
-    sink.event({ _tag: "Interrupted", cut: null })
-    finishUser()
-    user = null
+  /** The vendor keeps all that it has sent, so only a client that reports its playback shortens the answer. */
+  const interrupt = (now: number): void => {
+    takeBack(played.hasReports() ? played.cutAll(now, turn?.itemId ?? null, "present") : [])
+    endUser(now)
   }
 
-  const completeTurn = (): void => {
-    finishUser()
-    user = null
+  const takeBack = ([first, ...rest]: ReadonlyArray<Cut>): void => {
+    sink.event({ _tag: "Interrupted", cut: first ?? null })
+    for (const cut of rest) sink.event({ _tag: "CutShort", cut })
+  }
+
+  const leave = (now: number): void => {
+    const cuts = played.cutAll(now, turn?.itemId ?? null, "gone")
+    if (cuts.length > 0) takeBack(cuts)
+  }
+
+  const completeTurn = (isContinued: boolean, now: number): void => {
+    endUser(now)
     const ended = turn
     turn = null
+    if (isContinued) isPrompted = true
     if (ended !== null) {
-      if (ended.text !== "") {
+      if (ended.text !== "" && !played.isCut(ended.itemId)) {
         sink.event({ _tag: "TranscriptFinal", role: "assistant", itemId: ended.itemId, text: ended.text })
       }
       sink.event({ _tag: "Used", usage: ended.usage ?? { ...noUsage, estimated: true } })
@@ -351,11 +442,11 @@ export const makeGeminiMapping = (
       sink.event({ _tag: "Used", usage })
     }
     const content = record(parsed["serverContent"])
-    if (content["interrupted"] === true) interrupt()
-    if (isRecord(content["modelTurn"])) addContent(content["modelTurn"])
-    if (isRecord(content["inputTranscription"])) addUserTranscript(content["inputTranscription"])
+    if (content["interrupted"] === true) interrupt(now)
+    if (isRecord(content["modelTurn"])) addContent(content["modelTurn"], now)
+    if (isRecord(content["inputTranscription"])) addUserTranscript(content["inputTranscription"], now)
     if (isRecord(content["outputTranscription"])) addTranscript(content["outputTranscription"])
-    if (content["turnComplete"] === true) completeTurn()
+    if (content["turnComplete"] === true) completeTurn(content["interactionStatus"] === "IN_PROGRESS", now)
     addCalls(list(record(parsed["toolCall"])["functionCalls"]), now)
     const cancelled = list(record(parsed["toolCallCancellation"])["ids"]).filter((id) => typeof id === "string")
     if (cancelled.length > 0) {
@@ -386,7 +477,7 @@ export const makeGeminiMapping = (
   const sendTexts = (now: number): void => {
     if (texts.length === 0 || isBlocked(now)) return
     for (const text of texts.splice(0)) {
-      hasTyped = true
+      isPrompted = true
       send({ realtimeInput: { text } })
       sink.event({ _tag: "Typed", itemId: `user_${nextNumber()}`, text })
     }
@@ -402,9 +493,13 @@ export const makeGeminiMapping = (
     audio: (pcm, now) => {
       if (isBlocked(now)) return null
       sendTexts(now)
+      const whole = wholeSamples(pcm)
+      if (whole.byteLength === 0) return null
       if (isManual && !isSpeaking) send({ realtimeInput: { activityStart: {} } })
       isSpeaking = true
-      return { before: beforeAudio, base64: base64(pcm), after: afterAudio }
+      hasSpoken = true
+      if (late !== null) late.audioMillis += whole.byteLength / inputBytesPerMilli
+      return { before: beforeAudio, base64: base64(whole), after: afterAudio }
     },
     finish: () => {},
     command: (command: VendorCommand, now: number): Refusal | null => {
@@ -420,7 +515,14 @@ export const makeGeminiMapping = (
           return null
         case "Cancel":
           return { code: "unsupported_frame", reason: "This provider cannot cancel an answer." }
+        case "Played":
+          played.report(command.itemId, command.millis, now)
+          return null
+        case "ClientGone":
+          leave(now)
+          return null
         case "ToolOutputs":
+          if (turn === null) isPrompted = true
           send({
             toolResponse: {
               functionResponses: command.outputs.map(({ name, output, toolCallId }) => ({
@@ -460,6 +562,8 @@ export const makeGeminiMapping = (
       }
     }
     if (isEnd || at(input, "activityStart") !== undefined) isSpeaking = !isEnd
+    if (key === "clientContent" || at(input, "text") !== undefined) isPrompted = true
+    if (at(input, "audio") !== undefined) hasSpoken = true
     send(event)
     return null
   }

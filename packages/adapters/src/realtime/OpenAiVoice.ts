@@ -6,17 +6,19 @@ import type { ToolDefinition, Usage } from "@colloquy/core"
 import { makeWholeSamples, noUsage } from "@colloquy/core/adapters"
 import {
   type AudioFormat,
-  bytesPerSecond,
+  type Cut,
   type Refusal,
   type SpokenMessage,
   type VendorCommand
 } from "@colloquy/core/realtime"
 import type * as Schema from "effect/Schema"
 import { base64, count, isRecord, parseJson, record, string, type WireRecord } from "../protocols/Wire.ts"
-import { decodedLength, sliceAudioDelta } from "./AudioSlice.ts"
+import { sliceAudioDelta } from "./AudioSlice.ts"
+import { makePlayClock } from "./PlayClock.ts"
 import {
   at,
   isObject,
+  listAt,
   type MappingSink,
   nativeEvent,
   textOfMessage,
@@ -80,16 +82,13 @@ const audioKinds = [Buffer.from('"response.output_audio.delta"'), Buffer.from('"
 
 const beforeAudio = '{"type":"input_audio_buffer.append","audio":"'
 
-interface PlayedItem {
-  readonly itemId: string
-  readonly startedAt: number
-  bytes: number
-}
-
 interface ResponseState {
   readonly id: string
   /** The text so far of each item that is not final. */
   readonly drafts: Map<string, string>
+  /** The item of its last audio. */
+  spokenItem: string | null
+  /** After its interruption, audio and words that were on their way are dropped. */
   interrupted: boolean
   /** Whether its cancellation was requested. Its audio is then not passed on any more. */
   cancelled: boolean
@@ -97,7 +96,7 @@ interface ResponseState {
 
 export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: VoiceDialect): VendorMapping => {
   const seeded = new Set(setup.history.map((_, index) => `seed_${index + 1}`))
-  const rate = bytesPerSecond(setup.outputFormat) / 1000
+  const played = makePlayClock(setup.outputFormat)
   let stage: "new" | "updating" | "seeding" | "ready" = "new"
   let session = setup.session
   let transcribes = setup.transcribes
@@ -110,8 +109,6 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
   const billed: Billed = { seconds: 0 }
   let typed = 0
   let isCommitting = false
-  let playing: PlayedItem | null = null
-  let truncatedByClient: string | null = null
   const wholeSamples = makeWholeSamples()
   const drafts = new Map<string, string>()
   const calls = new Map<string, { readonly name: string; readonly responseId: string | null; isEmitted: boolean }>()
@@ -214,24 +211,34 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
 
   // -- interruption
 
-  /** Interrupts the response, and tells the vendor how much of its audio was heard. Returns false when nothing was being generated or played. */
-  const interruptPlayback = (now: number): boolean => {
-    const played = playing
-    const generatedMillis = played === null ? 0 : played.bytes / rate
-    const heardMillis = played === null ? 0 : Math.floor(Math.min(now - played.startedAt, generatedMillis))
-    const isPlaying = played !== null && heardMillis < Math.floor(generatedMillis)
-    if (!isPlaying && (response === null || response.interrupted)) return false
+  /** Interrupts what is generated or played, and tells the vendor how much was heard. Returns false when there is nothing to interrupt. */
+  const interruptPlayback = (now: number, client: "present" | "gone" = "present"): boolean => {
+    const active = response?.interrupted === false ? response : null
+    const spoken = played.cutAll(now, active?.spokenItem ?? null, client)
+    if (active === null && spoken.length === 0) return false
     if (response !== null) response.interrupted = true
-    playing = null
-    const isCut = isPlaying && dialect.truncates && truncatedByClient !== played.itemId
-    sink.event({
-      _tag: "Interrupted",
-      cut: isCut ? { itemId: played.itemId, heardMillis, generatedMillis: Math.floor(generatedMillis) } : null
-    })
-    if (isCut) {
-      send({ type: "conversation.item.truncate", item_id: played.itemId, content_index: 0, audio_end_ms: heardMillis })
-    }
+    const cuts = [...spoken, ...unspoken(spoken)]
+    const [first, ...rest] = cuts
+    sink.event({ _tag: "Interrupted", cut: first ?? null })
+    for (const cut of rest) sink.event({ _tag: "CutShort", cut })
+    for (const cut of cuts) truncate(cut)
     return true
+  }
+
+  /** Words whose audio has not begun to arrive were not heard. */
+  const unspoken = (spoken: ReadonlyArray<Cut>): ReadonlyArray<Cut> =>
+    response === null || isTextOnly(session)
+      ? []
+      : [...response.drafts.keys()]
+          .filter((itemId) => !spoken.some((cut) => cut.itemId === itemId))
+          .map((itemId) => ({ itemId, heardMillis: 0, generatedMillis: 1 }))
+
+  /** The vendor refuses to truncate an item of which nothing was played. */
+  const truncate = ({ heardMillis, itemId }: Cut): void => {
+    response?.drafts.delete(itemId)
+    if (!dialect.truncates) return
+    if (heardMillis === 0) send({ type: "conversation.item.delete", item_id: itemId })
+    else send({ type: "conversation.item.truncate", item_id: itemId, content_index: 0, audio_end_ms: heardMillis })
   }
 
   const cancel = (): void => {
@@ -244,11 +251,24 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     if (interruptPlayback(now) && at(session, ...dialect.turnDetection, "interrupt_response") === false) cancel()
   }
 
+  const isDropped = (itemId: string): boolean => response?.interrupted === true || played.isCut(itemId)
+
   const playAudio = (itemId: string, encoded: Uint8Array, now: number): void => {
-    if (response?.cancelled === true) return
-    if (playing?.itemId !== itemId) playing = { itemId, startedAt: now, bytes: 0 }
-    playing.bytes += decodedLength(encoded)
+    if (response?.interrupted === true || response?.cancelled === true) return
+    if (!played.add(itemId, encoded, now)) return
+    if (response !== null) response.spokenItem = itemId
     sink.audio(itemId, encoded)
+  }
+
+  /** The client tells the vendor itself how much it has played of an item. */
+  const noteTruncation = (event: Fields): void => {
+    const itemId = event["item_id"]
+    const millis = event["audio_end_ms"]
+    if (typeof itemId !== "string" || typeof millis !== "number") return
+    const cut = played.cutAt(itemId, millis)
+    if (cut === null) return
+    response?.drafts.delete(itemId)
+    sink.event({ _tag: "CutShort", cut })
   }
 
   // -- tools
@@ -333,6 +353,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       response = {
         id: string(record(message["response"])["id"]) ?? "response",
         drafts: new Map(),
+        spokenItem: null,
         interrupted: false,
         cancelled: false
       }
@@ -361,12 +382,13 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     "response.done": (message, now) => {
       const done = record(message["response"])
       const details = record(done["status_details"])
-      if (done["status"] === "cancelled" && details["reason"] === "turn_detected") interrupt(now)
+      const id = string(done["id"])
+      const isCurrent = response !== null && (id === undefined || id === response.id)
+      if (isCurrent && done["status"] === "cancelled" && details["reason"] === "turn_detected") interrupt(now)
       if (done["status"] === "failed") sink.event({ _tag: "Failed", reason: reasonOf(record(details["error"])) })
       const usage = dialect.usageOf(message, billed)
       if (usage !== null) sink.event({ _tag: "Used", usage })
-      const id = string(done["id"])
-      if (response !== null && (id === undefined || id === response.id)) endResponse(response)
+      if (response !== null && isCurrent) endResponse(response)
       requestIfWanted()
     },
     error: (message) => {
@@ -380,7 +402,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
   const addText = (message: WireRecord, field: "delta" | "transcript" | "text"): void => {
     const itemId = string(message["item_id"])
     const text = string(message[field])
-    if (itemId === undefined || text === undefined) return
+    if (itemId === undefined || text === undefined || isDropped(itemId)) return
     if (field === "delta") {
       response?.drafts.set(itemId, (response.drafts.get(itemId) ?? "") + text)
       sink.event({ _tag: "TranscriptDelta", role: "assistant", itemId, text })
@@ -402,7 +424,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     if (problem !== null) return { code: "invalid_frame", reason: problem }
     if (type === "session.update") noteUpdate(event["session"])
     if (type === "response.create") isRequested = true
-    if (type === "conversation.item.truncate") truncatedByClient = string(event["item_id"]) ?? null
+    if (type === "conversation.item.truncate") noteTruncation(event)
     send(event)
     return null
   }
@@ -410,6 +432,8 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
   const noteUpdate = (change: Schema.Json | undefined): void => {
     const detection = at(change, ...dialect.turnDetection)
     if (detection !== undefined) session = withValue(session, dialect.turnDetection, detection)
+    const modalities = at(change, "output_modalities")
+    if (modalities !== undefined) session = withValue(session, ["output_modalities"], modalities)
     const transcription = at(change, "audio", "input", "transcription")
     if (transcription !== undefined) transcribes = transcription !== null
   }
@@ -434,7 +458,6 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     receive,
     stopWaiting: () => {
       update()
-      if (stage === "updating") seed()
       seeded.clear()
       finishSeeding()
     },
@@ -457,6 +480,12 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
           cancel()
           interruptPlayback(now)
           return null
+        case "Played":
+          played.report(command.itemId, command.millis, now)
+          return null
+        case "ClientGone":
+          interruptPlayback(now, "gone")
+          return null
         case "ToolOutputs":
           for (const { output, toolCallId } of command.outputs) {
             send({
@@ -477,6 +506,11 @@ const reasonOf = (error: WireRecord): string => {
   const code = string(error["code"]) ?? string(error["type"])
   const message = string(error["message"]) ?? "The provider reports an error."
   return code === undefined ? message : `${code}: ${message}`
+}
+
+const isTextOnly = (session: Fields): boolean => {
+  const modalities = listAt(session, "output_modalities")
+  return modalities.length > 0 && !modalities.includes("audio")
 }
 
 const fixed = "cannot be changed during a session. Open a new session with the other setting."

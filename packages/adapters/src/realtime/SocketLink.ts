@@ -3,10 +3,17 @@
  * the mapping asks for it. Only this file uses sockets. It uses the package `ws`, because the platform's WebSocket lacks three features: headers,
  * the response of a refused handshake, and `pause`.
  */
-import { type PreparedSession, type VendorLink, type VendorListener, VendorUnavailable } from "@colloquy/core/realtime"
+import {
+  type PreparedSession,
+  type VendorEvent,
+  type VendorLink,
+  type VendorListener,
+  VendorUnavailable
+} from "@colloquy/core/realtime"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { WebSocket } from "ws"
 import { isRecord, parseJson, record, string } from "../protocols/Wire.ts"
@@ -20,7 +27,7 @@ export interface SocketSettings {
 
 /** The largest message of a vendor, in bytes. */
 const maxMessage = 16 * 1024 * 1024
-/** A vendor that has not acknowledged the setup after this time is treated as ready. */
+/** A vendor that has acknowledged the setup, but not each message of the history, is treated as ready after this time. */
 const ackTimeout = "3 seconds"
 const pingEvery = "20 seconds"
 const closeTimeout = 5000
@@ -42,7 +49,12 @@ const connect = (
     const clock = yield* Clock.Clock
     const now = () => clock.currentTimeMillisUnsafe()
     const fork = Effect.runForkWith(yield* Effect.context<never>())
-    const dialled = dial(session.url, session.headers, settings)
+    const withoutKey = makeRedaction(session.apiKey)
+    const tell = (event: VendorEvent): void => listener.event(withoutKey.event(event))
+    const dialled = Effect.mapError(
+      dial(session.url, session.headers, settings),
+      ({ code, reason }) => new VendorUnavailable({ code, reason: withoutKey.text(reason) })
+    )
     const first: VendorSocket = yield* Effect.acquireRelease(dialled, (each) => Effect.sync(() => each.close(1000)))
     let socket = first
     let isPaused = false
@@ -50,7 +62,7 @@ const connect = (
     let next: VendorSocket | null = null
 
     const mapping: VendorMapping = session.makeMapping({
-      event: listener.event,
+      event: tell,
       audio: listener.audio,
       send: (message) => sendTo(socket, message),
       redial: () => {
@@ -91,7 +103,7 @@ const connect = (
       each.on("close", (code, reason) => {
         if (each !== socket || isOver) return
         isOver = true
-        listener.event({ _tag: "Closed", reason: closeReason(code, reason.toString("utf8")) })
+        tell({ _tag: "Closed", reason: closeReason(code, reason.toString("utf8")) })
       })
       const beat = Effect.sync(() => {
         missed++
@@ -133,6 +145,32 @@ const connect = (
       finish: mapping.finish
     }
   })
+
+/** Some vendors repeat the key in their refusals. It may also be in an address, so with its reserved characters encoded. */
+const makeRedaction = (apiKey: Redacted.Redacted<string> | null) => {
+  const key = apiKey === null ? "" : Redacted.value(apiKey)
+  const forms = [...new Set([key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)])].filter(
+    (form) => form.length >= shortestKey
+  )
+  const text = (given: string): string => forms.reduce((shown, form) => shown.replaceAll(form, "[key]"), given)
+  return {
+    text,
+    event: (event: VendorEvent): VendorEvent => {
+      switch (event._tag) {
+        case "Native":
+          return forms.some((form) => event.json.includes(form)) ? { _tag: "Native", json: text(event.json) } : event
+        case "Failed":
+        case "Closed":
+          return { _tag: event._tag, reason: text(event.reason) }
+        default:
+          return event
+      }
+    }
+  }
+}
+
+/** A shorter text is not a vendor's key, and may be part of an ordinary word. */
+const shortestKey = 4
 
 const sendTo = (socket: WebSocket, message: string): void => {
   if (socket.readyState === WebSocket.OPEN) socket.send(message)

@@ -4,6 +4,7 @@
  * each message, and the mapping calls the sink directly. `SocketLink` connects a mapping to a socket.
  */
 import type { PreparedSession, Refusal, VendorCommand, VendorEvent } from "@colloquy/core/realtime"
+import type * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 
 /** A JSON object. */
@@ -39,7 +40,7 @@ export interface VendorMapping {
   readonly audio: (pcm: Uint8Array, now: number) => AudioMessage | null
   /** The client has left. The current response is cancelled if the vendor supports that, so that the vendor reports its usage. */
   readonly finish: () => void
-  /** The vendor has not acknowledged the setup in time: begins without the acknowledgement. */
+  /** The vendor has not acknowledged everything in time: begins if it has acknowledged the setup. */
   readonly stopWaiting: () => void
 }
 
@@ -47,6 +48,8 @@ export interface VendorMapping {
 export interface MappedSession extends Omit<PreparedSession, "connect"> {
   readonly url: string
   readonly headers: { readonly [name: string]: string }
+  /** The key in the URL or the headers. It is removed from the vendor's own texts. */
+  readonly apiKey: Redacted.Redacted<string> | null
   readonly makeMapping: (sink: MappingSink) => VendorMapping
 }
 

@@ -133,6 +133,7 @@ export const mapSession = (
     instructions: typeof instructions === "string" ? instructions : null,
     url: withQuery(settings.url, { model: setup.model }),
     headers: key === null ? {} : { authorization: `Bearer ${Redacted.value(key)}` },
+    apiKey: key,
     makeMapping: (sink) =>
       makeVoiceMapping(
         withOwnNames(sink, vendor),

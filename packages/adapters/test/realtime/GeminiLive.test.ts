@@ -204,6 +204,95 @@ describe("a turn of provider_b", () => {
     ])
   })
 
+  describe("a question that is transcribed after its answer", () => {
+    const stories = [
+      ["in one piece", [heard("Two and two?")]],
+      ["in pieces", [heard("Two and "), heard("two?")]],
+      ["with its end", [heard("Two and "), heard("two", { finished: true })]]
+    ] as const
+    for (const [name, fragments] of stories) {
+      it(`is placed before it, and apart from the next one: ${name}`, () => {
+        const recorded = ready()
+        recorded.mapping.audio(new Uint8Array(3200), 0)
+        recorded.hearAt(0, audio("AAAA"), said("Four."), complete())
+        assert.deepStrictEqual(recorded.neutral().slice(0, 2), [
+          { _tag: "UserItem", itemId: "user_1", before: null, transcribed: true },
+          { _tag: "ResponseStarted", responseId: "turn_2" }
+        ])
+        recorded.clear()
+        recorded.hearAt(100, ...fragments)
+        const finals = () =>
+          recorded.neutral().flatMap((event) => (event._tag === "TranscriptFinal" ? [[event.itemId, event.text]] : []))
+        assert.match(String(finals().at(-1)), /^user_1,Two and two\??$/u)
+        recorded.clear()
+        recorded.mapping.audio(new Uint8Array(3200), 200)
+        recorded.hearAt(200, heard("And three?"), audio("BBBB"), complete())
+        assert.deepStrictEqual(finals(), [["user_3", "And three?"]])
+        assert.deepInclude(recorded.neutral(), { _tag: "UserItem", itemId: "user_3", before: null, transcribed: true })
+      })
+    }
+
+    it("ends with the client's next half second of sound, when no mark ends it", () => {
+      const recorded = ready()
+      recorded.mapping.audio(new Uint8Array(3200), 0)
+      recorded.hearAt(0, audio("AAAA"), complete())
+      recorded.hearAt(100, heard("hello"))
+      recorded.mapping.audio(new Uint8Array(16_000), 600)
+      recorded.clear()
+      recorded.hearAt(700, heard("again"))
+      assert.deepInclude(recorded.neutral(), { _tag: "UserItem", itemId: "user_3", before: null, transcribed: true })
+    })
+
+    it("is placed before the answer also where no sound of the client was seen", () => {
+      const recorded = ready()
+      recorded.hear(audio("AAAA"), said("Four."), complete())
+      recorded.clear()
+      recorded.hear(heard("Two and two?"), heard("And three?"))
+      const items = recorded.neutral().flatMap((event) => (event._tag === "UserItem" ? [event.before] : []))
+      assert.deepStrictEqual(items, ["turn_1", null])
+    })
+
+    it("is failed when the next question is heard instead, or the next answer begins", () => {
+      const recorded = ready()
+      recorded.mapping.audio(new Uint8Array(3200), 0)
+      recorded.hearAt(0, audio("AAAA"), complete())
+      recorded.clear()
+      recorded.hearAt(9000, heard("And three?"))
+      assert.deepStrictEqual(recorded.tags(), ["TranscriptFailed", "UserItem", "TranscriptDelta"])
+    })
+
+    it("is not waited for where something else caused the answer", () => {
+      const typed = ready()
+      typed.mapping.audio(new Uint8Array(3200), 0)
+      typed.tell({ _tag: "Text", text: "Hi" })
+      typed.hear(audio("AAAA"), complete("IN_PROGRESS"), audio("BBBB"), complete("IDLE"))
+      assert.notInclude(typed.tags(), "UserItem")
+      typed.clear()
+      typed.hear(heard("Two and two?"))
+      assert.deepInclude(typed.neutral(), { _tag: "UserItem", itemId: "user_4", before: null, transcribed: true })
+      const off = ready({ options: { inputAudioTranscription: null } })
+      off.mapping.audio(new Uint8Array(3200), 0)
+      off.hear(audio("AAAA"))
+      assert.notInclude(off.tags(), "UserItem")
+    })
+  })
+
+  it("shortens an interrupted answer as far as the client has reported, and the answer of a client that is gone", () => {
+    const second = Buffer.alloc(48_000).toString("base64")
+    const recorded = ready()
+    recorded.hearAt(0, audio(second), said("one two three four"))
+    recorded.tell({ _tag: "ClientGone" }, 500)
+    const cut = { itemId: "item_1", heardMillis: 500, generatedMillis: 1000 }
+    assert.deepInclude(recorded.neutral(), { _tag: "Interrupted", cut })
+    const reporting = ready()
+    reporting.hearAt(0, audio(second), said("one two three four"))
+    reporting.tell({ _tag: "Played", itemId: "item_1", millis: 250 }, 500)
+    reporting.hearAt(600, { serverContent: { interrupted: true } }, said(" five"), audio("BBBB"), complete())
+    assert.deepInclude(reporting.neutral(), { _tag: "Interrupted", cut: { ...cut, heardMillis: 250 } })
+    assert.notInclude(JSON.stringify(reporting.neutral()), "five")
+    assert.lengthOf(reporting.audio, 1)
+  })
+
   it("extended thinking: several utterances, each an answer, until IDLE", () => {
     const recorded = ready()
     recorded.hear(
@@ -311,9 +400,13 @@ describe("tools of provider_b", () => {
 describe("what the client sends to provider_b", () => {
   it("automatic turns: audio with its rate; commit flushes", () => {
     const recorded = ready()
-    assert.deepStrictEqual(recorded.messageFor(Uint8Array.of(0, 0, 0)), {
-      realtimeInput: { audio: { data: "AAAA", mimeType: "audio/pcm;rate=16000" } }
+    const piece = (...bytes: ReadonlyArray<number>) => ({
+      realtimeInput: { audio: { data: Buffer.from(bytes).toString("base64"), mimeType: "audio/pcm;rate=16000" } }
     })
+    assert.deepStrictEqual(recorded.messageFor(Uint8Array.of(1, 2, 3)), piece(1, 2))
+    assert.deepStrictEqual(recorded.messageFor(Uint8Array.of(4)), piece(3, 4))
+    assert.isNull(recorded.messageFor(Uint8Array.of(5)))
+    recorded.clear()
     recorded.tell({ _tag: "Commit" })
     recorded.tell({ _tag: "Text", text: "Hi" })
     assert.deepStrictEqual(recorded.sent, [

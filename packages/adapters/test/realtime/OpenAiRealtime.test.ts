@@ -156,8 +156,19 @@ describe("setup of provider_a", () => {
     assert.deepStrictEqual(recorded.tags(), ["Ready"])
   })
 
-  it("begins without acknowledgements that do not come", () => {
+  it("does not begin without an acknowledgement of the setup", () => {
     const recorded = record(mapOpenAi(settings, setup({ history: [{ role: "user", text: "One?" }] })))
+    recorded.mapping.stopWaiting()
+    assert.deepStrictEqual(recorded.tags(), [])
+    assert.deepStrictEqual(recorded.types(), ["session.update"])
+    recorded.hear({ type: "session.updated", session: {} })
+    recorded.hear({ type: "conversation.item.added", item: { id: "seed_1" } })
+    assert.deepStrictEqual(recorded.tags(), ["Ready"])
+  })
+
+  it("begins without acknowledgements of the history, when that of the setup has come", () => {
+    const recorded = open({ history: [{ role: "user", text: "One?" }] })
+    assert.deepStrictEqual(recorded.tags(), [])
     recorded.mapping.stopWaiting()
     assert.deepStrictEqual(recorded.tags(), ["Ready"])
     assert.deepStrictEqual(recorded.types(), ["session.update", "conversation.item.create"])
@@ -307,6 +318,176 @@ describe("a turn of provider_a", () => {
     recorded.hear({ type: "error", error: { code: "invalid_value", message: "No." } }, ...answer("r1", "Yes.", 20))
     assert.deepStrictEqual(recorded.neutral()[0], { _tag: "Failed", reason: "invalid_value: No." })
     assert.include(recorded.tags(), "ResponseStarted")
+  })
+})
+
+describe("what was heard of an answer", () => {
+  const started = { type: "input_audio_buffer.speech_started", item_id: "u2" }
+  const sound = (millis: number, itemId = "i_r1") => ({
+    type: "response.output_audio.delta",
+    response_id: "r1",
+    item_id: itemId,
+    delta: pcm(millis)
+  })
+  const words = (text: string, itemId = "i_r1") => ({
+    type: "response.output_audio_transcript.delta",
+    item_id: itemId,
+    response_id: "r1",
+    delta: text
+  })
+  const cancelled = done("r1", { status: "cancelled", status_details: { type: "cancelled", reason: "turn_detected" } })
+  const begun = { type: "response.created", response: { id: "r1" } }
+
+  const vendors = [
+    ["provider_a", ready, true],
+    ["provider_c", xai, false]
+  ] as const
+  for (const [name, vendor, truncates] of vendors) {
+    it(`${name}: audio and words on their way are dropped, and an interruption is told once`, () => {
+      const recorded = vendor()
+      recorded.hearAt(1000, begun, words("one two three four"), sound(2000))
+      recorded.clear()
+      recorded.hearAt(1600, started)
+      recorded.hearAt(1605, sound(200), words(" five"), { ...words("") })
+      recorded.hearAt(1610, { type: "response.output_audio_transcript.done", item_id: "i_r1", transcript: "all" })
+      recorded.hearAt(1615, cancelled)
+      recorded.hearAt(1620, sound(200))
+      assert.deepStrictEqual(recorded.tags(), ["Interrupted", "Used", "ResponseDone"])
+      assert.deepStrictEqual(recorded.neutral()[0], {
+        _tag: "Interrupted",
+        cut: { itemId: "i_r1", heardMillis: 600, generatedMillis: 2000 }
+      })
+      assert.deepStrictEqual(recorded.audio, [])
+      const truncation = { type: "conversation.item.truncate", item_id: "i_r1", content_index: 0, audio_end_ms: 600 }
+      assert.deepStrictEqual(recorded.sent, truncates ? [truncation] : [])
+    })
+  }
+
+  it("an answer that is still generated is cut also when all that has arrived was played", () => {
+    const recorded = ready()
+    recorded.hearAt(0, begun, words("one two"), sound(300))
+    recorded.clear()
+    recorded.hearAt(500, started, sound(300), words(" three"))
+    assert.deepStrictEqual(recorded.neutral(), [
+      { _tag: "Interrupted", cut: { itemId: "i_r1", heardMillis: 300, generatedMillis: 300 } }
+    ])
+    assert.deepInclude(recorded.sent, {
+      type: "conversation.item.truncate",
+      item_id: "i_r1",
+      content_index: 0,
+      audio_end_ms: 300
+    })
+  })
+
+  it("a gap in the audio is not counted as heard", () => {
+    const recorded = ready()
+    recorded.hearAt(0, begun, words("one two"), sound(100))
+    recorded.hearAt(1000, sound(1000))
+    recorded.clear()
+    recorded.hearAt(1200, started)
+    assert.deepInclude(recorded.neutral(), {
+      _tag: "Interrupted",
+      cut: { itemId: "i_r1", heardMillis: 300, generatedMillis: 1100 }
+    })
+  })
+
+  it("a second item begins to play after the first: of it nothing was heard, so the vendor deletes it", () => {
+    const recorded = ready()
+    recorded.hearAt(0, begun, words("one two"), sound(1000), words("three", "i_2"), sound(1000, "i_2"))
+    recorded.clear()
+    recorded.hearAt(500, started)
+    assert.deepStrictEqual(recorded.neutral(), [
+      { _tag: "Interrupted", cut: { itemId: "i_r1", heardMillis: 500, generatedMillis: 1000 } },
+      { _tag: "CutShort", cut: { itemId: "i_2", heardMillis: 0, generatedMillis: 1000 } }
+    ])
+    assert.deepStrictEqual(recorded.sent, [
+      { type: "conversation.item.truncate", item_id: "i_r1", content_index: 0, audio_end_ms: 500 },
+      { type: "conversation.item.delete", item_id: "i_2" }
+    ])
+  })
+
+  it("words whose audio has not begun to arrive were not heard", () => {
+    const recorded = ready()
+    recorded.hearAt(0, begun, words("one two"))
+    recorded.clear()
+    recorded.hearAt(10, started, cancelled)
+    assert.deepStrictEqual(recorded.neutral()[0], {
+      _tag: "Interrupted",
+      cut: { itemId: "i_r1", heardMillis: 0, generatedMillis: 1 }
+    })
+    assert.notInclude(recorded.tags(), "TranscriptFinal")
+  })
+
+  it("the client's report of its playback counts, not the clock", () => {
+    const recorded = ready()
+    recorded.hearAt(0, begun, words("one two three four"), sound(2000))
+    assert.isNull(recorded.tell({ _tag: "Played", itemId: "i_r1", millis: 250.7 }, 900))
+    recorded.clear()
+    recorded.hearAt(1000, started)
+    assert.deepInclude(recorded.neutral(), {
+      _tag: "Interrupted",
+      cut: { itemId: "i_r1", heardMillis: 250, generatedMillis: 2000 }
+    })
+    recorded.tell({ _tag: "Played", itemId: "i_r1", millis: 1900 }, 1100)
+    recorded.tell({ _tag: "Played", itemId: "unknown", millis: 1 }, 1100)
+    recorded.clear()
+    recorded.hearAt(1200, cancelled, started)
+    assert.deepStrictEqual(recorded.tags(), ["Used", "ResponseDone"])
+  })
+
+  it("an answer counts as heard when the reports stop after its end, and the next is interrupted by its own", () => {
+    const recorded = ready()
+    recorded.hearAt(0, ...answer("r1", "one", 1000), done("r1"))
+    recorded.tell({ _tag: "Played", itemId: "i_r1", millis: 900 }, 950)
+    recorded.clear()
+    recorded.hearAt(2100, started)
+    assert.deepStrictEqual(recorded.neutral(), [])
+    recorded.hearAt(3000, ...answer("r2", "two three", 1000))
+    recorded.tell({ _tag: "Played", itemId: "i_r2", millis: 400 }, 3500)
+    recorded.clear()
+    recorded.hearAt(3600, started)
+    assert.deepStrictEqual(recorded.neutral()[0], {
+      _tag: "Interrupted",
+      cut: { itemId: "i_r2", heardMillis: 400, generatedMillis: 1000 }
+    })
+  })
+
+  it("of a client that is gone counts what it has reported, however long ago", () => {
+    const recorded = ready()
+    recorded.hearAt(0, ...answer("r1", "one two", 1000), done("r1"))
+    recorded.tell({ _tag: "Played", itemId: "i_r1", millis: 500 }, 500)
+    recorded.clear()
+    assert.isNull(recorded.tell({ _tag: "ClientGone" }, 60_000))
+    assert.deepStrictEqual(recorded.neutral(), [
+      { _tag: "Interrupted", cut: { itemId: "i_r1", heardMillis: 500, generatedMillis: 1000 } }
+    ])
+  })
+
+  it("a client that truncates by itself after the interruption takes back more, never less", () => {
+    const recorded = ready()
+    recorded.hearAt(0, ...answer("r1", "one two three four", 2000))
+    recorded.hearAt(1000, started)
+    recorded.clear()
+    const truncate = (millis: number) =>
+      recorded.tell({
+        _tag: "Native",
+        event: { type: "conversation.item.truncate", item_id: "i_r1", content_index: 0, audio_end_ms: millis }
+      })
+    truncate(1500)
+    assert.deepStrictEqual(recorded.neutral(), [])
+    truncate(500)
+    assert.deepStrictEqual(recorded.neutral(), [
+      { _tag: "CutShort", cut: { itemId: "i_r1", heardMillis: 500, generatedMillis: 1000 } }
+    ])
+  })
+
+  it("the end of an interrupted response that comes after the next has begun interrupts nothing", () => {
+    const recorded = xai()
+    recorded.hearAt(0, ...answer("r1", "one", 2000))
+    recorded.hearAt(100, started, ...answer("r2", "two", 2000))
+    recorded.clear()
+    recorded.hearAt(200, cancelled)
+    assert.deepStrictEqual(recorded.tags(), ["Used"])
   })
 })
 
@@ -509,7 +690,10 @@ describe("the differences of provider_c", () => {
     const recorded = xai({ options: { turn_detection: null } })
     recorded.hearAt(0, ...answer("r1", "one", 2000))
     recorded.hearAt(100, { type: "input_audio_buffer.speech_started", item_id: "u2" })
-    assert.deepInclude(recorded.neutral(), { _tag: "Interrupted", cut: null })
+    assert.deepInclude(recorded.neutral(), {
+      _tag: "Interrupted",
+      cut: { itemId: "i_r1", heardMillis: 100, generatedMillis: 2000 }
+    })
     recorded.tell({ _tag: "Commit" })
     recorded.hear({ type: "input_audio_buffer.committed", item_id: "u2" })
     assert.deepStrictEqual(recorded.types(), ["input_audio_buffer.commit"])

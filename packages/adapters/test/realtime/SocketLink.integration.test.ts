@@ -162,6 +162,24 @@ describe("a vendor over a socket", () => {
   )
 
   live(
+    "that repeats the key in its refusals, its errors and its goodbye is not repeated",
+    Effect.gen(function* () {
+      const server = yield* vendor
+      const session = yield* connect(openAi(server))
+      const there = yield* Effect.promise(server.connection)
+      there.say({ type: "error", error: { code: "invalid_api_key", message: "Incorrect API key provided: sk-1." } })
+      yield* session.heard("Failed")
+      there.socket.close(1008, "No such key: sk-1")
+      yield* session.heard("Closed")
+      assert.notInclude(JSON.stringify(session.events), "sk-1")
+      assert.include(JSON.stringify(session.events), "Incorrect API key provided: [key].")
+      server.refuse(401, '{"error":{"message":"Incorrect API key provided: sk-1. Find yours on our page."}}')
+      const failure = yield* Effect.flip(connect(openAi(server)))
+      assert.strictEqual(failure.reason, "Incorrect API key provided: [key]. Find yours on our page. (HTTP 401)")
+    })
+  )
+
+  live(
     "that is not there is provider_unavailable",
     Effect.gen(function* () {
       const gone = yield* Effect.promise(() => startVendor())

@@ -94,6 +94,8 @@ export const hear = (conversation: Conversation, event: VendorEvent, now: number
       }
     case "Interrupted":
       return event.cut === null ? conversation : cut(conversation, event.cut)
+    case "CutShort":
+      return cut(conversation, event.cut)
     case "Used":
       return chargeLast(conversation, event.usage)
     default:
@@ -144,6 +146,12 @@ export const ready = ({ entries }: Conversation): ReadonlyArray<Entry> => {
   const open = entries.findIndex(({ isDone }) => !isDone)
   const settled = open === -1 ? entries : entries.slice(0, open)
   return settled.filter((entry) => entry.version !== entry.stored && (entry.stored > 0 || isSpoken(entry)))
+}
+
+/** The answer that is being given, as far as its words have come and the store does not have them. Everything before it can be stored. */
+export const unfinishedAnswer = ({ entries }: Conversation): Entry | null => {
+  const open = entries.find(({ isDone }) => !isDone)
+  return open?.role === "assistant" && open.version !== open.stored && isSpoken(open) ? open : null
 }
 
 /** Records which versions of the entries were given to the store. */
@@ -245,7 +253,7 @@ const addCall = (conversation: Conversation, call: ToolCall, now: number): Conve
 const cut = (conversation: Conversation, { generatedMillis, heardMillis, itemId }: Cut): Conversation => ({
   ...conversation,
   entries: conversation.entries.map((entry) =>
-    entry.items.some((item) => item.itemId === itemId && !item.isCut)
+    entry.items.some((item) => item.itemId === itemId)
       ? {
           ...entry,
           version: entry.version + 1,

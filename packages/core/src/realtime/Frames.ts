@@ -75,6 +75,8 @@ export const ClientFrame = Schema.Union([
   Schema.TaggedStruct("Text", { text: Schema.String }),
   Schema.TaggedStruct("Commit", {}),
   Schema.TaggedStruct("Cancel", {}),
+  /** How much of an item's audio the client has played so far. */
+  Schema.TaggedStruct("Played", { itemId: Schema.String, millis: Schema.Finite }),
   Schema.TaggedStruct("ToolOutputs", { outputs: Schema.Array(SessionToolOutput) }),
   Schema.TaggedStruct("ProviderEvent", { event: Schema.JsonObject }),
   Schema.TaggedStruct("Stop", {})

@@ -58,6 +58,10 @@ export type VendorCommand =
   | { readonly _tag: "Text"; readonly text: string }
   | { readonly _tag: "Commit" }
   | { readonly _tag: "Cancel" }
+  /** The client has played this much of an item. */
+  | { readonly _tag: "Played"; readonly itemId: string; readonly millis: number }
+  /** The client is gone. What it has not heard is interrupted, as by the user's speech. */
+  | { readonly _tag: "ClientGone" }
   /** All of them are open calls of this session. */
   | { readonly _tag: "ToolOutputs"; readonly outputs: ReadonlyArray<CallOutput> }
   /** A message of the vendor's own protocol, from the client. */
@@ -111,6 +115,8 @@ export type VendorEvent =
   | { readonly _tag: "ResponseDone"; readonly responseId: string }
   /** The answer was interrupted; audio that was not played is to be discarded. */
   | { readonly _tag: "Interrupted"; readonly cut: Cut | null }
+  /** Only this much of the item counts as heard, without a further interruption. */
+  | { readonly _tag: "CutShort"; readonly cut: Cut }
   /** To be added to the usage so far. */
   | { readonly _tag: "Used"; readonly usage: Usage }
   /** The vendor reports an error; the session goes on. */

@@ -83,6 +83,8 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
   let charges = 0
   /** Messages that are stored, but not yet part of an exchange with follow-ups. */
   let unfinished: ReadonlyArray<MessageId> = []
+  /** Messages that are part of an exchange, or will be. */
+  const exchanged = new Set<MessageId>()
   let followUps: ReadonlyArray<NewFollowUp> = []
 
   const messageOf = Effect.fnUntraced(function* (entry: Entry) {
@@ -94,8 +96,9 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
   /** An exchange ends with an answer in words. Its follow-ups are made once, also when the write is repeated. */
   const orderFollowUps = Effect.fnUntraced(function* (entries: ReadonlyArray<Entry>) {
     for (const entry of entries) {
-      const id = entry.stored > 0 ? undefined : ids.get(entry.key)
-      if (id === undefined || unfinished.includes(id)) continue
+      const id = ids.get(entry.key)
+      if (id === undefined || !entry.isDone || exchanged.has(id)) continue
+      exchanged.add(id)
       unfinished = [...unfinished, id]
       if (entry.role === "user" || textOf(entry) === "") continue
       const exchange = unfinished
@@ -190,7 +193,8 @@ const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage 
     provider: isUser ? null : provider,
     model: isUser ? null : model,
     usage: entry.usage,
-    metadata: isCutShort(entry) ? { interrupted: true } : null,
+    // An unfinished answer is stored as an interrupted one, because it stays so if the process dies.
+    metadata: isCutShort(entry) || !entry.isDone ? { interrupted: true } : null,
     supplements: supplementsOf(Object.entries(entry.kept).map(([part, value]) => [part, { value }] as const)),
     tokens: counter.count(sized + output),
     createdAt: new Date(entry.at)

@@ -7,7 +7,7 @@ import type * as Schema from "effect/Schema"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { ClientInput, ClientSocket } from "./ClientSocket.ts"
-import { type Entry, keptWith, markStored, ready } from "./Conversation.ts"
+import { type Entry, keptWith, markStored, ready, unfinishedAnswer } from "./Conversation.ts"
 import type { VendorEvent, VendorLink, VendorListener } from "./RealtimeModel.ts"
 import { millis } from "./SessionLimits.ts"
 import {
@@ -52,6 +52,9 @@ export interface Relay {
 
 const never = Number.POSITIVE_INFINITY
 
+/** How often an unfinished answer is stored, in milliseconds: a process that dies loses no more of it. */
+const draftEvery = 1000
+
 export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: RelayOwner): Relay => {
   const { limits } = terms
   const stuckMillis = millis(limits.stuck)
@@ -62,6 +65,8 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
   let isDeciding = false
   let vendorStuckAt = never
   let clientStuckAt = never
+  let draftAt = never
+  let savesDraft = false
   /** Audio that was passed on since the last decision. */
   let passedBytes = 0
   let passedAt: number | null = null
@@ -86,7 +91,19 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
     }
     isDeciding = false
     if (ready(state.conversation).length > 0) owner.save()
-    owner.wakeAt(nextDue(state))
+    if (draftAt === never && unfinishedAnswer(state.conversation) !== null) draftAt = owner.now() + draftEvery
+    owner.wakeAt(Math.min(nextDue(state), draftAt))
+  }
+
+  const saveDraft = (): void => {
+    draftAt = never
+    savesDraft = true
+    owner.save()
+  }
+
+  const unsaved = (): ReadonlyArray<Entry> => {
+    const draft = savesDraft ? unfinishedAnswer(state.conversation) : null
+    return draft === null ? ready(state.conversation) : [...ready(state.conversation), draft]
   }
 
   const perform = (action: Action): void => {
@@ -131,6 +148,7 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
       case "Malformed":
         return input(given)
       case "Gone":
+        if (state.phase === "live" || state.phase === "stopping") link?.send({ _tag: "ClientGone" })
         return input({ _tag: "ClientGone" })
       case "Behind":
         return given.isBehind ? holdVendor() : releaseVendor()
@@ -173,10 +191,11 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
 
   const tick = (now: number): number => {
     countPassed()
+    if (draftAt <= now) saveDraft()
     if (vendorStuckAt <= now) input(stuckClient)
     else if (clientStuckAt <= now) input(stuckVendor)
     else if (nextDue(state) <= now) input({ _tag: "Tick" })
-    return state.phase === "ended" ? never : Math.min(nextDue(state), vendorStuckAt, clientStuckAt)
+    return state.phase === "ended" ? never : Math.min(nextDue(state), vendorStuckAt, clientStuckAt, draftAt)
   }
 
   return {
@@ -195,8 +214,9 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
     },
     usage: () => state.usage,
     kept: (toolCallId, part) => keptWith(state.conversation, toolCallId, part),
-    unsaved: () => ready(state.conversation),
+    unsaved,
     saved: (entries) => {
+      savesDraft = false
       state = { ...state, conversation: markStored(state.conversation, entries) }
     }
   }

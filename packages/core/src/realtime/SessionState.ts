@@ -17,7 +17,7 @@ import {
   pendingTranscripts
 } from "./Conversation.ts"
 import type { AudioFormat, ClientFrame, CloseReason, ErrorCode, ServiceEvent } from "./Frames.ts"
-import type { VendorCommand, VendorEvent } from "./RealtimeModel.ts"
+import type { Cut, VendorCommand, VendorEvent } from "./RealtimeModel.ts"
 import { millis, type SessionLimits } from "./SessionLimits.ts"
 import {
   answerCalls,
@@ -146,7 +146,7 @@ const step = (state: SessionState, input: Input, now: number): Decided => {
         actions: [complain(input.code, input.message)]
       }))
     case "ClientGone":
-      return end(state, { error: null, close: "ended" })
+      return stop(state, gracefully, now)
     case "Vendor":
       return onVendor(state, input.event, now)
     case "Refused":
@@ -227,6 +227,8 @@ const onFrame = (state: SessionState, frame: ClientFrame, now: number): Decided 
       return state.terms.canCancel
         ? { state, actions: [{ _tag: "DropAudio" }, { _tag: "Send", command: frame }] }
         : { state, actions: [complain("unsupported_frame", "This provider cannot cancel an answer.")] }
+    case "Played":
+      return { state, actions: [{ _tag: "Send", command: frame }] }
     case "ToolOutputs":
       return onOutputs(state, frame)
     case "ProviderEvent":
@@ -276,7 +278,16 @@ const onVendor = (before: SessionState, event: VendorEvent, now: number): Decide
     case "ResponseDone":
       return { state: { ...state, responding: false }, actions: [tell({ _tag: "ResponseDone" })] }
     case "Interrupted":
-      return onInterrupted(state, event)
+      return {
+        state,
+        actions: [
+          { _tag: "DropAudio" },
+          tell({ _tag: "Interrupted" }),
+          ...(event.cut === null ? nothing : heardOf(state, event.cut))
+        ]
+      }
+    case "CutShort":
+      return { state, actions: heardOf(state, event.cut) }
     case "Used":
       return {
         state: { ...state, usage: addUsage(state.usage, event.usage) },
@@ -333,17 +344,10 @@ const onCancelled = (state: SessionState, toolCallIds: ReadonlyArray<string>): D
       }
 }
 
-/** The client is also told to remove the words that were not heard. */
-const onInterrupted = (state: SessionState, { cut }: Extract<VendorEvent, { _tag: "Interrupted" }>): Decided => {
-  const item =
-    cut === null
-      ? undefined
-      : state.conversation.entries.flatMap(({ items }) => items).find(({ itemId }) => itemId === cut.itemId)
-  const heard: ReadonlyArray<Action> =
-    item === undefined
-      ? nothing
-      : [tell({ _tag: "TranscriptFinal", role: "assistant", itemId: item.itemId, text: item.text })]
-  return { state, actions: [{ _tag: "DropAudio" }, tell({ _tag: "Interrupted" }), ...heard] }
+/** The client is told to remove the words that were not heard. */
+const heardOf = ({ conversation }: SessionState, { itemId }: Cut): ReadonlyArray<Action> => {
+  const item = conversation.entries.flatMap(({ items }) => items).find((each) => each.itemId === itemId)
+  return item === undefined ? nothing : [tell({ _tag: "TranscriptFinal", role: "assistant", itemId, text: item.text })]
 }
 
 const onHostedDone = (state: SessionState, done: Extract<Input, { _tag: "HostedDone" }>): Decided => {
@@ -431,6 +435,7 @@ const end = (state: SessionState, ending: Ending): Decided => ({
   },
   actions: [
     { _tag: "StopHosted", toolCallIds: openCalls(state.ledger) },
+    ...pendingTranscripts(state.conversation).map(({ key }) => failedTranscript(key)),
     ...(state.responding ? [{ _tag: "Charge" as const, usage: unknownUsage }] : nothing),
     { _tag: "End", ending }
   ]

@@ -243,11 +243,32 @@ describe("the end of an answer that was broken off", () => {
 
   it("an answer whose end nobody has heard is charged as unknown", () => {
     const gone: Input = { _tag: "ClientGone" }
-    const broken = decideAll([...answering, gone])
+    const broken = decideAll([
+      ...answering,
+      gone,
+      { _tag: "Ended", ending: { error: null, close: "ended" }, atOnce: true }
+    ])
     assert.isTrue(broken.state.usage.estimated)
     assert.isTrue(broken.actions.some((action) => action._tag === "Charge" && action.usage.estimated))
     const whole = decideAll([...answering, vendor({ _tag: "ResponseDone", responseId: "r" }), gone])
     assert.isFalse(whole.state.usage.estimated)
+  })
+})
+
+describe("a client that is gone", () => {
+  const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
+  const live = decide(openingState(terms, 0), vendor({ _tag: "Ready" }), 0).state
+
+  it("is waited for no longer than its transcripts and the usage of its answer", () => {
+    const asked = decide(live, vendor({ _tag: "UserItem", itemId: "u", before: null, transcribed: true }), 0).state
+    const gone = decide(asked, { _tag: "ClientGone" }, 100)
+    assert.strictEqual(gone.state.phase, "stopping")
+    assert.deepInclude(gone.actions, { _tag: "FinishVendor" })
+    const said = vendor({ _tag: "TranscriptFinal", role: "user", itemId: "u", text: "Two and two?" })
+    const over = decide(gone.state, said, 200)
+    assert.strictEqual(over.state.phase, "ended")
+    assert.deepStrictEqual(ready(over.state.conversation).map(textOf), ["Two and two?"])
+    assert.strictEqual(decide(live, { _tag: "ClientGone" }, 100).state.phase, "ended")
   })
 })
 

@@ -142,6 +142,14 @@ export class RealtimeClient {
     this.send({ type: "cancel" })
   }
 
+  /**
+   * Says how many milliseconds of an item's audio were played. Report a few times a second while you play: after an interruption, the last report
+   * counts as heard. Without reports the service assumes that audio is played as soon as it arrives.
+   */
+  reportPlayed(itemId: string, milliseconds: number): void {
+    this.send({ type: "audio.played", item_id: itemId, played_ms: milliseconds })
+  }
+
   sendToolOutputs(
     outputs: ReadonlyArray<{ readonly tool_call_id: string; readonly name: string; readonly output: unknown }>
   ): void {
