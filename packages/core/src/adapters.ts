@@ -157,7 +157,7 @@ export {
 } from "./primitives/Pcm.ts"
 
 /** assistants: agents configured once. */
-export { AssistantName, AssistantNameFilter, type AssistantPatch } from "./assistants/Assistant.ts"
+export { AssistantInSession, AssistantName, AssistantNameFilter, type AssistantPatch } from "./assistants/Assistant.ts"
 export { AssistantStore, type ThreadInContext } from "./assistants/AssistantStore.ts"
 export type { AssistantUpdate, ClonedAssistant, CloneRequest, NewAssistant } from "./assistants/Assistants.ts"
 

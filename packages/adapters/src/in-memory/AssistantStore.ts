@@ -1,8 +1,18 @@
 /** `AssistantStore` in memory. */
 import type { Assistant, AssistantId, OwnerId } from "@colloquy/core"
-import { AssistantStore, type ThreadInContext } from "@colloquy/core/adapters"
+import { AssistantInSession, AssistantStore, type ThreadInContext } from "@colloquy/core/adapters"
+import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { assistantOf, forgetAssistant, insertNew, ownedStep, type State, threadOf, type ThreadRow } from "./State.ts"
+import {
+  assistantOf,
+  forgetAssistant,
+  insertNew,
+  isInSession,
+  ownedStep,
+  type State,
+  threadOf,
+  type ThreadRow
+} from "./State.ts"
 
 export const assistantStore = (state: State): typeof AssistantStore.Service => {
   const draftOf = (ownerId: OwnerId, id: AssistantId) => {
@@ -53,11 +63,17 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
         return Option.some(row.assistant)
       }),
     remove: (id) =>
-      ownedStep((ownerId, now) => {
-        const row = visibleOf(ownerId, id)
-        if (row !== undefined) forgetAssistant(state, id, now)
-        return row !== undefined
-      })
+      Effect.flatten(
+        ownedStep((ownerId, now) => {
+          if (visibleOf(ownerId, id) === undefined) return Effect.succeed(false)
+          const threads = [...state.threads.values()].filter(({ thread }) => thread.assistantId === id)
+          if (threads.some((thread) => isInSession(thread, now))) {
+            return Effect.fail(new AssistantInSession({ assistantId: id }))
+          }
+          forgetAssistant(state, id, now)
+          return Effect.succeed(true)
+        })
+      )
   })
 }
 

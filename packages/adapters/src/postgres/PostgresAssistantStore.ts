@@ -1,6 +1,6 @@
 /** `AssistantStore` on PostgreSQL. Each method sends one statement. */
 import { type Assistant, type AssistantId, Principal } from "@colloquy/core"
-import { AssistantStore, type ThreadSummary } from "@colloquy/core/adapters"
+import { AssistantInSession, AssistantStore, type ThreadSummary } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import {
@@ -134,13 +134,16 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
     remove: (id) =>
       Principal.use(({ ownerId }) => {
         const args = { owner: toText(ownerId), assistant: knownId(id) }
-        return Effect.map(
-          query<{ readonly removed: boolean }>(
+        return Effect.flatMap(
+          query<{ readonly removed: boolean | null }>(
             "AssistantStore.remove",
             `select ${call(database, "remove_assistant", args)} as removed`,
             Object.values(args)
           ),
-          ([row]) => row?.removed === true
+          ([row]) =>
+            row?.removed === null
+              ? Effect.fail(new AssistantInSession({ assistantId: id }))
+              : Effect.succeed(row?.removed === true)
         )
       })
   })

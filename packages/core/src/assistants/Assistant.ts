@@ -56,6 +56,15 @@ export type Assistant = typeof Assistant.Type
 /** The fields that an update may change. An absent field stays as it is. */
 export type AssistantPatch = Partial<Omit<Assistant, "id" | "embedding" | "createdAt" | "updatedAt">>
 
+/** A voice session is the only writer of its thread, which would be deleted with the assistant. */
+export class AssistantInSession extends Schema.TaggedError<AssistantInSession>()("AssistantInSession", {
+  assistantId: AssistantId
+}) {
+  override get message() {
+    return "A thread of this assistant is busy with a realtime session, which is its only writer. End the session first."
+  }
+}
+
 export class AssistantNotFound extends Schema.TaggedError<AssistantNotFound>()("AssistantNotFound", {
   assistantId: AssistantId
 }) {

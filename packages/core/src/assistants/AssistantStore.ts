@@ -8,7 +8,7 @@ import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Thread } from "../threads/Thread.ts"
 import type { ThreadSummary } from "../threads/ThreadSummary.ts"
-import type { Assistant, AssistantPatch } from "./Assistant.ts"
+import type { Assistant, AssistantInSession, AssistantPatch } from "./Assistant.ts"
 
 export interface ThreadInContext {
   readonly assistant: Assistant
@@ -53,7 +53,10 @@ export class AssistantStore extends Context.Service<
       patch: AssistantPatch,
       at: Date
     ) => Effect.Effect<Option.Option<Assistant>, StoreUnavailable, Principal>
-    /** MUST delete the assistant with all its threads, messages, runs and logs in one step; false when there is none. */
-    readonly remove: (id: AssistantId) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /**
+     * MUST delete the assistant with all its threads, messages, runs and logs in one step; false when there is none. MUST fail, and change
+     * nothing, while a voice session (`SessionStore`) holds one of its threads with a lease that has not expired.
+     */
+    readonly remove: (id: AssistantId) => Effect.Effect<boolean, AssistantInSession | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/assistants/AssistantStore") {}

@@ -8,7 +8,13 @@ import type { ProviderNotFound } from "../models/Provider.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Metadata, Thread } from "../threads/Thread.ts"
-import type { Assistant, AssistantNotFound, AssistantPatch, EmbeddingModelFixed } from "./Assistant.ts"
+import type {
+  Assistant,
+  AssistantInSession,
+  AssistantNotFound,
+  AssistantPatch,
+  EmbeddingModelFixed
+} from "./Assistant.ts"
 
 export type NewAssistant = Pick<Assistant, "name"> &
   Partial<Omit<Assistant, "id" | "embedding" | "createdAt" | "updatedAt">> & {
@@ -64,8 +70,10 @@ export class Assistants extends Context.Service<
       id: AssistantId,
       request: CloneRequest
     ) => Effect.Effect<ClonedAssistant, AssistantNotFound | NameTooLong | StoreUnavailable, Principal>
-    /** Deletes the assistant with all its threads. */
-    readonly remove: (id: AssistantId) => Effect.Effect<void, AssistantNotFound | StoreUnavailable, Principal>
+    /** Deletes the assistant with all its threads. Fails while a voice session writes one of them. */
+    readonly remove: (
+      id: AssistantId
+    ) => Effect.Effect<void, AssistantInSession | AssistantNotFound | StoreUnavailable, Principal>
     readonly createThread: (
       id: AssistantId,
       metadata: Metadata | null

@@ -4,6 +4,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Principal } from "../access/Principal.ts"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { firstPage } from "../primitives/Page.ts"
@@ -264,6 +265,24 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
       const other = yield* openThread
       yield* heldSession(other.id, noTime)
       assert.isTrue(yield* threads.remove(other.id))
+    })
+  )
+
+  test(
+    "MUST prevent the removal of an assistant only while a session holds one of its threads",
+    Effect.gen(function* () {
+      const { assistantId, id } = yield* openThread
+      const lease = yield* heldSession(id)
+      const assistants = yield* AssistantStore
+      yield* write(lease, [yield* spoken(id)])
+      assert.strictEqual((yield* Effect.flip(assistants.remove(assistantId)))._tag, "AssistantInSession")
+      assert.isFalse(yield* asNewOwner(assistants.remove(assistantId)))
+      assert.lengthOf(yield* storedMessages(id), 1)
+      yield* (yield* SessionStore).close(lease)
+      assert.isTrue(yield* assistants.remove(assistantId))
+      const other = yield* openThread
+      yield* heldSession(other.id, noTime)
+      assert.isTrue(yield* assistants.remove(other.assistantId))
     })
   )
 

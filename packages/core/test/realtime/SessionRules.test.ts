@@ -1,7 +1,16 @@
 // Every rule and limit of a voice session in the words of the specification, part 4, 5, 7 and 8, in virtual time.
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
-import { InsufficientCredit, Keys, Metering, ProviderKeys, StoreUnavailable, ThreadId } from "@colloquy/core"
+import {
+  Assistants,
+  InsufficientCredit,
+  Keys,
+  Metering,
+  ProviderKeys,
+  StoreUnavailable,
+  ThreadId,
+  Threads
+} from "@colloquy/core"
 import {
   AssistantStore,
   firstPage,
@@ -360,15 +369,17 @@ describe("session_conflict", () => {
   )
 
   story(
-    "a session whose assistant is deleted, and its thread with it, ends",
+    "neither the thread of a session can be deleted, nor its assistant",
     [[hang]],
     Effect.gen(function* () {
       const { assistantId, id } = yield* openThread
       const client = yield* TestRealtime.connect({ threadId: id })
       yield* client.next("SessionBegin")
-      yield* (yield* AssistantStore).remove(assistantId)
-      yield* TestClock.adjust("5 seconds")
-      assert.strictEqual(yield* refusedWith(client, "session_conflict"), "fault")
+      assert.strictEqual((yield* Effect.flip((yield* Threads).remove(id)))._tag, "ThreadInSession")
+      assert.strictEqual((yield* Effect.flip((yield* Assistants).remove(assistantId)))._tag, "AssistantInSession")
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual(yield* stop(client), "ended")
+      yield* (yield* Assistants).remove(assistantId)
     })
   )
 })

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import { AssistantName, AssistantNameFilter } from "@colloquy/core/adapters"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { toolRules } from "../wings/ToolRules.ts"
-import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
+import { Conflict, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { maybe, page, Uuid } from "../wire/Fields.ts"
 import { Assistant, AssistantCloneResponse, AssistantDeleteResponse, Thread } from "../wire/Records.ts"
 import { Tool } from "../wire/Tools.ts"
@@ -89,7 +89,7 @@ export const AssistantsApi = HttpApiGroup.make("assistants")
     HttpApiEndpoint.delete("remove", "/assistants/:assistant_id", {
       params,
       success: AssistantDeleteResponse,
-      error: [NotFound, ServiceUnavailable]
+      error: [NotFound, Conflict, ServiceUnavailable]
     }).annotate(OpenApi.Summary, "Delete an assistant with all its threads and documents"),
     HttpApiEndpoint.post("clone", "/assistants/:assistant_id/clone", {
       params,

@@ -114,6 +114,7 @@ const table = {
   NothingPending: notFound,
   InvalidKey: (error) => new Unauthorized(detailOf(error)),
   InsufficientCredit: (error) => new PaymentRequired(detailOf(error)),
+  AssistantInSession: (error) => new Conflict(detailOf(error)),
   ThreadInSession: (error) => new Conflict(detailOf(error)),
   ThreadBusy: (error) => new Conflict({ detail: error.message, run_id: error.runId }),
   IdempotencyConflict: (error) => new Conflict(detailOf(error)),

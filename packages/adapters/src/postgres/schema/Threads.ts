@@ -226,14 +226,21 @@ begin
 end $$`
 )
 
+/** Returns null when a voice session is writing to one of its threads. */
 const removeAssistant = sqlFunction(
   "remove_assistant",
   `(p_owner text, p_assistant uuid) returns boolean language plpgsql as $$
 begin
   perform from {schema}.assistants where id = p_assistant and owner = p_owner and not draft for update;
   if not found then return false; end if;
+  perform from {schema}.threads where assistant_id = p_assistant and owner = p_owner order by id for update;
+  if exists (
+    select from {schema}.realtime_sessions session join {schema}.threads thread on thread.id = session.thread_id
+    where session.owner = p_owner and session.lease_until > clock_timestamp()
+      and thread.assistant_id = p_assistant and thread.owner = p_owner
+  ) then return null; end if;
   perform {schema}.note_deleted_runs(p_owner, thread.id) from (
-    select id from {schema}.threads where assistant_id = p_assistant and owner = p_owner order by id for update
+    select id from {schema}.threads where assistant_id = p_assistant and owner = p_owner order by id
   ) thread;
   delete from {schema}.assistants where id = p_assistant and owner = p_owner;
   return true;
