@@ -18,7 +18,7 @@ const spreadOf = (values: ReadonlyArray<number>): Spread => ({
 export const spread = (ours: ReadonlyArray<number>, theirs: ReadonlyArray<number> | null): Spread =>
   spreadOf(theirs === null ? ours : ours.map((value, round) => value / (theirs[round] ?? Number.NaN)))
 
-/** What a row shows of figures that were taken round by round. */
+/** The medians of a row, and the spread of its rounds. */
 export const inRounds = (ours: ReadonlyArray<number>, theirs: ReadonlyArray<number> | null) => ({
   kernel: median(ours),
   baseline: theirs === null ? null : median(theirs),

@@ -34,7 +34,7 @@ export const asShipped: Variant = { name: "as shipped", weighting: {}, keepsDate
 export interface Recall {
   /** Questions with a piece of evidence among the first ten, in percent. */
   readonly any: number
-  /** Pieces of evidence among the first ten, in percent. */
+  /** The part of all evidence that the first ten hold, in percent. */
   readonly mean: number
   readonly questions: number
   /** The median time of a search, in milliseconds. */

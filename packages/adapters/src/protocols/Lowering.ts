@@ -20,7 +20,7 @@ export const plainTextOf = ({ mediaType, source }: FilePart): string | undefined
     ? new TextDecoder().decode(source.bytes)
     : undefined
 
-/** A text file as a part of the conversation's text; undefined for every other file. */
+/** The name of a text file and its content, as `plainTextOf` gives it, for the text of a message. */
 export const textOfFile = (part: FilePart): string | undefined => {
   const plain = plainTextOf(part)
   return plain === undefined ? undefined : `File ${nameOf(part)}:\n\n${plain}`

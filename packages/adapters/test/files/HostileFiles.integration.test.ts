@@ -6,7 +6,21 @@ import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { deflateSync } from "node:zlib"
 import { FileExtractor } from "../../src/files/index.ts"
-import { compoundFile, doc, docx, paragraph, pdf, ppt, pptx, shape, utf8, xls, xlsx, zip } from "./MadeFiles.ts"
+import {
+  compoundFile,
+  doc,
+  docx,
+  endlessPdf,
+  paragraph,
+  pdf,
+  ppt,
+  pptx,
+  shape,
+  utf8,
+  xls,
+  xlsx,
+  zip
+} from "./MadeFiles.ts"
 
 const extract = (extension: string, bytes: Uint8Array) =>
   Effect.flatMap(TextExtractor, (extractor) => {
@@ -150,25 +164,10 @@ describe("a hostile file", () => {
     }).pipe(Effect.provide(FileExtractor.layer()))
   )
 
-  /** Forms that call forms, ten times each, ten levels deep. */
-  const endless = () => {
-    const levels = 10
-    const form = (level: number) => {
-      const content = level === levels - 1 ? "BT /F1 9 Tf (x) Tj ET" : `/X${level + 1} Do `.repeat(10)
-      return `<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /Font << /F1 3 0 R >> /XObject << /X${level + 1} ${7 + level} 0 R >> >> /Length ${content.length} >>\nstream\n${content}\nendstream`
-    }
-    return pdf(
-      [[{ text: "a) Tj ET /X0 Do BT (b", x: 72, y: 720 }]],
-      "",
-      "/XObject << /X0 6 0 R >>",
-      Array.from({ length: levels }, (_, level) => form(level))
-    )
-  }
-
   it.live("a PDF that never ends is stopped at the deadline", () =>
     Effect.gen(function* () {
       assert.strictEqual(
-        yield* refused("pdf", endless(), { deadline: "2 seconds" }),
+        yield* refused("pdf", endlessPdf(), { deadline: "2 seconds" }),
         "too_slow: The file could not be read within 2 seconds. Split it, or save it in a simpler form."
       )
     })
@@ -188,7 +187,7 @@ describe("a hostile file", () => {
 
   it.live("who asked may go away, and the next file is read at once", () =>
     Effect.gen(function* () {
-      const reading = yield* Effect.forkChild(extract("pdf", endless()), { startImmediately: true })
+      const reading = yield* Effect.forkChild(extract("pdf", endlessPdf()), { startImmediately: true })
       const next = yield* Effect.forkChild(tea, { startImmediately: true })
       yield* Fiber.interrupt(reading)
       yield* Fiber.join(next)

@@ -297,3 +297,18 @@ export const ppt = (slides: ReadonlyArray<OldSlide>, token = 0xe391c05f): Uint8A
     "Current User": user
   })
 }
+
+/** Forms that call forms, ten times each, ten levels deep. */
+export const endlessPdf = (): Uint8Array => {
+  const levels = 10
+  const form = (level: number) => {
+    const content = level === levels - 1 ? "BT /F1 9 Tf (x) Tj ET" : `/X${level + 1} Do `.repeat(10)
+    return `<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /Font << /F1 3 0 R >> /XObject << /X${level + 1} ${7 + level} 0 R >> >> /Length ${content.length} >>\nstream\n${content}\nendstream`
+  }
+  return pdf(
+    [[{ text: "a) Tj ET /X0 Do BT (b", x: 72, y: 720 }]],
+    "",
+    "/XObject << /X0 6 0 R >>",
+    Array.from({ length: levels }, (_, level) => form(level))
+  )
+}

@@ -1,5 +1,6 @@
 /** Pictures in a form that models take: types, sizes and what is made to do harm. */
 import { SharpPictures } from "@colloquy/adapters/sharp"
+import { pictureConverterSuite } from "@colloquy/core/contracts"
 import { type Picture, PictureConverter, type PictureLimits } from "@colloquy/core/documents"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -61,6 +62,26 @@ const bmp = (bits: 8 | 24 | 32, isTopDown = false) => {
   })
   return bytes
 }
+
+pictureConverterSuite(
+  "SharpPictures",
+  SharpPictures.layer,
+  Effect.gen(function* () {
+    const large = yield* made(noise(1600, 1200).jpeg({ quality: 100 }))
+    return {
+      convertible: [
+        ["of a type that models do not read", { mimeType: "image/bmp", bytes: bmp(24) }],
+        ["that is too large", { mimeType: "image/jpeg", bytes: large }]
+      ],
+      unreadable: [
+        ["that is cut off", { mimeType: "image/jpeg", bytes: large.slice(0, 5_000) }],
+        ["that is no picture", { mimeType: "image/png", bytes: new Uint8Array(100) }]
+      ],
+      limits: { bytes: 150_000, side: 1024 },
+      sideOf: (picture) => Effect.map(look(picture), ({ height, width }) => Math.max(width, height))
+    }
+  })
+)
 
 describe("a picture", () => {
   it.effect("of a type that vendors do not read becomes PNG, pixel by pixel", () =>

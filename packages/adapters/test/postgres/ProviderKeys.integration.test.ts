@@ -1,20 +1,37 @@
 /** Customers' own keys for providers: found by their owner alone, and unreadable in the database. */
 import { OwnerId, Principal, ProviderKeys } from "@colloquy/core"
+import { providerKeysSuite, type PutKey } from "@colloquy/core/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { onEmbedded } from "../../../../test/databases.ts"
+import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"
 import { Postgres } from "../../src/postgres/index.ts"
+import { hostClient, onScratchSchema } from "./Scratch.ts"
 
 const keysUnder = (secret: string) => Postgres.layerProviderKeys({ secret: Redacted.make(secret) })
 const as = (owner: string) => Effect.provideService(Principal, { ownerId: OwnerId.make(owner) })
 const found = Effect.flatMap(ProviderKeys, ({ find }) => find("openai"))
 
+const put: PutKey<Postgres.ProviderKeyVault> = (provider, key) =>
+  Postgres.ProviderKeyVault.use((vault) => vault.put(provider, key))
+
+onPostgres((url) => {
+  providerKeysSuite(
+    "Postgres: ProviderKeys",
+    onScratchSchema(url, (schema) =>
+      Postgres.layerProviderKeys({ secret: Redacted.make("a secret"), schema }).pipe(Layer.provide(hostClient(url)))
+    ),
+    put
+  )
+})
+
 onEmbedded("PGlite", () => {
+  providerKeysSuite("PGlite: ProviderKeys", Layer.provideMerge(keysUnder("a secret"), Pglite.layerClient()), put)
+
   it.live("a key is its owner's, encrypted, and bound to its place", () =>
     Effect.gen(function* () {
       const vault = yield* Postgres.ProviderKeyVault

@@ -1,5 +1,6 @@
 /** The rate limiter over one database: what one process takes is taken for all. */
 import { RateLimiter } from "@colloquy/core"
+import { rateLimiterSuite } from "@colloquy/core/contracts"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -8,43 +9,41 @@ import { Pglite } from "../../src/pglite/index.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 import { hostClient, onScratchSchema } from "./Scratch.ts"
 
-const rate = { limit: 3, window: "1 hour" } as const
-const take = (key: string) => RateLimiter.use((limiter) => limiter.take(key, rate))
-
-const promise = Effect.gen(function* () {
-  const answers = yield* Effect.forEach(Array.from({ length: 12 }), () => take("ada"), { concurrency: "unbounded" })
-  assert.strictEqual(answers.filter((answer) => answer === null).length, 3)
-  const waits = answers.filter((answer) => answer !== null)
-  for (const wait of waits)
-    assert.isTrue(wait > 0 && wait <= 20 * 60 * 1000, `${wait} ms until the next of three an hour`)
-  assert.isNull(yield* take("bob"), "another key has places of its own")
-  assert.isNotNull(yield* take("ada"))
-})
-
-const oneMillisecond = Effect.gen(function* () {
-  const limiter = yield* RateLimiter
-  const quick = { limit: 1, window: "1 nano" } as const
-  assert.isNull(yield* limiter.take("quick", quick))
-  assert.isNull(yield* limiter.take("quick", quick), "a window that has passed gives its place back")
-})
+const take = RateLimiter.use((limiter) => limiter.take("ada", { limit: 3, window: "1 hour" }))
 
 onPostgres((url) => {
-  it.live("lets no more than the limit through, also from two pools, and says how long to wait", () =>
+  const limiter = onScratchSchema(url, (schema) =>
+    Postgres.layerRateLimiter({ schema }).pipe(Layer.provide(hostClient(url)))
+  )
+  rateLimiterSuite("Postgres", limiter)
+
+  it.live("lets no more than the limit through from two pools together", () =>
     Effect.gen(function* () {
-      yield* promise
-      yield* oneMillisecond
-    }).pipe(
-      Effect.provide(
-        onScratchSchema(url, (schema) => Postgres.layerRateLimiter({ schema }).pipe(Layer.provide(hostClient(url))))
+      const both = onScratchSchema(url, (schema) =>
+        Layer.effect(
+          RateLimiter,
+          Effect.gen(function* () {
+            const pool = Layer.build(
+              Layer.fresh(Postgres.layerRateLimiter({ schema }).pipe(Layer.provide(hostClient(url))))
+            )
+            const [first, second] = [
+              yield* Effect.provide(RateLimiter, yield* pool),
+              yield* Effect.provide(RateLimiter, yield* pool)
+            ]
+            let calls = 0
+            return { take: (key, rate) => (calls++ % 2 === 0 ? first : second).take(key, rate) }
+          })
+        )
       )
-    )
+      const waits = yield* Effect.all(
+        Array.from({ length: 12 }, () => take),
+        { concurrency: "unbounded" }
+      ).pipe(Effect.provide(both))
+      assert.strictEqual(waits.filter((wait) => wait === null).length, 3)
+    })
   )
 })
 
 onEmbedded("PGlite", () => {
-  it.live("lets no more than the limit through, and says how long to wait", () =>
-    Effect.andThen(promise, oneMillisecond).pipe(
-      Effect.provide(Postgres.layerRateLimiter().pipe(Layer.provide(Pglite.layerClient())))
-    )
-  )
+  rateLimiterSuite("PGlite", Postgres.layerRateLimiter().pipe(Layer.provide(Pglite.layerClient())))
 })

@@ -35,7 +35,7 @@ export interface Seen {
   readonly connection: number
   /** Resolves when the reply is over: true when all of it was sent, false when the client closed the connection before. */
   readonly complete: Promise<boolean>
-  /** Resolves when the client closed the connection before the reply was over. */
+  /** Never resolves for a reply that was sent to its end. */
   readonly aborted: Promise<void>
   /** Bytes of the reply's body that were handed to the network so far. */
   bytesWritten: number

@@ -15,8 +15,12 @@ import * as FakeVendor from "./FakeVendor.ts"
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
 const fromBase64 = (text: unknown) => new Uint8Array(Buffer.from(string(text) ?? "", "base64"))
 
+const mostBytes = 100_000
+
 interface Wire {
   readonly name: string
+  /** The library reads the whole answer, before the adapter sees it. */
+  readonly isOfLibrary?: true
   readonly make: (baseUrl: string) => ImageModel | undefined
   readonly paths: ReadonlyArray<string>
   readonly answer: (pictures: ReadonlyArray<string>) => unknown
@@ -50,7 +54,7 @@ const readOpenAi: Wire["read"] = async (seen) =>
 const wires: { readonly [name: string]: Wire } = {
   "OpenAI's images": {
     name: "gpt-image-1",
-    make: (baseUrl) => OpenAi.provider({ apiKey: "sk-of-the-host", baseUrl }).image,
+    make: (baseUrl) => OpenAi.provider({ apiKey: "sk-of-the-host", baseUrl, maxAnswerBytes: mostBytes }).image,
     paths: ["/images/generations", "/images/edits"],
     answer: openAiAnswer,
     addressed: openAiAddress,
@@ -61,7 +65,7 @@ const wires: { readonly [name: string]: Wire } = {
   },
   "the router's images": {
     name: "acme/paint-1",
-    make: (baseUrl) => OpenRouter.provider({ apiKey: "sk-of-the-host", baseUrl }).image,
+    make: (baseUrl) => OpenRouter.provider({ apiKey: "sk-of-the-host", baseUrl, maxAnswerBytes: mostBytes }).image,
     paths: ["/images"],
     answer: (pictures) => ({
       created: 1,
@@ -81,7 +85,7 @@ const wires: { readonly [name: string]: Wire } = {
   },
   "Gemini's pictures": {
     name: "gemini-3-pro-image",
-    make: (baseUrl) => Gemini.provider({ apiKey: "sk-of-the-host", baseUrl }).image,
+    make: (baseUrl) => Gemini.provider({ apiKey: "sk-of-the-host", baseUrl, maxAnswerBytes: mostBytes }).image,
     paths: ["/models/gemini-3-pro-image:generateContent"],
     answer: (pictures) => ({
       candidates: [
@@ -118,7 +122,7 @@ const wires: { readonly [name: string]: Wire } = {
   },
   "Google's Imagen": {
     name: "imagen-4.0-generate-001",
-    make: (baseUrl) => Gemini.provider({ apiKey: "sk-of-the-host", baseUrl }).image,
+    make: (baseUrl) => Gemini.provider({ apiKey: "sk-of-the-host", baseUrl, maxAnswerBytes: mostBytes }).image,
     paths: ["/models/imagen-4.0-generate-001:predict"],
     answer: (pictures) => ({
       predictions: pictures.map((bytesBase64Encoded) => ({ mimeType: "image/png", bytesBase64Encoded }))
@@ -131,6 +135,7 @@ const wires: { readonly [name: string]: Wire } = {
   },
   "an image model of the AI SDK": {
     name: "paint-1",
+    isOfLibrary: true,
     make: (baseURL) =>
       AiSdk.provider({
         id: "vendor",
@@ -167,6 +172,7 @@ const open = (wire: Wire) =>
     const opened: ImageVendor = {
       model,
       name: wire.name,
+      mostBytes: wire.isOfLibrary === true ? null : mostBytes,
       costUsd: wire.costUsd,
       gives: (...pictures) => script(FakeVendor.json(wire.answer(pictures.map(base64)))),
       givesAddress: (url) => script(FakeVendor.json(wire.addressed(url))),

@@ -125,6 +125,7 @@ const open = (wire: Wire, settings: EngineSettings = {}) =>
     const script = (reply: FakeVendor.Reply) => fake.script(pathFor(wire, contractQuery), reply)
     const vendor: SearchVendor = {
       port: wire.make({ apiKey: "sk-of-the-host", baseUrl: `${fake.baseUrl}/`, ...settings }),
+      mostBytes: 4 * 1024 * 1024,
       costUsd: wire.costUsd,
       gives: (results) => script(FakeVendor.json(wire.answer(results))),
       answers: (status, headers, body) => script({ status, headers, body: [body] }),

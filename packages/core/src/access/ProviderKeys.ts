@@ -9,7 +9,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Principal } from "./Principal.ts"
 
 export interface ProviderKeysPort {
-  /** The principal's own key for the provider, or null. MUST never return another owner's key. */
+  /** The principal's own key for the provider, or null. MUST NOT return another owner's key. */
   readonly find: (provider: string) => Effect.Effect<Redacted.Redacted<string> | null, StoreUnavailable, Principal>
 }
 

@@ -24,6 +24,8 @@ export interface ImageVendor {
   /** With the host's key `sk-of-the-host`. */
   readonly model: ImageModel
   readonly name: string
+  /** How many bytes of an answer the adapter buffers; null if a library of the host reads the answer. */
+  readonly mostBytes: number | null
   /** The price that the vendor reports with its pictures; null if it reports none. */
   readonly costUsd: number | null
   /** Each call answers one request, in the order of the calls. */
@@ -149,6 +151,16 @@ export const imageModelSuite = (
         })
       )
     }
+
+    it.effect("MUST fail on an answer that is larger than it buffers", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        if (vendor.mostBytes === null) return
+        vendor.gives(new Uint8Array(vendor.mostBytes))
+        assert.strictEqual((yield* Effect.flip(asked(vendor)))._tag, "ModelError")
+        assert.strictEqual((yield* vendor.seen).length, 1)
+      })
+    )
 
     it.effect("MUST NOT follow a redirect, nor fetch an address that the vendor names", () =>
       Effect.gen(function* () {

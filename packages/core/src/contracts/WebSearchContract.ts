@@ -11,6 +11,8 @@ import type { SearchFailed, WebQuery, WebResult, WebSearchPort } from "../web-se
 export interface SearchVendor {
   /** With the key `sk-of-the-host`, if the engine uses keys. */
   readonly port: WebSearchPort
+  /** How many bytes of an answer the adapter buffers. */
+  readonly mostBytes: number
   /** The price of a search that `gives` reports; null if it reports none. */
   readonly costUsd: number | null
   /** Each call answers one request, in the order of the calls. */
@@ -105,6 +107,15 @@ export const webSearchSuite = (
         })
       )
     }
+
+    it.effect("MUST fail on an answer that is larger than it buffers", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.answers(200, { "content-type": "application/json" }, " ".repeat(vendor.mostBytes + 1) + notResults)
+        assert.strictEqual((yield* Effect.flip(vendor.port.search(query)))._tag, "SearchFailed")
+        assert.strictEqual(vendor.seen().length, 1)
+      })
+    )
 
     it.effect("MUST leave out entries that are not results", () =>
       Effect.gen(function* () {

@@ -35,8 +35,8 @@ export class BlobStore extends Context.Service<
   {
     /**
      * MUST store all bytes of the stream in order, and make none of them readable before the last one is stored. When the stream fails or
-     * the caller is interrupted, MUST store nothing and leave nothing behind. MUST NOT hold more than a few pieces in memory. A new blob
-     * has a new id; an id that exists is a defect.
+     * the caller is interrupted, MUST store nothing and leave nothing behind. A store outside of this process holds only a few pieces in
+     * memory. A new blob has a new id; an id that exists is a defect.
      */
     readonly put: <E, R>(
       id: BlobId,
@@ -56,8 +56,8 @@ export class BlobStore extends Context.Service<
     readonly remove: (id: BlobId) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /**
      * Passes the blobs of all owners that were stored before a time to `unneeded`, in groups, and MUST delete exactly those that it
-     * returns. MUST also delete the remains of uploads that began before that time and were never finished, because their process died.
-     * Returns how many blobs were deleted.
+     * returns. A store that keeps unfinished uploads deletes those that began before that time, because their process died. Returns how
+     * many blobs were deleted.
      */
     readonly sweep: <E, R>(
       before: Date,

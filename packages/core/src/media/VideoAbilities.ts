@@ -17,7 +17,7 @@ export interface VideoAbilities {
   readonly seed: boolean | null
   /** Null: the model does not list it, so it is refused. */
   readonly upscaleFactor: { readonly min: number | null; readonly max: number | null } | null
-  /** Null: the model does not list it, so it is refused. */
+  /** Null is a refusal here, too. */
   readonly creativity: List
   readonly imageInput: boolean | null
   readonly audioInput: boolean | null

@@ -57,7 +57,7 @@ export interface ImageAnswer {
 export interface ImageModel {
   /**
    * MUST send one request only, whatever happens to it, because every request is paid for. MUST fail with a `ModelError`, and never with a
-   * defect, for anything that the provider sends; an answer without a picture is a failure. MUST buffer a bounded amount. MUST NOT follow
+   * defect, for anything that the provider sends; an answer without a picture is a failure. MUST buffer a bounded amount of an answer. MUST NOT follow
    * the provider to another address, nor fetch an address that it names. When interrupted, MUST close the connection.
    */
   readonly generate: (request: ImageRequest) => Effect.Effect<ImageAnswer, ModelError>

@@ -52,7 +52,7 @@ export const SessionRequest = Schema.Struct({
   assistantId: Schema.NullOr(Schema.String),
   /** Null: the assistant's instructions; an empty text: none. */
   systemPrompt: Schema.NullOr(Schema.String),
-  /** Null: the assistant's tools; an empty list: none. */
+  /** The client's own tools, in the place of the assistant's; null keeps the latter. */
   tools: Schema.NullOr(ToolList),
   provider: Schema.String,
   model: Schema.String,

@@ -102,8 +102,8 @@ export interface Begin {
    */
   readonly decidedOn: string | null
   /**
-   * Follow-ups of a run that only saves: stored when the run becomes COMPLETED, as by `FollowUpStore.add`. For every other run this list
-   * MUST be empty.
+   * Follow-ups of a run that only saves: stored when the run becomes COMPLETED, as by `FollowUpStore.add`. The caller leaves the list empty
+   * for every other run.
    */
   readonly followUps: ReadonlyArray<NewFollowUp>
 }

@@ -144,7 +144,7 @@ interface LegEnd extends Event {
   readonly model: string
   readonly usage: Usage
   readonly contextUsage: ContextUsage | null
-  /** Supplements of the answer, by the names of their parts; absent when there are none. */
+  /** Absent when no part keeps anything with the answer. */
   readonly supplements?: Schema.JsonObject
 }
 
@@ -173,7 +173,7 @@ export interface MessageSaved extends Event {
   readonly _tag: "MessageSaved"
   readonly messageId: MessageId
   readonly at: string
-  /** Supplements of the message, by the names of their parts; absent when there are none. */
+  /** Equal to those of the `UserMessage` event. */
   readonly supplements?: Schema.JsonObject
 }
 

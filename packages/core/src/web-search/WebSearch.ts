@@ -64,7 +64,7 @@ export interface WebSearchPort {
   readonly priceUsd: number | null
   /**
    * MUST return results best first, at most `limit`, with their text free of markup. MUST leave out entries that are not results. When the
-   * answer is not usable, MUST fail with `SearchFailed`, never with a defect. MUST send one request. MUST buffer a bounded amount. MUST NOT
+   * answer is not usable, MUST fail with `SearchFailed`, never with a defect. MUST send one request. MUST buffer a bounded amount of an answer. MUST NOT
    * follow a redirect, nor fetch any page of the results.
    */
   readonly search: (query: WebQuery) => Effect.Effect<WebAnswer, SearchFailed>

@@ -1,0 +1,79 @@
+/** The contract of `TextExtractor`. The suite knows no format: the adapter's test brings the files. */
+import { assert, layer } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import { fileTypeOf } from "../documents/FileType.ts"
+import { TextExtractor } from "../documents/TextExtractor.ts"
+
+export interface SampleFile {
+  readonly extension: string
+  readonly bytes: Uint8Array
+}
+
+export interface FileSamples {
+  /** Files with the text of their sections. */
+  readonly readable: ReadonlyArray<readonly [file: SampleFile, texts: ReadonlyArray<string>]>
+  readonly empty: SampleFile
+  /** Damaged, protected and malicious files. */
+  readonly refused: ReadonlyArray<readonly [what: string, file: SampleFile]>
+  /** The extractor does not come to the end of this file within the time of a test. */
+  readonly endless: SampleFile
+}
+
+const extract = ({ bytes, extension }: SampleFile, onRead: Effect.Effect<unknown> = Effect.void) =>
+  Effect.gen(function* () {
+    const type = fileTypeOf(extension)
+    if (type === undefined) throw new Error(`There is no type for ".${extension}".`)
+    const pieces = [bytes.subarray(0, bytes.length >> 1), bytes.subarray(bytes.length >> 1)]
+    const stream = Stream.onEnd(Stream.fromIterable(pieces), onRead)
+    return yield* (yield* TextExtractor).extract({ type, size: bytes.length, bytes: stream })
+  })
+
+export const textExtractorSuite = (
+  name: string,
+  extractor: Layer.Layer<TextExtractor, unknown>,
+  { empty, endless, readable, refused }: FileSamples
+): void =>
+  layer(extractor, { excludeTestServices: true, timeout: "2 minutes" })(
+    `the contract of TextExtractor: ${name}`,
+    (it) => {
+      const readsAll = Effect.gen(function* () {
+        for (const [file, texts] of readable) {
+          assert.deepStrictEqual(
+            (yield* extract(file)).map(({ text }) => text),
+            texts
+          )
+        }
+      })
+
+      it.effect("MUST return the text in reading order", () => readsAll)
+
+      it.effect("MUST return no section for a file without text", () =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* extract(empty), [])
+        })
+      )
+
+      for (const [what, file] of refused) {
+        it.effect(`MUST fail with ExtractionFailed on ${what}, and read the next file`, () =>
+          Effect.gen(function* () {
+            assert.strictEqual((yield* Effect.flip(extract(file)))._tag, "ExtractionFailed")
+            yield* readsAll
+          })
+        )
+      }
+
+      it.effect("MUST stop when it is interrupted, and read the next file", () =>
+        Effect.gen(function* () {
+          const isRead = yield* Deferred.make<void>()
+          const reading = yield* Effect.forkChild(extract(endless, Deferred.succeed(isRead, undefined)))
+          yield* Deferred.await(isRead)
+          yield* Fiber.interrupt(reading)
+          yield* readsAll
+        })
+      )
+    }
+  )
