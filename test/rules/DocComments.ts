@@ -9,14 +9,14 @@ export interface DocComment {
   readonly text: string
 }
 
-interface Node {
+export interface Node {
   readonly type: string
   readonly start: number
   readonly end: number
   readonly [field: string]: unknown
 }
 
-const isNode = (value: unknown): value is Node =>
+export const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && "type" in value && "start" in value && "end" in value
 
 const childrenOf = (node: Node): ReadonlyArray<Node> => Object.values(node).flat().filter(isNode)
@@ -46,9 +46,9 @@ const textOf = (comment: string): string =>
   comment
     .replace(/^\*/u, "")
     .split("\n")
-    .map((line) => line.replace(/^\s*\*? ?/u, "").trimEnd())
+    .map((line) => line.replace(/^\s*\*?/u, "").trim())
     .join("\n")
-    .replace(/\n(?!\n|\s*[-|*] )(?=\S)/gu, (_, at: number) => (at === 0 ? "" : " "))
+    .replace(/\n(?!\n|[-|*] )(?=\S)/gu, (_, at: number) => (at === 0 ? "" : " "))
     .replace(/[^\S\n]+/gu, " ")
     .trim()
 
