@@ -28,6 +28,8 @@ export {
 } from "./access/Authentication.ts"
 export { isFromOtherSite } from "./access/CrossSite.ts"
 export type { Authenticate, ClientAddress, HostCredentials } from "./access/HostCredentials.ts"
+export { type FairQueue, makeFairQueue } from "./access/FairQueue.ts"
+export type { FairLimits } from "./access/FairTurns.ts"
 export type { ProviderKeysPort } from "./access/ProviderKeys.ts"
 export type { Rate } from "./access/RateLimiter.ts"
 
@@ -95,7 +97,8 @@ export {
   type VideoOrder,
   type VideoReference
 } from "./models/VideoModel.ts"
-export { estimateTokens, type TokenCounterPort } from "./models/TokenCounter.ts"
+export { estimateTokens } from "./models/EstimateTokens.ts"
+export type { TokenCounterPort } from "./models/TokenCounter.ts"
 
 /** catalog: the models that exist. */
 export type { CatalogEntry, CatalogFilter, RoutedUpstream } from "./catalog/Catalog.ts"

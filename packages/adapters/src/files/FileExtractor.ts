@@ -1,36 +1,41 @@
 /**
- * `TextExtractor` for every supported type of file. Files are read one after the other, each in a process of its own with a deadline and
- * limits of memory. Pictures are read by the host's `ImageReader`. A type whose package is not installed is refused with the name of the
- * package, and a warning in the log lists these types at the start.
+ * `TextExtractor` for every supported type of file. Each file is read and its text cut in a process of its own, with a deadline and limits of
+ * memory, in turns by owner (`ReadingLanes`). Pictures are read by the host's `ImageReader`. A type whose package is not installed is refused
+ * with the name of the package, and a warning in the log lists these types at the start.
  */
 import {
   acceptedExtensions,
-  ExtractionFailed,
+  cutText,
+  type ExtractionFailed,
   type FileToRead,
+  type FileType,
   fileTypeOf,
   ImageReader,
   type ImageReaderPort,
+  type TextCutting,
   TextExtractor
 } from "@colloquy/core/documents"
-import type { Section } from "@colloquy/core/retrieval"
+import type { Language, Section } from "@colloquy/core/retrieval"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Semaphore from "effect/Semaphore"
-import * as Stream from "effect/Stream"
 import { isInstalled, packageFor, tablesFolder, tablesPackage } from "./Packages.ts"
-import { type Bounds, type Ending, readInProcess } from "./ReaderProcess.ts"
+import type { ChunkPart } from "./prepareFile.ts"
+import { type Bounds, readInProcess } from "./ReaderProcess.ts"
 import type { FileTask } from "./readFile.ts"
-import { damaged, type Refused, tooMuchMemory, tooSlow } from "./Refused.ts"
+import { collect, makeReadingLanes, refuse } from "./ReadingLanes.ts"
+import { receivedChunks } from "./ReceivedChunk.ts"
 import { section } from "./Sections.ts"
 
 export interface FileExtractorOptions {
-  /** How long reading one file may take; the wait for earlier files does not count. Default 30 seconds. */
+  /** How long reading one file and cutting its text may take; the wait for earlier files does not count. Default one minute. */
   readonly deadline?: Duration.Input
-  /** The largest JavaScript heap of the process that reads, in MB. Default 256. */
+  /** The largest JavaScript heap of the process that reads, in MB. Default 512. */
   readonly heap?: number
   /** By how many MB the process that reads may grow while it reads. Default 700. */
   readonly growth?: number
+  /** How many files are read at once, of different owners. Small ones have as many places of their own. Default 2. */
+  readonly atOnce?: number
   /** The script of that process. A host that bundles its code passes the URL of `@colloquy/adapters/files/worker` as a separate file. */
   readonly worker?: URL
   /** For tests: pretends that some packages are not installed. */
@@ -45,7 +50,6 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
     TextExtractor,
     Effect.gen(function* () {
       const images = yield* ImageReader
-      const turn = yield* Semaphore.make(1)
       const has = options.isInstalled ?? isInstalled
       const missing = (extension: string) => {
         const name = packageFor(extension)
@@ -58,54 +62,50 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
       )
       yield* warnOfMissing(missing)
       const bounds: Bounds = {
-        deadline: Duration.fromInputUnsafe(options.deadline ?? "30 seconds"),
-        heap: options.heap ?? 256,
+        deadline: Duration.fromInputUnsafe(options.deadline ?? "1 minute"),
+        heap: options.heap ?? 512,
         growth: options.growth ?? 700
       }
+      const readInLane = yield* makeReadingLanes(bounds, options.atOnce ?? 2)
       const script = options.worker ?? ownWorker
       const tables = has(tablesPackage) ? tablesFolder() : null
 
-      const read = (extension: string, bytes: Uint8Array) => {
-        const task: FileTask = { extension, tables }
-        return readInProcess<ReadonlyArray<Section>>(script, task, bytes, bounds).pipe(
-          Effect.catch((ending) => Effect.succeed({ refused: refusalOf(ending, bounds) })),
-          Effect.flatMap((answer) => ("refused" in answer ? fail(answer.refused) : Effect.succeed(answer.value)))
-        )
+      const taskOf = ({ extension, family }: FileType, cutting: TextCutting | null) => {
+        const name = missing(extension)
+        if (name !== undefined)
+          return unsupported(
+            `This server cannot read .${extension} files, because the package ${name} is not installed.`
+          )
+        if (family === "audio" || family === "video")
+          return unsupported("Audio and video files contain no text to extract.")
+        return Effect.succeed<FileTask>({ extension, tables, cutting })
       }
+      const readPicture = <E, R>(file: FileToRead<E, R>) =>
+        Effect.flatMap(collect(file), (bytes) => readImage(images, file.type, bytes))
+
       return TextExtractor.of({
         readable,
-        extract: (file) =>
-          Effect.gen(function* () {
-            const { extension, family } = file.type
-            const name = missing(extension)
-            if (name !== undefined)
-              return yield* unsupported(
-                `This server cannot read .${extension} files, because the package ${name} is not installed.`
-              )
-            if (family === "audio" || family === "video")
-              return yield* unsupported("Audio and video files contain no text to extract.")
-            const bytes = yield* collect(file)
-            return family === "image" ? yield* readImage(images, file.type, bytes) : yield* read(extension, bytes)
-          }).pipe(turn.withPermits(1))
+        extract: Effect.fnUntraced(function* (file) {
+          if (file.type.family === "image") return yield* readPicture(file)
+          const task = yield* taskOf(file.type, null)
+          const { value } = yield* readInLane(file, (bytes, limits) =>
+            readInProcess<ReadonlyArray<Section>>(script, task, bytes, limits)
+          )
+          return value
+        }),
+        prepare: Effect.fnUntraced(function* (file, cutting) {
+          if (file.type.family === "image") return yield* cutText(yield* readPicture(file), cutting)
+          const task = yield* taskOf(file.type, cutting)
+          const { parts, value } = yield* readInLane(file, (bytes, limits) =>
+            readInProcess<Language, ChunkPart>(script, task, bytes, limits)
+          )
+          return { language: value, chunks: receivedChunks(parts) }
+        })
       })
     })
   )
 
-const fail = ({ message, reason }: Pick<Refused, "message" | "reason">) =>
-  Effect.fail(new ExtractionFailed({ reason, sentence: message }))
-
-const unsupported = (message: string) => fail({ reason: "unsupported", message })
-
-const refusalOf = (ending: Ending, { deadline }: Bounds): Refused => {
-  switch (ending) {
-    case "too_slow":
-      return tooSlow(Duration.toSeconds(deadline))
-    case "too_much_memory":
-      return tooMuchMemory()
-    case "died":
-      return damaged("file of its type")
-  }
-}
+const unsupported = (message: string) => refuse({ reason: "unsupported", message })
 
 const warnOfMissing = (missing: (extension: string) => string | undefined) => {
   const types = acceptedExtensions("document").flatMap((extension) => {
@@ -116,22 +116,6 @@ const warnOfMissing = (missing: (extension: string) => string | undefined) => {
     ? Effect.void
     : Effect.logWarning(`Files of these types cannot be read. Install the packages named here: ${types.join(", ")}`)
 }
-
-/** Collects a file in one buffer of the announced size, which is then written to the process without copying. */
-const collect = <E, R>({ bytes, size }: FileToRead<E, R>): Effect.Effect<Uint8Array, E, R> =>
-  Effect.suspend(() => {
-    const whole = new Uint8Array(size)
-    let at = 0
-    return Effect.as(
-      Stream.runForEach(bytes, (chunk) =>
-        Effect.sync(() => {
-          whole.set(chunk.subarray(0, size - at), at)
-          at += chunk.length
-        })
-      ),
-      whole
-    )
-  })
 
 const readImage = (
   images: ImageReaderPort | null,

@@ -11,8 +11,8 @@ import * as Effect from "effect/Effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
-import { deserialize } from "node:v8"
 import { type Answer, answerPipe, type Order, readerMark } from "./answerOnce.ts"
+import { receiveMessages } from "./Messages.ts"
 
 export interface Bounds {
   readonly deadline: Duration.Duration
@@ -25,16 +25,25 @@ export interface Bounds {
 /** Why there is no answer. */
 export type Ending = "too_slow" | "too_much_memory" | "died"
 
+export type WholeAnswer<A, Part> =
+  | { readonly value: A; readonly parts: ReadonlyArray<Part> }
+  | Extract<Answer<A>, { readonly refused: unknown }>
+
 /** If the process dies, the file is read once more: a fault in native code may not happen again, and then the file is not damaged. */
-export const readInProcess = <A>(
+export const readInProcess = <A, Part = never>(
   script: URL,
   task: unknown,
   bytes: Uint8Array,
   bounds: Bounds
-): Effect.Effect<Answer<A>, Ending> =>
-  Effect.retry(readOnce<A>(script, task, bytes, bounds), { times: 1, while: (ending) => ending === "died" })
+): Effect.Effect<WholeAnswer<A, Part>, Ending> =>
+  Effect.retry(readOnce<A, Part>(script, task, bytes, bounds), { times: 1, while: (ending) => ending === "died" })
 
-const readOnce = <A>(script: URL, task: unknown, bytes: Uint8Array, bounds: Bounds): Effect.Effect<Answer<A>, Ending> =>
+const readOnce = <A, Part>(
+  script: URL,
+  task: unknown,
+  bytes: Uint8Array,
+  bounds: Bounds
+): Effect.Effect<WholeAnswer<A, Part>, Ending> =>
   Effect.callback((resume) => {
     const order: Order = { task, size: bytes.length, growth: bounds.growth }
     const child = spawn(
@@ -42,14 +51,14 @@ const readOnce = <A>(script: URL, task: unknown, bytes: Uint8Array, bounds: Boun
       [...flags(bounds), fileURLToPath(script), readerMark, JSON.stringify(order)],
       { env: environment(), stdio: ["pipe", "ignore", "ignore", "pipe"], windowsHide: true }
     )
-    let outcome: Effect.Effect<Answer<A>, Ending> | null = null
-    const end = (why: Effect.Effect<Answer<A>, Ending>) => {
+    let outcome: Effect.Effect<WholeAnswer<A, Part>, Ending> | null = null
+    const end = (why: Effect.Effect<WholeAnswer<A, Part>, Ending>) => {
       outcome ??= why
       child.kill("SIGKILL")
     }
     const stopClock = atDeadline(bounds, () => end(Effect.fail("too_slow")))
     const closed = Promise.withResolvers<void>()
-    const finish = (final: Effect.Effect<Answer<A>, Ending>) => {
+    const finish = (final: Effect.Effect<WholeAnswer<A, Part>, Ending>) => {
       stopClock()
       closed.resolve()
       resume(final)
@@ -58,7 +67,7 @@ const readOnce = <A>(script: URL, task: unknown, bytes: Uint8Array, bounds: Boun
     child.once("error", (error) => finish(Effect.die(error)))
     // Waits until the process has ended, so that its memory is free before the next file is read.
     child.once("close", (code, signal) => finish(outcome ?? endingOf(code, signal)))
-    onAnswer<A>(child, (answer) => end(answer === null ? Effect.fail("too_much_memory") : Effect.succeed(answer)))
+    onAnswer<A, Part>(child, end)
     // If the reader dies while the file is being written, writing fails. The reason is determined by the event `close`.
     child.stdin?.on("error", () => {})
     child.stdin?.write(bytes)
@@ -91,30 +100,24 @@ const flags = ({ heap }: Bounds): ReadonlyArray<string> => {
 const environment = (): Record<string, string | undefined> =>
   process.platform === "win32" ? { SystemRoot: process.env["SystemRoot"] } : {}
 
-/** In bytes. The largest allowed text (20 million characters) with its places needs less. */
-const largestAnswer = 256_000_000
-
-/** Calls `give` when the whole answer has arrived; with null when the answer is too large. */
-const onAnswer = <A>(child: ChildProcess, give: (answer: Answer<A> | null) => void): void => {
+/** Calls `end` when the whole answer has arrived, with its parts; or with the reason why it is of no use. */
+const onAnswer = <A, Part>(
+  child: ChildProcess,
+  end: (answer: Effect.Effect<WholeAnswer<A, Part>, Ending>) => void
+): void => {
   const pipe = child.stdio?.[answerPipe]
   if (!(pipe instanceof Readable)) return
-  let header = Buffer.alloc(0)
-  let answer: Buffer | null = null
-  let at = 0
-  pipe.on("error", () => {})
-  pipe.on("data", (chunk: Buffer) => {
-    let rest = chunk
-    if (answer === null) {
-      header = Buffer.concat([header, chunk])
-      if (header.length < 4) return
-      const length = header.readUInt32LE()
-      if (length > largestAnswer) return give(null)
-      answer = Buffer.allocUnsafe(length)
-      rest = header.subarray(4)
-    }
-    at += rest.copy(answer, at)
-    if (at === answer.length) give(deserialize(answer))
+  const parts: Array<Part> = []
+  const receive = receiveMessages<A, Part>({
+    message: (message) => {
+      if ("part" in message) parts.push(message.part)
+      else end(Effect.succeed("refused" in message ? message : { value: message.value, parts }))
+    },
+    tooLarge: () => end(Effect.fail("too_much_memory")),
+    unreadable: () => end(Effect.fail("died"))
   })
+  pipe.on("error", () => {})
+  pipe.on("data", receive)
 }
 
 /**

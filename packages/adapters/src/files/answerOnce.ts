@@ -1,6 +1,6 @@
 /**
- * Runs inside of a reader's process, which `ReaderProcess.ts` starts: reads one file from stdin, sends one answer, and waits until the host kills
- * the process.
+ * Runs inside of a reader's process, which `ReaderProcess.ts` starts: reads one file from stdin, sends one answer, large ones in
+ * parts, and waits until the host kills the process.
  *
  * A watcher thread ends the process in two cases, also while the main thread is busy: when the process uses too much memory, and when stdin
  * closes because the host has died. The memory of the whole process is measured, because V8's own limit counts neither buffers nor WebAssembly;
@@ -27,11 +27,17 @@ export type Answer<A> =
   | { readonly value: A }
   | { readonly refused: { readonly reason: Refused["reason"]; readonly message: string } }
 
+/** A large answer comes in parts before it, so that the host receives it in small steps. */
+export type Message<A, Part> = Answer<A> | { readonly part: Part }
+
+/** Sends a part of the answer. It waits while the host does not take it. */
+export type SendPart<Part> = (part: Part) => void
+
 /** The number of the pipe for the answer. */
 export const answerPipe = 3
 
-export const answerOnce = async <Task, A>(
-  read: (task: Task, bytes: Uint8Array<ArrayBuffer>) => A | Promise<A>,
+export const answerOnce = async <Task, A, Part>(
+  read: (task: Task, bytes: Uint8Array<ArrayBuffer>, sendPart: SendPart<Part>) => A | Promise<A>,
   explain: (error: unknown) => Refused
 ): Promise<void> => {
   const order = orderOf<Task>(process.argv)
@@ -39,13 +45,13 @@ export const answerOnce = async <Task, A>(
   stayUntilKilled()
   const refuse = (error: unknown) => {
     const { message, reason } = explain(error)
-    send({ refused: { reason, message } })
+    end({ refused: { reason, message } })
   }
   process.once("uncaughtException", refuse)
   const bytes = receive(order.size)
   startWatch(process.memoryUsage.rss() + order.growth * 1e6)
   try {
-    send({ value: await read(order.task, bytes) })
+    end({ value: await read(order.task, bytes, (part) => send({ part })) })
   } catch (error) {
     refuse(error)
   }
@@ -96,11 +102,16 @@ setInterval(() => {
 
 let hasAnswered = false
 
-/** Sends the length and the answer in V8's serialization format, which is faster than JSON. */
-const send = (answer: Answer<unknown>): void => {
+/** The last message. An exception after it changes nothing. */
+const end = (answer: Answer<unknown>): void => {
   if (hasAnswered) return
   hasAnswered = true
-  const body = serialize(answer)
+  send(answer)
+}
+
+/** Sends the length and the message in V8's serialization format, which is faster than JSON. */
+const send = (message: Message<unknown, unknown>): void => {
+  const body = serialize(message)
   const header = Buffer.alloc(4)
   header.writeUInt32LE(body.length)
   for (const part of [header, body]) {

@@ -2,6 +2,7 @@
  * Chooses the reader for a file by its extension and its first bytes. A reader is imported only when it is needed: a text file does not load the
  * PDF reader, and a package that is not installed matters only for its own types.
  */
+import type { TextCutting } from "@colloquy/core/documents"
 import type { Section, SectionForm } from "@colloquy/core/retrieval"
 import { damaged, Refused, tooLarge } from "./Refused.ts"
 import { limits } from "./Limits.ts"
@@ -36,10 +37,12 @@ export interface FileTask {
   readonly extension: string
   /** The folder with the tables of characters for PDF; null when their package is not installed. */
   readonly tables: string | null
+  /** How the text is cut; null when its sections are wanted. */
+  readonly cutting: TextCutting | null
 }
 
 export const readFile = async (
-  { extension, tables }: FileTask,
+  { extension, tables }: Pick<FileTask, "extension" | "tables">,
   bytes: Uint8Array<ArrayBuffer>
 ): Promise<ReadonlyArray<Section>> => {
   const sections = await readSections(extension, tables, bytes)

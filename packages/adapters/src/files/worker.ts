@@ -1,5 +1,6 @@
 /** The script of the process that reads one file. */
 import { answerOnce } from "./answerOnce.ts"
-import { explain, readFile } from "./readFile.ts"
+import { prepareFile } from "./prepareFile.ts"
+import { explain } from "./readFile.ts"
 
-await answerOnce(readFile, explain)
+await answerOnce(prepareFile, explain)

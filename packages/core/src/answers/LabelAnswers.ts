@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type { AnswerDriver, AnswerReply, AnswerRequest } from "../models/AnswerDriver.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { NextTokenDriver } from "../models/NextTokenDriver.ts"
-import { estimateTokens } from "../models/TokenCounter.ts"
+import { estimateTokens } from "../models/EstimateTokens.ts"
 import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import {

@@ -16,6 +16,8 @@ export interface DocumentSettings {
   /** The maximum of tokens in a chunk, and how many of them may repeat the end of the chunk before. */
   readonly chunkTokens: number
   readonly chunkOverlap: number
+  /** The maximum of chunks of a document. A file with more text is refused. */
+  readonly mostChunks: number
   /** The number of chunks that are embedded between two updates of the progress. */
   readonly embeddingBatch: number
   /** How long an indexing waits for an unavailable embedding provider, counted from the first attempt. */
@@ -42,6 +44,7 @@ export const defaultDocumentSettings: DocumentSettings = {
   maxFileSize: 50 * 1024 * 1024,
   chunkTokens: 400,
   chunkOverlap: 50,
+  mostChunks: 30_000,
   embeddingBatch: 256,
   embeddingWait: "15 minutes",
   excerpts: "recall",

@@ -18,22 +18,24 @@ import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.t
 import type { ModelError } from "../models/ModelError.ts"
 import { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
-import { runYielding } from "../primitives/Steps.ts"
+import { runYielding } from "../primitives/RunYielding.ts"
+import type { Steps } from "../primitives/Steps.ts"
 import { ownText } from "../retrieval/Chunk.ts"
 import { ChunkIndex, type IndexedDocument } from "../retrieval/ChunkIndex.ts"
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
-import { embeddingText, preparingDocument, type Prepared } from "../retrieval/Indexing.ts"
+import { embeddingText, type Prepared } from "../retrieval/Indexing.ts"
 import { vectorModel } from "../retrieval/Retrieval.ts"
 import { FollowUpFailed, typedWorker } from "../runs/FollowUps.ts"
 import { FollowUpStore } from "../runs/FollowUpStore.ts"
 import { BlobStore } from "./BlobStore.ts"
+import { cutText } from "./CutText.ts"
 import type { Document, DocumentScope } from "./Document.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { type Attempt, DocumentStore, type IndexingOutcome, type Progress } from "./DocumentStore.ts"
 import { DocumentTrace, indexKind, newWork, searchScopeOf, summarizeKind, traceOf } from "./DocumentWork.ts"
 import { fileTypeOf } from "./FileType.ts"
 import { mediaKindOf } from "./Media.ts"
-import { TextExtractor } from "./TextExtractor.ts"
+import { type TextCutting, TextExtractor } from "./TextExtractor.ts"
 
 /**
  * The follow-up is stored before the record. If there is still no record after this time, the upload has died or the document was deleted.
@@ -80,12 +82,18 @@ export const makeIndexWorker = Effect.gen(function* () {
     return yield* new FollowUpFailed({ message: "Its assistant is not there yet.", isRetryable: true, isOutage: true })
   })
 
-  const sectionsOf = Effect.fnUntraced(function* ({ blobId, extension, filename, size }: Document) {
+  /** The text in chunks, with the number of its tokens as the host counts them. */
+  const preparedOf = Effect.fnUntraced(function* ({ blobId, extension, filename, size }: Document) {
     const type = fileTypeOf(extension)
     if (type === undefined) return yield* Effect.die(new Error(`No file type has the extension "${extension}".`))
-    const sections = yield* extractor.extract({ type, size, bytes: blobs.get(blobId) })
-    const chunkSize = { tokens: settings.chunkTokens, overlap: settings.chunkOverlap, count }
-    return yield* runYielding(preparingDocument(filename, sections, chunkSize))
+    const file = { type, size, bytes: blobs.get(blobId) }
+    const { chunkOverlap, chunkTokens, mostChunks } = settings
+    const cutting: TextCutting = { title: filename, chunkTokens, chunkOverlap, mostChunks }
+    const prepared =
+      extractor.prepare === undefined
+        ? yield* cutText(yield* extractor.extract(file), cutting)
+        : yield* extractor.prepare(file, cutting)
+    return { prepared, totalTokens: yield* runYielding(tokensOf(prepared.chunks, count)) }
   })
 
   const report = Effect.fnUntraced(function* (attempt: Attempt, progress: Progress) {
@@ -118,11 +126,8 @@ export const makeIndexWorker = Effect.gen(function* () {
 
   const indexed = Effect.fnUntraced(function* (attempt: Attempt, document: Document) {
     if (isHeard(document)) return withoutWords(heard)
-    const prepared = yield* sectionsOf(document)
-    const sums: Sums = {
-      chunkCount: prepared.chunks.length,
-      totalTokens: prepared.chunks.reduce((sum, { chunk }) => sum + count(ownText(chunk)), 0)
-    }
+    const { prepared, totalTokens } = yield* preparedOf(document)
+    const sums: Sums = { chunkCount: prepared.chunks.length, totalTokens }
     // A later attempt does not overwrite the reason of its repetition.
     if (attempt.number === 1) {
       yield* report(attempt, { statusMessage: `The text was read: ${sums.chunkCount} parts.`, ...sums })
@@ -230,6 +235,15 @@ const heard = "It is not searched: models that take sound or video get it whole.
 const isHeard = ({ mimeType }: Document): boolean => {
   const kind = mediaKindOf(mimeType)
   return kind === "audio" || kind === "video"
+}
+
+function* tokensOf(chunks: Prepared["chunks"], count: (text: string) => number): Steps<number> {
+  let sum = 0
+  for (const { chunk } of chunks) {
+    sum += count(ownText(chunk))
+    yield
+  }
+  return sum
 }
 
 interface Sums {

@@ -1,11 +1,13 @@
 /**
- * Port: extracts the text of a file, in sections with their places. Files come from outside and may be malicious, so an extractor limits
- * time and memory. `ImageReader` is its part for pictures; a host chooses one, because reading pictures needs much computing or a model.
+ * Port: extracts the text of a file, in sections with their places, and cuts it into chunks where it can do so away from the server's event
+ * loop. Files come from outside and may be malicious, so an extractor limits time and memory. `ImageReader` is its part for pictures; a host
+ * chooses one, because reading pictures needs much computing or a model.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
+import type { Prepared } from "../retrieval/Indexing.ts"
 import type { Section } from "../retrieval/Section.ts"
 import type { FileType } from "./FileType.ts"
 
@@ -25,6 +27,16 @@ export interface FileToRead<E, R> {
   readonly bytes: Stream.Stream<Uint8Array, E, R>
 }
 
+/** How a text is cut. Tokens are counted as `estimateTokens` does, because a host's counter cannot leave its process. */
+export interface TextCutting {
+  /** The name of the document, by which every chunk is found too. */
+  readonly title: string
+  readonly chunkTokens: number
+  readonly chunkOverlap: number
+  /** A text of more chunks is refused. */
+  readonly mostChunks: number
+}
+
 export class TextExtractor extends Context.Service<
   TextExtractor,
   {
@@ -35,6 +47,15 @@ export class TextExtractor extends Context.Service<
      * with `ExtractionFailed` in bounded time and memory, without ending the process. MUST stop when it is interrupted.
      */
     readonly extract: <E, R>(file: FileToRead<E, R>) => Effect.Effect<ReadonlyArray<Section>, ExtractionFailed | E, R>
+    /**
+     * The text as `prepareDocument` cuts it, for an extractor that works in another process. MUST fail as `extract` does, also when the cutting
+     * takes too long or the text has too many chunks, and MUST NOT hold the event loop, whatever the text is. Without it the server cuts the
+     * sections of `extract` itself, in steps.
+     */
+    readonly prepare?: <E, R>(
+      file: FileToRead<E, R>,
+      cutting: TextCutting
+    ) => Effect.Effect<Prepared, ExtractionFailed | E, R>
   }
 >()("@colloquy/core/documents/TextExtractor") {}
 

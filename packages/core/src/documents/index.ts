@@ -1,5 +1,6 @@
 /** The wing `documents`: files that users attach, their bytes and their text. `ARCHITECTURE.md` explains how it joins a turn. */
 export { BlobNotFound, BlobStore, type ByteRange, type StoredBytes } from "./BlobStore.ts"
+export { cutText } from "./CutText.ts"
 export { copyDocument, Document, DocumentNotFound, DocumentScope, DocumentStatus } from "./Document.ts"
 export {
   type DocumentPlace,
@@ -52,6 +53,13 @@ export { documentSummaries } from "./SummarizeDocument.ts"
 export { FilesNotReady, type FileServices, startWithFiles } from "./MessageFiles.ts"
 export { sweepOrphanedBlobs } from "./OrphanedBlobs.ts"
 export type { IncomingFile, ReceivedFile } from "./ReceivedFile.ts"
-export { ExtractionFailed, type FileToRead, ImageReader, type ImageReaderPort, TextExtractor } from "./TextExtractor.ts"
+export {
+  ExtractionFailed,
+  type FileToRead,
+  ImageReader,
+  type ImageReaderPort,
+  type TextCutting,
+  TextExtractor
+} from "./TextExtractor.ts"
 export { type FileRefused, FileTooLarge } from "./Upload.ts"
 export { type WideEncoding, wideEncodingOf } from "./WideText.ts"

@@ -6,7 +6,7 @@ import type { ChatDriver } from "./ChatDriver.ts"
 import { converse, defaultChatPolicy } from "./ChatModel.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
 import { ModelError } from "./ModelError.ts"
-import { estimateTokens } from "./TokenCounter.ts"
+import { estimateTokens } from "./EstimateTokens.ts"
 
 /** The provider, model and key of a question. */
 export type CompletionTarget = Pick<ChatRequest, "provider" | "model" | "info" | "apiKey" | "conversationId">

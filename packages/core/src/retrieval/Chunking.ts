@@ -172,7 +172,8 @@ function* lines(text: string, prefix: string, size: ChunkSize): Steps<ReadonlyAr
 type Unnumbered = Omit<Chunk, "ordinal">
 
 /** Puts as many pieces into a chunk as fit. */
-function* packed({ pieces, place }: Part, size: ChunkSize): Steps<ReadonlyArray<Unnumbered>> {
+function* packed({ pieces, place: whole }: Part, size: ChunkSize): Steps<ReadonlyArray<Unnumbered>> {
+  const place = { ...whole, heading: shortened(whole.heading), sheet: shortened(whole.sheet) }
   const chunks: Array<Unnumbered> = []
   let room = 0
   for (const piece of pieces) {
@@ -191,6 +192,12 @@ function* packed({ pieces, place }: Part, size: ChunkSize): Steps<ReadonlyArray<
   }
   return chunks
 }
+
+/** A place is stored with every chunk, so it must not grow with the text. */
+const longestTitle = 500
+
+const shortened = (title: string | null): string | null =>
+  title === null || title.length <= longestTitle ? title : `${title.slice(0, longestTitle).toWellFormed()}…`
 
 const overlap = (before: Unnumbered | undefined, size: ChunkSize, tokens: number): string => {
   const room = Math.min(size.overlap, size.tokens - tokens)

@@ -69,26 +69,39 @@ export function* weighing(
   language: Language,
   weighting: Weighting
 ): Steps<ReadonlyArray<Impacts>> {
-  const texts: Array<ReadonlyArray<string>> = []
-  for (const { text } of passages) {
-    texts.push(termsOf(text, language))
-    yield
-  }
-  const terms = (source: string) => (source === "" ? [] : termsOf(source, language))
   const impacts: Array<Impacts> = []
-  for (const [index, { context, label, said, text }] of passages.entries()) {
-    const sources: ReadonlyArray<Source> = [
-      [texts[index] ?? [], weighting.own],
-      [terms(label), weighting.own],
-      [terms(said === null ? context : `${context} ${dateWords(said)}`), weighting.context],
-      [said === null ? [] : terms(spokenDates(text, said)), weighting.spokenDates],
-      ...weighting.before.map((weight, by): Source => [texts[index - by - 1]?.slice(-weighting.lent) ?? [], weight]),
-      ...weighting.behind.map((weight, by): Source => [texts[index + by + 1]?.slice(0, weighting.lent) ?? [], weight])
-    ]
-    impacts.push(toImpacts(sources, text.trimEnd().endsWith("?") ? weighting.question : 1, weighting.pivot))
+  for (const each of weighed(passages, language, weighting)) {
+    impacts.push(each)
     yield
   }
   return impacts
+}
+
+/** The same one by one: only the terms of a passage and its neighbours are in memory. */
+export function* weighed(
+  passages: ReadonlyArray<Passage>,
+  language: Language,
+  weighting: Weighting
+): Generator<Impacts> {
+  const near = new Map<number, ReadonlyArray<string>>()
+  const ownTerms = (index: number) => {
+    const terms = near.get(index) ?? termsOf(passages[index]?.text ?? "", language)
+    near.set(index, terms)
+    return terms
+  }
+  const terms = (source: string) => (source === "" ? [] : termsOf(source, language))
+  for (const [index, { context, label, said, text }] of passages.entries()) {
+    const sources: ReadonlyArray<Source> = [
+      [ownTerms(index), weighting.own],
+      [terms(label), weighting.own],
+      [terms(said === null ? context : `${context} ${dateWords(said)}`), weighting.context],
+      [said === null ? [] : terms(spokenDates(text, said)), weighting.spokenDates],
+      ...weighting.before.map((weight, by): Source => [ownTerms(index - by - 1).slice(-weighting.lent), weight]),
+      ...weighting.behind.map((weight, by): Source => [ownTerms(index + by + 1).slice(0, weighting.lent), weight])
+    ]
+    near.delete(index - weighting.before.length)
+    yield toImpacts(sources, text.trimEnd().endsWith("?") ? weighting.question : 1, weighting.pivot)
+  }
 }
 
 type Source = readonly [terms: ReadonlyArray<string>, weight: number]

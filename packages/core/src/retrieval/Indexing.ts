@@ -5,9 +5,17 @@
 import { runSteps, type Steps } from "../primitives/Steps.ts"
 import { type Chunk, ownText } from "./Chunk.ts"
 import { chunking, type ChunkSize } from "./Chunking.ts"
-import type { IndexedDocument } from "./ChunkIndex.ts"
-import { languageAmong } from "./Language.ts"
-import { documentWeighting, type Passage, turnWeighting, weighing, type Weighting } from "./Impacts.ts"
+import type { IndexedChunk, IndexedDocument } from "./ChunkIndex.ts"
+import { type Language, languageAmong } from "./Language.ts"
+import {
+  documentWeighting,
+  type Impacts,
+  type Passage,
+  turnWeighting,
+  weighed,
+  weighing,
+  type Weighting
+} from "./Impacts.ts"
 import { emptyPlace, type Section } from "./Section.ts"
 
 export type Prepared = Pick<IndexedDocument, "language" | "chunks">
@@ -19,14 +27,46 @@ export const prepareDocument = (title: string, sections: ReadonlyArray<Section>,
 /** The same in steps, because a file may have megabytes of text. */
 export function* preparingDocument(title: string, sections: ReadonlyArray<Section>, size: ChunkSize): Steps<Prepared> {
   const chunks = yield* chunking(sections, size)
-  const passages = chunks.map((chunk): Passage => ({
+  return yield* prepared(chunks, passagesOf(title, chunks), documentWeighting)
+}
+
+export interface PreparedText {
+  readonly language: Language
+  /** How many chunks there are. */
+  readonly count: number
+  readonly chunks: Iterable<IndexedChunk>
+}
+
+/** The same, where the terms of a chunk are made when it is asked for, so that those of a large text are never in memory together. */
+export const prepareText = (title: string, sections: ReadonlyArray<Section>, size: ChunkSize): PreparedText => {
+  const chunks = runSteps(chunking(sections, size))
+  const passages = passagesOf(title, chunks)
+  const language = languageAmong(sampleOf(passages), [])
+  return {
+    language,
+    count: chunks.length,
+    chunks: indexedOneByOne(chunks, weighed(passages, language, documentWeighting))
+  }
+}
+
+function* indexedOneByOne(chunks: ReadonlyArray<Chunk>, all: Iterable<Impacts>): Generator<IndexedChunk> {
+  let index = 0
+  for (const impacts of all) {
+    const chunk = chunks[index++]
+    if (chunk !== undefined) yield { chunk, impacts }
+  }
+}
+
+const passagesOf = (title: string, chunks: ReadonlyArray<Chunk>): ReadonlyArray<Passage> =>
+  chunks.map((chunk) => ({
     text: ownText(chunk),
     label: "",
     context: [title, chunk.heading, chunk.sheet].filter(Boolean).join(" "),
     said: null
   }))
-  return yield* prepared(chunks, passages, documentWeighting)
-}
+
+export const tooManyChunks = (most: number): string =>
+  `The file is too large to be searched: its text makes more than ${most.toLocaleString("en")} parts. Split it into several files.`
 
 /** The turns of one session, in order, or one memory: each becomes a chunk. The texts around them tell the language of a few words. */
 export const prepareTurns = (turns: ReadonlyArray<Passage>, around: ReadonlyArray<string> = []): Prepared =>

@@ -2,10 +2,11 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { runYielding, runSteps } from "../../src/primitives/Steps.ts"
+import { runYielding } from "../../src/primitives/RunYielding.ts"
+import { runSteps } from "../../src/primitives/Steps.ts"
 import { emptyPlace, prepareDocument, type Section } from "@colloquy/core/retrieval"
 import { preparingDocument } from "../../src/retrieval/Indexing.ts"
-import { estimateTokens } from "../../src/models/TokenCounter.ts"
+import { estimateTokens } from "../../src/models/EstimateTokens.ts"
 
 const size = { tokens: 400, overlap: 50, count: estimateTokens }
 const words = "badgers dig deep setts below old trees ".repeat(3_000)

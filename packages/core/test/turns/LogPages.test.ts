@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { estimateTokens } from "../../src/models/TokenCounter.ts"
+import { estimateTokens } from "../../src/models/EstimateTokens.ts"
 import { digestOf, makeLogPages } from "../../src/turns/LogPages.ts"
 import { recordLeg } from "../../src/turns/TurnRecorder.ts"
 
