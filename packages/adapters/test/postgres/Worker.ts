@@ -17,8 +17,13 @@ export interface Worker {
   readonly ended: Effect.Effect<void>
 }
 
-/** What a worker may be: stores alone, a whole kernel, or one that learns. */
-const scripts = { stores: "StoresProcess.ts", kernel: "KernelProcess.ts", memory: "MemoryProcess.ts" }
+/** What a worker may be: stores alone, a whole kernel, one that learns, or one that a file kills. */
+const scripts = {
+  stores: "StoresProcess.ts",
+  kernel: "KernelProcess.ts",
+  memory: "MemoryProcess.ts",
+  dying: "DyingProcess.ts"
+}
 
 export const startWorker = (
   database: WorkerDatabase,

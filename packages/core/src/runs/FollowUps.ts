@@ -1,7 +1,8 @@
 /**
  * Runs follow-ups, those of other processes included: claims due ones, gives each to the worker of its kind with its owner as principal,
  * renews the claim while the worker runs, and stores the result. A failed attempt is retried after a growing pause; after the last attempt
- * the follow-up is dead and waits for an operator (`dead`, `revive`).
+ * the follow-up is dead and waits for an operator (`dead`, `revive`). An attempt whose process died or hung is counted by its claim, so a
+ * follow-up that was claimed more often than it may be tried is dead without another attempt.
  *
  * Rooms register their workers here (`register`). Code that stores follow-ups calls `wake`, so that this process starts them before its
  * next poll.
@@ -79,6 +80,7 @@ export interface FollowUpSettings {
   readonly concurrency: number
   /** How long a claim stays blocked after its process died. */
   readonly claim: Duration.Input
+  /** How often the work is tried. Attempts whose process died or hung count too. */
   readonly attempts: number
   /** The pause after the first failure. It doubles with each further failure. */
   readonly firstPause: Duration.Input
@@ -224,6 +226,12 @@ const attempt = (
   Effect.gen(function* () {
     const { followUp } = claim
     const owner = Effect.provideService(Principal, { ownerId: followUp.ownerId })
+    if (followUp.attempts > settings.attempts) {
+      // The worker is not told for ever: this may be what its process does not survive.
+      const isTold = followUp.attempts <= 2 * settings.attempts
+      if (isTold) yield* persist(owner(tellEnd(worker, followUp, lastProcessEnded)))
+      return yield* persist(store.fail(claim, { error: lastProcessEnded, pause: null, isCounted: false }))
+    }
     const work = Effect.as(
       Effect.suspend(() => worker.run(followUp)),
       null
@@ -263,6 +271,9 @@ const tooLong = (time: Duration.Input): FollowUpFailed =>
     message: `The work did not end within ${Duration.format(Duration.fromInputUnsafe(time))}.`,
     isRetryable: true
   })
+
+const lastProcessEnded =
+  "The process that did the work ended or hung each time, so the work is not tried again. The server's log may say why."
 
 const stopped = { error: "The server was stopped.", pause: Duration.zero, isCounted: false }
 

@@ -265,6 +265,63 @@ describe("FollowUps", () => {
     })
   )
 
+  /** Claims as a process would that dies with the work. */
+  const die = Effect.fnUntraced(function* (times: number) {
+    const store = yield* FollowUpStore
+    for (let died = 0; died < times; died++) yield* store.claim(["learn"], 1, "0 millis")
+  })
+
+  test(
+    "gives up work whose process died at each attempt, without another one, and tells the worker",
+    Effect.gen(function* () {
+      const tried: Array<string> = []
+      const told: Array<string> = []
+      yield* add("a")
+      yield* die(5)
+      yield* (yield* FollowUps).register(
+        worker(
+          ({ key }) => Effect.sync(() => void tried.push(key)),
+          ({ key }, error) => Effect.sync(() => void told.push(`${key}: ${error}`))
+        )
+      )
+      yield* settle
+      const { lastError, ...state } = yield* stateOf("a")
+      assert.deepStrictEqual(state, { attempts: 5, status: "dead" })
+      assert.include(lastError, "ended or hung each time")
+      assert.deepStrictEqual(told, [`a: ${lastError}`])
+      assert.deepStrictEqual(tried, [])
+    })
+  )
+
+  test(
+    "tries work whose process died once more while it has attempts left",
+    Effect.gen(function* () {
+      yield* add("a")
+      yield* die(4)
+      yield* (yield* FollowUps).register(worker(() => Effect.void))
+      yield* settle
+      assert.deepInclude(yield* stateOf("a"), { attempts: 5, status: "done" })
+    })
+  )
+
+  test(
+    "does not even tell the worker when processes died of telling it",
+    Effect.gen(function* () {
+      const told: Array<string> = []
+      yield* add("a")
+      yield* die(10)
+      yield* (yield* FollowUps).register(
+        worker(
+          () => Effect.die("It was tried again."),
+          ({ key }) => Effect.sync(() => void told.push(key))
+        )
+      )
+      yield* settle
+      assert.deepInclude(yield* stateOf("a"), { status: "dead" })
+      assert.deepStrictEqual(told, [])
+    })
+  )
+
   for (const [title, giveUp] of [
     ["breaks", () => Effect.die("a fault")],
     ["throws", () => assert.fail("a fault")],
