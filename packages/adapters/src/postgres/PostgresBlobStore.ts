@@ -1,6 +1,7 @@
 /**
  * `BlobStore` on PostgreSQL. The bytes of a blob are stored in pieces, one row each. Each piece is written by a statement of its own, so a
- * slow upload occupies no connection and no transaction. The size is written last; a blob without a size is not found.
+ * slow upload occupies no connection and no transaction. The size is written last; a blob without a size is not found. A removal takes the
+ * size away first (`beingRemoved`) and then deletes some pieces at a time, because in an embedded database all others wait for a statement.
  */
 import { Principal, type StoreUnavailable } from "@colloquy/core"
 import { type BlobId } from "@colloquy/core/adapters"
@@ -17,6 +18,15 @@ import { toText } from "./StoredText.ts"
 /** The bytes in one row. An upload or a download holds one piece in memory; a range is read in whole pieces. */
 const pieceSize = 128 * 1024
 
+/** The pieces that one statement deletes. */
+const removedPieces = 8
+
+/** Stands in the place of the size, and stays there when the process dies, so that the next removal goes on. */
+const beingRemoved = -1
+
+const isWhole = "size is not null"
+const isUnfinished = "size is null"
+
 /** How many blobs a sweep passes to `unneeded` in one call. */
 const groupSize = 500
 
@@ -30,7 +40,7 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
     Effect.map(
       query<BlobRow>(
         operation,
-        `select size, piece_size from ${schema}.blobs where owner = $1 and id = $2 and size is not null`,
+        `select size, piece_size from ${schema}.blobs where owner = $1 and id = $2 and size >= 0`,
         [owner, knownId(id)]
       ),
       ([row]) => Option.fromNullishOr(row)
@@ -56,12 +66,6 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
 
   const finish = (owner: string, id: BlobId, size: number) =>
     query("BlobStore.put", `update ${schema}.blobs set size = $3 where owner = $1 and id = $2`, [owner, id, size])
-
-  /** Deletes an incomplete blob. If this fails too, the sweep deletes the blob later. */
-  const discard = (owner: string, id: BlobId) =>
-    Effect.ignore(
-      query("BlobStore.put", `delete from ${schema}.blobs where owner = $1 and id = $2 and size is null`, [owner, id])
-    )
 
   const piece = (owner: string, id: BlobId, ordinal: number) =>
     Effect.flatMap(
@@ -97,15 +101,45 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
       )
     )
 
-  const removeGroup = (rows: ReadonlyArray<{ readonly owner: string; readonly id: BlobId }>) =>
-    Effect.asVoid(
+  /** Ends when the database says that nothing is left. */
+  const removePieces = (operation: string, owner: string, id: string): Effect.Effect<void, StoreUnavailable> =>
+    Effect.flatMap(
       query(
-        "BlobStore.sweep",
-        `delete from ${schema}.blobs b using unnest($1::text[], $2::uuid[]) gone (owner, id)
-         where b.owner = gone.owner and b.id = gone.id`,
-        [rows.map(({ owner }) => owner), rows.map(({ id }) => id)]
-      )
+        operation,
+        `delete from ${schema}.blob_pieces where owner = $1 and blob_id = $2 and ordinal in (
+           select ordinal from ${schema}.blob_pieces where owner = $1 and blob_id = $2 order by ordinal desc limit ${removedPieces}
+         ) returning 1 as gone`,
+        [owner, id]
+      ),
+      (rows) =>
+        rows.length > 0
+          ? Effect.andThen(Effect.yieldNow, removePieces(operation, owner, id))
+          : Effect.asVoid(
+              query(
+                operation,
+                `delete from ${schema}.blobs where owner = $1 and id = $2 and not exists (
+                   select from ${schema}.blob_pieces where owner = $1 and blob_id = $2)`,
+                [owner, id]
+              )
+            )
     )
+
+  /** Hides a blob and deletes it; `condition` says which sizes it may have. Returns whether it was there to be read. */
+  const remove = (operation: string, owner: string, id: string | null, condition: string) =>
+    Effect.gen(function* () {
+      const [row] = yield* query<{ readonly size: bigint | null }>(
+        operation,
+        `update ${schema}.blobs b set size = ${beingRemoved} from ${schema}.blobs old
+         where b.owner = $1 and b.id = $2 and old.owner = b.owner and old.id = b.id and b.${condition} returning old.size as size`,
+        [owner, id]
+      )
+      if (row === undefined || id === null) return false
+      yield* removePieces(operation, owner, id)
+      return row.size !== null && row.size >= 0n
+    })
+
+  /** Deletes an incomplete blob. If this fails too, the sweep deletes the blob later. */
+  const discard = (owner: string, id: BlobId) => Effect.ignore(remove("BlobStore.put", owner, id, isUnfinished))
 
   return BlobStore.of({
     put: (id, bytes) =>
@@ -137,29 +171,25 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
         })
       ),
 
-    remove: (id) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query(
-            "BlobStore.remove",
-            `delete from ${schema}.blobs where owner = $1 and id = $2 and size is not null returning id`,
-            [toText(ownerId), knownId(id)]
-          ),
-          (rows) => rows.length > 0
-        )
-      ),
+    remove: (id) => Principal.use(({ ownerId }) => remove("BlobStore.remove", toText(ownerId), knownId(id), isWhole)),
 
     sweep: <E, R>(before: Date, unneeded: (ids: ReadonlyArray<BlobId>) => Effect.Effect<ReadonlyArray<BlobId>, E, R>) =>
       Effect.gen(function* (): Effect.fn.Return<number, E | StoreUnavailable, R> {
+        const operation = "BlobStore.sweep"
         let count = 0
         yield* Stream.runForEach(oldBlobs(before), (rows) =>
           Effect.gen(function* () {
             const gone = new Set(yield* unneeded(rows.map(({ id }) => id)))
-            yield* removeGroup(rows.filter(({ id }) => gone.has(id)))
+            for (const { id, owner } of rows) if (gone.has(id)) yield* remove(operation, owner, id, isWhole)
             count += gone.size
           })
         )
-        yield* query("BlobStore.sweep", `delete from ${schema}.blobs where stored_at < $1 and size is null`, [before])
+        const unfinished = yield* query<{ readonly owner: string; readonly id: BlobId }>(
+          operation,
+          `select owner, id from ${schema}.blobs where stored_at < $1 and size is null`,
+          [before]
+        )
+        for (const { id, owner } of unfinished) yield* remove(operation, owner, id, isUnfinished)
         return count
       })
   })

@@ -57,9 +57,10 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
       ([row]) => row?.answer ?? null
     )
 
-  const cleanUp = (operation: string, owner: string, scope: string): Effect.Effect<void, StoreUnavailable> =>
-    Effect.flatMap(callFunction<boolean>(operation, "drop_search_entries", { owner, scope }), (isDone) =>
-      isDone === false ? cleanUp(operation, owner, scope) : Effect.void
+  /** Ends when the database says that nothing is left. An embedded database answers at once, so others are let in between. */
+  const cleanUp = (operation: string, key: RemovedKey): Effect.Effect<void, StoreUnavailable> =>
+    Effect.flatMap(callFunction<boolean>(operation, "drop_search_entries", key), (isDone) =>
+      isDone === true ? Effect.void : Effect.andThen(Effect.yieldNow, cleanUp(operation, key))
     )
 
   const putAtOnce = (key: Key, document: IndexedDocument) =>
@@ -71,7 +72,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
         ...encodeSegment(document.chunks),
         ...encodeVectors(keepsVectors ? document.vectors : null, 0)
       })
-      if (isDone === false) yield* cleanUp(operation, key.owner, key.scope)
+      if (isDone !== true) yield* cleanUp(operation, key)
     })
 
   const putInSegments = (key: Key, document: IndexedDocument) =>
@@ -86,13 +87,8 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
         segmentsOf(document.chunks),
         (chunks, segment) =>
           Effect.gen(function* () {
-            yield* callFunction(operation, "add_search_segment", {
-              owner,
-              scope,
-              entry,
-              segment,
-              ...encodeSegment(chunks)
-            })
+            const args = { owner, scope, entry, segment, ...encodeSegment(chunks) }
+            if ((yield* callFunction(operation, "add_search_segment", args)) === null) return yield* removedMeanwhile
             const vectors = encodeVectors(keepsVectors ? document.vectors : null, segment)
             if (vectors.model !== null)
               yield* callFunction(operation, "set_search_vectors", { ...key, entry, ...vectors })
@@ -100,13 +96,9 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
         { concurrency: 2, discard: true }
       )
       const isShown = yield* callFunction<boolean>(operation, "publish_search_entry", { ...key, entry })
-      if (isShown !== true) {
-        const cause = new Error(
-          "The entry took more than a day to write and was deleted meanwhile: put the document again"
-        )
-        return yield* new StoreUnavailable({ operation, cause })
-      }
-      yield* cleanUp(operation, owner, scope)
+      if (isShown !== true) return yield* removedMeanwhile
+      yield* callFunction(operation, "analyze_search", {})
+      yield* cleanUp(operation, key)
     })
 
   return ChunkIndex.of({
@@ -165,7 +157,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
           const key = keyOf(ownerId, document)
           if (key.document === null) return false
           const isRetired = yield* callFunction<boolean>("ChunkIndex.remove", "retire_search_entries", key)
-          yield* cleanUp("ChunkIndex.remove", key.owner, key.scope)
+          yield* cleanUp("ChunkIndex.remove", key)
           return isRetired === true
         })
       ),
@@ -173,9 +165,9 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
     removeScope: (scope) =>
       Principal.use(({ ownerId }) =>
         Effect.gen(function* () {
-          const key = { owner: toText(ownerId), scope: toText(scope) }
-          yield* callFunction("ChunkIndex.removeScope", "retire_search_entries", { ...key, document: null })
-          yield* cleanUp("ChunkIndex.removeScope", key.owner, key.scope)
+          const key = { owner: toText(ownerId), scope: toText(scope), document: null }
+          yield* callFunction("ChunkIndex.removeScope", "retire_search_entries", key)
+          yield* cleanUp("ChunkIndex.removeScope", key)
         })
       ),
 
@@ -185,7 +177,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
           const target = { to_scope: toText(to.scope), to_document: newRowId(to.documentId) }
           const args = { ...keyOf(ownerId, from), ...target }
           const isCopied = yield* callFunction<boolean>("ChunkIndex.copy", "copy_search_document", args)
-          yield* cleanUp("ChunkIndex.copy", args.owner, target.to_scope)
+          yield* cleanUp("ChunkIndex.copy", { owner: args.owner, scope: target.to_scope, document: target.to_document })
           return isCopied === true
         })
       ),
@@ -228,6 +220,18 @@ interface HitRow extends KeyRow {
   readonly lexical: bigint | null
   readonly semantic: number | null
 }
+
+/** The entries of a document, or of all documents of the scope. */
+type RemovedKey = { readonly owner: string; readonly scope: string; readonly document: string | null }
+
+const removedMeanwhile = Effect.suspend(() =>
+  Effect.fail(
+    new StoreUnavailable({
+      operation: "ChunkIndex.put",
+      cause: new Error("The document was removed while it was put, or that took more than a day: put it again")
+    })
+  )
+)
 
 type Key = { readonly owner: string; readonly scope: string; readonly document: string }
 

@@ -1,6 +1,7 @@
 /**
- * The removal of documents: their records, chunks and bytes. The caller removes them at once; the follow-up that was stored before removes
- * what a crash has left. Every step may be repeated.
+ * The removal of documents: their records, chunks and bytes. The caller removes the records and, for a short time, chunks and bytes; the
+ * follow-up that was stored before removes what is left then, or after a crash. It is done when the stores say that nothing is left. Every
+ * step may be repeated.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -18,6 +19,9 @@ import { clearKind, DocumentTrace, forgetKind, newWork, traceOf } from "./Docume
 
 const Traces = Schema.Array(DocumentTrace)
 
+/** How long a caller waits for chunks and bytes. Those of usual documents are gone by then. */
+const patience = "2 seconds"
+
 /** If a removal has not happened after this time, it will not happen: the records still exist, and are kept. */
 const removalMillis = 60_000
 
@@ -27,20 +31,24 @@ export const makeForgetting = Effect.gen(function* () {
   const index = yield* ChunkIndex
   const followUps = yield* FollowUps
 
-  /** Removes chunks and bytes whose records are gone. */
+  /** Removes chunks and bytes whose records are gone, one document after the other, so that others use the stores too. */
   const removeLeftovers = (traces: ReadonlyArray<DocumentTrace>): Effect.Effect<void, StoreUnavailable, Principal> =>
     Effect.forEach(
       traces,
       ({ blobId, documentId, scope }) =>
         Effect.all([index.remove({ documentId, scope }), blobs.remove(blobId)], { discard: true }),
-      { concurrency: 4, discard: true }
+      { discard: true }
     )
+
+  /** For the caller, who does not wait for all of a large document. */
+  const removeSome = (traces: ReadonlyArray<DocumentTrace>) =>
+    Effect.asVoid(Effect.timeoutOption(removeLeftovers(traces), patience))
 
   const forget = Effect.fnUntraced(function* (document: Document) {
     const trace = traceOf(document)
     yield* followUps.add([yield* newWork(forgetKind, document.id, [trace])])
     yield* documents.remove(document.id)
-    yield* removeLeftovers([trace])
+    yield* removeSome([trace])
   })
 
   const forgetWorker = typedWorker({
@@ -69,7 +77,7 @@ export const makeForgetting = Effect.gen(function* () {
       const traces = found.map(traceOf)
       const work = yield* newWork(clearKind, "", traces)
       yield* followUps.add([{ ...work, key: work.id, delayMillis: removalMillis }])
-      return removeLeftovers(traces)
+      return removeSome(traces)
     })
 
   const clearWorker = typedWorker({

@@ -1,7 +1,8 @@
 /**
  * The tables and functions of the index of chunks (`ChunkIndex`). Each put of a document writes one entry. The entry is written in pieces
  * and is not searched while its state is `open`; one statement makes it `ready`, and the next put of the same document makes it `retired`.
- * Retired entries are deleted in pieces. So a document of any size is found completely or not at all, and no statement takes long.
+ * Retired entries are deleted in pieces, from the last segment to the first. So a document of any size is found completely or not at all,
+ * and no statement takes long.
  *
  * A posting row holds one term in up to 256 chunks of an entry (a segment), because the size of an index row is limited. A posting is found
  * by its owner and a hash of its scope's name; the hash has 64 bits, so two scopes of one owner with the same hash are not expected.
@@ -55,6 +56,18 @@ export const chunkTables: Migration = {
     chunks,
     postings,
     `create index search_postings_of_entry on {schema}.search_postings (owner, entry)`,
+    primaryKey("search_postings", "(owner, scope_key, term, entry, segment) include (offsets, impacts)")
+  ]
+}
+
+/** Postings are deleted segment by segment. The primary key is made again, because it has to be the newest index. */
+export const postingsBySegment: Migration = {
+  name: "search postings by segment",
+  tables: [],
+  statements: [
+    `drop index {schema}.search_postings_of_entry`,
+    `create index search_postings_of_segment on {schema}.search_postings (owner, entry, segment)`,
+    `alter table {schema}.search_postings drop constraint search_postings_pkey`,
     primaryKey("search_postings", "(owner, scope_key, term, entry, segment) include (offsets, impacts)")
   ]
 }
@@ -116,12 +129,18 @@ begin
 end $$`
 )
 
-/** Adds a segment of chunks and its postings, which the caller has sorted by term. Returns the id of the entry. */
+/**
+ * Adds a segment of chunks and its postings, which the caller has sorted by term. Returns the id of the entry, or null when the entry was
+ * retired meanwhile, because its document was removed. The lock keeps the entry from being retired until the segment is committed, so that
+ * the deletion of a retired entry finds all its rows.
+ */
 const addSearchSegment = sqlFunction(
   "add_search_segment",
   `(p_owner text, p_scope text, p_entry bigint, p_segment integer, p_bodies text[], p_places text[], p_terms text[],
     p_offsets text[], p_impacts text[]) returns bigint language plpgsql as $$
 begin
+  perform from {schema}.search_entries e where e.owner = p_owner and e.id = p_entry and e.state = 'open' for share;
+  if not found then return null; end if;
   insert into {schema}.search_chunks (owner, entry, ordinal, body, place)
     select p_owner, p_entry, p_segment * ${segmentSize} + c.place_in - 1, c.body, c.place
     from unnest(p_bodies, p_places) with ordinality c (body, place, place_in);
@@ -144,7 +163,7 @@ declare
   v_schema text;
 begin
   perform from {schema}.search_entries e where e.owner = p_owner and e.id = p_entry and e.scope = p_scope
-    and e.document = p_document and e.state <> 'retired' for key share;
+    and e.document = p_document and e.state <> 'retired' for share;
   if not found then return false; end if;
   select quote_ident(n.nspname) into v_schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace
     where e.extname = 'vector';
@@ -172,47 +191,82 @@ begin
 end $$`
 )
 
-/** Retires the entry of a document, or all entries of the scope when `p_document` is null: searches no longer find them. */
+/**
+ * Retires the entries of a document, or all entries of the scope when `p_document` is null: searches no longer find them, and nothing is
+ * added to those that are still being written. Returns whether one of them was searched.
+ */
 const retireSearchEntries = sqlFunction(
   "retire_search_entries",
   `(p_owner text, p_scope text, p_document uuid) returns boolean language plpgsql as $$
+declare
+  v_ready bigint[];
 begin
+  v_ready := array(select id from {schema}.search_entries
+    where owner = p_owner and scope = p_scope and state = 'ready' and (p_document is null or document = p_document));
   update {schema}.search_entries set state = 'retired'
-    where owner = p_owner and scope = p_scope and state = 'ready' and (p_document is null or document = p_document);
-  return found;
+    where owner = p_owner and scope = p_scope and state <> 'retired' and (p_document is null or document = p_document);
+  return cardinality(v_ready) > 0;
+end $$`
+)
+
+/** How many postings one call deletes: a few milliseconds of work, because in an embedded database all others wait meanwhile. */
+const slice = 2000
+
+/**
+ * Deletes a slice of the retired entries of a document, or of all the scope when `p_document` is null, and of entries that are older than a
+ * day and still open, because the process that wrote them died. Returns true when none is left, otherwise the caller calls again.
+ *
+ * An entry is deleted from its last segment to its first, and `chunks` says what is left of it. Rows are deleted by their place in the
+ * table, because a table without statistics would be read once for each of them.
+ */
+const dropSearchEntries = sqlFunction(
+  "drop_search_entries",
+  `(p_owner text, p_scope text, p_document uuid) returns boolean language plpgsql set plan_cache_mode = force_custom_plan as $$
+declare
+  v_entry bigint;
+  v_chunks integer;
+  v_segment integer;
+  v_rows bigint;
+begin
+  select id, chunks into v_entry, v_chunks from {schema}.search_entries
+    where owner = p_owner and scope = p_scope and state <> 'ready'
+      and (state = 'retired' and (p_document is null or document = p_document) or opened_at < clock_timestamp() - interval '1 day')
+    order by id limit 1 for update;
+  -- Another process may have deleted the first entry while this one waited for it, so that only a second look says that none is left.
+  if not found then
+    return not exists (select from {schema}.search_entries where owner = p_owner and scope = p_scope and state = 'retired'
+      and (p_document is null or document = p_document));
+  end if;
+  v_segment := greatest(v_chunks - 1, 0) / ${segmentSize};
+  delete from {schema}.search_postings where ctid = any (array(
+    select ctid from {schema}.search_postings where owner = p_owner and entry = v_entry and segment = v_segment limit ${slice}));
+  get diagnostics v_rows = row_count;
+  if v_rows = ${slice} then return false; end if;
+  if to_regclass('{schema}.search_vectors') is not null then
+    delete from {schema}.search_vectors where owner = p_owner and entry = v_entry and ordinal >= v_segment * ${segmentSize};
+  end if;
+  delete from {schema}.search_chunks where owner = p_owner and entry = v_entry and ordinal >= v_segment * ${segmentSize};
+  if v_segment > 0 then
+    update {schema}.search_entries set state = 'retired', chunks = v_segment * ${segmentSize} where owner = p_owner and id = v_entry;
+  else
+    delete from {schema}.search_entries where owner = p_owner and id = v_entry;
+  end if;
+  return false;
 end $$`
 )
 
 /**
- * Deletes retired entries of the scope, and entries that are older than a day and still open, because the process that wrote them died.
- * Returns false when it has deleted as many rows as one call may and more are left.
+ * Brings the statistics up to date after a large document was written: an embedded database has nothing that does so later. A small sample
+ * is enough, and takes a few milliseconds.
  */
-const dropSearchEntries = sqlFunction(
-  "drop_search_entries",
-  `(p_owner text, p_scope text) returns boolean language plpgsql as $$
-declare
-  c_rows constant integer := 50000;
-  v_entry bigint;
-  v_rows bigint;
-  v_deleted bigint := 0;
+const analyzeSearch = sqlFunction(
+  "analyze_search",
+  `() returns void language plpgsql set default_statistics_target = 10 as $$
 begin
-  for v_entry in
-    select id from {schema}.search_entries where owner = p_owner and scope = p_scope and state <> 'ready'
-      and (state = 'retired' or opened_at < clock_timestamp() - interval '1 day')
-    order by id for update skip locked
-  loop
-    delete from {schema}.search_postings where owner = p_owner and entry = v_entry and ctid = any (array(
-      select ctid from {schema}.search_postings where owner = p_owner and entry = v_entry limit c_rows));
-    get diagnostics v_rows = row_count;
-    v_deleted := v_deleted + v_rows;
-    if v_deleted >= c_rows then return false; end if;
-    if to_regclass('{schema}.search_vectors') is not null then
-      delete from {schema}.search_vectors where owner = p_owner and entry = v_entry;
-    end if;
-    delete from {schema}.search_chunks where owner = p_owner and entry = v_entry;
-    delete from {schema}.search_entries where owner = p_owner and id = v_entry;
-  end loop;
-  return true;
+  analyze (skip_locked) {schema}.search_entries, {schema}.search_chunks, {schema}.search_postings;
+  if to_regclass('{schema}.search_vectors') is not null then
+    execute 'analyze (skip_locked) {schema}.search_vectors';
+  end if;
 end $$`
 )
 
@@ -231,7 +285,7 @@ begin
     perform {schema}.set_search_vectors(p_owner, p_scope, p_document, v_entry, p_model, p_dimensions, p_ordinals, p_vectors);
   end if;
   perform {schema}.publish_search_entry(p_owner, p_scope, p_document, v_entry);
-  return {schema}.drop_search_entries(p_owner, p_scope);
+  return {schema}.drop_search_entries(p_owner, p_scope, p_document);
 end $$`
 )
 
@@ -401,6 +455,7 @@ export const chunkFunctions: ReadonlyArray<SqlFunction> = [
   publishSearchEntry,
   retireSearchEntries,
   dropSearchEntries,
+  analyzeSearch,
   putSearchDocument,
   copySearchDocument,
   nearestChunks,

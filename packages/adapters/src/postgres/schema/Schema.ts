@@ -3,7 +3,7 @@
  * write its file in this folder, append its migrations to the end of `migrations`, and add its functions.
  */
 import { auditTables } from "./AuditLog.ts"
-import { chunkFunctions, chunkTables } from "./Chunks.ts"
+import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables } from "./Documents.ts"
 import { followUpFunctions, followUpTables } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
@@ -48,7 +48,8 @@ export const schemaOfThisVersion: Schema = {
     agedRows,
     secretTables,
     agedMemoryRuns,
-    auditTables
+    auditTables,
+    postingsBySegment
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
