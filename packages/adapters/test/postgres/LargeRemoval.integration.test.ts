@@ -3,7 +3,7 @@ import { BlobId, DocumentId, newId } from "@colloquy/core/adapters"
 import { asNewOwner } from "@colloquy/core/contracts"
 import { Principal } from "@colloquy/core"
 import { BlobStore } from "@colloquy/core/documents"
-import { ChunkIndex, SearchScope } from "@colloquy/core/retrieval"
+import { ChunkIndex, emptyPlace, SearchScope } from "@colloquy/core/retrieval"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -123,16 +123,7 @@ const suite = (stores: () => Layer.Layer<BlobStore | ChunkIndex | PgClient, unkn
       const [index, schema] = [yield* ChunkIndex, yield* schemaName]
       const documentId = yield* newId(DocumentId)
       const chunks = Array.from({ length: 40 * 256 }, (_, ordinal) => ({
-        chunk: {
-          heading: [],
-          page: null,
-          slide: null,
-          sheet: null,
-          row: null,
-          ordinal,
-          text: `${ordinal}`,
-          repeated: 0
-        },
+        chunk: { ...emptyPlace, ordinal, text: `${ordinal}`, repeated: 0 },
         impacts: new Map([[`term ${ordinal}`, 1]])
       }))
       const put = yield* Effect.forkChild(

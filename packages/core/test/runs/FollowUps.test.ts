@@ -4,6 +4,7 @@ import { FollowUpFailed, FollowUps, FollowUpSettings, Principal, StoreUnavailabl
 import { FollowUpStore, type FollowUpWorker } from "@colloquy/core/adapters"
 import { sampleFollowUp } from "@colloquy/core/contracts"
 import { assert, describe, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -268,7 +269,7 @@ describe("FollowUps", () => {
   /** Claims as a process would that dies with the work. */
   const die = Effect.fnUntraced(function* (times: number) {
     const store = yield* FollowUpStore
-    for (let died = 0; died < times; died++) yield* store.claim(["learn"], 1, "0 millis")
+    for (let died = 0; died < times; died++) yield* store.claim(["learn"], 1, Duration.zero)
   })
 
   test(
