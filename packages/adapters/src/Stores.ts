@@ -3,6 +3,7 @@ import type {
   AssistantStore,
   FollowUpStore,
   KeyStore,
+  QuotaStore,
   RunStore,
   ThreadStore,
   UsageLedger
@@ -27,6 +28,7 @@ export type Stores =
   | KeyStore
   | MemoryStore
   | OutcomeStore
+  | QuotaStore
   | RetentionStore
   | RunStore
   | SessionStore

@@ -7,8 +7,11 @@ import {
   type HostedTool,
   HostedTools,
   Kernel,
+  noQuota,
   type Provider,
   Providers,
+  type Quota,
+  Quotas,
   TurnSettings
 } from "@colloquy/core"
 import { type Ports, type Stores } from "@colloquy/core/adapters"
@@ -37,6 +40,8 @@ export interface ColloquyOptions extends OpenKernelOptions {
   readonly settings?: Partial<TurnSettings>
   /** What joins the turns: rooms such as `answersPart`, and parts of the host's own (`TurnParts.part(guard)`). */
   readonly parts?: ReadonlyArray<Layer.Layer<never, unknown, Kernel.Kernel | Ports | WingStores>>
+  /** What each owner may use. Absent: nothing is limited. */
+  readonly quota?: (owner: string) => Partial<Quota>
   /** For hosts with Effect beside it: references of the kernel, such as `Metering` or `TokenCounter`. */
   readonly layers?: ReadonlyArray<Layer.Layer<never, unknown>>
 }
@@ -48,7 +53,9 @@ const open = async (options: ColloquyOptions): Promise<Colloquy> => {
   if (first === undefined) throw new TypeError("No provider is given. Give one, such as `openai({ apiKey })`.")
   const { model, settings, tools = [] } = options
   const defaults = typeof model === "string" ? { provider: first.id, model } : model
+  const { quota } = options
   const references = Layer.mergeAll(
+    quota === undefined ? Layer.empty : Layer.succeed(Quotas, (owner) => ({ ...noQuota, ...quota(owner) })),
     Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings)),
     ...(options.layers ?? [])
   )

@@ -6,6 +6,7 @@
  * | reference | what it sets |
  * |---|---|
  * | `Metering` | credit and billing |
+ * | `Quotas` | what each owner may use |
  * | `AuditStore` | where the audit log is kept; the stores of `@colloquy/adapters` set it |
  * | `ProviderKeys` | customers' own keys for providers |
  * | `TokenCounter` | how tokens are counted |
@@ -21,7 +22,9 @@ import { assistantsLayer } from "./assistants/AssistantsLayer.ts"
 import type { AssistantStore } from "./assistants/AssistantStore.ts"
 import { Copies } from "./assistants/Copies.ts"
 import { Catalog } from "./catalog/Catalog.ts"
+import { Allowances } from "./metering/Allowances.ts"
 import { Billing } from "./metering/Billing.ts"
+import type { QuotaStore } from "./metering/QuotaStore.ts"
 import type { UsageLedger } from "./metering/UsageLedger.ts"
 import type { Providers } from "./models/Provider.ts"
 import { FollowUps } from "./runs/FollowUps.ts"
@@ -37,7 +40,7 @@ import { turnsLayer } from "./turns/Turns.ts"
 import type { Turns } from "./turns/TurnUseCases.ts"
 
 /** Everything that a storage adapter provides. */
-export type Stores = AssistantStore | ThreadStore | RunStore | FollowUpStore | KeyStore | UsageLedger
+export type Stores = AssistantStore | ThreadStore | RunStore | FollowUpStore | KeyStore | QuotaStore | UsageLedger
 
 /** What a host must provide. */
 export type Ports = Stores | Providers
@@ -59,6 +62,7 @@ export type Kernel =
   | AuditLog
   | Catalog
   | Billing
+  | Allowances
 
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   assistantsLayer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge([Removals.layer, Copies.layer])),
@@ -66,5 +70,6 @@ export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   Keys.layer,
   AuditLog.layer,
   Catalog.layer,
-  Billing.layer
+  Billing.layer,
+  Allowances.layer
 ).pipe(Layer.provideMerge(FollowUps.layer))

@@ -20,6 +20,8 @@ export { RateLimiter } from "./access/RateLimiter.ts"
 export { Charge } from "./metering/Charge.ts"
 export { InsufficientCredit, Metering, type MeteringPort } from "./metering/Metering.ts"
 export { Billing } from "./metering/Billing.ts"
+export { type Allowance, type AllowanceReport, Allowances } from "./metering/Allowances.ts"
+export { noQuota, OverLimit, type Quota, Quotas } from "./metering/Quota.ts"
 
 /** tools: what a model may call, and what runs it. */
 export { ToolDefinition } from "./tools/ToolDefinition.ts"

@@ -13,6 +13,7 @@ import { describe } from "./docs-page/ApiDescription.ts"
 import { MemoriesApi } from "./endpoints/MemoriesApi.ts"
 import { MessagesApi } from "./endpoints/MessagesApi.ts"
 import { ModelsApi } from "./endpoints/ModelsApi.ts"
+import { OwnersApi } from "./endpoints/OwnersApi.ts"
 import { RealtimeApi } from "./endpoints/RealtimeApi.ts"
 import { RunsApi } from "./endpoints/RunsApi.ts"
 import { ServiceApi } from "./endpoints/ServiceApi.ts"
@@ -29,6 +30,7 @@ export class Api extends HttpApi.make("colloquy")
   .add(DocumentsApi)
   .add(ModelsApi)
   .add(BillingApi)
+  .add(OwnersApi)
   .add(ServiceApi)
   // The last one is the outermost: who asks, how often, and only then what.
   .middleware(Validation)

@@ -1,5 +1,5 @@
 /** What a host may set about the HTTP API. Everything has a default that suits a server behind a reverse proxy. */
-import { type AuthenticationSettings, defaultAuthentication, type Rate } from "@colloquy/core/adapters"
+import { type AuthenticationSettings, defaultAuthentication } from "@colloquy/core/adapters"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Redacted from "effect/Redacted"
@@ -37,8 +37,6 @@ export interface Bounds {
 export interface HttpSettings extends Bounds, AuthenticationSettings {
   /** A comment line goes out after so much silence on a stream. */
   readonly heartbeat: Duration.Input
-  /** Requests of one principal; null: no limit. */
-  readonly rate: Rate | null
   /** Null: no other origin may read the answers. */
   readonly cors: Cors | null
   /**
@@ -59,7 +57,6 @@ export const defaultHttpSettings: HttpSettings = {
   bodyTimeout: "30 seconds",
   heartbeat: "15 seconds",
   ...defaultAuthentication,
-  rate: null,
   cors: null,
   publicUrl: null,
   signingKey: null,

@@ -25,6 +25,7 @@ import * as MemoriesHandlers from "./handlers/MemoriesHandlers.ts"
 import * as DocumentsHandlers from "./handlers/DocumentsHandlers.ts"
 import * as MessagesHandlers from "./handlers/MessagesHandlers.ts"
 import * as ModelsHandlers from "./handlers/ModelsHandlers.ts"
+import * as OwnersHandlers from "./handlers/OwnersHandlers.ts"
 import * as RealtimeHandlers from "./handlers/RealtimeHandlers.ts"
 import * as RunsHandlers from "./handlers/RunsHandlers.ts"
 import * as ServiceHandlers from "./handlers/ServiceHandlers.ts"
@@ -90,6 +91,7 @@ const handlers = Layer.mergeAll(
   DocumentsHandlers.layer,
   ModelsHandlers.layer,
   BillingHandlers.layer,
+  OwnersHandlers.layer,
   ServiceHandlers.layer
 ).pipe(Layer.provide([guards, Validation.layer]))
 

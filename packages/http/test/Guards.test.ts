@@ -1,7 +1,7 @@
 /** Who may ask, how often, how much; repeats; shutting down; and faults that tell nothing. Specification part 5. */
 import { assert, describe, it } from "@effect/vitest"
 import { callTool, gate, say } from "@colloquy/adapters/scripted"
-import { InsufficientCredit, Keys, RateLimiter, StoreUnavailable } from "@colloquy/core"
+import { InsufficientCredit, Keys, StoreUnavailable } from "@colloquy/core"
 import { AssistantStore, ThreadStore } from "@colloquy/core/adapters"
 import { InMemory } from "@colloquy/adapters/in-memory"
 import * as Effect from "effect/Effect"
@@ -93,9 +93,9 @@ describe("a host's own session", () => {
   })
 })
 
-describe("a rate", () => {
+describe("the quota of requests", () => {
   it("is kept for each principal, and says when to come back", async () => {
-    await using service = await open([], { http: { rate: { limit: 3, window: "1 minute" } }, extra: TestClock.layer() })
+    await using service = await open([], { quota: { requestsPerMinute: 3 }, extra: TestClock.layer() })
     const statuses = async (key: string, count: number) => {
       const found: Array<number> = []
       for (let index = 0; index < count; index++)
@@ -106,24 +106,9 @@ describe("a rate", () => {
     assert.deepStrictEqual(await statuses(keys.bob, 1), [200])
     const refused = await service.call("GET", "/threads")
     assert.strictEqual(refused.headers.get("retry-after"), "20")
-    assert.isString(refused.body.detail)
+    assert.match(refused.body.detail, /limit of 3 requests a minute is reached: 0 left\. There is room again at /u)
     await service.run(TestClock.adjust("20 seconds"))
     assert.deepStrictEqual(await statuses(keys.ada, 2), [200, 429])
-  })
-
-  it("is asked of the host's adapter when he has one", async () => {
-    const asked: Array<string> = []
-    const limiter = Layer.succeed(RateLimiter, {
-      take: (key) => Effect.sync(() => (asked.push(key), key === "bob" ? 1500 : null))
-    })
-    await using service = await open([], {
-      http: { rate: { limit: 1, window: "1 second" } },
-      extra: limiter
-    })
-    assert.strictEqual((await service.call("GET", "/threads")).status, 200)
-    const refused = await service.call("GET", "/threads", undefined, { key: keys.bob })
-    assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [429, "2"])
-    assert.deepStrictEqual(asked, ["ada", "bob"])
   })
 })
 

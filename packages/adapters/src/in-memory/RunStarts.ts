@@ -2,6 +2,7 @@
 import type { OwnerId } from "@colloquy/core"
 import type {
   ActivateOutcome,
+  Amount,
   Begin,
   BeginOutcome,
   Continue,
@@ -9,6 +10,7 @@ import type {
   History,
   IdempotencyKey,
   Lease,
+  Refusal,
   Repeated,
   RunStore,
   Started
@@ -18,6 +20,7 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import { inContext } from "./AssistantStore.ts"
 import { storeFollowUps } from "./FollowUpStore.ts"
+import { admit } from "./QuotaStore.ts"
 import {
   changeNewest,
   closeWaiting,
@@ -85,20 +88,42 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   if (blocker !== undefined && (begin.mode === "reject" || thread.queued.length >= begin.maxQueued)) {
     return { _tag: "Busy", runId: blocker.run.id, expired: isExpired(blocker, now) }
   }
+  const granted = admitted(state, thread, begin, now)
+  if (granted !== null && "limit" in granted) return { _tag: "OverLimit", refusal: granted }
   const row = insertRun(state, thread, begin)
+  row.reserved = granted
   remember(state, row, begin.idempotency, now)
   if (blocker === undefined && begin.saves) return save(state, row, now, begin.followUps)
   const lease = grantLeg(row, now, begin.lease)
   if (blocker === undefined) return start(state, row, now, lease, begin.historyTokens)
   move(row, "QUEUED")
   signal(state, row)
-  return { _tag: "Queued", lease }
+  return { _tag: "Queued", lease, reserved: granted }
+}
+
+const admitted = (
+  state: State,
+  thread: ThreadRow,
+  { admission, historyTokens }: Pick<Begin, "admission" | "historyTokens">,
+  now: number
+): Amount | Refusal | null => {
+  if (admission === null) return null
+  const isThreadIdle = thread.inProgress === null && thread.queued.length === 0
+  return admit(
+    state,
+    thread.ownerId,
+    admission,
+    { isThreadIdle, historyTokens: Math.min(thread.tokens, historyTokens) },
+    now
+  )
 }
 
 const beginAgain = (row: RunRow, begin: Begin, now: number): BeginOutcome => {
   if (begin.saves && row.run.status === "COMPLETED") return { _tag: "Saved" }
   const isHeld = row.run.leg === 0 && row.token === row.legToken
-  if (isHeld && row.run.status === "QUEUED") return { _tag: "Queued", lease: prolong(row, now, begin.lease) }
+  if (isHeld && row.run.status === "QUEUED") {
+    return { _tag: "Queued", lease: prolong(row, now, begin.lease), reserved: row.reserved }
+  }
   if (isHeld && row.run.status === "IN_PROGRESS") {
     return started(row, prolong(row, now, begin.lease), begin.historyTokens)
   }
@@ -137,7 +162,8 @@ const insertRun = (state: State, thread: ThreadRow, { events, message, run }: Be
     log: [],
     messages: [],
     pending: { message, events },
-    idempotencyKeys: []
+    idempotencyKeys: [],
+    reserved: null
   }
   thread.runs.add(insertNew(state.runs, run.id, row))
   return row
@@ -165,7 +191,8 @@ const start = (state: State, row: RunRow, now: number, lease: Lease, historyToke
 const started = (row: RunRow, lease: Lease, historyTokens: number): Started => ({
   _tag: "Started",
   lease,
-  history: historyOf(row, historyTokens)
+  history: historyOf(row, historyTokens),
+  reserved: row.reserved
 })
 
 export const supersede = (state: State, thread: ThreadRow, at: Date): void => {
@@ -212,6 +239,9 @@ const continueRun = (state: State, ownerId: OwnerId, next: Continue, now: number
   const repeated = next.idempotency && findRepeated(state, ownerId, next.idempotency.key, now)
   if (repeated) return repeated
   if (row?.run.status !== "REQUIRES_ACTION" || row.run.answerId !== next.messageId) return { _tag: "NotOpen" }
+  const granted = admitted(state, row.thread, next, now)
+  if (granted !== null && "limit" in granted) return { _tag: "OverLimit", refusal: granted }
+  row.reserved = granted
   changeNewest(row, (message) => ({
     ...message,
     status: "COMPLETED",

@@ -5,6 +5,7 @@ import { addUsage, canMove, isEnded, RunStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { storeFollowUps } from "./FollowUpStore.ts"
+import { reserveMore } from "./QuotaStore.ts"
 import { grant, prolong, runStarts, storePending } from "./RunStarts.ts"
 import {
   closeWaiting,
@@ -89,7 +90,15 @@ const chargeDeleted = (state: State, ownerId: OwnerId, lease: Lease, { charges }
 const isRepeated = (run: Run, { status }: Settlement): boolean =>
   run.status === status || (run.status === "CANCELLED" && status === "REQUIRES_ACTION")
 
-const leases = (state: State): Pick<typeof RunStore.Service, "renew" | "expired" | "takeOver"> => ({
+const leases = (state: State): Pick<typeof RunStore.Service, "reserve" | "renew" | "expired" | "takeOver"> => ({
+  reserve: (lease, request) =>
+    ownedStep((ownerId) => {
+      const row = leasedRun(state, ownerId, lease)
+      if (row === undefined || !isActive(row)) return Option.none()
+      const granted = reserveMore(state, row, request)
+      return Option.some("limit" in granted ? { _tag: "OverLimit", refusal: granted } : granted)
+    }),
+
   renew: (held, duration) =>
     step((now) => {
       const kept = held.flatMap((lease) => leasedRun(state, lease.ownerId, lease) ?? []).filter(isActive)

@@ -5,6 +5,7 @@
  */
 import type { Assistant, AssistantId, FollowUp, Message, OwnerId, Run, RunId, Thread, ThreadId } from "@colloquy/core"
 import type {
+  Amount,
   AuditEntry,
   FollowUpId,
   BlobId,
@@ -71,6 +72,8 @@ export interface RunRow {
   pending: { readonly message: NewMessage; readonly events: ReadonlyArray<LogEvent> } | null
   /** The run's entries in `State.repeated`. */
   readonly idempotencyKeys: Array<string>
+  /** What the run has reserved of its owner's limits while it is active; null: it was admitted without limits. */
+  reserved: Amount | null
 }
 
 export interface FollowUpRow {
@@ -141,6 +144,8 @@ export interface State {
   readonly chunks: Map<OwnerId, EntriesOfOwner>
   /** When charges outside of a settlement were counted, by owner and id. */
   readonly charges: Map<string, number>
+  /** When a rate of an owner is free again, by owner and name. */
+  readonly rates: Map<string, number>
   /** The tickets by their hash. */
   readonly tickets: Map<string, TicketRecord>
   /** The charges of voice sessions that have not been reported yet, by session and number. */
@@ -168,6 +173,7 @@ export const makeState = (): State => ({
   appliedRuns: new Map(),
   chunks: new Map(),
   charges: new Map(),
+  rates: new Map(),
   auditLog: [],
   listeners: new Set()
 })

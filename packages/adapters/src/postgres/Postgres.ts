@@ -42,6 +42,7 @@ import { outcomeStore } from "./PostgresOutcomeStore.ts"
 import { chunkIndex, openVectors, withoutExtension } from "./PostgresChunkIndex.ts"
 import { memoryStore } from "./PostgresMemoryStore.ts"
 import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
+import { quotaStore } from "./PostgresQuotaStore.ts"
 import { rateLimiter } from "./PostgresRateLimiter.ts"
 import { retentionStore } from "./PostgresRetentionStore.ts"
 import { runStore } from "./PostgresRunStore.ts"
@@ -232,6 +233,7 @@ const makeStores = (
       Context.add(MemoryStore, memoryStore(database, keepsVectors)),
       Context.add(OutcomeStore, outcomeStore(database)),
       Context.add(RetentionStore, retentionStore(database)),
+      Context.add(Ports.QuotaStore, quotaStore(database)),
       Context.add(Ports.RunStore, runStore(database, hints, histories)),
       Context.add(SessionStore, sessionStore(database)),
       Context.add(Ports.ThreadStore, threadStore(database, histories)),

@@ -4,17 +4,42 @@ import { type RunStore } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Database } from "./Database.ts"
+import { callWithLockTimeout, type Database } from "./Database.ts"
+import { decodeGranted } from "./RunOutcomes.ts"
+import { limitsArgument } from "./RunStarts.ts"
 import { decodeRun, runColumns, type RunRow } from "./RunRecord.ts"
 import { isStoredId, knownId } from "./StoredId.ts"
 import { fromText, toText } from "./StoredText.ts"
 
-type Leases = Pick<typeof RunStore.Service, "renew" | "expired" | "takeOver">
+type Leases = Pick<typeof RunStore.Service, "reserve" | "renew" | "expired" | "takeOver">
 
 const lasting = (place: string): string => `clock_timestamp() + ${place} * interval '1 millisecond'`
 const active = "r.status in ('IN_PROGRESS', 'QUEUED')"
 
-export const runLeases = ({ query, schema }: Database): Leases => ({
+export const runLeases = (database: Database): Leases => ({ ...reserving(database), ...leasing(database) })
+
+const reserving = (database: Database): Pick<Leases, "reserve"> => ({
+  reserve: ({ runId, threadId, token }, request) =>
+    Principal.use(({ ownerId }) => {
+      const args = {
+        owner: toText(ownerId),
+        thread: knownId(threadId),
+        run: knownId(runId),
+        token,
+        request: limitsArgument(request)
+      }
+      return Effect.map(
+        database.lockingWrite<{ readonly granted: string | null }>(
+          "RunStore.reserve",
+          `select ${callWithLockTimeout(database, "reserve_more", args)} as granted`,
+          Object.values(args)
+        ),
+        ([row]) => Option.map(Option.fromNullishOr(row?.granted), decodeGranted)
+      )
+    })
+})
+
+const leasing = ({ query, schema }: Database): Omit<Leases, "reserve"> => ({
   renew: (leases, duration) => {
     const held = leases.filter(({ runId }) => isStoredId(runId))
     return Effect.map(

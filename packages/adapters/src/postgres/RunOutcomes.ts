@@ -3,10 +3,10 @@
  * several rows, each with the same outcome.
  */
 import type { OwnerId, RunId, ThreadId } from "@colloquy/core"
-import type { Lease, Repeated, Started } from "@colloquy/core/adapters"
+import type { Amount, Lease, LimitName, RefusedByLimit, Repeated, Started } from "@colloquy/core/adapters"
 import { decodeMessages, type MessagesRow } from "./MessageRecord.ts"
 import { functionName } from "./schema/FunctionNames.ts"
-import { fromText } from "./StoredText.ts"
+import { fromJson, fromText } from "./StoredText.ts"
 
 export interface OutcomeRow {
   readonly outcome:
@@ -18,6 +18,7 @@ export interface OutcomeRow {
     | "InSession"
     | "ThreadMissing"
     | "Outdated"
+    | "OverLimit"
     | "Repeated"
     | "Waiting"
     | "Lost"
@@ -26,7 +27,8 @@ export interface OutcomeRow {
   readonly token: bigint
   readonly expired: boolean
   readonly leg_start: number
-  readonly fingerprint: string
+  /** Of `Repeated`. In other outcomes, what was granted of the owner's limits or why it was refused, as JSON; null without limits. */
+  readonly fingerprint: string | null
 }
 
 /** The columns after the outcome are null when no run has started. */
@@ -64,8 +66,25 @@ export const decodeRepeated = (row: Pick<OutcomeRow, "outcome_run" | "leg_start"
   _tag: "Repeated",
   runId: row.outcome_run,
   legStart: row.leg_start,
-  fingerprint: fromText(row.fingerprint)
+  fingerprint: fromText(row.fingerprint ?? "")
 })
+
+type Granted =
+  | { readonly tokens: number; readonly usd: number }
+  | { readonly limit: LimitName; readonly left: number; readonly wait: number }
+
+/** What `admit_run` or `reserve_more` returned. */
+export const decodeGranted = (granted: string): Amount | RefusedByLimit => {
+  const answer = fromJson<Granted>(granted)
+  if (!("limit" in answer)) return answer
+  const { left, limit, wait } = answer
+  return { _tag: "OverLimit", refusal: { limit, left, waitMillis: wait } }
+}
+
+export const decodeReserved = (granted: string | null): Amount | null => {
+  const answer = granted === null ? null : decodeGranted(granted)
+  return answer === null || "_tag" in answer ? null : answer
+}
 
 /** The sequence of the first message tells how many older messages were left out. */
 export const decodeStarted = (rows: ReadonlyArray<StartedRow>, row: StartedRow, ownerId: OwnerId): Started => {
@@ -75,6 +94,7 @@ export const decodeStarted = (rows: ReadonlyArray<StartedRow>, row: StartedRow, 
   return {
     _tag: "Started",
     lease: decodeLease(row, first.threadId, ownerId),
+    reserved: decodeReserved(row.fingerprint),
     history: { messages, older: { messages: first.sequence - 1, tokens: Number(row.tokens_before) } }
   }
 }

@@ -3,7 +3,15 @@
  * Each sends one statement; those that write call one function of the schema, which locks the thread first.
  */
 import { type OwnerId, Principal } from "@colloquy/core"
-import type { Begin, Continue, RunStore, Started } from "@colloquy/core/adapters"
+import type {
+  AdmissionRequest,
+  Begin,
+  BudgetRequest,
+  Continue,
+  RefusedByLimit,
+  RunStore,
+  Started
+} from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -14,8 +22,10 @@ import type { KnownHistories, KnownHistory } from "./KnownHistories.ts"
 import { logArguments } from "./LogBatches.ts"
 import { messageArguments } from "./MessageRecord.ts"
 import {
+  decodeGranted,
   decodeLease,
   decodeRepeated,
+  decodeReserved,
   decodeStarted,
   type OutcomeRow,
   type StartedRow,
@@ -25,6 +35,16 @@ import {
 import type { RunHints } from "./RunHints.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { toKey, toText } from "./StoredText.ts"
+
+/** Nobody waits for the run, because there is none. */
+const storesNothing: ReadonlySet<OutcomeRow["outcome"]> = new Set(["Busy", "InSession", "Outdated", "OverLimit"])
+
+/** The row's outcome is `OverLimit`. */
+const refusalOf = ({ fingerprint }: OutcomeRow): RefusedByLimit => {
+  const refused = decodeGranted(fingerprint ?? "{}")
+  if ("_tag" in refused) return refused
+  throw unexpected("RunStore.begin", "OverLimit without a limit")
+}
 
 type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "continue">
 
@@ -61,18 +81,24 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
         const args = beginArguments(begin, ownerId, new Date(yield* Clock.currentTimeMillis), known)
         const rows = yield* start("RunStore.begin", "begin_run", args, historyTokens)
         const row = rows[0]
-        if (row?.outcome !== "Busy" && row?.outcome !== "InSession" && row?.outcome !== "Outdated")
-          yield* echo(run.id, run.threadId, false)
+        if (row !== undefined && !storesNothing.has(row.outcome)) yield* echo(run.id, run.threadId, false)
         switch (row?.outcome) {
           case "Started":
             return started(rows, row, ownerId, historyTokens)
           case "StartedAsKnown": {
             if (known === undefined) return yield* Effect.die(unexpected("RunStore.begin", row.outcome))
             const history = histories.addBegun(ownerId, known, historyTokens, message, args.message_body.length)
-            return { _tag: "Started", lease: decodeLease(row, run.threadId, ownerId), history }
+            const reserved = decodeReserved(row.fingerprint)
+            return { _tag: "Started", lease: decodeLease(row, run.threadId, ownerId), history, reserved }
           }
           case "Queued":
-            return { _tag: row.outcome, lease: decodeLease(row, run.threadId, ownerId) }
+            return {
+              _tag: row.outcome,
+              lease: decodeLease(row, run.threadId, ownerId),
+              reserved: decodeReserved(row.fingerprint)
+            }
+          case "OverLimit":
+            return refusalOf(row)
           case "Busy":
             return { _tag: row.outcome, runId: row.outcome_run, expired: row.expired }
           case "Saved":
@@ -162,6 +188,8 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
           }
           case "NotOpen":
             return { _tag: row.outcome }
+          case "OverLimit":
+            return refusalOf(row)
           case "Repeated":
             return decodeRepeated(row)
           default:
@@ -172,7 +200,20 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
 }
 
 const beginArguments = (
-  { decidedOn, events, followUps, idempotency, lease, maxQueued, message, mode, run, saves }: Begin,
+  {
+    admission,
+    decidedOn,
+    events,
+    followUps,
+    historyTokens,
+    idempotency,
+    lease,
+    maxQueued,
+    message,
+    mode,
+    run,
+    saves
+  }: Begin,
   ownerId: OwnerId,
   at: Date,
   known: KnownHistory | undefined
@@ -198,7 +239,32 @@ const beginArguments = (
   follow_ups: followUpsArgument(followUps),
   decided_on: decidedOn,
   known_last: known?.lastId ?? null,
-  known_revision: known?.revision ?? null
+  known_revision: known?.revision ?? null,
+  ...admissionArguments(admission, historyTokens)
+})
+
+/** The JSON argument of the schema's functions `admit_run` and `reserve_more`. */
+export const limitsArgument = (request: BudgetRequest | AdmissionRequest): string => {
+  const { day, least, restOfDay, tokensPerDay, usdPerDay, wanted } = request
+  const admission = "turnsAtOnce" in request ? request : null
+  return JSON.stringify({
+    turns_per_minute: admission?.turnsPerMinute ?? null,
+    turns_at_once: admission?.turnsAtOnce ?? null,
+    usd_per_token: admission?.usdPerToken ?? null,
+    tokens_per_day: tokensPerDay,
+    usd_per_day: usdPerDay,
+    least_tokens: least.tokens,
+    least_usd: least.usd,
+    wanted_tokens: Math.ceil(wanted.tokens),
+    wanted_usd: wanted.usd,
+    day,
+    rest_of_day: restOfDay
+  })
+}
+
+const admissionArguments = (admission: AdmissionRequest | null, historyTokens: number) => ({
+  admission: admission === null ? null : limitsArgument(admission),
+  history: budgetOf(historyTokens)
 })
 
 const continueArguments = (next: Continue, ownerId: OwnerId) => ({
@@ -213,7 +279,8 @@ const continueArguments = (next: Continue, ownerId: OwnerId) => ({
   leg_start: next.events[0]?.sequence ?? null,
   ...logArguments(next.events),
   lease: Duration.toMillis(next.lease),
-  ...keyArguments(next.idempotency)
+  ...keyArguments(next.idempotency),
+  ...admissionArguments(next.admission, next.historyTokens)
 })
 
 const keyArguments = (idempotency: Begin["idempotency"]) => ({

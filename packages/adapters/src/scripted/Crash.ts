@@ -9,13 +9,21 @@
  *     yield* doom.died
  */
 import { type HostedTool, type Provider } from "@colloquy/core"
-import { AssistantStore, FollowUpStore, KeyStore, RunStore, ThreadStore, UsageLedger } from "@colloquy/core/adapters"
+import {
+  AssistantStore,
+  FollowUpStore,
+  KeyStore,
+  QuotaStore,
+  RunStore,
+  ThreadStore,
+  UsageLedger
+} from "@colloquy/core/adapters"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
-type Stores = AssistantStore | FollowUpStore | KeyStore | RunStore | ThreadStore | UsageLedger
+type Stores = AssistantStore | FollowUpStore | KeyStore | QuotaStore | RunStore | ThreadStore | UsageLedger
 
 export interface CrashPoint {
   /** The number of the write at which the process dies, from 1. Without it, the process does not die, and its writes are counted. */
@@ -132,6 +140,7 @@ const mortalStores = (read: Wrap, write: Wrap, isDead: () => boolean): Layer.Lay
         continue: (...args) => write(store.continue(...args)),
         append: (...args) => write(store.append(...args)),
         settle: (...args) => write(store.settle(...args)),
+        reserve: (...args) => write(store.reserve(...args)),
         renew: (...args) => read(store.renew(...args)),
         expired: (...args) => read(store.expired(...args)),
         takeOver: (...args) => write(store.takeOver(...args)),
@@ -167,6 +176,13 @@ const mortalStores = (read: Wrap, write: Wrap, isDead: () => boolean): Layer.Lay
         findByHashPrefix: (...args) => read(store.findByHashPrefix(...args)),
         list: read(store.list),
         revoke: (...args) => write(store.revoke(...args))
+      }))
+    ),
+    Layer.effect(
+      QuotaStore,
+      QuotaStore.useSync((store) => ({
+        takeRequests: (...args) => write(store.takeRequests(...args)),
+        used: (...args) => read(store.used(...args))
       }))
     ),
     Layer.effect(

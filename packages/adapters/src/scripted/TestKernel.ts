@@ -9,6 +9,9 @@ import {
   Kernel,
   Metering,
   type MeteringPort,
+  noQuota,
+  type Quota,
+  Quotas,
   TokenCounter,
   TurnSettings
 } from "@colloquy/core"
@@ -28,6 +31,8 @@ export interface TestKernelOptions {
   readonly hosted?: ReadonlyArray<HostedTool>
   readonly metering?: MeteringPort
   readonly counter?: TokenCounterPort
+  /** The quota of every owner. */
+  readonly quota?: Partial<Quota>
   /** Default: new in-memory stores. Two kernels with the same `InMemory.State` behave like two processes with the same database. */
   readonly stores?: Layer.Layer<Stores>
   /** The owner for whom `open` works. Default: `owner`. */
@@ -41,10 +46,11 @@ export const layer = (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptio
   const settings = Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, options.settings))
   const metering = options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering)
   const counter = options.counter === undefined ? Layer.empty : Layer.succeed(TokenCounter, options.counter)
+  const quota = { ...noQuota, ...options.quota }
   const hosted = HostedTools.tools(options.hosted ?? [])
   return hosted.pipe(
     Layer.provideMerge(Kernel.layer),
-    Layer.provide([settings, metering, counter]),
+    Layer.provide([settings, metering, counter, Layer.succeed(Quotas, () => quota)]),
     Layer.provideMerge(ScriptedModel.layer(steps, options.model)),
     Layer.provideMerge(options.stores ?? InMemory.layer),
     Layer.fresh

@@ -7,6 +7,7 @@ import type * as Effect from "effect/Effect"
 import type { KeyStore } from "../access/Keys.ts"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
+import type { QuotaStore } from "../metering/QuotaStore.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
 import type { FollowUpStore } from "../runs/FollowUpStore.ts"
 import type { RunStore } from "../runs/RunStore.ts"
@@ -14,7 +15,7 @@ import type { ThreadStore } from "../threads/ThreadStore.ts"
 import { asNewOwner } from "./Samples.ts"
 
 /** The storage ports that one adapter implements together, because a run writes records that the other ports read. */
-export type Stores = AssistantStore | FollowUpStore | KeyStore | RunStore | ThreadStore | UsageLedger
+export type Stores = AssistantStore | FollowUpStore | KeyStore | QuotaStore | RunStore | ThreadStore | UsageLedger
 
 export interface Capabilities {
   /** True if the store's clock is Effect's `Clock`, so that a test may move it. Otherwise, promises about days are not tested. */

@@ -467,7 +467,7 @@ const beginningAgain = (test: ContractTest): void => {
       const { id } = yield* openThread
       const { begin, history, lease } = yield* startTurn(id, { events: [sampleEvent(1), sampleEvent(3)] })
       const before = [yield* storedRun(begin.run.id), yield* storedMessages(id)]
-      assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Started", lease, history })
+      assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Started", lease, history, reserved: null })
       assert.deepStrictEqual([yield* storedRun(begin.run.id), yield* storedMessages(id)], before)
       assert.deepStrictEqual(yield* runs.read(begin.run.id, 0), begin.events)
       assert.isTrue(yield* appendTo(lease, [sampleEvent(4)]))
@@ -514,9 +514,9 @@ const beginningAgain = (test: ContractTest): void => {
       const { id } = yield* openThread
       const first = yield* startTurn(id)
       const { begin, lease, runId } = yield* queueTurn(id)
-      assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Queued", lease })
+      assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Queued", lease, reserved: null })
       yield* settleTurn(first)
-      assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Queued", lease })
+      assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Queued", lease, reserved: null })
       expectTag(yield* runs.activate(lease, anHour, 0), "Started")
       assert.deepStrictEqual(expectTag(yield* runs.begin(begin), "Started").lease, lease)
       assert.strictEqual((yield* runs.messages(runId)).length, 1)

@@ -176,6 +176,7 @@ export const sampleBegin = (threadId: ThreadId, fields: BeginFields = {}): Effec
       idempotency: null,
       decidedOn: null,
       followUps: [],
+      admission: null,
       ...rest
     }
   })
@@ -262,5 +263,6 @@ export const sampleContinue = (leg: Leg, fields: Partial<Continue> = {}): Effect
     lease: Duration.hours(1),
     historyTokens: 1_000_000,
     idempotency: null,
+    admission: null,
     ...fields
   }))

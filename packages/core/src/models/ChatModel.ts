@@ -49,12 +49,14 @@ export const defaultChatPolicy: ChatPolicy = {
   maxToolCalls: 128
 }
 
-/** Receives the events. Both functions must be quick and must not throw. */
+/** Receives the events. The functions must be quick and must not throw. */
 export interface Listener {
   /** Gets every event, in order. */
   readonly hear: (event: ChatEvent) => void
   /** Called after each array of events, before the next one is awaited. */
   readonly pause: () => void
+  /** Called after `pause`. When it is not null, the next events wait for it; false ends the step, as if the provider had finished. */
+  readonly hold?: () => Effect.Effect<boolean> | null
 }
 
 /** One model call, with the listener of its events. */
@@ -145,7 +147,12 @@ const listen = (
     listener.pause()
     if (Math.max(heard.begun, heard.ready) > policy.maxToolCalls) return tooManyCalls(request)
     if (!heard.over && heard.characters > policy.maxOutputCharacters) return failure(request, "cut_off", false)
-    const end = heard.over ? Effect.andThen(recordStep(request, events, heard.usage), finished) : Effect.void
+    const held = heard.over ? null : (listener.hold?.() ?? null)
+    const end = heard.over
+      ? Effect.andThen(recordStep(request, events, heard.usage), finished)
+      : held === null
+        ? Effect.void
+        : Effect.flatMap(held, (goesOn) => (goesOn ? Effect.void : finished))
     return wasSilent && heard.events > 0
       ? Effect.andThen(recordFirstChunk(operationOf(request), heard.lastAt - startedAt), end)
       : end

@@ -16,6 +16,7 @@ import type * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Principal } from "../access/Principal.ts"
+import type { AdmissionRequest, Amount, BudgetRequest, RefusedByLimit } from "../metering/Budget.ts"
 import type { Charge } from "../metering/Charge.ts"
 import type { MessageId, OwnerId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -106,6 +107,8 @@ export interface Begin {
    * for every other run.
    */
   readonly followUps: ReadonlyArray<NewFollowUp>
+  /** What the owner's quota permits and what the turn needs of it; null: nothing is limited. MUST be null for a run that only saves. */
+  readonly admission: AdmissionRequest | null
 }
 
 export type Started = {
@@ -113,13 +116,15 @@ export type Started = {
   readonly lease: Lease
   /** Contains every message of the run, the user's included. */
   readonly history: History
+  /** What the run has reserved. Null without `admission`, and when a queued run is activated: its reservation came with `Queued`. */
+  readonly reserved: Amount | null
 }
 
 export type BeginOutcome =
   | Started
   | { readonly _tag: "Saved" }
   /** The run is stored and waits. Call `activate` when something changed on the thread. */
-  | { readonly _tag: "Queued"; readonly lease: Lease }
+  | { readonly _tag: "Queued"; readonly lease: Lease; readonly reserved: Amount | null }
   /**
    * Another run is active, or too many wait. Nothing was stored. `expired`: the lease of the active run has expired; settle that run and
    * try again.
@@ -131,6 +136,8 @@ export type BeginOutcome =
   | { readonly _tag: "ThreadMissing" }
   /** The thread, its assistant or the presence of documents differs from `decidedOn`. Nothing was stored. */
   | { readonly _tag: "Outdated" }
+  /** A limit of `admission` refuses the run. Nothing was stored, and nothing was counted. */
+  | RefusedByLimit
   /** The key was used within the last 24 hours, or this run was begun before and its first lease is lost. Nothing was stored. */
   | Repeated
 
@@ -156,10 +163,14 @@ export interface Continue {
   readonly lease: Duration.Duration
   readonly historyTokens: number
   readonly idempotency: IdempotencyKey | null
+  /** As in `Begin`. A run that waits for outputs has nothing reserved. */
+  readonly admission: AdmissionRequest | null
 }
 
 export type ContinueOutcome =
   | Started
+  /** A limit refuses the leg. Nothing was changed; the run waits on. */
+  | RefusedByLimit
   /** The run does not wait for outputs, or no longer. Nothing was changed. */
   | { readonly _tag: "NotOpen" }
   | Repeated
@@ -254,6 +265,15 @@ export class RunStore extends Context.Service<
      * within a day of the deletion.
      */
     readonly settle: (lease: Lease, settlement: Settlement) => Effect.Effect<Settled, StoreUnavailable, Principal>
+
+    /**
+     * Reserves more of the day's budget for a run that was begun with `admission`: MUST grant and refuse as `begin` does, and release it
+     * with the rest. None when the lease is lost.
+     */
+    readonly reserve: (
+      lease: Lease,
+      request: BudgetRequest
+    ) => Effect.Effect<Option.Option<Amount | RefusedByLimit>, StoreUnavailable, Principal>
 
     /** Prolongs leases, of any owners: the token of the lease proves the right. */
     readonly renew: (

@@ -15,6 +15,7 @@ import type { RunLog } from "../runs/RunLog.ts"
 import type { Lease } from "../runs/RunStore.ts"
 import { type HostedTool, hostToolsName } from "../tools/HostedTool.ts"
 import { LiveWindow } from "./LiveWindow.ts"
+import type { TurnBudget } from "./TurnBudget.ts"
 import type { PlannedPart } from "./TurnPart.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
 import type { TurnPlan } from "./TurnPlan.ts"
@@ -89,6 +90,8 @@ export interface NewLeg extends PlannedLeg {
   readonly stream: boolean
   readonly apiKey: Redacted.Redacted<string> | null
   readonly log: RunLog<TurnEvent>
+  /** Null: nothing limits what the leg uses. */
+  readonly budget: TurnBudget | null
 }
 
 export interface Leg extends NewLeg {

@@ -15,6 +15,7 @@ import type { ChatRequest } from "../models/ChatRequest.ts"
 import { ModelError } from "../models/ModelError.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { Deadlines } from "../primitives/Deadlines.ts"
+import { noUsage } from "../primitives/Usage.ts"
 import type { RunFault } from "../runs/Run.ts"
 import type { History } from "../threads/Message.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
@@ -26,6 +27,7 @@ import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import type { Leg } from "./Leg.ts"
 import type { Recalled } from "./Recall.ts"
 import { StepRecorder, type StepResult } from "./StepRecorder.ts"
+import type { BudgetExceeded } from "./TurnBudget.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
@@ -61,7 +63,7 @@ const outputProblems: { readonly [kind in OutputNotSupported["kind"]]: string } 
   sources: "The model answered with sources alone and without words. Ask again, or choose another model."
 }
 
-export type LegError = ModelError | ContextTooLong | TooManyRounds | OutputNotSupported
+export type LegError = ModelError | BudgetExceeded | ContextTooLong | TooManyRounds | OutputNotSupported
 
 /** What a leg reads: the history, the recalled parts, and the view that parts and tools have of the leg. */
 export interface Reading {
@@ -99,6 +101,7 @@ export class ModelLoop extends Context.Service<
         let mayCall = true
 
         for (let round = 0; round <= hostedRounds; round++) {
+          const recorded = round === 0 ? null : recordLeg(leg.log.events, counter)
           const prompt = yield* Effect.fromResult(
             assemble({
               preamble,
@@ -109,11 +112,12 @@ export class ModelLoop extends Context.Service<
               history,
               recalled: recalled.prompt,
               rendered: recalled.rendered,
-              steps: round === 0 ? [] : recordLeg(leg.log.events, counter).steps,
+              steps: recorded?.steps ?? [],
               counter
             })
           )
           leg.explanation = withNotes(prompt.explanation, recalled.notes)
+          if (leg.budget !== null) yield* leg.budget.begin(prompt.promptTokens, recorded?.usage ?? noUsage)
           const step: StepResult = yield* runStep(leg, chat, prompt.promptTokens, {
             provider: model.provider,
             model: model.model,
@@ -155,7 +159,7 @@ export class ModelLoop extends Context.Service<
         chat: ChatDriver,
         promptTokens: number,
         request: ChatRequest
-      ): Effect.fn.Return<StepResult, ModelError> {
+      ): Effect.fn.Return<StepResult, ModelError | BudgetExceeded> {
         const recorder = new StepRecorder(leg, request.provider)
         const at = yield* Clock.currentTimeMillis
         leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens, at }))
@@ -163,6 +167,7 @@ export class ModelLoop extends Context.Service<
         const step = recorder.end(yield* Clock.currentTimeMillis)
         if (step.hasCut)
           yield* Effect.logWarning(`${request.provider} reported names or figures beyond all bounds; they were cut`)
+        if (leg.budget !== null) yield* leg.budget.end
         return step
       })
 
@@ -250,6 +255,8 @@ export const faultOf = (error: LegError): RunFault => {
   switch (error._tag) {
     case "ModelError":
       return { code: error.reason, message: error.message, retryable: error.isRetryable }
+    case "BudgetExceeded":
+      return { code: "budget_exceeded", message: error.message, retryable: false }
     case "ContextTooLong":
       return { code: "context_too_long", message: error.message, retryable: false }
     case "OutputNotSupported":

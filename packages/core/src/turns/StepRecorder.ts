@@ -1,4 +1,5 @@
 /** Records the events of one model call in the leg's log. `ModelLoop` makes a recorder for each call. */
+import type * as Effect from "effect/Effect"
 import type { ChatEvent, FinishReason } from "../models/ChatEvent.ts"
 import type { Listener } from "../models/ChatModel.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
@@ -59,19 +60,24 @@ export class StepRecorder implements Listener {
     )
   }
 
+  /** Whether the rest of the answer is in the budget. */
+  readonly hold = (): Effect.Effect<boolean> | null => this.leg.budget?.hold() ?? null
+
   readonly hear = (event: ChatEvent): void => {
-    const log = this.leg.log
+    const { budget, log } = this.leg
     if (this.reasoning && event._tag !== "ReasoningDelta") this.endReasoning()
     if (event._tag !== "TextDelta") this.logText()
     switch (event._tag) {
       case "TextDelta":
         if (event.text === "") return
+        budget?.hear(event.text)
         this.unloggedText += this.separator + event.text
         this.separator = ""
         this.spoke = true
         if (this.leg.stream) this.logText()
         return
       case "ReasoningDelta":
+        budget?.hear(event.text)
         if (event.text === "" || this.leg.plan.thinking?.excludeReasoning === true) return
         this.reasoning = true
         log.push((sequence) => ({ _tag: "ReasoningDelta", sequence, text: event.text }))
@@ -105,9 +111,11 @@ export class StepRecorder implements Listener {
       case "Source":
         if (this.sources.length < maximumSources) this.sources.push(event)
         return
-      case "KeepAlive":
       case "ToolCallDelta":
         // A call is recorded as a whole, when it is ready.
+        budget?.hear(event.arguments)
+        return
+      case "KeepAlive":
         return
       default:
         event satisfies never

@@ -9,9 +9,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import type { Principal } from "../access/Principal.ts"
+import { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
+import { admissionRequest } from "../metering/Budget.ts"
 import { chatCredit, type InsufficientCredit, Metering } from "../metering/Metering.ts"
+import { type OverLimit, overLimit, Quotas } from "../metering/Quota.ts"
 import type { ProviderNotFound } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { MessageId, newId } from "../primitives/Ids.ts"
@@ -33,6 +35,7 @@ import { RunLeg } from "./RunLeg.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { repeatWhileUnavailable } from "./StoreRetry.ts"
 import { IdempotencyConflict, NothingPending, type ShuttingDown, type ToolNameTaken } from "./TurnErrors.ts"
+import { turnBudget } from "./TurnBudget.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { TurnModels } from "./TurnModels.ts"
 import { TurnParts } from "./TurnParts.ts"
@@ -48,6 +51,7 @@ export type SubmitError =
   | ProviderNotFound
   | ContextTooLong
   | InsufficientCredit
+  | OverLimit
   | IdempotencyConflict
   | ShuttingDown
   | StoreUnavailable
@@ -77,6 +81,7 @@ export class ToolOutputs extends Context.Service<
       const keys = yield* ProviderKeys
       const metering = yield* Metering
       const counter = yield* TokenCounter
+      const quotaOf = yield* Quotas
       const { assumedContextLimit, lease, startTimeout } = yield* TurnSettings
 
       const findRun = Effect.fnUntraced(function* ({ threadId, runId }: ToolOutputsRequest) {
@@ -115,7 +120,10 @@ export class ToolOutputs extends Context.Service<
 
         const log = new RunLog<TurnEvent>(run.lastSequence + 1)
         const answerId = yield* newId(MessageId)
-        const at = new Date(yield* Clock.currentTimeMillis).toISOString()
+        const now = yield* Clock.currentTimeMillis
+        const quota = quotaOf((yield* Principal).ownerId)
+        const promptTokens = leg.preamble.systemTokens + leg.preamble.toolTokens + tokens
+        const at = new Date(now).toISOString()
         log.push((sequence) => ({
           _tag: "RunContinuing",
           sequence,
@@ -135,7 +143,8 @@ export class ToolOutputs extends Context.Service<
           events: [...log.events],
           lease: Duration.fromInputUnsafe(lease),
           historyTokens: leg.room.forPrompt,
-          idempotency: request.idempotency ?? null
+          idempotency: request.idempotency ?? null,
+          admission: admissionRequest(quota, { isNew: false, promptTokens, prices: model.info }, now)
         }
         const { assistantId, threadId } = run
         // If the caller could interrupt between these two steps, the run would be active without a process that works on it.
@@ -143,7 +152,10 @@ export class ToolOutputs extends Context.Service<
           Effect.tap(repeatWhileUnavailable(store.continue(next), startTimeout), (continued) => {
             if (continued._tag !== "Started") return Effect.void
             const place = { lease: continued.lease, assistantId, answerId, number: run.leg + 1 }
-            const nextLeg = { ...leg, ...place, apiKey, stream: next.stream, log }
+            const { reserved } = continued
+            const spent = { info: model.info, counter, store, lease: place.lease, reserved, before: run.usage }
+            const budget = turnBudget(quotaOf, spent)
+            const nextLeg = { ...leg, ...place, apiKey, stream: next.stream, log, budget }
             return legs.start(nextLeg, next.events.length, Effect.succeed(continued.history))
           })
         )
@@ -154,6 +166,8 @@ export class ToolOutputs extends Context.Service<
               "ThreadBusy",
               usedForMessage
             )
+          case "OverLimit":
+            return yield* overLimit(outcome.refusal, quota, now)
           case "NotOpen":
             return yield* tooLate(request)
           case "Started":

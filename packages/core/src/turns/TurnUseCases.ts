@@ -9,6 +9,7 @@ import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
+import type { OverLimit } from "../metering/Quota.ts"
 import type { NameTooLong } from "../models/NameTooLong.ts"
 import type { ModelNotNamed, ProviderNotFound } from "../models/Provider.ts"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
@@ -46,6 +47,7 @@ export type StartError =
   | ProviderNotFound
   | ModelNotNamed
   | InsufficientCredit
+  | OverLimit
   | IdempotencyConflict
   | TurnRefused
   | ShuttingDown

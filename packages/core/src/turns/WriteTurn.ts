@@ -7,8 +7,12 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Principal } from "../access/Principal.ts"
+import { Principal } from "../access/Principal.ts"
+import { admissionRequest, type Amount } from "../metering/Budget.ts"
+import { type OverLimit, overLimit, Quotas } from "../metering/Quota.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { noUsage } from "../primitives/Usage.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { type Begin, type BeginOutcome, type Lease, RunStore } from "../runs/RunStore.ts"
 import type { NewMessage } from "../threads/Message.ts"
@@ -29,6 +33,7 @@ import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { repeatWhileUnavailable } from "./StoreRetry.ts"
 import { type IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
 import { isKept } from "./TurnEvent.ts"
+import { type TurnBudget, turnBudget } from "./TurnBudget.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -38,7 +43,14 @@ export interface TurnToWrite extends Decided {
   readonly draft: Draft
 }
 
-type WriteError = ThreadBusy | ThreadInSession | ThreadNotFound | PlaceOutdated | IdempotencyConflict | StoreUnavailable
+type WriteError =
+  | OverLimit
+  | ThreadBusy
+  | ThreadInSession
+  | ThreadNotFound
+  | PlaceOutdated
+  | IdempotencyConflict
+  | StoreUnavailable
 
 /** The function that `Effect.uninterruptibleMask` gives: it makes an effect interruptible again, if the caller was interruptible. */
 export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -66,6 +78,11 @@ export class WriteTurn extends Context.Service<
       const legs = yield* RunLeg
       const { queue, queueSave } = yield* QueueTurn
       const settings = yield* TurnSettings
+      const counter = yield* TokenCounter
+      const quotaOf = yield* Quotas
+
+      const budgetOf = ({ leg }: TurnToWrite, lease: Lease, reserved: Amount | null) =>
+        turnBudget(quotaOf, { info: leg.model.info, counter, store, lease, reserved, before: noUsage })
 
       const write = Effect.fnUntraced(function* (
         turn: TurnToWrite,
@@ -89,6 +106,10 @@ export class WriteTurn extends Context.Service<
             return yield* new ThreadNotFound({ threadId: place.thread.id })
           case "Outdated":
             return yield* new PlaceOutdated()
+          case "OverLimit": {
+            const { ownerId } = yield* Principal
+            return yield* overLimit(outcome.refusal, quotaOf(ownerId), yield* Clock.currentTimeMillis)
+          }
           case "InSession":
             return yield* new ThreadInSession({ threadId: place.thread.id })
           case "Busy":
@@ -102,13 +123,17 @@ export class WriteTurn extends Context.Service<
             log.close("ended")
             return started
           case "Started":
-            yield* legs.start(firstLeg(turn, outcome.lease), log.events.length, Effect.succeed(outcome.history))
+            yield* legs.start(
+              firstLeg(turn, outcome.lease, budgetOf(turn, outcome.lease, outcome.reserved)),
+              log.events.length,
+              Effect.succeed(outcome.history)
+            )
             return started
           case "Queued":
             yield* restore(
               begin.saves
                 ? yield* queueSave(outcome.lease, log, begin.followUps)
-                : yield* queue(firstLeg(turn, outcome.lease))
+                : yield* queue(firstLeg(turn, outcome.lease, budgetOf(turn, outcome.lease, outcome.reserved)))
             )
             return started
         }
@@ -137,7 +162,8 @@ export class WriteTurn extends Context.Service<
 
       const beginOf = Effect.fnUntraced(function* (turn: TurnToWrite) {
         const { content, leg, parts, request, place } = turn
-        const { plan, room } = leg
+        const { plan, preamble, room } = leg
+        const { ownerId } = yield* Principal
         const { answerId, log, messageId, runId } = turn.draft
         const createdAt = new Date(yield* Clock.currentTimeMillis)
         const at = createdAt.toISOString()
@@ -167,6 +193,8 @@ export class WriteTurn extends Context.Service<
           tokens: turn.messageTokens,
           createdAt
         }
+        const promptTokens = preamble.systemTokens + preamble.toolTokens + turn.messageTokens
+        const admitted = { isNew: true, promptTokens, prices: leg.model.info }
         const begin: Begin = {
           run: {
             id: runId,
@@ -189,7 +217,8 @@ export class WriteTurn extends Context.Service<
           decidedOn: place.isKnown ? place.revision : null,
           followUps: isSaved
             ? yield* followUpsOfSaved(parts.planned, { message, assistantId: place.assistant.id, runId })
-            : []
+            : [],
+          admission: isSaved ? null : admissionRequest(quotaOf(ownerId), admitted, createdAt.getTime())
         }
         return begin
       })
@@ -204,7 +233,11 @@ const messageMetadata = (request: TurnRequest) =>
     ? (request.metadata ?? null)
     : { ...request.metadata, custom_timestamp: request.customTimestamp }
 
-const firstLeg = ({ request, place, leg, apiKey, draft }: TurnToWrite, lease: Lease): NewLeg => ({
+const firstLeg = (
+  { request, place, leg, apiKey, draft }: TurnToWrite,
+  lease: Lease,
+  budget: TurnBudget | null
+): NewLeg => ({
   ...leg,
   lease,
   assistantId: place.assistant.id,
@@ -212,5 +245,6 @@ const firstLeg = ({ request, place, leg, apiKey, draft }: TurnToWrite, lease: Le
   apiKey,
   number: 0,
   stream: request.stream === true,
-  log: draft.log
+  log: draft.log,
+  budget
 })

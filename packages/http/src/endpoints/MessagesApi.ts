@@ -7,7 +7,15 @@ import * as Schema from "effect/Schema"
 import type { FileFields } from "../bodies/UploadedFile.ts"
 import { messageRules, statelessMessageRules } from "../wings/MessageRules.ts"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
-import { BadGateway, Conflict, GatewayTimeout, NotFound, PaymentRequired, ServiceUnavailable } from "../wire/Errors.ts"
+import {
+  BadGateway,
+  Conflict,
+  GatewayTimeout,
+  NotFound,
+  PaymentRequired,
+  ServiceUnavailable,
+  TooManyRequests
+} from "../wire/Errors.ts"
 import { Uuid } from "../wire/Fields.ts"
 import {
   MessageForm,
@@ -35,6 +43,7 @@ export const turnErrors = [
   PaymentRequired,
   NotFound,
   Conflict,
+  TooManyRequests,
   BadGateway,
   ServiceUnavailable,
   GatewayTimeout

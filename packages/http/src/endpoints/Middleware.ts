@@ -20,7 +20,7 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization, { pr
   }
 ) {}
 
-/** Counts the principal's requests. */
+/** Counts the principal's requests against the quota. */
 export class RateLimit extends HttpApiMiddleware.Service<RateLimit, { requires: Principal }>()(
   "@colloquy/http/RateLimit",
   {

@@ -1,28 +1,30 @@
-/** Counts each principal's requests by the kernel's port; without an adapter of the host, in this process: 429, `Retry-After`. */
-import { Principal } from "@colloquy/core"
-import { rateLimiter } from "@colloquy/core/adapters"
+/** Counts each principal's requests against the quota, and tells with every refusal by a limit when to come back: 429 or 402, `Retry-After`. */
+import { Allowances } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import { RateLimit } from "../endpoints/Middleware.ts"
+import { PaymentRequired, TooManyRequests } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
-import { HttpSettings } from "../HttpSettings.ts"
 
 export const layer = Layer.effect(
   RateLimit,
   Effect.gen(function* () {
-    const { rate } = yield* HttpSettings
-    const limiter = yield* rateLimiter
-    if (rate === null) return RateLimit.of((app) => app)
-    return RateLimit.of((app) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const wait = yield* Effect.mapError(limiter.take(ownerId, rate), toWireError)
-        return wait === null ? yield* app : tooMany(wait)
-      })
-    )
+    const { takeRequest } = yield* Allowances
+    const counted = Effect.mapError(takeRequest, toWireError)
+    return RateLimit.of((app) => Effect.catchIf(Effect.andThen(counted, app), isByLimit, withRetryAfter))
   })
 )
+
+type ByLimit = (PaymentRequired | TooManyRequests) & { readonly retry_after: number }
+
+const isByLimit = (error: unknown): error is ByLimit =>
+  (error instanceof TooManyRequests || error instanceof PaymentRequired) && error.retry_after !== undefined
+
+const withRetryAfter = ({ detail, retry_after, status }: ByLimit) =>
+  Effect.succeed(
+    HttpServerResponse.jsonUnsafe({ detail, retry_after }, { status, headers: { "retry-after": String(retry_after) } })
+  )
 
 export const tooMany = (millis: number) =>
   HttpServerResponse.jsonUnsafe(

@@ -17,6 +17,8 @@ export class OpenAiError extends Data.TaggedError("OpenAiError")<{
   readonly code?: string | null
   /** Whether the client may send the same request again by itself. Absent: what it thinks of the status. */
   readonly mayRetry?: boolean
+  /** Seconds. */
+  readonly retryAfter?: number
 }> {}
 
 const types: Readonly<Record<number, string>> = {
@@ -40,7 +42,10 @@ export const errorResponse = (error: OpenAiError): HttpServerResponse.HttpServer
     { error: errorBody(error) },
     {
       status: error.status,
-      ...(error.mayRetry === undefined ? {} : { headers: { "x-should-retry": String(error.mayRetry) } })
+      headers: {
+        ...(error.mayRetry === undefined ? {} : { "x-should-retry": String(error.mayRetry) }),
+        ...(error.retryAfter === undefined ? {} : { "retry-after": String(error.retryAfter) })
+      }
     }
   )
 
@@ -81,12 +86,21 @@ export const fromWire = ({ detail, status }: WireFault): OpenAiError =>
     ? new OpenAiError({ status, message: detail })
     : new OpenAiError({ status: 400, ...firstProblem(detail) })
 
+/** Limits that do not reset soon. */
+const perDay: ReadonlySet<string> = new Set(["tokensPerDay", "usdPerDay"])
+
 export const fromKernel = (error: KernelError): OpenAiError => {
   switch (error._tag) {
     case "ContextTooLong":
       return invalid(error.message, null, "context_length_exceeded")
     case "InsufficientCredit":
       return new OpenAiError({ status: 429, message: error.message, code: "insufficient_quota", mayRetry: false })
+    case "OverLimit": {
+      const { detail, retry_after: retryAfter } = toWireError(error)
+      const code = perDay.has(error.limit) ? "insufficient_quota" : "rate_limit_exceeded"
+      const pause = retryAfter === undefined ? {} : { retryAfter }
+      return new OpenAiError({ status: 429, message: detail, code, mayRetry: !perDay.has(error.limit), ...pause })
+    }
     case "ProviderNotFound":
     case "ModelNotNamed":
     case "AssistantNotFound":
@@ -105,7 +119,8 @@ const faults: Readonly<Record<string, { readonly status: number; readonly code?:
   model_not_found: { status: 404, code: "model_not_found" },
   timeout: { status: 504 },
   output_not_supported: { status: 400, code: "output_not_supported" },
-  too_many_tool_rounds: { status: 400, code: "too_many_tool_rounds" }
+  too_many_tool_rounds: { status: 400, code: "too_many_tool_rounds" },
+  budget_exceeded: { status: 429, code: "insufficient_quota" }
 }
 
 /** Why a run failed. A run that is stored is not to be sent again by the client itself: its message would stand there twice. */

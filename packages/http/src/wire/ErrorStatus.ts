@@ -2,7 +2,17 @@
  * The one table from the kernel's errors to those of the wire. `KernelError` is computed from the use cases themselves, so a new error in
  * core does not compile here until it has its line; and a handler does not compile until its endpoint declares the outcome.
  */
-import type { Assistants, Billing, Catalog, Keys, Threads, TurnRefused, Turns } from "@colloquy/core"
+import type {
+  Allowances,
+  Assistants,
+  Billing,
+  Catalog,
+  Keys,
+  OverLimit,
+  Threads,
+  TurnRefused,
+  Turns
+} from "@colloquy/core"
 import type { ToolOutputProblem } from "@colloquy/core/adapters"
 import type {
   Answers,
@@ -25,6 +35,7 @@ import {
   PayloadTooLarge,
   PaymentRequired,
   ServiceUnavailable,
+  TooManyRequests,
   Unauthorized,
   UnsupportedMediaType,
   type ValidationError
@@ -46,6 +57,7 @@ export type KernelError =
   | ErrorsOf<typeof Keys.Service>
   | ErrorsOf<Omit<typeof Catalog.Service, "video">>
   | ErrorsOf<typeof Billing.Service>
+  | ErrorsOf<typeof Allowances.Service>
   | ErrorsOf<Omit<typeof Documents.Service, "upload" | "receive">>
   | FilesNotReady
   | ErrorsOf<Pick<typeof Answers.Service, "recordOfTurn" | "report">>
@@ -59,6 +71,15 @@ const detailOf = (error: { readonly message: string }) => ({ detail: error.messa
 const notFound = (error: { readonly message: string }) => new NotFound(detailOf(error))
 const unavailable = (error: { readonly message: string }) => new ServiceUnavailable(detailOf(error))
 const invalid = (...detail: ReadonlyArray<ValidationError>) => new HTTPValidationError({ detail })
+
+/** The pause after a refusal by a limit in which only the owner can make room. */
+const secondsToMakeRoom = 60
+
+const overLimit = ({ limit, message, waitMillis }: OverLimit): PaymentRequired | TooManyRequests => {
+  const seconds = waitMillis === null ? secondsToMakeRoom : Math.max(1, Math.ceil(waitMillis / 1000))
+  const body = { detail: message, retry_after: seconds }
+  return limit === "usdPerDay" || limit === "usdPerRun" ? new PaymentRequired(body) : new TooManyRequests(body)
+}
 
 /** The field of a request that a part's problem is about: a part names its own options, a client knows the fields that became them. */
 export type PlaceOf = (part: string, path: ReadonlyArray<string | number>) => ReadonlyArray<string | number>
@@ -115,6 +136,7 @@ const table = {
   InvalidKey: (error) => new Unauthorized(detailOf(error)),
   InsufficientCredit: (error) => new PaymentRequired(detailOf(error)),
   AssistantInSession: (error) => new Conflict(detailOf(error)),
+  OverLimit: overLimit,
   ThreadInSession: (error) => new Conflict(detailOf(error)),
   ThreadBusy: (error) => new Conflict({ detail: error.message, run_id: error.runId }),
   IdempotencyConflict: (error) => new Conflict(detailOf(error)),

@@ -39,10 +39,16 @@ export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(det
   }
 }
 
-export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequired")(detail, {
-  httpApiStatus: 402,
-  description: "There is not enough credit; nothing was charged"
-}) {
+/** Seconds; the header `Retry-After` says the same. */
+const retryAfter = { retry_after: Schema.optionalKey(Schema.Int) }
+
+export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequired")(
+  { ...detail, ...retryAfter },
+  {
+    httpApiStatus: 402,
+    description: "There is not enough credit, or the dollars of the day are used; nothing was charged"
+  }
+) {
   readonly _tag = "PaymentRequired"
   readonly status = 402
   override get message() {
@@ -151,10 +157,13 @@ export class HTTPValidationError extends Schema.Error<HTTPValidationError>("HTTP
   }
 }
 
-export class TooManyRequests extends Schema.Error<TooManyRequests>("TooManyRequests")(detail, {
-  httpApiStatus: 429,
-  description: "Over the rate limit; `Retry-After` tells when to come back"
-}) {
+export class TooManyRequests extends Schema.Error<TooManyRequests>("TooManyRequests")(
+  { ...detail, ...retryAfter },
+  {
+    httpApiStatus: 429,
+    description: "Over a limit: `detail` tells which and what is left, `Retry-After` when to come back"
+  }
+) {
   readonly _tag = "TooManyRequests"
   readonly status = 429
   override get message() {

@@ -316,9 +316,7 @@ describe("chat completions", () => {
   it("are refused with the errors that the client knows", async () => {
     await using service = await openService(
       [fail("rate_limited", { retryAfterMillis: 3_600_000 }), fail("model_not_found"), fail("invalid_request")],
-      {
-        http: { rate: { limit: 6, window: "1 hour" } }
-      }
+      { quota: { requestsPerMinute: 6 } }
     )
     const client = service.client()
     const ask = (options: object = {}) => client.chat.completions.create({ model, messages: [user("Hi")], ...options })

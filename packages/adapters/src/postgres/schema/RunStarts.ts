@@ -25,7 +25,8 @@ begin
     returning * into v_run;
   if found then
     return row(
-      case v_run.status when 'QUEUED' then 'Queued' else 'Started' end, p_run, v_run.token, null, null, null)::{schema}.run_outcome;
+      case v_run.status when 'QUEUED' then 'Queued' else 'Started' end, p_run, v_run.token, null, null,
+      {schema}.reserved_of(p_owner, v_run.thread_id, p_run))::{schema}.run_outcome;
   end if;
   return {schema}.repeated_leg(p_owner, p_run, p_fingerprint);
 end $$`
@@ -47,6 +48,9 @@ end $$`
 /**
  * `p_known_last` and `p_known_revision` describe the history that the caller already has: its last message, and the revision of the thread.
  * If nothing has changed since, the result is `StartedAsKnown`, and the caller does not read the history again.
+ *
+ * With `p_admission` the limits of the owner are checked, and the outcome has what was reserved or the refusal in the place of the
+ * fingerprint, as JSON. `p_history` is the most tokens of history that the prompt may have.
  */
 const beginRun = sqlFunction(
   "begin_run",
@@ -57,7 +61,7 @@ const beginRun = sqlFunction(
   p_message_body text, p_message_results text,
   p_firsts integer[], p_lasts integer[], p_events text,
   p_mode text, p_saves boolean, p_max_queued integer, p_lease double precision, p_key text, p_fingerprint text, p_at timestamptz,
-  p_follow_ups text, p_decided_on text, p_known_last uuid, p_known_revision integer
+  p_follow_ups text, p_decided_on text, p_known_last uuid, p_known_revision integer, p_admission text, p_history bigint
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
   v_assistant uuid;
@@ -76,6 +80,7 @@ declare
   v_sequence integer;
   v_outcome {schema}.run_outcome;
   v_status text;
+  v_grant text;
 begin
   select assistant_id, message_count, tokens, active, waits, in_session, metadata, summarized_through,
       last_message_id = p_known_last and revision = p_known_revision
@@ -111,6 +116,10 @@ begin
       return v_outcome;
     end if;
   end if;
+  if p_admission is not null then
+    v_grant := {schema}.admit_run(p_owner, p_admission, least(v_tokens, p_history), v_active = 0);
+    if v_grant::json ->> 'limit' is not null then return row('OverLimit', null, null, null, null, v_grant)::{schema}.run_outcome; end if;
+  end if;
   if p_key is not null and not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, p_leg_start) then
     return {schema}.find_repeated(p_owner, p_key);
   end if;
@@ -138,8 +147,9 @@ begin
     insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
       select p_owner, p_run, unnest(p_firsts), unnest(p_lasts), ${batchTexts}
   ), active as (
-    insert into {schema}.active_runs (thread_id, owner, place, run_id)
-      select p_thread, p_owner, v_place, p_run where v_status <> 'COMPLETED'
+    insert into {schema}.active_runs (thread_id, owner, place, run_id, reserved_tokens, reserved_usd)
+      select p_thread, p_owner, v_place, p_run, (v_grant::json ->> 'tokens')::bigint, (v_grant::json ->> 'usd')::double precision
+        where v_status <> 'COMPLETED'
   )
   insert into {schema}.runs (
     id, owner, thread_id, assistant_id, status, leg_start, last_sequence, user_message_id, answer_id, stream, provider, model,
@@ -156,7 +166,7 @@ begin
   return row(
     case v_status when 'COMPLETED' then 'Saved' when 'QUEUED' then 'Queued'
       else case when v_is_known and not v_waits then 'StartedAsKnown' else 'Started' end end,
-    p_run, 1, null, null, null)::{schema}.run_outcome;
+    p_run, 1, null, null, v_grant)::{schema}.run_outcome;
 end $$`
 )
 
@@ -236,11 +246,12 @@ const continueRun = sqlFunction(
   `(
   p_owner text, p_run uuid, p_message uuid, p_results text, p_tokens integer, p_answer uuid, p_stream boolean, p_plan text,
   p_leg_start integer, p_firsts integer[], p_lasts integer[], p_events text,
-  p_lease double precision, p_key text, p_fingerprint text
+  p_lease double precision, p_key text, p_fingerprint text, p_admission text, p_history bigint
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
   v_run {schema}.runs;
   v_outcome {schema}.run_outcome;
+  v_grant text;
 begin
   perform {schema}.lock_thread_of(p_owner, p_run);
   select * into v_run from {schema}.runs where id = p_run and owner = p_owner for no key update;
@@ -248,12 +259,17 @@ begin
     update {schema}.runs set lease_until = clock_timestamp() + p_lease * interval '1 millisecond'
       where id = p_run and owner = p_owner and token = leg_token and status = 'IN_PROGRESS';
     if not found then return {schema}.repeated_leg(p_owner, p_run, p_fingerprint); end if;
-    return row('Started', p_run, v_run.token, null, null, null)::{schema}.run_outcome;
+    return row('Started', p_run, v_run.token, null, null, {schema}.reserved_of(p_owner, v_run.thread_id, p_run))::{schema}.run_outcome;
   end if;
   v_outcome := {schema}.find_repeated(p_owner, p_key);
   if v_outcome.outcome is not null then return v_outcome; end if;
   if v_run.answer_id is distinct from p_message or v_run.status is distinct from 'REQUIRES_ACTION' then
     return row('NotOpen', p_run, null, null, null, null)::{schema}.run_outcome;
+  end if;
+  if p_admission is not null then
+    select {schema}.admit_run(p_owner, p_admission, least(tokens, p_history), active = 0) into v_grant
+      from {schema}.threads where id = v_run.thread_id and owner = p_owner;
+    if v_grant::json ->> 'limit' is not null then return row('OverLimit', null, null, null, null, v_grant)::{schema}.run_outcome; end if;
   end if;
   if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, coalesce(p_leg_start, v_run.last_sequence + 1)) then
     return {schema}.find_repeated(p_owner, p_key);
@@ -266,9 +282,10 @@ begin
     lease_until = clock_timestamp() + p_lease * interval '1 millisecond',
     last_sequence = {schema}.add_events(p_owner, p_run, v_run.last_sequence, p_firsts, p_lasts, p_events)
     where id = p_run and owner = p_owner;
-  insert into {schema}.active_runs (thread_id, owner, place, run_id) values (v_run.thread_id, p_owner, 0, p_run);
+  insert into {schema}.active_runs (thread_id, owner, place, run_id, reserved_tokens, reserved_usd)
+    values (v_run.thread_id, p_owner, 0, p_run, (v_grant::json ->> 'tokens')::bigint, (v_grant::json ->> 'usd')::double precision);
   perform {schema}.notify_waiting(v_run);
-  return row('Started', p_run, v_run.token + 1, null, null, null)::{schema}.run_outcome;
+  return row('Started', p_run, v_run.token + 1, null, null, v_grant)::{schema}.run_outcome;
 end $$`
 )
 

@@ -11,6 +11,7 @@ import { ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
 import { agedMemoryRuns, memoryFunctions, memoryTables } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
+import { quotaFunctions, quotaTables } from "./Quotas.ts"
 import { rateLimitTables } from "./RateLimits.ts"
 import { realtimeFunctions, realtimeTables } from "./Realtime.ts"
 import { runEndFunctions } from "./RunEnds.ts"
@@ -49,7 +50,8 @@ export const schemaOfThisVersion: Schema = {
     secretTables,
     agedMemoryRuns,
     auditTables,
-    postingsBySegment
+    postingsBySegment,
+    quotaTables
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
@@ -62,6 +64,7 @@ export const schemaOfThisVersion: Schema = {
     ...documentFunctions,
     ...chunkFunctions,
     ...memoryFunctions,
-    ...realtimeFunctions
+    ...realtimeFunctions,
+    ...quotaFunctions
   ]
 }

@@ -1,0 +1,165 @@
+/**
+ * The requests of an owner against the quota, and a report of everything that the quota limits. A process takes requests from the store
+ * ahead, some at a time, so most requests ask no store.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Principal } from "../access/Principal.ts"
+import type { OwnerId } from "../primitives/Ids.ts"
+import { RecentlyUsed } from "../primitives/RecentlyUsed.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { traced } from "../primitives/Traced.ts"
+import { type OverLimit, overLimit, type Quota, Quotas } from "./Quota.ts"
+import { QuotaStore, type UsedRate } from "./QuotaStore.ts"
+
+/** `limit` null: there is none. `resetsAt` null: it does not reset by time. */
+export interface Allowance {
+  readonly used: number
+  readonly limit: number | null
+  readonly resetsAt: Date | null
+}
+
+export interface AllowanceReport {
+  readonly requests: Allowance
+  readonly turns: Allowance
+  /** The limit of tokens holds for input and output together. */
+  readonly inputTokens: Allowance
+  readonly outputTokens: Allowance
+  readonly costUsd: Allowance
+  readonly bytes: Allowance
+  readonly documents: Allowance
+  readonly memories: Allowance
+  readonly sessions: Allowance
+}
+
+export class Allowances extends Context.Service<
+  Allowances,
+  {
+    /** Counts one request of the principal. */
+    readonly takeRequest: Effect.Effect<void, OverLimit | StoreUnavailable, Principal>
+    readonly report: Effect.Effect<AllowanceReport, StoreUnavailable, Principal>
+  }
+>()("@colloquy/core/metering/Allowances") {
+  static readonly layer: Layer.Layer<Allowances, never, QuotaStore> = Layer.effect(
+    Allowances,
+    Effect.gen(function* () {
+      const store = yield* QuotaStore
+      const quotaOf = yield* Quotas
+      const requests = new RecentlyUsed<TakenAhead>(keptOwners)
+      const scope = yield* Effect.scope
+
+      /** Takes the next requests, in the kernel's scope: callers that come meanwhile wait for the same answer. */
+      const takeMore = (entry: TakenAhead, perMinute: number): Effect.Effect<void, StoreUnavailable, Principal> =>
+        Effect.suspend(() => {
+          if (entry.taking !== null) return Deferred.await(entry.taking)
+          const taking = Deferred.makeUnsafe<void, StoreUnavailable>()
+          entry.taking = taking
+          const take = Effect.gen(function* () {
+            const { taken, waitMillis } = yield* store.takeRequests(perMinute, mostAhead(perMinute))
+            const now = yield* Clock.currentTimeMillis
+            const fullUntil = taken === 0 ? now + Math.max(waitMillis, 1) : 0
+            const left = (entry.until > now ? entry.left : 0) + taken
+            Object.assign(entry, { left, atOnce: left, until: now + keptMillis, fullUntil })
+          }).pipe(
+            Effect.onExit((exit) =>
+              Effect.sync(() => {
+                entry.taking = null
+                Deferred.doneUnsafe(taking, exit)
+              })
+            )
+          )
+          return Effect.andThen(Effect.forkIn(take, scope), Deferred.await(taking))
+        })
+
+      const takeFrom = (
+        entry: TakenAhead,
+        quota: Quota,
+        perMinute: number
+      ): Effect.Effect<void, OverLimit | StoreUnavailable, Principal> =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          if (entry.left > 0 && entry.until > now) {
+            entry.left--
+            // Halfway, the next ones are taken in the background.
+            return entry.left > 0 && entry.left === entry.atOnce >> 1
+              ? Effect.asVoid(Effect.forkIn(Effect.ignore(takeMore(entry, perMinute)), scope))
+              : Effect.void
+          }
+          if (entry.fullUntil > now) {
+            const waitMillis = Math.ceil(entry.fullUntil - now)
+            return Effect.fail(overLimit({ limit: "requestsPerMinute", left: 0, waitMillis }, quota, now))
+          }
+          return Effect.andThen(takeMore(entry, perMinute), takeFrom(entry, quota, perMinute))
+        })
+
+      const takeRequest = Principal.use(({ ownerId }) => {
+        const quota = quotaOf(ownerId)
+        if (quota.requestsPerMinute === null) return Effect.void
+        return takeFrom(entryOf(requests, ownerId), quota, quota.requestsPerMinute)
+      })
+
+      const report = Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const quota = quotaOf(ownerId)
+        const now = yield* Clock.currentTimeMillis
+        const day = new Date(now).toISOString().slice(0, 10)
+        const { requestsPerMinute, turnsPerMinute } = quota
+        const used = yield* store.used({ requestsPerMinute, turnsPerMinute, day })
+        const ahead = requests.get(ownerId)
+        const notSent = ahead !== undefined && ahead.until > now ? ahead.left : 0
+        const rate = (taken: UsedRate, limit: number | null): Allowance => ({
+          used: taken.used,
+          limit,
+          resetsAt: limit === null ? null : new Date(now + taken.freeInMillis)
+        })
+        const kept = (amount: number, limit: number | null): Allowance => ({ used: amount, limit, resetsAt: null })
+        const tomorrow = new Date(Date.parse(day) + Duration.toMillis("1 day"))
+        const ofDay = (amount: number, limit: number | null) => ({ used: amount, limit, resetsAt: tomorrow })
+        return {
+          requests: rate({ ...used.requests, used: Math.max(used.requests.used - notSent, 0) }, requestsPerMinute),
+          turns: rate(used.turns, turnsPerMinute),
+          inputTokens: ofDay(used.inputTokens, quota.tokensPerDay),
+          outputTokens: ofDay(used.outputTokens, quota.tokensPerDay),
+          costUsd: ofDay(used.costUsd, quota.usdPerDay),
+          bytes: kept(used.bytes, quota.bytes),
+          documents: kept(used.documents, quota.documents),
+          memories: kept(used.memories, quota.memories),
+          sessions: kept(used.sessions, quota.sessionsAtOnce)
+        }
+      }).pipe(traced("Allowances.report"))
+
+      return Allowances.of({ takeRequest, report })
+    })
+  )
+}
+
+/** Requests of an owner that this process has taken from the store and not admitted yet. */
+interface TakenAhead {
+  left: number
+  /** What was taken last. */
+  atOnce: number
+  /** After this time they are not used any more: the store counts them as used, and a process that is idle must not keep them. */
+  until: number
+  /** The store had none left; it is not asked again before this time. */
+  fullUntil: number
+  taking: Deferred.Deferred<void, StoreUnavailable> | null
+}
+
+const keptMillis = 10_000
+
+/** Beyond this number, an owner who was not seen for long asks the store again. */
+const keptOwners = 10_000
+
+/** At most what a tenth of a minute allows. */
+const mostAhead = (perMinute: number): number => Math.max(1, Math.floor(perMinute / 10))
+
+const entryOf = (requests: RecentlyUsed<TakenAhead>, ownerId: OwnerId): TakenAhead => {
+  const known = requests.get(ownerId)
+  if (known !== undefined) return known
+  const entry: TakenAhead = { left: 0, atOnce: 0, until: 0, fullUntil: 0, taking: null }
+  requests.set(ownerId, entry, 1)
+  return entry
+}

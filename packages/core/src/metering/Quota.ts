@@ -1,0 +1,113 @@
+/**
+ * What one owner may use at most. The host says it for each owner (`Quotas`); the default limits nothing. Stores enforce the limits in the
+ * same step that uses them, so they hold for all processes on one store.
+ */
+import * as Context from "effect/Context"
+import * as Schema from "effect/Schema"
+import type { OwnerId } from "../primitives/Ids.ts"
+
+/** The limits of an owner. Null: no limit. */
+export interface Quota {
+  readonly requestsPerMinute: number | null
+  readonly turnsPerMinute: number | null
+  /** Threads on which a run is active. Messages that wait behind a run of their thread do not count. */
+  readonly turnsAtOnce: number | null
+  /** Bytes of all documents together. */
+  readonly bytes: number | null
+  readonly documents: number | null
+  readonly memories: number | null
+  /** Open voice sessions. */
+  readonly sessionsAtOnce: number | null
+  /** Tokens of prompts and answers together, by UTC day, as the ledger counts them. */
+  readonly tokensPerDay: number | null
+  readonly usdPerDay: number | null
+  /** Of one run, with all its legs. */
+  readonly tokensPerRun: number | null
+  readonly usdPerRun: number | null
+}
+
+export const noQuota: Quota = {
+  requestsPerMinute: null,
+  turnsPerMinute: null,
+  turnsAtOnce: null,
+  bytes: null,
+  documents: null,
+  memories: null,
+  sessionsAtOnce: null,
+  tokensPerDay: null,
+  usdPerDay: null,
+  tokensPerRun: null,
+  usdPerRun: null
+}
+
+/** The quota of an owner: `Layer.succeed(Quotas, () => ({ ...noQuota, turnsPerMinute: 60 }))`. It is asked for each turn. */
+export const Quotas = Context.Reference<(ownerId: OwnerId) => Quota>("@colloquy/core/metering/Quotas", {
+  defaultValue: () => () => noQuota
+})
+
+const limits = {
+  requestsPerMinute: "requests a minute",
+  turnsPerMinute: "turns a minute",
+  turnsAtOnce: "turns at once",
+  bytes: "bytes of documents",
+  documents: "documents",
+  memories: "memories",
+  sessionsAtOnce: "voice sessions at once",
+  tokensPerDay: "tokens a day",
+  usdPerDay: "US dollars a day",
+  tokensPerRun: "tokens a run",
+  usdPerRun: "US dollars a run"
+} as const satisfies { readonly [Name in keyof Quota]: string }
+
+export type LimitName = keyof Quota
+
+export const LimitName = Schema.Literals([
+  "requestsPerMinute",
+  "turnsPerMinute",
+  "turnsAtOnce",
+  "bytes",
+  "documents",
+  "memories",
+  "sessionsAtOnce",
+  "tokensPerDay",
+  "usdPerDay",
+  "tokensPerRun",
+  "usdPerRun"
+])
+
+/** Why a store refused. `waitMillis` is null when only the owner can make room. */
+export interface Refusal {
+  readonly limit: LimitName
+  /** How much of the limit is left. */
+  readonly left: number
+  readonly waitMillis: number | null
+}
+
+/** A limit of the owner refused a request. Nothing was stored. */
+export class OverLimit extends Schema.TaggedError<OverLimit>()("OverLimit", {
+  limit: LimitName,
+  /** The limit itself. */
+  most: Schema.Finite,
+  left: Schema.Finite,
+  waitMillis: Schema.NullOr(Schema.Finite),
+  /** When all of the limit, or what active turns have reserved of it, is free again. */
+  resetsAt: Schema.NullOr(Schema.Date)
+}) {
+  override get message() {
+    const rest = `The limit of ${this.most} ${limits[this.limit]} is reached: ${rounded(this.left)} left.`
+    return this.resetsAt === null
+      ? `${rest} Delete some, then send this again.`
+      : `${rest} There is room again at ${this.resetsAt.toISOString()}.`
+  }
+}
+
+const rounded = (left: number): string => String(Math.round(left * 1e6) / 1e6)
+
+export const overLimit = ({ left, limit, waitMillis }: Refusal, quota: Quota, now: number): OverLimit =>
+  new OverLimit({
+    limit,
+    most: quota[limit] ?? 0,
+    left,
+    waitMillis,
+    resetsAt: waitMillis === null ? null : new Date(now + waitMillis)
+  })

@@ -1,0 +1,55 @@
+/**
+ * Port: what an owner has used of the quota. Most limits are enforced where the use is stored (`RunStore.begin`, `DocumentStore.insert`,
+ * `MemoryStore.apply`, `SessionStore.open`); this port counts requests, which store nothing, and reads the figures.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { Principal } from "../access/Principal.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+
+/** `waitMillis`: when one more is free. */
+export interface TakenRequests {
+  readonly taken: number
+  readonly waitMillis: number
+}
+
+/** A rate: how much of the minute is used, and when all of it is free again. */
+export interface UsedRate {
+  readonly used: number
+  readonly freeInMillis: number
+}
+
+export interface UsedOfQuota {
+  readonly requests: UsedRate
+  readonly turns: UsedRate
+  /** Of the day. */
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly costUsd: number
+  readonly bytes: number
+  readonly documents: number
+  readonly memories: number
+  /** Voice sessions whose lease has not expired. */
+  readonly sessions: number
+}
+
+export class QuotaStore extends Context.Service<
+  QuotaStore,
+  {
+    /**
+     * Takes up to `wanted` of the principal's requests of a minute, and at least one if one is free. All of the limit may be taken at once;
+     * after that, one more is free every `minute / perMinute`. MUST be atomic: of concurrent callers, no more than the limit is taken. MUST
+     * take an eighth of what is free at most (rounded up), so that other processes get their part.
+     */
+    readonly takeRequests: (
+      perMinute: number,
+      wanted: number
+    ) => Effect.Effect<TakenRequests, StoreUnavailable, Principal>
+    /** MUST count what belongs to the principal only. `day` is a UTC day, `2026-01-31`; a rate without a limit is not counted. */
+    readonly used: (of: {
+      readonly requestsPerMinute: number | null
+      readonly turnsPerMinute: number | null
+      readonly day: string
+    }) => Effect.Effect<UsedOfQuota, StoreUnavailable, Principal>
+  }
+>()("@colloquy/core/metering/QuotaStore") {}

@@ -1,0 +1,167 @@
+/**
+ * What a leg may use of its owner's budget: the part that its run has reserved, and the limit of the run. While the model speaks, the
+ * tokens are estimated; a leg that needs more than it has reserved asks the store for more, and its model's stream waits meanwhile. When
+ * the store refuses, the leg ends as FAILED `budget_exceeded` with what was said. Legs of owners without such limits have no budget.
+ */
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Principal } from "../access/Principal.ts"
+import { type Amount, answerAmount, budgetRequest, moreForAnswer } from "../metering/Budget.ts"
+import { type OverLimit, overLimit, type Quota, type Quotas } from "../metering/Quota.ts"
+import type { ModelInfo } from "../models/ModelInfo.ts"
+import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import { totalTokens, type Usage } from "../primitives/Usage.ts"
+import type { Lease, RunStore } from "../runs/RunStore.ts"
+
+/** The budget does not permit the rest of the answer. */
+export class BudgetExceeded extends Data.TaggedError("BudgetExceeded")<{ readonly reason: OverLimit }> {
+  override get message() {
+    return `The answer was stopped. ${this.reason.message}`
+  }
+}
+
+/** Text is counted when so many characters have come, because counting each delta would cost more. */
+const countedAtOnce = 256
+
+export class TurnBudget {
+  private readonly quota: Quota
+  private readonly info: ModelInfo
+  private readonly counter: TokenCounterPort
+  private readonly store: typeof RunStore.Service
+  private readonly lease: Lease
+  private reserved: Amount
+  /** What earlier legs of the run have used. They have been settled. */
+  private readonly before: Amount
+  /** What the finished steps of this leg have used. */
+  private finished: Amount = { tokens: 0, usd: 0 }
+  private promptTokens = 0
+  private answerTokens = 0
+  private uncounted = ""
+  private exceeded: BudgetExceeded | null = null
+
+  constructor(of: {
+    readonly quota: Quota
+    readonly info: ModelInfo
+    readonly counter: TokenCounterPort
+    readonly store: typeof RunStore.Service
+    readonly lease: Lease
+    readonly reserved: Amount
+    readonly before: Usage
+  }) {
+    this.quota = of.quota
+    this.info = of.info
+    this.counter = of.counter
+    this.store = of.store
+    this.lease = of.lease
+    this.reserved = of.reserved
+    this.before = { tokens: totalTokens(of.before), usd: of.before.costUsd ?? 0 }
+  }
+
+  /** Before a model call: `used` is the sum of all earlier steps of the leg. */
+  begin(promptTokens: number, used: Usage): Effect.Effect<void, BudgetExceeded> {
+    return Effect.suspend(() => {
+      this.finished = { tokens: totalTokens(used), usd: used.costUsd ?? 0 }
+      this.promptTokens = promptTokens
+      this.answerTokens = 0
+      this.uncounted = ""
+      return Effect.andThen(this.hold() ?? Effect.void, this.end)
+    })
+  }
+
+  hear(text: string): void {
+    this.uncounted += text
+    if (this.uncounted.length < countedAtOnce) return
+    this.answerTokens += this.counter.count(this.uncounted)
+    this.uncounted = ""
+  }
+
+  /** Null: the leg may go on. Otherwise the stream waits for the answer: whether it may. */
+  readonly hold = (): Effect.Effect<boolean> | null => {
+    const missing = this.missing()
+    return missing === null ? null : this.askForMore(missing)
+  }
+
+  /** Fails when the budget stopped the leg. */
+  readonly end: Effect.Effect<void, BudgetExceeded> = Effect.suspend(() =>
+    this.exceeded === null ? Effect.void : Effect.fail(this.exceeded)
+  )
+
+  private used(): Amount {
+    const { tokens, usd } = answerAmount(this.answerTokens, this.info)
+    return { tokens: this.finished.tokens + this.promptTokens + tokens, usd: this.finished.usd + usd }
+  }
+
+  /** What the leg uses beyond what is reserved, or beyond the limit of the run; null: nothing. */
+  private missing(): Amount | null {
+    const { tokens, usd } = this.used()
+    const { tokensPerDay, tokensPerRun, usdPerDay, usdPerRun } = this.quota
+    const ofDay = {
+      tokens: tokensPerDay === null ? 0 : Math.max(tokens - this.reserved.tokens, 0),
+      usd: usdPerDay === null ? 0 : Math.max(usd - this.reserved.usd, 0)
+    }
+    const isOver =
+      this.before.tokens + tokens > (tokensPerRun ?? Number.POSITIVE_INFINITY) ||
+      this.before.usd + usd > (usdPerRun ?? Number.POSITIVE_INFINITY)
+    return isOver || ofDay.tokens > 0 || ofDay.usd > 0 ? ofDay : null
+  }
+
+  private askForMore(missing: Amount): Effect.Effect<boolean> {
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const overRun = this.runRefusal()
+      if (overRun !== null) return this.stop(overLimit(overRun, this.quota, now))
+      const more = answerAmount(moreForAnswer, this.info)
+      const wanted = { tokens: missing.tokens + more.tokens, usd: missing.usd + more.usd }
+      return this.store.reserve(this.lease, budgetRequest(this.quota, missing, wanted, now)).pipe(
+        Effect.flatMap((answer) => {
+          // The lease is lost, and the leg is stopped for that reason.
+          if (Option.isNone(answer)) return Effect.succeed(true)
+          const granted = answer.value
+          if ("_tag" in granted) {
+            const { left, limit, waitMillis } = granted.refusal
+            // What the leg has used is not in the ledger yet.
+            const unsettled = limit === "usdPerDay" ? missing.usd : missing.tokens
+            return this.stop(overLimit({ limit, left: Math.max(left - unsettled, 0), waitMillis }, this.quota, now))
+          }
+          this.reserved = {
+            tokens: this.reserved.tokens + granted.tokens,
+            usd: this.reserved.usd + granted.usd
+          }
+          return Effect.succeed(true)
+        }),
+        Effect.provideService(Principal, { ownerId: this.lease.ownerId }),
+        // An answer is not ended because the store does not answer at the moment; what it uses is in the ledger afterwards.
+        Effect.catchTag("StoreUnavailable", () => Effect.succeed(true))
+      )
+    })
+  }
+
+  private runRefusal() {
+    const { tokens, usd } = this.used()
+    const { tokensPerRun, usdPerRun } = this.quota
+    if (tokensPerRun !== null && this.before.tokens + tokens > tokensPerRun)
+      return { limit: "tokensPerRun", left: 0, waitMillis: null } as const
+    if (usdPerRun !== null && this.before.usd + usd > usdPerRun)
+      return { limit: "usdPerRun", left: 0, waitMillis: null } as const
+    return null
+  }
+
+  private stop(reason: OverLimit): Effect.Effect<boolean> {
+    return Effect.sync(() => {
+      this.exceeded = new BudgetExceeded({ reason })
+      return false
+    })
+  }
+}
+
+/** Null: the owner has no limit that a leg could exceed. */
+export const turnBudget = (
+  quotaOf: typeof Quotas.Service,
+  of: Omit<ConstructorParameters<typeof TurnBudget>[0], "quota" | "reserved"> & { readonly reserved: Amount | null }
+): TurnBudget | null => {
+  const quota = quotaOf(of.lease.ownerId)
+  const { tokensPerDay, tokensPerRun, usdPerDay, usdPerRun } = quota
+  if ((tokensPerDay ?? tokensPerRun ?? usdPerDay ?? usdPerRun) === null) return null
+  return new TurnBudget({ ...of, quota, reserved: of.reserved ?? { tokens: 0, usd: 0 } })
+}

@@ -1,0 +1,24 @@
+/** What concerns an owner as a whole, on the wire. */
+import * as Schema from "effect/Schema"
+
+/** `limit` null: there is none. `resets_at` null: it does not reset by time. */
+const Allowance = Schema.Struct({
+  used: Schema.Finite,
+  limit: Schema.NullOr(Schema.Finite),
+  resets_at: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "Allowance" })
+
+export const OwnerUsage = Schema.Struct({
+  /** In the last minute. */
+  requests: Allowance,
+  turns: Allowance,
+  /** Of the day, in UTC. One limit holds for input and output together. */
+  input_tokens: Allowance,
+  output_tokens: Allowance,
+  cost_usd: Allowance,
+  bytes: Allowance,
+  documents: Allowance,
+  memories: Allowance,
+  /** Open voice sessions. */
+  sessions: Allowance
+}).annotate({ identifier: "OwnerUsage" })
