@@ -10,6 +10,7 @@ import {
 } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import { oldestFirst } from "./AssistantStore.ts"
+import { isOrdered, storeFollowUps } from "./FollowUpStore.ts"
 import { assistantOf, type DocumentRow, insertNew, ownedStep, step, threadOf, type State } from "./State.ts"
 
 export const documentStore = (state: State): typeof DocumentStore.Service => {
@@ -36,10 +37,11 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
   }
 
   return DocumentStore.of({
-    insert: (document) =>
-      ownedStep((ownerId) => {
+    insert: (document, followUps) =>
+      ownedStep((ownerId, now) => {
         if (!has(ownerId, document.scope)) return false
         insertNew(state.documents, document.id, { ownerId, document, attempts: 0 })
+        storeFollowUps(state, ownerId, now, followUps)
         return true
       }),
     ownerOf: (id) => step(() => Option.fromNullishOr(state.documents.get(id)?.ownerId)),
@@ -94,6 +96,16 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
         for (const { id } of gone) state.documents.delete(id)
         return gone
       }),
+    unattended: (kind, limit) =>
+      step(() =>
+        [...state.documents.values()]
+          .filter(
+            ({ document, ownerId }) => document.status === "processing" && !isOrdered(state, ownerId, kind, document.id)
+          )
+          .sort((one, other) => oldestFirst(one.document, other.document))
+          .slice(0, limit)
+          .map(({ document, ownerId }) => ({ ownerId, document }))
+      ),
     blobsWithoutDocument: (ids) =>
       step(() => {
         const used = new Set<BlobId>([...state.documents.values()].map((row) => row.document.blobId))

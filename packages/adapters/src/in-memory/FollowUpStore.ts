@@ -105,17 +105,16 @@ export const storeFollowUps = (
   for (const { delayMillis, ...added } of followUps) {
     if (state.followUps.has(added.id)) continue
     const followUp = { ...added, ownerId, status: "pending", attempts: 0, lastError: null, endedAt: null } as const
-    const isOpenAlready = [...state.followUps.values()].some(
-      (row) =>
-        isOpen(row) &&
-        row.followUp.ownerId === ownerId &&
-        row.followUp.kind === added.kind &&
-        row.followUp.key === added.key
-    )
-    if (isOpenAlready) continue
+    if (isOrdered(state, ownerId, added.kind, added.key)) continue
     state.followUps.set(added.id, { followUp, token: 0, dueAt: now + delayMillis, claimExpiresAt: 0 })
   }
 }
+
+/** Whether a follow-up of this kind and key is open. */
+export const isOrdered = (state: State, ownerId: OwnerId, kind: string, key: string): boolean =>
+  [...state.followUps.values()].some(
+    (row) => isOpen(row) && row.followUp.ownerId === ownerId && row.followUp.kind === kind && row.followUp.key === key
+  )
 
 const isOpen = ({ followUp }: FollowUpRow): boolean => followUp.status === "pending" || followUp.status === "running"
 

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"
 import { decodeDocument, documentColumns, type DocumentRow, insertionOf } from "./DocumentRecord.ts"
+import { followUpsArgument } from "./FollowUpRecord.ts"
 import { isStoredId, knownId } from "./StoredId.ts"
 import { fromText, toText, toTextOrNull } from "./StoredText.ts"
 
@@ -38,10 +39,10 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
     )
 
   return DocumentStore.of({
-    insert: (document) =>
+    insert: (document, followUps) =>
       Principal.use(({ ownerId }) =>
         Effect.suspend(() => {
-          const args = insertionOf(ownerId, document)
+          const args = { ...insertionOf(ownerId, document), follow_ups: followUpsArgument(followUps) }
           return Effect.map(
             query<{ readonly inserted: boolean }>(
               "DocumentStore.insert",
@@ -181,6 +182,21 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
           [idOf(of)]
         ),
         (documents) => documents.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
+      ),
+
+    unattended: (kind, limit) =>
+      Effect.map(
+        query<DocumentRow & { readonly owner: string }>(
+          "DocumentStore.unattended",
+          `select d.owner, ${documentColumns} from ${table}
+           where d.status = 'processing' and not exists (
+             select from ${schema}.follow_ups f where f.owner = d.owner and f.kind = $1
+               and hashtextextended(f.key, 0) = hashtextextended(d.id::text, 0) and f.key = d.id::text
+               and f.status in ('pending', 'running')
+           ) order by d.created_at, d.ordinal limit $2`,
+          [toText(kind), limit]
+        ),
+        (rows) => rows.map((row) => ({ ownerId: OwnerId.make(fromText(row.owner)), document: decodeDocument(row) }))
       ),
 
     blobsWithoutDocument: (ids) =>

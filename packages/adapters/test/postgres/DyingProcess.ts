@@ -37,7 +37,8 @@ const settings = Layer.succeed(FollowUpSettings, {
   attempts: 3,
   firstPause: "1 second",
   longestPause: "5 minutes",
-  longestAttempt: "2 hours"
+  longestAttempt: "2 hours",
+  sweep: "1 minute"
 })
 
 const runtime = ManagedRuntime.make(

@@ -50,7 +50,8 @@ const settings = Layer.succeed(FollowUpSettings, {
   attempts: 5,
   firstPause: "1 second",
   longestPause: "5 minutes",
-  longestAttempt: "2 hours"
+  longestAttempt: "2 hours",
+  sweep: "1 minute"
 })
 
 const runtime = ManagedRuntime.make(

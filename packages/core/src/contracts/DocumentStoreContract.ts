@@ -12,9 +12,11 @@ import type { Document, DocumentScope } from "../documents/Document.ts"
 import { DocumentStore, type IndexingOutcome } from "../documents/DocumentStore.ts"
 import { AssistantId, BlobId, DocumentId, MessageId, newId, ThreadId } from "../primitives/Ids.ts"
 import { firstPage } from "../primitives/Page.ts"
+import { FollowUpStore } from "../runs/FollowUpStore.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { Stores } from "./ContractTest.ts"
+import { sampleFollowUp } from "./FollowUpStoreContract.ts"
 import { asNewOwner, awkwardJson, longText, moment, sampleBegin, sampleDocument } from "./Samples.ts"
 import { openThread, openThreadOf } from "./Scenes.ts"
 
@@ -61,9 +63,60 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
         ]
         for (const scope of scopes) {
           const document = yield* sampleDocument(scope)
-          assert.isFalse(yield* store.insert(document))
+          assert.isFalse(yield* store.insert(document, []))
           assert.isTrue(Option.isNone(yield* store.get(document.id)))
         }
+      })
+    )
+
+    test(
+      "MUST store the follow-ups of a record with it, and none of a refused one",
+      Effect.gen(function* () {
+        const [store, followUps] = [yield* DocumentStore, yield* FollowUpStore]
+        const { ofThread } = yield* openScopes
+        const refused = yield* sampleDocument({ _tag: "Thread", threadId: ThreadId.make("no thread") })
+        assert.isFalse(yield* store.insert(refused, [yield* indexingOf(refused)]))
+        assert.isTrue(Option.isNone(yield* followUps.find(indexing, refused.id)))
+        const document = yield* sampleDocument(ofThread)
+        const work = yield* indexingOf(document)
+        assert.isTrue(yield* store.insert(document, [work]))
+        assert.strictEqual(Option.getOrThrow(yield* followUps.find(indexing, document.id)).id, work.id)
+      })
+    )
+
+    test(
+      "MUST name what is processing without an open follow-up of the kind, of all owners, and nothing else",
+      Effect.gen(function* () {
+        const [store, followUps] = [yield* DocumentStore, yield* FollowUpStore]
+        const { ofAssistant, ofThread } = yield* openScopes
+        const ended = { status: "completed" } as const
+        const [lost, attended, completed] = [
+          yield* insert(ofThread),
+          yield* sampleDocument(ofAssistant),
+          yield* insert(ofThread, ended)
+        ]
+        yield* store.insert(attended, [yield* indexingOf(attended)])
+        const theirs = yield* asNewOwner(Effect.flatMap(openScopes, (scopes) => insert(scopes.ofThread)))
+        const ours = new Set([lost, attended, completed, theirs].map(({ id }) => id))
+        const unattended = Effect.map(store.unattended(indexing, 100_000), (found) =>
+          found.filter(({ document }) => ours.has(document.id))
+        )
+        const found = yield* unattended
+        assert.sameDeepMembers(
+          found.map(({ document }) => document),
+          [lost, theirs]
+        )
+        const { ownerId } = yield* Principal
+        assert.deepStrictEqual(
+          found.map((each) => each.ownerId === ownerId),
+          found.map(({ document }) => document.id === lost.id)
+        )
+        assert.isAtMost((yield* store.unattended(indexing, 1)).length, 1)
+        yield* followUps.add([yield* indexingOf(lost)])
+        assert.deepStrictEqual(
+          (yield* unattended).map(({ document }) => document.id),
+          [theirs.id]
+        )
       })
     )
 
@@ -379,6 +432,11 @@ const done: IndexingOutcome = {
 
 const failed: IndexingOutcome = { status: "error", statusMessage: "The file is protected by a password." }
 
+/** No runner of follow-ups knows this kind. */
+const indexing = "contract.indexing"
+
+const indexingOf = ({ id }: Document) => sampleFollowUp(indexing, { key: id })
+
 /** An assistant of the principal with a thread, and a new message id. */
 const openScopes = Effect.gen(function* () {
   const { assistantId, id: threadId } = yield* openThread
@@ -392,7 +450,7 @@ const openScopes = Effect.gen(function* () {
 const insert = (scope: DocumentScope, fields: Partial<Document> = {}) =>
   Effect.gen(function* () {
     const document = yield* sampleDocument(scope, fields)
-    assert.isTrue(yield* (yield* DocumentStore).insert(document))
+    assert.isTrue(yield* (yield* DocumentStore).insert(document, []))
     return document
   })
 

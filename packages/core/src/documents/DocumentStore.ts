@@ -9,6 +9,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { AssistantId, BlobId, DocumentId, MessageId, OwnerId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { Document } from "./Document.ts"
 
 /** Selects documents. Those of a thread include the attachments of its messages, but not its assistant's documents. */
@@ -57,14 +58,23 @@ export interface DocumentSurvey {
   readonly processing: ReadonlyArray<Pick<Document, "id" | "filename">>
 }
 
+export interface OwnedDocument {
+  readonly ownerId: OwnerId
+  readonly document: Document
+}
+
 export class DocumentStore extends Context.Service<
   DocumentStore,
   {
     /**
-     * MUST return false, and store nothing, when the principal has no such assistant or thread. Stores the record unchanged: the copy of a
-     * completed document is inserted as completed. The message of a document need not exist yet.
+     * MUST store the record and these follow-ups in one transaction, and the follow-ups as `FollowUpStore.add` does. MUST return false, and
+     * store nothing, when the principal has no such assistant or thread. Stores the record unchanged: the copy of a completed document is
+     * inserted as completed. The message of a document need not exist yet.
      */
-    readonly insert: (document: Document) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    readonly insert: (
+      document: Document,
+      followUps: ReadonlyArray<NewFollowUp>
+    ) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /** The owner of a document; none for an unknown id. For readers with a signed address, where no principal is known. */
     readonly ownerOf: (id: DocumentId) => Effect.Effect<Option.Option<OwnerId>, StoreUnavailable>
     /** MUST return none both for an unknown id and for another owner's id. */
@@ -117,6 +127,11 @@ export class DocumentStore extends Context.Service<
     readonly removeAll: (
       of: { readonly assistantId: AssistantId } | { readonly threadId: ThreadId }
     ) => Effect.Effect<ReadonlyArray<Document>, StoreUnavailable, Principal>
+    /**
+     * MUST return documents of all owners that are `processing` although no follow-up of this kind with their id as key is open, oldest
+     * first, at most `limit`. For the sweep that orders lost work again, which has no owner.
+     */
+    readonly unattended: (kind: string, limit: number) => Effect.Effect<ReadonlyArray<OwnedDocument>, StoreUnavailable>
     /** MUST return those of these blobs that no document of any owner has. For the deletion of orphaned blobs, which has no owner. */
     readonly blobsWithoutDocument: (
       ids: ReadonlyArray<BlobId>

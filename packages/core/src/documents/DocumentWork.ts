@@ -1,14 +1,14 @@
 /**
- * The follow-ups of documents. Each is stored before the step that it protects, so that a crash leaves no document without its indexing,
- * and no chunks or bytes without their document:
+ * The follow-ups of documents. Each is stored with the step that orders it or before the step that it protects, so that a crash leaves no
+ * document without its indexing, and no chunks or bytes without their document:
  *
- * | kind | stored before | does |
+ * | kind | stored | does |
  * |---|---|---|
- * | `documents.index` | the record is inserted | indexes the document; without a record, removes its chunks |
- * | `documents.summarize` | the outcome of the indexing is stored | writes a summary, if the host wants one |
- * | `documents.vectors` | nothing | adds vectors that a search found missing |
- * | `documents.forget` | records are removed | removes the records, their chunks and their bytes |
- * | `documents.clear` | a thread or an assistant is removed | removes chunks and bytes of its documents |
+ * | `documents.index` | with the record, in one transaction | indexes the document; without a record, removes its chunks |
+ * | `documents.summarize` | before the outcome of the indexing is stored | writes a summary, if the host wants one |
+ * | `documents.vectors` | after a search | adds vectors that the search found missing |
+ * | `documents.forget` | before records are removed | removes the records, their chunks and their bytes |
+ * | `documents.clear` | before a thread or an assistant is removed | removes chunks and bytes of its documents |
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

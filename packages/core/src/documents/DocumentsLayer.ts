@@ -23,7 +23,7 @@ import { ChunkIndex, scopeOfAssistant, scopeOfThread } from "../retrieval/ChunkI
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { Retrieval } from "../retrieval/Retrieval.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
-import { FollowUpStore } from "../runs/FollowUpStore.ts"
+import type { FollowUpStore } from "../runs/FollowUpStore.ts"
 import { Removals } from "../threads/Removals.ts"
 import { type Metadata, ThreadNotFound } from "../threads/Thread.ts"
 import { BlobNotFound, BlobStore, type ByteRange } from "./BlobStore.ts"
@@ -66,7 +66,6 @@ export const documentsLayer: Layer.Layer<
     const assistants = yield* AssistantStore
     const retrieval = yield* Retrieval
     const followUps = yield* FollowUps
-    const followUpStore = yield* FollowUpStore
     const { all: providers } = yield* Providers
     const receiving = yield* makeReceiving
     const account = { ledger: yield* UsageLedger, metering: yield* Metering }
@@ -94,15 +93,11 @@ export const documentsLayer: Layer.Layer<
       return Option.isSome(found) ? found.value.assistant : yield* new ThreadNotFound({ threadId: place.threadId })
     })
 
-    /**
-     * The follow-up is stored first and waits a little for the record; a record without a follow-up would stay in processing for ever. The
-     * chunks of a copy are stored in between, so that a completed record always has them.
-     */
-    const insert = (document: Document, prepare: Effect.Effect<unknown, StoreUnavailable, Principal> = Effect.void) =>
+    /** Without its follow-up a record would stay in processing for ever, so both are stored together. */
+    const insert = (document: Document) =>
       Effect.gen(function* () {
-        yield* followUpStore.add([yield* newWork(indexKind, document.id, traceOf(document))])
-        yield* prepare
-        const isStored = yield* store.insert(document)
+        const work = document.status === "processing" ? [yield* newWork(indexKind, document.id, traceOf(document))] : []
+        const isStored = yield* store.insert(document, work)
         if (isStored) followUps.wake()
         else yield* blobs.remove(document.blobId)
         return isStored
@@ -157,7 +152,10 @@ export const documentsLayer: Layer.Layer<
       const document = copyDocument(source, { id, blobId, scope, at: new Date(millis) })
       yield* blobs.put(blobId, blobs.get(source.blobId))
       const from = { documentId: source.id, scope: searchScopeOf(source.scope) }
-      return yield* insert(document, index.copy(from, { documentId: id, scope: searchScopeOf(scope) }))
+      // Nobody sees the record before its chunks: the clone is a draft until all is copied, and a draft is removed with its documents.
+      if (!(yield* insert(document))) return false
+      if (document.status === "completed") yield* index.copy(from, { documentId: id, scope: searchScopeOf(scope) })
+      return true
     })
 
     /** Copies the documents of an assistant with their chunks and vectors; nothing is computed again. */

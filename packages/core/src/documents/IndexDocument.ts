@@ -37,10 +37,8 @@ import { fileTypeOf } from "./FileType.ts"
 import { mediaKindOf } from "./Media.ts"
 import { type TextCutting, TextExtractor } from "./TextExtractor.ts"
 
-/**
- * The follow-up is stored before the record. If there is still no record after this time, the upload has died or the document was deleted.
- */
-const recordGrace = Duration.minutes(2)
+/** How many documents one sweep orders again. The next sweep finds the others. */
+const sweptAtOnce = 1000
 
 const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
@@ -190,23 +188,29 @@ export const makeIndexWorker = Effect.gen(function* () {
       Effect.catchTag("Superseded", () => Effect.void)
     )
 
-  /** There is nothing to index, or not yet. */
-  const notStarted = Effect.fnUntraced(function* ({ documentId, scope }: DocumentTrace, createdAt: Date) {
-    const found = yield* documents.get(documentId)
-    if (Option.isSome(found) && found.value.status === "completed") return
-    const isEarly = (yield* Clock.currentTimeMillis) - createdAt.getTime() < Duration.toMillis(recordGrace)
-    if (Option.isNone(found) && isEarly) {
-      return yield* new FollowUpFailed({ message: "The record is not stored yet.", isRetryable: true, isOutage: true })
-    }
-    yield* index.remove({ documentId, scope })
+  /** There is nothing to index: the document was indexed before, or deleted. */
+  const notStarted = Effect.fnUntraced(function* ({ documentId, scope }: DocumentTrace) {
+    const status = Option.getOrNull(yield* documents.get(documentId))?.status
+    if (status === "completed") return
+    if (status !== "processing") return yield* Effect.asVoid(index.remove({ documentId, scope }))
+    // The record came after the look of this attempt. Its work is still to be done.
+    return yield* new FollowUpFailed({ message: "The document came meanwhile.", isRetryable: true, isOutage: true })
+  })
+
+  const lost = Effect.gen(function* () {
+    const unattended = yield* documents.unattended(indexKind, sweptAtOnce)
+    return yield* Effect.forEach(unattended, ({ document, ownerId }) =>
+      Effect.map(newWork(indexKind, document.id, traceOf(document)), (followUp) => ({ ownerId, followUp }))
+    )
   })
 
   const worker = typedWorker({
     kind: indexKind,
     payload: DocumentTrace,
+    lost,
     run: Effect.fnUntraced(function* (trace, followUp) {
       const started = yield* documents.beginAttempt(trace.documentId, yield* now)
-      if (Option.isNone(started)) return yield* notStarted(trace, followUp.createdAt)
+      if (Option.isNone(started)) return yield* notStarted(trace)
       const { attempt, document } = started.value
       yield* Effect.catchDefect(attempted(attempt, document), (defect) =>
         Effect.andThen(

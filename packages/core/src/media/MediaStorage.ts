@@ -80,7 +80,8 @@ export class MediaStorage extends Context.Service<
           const scope: DocumentScope = { _tag: "Thread", threadId }
           const kept = Object.assign({ generated: true }, metadata)
           const isStored = yield* documents.insert(
-            unindexedDocument({ id, scope, filename, extension, mimeType, blobId, size, sha256, metadata: kept }, at)
+            unindexedDocument({ id, scope, filename, extension, mimeType, blobId, size, sha256, metadata: kept }, at),
+            []
           )
           if (isStored) return { documentId: id, mediaType, mimeType, filename, size }
           yield* blobs.remove(blobId)

@@ -21,7 +21,7 @@ import { traced, tracedFn } from "../primitives/Traced.ts"
 import { Principal } from "../access/Principal.ts"
 import { makeAlarm } from "../primitives/Alarm.ts"
 import { inTime } from "../primitives/Deadlines.ts"
-import type { FollowUpId } from "../primitives/Ids.ts"
+import type { FollowUpId, OwnerId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type FollowUp, FollowUpNotFound, type NewFollowUp } from "./FollowUp.ts"
@@ -44,12 +44,22 @@ export interface FollowUpWorker {
   readonly run: (followUp: FollowUp) => Effect.Effect<void, FollowUpFailed | StoreUnavailable, Principal>
   /** Called when the last attempt has failed, before the follow-up is dead; for example to inform the user. */
   readonly giveUp?: (followUp: FollowUp, error: string) => Effect.Effect<void, StoreUnavailable, Principal>
+  /**
+   * What waits for this work although no follow-up of it is open, of all owners. It is added again, and the log says so. Without it the
+   * follow-up itself is the only record of the work.
+   */
+  readonly lost?: Effect.Effect<ReadonlyArray<LostWork>, StoreUnavailable>
+}
+
+export interface LostWork {
+  readonly ownerId: OwnerId
+  readonly followUp: NewFollowUp
 }
 
 /**
  * A worker whose payload has a schema. A payload that this version cannot read makes the follow-up dead, where an operator can look at it.
  */
-export interface TypedWorker<Payload> extends Pick<FollowUpWorker, "giveUp" | "kind"> {
+export interface TypedWorker<Payload> extends Pick<FollowUpWorker, "giveUp" | "kind" | "lost"> {
   readonly payload: Schema.Codec<Payload, Schema.Json>
   readonly run: (
     payload: Payload,
@@ -87,6 +97,8 @@ export interface FollowUpSettings {
   readonly longestPause: Duration.Input
   /** An attempt that takes longer has failed, and its work is left behind. */
   readonly longestAttempt: Duration.Input
+  /** How often workers are asked for work that was lost. */
+  readonly sweep: Duration.Input
 }
 
 export const FollowUpSettings = Context.Reference<FollowUpSettings>("@colloquy/core/runs/FollowUpSettings", {
@@ -97,7 +109,8 @@ export const FollowUpSettings = Context.Reference<FollowUpSettings>("@colloquy/c
     attempts: 5,
     firstPause: "1 second",
     longestPause: "5 minutes",
-    longestAttempt: "2 hours"
+    longestAttempt: "2 hours",
+    sweep: "1 minute"
   })
 })
 
@@ -176,6 +189,24 @@ export class FollowUps extends Context.Service<
       yield* keepAlive.pipe(
         Effect.catchCause((cause) => Effect.logWarning("Claims of follow-ups could not be renewed", cause)),
         Effect.delay(Duration.times(claimTime, 1 / 3)),
+        Effect.forever,
+        Effect.forkScoped
+      )
+
+      const findLost = Effect.fnUntraced(function* ({ kind, lost }: FollowUpWorker) {
+        const found = lost === undefined ? [] : yield* lost
+        if (found.length === 0) return
+        yield* Effect.logWarning(
+          `${found.length} pieces of work (${kind}) waited without a follow-up and are ordered again`
+        )
+        for (const { followUp, ownerId } of found) {
+          yield* Effect.provideService(store.add([followUp]), Principal, { ownerId })
+        }
+        wake()
+      })
+      yield* Effect.suspend(() => Effect.forEach([...workers.values()], findLost, { discard: true })).pipe(
+        Effect.catchCause((cause) => Effect.logWarning("Lost work could not be looked for", cause)),
+        Effect.delay(settings.sweep),
         Effect.forever,
         Effect.forkScoped
       )
@@ -259,7 +290,8 @@ const attempt = (
 
 /** A fault of the worker here does not keep the follow-up from being dead. */
 const tellEnd = (worker: FollowUpWorker, followUp: FollowUp, error: string) =>
-  Effect.suspend(() => worker.giveUp?.(followUp, error) ?? Effect.void).pipe(
+  Effect.logWarning(`Follow-up ${followUp.id} (${followUp.kind}) is given up: ${error}`).pipe(
+    Effect.andThen(Effect.suspend(() => worker.giveUp?.(followUp, error) ?? Effect.void)),
     inTime("1 minute", () => Effect.die(new Error("The worker did not take the end within a minute"))),
     Effect.catchDefect((defect) =>
       Effect.logError(`The worker of follow-up ${followUp.id} (${followUp.kind}) failed at its end`, defect)

@@ -65,7 +65,8 @@ export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStor
       const mimeType = fileTypeOf(extension)?.mimeType ?? "application/octet-stream"
       const at = new Date(yield* Clock.currentTimeMillis)
       const isStored = yield* documents.insert(
-        unindexedDocument({ ...file, id, scope, filename, extension, mimeType, metadata: { generated: true } }, at)
+        unindexedDocument({ ...file, id, scope, filename, extension, mimeType, metadata: { generated: true } }, at),
+        []
       )
       if (isStored) return id
       yield* blobs.remove(file.blobId)

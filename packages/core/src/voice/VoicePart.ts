@@ -63,7 +63,7 @@ const makePart = Effect.gen(function* () {
     const { documentId: id, ...file } = recording
     const at = new Date(yield* Clock.currentTimeMillis)
     const { size } = stored.value
-    yield* documents.insert(unindexedDocument({ ...file, size, id, scope, metadata: { recorded: true } }, at))
+    yield* documents.insert(unindexedDocument({ ...file, size, id, scope, metadata: { recorded: true } }, at), [])
   })
 
   /** Deletes the recording of a refused message, unless the host keeps every recording. */

@@ -1,6 +1,6 @@
 /** What happens to an upload when something goes wrong: with the file, its embedding, the server, or the process at any of its writes. */
 import { Assistants, Principal, Threads } from "@colloquy/core"
-import { firstPage, noUsage, UsageLedger } from "@colloquy/core/adapters"
+import { DocumentId, firstPage, newId, noUsage, UsageLedger } from "@colloquy/core/adapters"
 import {
   type Document,
   Documents,
@@ -357,6 +357,45 @@ describe("a process that dies", () => {
         yield* Fiber.interrupt(dying)
       }
       assert.include([...seen], "died")
+    })
+  )
+
+  test(
+    "that left a document without its follow-up: the sweep orders it again",
+    Effect.gen(function* () {
+      const { storage } = yield* memoryStorage
+      const room = yield* openRoom(storage)
+      const { threadId } = yield* room.run(openPlace)
+      const source = yield* room.run(upload({ _tag: "Thread", threadId }))
+      yield* tick
+      const id = yield* newId(DocumentId)
+      const left = { ...source, id, status: "processing" } as const
+      assert.isTrue(yield* room.run(DocumentStore.use((store) => store.insert(left, []))))
+      yield* TestClock.adjust("2 minutes")
+      assert.deepInclude(yield* room.run(read({ id })), { status: "completed", chunkCount: 1 })
+    })
+  )
+
+  test(
+    "or another process that looks for the record before it is seen: the document is indexed none the less",
+    Effect.gen(function* () {
+      const { storage } = yield* memoryStorage
+      let early = 1
+      const late = Layer.effect(
+        DocumentStore,
+        DocumentStore.useSync((store) =>
+          DocumentStore.of({
+            ...store,
+            beginAttempt: (...args) => (early-- > 0 ? Effect.succeed(Option.none()) : store.beginAttempt(...args))
+          })
+        )
+      )
+      const room = yield* openRoom(Layer.provideMerge(late, storage))
+      const { threadId } = yield* room.run(openPlace)
+      const document = yield* room.run(upload({ _tag: "Thread", threadId }))
+      yield* TestClock.adjust("10 seconds")
+      assert.isBelow(early, 0)
+      assert.deepInclude(yield* room.run(read(document)), { status: "completed", chunkCount: 1 })
     })
   )
 

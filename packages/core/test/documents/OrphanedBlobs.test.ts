@@ -34,7 +34,7 @@ it.effect("old orphans of every owner are deleted, and nothing else", () =>
     const orphan = yield* asNewOwner(putBlob)
     const kept = yield* putBlob
     const { id: threadId } = yield* openThread
-    yield* (yield* DocumentStore).insert(yield* sampleDocument({ _tag: "Thread", threadId }, { blobId: kept }))
+    yield* (yield* DocumentStore).insert(yield* sampleDocument({ _tag: "Thread", threadId }, { blobId: kept }), [])
     yield* TestClock.adjust("23 hours")
     const recent = yield* putBlob
     assert.strictEqual(yield* sweepOrphanedBlobs(), 0)
@@ -61,7 +61,7 @@ it.effect("a copy keeps what was made of a document, under ids and in a place of
       scope: { _tag: "Assistant", assistantId } as const,
       at: new Date(5)
     }
-    assert.isTrue(yield* store.insert(copyDocument(document, place)))
+    assert.isTrue(yield* store.insert(copyDocument(document, place), []))
     assert.deepStrictEqual(Option.getOrThrow(yield* store.get(place.id)), {
       ...document,
       id: place.id,

@@ -17,7 +17,7 @@ const place = (scope: DocumentScope, extension: string, mimeType: string) =>
     const blobId = yield* newId(BlobId)
     yield* (yield* BlobStore).put(blobId, Stream.make(bytes))
     const document = yield* sampleDocument(scope, { extension, mimeType, blobId, size: 3, status: "completed" })
-    yield* (yield* DocumentStore).insert(document)
+    yield* (yield* DocumentStore).insert(document, [])
     return document.id
   })
 

@@ -394,7 +394,8 @@ describe("FollowUps", () => {
         attempts: 1,
         firstPause: "1 second",
         longestPause: "1 second",
-        longestAttempt: "2 hours"
+        longestAttempt: "2 hours",
+        sweep: "1 minute"
       })
     )
   )

@@ -54,7 +54,7 @@ const kernelOf = (doom: Crash.Doom, state: InMemory.State) => {
     Layer.effect(
       DocumentStore,
       DocumentStore.useSync((store) =>
-        DocumentStore.of({ ...store, insert: (document) => alive(store.insert(document)) })
+        DocumentStore.of({ ...store, insert: (...args) => alive(store.insert(...args)) })
       )
     )
   ).pipe(Layer.provide(stores))

@@ -83,6 +83,15 @@ export const documentIds: Migration = {
   statements: [`create index documents_by_id on {schema}.documents (id)`]
 }
 
+/** Few documents at a time are being processed; the sweep for lost work looks at these alone. */
+export const processingDocuments: Migration = {
+  name: "documents in processing",
+  tables: [],
+  statements: [
+    `create index documents_in_processing on {schema}.documents (created_at, ordinal) where status = 'processing'`
+  ]
+}
+
 /**
  * Locks the assistant or the thread, so that it cannot be removed until the document is committed. Returns false when it does not exist.
  */
@@ -91,7 +100,7 @@ const insertDocument = sqlFunction(
   `(p_owner text, p_id uuid, p_assistant uuid, p_thread uuid, p_message uuid, p_filename text, p_extension text, p_mime_type text,
     p_blob uuid, p_size bigint, p_sha256 text, p_status text, p_status_message text, p_summary text, p_total_tokens integer,
     p_chunk_count integer, p_metadata text, p_created_at timestamptz, p_updated_at timestamptz, p_started_at timestamptz,
-    p_completed_at timestamptz) returns boolean language plpgsql as $$
+    p_completed_at timestamptz, p_follow_ups text) returns boolean language plpgsql as $$
 begin
   if p_assistant is not null then
     perform 1 from {schema}.assistants where owner = p_owner and id = p_assistant for key share;
@@ -105,6 +114,7 @@ begin
   values (p_owner, p_id, p_assistant, p_thread, p_message, p_filename, p_extension, p_mime_type, p_blob, p_size,
     p_sha256, p_status, p_status_message, p_summary, p_total_tokens, p_chunk_count, p_metadata, p_created_at, p_updated_at,
     p_started_at, p_completed_at);
+  if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   return true;
 end $$`
 )

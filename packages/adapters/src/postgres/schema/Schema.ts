@@ -4,7 +4,7 @@
  */
 import { auditTables } from "./AuditLog.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
-import { documentFunctions, documentIds, documentTables } from "./Documents.ts"
+import { documentFunctions, documentIds, documentTables, processingDocuments } from "./Documents.ts"
 import { followUpFunctions, followUpTables } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
 import { ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
@@ -51,7 +51,8 @@ export const schemaOfThisVersion: Schema = {
     agedMemoryRuns,
     auditTables,
     postingsBySegment,
-    quotaTables
+    quotaTables,
+    processingDocuments
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
