@@ -115,7 +115,7 @@ export type { CatalogEntry, CatalogFilter, RoutedUpstream } from "./catalog/Cata
 
 /** threads: conversations and their messages. */
 export { Metadata } from "./threads/Thread.ts"
-export { type History, MessageStatus, NewMessage, Step, Supplements } from "./threads/Message.ts"
+export { type History, MessageStatus, NewMessage, RunFault, Step, Supplements } from "./threads/Message.ts"
 export { isPlain, type ListedMessage, type PlainMessage } from "./threads/ListedMessage.ts"
 export { type Supplement, supplementsOf } from "./threads/Supplement.ts"
 export { type Copier, Copies } from "./assistants/Copies.ts"
@@ -126,7 +126,7 @@ export { ThreadSummary } from "./threads/ThreadSummary.ts"
 export type { ListedThread, ThreadListing, ThreadWithMessages } from "./threads/Threads.ts"
 
 /** runs: the work on one message, its states, and the port that protects them. */
-export { canMove, isAtRest, isEnded, RunFault, RunStatus, transitions } from "./runs/Run.ts"
+export { canMove, isAtRest, isEnded, RunStatus, transitions } from "./runs/Run.ts"
 export {
   type ActivateOutcome,
   type Appended,

@@ -16,6 +16,7 @@ const Said = Schema.Struct({ content, id, metadata, model, provider, role, runId
 
 const messageOf = (said: typeof Said.Type, at: number): Message => ({
   ...said,
+  fault: null,
   toolCalls: [],
   toolResults: [],
   steps: [],

@@ -62,7 +62,7 @@ describe("records", () => {
       [think("Hm."), say("Hello, ", "Ada."), uses({ inputTokens: 12, outputTokens: 4, costUsd: 0.25 })],
       [say("Let me look."), callTool("weather", { city: "Paris" })],
       say("It is sunny."),
-      fail("refused")
+      [say("Now it"), fail("refused")]
     ])
     await using _ = service
     const { call, lines } = recorder(service)

@@ -104,6 +104,7 @@ const unfinishedAnswer = ({ inProgress, messages }: ThreadRow): ReadonlyArray<Me
       role: "assistant",
       content: null,
       status: "IN_PROGRESS",
+      fault: null,
       toolCalls: [],
       toolResults: [],
       steps: [],

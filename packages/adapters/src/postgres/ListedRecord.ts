@@ -1,5 +1,5 @@
 /**
- * Decodes rows of messages for lists. Most messages are plain: they have no tool calls, steps, results or supplements. The JSON of a plain
+ * Decodes rows of messages for lists. Most messages are plain: they have no tool calls, steps, results, supplements or faults. The JSON of a plain
  * message's fields is cut out of the row's text and passed on without being parsed, which makes lists cheaper; other messages are parsed.
  * A field is found by its key: quotes inside a JSON string are escaped, so the text `,"key":` can only be a key.
  */
@@ -22,7 +22,7 @@ const behindContent = ',"toolCalls":'
 /** The text that follows the content of a message without tool calls and steps. */
 const nothingCalled = `${behindContent}[],"steps":[],"provider":`
 
-/** The rest of a message without tool results. A message with supplements has them after the metadata; `isOneValue` recognises it. */
+/** The rest of a message without tool results. A message with supplements or a fault has them after the metadata; `isOneValue` recognises it. */
 const rest = /(null|"[^"\\]*"),"model":(null|"[^"\\]*"),"usage":(null|\{[^{}]*\}),"metadata":(.+)\},\[\]\]$/suy
 
 /**
@@ -79,5 +79,5 @@ const plainMessage = (text: string): PlainMessage | null => {
   return new PlainRow(head[2] ?? "", head[6] ?? "", tail[3] ?? "", json)
 }
 
-/** Whether the text is the value of `metadata` alone. It is not when another field (the supplements) follows. */
+/** Whether the text is the value of `metadata` alone. It is not when another field (the supplements, the fault) follows. */
 const isOneValue = (text: string): boolean => Object.keys(fromJson<object>(`{"metadata":${text}}`)).length === 1

@@ -27,6 +27,8 @@ type MessageText = readonly [
 type Body = Pick<Message, "content" | "toolCalls" | "steps" | "provider" | "model" | "usage" | "metadata"> & {
   /** Most messages have no supplements; the field is then absent. */
   readonly supplements?: Message["supplements"]
+  /** Present in failed answers. */
+  readonly fault?: Message["fault"]
 }
 
 /** A history is read as a few rows, usually one. Each is the JSON array of many messages. */
@@ -61,6 +63,7 @@ const decodeMessage = (stored: MessageText): Message => {
     role,
     content: fields.content,
     status,
+    fault: fields.fault ?? null,
     toolCalls: fields.toolCalls,
     toolResults,
     steps: fields.steps,
@@ -85,7 +88,17 @@ const unfinishedBody = (provider = "", model = ""): Body => ({
   metadata: null
 })
 
-const bodyOf = ({ content, metadata, model, provider, steps, supplements, toolCalls, usage }: NewMessage): Body => ({
+const bodyOf = ({
+  content,
+  fault,
+  metadata,
+  model,
+  provider,
+  steps,
+  supplements,
+  toolCalls,
+  usage
+}: NewMessage): Body => ({
   content,
   toolCalls,
   steps,
@@ -93,7 +106,8 @@ const bodyOf = ({ content, metadata, model, provider, steps, supplements, toolCa
   model,
   usage,
   metadata,
-  ...(supplements === null ? {} : { supplements })
+  ...(supplements === null ? {} : { supplements }),
+  ...(fault === null ? {} : { fault })
 })
 
 /** The arguments of the schema's functions that store a new message. The ids of its thread and its run are separate arguments. */

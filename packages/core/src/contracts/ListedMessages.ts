@@ -26,10 +26,11 @@ export const plainOf = (message: Message): PlainMessage => ({
 const fieldsOf = (message: Message) => ({
   ...plainOf(message),
   calls: [...message.toolCalls, ...message.toolResults, ...message.steps],
-  supplements: message.supplements
+  supplements: message.supplements,
+  fault: message.fault
 })
 
-const nothingElse = { calls: [], supplements: null }
+const nothingElse = { calls: [], supplements: null, fault: null }
 
 const expectListed = (listed: ReadonlyArray<ListedMessage>, messages: ReadonlyArray<Message>): void => {
   assert.strictEqual(listed.length, messages.length)

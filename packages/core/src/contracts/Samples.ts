@@ -189,6 +189,7 @@ const sampleMessage = (role: NewMessage["role"], threadId: ThreadId, runId: RunI
     role,
     content: `Said by the ${role}`,
     status: "COMPLETED",
+    fault: null,
     toolCalls: [],
     toolResults: [],
     steps: [],

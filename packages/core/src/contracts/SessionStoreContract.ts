@@ -53,6 +53,7 @@ const spoken = (threadId: ThreadId, fields: Partial<NewMessage> = {}): Effect.Ef
     role: "assistant",
     content: "Gesagt: 你好 🎙️",
     status: "COMPLETED",
+    fault: null,
     toolCalls: [],
     toolResults: [],
     steps: [],

@@ -523,7 +523,8 @@ const metadataOf = Effect.fnUntraced(function* (id: ThreadId) {
 const everyField: Omit<NewMessage, "id" | "threadId" | "runId"> = {
   role: "assistant",
   content: longText,
-  status: "COMPLETED",
+  status: "FAILED",
+  fault: { code: "model_timeout", message: 'It "stopped",\n👩‍👩‍👧‍👦', retryable: true },
   toolCalls: [{ id: "call_1", name: "look_up", arguments: '{ "not": "parsed",  "twice": 1, "twice": 2 ' }],
   toolResults: [{ toolCallId: "call_1", toolName: "look_up", output: "👩‍👩‍👧‍👦\n", hosted: false }],
   steps: [

@@ -59,7 +59,7 @@ export interface OpenTurn {
 export interface TurnCalls {
   /** Begins a turn. When this resolves, the message and the run are stored. */
   readonly start: (request: SendRequest, options?: TurnOptions) => Promise<OpenTurn>
-  /** Begins a turn and waits for its reply. A failed run is a reply with a `fault`, not a rejection. */
+  /** Begins a turn and waits for its reply. A failed run is a reply with a `fault`, not a rejection; its `content` is what was said until then. */
   readonly send: (request: SendRequest, options?: TurnOptions) => Promise<TurnReply>
   /** Begins a turn with the first step of the loop and returns its events live. Each loop begins a new turn. */
   readonly stream: (request: SendRequest, options?: TurnOptions) => AsyncIterable<TurnEvent>

@@ -177,6 +177,7 @@ const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage 
     role: entry.role,
     content: text === "" ? null : text,
     status: "COMPLETED",
+    fault: null,
     toolCalls: entry.calls.filter((call) => !hostedIds.has(call.id)),
     toolResults: entry.results.filter(({ hosted }) => !hosted),
     steps:

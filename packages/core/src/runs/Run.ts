@@ -5,6 +5,7 @@
 import * as Schema from "effect/Schema"
 import { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { Usage } from "../primitives/Usage.ts"
+import { RunFault } from "../threads/Message.ts"
 
 export const RunStatus = Schema.Literals([
   "QUEUED",
@@ -32,10 +33,6 @@ export const canMove = (from: RunStatus, to: RunStatus): boolean => transitions[
 export const isAtRest = (status: RunStatus): boolean => status !== "QUEUED" && status !== "IN_PROGRESS"
 
 export const isEnded = (status: RunStatus): boolean => transitions[status].length === 0
-
-/** Why a run failed, as the client gets it. */
-export const RunFault = Schema.Struct({ code: Schema.String, message: Schema.String, retryable: Schema.Boolean })
-export type RunFault = typeof RunFault.Type
 
 export const Run = Schema.Struct({
   id: RunId,

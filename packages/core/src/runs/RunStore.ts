@@ -21,10 +21,10 @@ import type { Charge } from "../metering/Charge.ts"
 import type { MessageId, OwnerId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
-import type { History, Message, NewMessage } from "../threads/Message.ts"
+import type { History, Message, NewMessage, RunFault } from "../threads/Message.ts"
 import type { ToolResult } from "../tools/ToolCall.ts"
 import type { NewFollowUp } from "./FollowUp.ts"
-import type { Run, RunFault, RunStatus } from "./Run.ts"
+import type { Run, RunStatus } from "./Run.ts"
 
 /** An entry of a run's log. For the store it is JSON with a number. A store MUST return it equal, in order of `sequence`. */
 export interface LogEvent {

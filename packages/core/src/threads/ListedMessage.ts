@@ -6,7 +6,7 @@ import type { ThreadId } from "../primitives/Ids.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { Message } from "./Message.ts"
 
-/** A message without calls, results, steps and supplements. */
+/** A message without calls, results, steps, supplements and a fault. */
 export interface PlainMessage {
   readonly threadId: ThreadId
   readonly createdAt: Date

@@ -25,6 +25,10 @@ export const Step = Schema.Struct({
 })
 export type Step = typeof Step.Type
 
+/** Why a run failed, as the client gets it. */
+export const RunFault = Schema.Struct({ code: Schema.String, message: Schema.String, retryable: Schema.Boolean })
+export type RunFault = typeof RunFault.Type
+
 /** Each part of a turn reads and writes only the entry of its own name. */
 export const Supplements = Schema.JsonObject
 export type Supplements = typeof Supplements.Type
@@ -35,8 +39,11 @@ export const NewMessage = Schema.Struct({
   threadId: ThreadId,
   runId: Schema.NullOr(RunId),
   role: Schema.Literals(["user", "assistant"]),
+  /** Of a failed or cancelled answer: what was said until then. */
   content: Schema.NullOr(Schema.String),
   status: MessageStatus,
+  /** Why the answer failed; null if it did not. */
+  fault: Schema.NullOr(RunFault),
   /** Calls that the client runs. Calls that the kernel ran are in `steps`. */
   toolCalls: Schema.Array(ToolCall),
   /** The outputs that the client submitted for `toolCalls`. */

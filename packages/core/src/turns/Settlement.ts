@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { withValues } from "../threads/Supplement.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import type { RunFault } from "../runs/Run.ts"
+import type { RunFault } from "../threads/Message.ts"
 import type { Lease, Settlement } from "../runs/RunStore.ts"
 import { contextUsageOf, Explanation } from "../prompts/Explanation.ts"
 import type { TerminalEvent, TurnEvent } from "./TurnEvent.ts"
@@ -73,19 +73,20 @@ export const settlementOf = (input: {
   readonly followUps: Settlement["followUps"]
 }): Settlement => {
   const { leg } = input
+  const fault = input.end.status === "FAILED" ? input.end.fault : null
   return {
     status: input.end.status,
     events: [...input.rest, input.terminal],
     answer: answerOf(
       leg,
-      { threadId: input.lease.threadId, runId: input.lease.runId, status: input.end.status },
+      { threadId: input.lease.threadId, runId: input.lease.runId, status: input.end.status, fault },
       input.counter
     ),
     usage: leg.usage,
     charges: leg.charges,
     followUps: input.followUps,
     model: leg.model,
-    fault: input.end.status === "FAILED" ? input.end.fault : null,
+    fault,
     explanation: input.explanation
   }
 }
@@ -122,6 +123,7 @@ export const storable = (settlement: Settlement, terminal: LegEndEvent) => {
       ...answer,
       content: null,
       status: "FAILED",
+      fault: notStorable,
       toolCalls: [],
       toolResults: [],
       steps: [],

@@ -8,7 +8,7 @@ import { chargeWithinBounds, cutTo, longestName, usageWithinBounds } from "../mo
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { MessageId, type RunId, type ThreadId } from "../primitives/Ids.ts"
 import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
-import type { MessageStatus, NewMessage, Step, Supplements } from "../threads/Message.ts"
+import type { MessageStatus, NewMessage, RunFault, Step, Supplements } from "../threads/Message.ts"
 import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
@@ -167,7 +167,12 @@ const usageOf = (step: OpenStep, counter: TokenCounterPort): Usage => {
 /** The stored message of a leg. Steps are stored only if they contain more than `content`. */
 export const answerOf = (
   leg: RecordedLeg,
-  place: { readonly threadId: ThreadId; readonly runId: RunId; readonly status: MessageStatus },
+  place: {
+    readonly threadId: ThreadId
+    readonly runId: RunId
+    readonly status: MessageStatus
+    readonly fault: RunFault | null
+  },
   counter: TokenCounterPort
 ): NewMessage => {
   const isPlain = leg.steps.every((step) => step.toolCalls.length === 0 && step.providerData === null)
@@ -178,6 +183,7 @@ export const answerOf = (
     role: "assistant",
     content: leg.content === "" ? null : leg.content,
     status: place.status,
+    fault: place.fault,
     // Only a leg that waits for its client has open calls. In every other leg the calls are part of the steps.
     toolCalls: place.status === "REQUIRES_ACTION" ? leg.openCalls : [],
     toolResults: [],

@@ -2,8 +2,7 @@
 import type * as Schema from "effect/Schema"
 import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
-import type { RunFault } from "../runs/Run.ts"
-import type { MessageStatus } from "../threads/Message.ts"
+import type { MessageStatus, RunFault } from "../threads/Message.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { ContextUsage } from "../prompts/Explanation.ts"
 import { isTerminal, type TerminalEvent, type TurnEvent } from "./TurnEvent.ts"
@@ -15,7 +14,7 @@ export interface TurnReply {
   readonly messageId: MessageId
   readonly role: "user" | "assistant"
   readonly status: MessageStatus
-  /** The text of the model's answer; if the run failed, the reason in words. */
+  /** The text of the model's answer. Of a failed or cancelled run: what was said until then. */
   readonly content: string
   /** Calls that wait for the client. */
   readonly toolCalls: ReadonlyArray<ToolCall>
@@ -26,6 +25,7 @@ export interface TurnReply {
   /** The reasoning that the provider sent; null if there was none, or if the reply is made from the store. */
   readonly reasoning: string | null
   readonly contextUsage: ContextUsage | null
+  /** Why the run failed; null if it did not. */
   readonly fault: RunFault | null
   /** Supplements of the answer, by the names of their parts. */
   readonly supplements: Schema.JsonObject
@@ -44,20 +44,19 @@ export const foldReply = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): 
   const begin = events.find((event) => event._tag === "RunStarted" || event._tag === "RunContinuing")
   let reasoning = ""
   for (const event of events) if (event._tag === "ReasoningDelta") reasoning += event.text
-  const fault = faultIn(end)
   return {
     ...place,
     messageId: end.messageId,
     role: "assistant",
     status: statusOf[end._tag],
-    content: fault === null ? end.content : fault.message,
+    content: end.content,
     toolCalls: end._tag === "ToolSubmitRequired" ? end.toolCalls : [],
     provider: end.provider,
     model: end.model,
     usage: end.usage,
     reasoning: reasoning === "" ? null : reasoning,
     contextUsage: end.contextUsage,
-    fault,
+    fault: faultIn(end),
     supplements: end.supplements ?? {},
     userSupplements: userSupplementsIn(events),
     createdAt: new Date(begin?.at ?? 0)

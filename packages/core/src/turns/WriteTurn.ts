@@ -182,6 +182,7 @@ export class WriteTurn extends Context.Service<
           role: "user",
           content,
           status: "COMPLETED",
+          fault: null,
           toolCalls: [],
           toolResults: [],
           steps: [],

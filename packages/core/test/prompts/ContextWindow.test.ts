@@ -14,6 +14,7 @@ const message = (sequence: number, runId: string | null, role: "user" | "assista
   role,
   content: `${sequence}`,
   status: "COMPLETED",
+  fault: null,
   toolCalls: [],
   toolResults: [],
   steps: [],

@@ -53,10 +53,10 @@ describe("an answer that goes on", () => {
     "ends as a failure when it never ends",
     [again, again, again],
     Effect.gen(function* () {
-      const { content, status } = yield* send
+      const { fault, status } = yield* send
       const model = yield* ScriptedModel
       assert.deepStrictEqual([status, model.requests.length], ["FAILED", 3])
-      assert.include(content, "2 rounds")
+      assert.include(fault?.message, "2 rounds")
     }),
     { settings: { hostedRounds: 2 } }
   )

@@ -177,13 +177,29 @@ describe("a model that fails", () => {
   )
 
   story(
-    "has its reason in words as the reply, never the provider's own text",
+    "has its reason in words as the reply's fault, never the provider's own text",
     [fail("auth")],
     Effect.gen(function* () {
       const reply = yield* send
-      assert.match(reply.content, /did not accept the key/u)
-      assert.deepStrictEqual((yield* messagesOf(reply.threadId))[1]?.content, null)
+      assert.match(reply.fault?.message ?? "", /did not accept the key/u)
+      assert.strictEqual(reply.content, "")
+      const [, answer] = yield* messagesOf(reply.threadId)
+      assert.deepInclude(answer, { content: null, fault: reply.fault })
       assert.deepInclude(yield* runOf(reply), { status: "FAILED", fault: reply.fault })
+    })
+  )
+
+  story(
+    "leaves what was said as the content of reply and stored answer, with the reason beside it",
+    [[say("Two and two "), fail("refused")], say("Four.")],
+    Effect.gen(function* () {
+      const reply = yield* send
+      assert.deepInclude(reply, { status: "FAILED", content: "Two and two " })
+      assert.strictEqual(reply.fault?.code, "refused")
+      const [, answer] = yield* messagesOf(reply.threadId)
+      assert.deepInclude(answer, { status: "FAILED", content: "Two and two ", fault: reply.fault })
+      const next = yield* (yield* Turns).send({ content: "again", threadId: reply.threadId })
+      assert.deepInclude(next, { status: "COMPLETED", content: "Four.", fault: null })
     })
   )
 })

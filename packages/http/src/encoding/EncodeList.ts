@@ -20,6 +20,8 @@ const plainFields: { readonly [Field in keyof Records.StoredMessage]: Records.St
   message_id: ({ json }) => json.id,
   role: ({ json }) => json.role,
   content: ({ json }) => json.content,
+  fault: null,
+  partial_content: null,
   status: ({ json }) => json.status,
   run_id: ({ json }) => json.runId,
   tool_calls: null,

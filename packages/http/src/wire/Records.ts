@@ -100,10 +100,16 @@ export const VoiceRecords = Schema.Struct({
 }).annotate({ identifier: "VoiceRecords" })
 export type VoiceRecords = typeof VoiceRecords.Type
 
+/** Why a run failed. */
+const Fault = Schema.Struct({ code: Schema.String, message: Schema.String, retryable: Schema.Boolean })
+
 export const StoredMessage = Schema.Struct({
   message_id: Id,
   role: Schema.Literals(["user", "assistant"]),
   content: text,
+  fault: Schema.NullOr(Fault),
+  /** Of a failed answer: what was said until then. */
+  partial_content: text,
   status: MessageStatus,
   run_id: text,
   tool_calls: Schema.NullOr(Schema.Array(ToolCall)),
@@ -150,7 +156,11 @@ const reply = {
   run_id: Schema.String,
   role: Schema.Literals(["user", "assistant"]),
   status: MessageStatus,
+  /** Of a failed run: the reason in words. */
   content: Schema.String,
+  fault: Schema.NullOr(Fault),
+  /** Of a failed run: what was said until then. */
+  partial_content: text,
   system_one: Schema.NullOr(SystemOne),
   model_provider: text,
   model_name: text,
@@ -220,7 +230,7 @@ export const Run = Schema.Struct({
   /** The kernel counted at least a part of the tokens itself. */
   usage_estimated: Schema.Boolean,
   cancel_requested: Schema.Boolean,
-  error: Schema.NullOr(Schema.Struct({ code: Schema.String, message: Schema.String, retryable: Schema.Boolean })),
+  error: Schema.NullOr(Fault),
   ignored_options: Schema.Array(Schema.Struct({ option: Schema.String, because: Schema.String })),
   prompt: Schema.NullOr(PromptReport),
   created_at: Timestamp,
