@@ -89,7 +89,10 @@ export const webHandler = <E = never, Source = unknown>({
   }
 }
 
-const router = Layer.provide(HttpRouter.layer, Layer.succeed(HttpRouter.RouterConfig)({ ignoreTrailingSlash: true }))
+/** One way to write a path, and the same with a slash at its end. */
+const asWritten = { caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: true }
+
+const router = Layer.provide(HttpRouter.layer, Layer.succeed(HttpRouter.RouterConfig)(asWritten))
 
 const drainTurns = Turns.use((turns) => turns.drain)
 

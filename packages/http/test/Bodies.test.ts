@@ -25,6 +25,31 @@ const onThread = async (service: Service, body: unknown) => {
 }
 
 describe("a message body", () => {
+  it("whose form has a part without a name is refused with its problem, wherever the part stands", async () => {
+    await using service = await open([])
+    const named = '--B\r\nContent-Disposition: form-data; name="content"\r\n\r\nHello\r\n'
+    const heads = [
+      "Content-Disposition: form-data",
+      'Content-Disposition: form-data; name=""',
+      'Content-Disposition: form-data; name=""; filename="a.txt"',
+      'Content-Disposition: form-data; filename="a.txt"',
+      "Content-Disposition: attachment",
+      'Content-Disposition: attachment; filename="a.txt"',
+      "Content-Type: text/plain"
+    ]
+    for (const head of heads) {
+      for (const bytes of ["text", "\u00ff"]) {
+        const nameless = `--B\r\n${head}\r\n\r\n${bytes}\r\n`
+        for (const parts of [nameless + named, named + nameless, nameless]) {
+          const body = Uint8Array.from(Buffer.from(`${parts}--B--\r\n`, "latin1"))
+          const headers = { "content-type": "multipart/form-data; boundary=B" }
+          const answer = await service.call("POST", "/threads/messages", body, { headers })
+          assert.deepStrictEqual(problemsOf(answer), ["body missing"], parts)
+        }
+      }
+    }
+  })
+
   const options = {
     content: "Hello",
     system_prompt: "Be short.",

@@ -75,7 +75,7 @@ describe.each(ways)("an upload %s", (_name, way) => {
     ["as JSON", 415, '{"file":"x"}', "application/json"],
     [
       "with a disposition that cannot be read",
-      400,
+      422,
       `${head("form-data; name=\"file\"; filename*=latin'x'%zz")}x\r\n${end}`
     ],
     ["that is larger than the limit", 413, file('filename="a.txt"', "x".repeat(3000)) + end]

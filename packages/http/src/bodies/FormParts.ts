@@ -3,7 +3,7 @@
  * is never more than one piece of the body. The limits of a whole body are kept here.
  */
 import * as MultipartParser from "effect/http/MultipartParser"
-import { BadRequest, PayloadTooLarge } from "../wire/Errors.ts"
+import { BadRequest, HTTPValidationError, PayloadTooLarge } from "../wire/Errors.ts"
 import type { Limits } from "../HttpSettings.ts"
 
 export type FormPart =
@@ -13,7 +13,7 @@ export type FormPart =
   | { readonly _tag: "Piece"; readonly bytes: Uint8Array }
   | { readonly _tag: "FileEnd" }
 
-export type FormFault = BadRequest | PayloadTooLarge
+export type FormFault = BadRequest | HTTPValidationError | PayloadTooLarge
 
 export class FormParts {
   private readonly parser: MultipartParser.Parser
@@ -69,6 +69,7 @@ export class FormParts {
   }
 
   private addField(name: string, value: Uint8Array): void {
+    if (name === "") this.fault ??= nameless()
     this.fieldBytes += value.length
     if (this.fieldBytes > this.limits.body) this.fault ??= over("fields are")
     else this.queue.push({ _tag: "Field", name, value })
@@ -76,6 +77,7 @@ export class FormParts {
 
   private addFile(info: MultipartParser.PartInfo): (bytes: Uint8Array | null) => void {
     const { contentType, name } = info
+    if (name === "") this.fault ??= nameless()
     if (++this.files > this.limits.files) this.fault ??= over("number of files is")
     this.queue.push({ _tag: "File", name, filename: filenameOf(info), contentType })
     let size = 0
@@ -95,7 +97,13 @@ const filenameOf = ({ contentDispositionParameters, filename = "" }: MultipartPa
 
 const over = (what: string) => new PayloadTooLarge({ detail: `The ${what} over the limit of this server` })
 
+const nameless = () =>
+  new HTTPValidationError({
+    detail: [{ loc: ["body"], msg: "A part of the form has no name that can be read", type: "missing" }]
+  })
+
 const faultOf = (error: MultipartParser.MultipartError): FormFault => {
+  if (error._tag === "InvalidDisposition") return nameless()
   if (error._tag !== "ReachedLimit") return malformed()
   switch (error.limit) {
     case "MaxFieldSize":

@@ -25,7 +25,7 @@ import {
 export const dropFiles =
   (fields: FileFields): KeepFile =>
   (file) =>
-    file.field in fields ? dropFile(file) : Effect.succeed(dropped)
+    Object.hasOwn(fields, file.field) ? dropFile(file) : Effect.succeed(dropped)
 
 /** Rooms that take files; null where the kernel does not have them. */
 export interface FileRooms {
@@ -76,7 +76,7 @@ export const fileKeeper = Effect.fnUntraced(function* (
 
   return {
     keep: (file) => {
-      const field = fields[file.field]
+      const field = Object.hasOwn(fields, file.field) ? fields[file.field] : undefined
       if (field === undefined) return Effect.succeed(dropped)
       const taken = takenBy(field, file)
       if (taken === null) return dropFile(file)

@@ -15,6 +15,7 @@ import type * as Stream from "effect/Stream"
 import { isRecord } from "../wire/Json.ts"
 import {
   type BadRequest,
+  type HTTPValidationError,
   type PayloadTooLarge,
   type RequestTimeout,
   type ServiceUnavailable,
@@ -34,7 +35,7 @@ export interface FileField {
 export type FileFields = Readonly<Record<string, FileField>>
 
 /** What ends the reading of a body before its end. */
-export type BodyFault = BadRequest | RequestTimeout | PayloadTooLarge | ServiceUnavailable
+export type BodyFault = BadRequest | HTTPValidationError | RequestTimeout | PayloadTooLarge | ServiceUnavailable
 
 export interface FileOfForm {
   readonly field: string

@@ -8,7 +8,7 @@ import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 
-const named = /^(\/+models\/+(?:(?:embedding|video|provider)\/+)?)([^?#]*[^?#/])\/*(\?.*)?$/iu
+const named = /^(\/models\/(?:(?:embedding|video|provider)\/)?)([^?#]*[^?#/])\/*(\?.*)?$/u
 
 /** The same address with one segment for the name; null when it is not of this kind. */
 export const inOneSegment = (url: string): string | null => {

@@ -27,7 +27,8 @@ export const withEnvelope = (cors: Cors | null) => {
     const known = forOtherOrigins === null ? app : forOtherOrigins(app)
     return Effect.flatMap(HttpServerRequest, (request) => {
       const id = requestIdOf(request)
-      return Effect.catchCause(known, (cause) => answerFor(cause, id)).pipe(
+      const answered = isWrittenOtherwise(request) ? Effect.succeed(notFound) : known
+      return Effect.catchCause(answered, (cause) => answerFor(cause, id)).pipe(
         Effect.annotateLogs("request_id", id),
         Effect.map((response) =>
           HttpServerResponse.setHeaders(response, { ...headersFor(response), "x-request-id": id })
@@ -40,6 +41,15 @@ export const withEnvelope = (cors: Cors | null) => {
 /** For what no route takes; a route has its own envelope, and an id is given once. */
 export const withEnvelopeOutside = <E, R>(app: Effect.Effect<Response, E, R>) =>
   Effect.catchCause(app, (cause) => withEnvelope(null)(Effect.failCause(cause)))
+
+/**
+ * Whether a path is written in another way than the one that this server gives out: with empty segments, parameters of segments, or escapes
+ * of characters that need none. The router would take it for the same path, and a proxy in front that guards paths would not.
+ */
+const isWrittenOtherwise = ({ originalUrl }: HttpServerRequest): boolean =>
+  otherwise.test(originalUrl.replace(/^https?:\/\/[^/?#]*/u, "").split(/[?#]/u, 1)[0] ?? "")
+
+const otherwise = /\/\/|;|%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/iu
 
 /** What an answer depends on: each of these may name its owner. */
 const identifying = "X-API-Key, Authorization, X-Session-Token, Cookie"

@@ -12,6 +12,15 @@ export interface HostedMessage extends IncomingMessage {
   readonly body?: unknown
 }
 
+/**
+ * Whether a path goes through `.` or `..`, or has a backslash. The platform would make another path of it, and a proxy in front, which may
+ * guard paths, would perhaps not: no such path has an answer here.
+ */
+export const isRoundabout = ({ originalUrl, url }: HostedMessage): boolean =>
+  roundabout.test((originalUrl ?? url ?? "/").split("?", 1)[0] ?? "")
+
+const roundabout = /\\|\/(?:\.|%2e){1,2}(?:[/;#]|$)/iu
+
 export interface RequestLine {
   readonly method: string
   /** Path and query, as the platform would write them. */

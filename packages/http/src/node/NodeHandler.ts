@@ -10,11 +10,11 @@ import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { ServerResponse } from "node:http"
 import { type App, type Apps, notStarted } from "../App.ts"
-import type { HostedMessage, NodeHandler } from "./HostedMessage.ts"
+import { type HostedMessage, isRoundabout, type NodeHandler } from "./HostedMessage.ts"
 import { NodeRequest, requestOf } from "./NodeRequest.ts"
 import { endHalfSent } from "./HalfSent.ts"
 import { write } from "./NodeResponse.ts"
-import { badRequest, fault, refuse } from "./Refusals.ts"
+import { badRequest, fault, notFound, refuse } from "./Refusals.ts"
 
 type Serve = (message: HostedMessage, response: ServerResponse) => void
 
@@ -49,6 +49,10 @@ const serving = ({ answer, services }: App): Serve => {
   )
   return (message, response) => {
     if (response.destroyed) return
+    if (isRoundabout(message)) {
+      notFound(response)
+      return
+    }
     const request = requestOf(message, response)
     if (request === null) {
       badRequest(response)

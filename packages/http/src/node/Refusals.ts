@@ -23,6 +23,8 @@ export const refuse = (
   response.end(body)
 }
 
+export const notFound = (response: ServerResponse): void => refuse(response, 404, "Not Found")
+
 export const badRequest = (response: ServerResponse): void => refuse(response, 400, "Bad Request")
 
 /**

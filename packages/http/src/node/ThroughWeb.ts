@@ -8,9 +8,16 @@ import type { Handler } from "../App.ts"
 import { defaultHttpSettings } from "../HttpSettings.ts"
 import { sourceOf, withSource } from "../Source.ts"
 import { endHalfSent } from "./HalfSent.ts"
-import { type HostedMessage, mayHaveBody, type NodeHandler, readByHost, requestLine } from "./HostedMessage.ts"
+import {
+  type HostedMessage,
+  isRoundabout,
+  mayHaveBody,
+  type NodeHandler,
+  readByHost,
+  requestLine
+} from "./HostedMessage.ts"
 import { hostHeaders } from "./HostHeaders.ts"
-import { badRequest, fault } from "./Refusals.ts"
+import { badRequest, fault, notFound } from "./Refusals.ts"
 import { readable } from "./RequestStream.ts"
 
 const bodyTimeout = Duration.toMillis(defaultHttpSettings.bodyTimeout)
@@ -19,7 +26,8 @@ export const toNodeHandler =
   (handler: Handler): NodeHandler =>
   (message, response) => {
     endHalfSent(message, response, bodyTimeout)
-    void answer(handler, message, response)
+    if (isRoundabout(message)) notFound(response)
+    else void answer(handler, message, response)
   }
 
 const answer = async (handler: Handler, message: HostedMessage, response: ServerResponse): Promise<void> => {
