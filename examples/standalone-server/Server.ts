@@ -9,6 +9,7 @@ import {
   Keys,
   Principal,
   Providers,
+  RateLimiter,
   defaultTurnSettings,
   TurnSettings
 } from "@colloquy/core"
@@ -141,6 +142,8 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     Layer.provide(realtimeModels(settings)),
     Layer.provideMerge(documentsOf(settings)),
     Layer.provideMerge(Kernel.layer),
+    // The API and the socket count wrong keys together.
+    Layer.provideMerge(RateLimiter.layerInProcess),
     Layer.provide([
       Providers.layer(providers),
       // Of two stores of bytes, the later one is used.

@@ -34,8 +34,8 @@ export const authenticateBy = (apiKeys: Settings["apiKeys"]): Authenticate | nul
  * Where to find the client's address, so that wrong keys can be counted. In a header with several addresses the last one is used: the
  * nearest proxy wrote it, and a client may have sent the ones before.
  */
-export const clientAddressBy = (place: string | null): ClientAddress | null => {
-  if (place === null) return null
+export const clientAddressBy = (place: string): ClientAddress | null => {
+  if (place === "none") return null
   if (place === "connection")
     return ({ source }) => (source instanceof IncomingMessage ? source.socket.remoteAddress : null)
   const header = place.toLowerCase()

@@ -47,7 +47,7 @@ describe("the environment of the standalone server", () => {
   it.effect("takes keys for several users, and vendors by key or address", () =>
     Effect.gen(function* () {
       const settings = yield* readSettings({
-        COLLOQUY_API_KEYS: "k1=ada, k2=bob",
+        COLLOQUY_API_KEYS: "k1-0123456789abc=ada, k2-0123456789abc=bob",
         OPENAI_API_KEY: "sk-1",
         OLLAMA_BASE_URL: "http://127.0.0.1:11434/v1/",
         PORT: "0"
@@ -55,14 +55,25 @@ describe("the environment of the standalone server", () => {
       assert.deepStrictEqual(
         settings.apiKeys.map(({ key, ownerId }) => [Redacted.value(key), ownerId]),
         [
-          ["k1", "ada"],
-          ["k2", "bob"]
+          ["k1-0123456789abc", "ada"],
+          ["k2-0123456789abc", "bob"]
         ]
       )
       assert.strictEqual(settings.port, 0)
       assert.deepStrictEqual([...settings.vendors.keys()], ["OPENAI", "OLLAMA"])
       assert.strictEqual(settings.vendors.get("OLLAMA")?.baseUrl, "http://127.0.0.1:11434/v1")
       assert.notInclude(JSON.stringify([...settings.vendors.values()]), "sk-1")
+    })
+  )
+
+  it.effect("refuses keys that can be guessed, with a sentence and without the key", () =>
+    Effect.gen(function* () {
+      for (const keys of ["fifteen-letters=ada", "sixteen-letters-=ada,short=bob", "=ada"]) {
+        const refused = yield* Effect.flip(readSettings({ COLLOQUY_API_KEYS: keys }))
+        assert.match(refused.message, /COLLOQUY_API_KEYS must be .* at least 16 characters/u)
+        assert.notMatch(refused.message, /letters|short/u)
+      }
+      assert.lengthOf((yield* readSettings({ COLLOQUY_API_KEYS: "sixteen-letters-=ada" })).apiKeys, 1)
     })
   )
 
@@ -150,6 +161,7 @@ describe("the environment of the standalone server", () => {
       })
       const { bodyTimeout, clientAddress, failedKeys } = settings
       assert.deepStrictEqual([bodyTimeout, clientAddress, failedKeys], [Duration.seconds(5), "X-Forwarded-For", 3])
+      assert.strictEqual((yield* readSettings({})).clientAddress, "connection")
       const wrong = { BODY_TIMEOUT_SECONDS: "0", CLIENT_ADDRESS: "a, b", FAILED_KEYS_PER_MINUTE: "0" }
       assert.strictEqual((yield* Effect.flip(readSettings(wrong))).problems.length, 3)
     })

@@ -40,7 +40,7 @@ export interface Settings {
   /** Wrong keys of one address per minute before it is refused. */
   readonly failedKeys: number
   /** Where to find the client's address: `connection`, or a header that a proxy sets; null: it is not used. */
-  readonly clientAddress: string | null
+  readonly clientAddress: string
   /** Vendors with a key or an address, by the prefix of their variables. */
   readonly vendors: ReadonlyMap<Vendor, VendorSettings>
   /** The web search engine; null: only models with a search of their own can search. */
@@ -225,7 +225,7 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
     const mcpServers = mcpText === "" ? Option.some([]) : readMcpServers(mcpText)
     if (Option.isNone(mcpServers)) problems.push(`MCP_SERVERS must be ${mcpForm}`)
     const databaseUrl = yield* read("DATABASE_URL", "an address that begins with postgres://", PostgresUrl, null)
-    const pairs = yield* read("COLLOQUY_API_KEYS", "pairs key=user, with commas between them", KeyPairs, "")
+    const pairs = yield* read("COLLOQUY_API_KEYS", keyForm, KeyPairs, "")
     const settings: Settings = {
       host: yield* read("HOST", "the name or number of an address", Word, "127.0.0.1"),
       port: yield* read("PORT", "a number from 0 to 65535; 0 takes a free port", numberBetween(0, 65535), 8787),
@@ -256,7 +256,12 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
         learnedRuns: yield* days("RETENTION_LEARNED_DAYS", null)
       },
       failedKeys: yield* read("FAILED_KEYS_PER_MINUTE", "a number from 1 to 10000", numberBetween(1, 10_000), 20),
-      clientAddress: yield* read("CLIENT_ADDRESS", '"connection", or the name of a header', HeaderName, null),
+      clientAddress: yield* read(
+        "CLIENT_ADDRESS",
+        '"connection", "none", or the name of a header',
+        HeaderName,
+        "connection"
+      ),
       hasEspeak: isOnPath("espeak-ng", env["PATH"] ?? ""),
       vendors: given,
       blobs: blobs === "incomplete" ? null : blobs,
@@ -358,7 +363,9 @@ const BasePath = Schema.String.check(Schema.isPattern(/^(\/|(\/[A-Za-z0-9._~-]+)
 const DataDir = Schema.String.check(Schema.isPattern(/^(memory:\/\/|(?!\w+:\/\/).+)$/u))
 const numberBetween = (minimum: number, maximum: number) =>
   Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum }))
-const KeyPairs = Schema.String.check(Schema.isPattern(/^(\s*[^=,\s]+=[^=,\s]+\s*(,|$))*$/u))
+/** A shorter key can be guessed. */
+const keyForm = "pairs key=user, with commas between them, and each key must have at least 16 characters"
+const KeyPairs = Schema.String.check(Schema.isPattern(/^(\s*[^=,\s]{16,}=[^=,\s]+\s*(,|$))*$/u))
 
 const trimmed = (url: string): string => url.replace(/\/+$/, "")
 

@@ -56,7 +56,7 @@ onEmbedded("PGlite", () =>
         const settings = await Effect.runPromise(
           readSettings({
             PORT: "0",
-            COLLOQUY_API_KEYS: "key-of-ada=ada",
+            COLLOQUY_API_KEYS: "key-of-ada-0123456=ada",
             COLLOQUY_DATA_DIR: "memory://",
             OPENROUTER_API_KEY: "key",
             OPENROUTER_BASE_URL: vendor.url,
@@ -67,7 +67,7 @@ onEmbedded("PGlite", () =>
           })
         )
         const server = await startServer(settings)
-        const headers = { "x-api-key": "key-of-ada" }
+        const headers = { "x-api-key": "key-of-ada-0123456" }
         const call = async (path: string, body?: FormData) => {
           const answer = await fetch(`${server.url}/api${path}`, { headers, ...(body ? { method: "POST", body } : {}) })
           // oxlint-disable-next-line typescript/no-explicit-any

@@ -12,7 +12,7 @@ import { scratchDatabase } from "./ScratchDatabase.ts"
 import { startServer } from "./Server.ts"
 import { readSettings } from "./Settings.ts"
 
-const key = "key-of-ada"
+const key = "key-of-ada-0123456"
 const secrets = { COLLOQUY_API_KEYS: `${key}=ada`, COLLOQUY_SIGNING_KEY: "0123456789abcdef", PORT: "0" }
 
 /** A dead process blocks its threads for three seconds, so that the test need not wait for thirty. */

@@ -9,7 +9,7 @@ import { scratchDatabase } from "./ScratchDatabase.ts"
 import { startServer } from "./Server.ts"
 import { readSettings } from "./Settings.ts"
 
-const key = "key-of-ada"
+const key = "key-of-ada-0123456"
 
 const start = async (environment: Record<string, string>) => {
   const settings = await Effect.runPromise(readSettings({ PORT: "0", COLLOQUY_API_KEYS: `${key}=ada`, ...environment }))

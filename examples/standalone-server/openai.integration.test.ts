@@ -6,9 +6,9 @@ import type { Environment } from "./Settings.ts"
 import { caller, startDemo } from "./TestServer.ts"
 
 const open = async (environment: Environment = {}) => {
-  const server = await startDemo({ COLLOQUY_API_KEYS: "key-of-ada=ada,key-of-bob=bob", ...environment })
-  const ask = caller(server, "key-of-ada")
-  const client = (path = "/v1", apiKey = "key-of-ada") =>
+  const server = await startDemo({ COLLOQUY_API_KEYS: "key-of-ada-0123456=ada,key-of-bob-0123456=bob", ...environment })
+  const ask = caller(server, "key-of-ada-0123456")
+  const client = (path = "/v1", apiKey = "key-of-ada-0123456") =>
     new OpenAI({ baseURL: server.url + path, apiKey, maxRetries: 0 })
   return { ...server, ask, client, [Symbol.asyncDispose]: () => server.stop() }
 }
@@ -41,7 +41,7 @@ const story = (environment: Environment) => async () => {
   )
   const fork = await client.responses.create({ model, input: "count to 5", previous_response_id: first.id })
   assert.strictEqual(fork.output_text, "1 2 3 4 5")
-  const stranger = server.client("/v1", "key-of-bob")
+  const stranger = server.client("/v1", "key-of-bob-0123456")
   assert.strictEqual(
     await stranger.responses.retrieve(first.id).catch((error: unknown) => error instanceof OpenAI.NotFoundError),
     true

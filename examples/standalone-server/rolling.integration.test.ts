@@ -10,7 +10,7 @@ import { onPostgres } from "../../test/databases.ts"
 import { scratchDatabase } from "./ScratchDatabase.ts"
 import { type ServerProcess, spawnServer } from "./ServerProcess.ts"
 
-const key = "rolling-key"
+const key = "rolling-key-0123456"
 
 interface Running {
   readonly api: string

@@ -1,11 +1,14 @@
 /** The standalone server as operators use it: refused starts, keys, a restart on the same folder, signals. */
 import { assert, describe, it } from "@effect/vitest"
+import { once } from "node:events"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { WebSocket } from "ws"
 import { spawnServer } from "./ServerProcess.ts"
+import { startDemo } from "./TestServer.ts"
 
 const folderOf = async () => {
   const path = await mkdtemp(join(tmpdir(), "colloquy-server-"))
@@ -93,32 +96,53 @@ describe("a start that cannot work is refused with exit code 1", () => {
 })
 
 describe("clients that misbehave", () => {
-  it.each(["connection", "X-Forwarded-For"])("wrong keys of one address (%s) are 429 after a few", async (place) => {
-    const environment = {
-      COLLOQUY_DATA_DIR: "memory://",
-      PORT: "0",
-      CLIENT_ADDRESS: place,
-      FAILED_KEYS_PER_MINUTE: "2"
+  it.each(["", "X-Forwarded-For"])(
+    "wrong keys of one address (CLIENT_ADDRESS=%s) are 429 after a few",
+    async (place) => {
+      const environment = {
+        COLLOQUY_DATA_DIR: "memory://",
+        PORT: "0",
+        CLIENT_ADDRESS: place,
+        FAILED_KEYS_PER_MINUTE: "2"
+      }
+      await using server = spawnServer({ ...environment, COLLOQUY_API_KEYS: "the-right-key-16=ada" })
+      const { api } = addresses(await server.printed(/listens on/))
+      const guess = (key: string, address: string) =>
+        fetch(`${api}/threads`, { headers: { "x-api-key": key, "x-forwarded-for": `forged, ${address}` } })
+      const statuses: Array<number> = []
+      for (const key of ["a", "b", "c", "d"]) statuses.push((await guess(key, "10.0.0.1")).status)
+      assert.deepStrictEqual(statuses, [401, 401, 429, 429])
+      assert.strictEqual((await guess("the-right-key-16", "10.0.0.1")).status, 200)
+      assert.strictEqual((await guess("e", "10.0.0.2")).status, place === "" ? 429 : 401)
     }
-    await using server = spawnServer({ ...environment, COLLOQUY_API_KEYS: "right=ada" })
-    const { api } = addresses(await server.printed(/listens on/))
-    const guess = (key: string, address: string) =>
-      fetch(`${api}/threads`, { headers: { "x-api-key": key, "x-forwarded-for": `forged, ${address}` } })
-    const statuses: Array<number> = []
-    for (const key of ["a", "b", "c", "d"]) statuses.push((await guess(key, "10.0.0.1")).status)
-    assert.deepStrictEqual(statuses, [401, 401, 429, 429])
-    assert.strictEqual((await guess("right", "10.0.0.1")).status, 200)
-    assert.strictEqual((await guess("e", "10.0.0.2")).status, place === "connection" ? 429 : 401)
+  )
+
+  it("wrong keys are counted once for the API and the socket together", async () => {
+    const server = await startDemo({ FAILED_KEYS_PER_MINUTE: "3" })
+    await using _stopped = { [Symbol.asyncDispose]: server.stop }
+    const api = async () => (await fetch(`${server.url}/api/threads`, { headers: { "x-api-key": "wrong" } })).status
+    const socket = async () => {
+      const url = `${server.url.replace("http", "ws")}/api/threads/realtime`
+      const client = new WebSocket(url, { headers: { "x-api-key": "wrong" } })
+      const [data]: ReadonlyArray<unknown> = await once(client, "message")
+      client.terminate()
+      return JSON.parse(String(data)).message
+    }
+    assert.strictEqual(await api(), 401)
+    assert.match(await socket(), /^Invalid/u)
+    assert.strictEqual(await api(), 401)
+    assert.match(await socket(), /^Too many/u)
+    assert.strictEqual(await api(), 429)
   })
 
   it("a body that stops coming is 408 after the time that the operator set", async () => {
     const environment = { COLLOQUY_DATA_DIR: "memory://", PORT: "0", BODY_TIMEOUT_SECONDS: "1" }
-    await using server = spawnServer({ ...environment, COLLOQUY_API_KEYS: "right=ada" })
+    await using server = spawnServer({ ...environment, COLLOQUY_API_KEYS: "the-right-key-16=ada" })
     const { api } = addresses(await server.printed(/listens on/))
     const { hostname, pathname, port } = new URL(api)
     const socket = connect(Number(port), hostname)
     socket.write(
-      `POST ${pathname}/threads/messages HTTP/1.1\r\nhost: x\r\nx-api-key: right\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{`
+      `POST ${pathname}/threads/messages HTTP/1.1\r\nhost: x\r\nx-api-key: the-right-key-16\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{`
     )
     let answer = ""
     for await (const piece of socket) answer += String(piece)
@@ -181,19 +205,19 @@ describe("the standalone server", () => {
     await using server = spawnServer({
       COLLOQUY_DATA_DIR: "memory://",
       PORT: "0",
-      COLLOQUY_API_KEYS: "key-a=ada,key-b=bob"
+      COLLOQUY_API_KEYS: "key-of-a-01234567=ada,key-of-b-01234567=bob"
     })
     const started = addresses(await server.printed(/Documentation/))
     assert.isUndefined(started.key)
-    assert.notInclude(server.output(), "key-a")
-    assert.strictEqual((await ask(started.api, "key-a", "Hello")).status, 200)
+    assert.notInclude(server.output(), "key-of-a-01234567")
+    assert.strictEqual((await ask(started.api, "key-of-a-01234567", "Hello")).status, 200)
     const { length } = Object(
-      await (await fetch(`${started.api}/threads`, { headers: { "x-api-key": "key-b" } })).json()
+      await (await fetch(`${started.api}/threads`, { headers: { "x-api-key": "key-of-b-01234567" } })).json()
     )
     assert.strictEqual(length, 0)
     assert.strictEqual(await statusOf(`${started.api}/threads`, "key-c"), 401)
 
-    const stream = await ask(started.api, "key-a", "count to 1000", true)
+    const stream = await ask(started.api, "key-of-a-01234567", "count to 1000", true)
     server.child.kill("SIGTERM")
     await server.printed(/Running turns are settled/)
     const again = setInterval(() => server.child.kill("SIGTERM"), 100)

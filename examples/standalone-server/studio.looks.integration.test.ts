@@ -170,13 +170,13 @@ inChromium((launch) => {
     const environment = {
       COLLOQUY_DATA_DIR: folder,
       PORT: port,
-      COLLOQUY_API_KEYS: "key-of-ada=ada",
+      COLLOQUY_API_KEYS: "key-of-ada-0123456=ada",
       RUN_LEASE_SECONDS: "3"
     }
     try {
       const first = spawnServer(environment)
       await first.printed(/listens on/)
-      await using visitor = await visit(browser, `http://127.0.0.1:${port}/#key=key-of-ada`)
+      await using visitor = await visit(browser, `http://127.0.0.1:${port}/#key=key-of-ada-0123456`)
       const { page } = visitor
       await makeAssistant(page, { name: "Ada" })
       await say(page, "count to 1000")

@@ -11,7 +11,7 @@ import { spawnServer } from "./ServerProcess.ts"
 import { callApi } from "./TestServer.ts"
 import { clip, cost, jobOf, modelName, openVendor, type Stage, stages } from "./VideoVendor.ts"
 
-const key = "key-of-ada"
+const key = "key-of-ada-0123456"
 
 /** The name of the process is its key at the vendor. */
 const open = async (name: string, databaseUrl: string, vendorUrl: string, settings: Record<string, string> = {}) => {

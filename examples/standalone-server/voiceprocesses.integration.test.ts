@@ -9,7 +9,7 @@ import { spawnServer } from "./ServerProcess.ts"
 import { callApi } from "./TestServer.ts"
 import { firstFrame, talk, withHeaders } from "./VoiceTalk.ts"
 
-const keys = { ada: "key-of-ada", bob: "key-of-bob" }
+const keys = { ada: "key-of-ada-0123456", bob: "key-of-bob-0123456" }
 
 const open = async (databaseUrl: string) => {
   const server = spawnServer({
