@@ -10,4 +10,4 @@ export interface Chunk extends Place {
 }
 
 /** The text without the repeated beginning. The own texts of a section's chunks, joined, are the section's text. */
-export const ownText = ({ repeated, text }: Chunk): string => text.slice(repeated)
+export const ownText = ({ repeated, text }: Pick<Chunk, "repeated" | "text">): string => text.slice(repeated)

@@ -4,12 +4,12 @@
  * its definition, or the last sentences of the chunk before. Equal sections give equal chunks.
  */
 import { runSteps, type Steps } from "../primitives/Steps.ts"
-import type { Chunk } from "./Chunk.ts"
+import { type Chunk, ownText } from "./Chunk.ts"
 import { definitionsOf } from "./Code.ts"
-import { type CountTokens, fit, linesOf, tailOf } from "./Cutting.ts"
-import { headedParts } from "./Markdown.ts"
+import { type CountTokens, eachLine, fit, fits, linesOf, tailOf } from "./Cutting.ts"
+import { type Block, headedParts } from "./Markdown.ts"
 import { recordsOf } from "./Records.ts"
-import type { Place, Section } from "./Section.ts"
+import { emptyPlace, type Place, type Section } from "./Section.ts"
 
 export interface ChunkSize {
   /** The maximum of tokens in a chunk. */
@@ -23,28 +23,58 @@ export const chunksOf = (sections: ReadonlyArray<Section>, size: ChunkSize): Rea
   runSteps(chunking(sections, size))
 
 export function* chunking(sections: ReadonlyArray<Section>, size: ChunkSize): Steps<ReadonlyArray<Chunk>> {
-  const chunks: Array<Chunk> = []
-  for (const section of joined(sections)) {
-    for (const part of yield* partsOf(section, size)) {
-      for (const chunk of yield* packed(part, size)) {
-        if (chunk.text.slice(chunk.repeated).trim() !== "") chunks.push({ ...chunk, ordinal: chunks.length })
+  const chunks: Array<Unnumbered> = []
+  const add = (chunk: Unnumbered) => {
+    if (ownText(chunk).trim() !== "") chunks.push(chunk)
+  }
+  /** Titles with nothing below them: they stand before the next text, so that no chunk is a title alone. */
+  let waiting: Array<string> = []
+  for (const section of yield* joined(sections)) {
+    for (const { blocks, place, title } of yield* partsOf(section)) {
+      if (blocks.length === 0) {
+        if (waiting.length > 0 || title.trim() !== "") waiting.push(title)
+        continue
       }
+      const pieces = yield* piecesBelow(onLines([...waiting, title, ""]), blocks, place, size)
+      for (const chunk of yield* packed(pieces, place, size)) add(chunk)
+      waiting = []
       yield
     }
   }
-  return chunks
+  for (const chunk of yield* ending(chunks.pop(), onLines(waiting), size)) add(chunk)
+  return chunks.map((chunk, ordinal) => ({ ...chunk, ordinal }))
+}
+
+/** Texts below each other, without a break before the first or behind the last. */
+const onLines = (texts: ReadonlyArray<string>): string => {
+  const above = texts.slice(0, -1).filter((text) => text !== "")
+  return above.map((text) => (text.endsWith("\n") ? text : `${text}\n\n`)).join("") + (texts.at(-1) ?? "")
+}
+
+/** Titles at the end of a file stand below its last text. */
+function* ending(last: Unnumbered | undefined, titles: string, size: ChunkSize): Steps<ReadonlyArray<Unnumbered>> {
+  if (titles.trim() === "") return last === undefined ? [] : [last]
+  const chunk = last ?? { ...emptyPlace, text: "", repeated: 0 }
+  const [before, end] = yield* linesAtEnd(titles, size)
+  const own = onLines([ownText(chunk), before, ""])
+  const pieces = yield* fit(own, size.tokens - size.count(end), size.count)
+  return [...pieces.slice(0, -1), (pieces.at(-1) ?? "") + end].map((text) => ({ ...chunk, text, repeated: 0 }))
 }
 
 /** Joins prose sections with the same place, because extractors may write one section for each paragraph. */
-const joined = (sections: ReadonlyArray<Section>): ReadonlyArray<Section> => {
-  const all: Array<Section> = []
+function* joined(sections: ReadonlyArray<Section>): Steps<ReadonlyArray<Section>> {
+  const groups: Array<{ readonly section: Section; readonly texts: Array<string> }> = []
   for (const section of sections) {
-    const last = all.at(-1)
-    if (last !== undefined && section.form === "prose" && isSamePlace(last, section))
-      all[all.length - 1] = { ...last, text: `${last.text.trimEnd()}\n\n${section.text}` }
-    else all.push(section)
+    const last = groups.at(-1)
+    if (last !== undefined && section.form === "prose" && isSamePlace(last.section, section))
+      last.texts.push(section.text)
+    else groups.push({ section, texts: [section.text] })
+    if (groups.length % 32 === 0) yield
   }
-  return all
+  return groups.map(({ section, texts }) => ({
+    ...section,
+    text: texts.map((text, index) => (index < texts.length - 1 ? `${text.trimEnd()}\n\n` : text)).join("")
+  }))
 }
 
 const isSamePlace = (a: Section, b: Section): boolean =>
@@ -59,7 +89,15 @@ const isSamePlace = (a: Section, b: Section): boolean =>
 /** Text that is packed into chunks together. */
 interface Part {
   readonly place: Place
-  readonly pieces: ReadonlyArray<Piece>
+  /** The lines that only name what stands below them. */
+  readonly title: string
+  /** Empty: nothing stands below the title. */
+  readonly blocks: ReadonlyArray<PartBlock>
+}
+
+interface PartBlock {
+  readonly kind: Block["kind"] | "code" | "records" | "lines"
+  readonly text: string
 }
 
 interface Piece {
@@ -71,35 +109,94 @@ interface Piece {
   readonly startsChunk?: true
 }
 
-function* partsOf(section: Section, size: ChunkSize): Steps<ReadonlyArray<Part>> {
-  const { form, text, ...place } = section
+function* partsOf({ form, text, ...place }: Section): Steps<ReadonlyArray<Part>> {
+  const title = titleOf(text, place)
+  const rest = text.slice(title.length)
   switch (form) {
     case "prose":
-      return [{ place, pieces: yield* prose(text, size) }]
+      return [part(place, title, "text", rest)]
     case "code":
-      return [{ place, pieces: yield* code(text, size) }]
+      return [part(place, title, "code", rest)]
     case "table":
-      return [{ place, pieces: yield* table(recordsOf(text), 1, place.row ?? 1, size) }]
+      return [part(place, title, "records", rest)]
     case "lines":
-      return [{ place, pieces: yield* recordPieces(linesOf(text), "", place.row ?? 1, size) }]
+      return [part(place, title, "lines", rest)]
     case "markdown":
-      return yield* markdown(text, place, size)
+      return yield* markdown(rest, title, place)
   }
 }
 
-function* markdown(text: string, place: Place, size: ChunkSize): Steps<ReadonlyArray<Part>> {
+const part = (place: Place, title: string, kind: PartBlock["kind"], text: string): Part =>
+  text.trim() === "" ? { place, title: title + text, blocks: [] } : { place, title, blocks: [{ kind, text }] }
+
+/** Extractors write the last title of a heading as the first line of the text below it. */
+const titleOf = (text: string, { heading }: Place): string => {
+  const [line = ""] = eachLine(text.slice(0, longestTitle))
+  const title = line.trim()
+  if (heading === null || title === "" || (heading !== title && !heading.endsWith(` > ${title}`))) return ""
+  return line
+}
+
+function* markdown(text: string, title: string, place: Place): Steps<ReadonlyArray<Part>> {
   const parts: Array<Part> = []
-  for (const { blocks, headings } of headedParts(text)) {
-    const pieces: Array<Piece> = []
-    for (const { kind, text: block } of blocks) {
-      if (kind === "table") pieces.push(...withoutRows(yield* table(linesOf(block), 2, 1, size)))
-      else pieces.push(...(yield* kind === "fence" ? code(block, size) : prose(block, size)))
-    }
+  const [first, ...rest] = yield* headedParts(text)
+  if (first !== undefined) parts.push({ place, title: title + first.title, blocks: first.blocks })
+  for (const { headings, ...below } of rest) {
     const heading = [place.heading, ...headings].filter(Boolean).join(" > ") || null
-    parts.push({ place: { ...place, heading }, pieces })
-    yield
+    parts.push({ ...below, place: { ...place, heading } })
   }
   return parts
+}
+
+/** The pieces of blocks. The title stands before the first one. */
+function* piecesBelow(
+  titles: string,
+  blocks: ReadonlyArray<PartBlock>,
+  place: Place,
+  size: ChunkSize
+): Steps<ReadonlyArray<Piece>> {
+  const [above, title] = yield* linesAtEnd(titles, size)
+  const pieces: Array<Piece> = above === "" ? [] : [...(yield* prose(above, size))]
+  const first = pieces.length
+  for (const block of blocks) {
+    const isFirst = pieces.length === first
+    const room = isFirst ? { ...size, tokens: size.tokens - size.count(title) } : size
+    for (const piece of yield* piecesOf(block, place, room)) {
+      pieces.push(pieces.length === first ? { ...piece, text: title + piece.text } : piece)
+    }
+    yield
+  }
+  return pieces
+}
+
+/** The last lines that take at most half of a chunk, behind the lines before them. */
+function* linesAtEnd(text: string, { count, tokens }: ChunkSize): Steps<readonly [before: string, end: string]> {
+  if (fits(text, tokens / 2, count)) return ["", text]
+  const lines = yield* linesOf(text)
+  let from = lines.length
+  let room = tokens / 2
+  for (; from > 0; from--) {
+    const line = lines[from - 1] ?? ""
+    if (!fits(line, room, count)) break
+    room -= count(line)
+  }
+  return [lines.slice(0, from).join(""), lines.slice(from).join("")]
+}
+
+function* piecesOf({ kind, text }: PartBlock, place: Place, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
+  switch (kind) {
+    case "text":
+      return yield* prose(text, size)
+    case "fence":
+    case "code":
+      return yield* code(text, size)
+    case "table":
+      return withoutRows(yield* table(yield* linesOf(text), 2, 1, size))
+    case "records":
+      return yield* table(yield* recordsOf(text), 1, place.row ?? 1, size)
+    case "lines":
+      return yield* recordPieces(yield* linesOf(text), "", place.row ?? 1, size)
+  }
 }
 
 function* prose(text: string, { count, tokens }: ChunkSize): Steps<ReadonlyArray<Piece>> {
@@ -108,7 +205,7 @@ function* prose(text: string, { count, tokens }: ChunkSize): Steps<ReadonlyArray
 
 /** A header that would take half of a chunk is not repeated. */
 const prefixIfSmall = (prefix: string, { count, tokens }: ChunkSize): string =>
-  count(prefix) * 2 > tokens ? "" : prefix
+  fits(prefix, tokens / 2, count) ? prefix : ""
 
 /** The header stays with the first record. */
 function* table(
@@ -144,35 +241,44 @@ function* recordPieces(
   return pieces
 }
 
-function* code(text: string, size: ChunkSize, above = ""): Steps<ReadonlyArray<Piece>> {
+/** Definitions that are nested more deeply are split by lines, so that the text is not read once for every level. */
+const deepestDefinition = 8
+
+function* code(text: string, size: ChunkSize, above = "", depth = 0): Steps<ReadonlyArray<Piece>> {
   const room = size.tokens - size.count(above)
-  if (size.count(text) <= room) return [{ text, prefix: above, row: null }]
-  const definitions = definitionsOf(text)
+  if (fits(text, room, size.count)) return [{ text, prefix: above, row: null }]
+  const definitions = depth === deepestDefinition ? [] : yield* definitionsOf(text)
   if (definitions.length < 2) return yield* lines(text, above, size)
   const pieces: Array<Piece> = []
   for (const { signature, text: body } of definitions) {
-    if (size.count(body) <= room) pieces.push({ text: body, prefix: above, row: null })
-    else pieces.push(...(yield* inside(body, signature, above, size)))
+    if (fits(body, room, size.count)) pieces.push({ text: body, prefix: above, row: null })
+    else for (const piece of yield* inside(body, signature, above, size, depth + 1)) pieces.push(piece)
     yield
   }
   return pieces
 }
 
 /** The first piece of a definition contains its signature itself. */
-function* inside(body: string, signature: string, above: string, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
+function* inside(
+  body: string,
+  signature: string,
+  above: string,
+  size: ChunkSize,
+  depth: number
+): Steps<ReadonlyArray<Piece>> {
   const prefix = prefixIfSmall(above + signature, size)
-  const [first, ...rest] = yield* code(body, size, prefix)
-  return first === undefined ? [] : [{ ...first, prefix: above, startsChunk: true }, ...rest]
+  const pieces = yield* code(body, size, prefix, depth)
+  return pieces.map((piece, index) => (index === 0 ? { ...piece, prefix: above, startsChunk: true } : piece))
 }
 
 function* lines(text: string, prefix: string, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
-  return withoutRows(yield* recordPieces(linesOf(text), prefix, 0, size))
+  return withoutRows(yield* recordPieces(yield* linesOf(text), prefix, 0, size))
 }
 
 type Unnumbered = Omit<Chunk, "ordinal">
 
 /** Puts as many pieces into a chunk as fit. */
-function* packed({ pieces, place: whole }: Part, size: ChunkSize): Steps<ReadonlyArray<Unnumbered>> {
+function* packed(pieces: ReadonlyArray<Piece>, whole: Place, size: ChunkSize): Steps<ReadonlyArray<Unnumbered>> {
   const place = { ...whole, heading: shortened(whole.heading), sheet: shortened(whole.sheet) }
   const chunks: Array<Unnumbered> = []
   let room = 0

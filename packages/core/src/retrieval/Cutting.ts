@@ -1,6 +1,7 @@
 /**
  * Pure: splits a text at the best boundary that makes the pieces small enough: between paragraphs, then sentences, then words, then
- * graphemes. The pieces joined are the text again, and no boundary is inside of a grapheme. In steps, because a text may have megabytes.
+ * graphemes. The pieces joined are the text again, and no boundary is inside of a grapheme. In steps, because a text may have megabytes, and
+ * in one pass for each kind of boundary, because a text may be hostile: one line or one sentence of megabytes costs no more than many.
  */
 import { runSteps, type Steps } from "../primitives/Steps.ts"
 
@@ -9,12 +10,18 @@ export type CountTokens = (text: string) => number
 /** The number of characters between two yields. */
 const stride = 2_000
 
+/** More characters than a token of any vendor's has on average. A longer text is not counted: it is too long. */
+const charactersOfToken = 16
+
+export const fits = (text: string, limit: number, count: CountTokens): boolean =>
+  text.length <= limit * charactersOfToken && count(text) <= limit
+
 /** Pieces with at most `limit` tokens, each as large as its boundaries permit. A single grapheme may be larger. */
 export const fit = (text: string, limit: number, count: CountTokens): Steps<ReadonlyArray<string>> =>
   fitAt(text, limit, count, 0)
 
 const cuts: ReadonlyArray<(text: string) => Steps<ReadonlyArray<string>>> = [
-  (text) => splitAfter(text, /\n[^\S\n]*\n\s*/gu),
+  paragraphs,
   (text) => segments(text, sentences),
   (text) => segments(text, words),
   (text) => segments(text, graphemes)
@@ -22,7 +29,7 @@ const cuts: ReadonlyArray<(text: string) => Steps<ReadonlyArray<string>>> = [
 
 function* fitAt(text: string, limit: number, count: CountTokens, level: number): Steps<ReadonlyArray<string>> {
   const cut = cuts[level]
-  if (text === "" || cut === undefined || count(text) <= limit) return text === "" ? [] : [text]
+  if (text === "" || cut === undefined || fits(text, limit, count)) return text === "" ? [] : [text]
   return yield* packed(yield* cut(text), limit, count, level + 1)
 }
 
@@ -37,7 +44,7 @@ function* packed(
   let room = 0
   let sinceYield = 0
   for (const part of parts) {
-    const tokens = count(part)
+    const tokens = part.length > limit * charactersOfToken ? Infinity : count(part)
     const last = pieces.at(-1)
     sinceYield += part.length
     if (sinceYield > stride) {
@@ -67,67 +74,109 @@ export const tailOf = (text: string, limit: number, count: CountTokens): string 
 const lastOf = (parts: ReadonlyArray<string>, limit: number, count: CountTokens): string => {
   let tail = ""
   for (const part of parts.toReversed()) {
-    if (count(part + tail) > limit) break
+    if (!fits(part + tail, limit, count)) break
     tail = part + tail
   }
   return tail.trim() === "" ? "" : tail
 }
 
-/** Splits after each match. A line break always ends a grapheme. */
-function* splitAfter(text: string, pattern: RegExp): Steps<ReadonlyArray<string>> {
-  const parts: Array<string> = []
-  let start = 0
-  let yieldedAt = 0
-  for (const match of text.matchAll(pattern)) {
-    const end = match.index + match[0].length
-    if (!isBoundary(text, end)) continue
-    parts.push(text.slice(start, end))
+/** The lines of a text one by one, each with its line break. A boundary after a line break is never inside of a grapheme. */
+export function* eachLine(text: string): Generator<string> {
+  for (let start = 0; start < text.length;) {
+    const found = text.indexOf("\n", start)
+    const end = found === -1 ? text.length : found + 1
+    yield text.slice(start, end)
     start = end
-    if (end - yieldedAt > stride) {
-      yieldedAt = end
+  }
+}
+
+/** Works through lines in steps of about the same size. */
+export function* forEachLine(text: string, work: (line: string, index: number) => void): Steps<void> {
+  let index = 0
+  let sinceYield = 0
+  for (const line of eachLine(text)) {
+    work(line, index++)
+    sinceYield += line.length + 32
+    if (sinceYield > stride) {
+      sinceYield = 0
       yield
     }
   }
-  if (start < text.length) parts.push(text.slice(start))
-  return parts
 }
 
-export const linesOf = (text: string): ReadonlyArray<string> => runSteps(splitAfter(text, /\n/gu))
+export function* linesOf(text: string): Steps<ReadonlyArray<string>> {
+  const lines: Array<string> = []
+  yield* forEachLine(text, (line) => lines.push(line))
+  return lines
+}
+
+/** Paragraphs, each with the empty lines behind it. */
+function* paragraphs(text: string): Steps<ReadonlyArray<string>> {
+  const found: Array<string> = []
+  let lines: Array<string> = []
+  let isBehind = false
+  yield* forEachLine(text, (line) => {
+    const isEmpty = line.trim() === ""
+    if (isBehind && !isEmpty) {
+      found.push(lines.join(""))
+      lines = []
+    }
+    isBehind = isEmpty && lines.length > 0
+    lines.push(line)
+  })
+  if (lines.length > 0) found.push(lines.join(""))
+  return found
+}
 
 /** Always the English rules, because rules for boundaries hardly depend on the language. */
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" })
 const words = new Intl.Segmenter("en", { granularity: "word" })
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" })
 
+/** How many characters a segmenter reads at once, and what cuts a sentence, word or grapheme that is longer. */
+const windows = new Map([
+  [sentences, { length: 4_096, finer: words }],
+  [words, { length: 1_024, finer: graphemes }]
+])
+const shortWindow = { length: 1_024, finer: null }
+const windowOf = (segmenter: Intl.Segmenter) => windows.get(segmenter) ?? shortWindow
+
 /** The segments of a segmenter, without boundaries inside of a grapheme, which its rules do not consider. */
 function* segments(text: string, segmenter: Intl.Segmenter): Steps<ReadonlyArray<string>> {
   const parts: Array<string> = []
-  let start = 0
-  let yieldedAt = 0
-  for (const { index } of segmenter.segment(text)) {
-    if (index - yieldedAt > stride) {
-      yieldedAt = index
-      yield
+  let from = 0
+  while (from < text.length) {
+    const end = Math.min(from + windowOf(segmenter).length, text.length)
+    const part = text.slice(from, end)
+    const ends = end < text.length ? endsBefore(part, segmenter) : boundariesIn(part, segmenter)
+    let start = 0
+    for (const at of ends) {
+      parts.push(part.slice(start, at))
+      start = at
     }
-    if (index === start || !isBoundary(text, index)) continue
-    parts.push(text.slice(start, index))
-    start = index
+    from += start
+    yield
   }
-  if (start < text.length) parts.push(text.slice(start))
   return parts
+}
+
+/** The same where the text goes on: the last segment, which may go on too, is left to the next window. */
+const endsBefore = (text: string, segmenter: Intl.Segmenter): ReadonlyArray<number> => {
+  const ends = boundariesIn(text, segmenter).slice(0, -1)
+  if (ends.length > 0) return ends
+  const { finer } = windowOf(segmenter)
+  if (finer !== null) return endsBefore(text, finer).slice(-1)
+  return [/[\ud800-\udbff]$/.test(text) ? text.length - 1 : text.length]
+}
+
+/** The ends of the segments of a text, the last one is its length. */
+const boundariesIn = (text: string, segmenter: Intl.Segmenter): ReadonlyArray<number> => {
+  const ends = Array.from(segmenter.segment(text), ({ index, segment }) => index + segment.length)
+  if (segmenter === graphemes || !joinsGraphemes.test(text)) return ends
+  const allowed = new Set(Array.from(graphemes.segment(text), ({ index, segment }) => index + segment.length))
+  return ends.filter((end) => allowed.has(end))
 }
 
 /** A character that may belong to the grapheme before or after it: marks, joiners, parts of flags and of Korean syllables. */
 const joinsGraphemes =
   /[\p{M}\p{Cf}\p{Emoji_Modifier}\p{Regional_Indicator}\u0d4e\u0e33\u0eb3\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff\uff9e\uff9f\u{111c2}\u{111c3}\u{1193f}\u{11a3a}\u{11a84}-\u{11a89}\r]/u
-
-/** More characters than a grapheme has. */
-const around = 256
-
-const isBoundary = (text: string, index: number): boolean => {
-  if (index <= 0 || index >= text.length) return true
-  if (!joinsGraphemes.test(text.slice(Math.max(index - 2, 0), index + 2))) return true
-  const from = Math.max(index - around, 0)
-  const offset = index - from
-  return graphemes.segment(text.slice(from, index + around)).containing(offset)?.index === offset
-}

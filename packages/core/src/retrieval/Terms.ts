@@ -48,7 +48,7 @@ const cut = (text: string, form: Cut): ReadonlyArray<string> => {
   const normal = isPlain ? withoutPossessives(text) : withoutPossessives(text.normalize("NFKC"))
   const terms: Array<string> = []
   for (const [word] of normal.matchAll(run)) {
-    if (!isPlain && paired.test(word)) terms.push(...pairs(word, form.isStored))
+    if (!isPlain && paired.test(word)) for (const pair of pairs(word, form.isStored)) terms.push(pair)
     else addWord(terms, word, form)
   }
   return terms
