@@ -1,16 +1,18 @@
 /**
  * Measures how the work for a text grows with its length: the least time of several runs at one, two and four times a length. A measurement
- * that fails is repeated, because other work of the machine may fall into it; work that grows with the square of its text fails every one.
+ * that fails is repeated with longer texts, because collections of garbage and other work of the machine fall into short ones; work that grows
+ * with the square of its text fails at every length.
  */
 import { assert } from "@effect/vitest"
 
-/** The most by which the time may grow when the text is twice as long, on average of the two steps: one step alone is often noise. */
+/** The most by which the time may grow when the text is twice as long. */
 const most = 2.3
-const repetitions = 16
 
 /** A shorter time is noise; then a longer text is measured. In milliseconds. */
 const shortest = 8
 const longest = 2_000_000
+const rounds = 6
+const lengths = 4
 
 const timed = async (work: () => unknown): Promise<number> => {
   const before = performance.now()
@@ -18,7 +20,7 @@ const timed = async (work: () => unknown): Promise<number> => {
   return performance.now() - before
 }
 
-/** Fails if doubling the length makes the work more than 2.3 times as long, or if the longest text takes more than `atMost` milliseconds. */
+/** Fails if doubling the length makes the work more than 2.3 times as long, or if a text takes more than `atMost` milliseconds. */
 export const growsInLine = async (
   make: (length: number) => string,
   from: number,
@@ -28,18 +30,29 @@ export const growsInLine = async (
   let length = from
   const first = () => timed(() => work(make(length)))
   while (length < longest && Math.min(await first(), await first()) < shortest) length *= 2
-  const texts = [make(length), make(2 * length), make(4 * length)]
+  const seen: Array<string> = []
+  for (let left = lengths; left > 0; left--, length *= 2) {
+    const least = await leastTimes([make(length), make(2 * length), make(4 * length)], work)
+    seen.push(`${least.map((time) => time.toFixed(1)).join(", ")} ms for 1, 2 and 4 times ${length} characters`)
+    assert.isAtMost(least.at(-1) ?? Infinity, atMost, seen.join("; "))
+    if (isInLine(least)) return
+  }
+  assert.fail(seen.join("; "))
+}
+
+const leastTimes = async (texts: ReadonlyArray<string>, work: (text: string) => unknown) => {
   const least = texts.map(() => Infinity)
-  const isSlow = () => (least[2] ?? 0) > most ** 2 * Math.max(least[0] ?? 0, 1)
-  for (let left = repetitions; left > 0 && (left === repetitions || isSlow()); left--) {
+  for (let left = rounds; left > 0 && !isInLine(least); left--) {
     for (const [index, text] of texts.entries()) {
       least[index] = Math.min(least[index] ?? Infinity, await timed(() => work(text)))
-      assert.isAtMost(least[index], atMost, `milliseconds for ${text.length} characters`)
     }
   }
-  const shown = least.map((time) => time.toFixed(1)).join(", ")
-  assert.isFalse(isSlow(), `${shown} ms for ${length}, ${2 * length} and ${4 * length} characters`)
+  return least
 }
+
+/** On average of both steps, because one step alone is often noise. */
+const isInLine = ([one = 0, , four = Infinity]: ReadonlyArray<number>): boolean =>
+  Number.isFinite(four) && four <= most ** 2 * Math.max(one, 1)
 
 /** A pattern, repeated to a length. */
 export const repeated = (pattern: string, length: number): string =>

@@ -172,15 +172,15 @@ function* piecesBelow(
 /** The last lines that take at most half of a chunk, behind the lines before them. */
 function* linesAtEnd(text: string, { count, tokens }: ChunkSize): Steps<readonly [before: string, end: string]> {
   if (fits(text, tokens / 2, count)) return ["", text]
-  const lines = yield* linesOf(text)
-  let from = lines.length
+  const all = yield* linesOf(text)
+  let from = all.length
   let room = tokens / 2
   for (; from > 0; from--) {
-    const line = lines[from - 1] ?? ""
+    const line = all[from - 1] ?? ""
     if (!fits(line, room, count)) break
     room -= count(line)
   }
-  return [lines.slice(0, from).join(""), lines.slice(from).join("")]
+  return [all.slice(0, from).join(""), all.slice(from).join("")]
 }
 
 function* piecesOf({ kind, text }: PartBlock, place: Place, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
