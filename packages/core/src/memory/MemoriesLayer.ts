@@ -15,12 +15,13 @@ import { UsageLedger } from "../metering/UsageLedger.ts"
 import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import type { Providers } from "../models/Provider.ts"
 import { type AssistantId, newId, type RunId } from "../primitives/Ids.ts"
+import { runYielding } from "../primitives/RunYielding.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { FollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { learnKind } from "./Learning.ts"
 import { embedLater, findMemories, indexMemories, makeFinder, retryAfterFailure } from "./MemoryIndexing.ts"
-import { type MemoryLine, MemoryLinesUnusable, readLines, toLines } from "./MemoryLines.ts"
+import { type MemoryLine, MemoryLinesUnusable, readingLines, toLines } from "./MemoryLines.ts"
 import {
   longestMemory,
   MemoryId,
@@ -150,7 +151,7 @@ export const memoriesLayer: Layer.Layer<
       import: tracedFn("Memories.import")(function* (assistantId, text) {
         const assistant = yield* assistantOf(assistantId)
         const at = yield* now
-        const { lines, problems } = readLines(text, unusableReason)
+        const { lines, problems } = yield* runYielding(readingLines(text, unusableReason))
         if (problems.length > 0) return yield* new MemoryLinesUnusable({ problems })
         const memories = yield* Effect.forEach(lines, (line) => newMemory(assistantId, line, at))
         const outcomes: Array<MemoryOutcome> = []

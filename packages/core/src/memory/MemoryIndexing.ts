@@ -12,10 +12,12 @@ import type { Charge } from "../metering/Charge.ts"
 import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
 import { type AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
+import { runYielding } from "../primitives/RunYielding.ts"
+import type { Steps } from "../primitives/Steps.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { ChunkSearch, VectorModel } from "../retrieval/ChunkIndex.ts"
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
-import { prepareTurns } from "../retrieval/Indexing.ts"
+import { type Prepared, prepareTurns } from "../retrieval/Indexing.ts"
 import { termsByLanguage, vectorModel } from "../retrieval/Retrieval.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
@@ -90,6 +92,16 @@ export const indexMemories = Effect.fnUntraced(function* (
     isIncomplete: wanted !== null && contents.length > 0 && made === null
   }
 })
+
+/** In steps, one memory each. */
+function* preparing(memories: ReadonlyArray<MemoryWords>): Steps<ReadonlyArray<Prepared>> {
+  const prepared: Array<Prepared> = []
+  for (const { content, said } of memories) {
+    prepared.push(prepareTurns([{ text: content, label: "", context: said?.text ?? "", said: said?.at ?? null }]))
+    yield
+  }
+  return prepared
+}
 
 /** Null: the model failed. */
 export const vectorsOf = (

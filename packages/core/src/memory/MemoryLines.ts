@@ -4,6 +4,8 @@
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { Steps } from "../primitives/Steps.ts"
+import { eachLine } from "../retrieval/Cutting.ts"
 import { dateOf } from "./Extraction.ts"
 import type { MemoryRecord, MemoryUnusable } from "./MemoryRecord.ts"
 
@@ -53,26 +55,42 @@ const facts: { readonly [Reason in MemoryUnusable["reason"]]: string } = {
   copy: "another memory says the same."
 }
 
-/** Empty lines are counted, but are no memories. */
-export const readLines = (
+/** How many problems are told at once. A file of another kind would have one in every line. */
+const mostProblems = 100
+
+interface MemoryLines {
+  readonly lines: ReadonlyArray<MemoryLine>
+  readonly problems: ReadonlyArray<MemoryLineProblem>
+}
+
+/** In steps, one line each. Empty lines are counted, but are no memories. */
+export function* readingLines(
   text: string,
   reasonAgainst: (content: string) => MemoryUnusable["reason"] | null
-): { readonly lines: ReadonlyArray<MemoryLine>; readonly problems: ReadonlyArray<MemoryLineProblem> } => {
+): Steps<MemoryLines> {
   const lines: Array<MemoryLine> = []
   const problems: Array<MemoryLineProblem> = []
-  text.split(/\r?\n/u).forEach((source, index) => {
-    if (source.trim() === "") return
+  let number = 0
+  for (const source of eachLine(text)) {
+    number++
+    if (number % 16 === 0) yield
+    if (source.trim() === "") continue
     const read = readLine(source, reasonAgainst)
-    if (typeof read === "string") problems.push({ line: index + 1, message: read })
-    else lines.push(read)
-  })
+    if (typeof read !== "string") lines.push(read)
+    else if (problems.push({ line: number, message: read }) === mostProblems) return { lines, problems }
+    yield
+  }
   return { lines, problems }
 }
+
+/** In characters. A longer line is not parsed, because that holds up everything else. */
+const longestLine = 500_000
 
 const readLine = (
   source: string,
   reasonAgainst: (content: string) => MemoryUnusable["reason"] | null
 ): MemoryLine | string => {
+  if (source.length > longestLine) return `it is longer than ${longestLine} characters.`
   const line = Option.getOrNull(decodeLine(parsed(source)))
   if (line === null) return "it is no JSON object with a text `content`, nested at most 100 levels deep."
   const { content, from, learned, metadata = null, until } = line

@@ -4,6 +4,7 @@ import { Assistants, Principal } from "@colloquy/core"
 import { Memories, MemoryId } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { quiet } from "../support/Story.ts"
 import { type Body, memoryKernel, remembered } from "./MemoryKernel.ts"
 
@@ -116,6 +117,33 @@ describe("Memories", () => {
         [3, 4, 5, 6]
       )
       assert.strictEqual((yield* memories.stats(b)).total, 2)
+    })
+  )
+
+  test(
+    "leave time for everything else while many of them come in",
+    Effect.gen(function* () {
+      const memories = yield* Memories
+      const id = yield* openAssistant
+      const lines = Array.from({ length: 400 }, (_, at) =>
+        JSON.stringify({ content: `${at} ${"sk-a ".repeat(700)}` })
+      ).join("\n")
+      let turns = 0
+      const other = yield* Effect.forkChild(
+        Effect.forever(
+          Effect.andThen(
+            Effect.yieldNow,
+            Effect.sync(() => turns++)
+          )
+        ),
+        { startImmediately: true }
+      )
+      assert.deepStrictEqual(yield* memories.import(id, lines), { imported: 400, skipped: 0 })
+      yield* Fiber.interrupt(other)
+      // The lines are looked at in steps, and indexed in steps.
+      assert.isAtLeast(turns, 10)
+      const manyFaults = yield* Effect.flip(memories.import(id, "x\n".repeat(100_000)))
+      assert.strictEqual(manyFaults._tag === "MemoryLinesUnusable" ? manyFaults.problems.length : 0, 100)
     })
   )
 

@@ -1,6 +1,7 @@
 /** What is never remembered, whoever says it: secrets of many kinds and languages, and orders to the assistant. And what only looks alike. */
 import { assert, describe, it } from "@effect/vitest"
 import { isInstruction } from "../../src/memory/Instructions.ts"
+import { growsInLine, repeated } from "../../../../test/growth.ts"
 import { hasSecret } from "../../src/memory/Secrets.ts"
 
 describe("a secret", () => {
@@ -221,6 +222,33 @@ describe("an order to the assistant", () => {
   ])("%s is a fact", (text) => {
     assert.isFalse(isInstruction(text))
   })
+})
+
+describe("the shapes of secrets take time in line with a text of", () => {
+  it.each([
+    "sk-",
+    "sk-a",
+    "SG.a-",
+    "eyJ-",
+    "a.",
+    "://a:",
+    "a/",
+    "a",
+    "0",
+    "a1",
+    "1 ",
+    "DE89 ",
+    "password is ",
+    "password",
+    "密码。",
+    "pin:",
+    "pin ",
+    "seed phrase ",
+    "as the ",
+    "the ",
+    " ",
+    "authorization "
+  ])("%j", (pattern) => growsInLine((length) => repeated(pattern, length), 4_000, hasSecret))
 })
 
 describe("a text that was made to be slow", () => {

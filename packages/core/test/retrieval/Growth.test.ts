@@ -2,7 +2,7 @@
 import { type Section, emptyPlace, prepareDocument, prepareTurns } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import { growsInLine, repeated } from "../../../../test/growth.ts"
-import { estimateTokens } from "../../src/models/TokenCounter.ts"
+import { estimateTokens } from "../../src/models/EstimateTokens.ts"
 import { preparingDocument } from "../../src/retrieval/Indexing.ts"
 
 const size = { tokens: 400, overlap: 50, count: estimateTokens }
