@@ -84,7 +84,7 @@ const withWings = async () => {
     Layer.provideMerge(Kernel.layer),
     Layer.provide([models, Postgres.layer({ url, maxConnections })])
   )
-  return webHandler({ kernel, basePath: "/api", openai })
+  return webHandler({ kernel, basePath: "/api", wings: [openai] })
 }
 
 const alone = async () => {

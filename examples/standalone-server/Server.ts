@@ -163,7 +163,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     }),
     linkPeriod: settings.mediaUrls
   }
-  const api = webHandler({ ...access, ...links, kernel, bodyTimeout, docs: docsPage, openai })
+  const api = webHandler({ ...access, ...links, kernel, bodyTimeout, docs: docsPage, wings: [openai] })
   try {
     await api.ready()
   } catch (error) {

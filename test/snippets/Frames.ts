@@ -415,7 +415,7 @@ await remote.stop()
   },
   {
     page: "docs/openai.md",
-    has: "webHandler({ kernel, openai })",
+    has: "webHandler({ kernel, wings: [openai] })",
     before: kernel,
     after: `
 assert.strictEqual((await ai.handler(new Request("http://host/v1/models"))).status, 401)

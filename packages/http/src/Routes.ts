@@ -5,15 +5,11 @@
 import type { Kernel } from "@colloquy/core"
 import type { Authenticate, ClientAddress } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
-import type * as FileSystem from "effect/FileSystem"
-import type * as Etag from "effect/http/Etag"
-import type * as HttpPlatform from "effect/http/HttpPlatform"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
-import type * as Path from "effect/Path"
 import { Api } from "./Api.ts"
 import * as Authorization from "./guards/Authorization.ts"
 import { type DocsPage, docsRoutes } from "./docs-page/DocsRoutes.ts"
@@ -32,13 +28,14 @@ import * as ServiceHandlers from "./handlers/ServiceHandlers.ts"
 import * as ThreadsHandlers from "./handlers/ThreadsHandlers.ts"
 import { socketPath } from "./handlers/SocketPath.ts"
 import { defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
-import { methodsAt } from "./endpoints/Methods.ts"
+import { methodsAmong } from "./endpoints/Methods.ts"
 import * as Links from "./links/Links.ts"
-import type { OpenAiRoutes } from "./openai/Routes.ts"
 import * as RateLimit from "./guards/RateLimit.ts"
 import { inOneSegment, withSlashedNames } from "./endpoints/SlashedNames.ts"
 import * as Validation from "./guards/Validation.ts"
-import { absentRooms } from "./handlers/AbsentRooms.ts"
+import type { Wing } from "./wings/Wing.ts"
+import { withoutFiles } from "./wings/WingEndpoints.ts"
+import { Wings } from "./wings/Wings.ts"
 
 /** `Source` is the type of the host's own request, as `authenticate` gets it. */
 export interface RoutesOptions<Source = unknown> extends Partial<
@@ -49,8 +46,11 @@ export interface RoutesOptions<Source = unknown> extends Partial<
   /** Where the routes begin, such as `/ai`. Absent: at the root. */
   readonly basePath?: string
   readonly limits?: Partial<HttpSettings["limits"]>
-  /** `openai` of `@colloquy/http/openai`: OpenAI's clients find their endpoints under `/v1`. Absent: they are not served. */
-  readonly openai?: OpenAiRoutes
+  /**
+   * What the host adds to the API: the fields, events and endpoints of its own parts of turns, and `openai` of `@colloquy/http/openai`,
+   * with which OpenAI's clients find their endpoints under `/v1`.
+   */
+  readonly wings?: ReadonlyArray<Wing>
   /**
    * `docsPage` of `@colloquy/http/docs-page`: `/docs` and `/openapi.json` are served. True, or absent: `/openapi.json` alone. False:
    * neither.
@@ -64,7 +64,7 @@ const settingsOf = <Source>({
   basePath: _,
   docs: __,
   limits,
-  openai: ___,
+  wings: ___,
   ...options
 }: RoutesOptions<Source>): HttpSettings => ({
   ...defaults,
@@ -78,7 +78,7 @@ const plainPath = (path = ""): string => {
   return inner === "" ? "" : `/${inner}`
 }
 
-const guards = Layer.mergeAll(Authorization.layer, RateLimit.layer)
+const guards = Layer.mergeAll(Authorization.layer, RateLimit.layer, Validation.layer)
 
 const handlers = Layer.mergeAll(
   AssistantsHandlers.layer,
@@ -93,37 +93,27 @@ const handlers = Layer.mergeAll(
   BillingHandlers.layer,
   OwnersHandlers.layer,
   ServiceHandlers.layer
-).pipe(Layer.provide([guards, Validation.layer]))
+).pipe(Layer.provide(guards))
 
-type FileServices = Etag.Generator | FileSystem.FileSystem | HttpPlatform.HttpPlatform | Path.Path
-
-/**
- * The builder of endpoints asks for what serves files and keeps uploads on disk. No endpoint here does either, so these services are never
- * looked for; to bring them along would cost every host their code.
- */
-const withoutFiles = <Requires>(routes: Layer.Layer<never, never, Requires | FileServices>) =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  routes as Layer.Layer<never, never, Exclude<Requires, FileServices>>
-
-const endpoints = withoutFiles(
-  Layer.mergeAll(HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)), absentRooms.pipe(Layer.provide(guards)))
-)
+const endpoints = withoutFiles(Layer.provide(HttpApiBuilder.layer(Api), handlers))
 
 /** HEAD is missing on purpose: the router answers it from the GET route. */
 const otherMethods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
 
-const everythingElse = HttpRouter.use(
-  Effect.fnUntraced(function* (router) {
-    for (const method of otherMethods) yield* router.add(method, "/*", withSlashedNames(router, refuse))
+const everythingElse = (wings: ReadonlyArray<Wing>) => {
+  const methodsAt = methodsAmong(wings.flatMap(({ endpoints: own }) => own?.reflect ?? []))
+  /** A path that has this method but reached no route holds a value that no route takes: 404. */
+  const refuse = Effect.map(HttpServerRequest, ({ method, url }) => {
+    const allowed = methodsAt((inOneSegment(url) ?? url).split("?", 1)[0] ?? "")
+    if (allowed.length === 0 || allowed.includes(method)) return notFound
+    return HttpServerResponse.setHeader(errorResponse(405, "Method Not Allowed"), "allow", allowed.join(", "))
   })
-)
-
-/** A path that has this method but reached no route holds a value that no route takes: 404. */
-const refuse = Effect.map(HttpServerRequest, ({ method, url }) => {
-  const allowed = methodsAt((inOneSegment(url) ?? url).split("?", 1)[0] ?? "")
-  if (allowed.length === 0 || allowed.includes(method)) return notFound
-  return HttpServerResponse.setHeader(errorResponse(405, "Method Not Allowed"), "allow", allowed.join(", "))
-})
+  return HttpRouter.use(
+    Effect.fnUntraced(function* (router) {
+      for (const method of otherMethods) yield* router.add(method, "/*", withSlashedNames(router, refuse))
+    })
+  )
+}
 
 const under = (basePath: string) =>
   Layer.effect(
@@ -139,10 +129,12 @@ export const routes = <Source = unknown>(
   const basePath = plainPath(options.basePath)
   const envelope = HttpRouter.middleware((app) => withEnvelope(settings.cors)(app))
   const { docs: page = true } = options
-  const docs = page === false ? Layer.empty : docsRoutes(basePath, page)
-  const ofOpenAi = options.openai === undefined ? Layer.empty : Layer.provide(options.openai, guards)
-  return Layer.mergeAll(endpoints, socketPath, docs, ofOpenAi, everythingElse).pipe(
+  const { wings = [] } = options
+  const docs = page === false ? Layer.empty : docsRoutes(basePath, page, wings)
+  const ofWings = wings.flatMap(({ endpoints: own }) => (own === undefined ? [] : Layer.provide(own.routes, guards)))
+  return Layer.mergeAll(endpoints, socketPath, docs, everythingElse(wings), ...ofWings).pipe(
     Layer.provide(envelope.layer),
+    Layer.provide(Wings.layer(wings)),
     Layer.provide(Links.layer(basePath)),
     Layer.provide(Layer.succeed(HttpSettings, settings)),
     Layer.provide(under(basePath))

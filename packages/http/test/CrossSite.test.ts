@@ -64,7 +64,7 @@ describe("a session of the host", () => {
   })
 
   it("is protected in OpenAI's form and behind a chat route too", async () => {
-    await using service = await open([say("Hello.")], { http: { ...session, openai } })
+    await using service = await open([say("Hello.")], { http: { ...session, wings: [openai] } })
     const body = { model: "scripted-model", messages: [{ role: "user", content: "Hi" }] }
     const refused = await service.call("POST", "/v1/chat/completions", body, {
       key: null,

@@ -43,7 +43,7 @@ const streams: ReadonlyArray<readonly [string, (service: Service) => Promise<Res
 
 describe("one line of data an event", () => {
   it.each(streams)("%s", async (_name, ask) => {
-    await using service = await open([say(said)], { http: { openai } })
+    await using service = await open([say(said)], { http: { wings: [openai] } })
     const answer = await ask(service)
     assert.strictEqual(answer.status, 200)
     const text = await answer.text()

@@ -6,9 +6,12 @@ import { Message, MessageId, ThreadId } from "@colloquy/core"
 import { plainOf } from "@colloquy/core/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
+import { makeWings, ownWings } from "../src/wings/Wings.ts"
 import { messageToWire } from "../src/encoding/Encode.ts"
 import { messageText } from "../src/encoding/EncodeList.ts"
 import { StoredMessage } from "../src/wire/Records.ts"
+
+const wings = makeWings(ownWings, String)
 
 /** Any message of which nothing but text was said. */
 const { content, id, metadata, model, provider, role, runId, status, threadId, usage } = Message.fields
@@ -32,10 +35,10 @@ const readPromised = Schema.decodeUnknownSync(Schema.fromJsonString(StoredMessag
 describe("plain messages of lists", () => {
   it.prop("have the text of their record", { said: Said, at: Moment }, ({ at, said }) => {
     const message = messageOf(said, at)
-    const record = messageToWire(message, String)
-    const text = messageText(plainOf(message), String)
+    const record = messageToWire(message, wings)
+    const text = messageText(plainOf(message), wings)
     assert.strictEqual(text, JSON.stringify(record))
-    assert.strictEqual(messageText(message, String), text)
+    assert.strictEqual(messageText(message, wings), text)
     assert.deepStrictEqual(JSON.parse(JSON.stringify(readPromised(text))), JSON.parse(text))
   })
 
@@ -43,7 +46,7 @@ describe("plain messages of lists", () => {
     const nothing = { metadata: null, model: null, provider: null, runId: null, usage: null }
     const ids = { id: MessageId.make(anId), threadId: ThreadId.make(anId) }
     const message = messageOf({ content: "Hello", role: "user", status: "COMPLETED", ...nothing, ...ids }, 0)
-    const written = Object.keys(JSON.parse(messageText(plainOf(message), String)))
+    const written = Object.keys(JSON.parse(messageText(plainOf(message), wings)))
     assert.sameMembers(written, Object.keys(StoredMessage.fields))
   })
 })

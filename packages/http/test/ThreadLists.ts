@@ -5,8 +5,11 @@ import { ThreadId, Threads } from "@colloquy/core"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import { makeWings, ownWings } from "../src/wings/Wings.ts"
 import { threadToWire } from "../src/encoding/Encode.ts"
 import { keys, open, type Service, tool } from "./Service.ts"
+
+const wings = makeWings(ownWings, String)
 
 /** Of threads without documents, whose addresses would differ from service to service. */
 const recordsOf = (service: Service, ids: ReadonlyArray<string>) =>
@@ -14,7 +17,7 @@ const recordsOf = (service: Service, ids: ReadonlyArray<string>) =>
     Effect.forEach(ids, (id) =>
       Effect.map(
         Threads.use((threads) => threads.get(ThreadId.make(id))),
-        (found) => threadToWire(found, String)
+        (found) => threadToWire(found, wings)
       )
     ),
     "ada"

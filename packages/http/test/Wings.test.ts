@@ -12,7 +12,7 @@ import { imageWing, videoWing } from "../src/wings/MediaWings.ts"
 import { memoryWing } from "../src/wings/MemoryWing.ts"
 import { searchWing } from "../src/wings/SearchWing.ts"
 import { voiceWing } from "../src/wings/VoiceWing.ts"
-import { partFields } from "../src/wings/Wings.ts"
+import { makeWings } from "../src/wings/Wings.ts"
 import { allEvents, open, type Service } from "./Service.ts"
 
 interface Toy {
@@ -238,8 +238,9 @@ describe("what a part tells and keeps", () => {
       part,
       fields: () => ({ generated_media: [media(part)], retrieved_files_count: part.length })
     })
-    const fields = partFields({ a: true, bb: true }, {}, (id) => id, null, [wing("a"), wing("bb"), wing("absent")])
-    assert.deepStrictEqual(fields, { generated_media: [media("a"), media("bb")], retrieved_files_count: 2 })
+    const { fields } = makeWings([wing("a"), wing("bb"), wing("absent")], (id) => id)
+    const found = fields({ a: true, bb: true }, {}, null)
+    assert.deepStrictEqual(found, { added: {}, generated_media: [media("a"), media("bb")], retrieved_files_count: 2 })
   })
 })
 

@@ -26,7 +26,7 @@ import type { Bounds } from "../HttpSettings.ts"
 import { type JsonFault, maximumDepth, maximumValues, parseJson } from "../wire/Json.ts"
 import { fileKeeper, type FileRooms } from "./KeepFiles.ts"
 import { type MultipartForm, readMultipart, tooSlow } from "./Multipart.ts"
-import type { Installed } from "./RawFields.ts"
+import type { Installed, RawFields } from "./RawFields.ts"
 import { toProblems } from "./Problems.ts"
 import { decodeFormText, decodeText } from "./Text.ts"
 import {
@@ -51,7 +51,14 @@ export interface RawBody {
 }
 
 /** Rules between fields, held against the raw body, so that they are reported beside all other problems. */
-export type BodyRules = (raw: RawBody, installed: Installed) => ReadonlyArray<ValidationError>
+export type BodyRules = (raw: RawBody, server: ServerParts) => ReadonlyArray<ValidationError>
+
+/** The parts of this server's turns, as far as bodies speak to them. */
+export interface ServerParts {
+  readonly installed: Installed
+  /** What is wrong with the fields of a message that speak to parts. */
+  readonly problems: (fields: RawFields, raw: RawBody) => ReadonlyArray<ValidationError>
+}
 
 /** The content types that an endpoint takes. */
 export type Accepts = Pick<ReadonlyMap<string, unknown>, "has">
@@ -60,7 +67,7 @@ export type Accepts = Pick<ReadonlyMap<string, unknown>, "has">
 export interface Body<A> {
   /** The form fields in which it takes files. */
   readonly files: FileFields
-  readonly decode: (raw: RawBody, installed: Installed) => Result.Result<A, ReadonlyArray<ValidationError>>
+  readonly decode: (raw: RawBody, server: ServerParts) => Result.Result<A, ReadonlyArray<ValidationError>>
 }
 
 export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
@@ -73,8 +80,8 @@ export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
   const isOptional = Result.isSuccess(decodeExactly(null))
   return {
     files,
-    decode: (raw, installed): Result.Result<S["Type"], ReadonlyArray<ValidationError>> => {
-      const found = [...raw.problems, ...rules(raw, installed)]
+    decode: (raw, server): Result.Result<S["Type"], ReadonlyArray<ValidationError>> => {
+      const found = [...raw.problems, ...rules(raw, server)]
       if (raw.value === undefined && !isOptional)
         return Result.fail([{ loc: ["body"], msg: "Field required", type: "missing" }])
       const exact = decodeExactly(raw.value ?? null)
@@ -102,7 +109,7 @@ export const DeclaredBody = Context.Reference<Body<unknown> | null>("@colloquy/h
 /** What decoding a body needs besides the body itself. */
 export interface BodyContext {
   readonly bounds: Bounds
-  readonly installed: () => Installed
+  readonly parts: () => ServerParts
   readonly rooms: FileRooms
 }
 
@@ -118,9 +125,9 @@ export const decodeBody = <A>(
   body: Body<A>,
   request: HttpServerRequest,
   accepts: Accepts,
-  { bounds, installed, rooms }: BodyContext
+  { bounds, parts: partsNow, rooms }: BodyContext
 ): Effect.Effect<DecodedBody<A>, UnreadableBody | HTTPValidationError, Principal | Scope.Scope> => {
-  const parts = installed()
+  const parts = partsNow()
   const read = (keep: KeepFile, discard: Effect.Effect<void>) =>
     Effect.flatMap(readBody(request, accepts, bounds, { fields: body.files, keep }), (raw) => {
       const decoded = body.decode(raw, parts)
@@ -129,7 +136,7 @@ export const decodeBody = <A>(
         : Effect.fail(new HTTPValidationError({ detail: decoded.failure }))
     })
   return mayHaveFiles(request)
-    ? Effect.flatMap(fileKeeper(body.files, rooms, parts), ({ discard, keep }) =>
+    ? Effect.flatMap(fileKeeper(body.files, rooms, parts.installed), ({ discard, keep }) =>
         Effect.onError(read(keep, discard), () => discard)
       )
     : read(dropFile, Effect.void)

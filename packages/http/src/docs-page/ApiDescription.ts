@@ -2,6 +2,7 @@
  * Completes the OpenAPI document that `effect/http-api` makes from the endpoints: query values as the types that they stand for,
  * bodies that may be left out, records that ignore unknown fields, what a stream holds, headers that every endpoint takes or gives.
  */
+import * as Schema from "effect/Schema"
 import { catalogShapes, memoryShapes, queryShapes } from "../wire/Fields.ts"
 import { exactRecords } from "../wire/MessageBody.ts"
 
@@ -139,4 +140,22 @@ export const describe = (document: JsonRecord): JsonRecord => {
     paths: mapRecord(clean["paths"], (path, name) => mapRecord(path, (each) => describeOperation(each, name))),
     components: { ...components, schemas: Object.fromEntries(schemas) }
   }
+}
+
+/** The bodies of messages, in each encoding. */
+const messageBodies = /^(?:Stateless)?Message(?:Request|Upload|Form)$/u
+
+/** Adds the fields that a host's wings bring to the bodies of messages. */
+export const withMessageFields = (
+  document: JsonRecord,
+  fields: Readonly<Record<string, Schema.Constraint>>
+): JsonRecord => {
+  const own = mapRecord(fields, (schema) => (Schema.isSchema(schema) ? Schema.toJsonSchemaDocument(schema).schema : {}))
+  const components = recordOf(document["components"])
+  const schemas = mapRecord(components["schemas"], (schema, name) =>
+    messageBodies.test(name)
+      ? { ...recordOf(schema), properties: { ...recordOf(recordOf(schema)["properties"]), ...own } }
+      : schema
+  )
+  return { ...document, components: { ...components, schemas } }
 }

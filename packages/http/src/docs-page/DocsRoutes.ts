@@ -5,21 +5,28 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Scope from "effect/Scope"
 import { Api } from "../Api.ts"
+import { describe, withMessageFields } from "./ApiDescription.ts"
+import type { Wing } from "../wings/Wing.ts"
 
 /** Makes the page that reads the description of this API. `docsPage` of `@colloquy/http/docs-page` is one. */
 export type DocsPage = (api: typeof Api) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, Scope.Scope>
 
-/** The API as it is mounted. */
-const mountedAt = (basePath: string) =>
-  Api.annotate(OpenApi.Servers, [{ url: basePath === "" ? "/" : basePath, description: "This server" }])
+/** The API as it is mounted, with the endpoints of the host's wings. */
+const mountedAt = (basePath: string, wings: ReadonlyArray<Wing>) => {
+  const servers = [{ url: basePath === "" ? "/" : basePath, description: "This server" }]
+  const own: typeof Api = Api.annotate(OpenApi.Servers, servers)
+  const api = wings.reduce((described, { endpoints }) => endpoints?.describe?.(described) ?? described, own)
+  const fields = Object.assign({}, ...wings.map(({ message }) => message?.own))
+  return api.annotate(OpenApi.Transform, (document) => withMessageFields(describe(document), fields))
+}
 
 /** These answers hold nothing of an owner. */
 const forEverybody = HttpServerResponse.setHeader("cache-control", "no-cache")
 
-export const docsRoutes = (basePath: string, page: DocsPage | true) =>
+export const docsRoutes = (basePath: string, page: DocsPage | true, wings: ReadonlyArray<Wing>) =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
-      const api = mountedAt(basePath)
+      const api = mountedAt(basePath, wings)
       const scope = yield* Scope.Scope
       const description = yield* Effect.cached(
         Effect.sync(() => forEverybody(HttpServerResponse.jsonUnsafe(OpenApi.fromApi(api))))

@@ -10,12 +10,14 @@ import {
 } from "@colloquy/core"
 import { type ContextUsage, type MessageStatus, type ThreadWithMessages, totalTokens } from "@colloquy/core/adapters"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import type { UrlOf } from "../links/Links.ts"
 import { timestampOf } from "../wire/Fields.ts"
 import type * as Records from "../wire/Records.ts"
 import type { PartFields } from "../wings/Wing.ts"
-import { partFields } from "../wings/Wings.ts"
+import type { Wings } from "../wings/Wings.ts"
 import { toolCallToWire, toolToWire } from "../wire/Tools.ts"
+
+/** How what parts keep is shown. */
+export type Parts = Pick<typeof Wings.Service, "fields">
 
 export const assistantToWire = (assistant: Assistant): Records.Assistant => ({
   assistant_id: assistant.id,
@@ -39,13 +41,13 @@ export const assistantToWire = (assistant: Assistant): Records.Assistant => ({
 /** Replies are written as they stand: their type is that of the wire, and need not go through its schema once more. */
 export const writeRecord = (record: Records.MessageResponse) => HttpServerResponse.jsonUnsafe(record)
 
-export const threadToWire = ({ messages, thread }: ThreadWithMessages, urlOf: UrlOf): Records.Thread => ({
+export const threadToWire = ({ messages, thread }: ThreadWithMessages, wings: Parts): Records.Thread => ({
   thread_id: thread.id,
   assistant_id: thread.assistantId,
   created_at: timestampOf(thread.createdAt),
   updated_at: timestampOf(thread.updatedAt),
   metadata_: thread.metadata,
-  messages: messages.map((message) => messageToWire(message, urlOf))
+  messages: messages.map((message) => messageToWire(message, wings))
 })
 
 const listOrNull = <A, B>(list: ReadonlyArray<A>, encode: (each: A) => B): ReadonlyArray<B> | null =>
@@ -58,9 +60,10 @@ const tokensOf = (usage: Usage | null) => ({
   total_tokens: usage === null ? null : totalTokens(usage)
 })
 
-export const messageToWire = (message: Message, urlOf: UrlOf): Records.StoredMessage => {
-  const { metadata_, ...own } = ownFields(message, urlOf)
+export const messageToWire = (message: Message, wings: Parts): Records.StoredMessage => {
+  const { added, metadata_, ...own } = ownFields(message, wings)
   return {
+    ...added,
     message_id: message.id,
     role: message.role,
     content: message.content,
@@ -80,6 +83,7 @@ export const messageToWire = (message: Message, urlOf: UrlOf): Records.StoredMes
 }
 
 type OwnField =
+  | "added"
   | "attachments"
   | "generated_media"
   | "memory_operation_id"
@@ -92,17 +96,17 @@ type OwnField =
 type OwnFields = Pick<PartFields, OwnField>
 
 /** Of the fields that belong to parts, those that a stored message has. */
-const ownFields = (message: Message, urlOf: UrlOf): OwnFields => {
+const ownFields = (message: Message, wings: Parts): OwnFields => {
   if (message.supplements === null) return { ...noOwnFields, metadata_: metadataOf(message) }
   const kept = Object.fromEntries(
     Object.keys(message.supplements).map((part) => [part, supplementOf(message, part)?.value ?? null])
   )
   // A message with calls is not the last one of its run.
   const completedRun = message.status === "COMPLETED" && message.toolCalls.length === 0 ? message.runId : null
-  const own =
-    message.role === "user" ? partFields({}, kept, urlOf, completedRun) : partFields(kept, {}, urlOf, completedRun)
+  const own = message.role === "user" ? wings.fields({}, kept, completedRun) : wings.fields(kept, {}, completedRun)
   const all = { ...noOwnFields, ...own }
   return {
+    added: all.added,
     attachments: all.attachments,
     generated_media: all.generated_media,
     memory_operation_id: all.memory_operation_id,
@@ -115,6 +119,7 @@ const ownFields = (message: Message, urlOf: UrlOf): OwnFields => {
 }
 
 export const noOwnFields: OwnFields = {
+  added: {},
   attachments: null,
   generated_media: null,
   memory_operation_id: null,
@@ -160,7 +165,7 @@ const acknowledgements: { readonly [Status in MessageStatus]: string } = {
   IN_PROGRESS: "The message is being answered."
 }
 
-const noFields: PartFields = {
+const noFields: Omit<PartFields, "added"> = {
   system_one: null,
   memory_operation_id: null,
   retrieved_memories: null,
@@ -172,7 +177,13 @@ const noFields: PartFields = {
   voice_records: null
 }
 
-export const replyToWire = (reply: TurnReply, urlOf: UrlOf): Records.MessageResponse => ({
+export const replyToWire = (reply: TurnReply, wings: Parts): Records.MessageResponse => {
+  const completedRun = reply.status === "COMPLETED" ? reply.runId : null
+  const { added, ...own } = wings.fields(reply.supplements, reply.userSupplements, completedRun)
+  return { ...added, ...replyRecord(reply), ...noFields, ...own }
+}
+
+const replyRecord = (reply: TurnReply) => ({
   message: reply.role === "user" ? "The message was saved." : acknowledgements[reply.status],
   thread_id: reply.threadId,
   assistant_id: reply.assistantId,
@@ -192,9 +203,7 @@ export const replyToWire = (reply: TurnReply, urlOf: UrlOf): Records.MessageResp
   timestamp: timestampOf(reply.createdAt),
   tool_calls: listOrNull(reply.toolCalls, toolCallToWire),
   reasoning: reply.reasoning,
-  context_usage: contextUsageToWire(reply.contextUsage),
-  ...noFields,
-  ...partFields(reply.supplements, reply.userSupplements, urlOf, reply.status === "COMPLETED" ? reply.runId : null)
+  context_usage: contextUsageToWire(reply.contextUsage)
 })
 
 export const contextUsageToWire = (usage: ContextUsage | null): Records.ContextUsage | null =>

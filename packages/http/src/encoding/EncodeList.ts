@@ -6,14 +6,13 @@
 import { isPlain, type ListedMessage, type ListedThread, type PlainMessage, totalTokens } from "@colloquy/core/adapters"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
-import type { UrlOf } from "../links/Links.ts"
 import { timestampOf } from "../wire/Fields.ts"
 import type * as Records from "../wire/Records.ts"
-import { messageToWire, noOwnFields, threadToWire } from "./Encode.ts"
+import { messageToWire, noOwnFields, type Parts, threadToWire } from "./Encode.ts"
 
 type Write = (message: PlainMessage) => string
 
-const { metadata_: _, ...emptyFields } = noOwnFields
+const { added: _, metadata_: __, ...emptyFields } = noOwnFields
 
 /** Every field of a plain message, in the order of `messageToWire`: a value that all have, or the JSON of this one's. */
 const plainFields: { readonly [Field in keyof Records.StoredMessage]: Records.StoredMessage[Field] | Write } = {
@@ -61,34 +60,34 @@ const isWrite = (field: unknown): field is Write => typeof field === "function"
 
 const writePlain = compile(plainFields)
 
-export const messageText = (message: ListedMessage, urlOf: UrlOf): string =>
-  isPlain(message) ? writePlain(message) : JSON.stringify(messageToWire(message, urlOf))
+export const messageText = (message: ListedMessage, wings: Parts): string =>
+  isPlain(message) ? writePlain(message) : JSON.stringify(messageToWire(message, wings))
 
 const noMessages = "[]}"
 
-function* textsOfThread({ messages, thread }: ListedThread, urlOf: UrlOf): Generator<string> {
-  const empty = JSON.stringify(threadToWire({ thread, messages: [] }, urlOf))
+function* textsOfThread({ messages, thread }: ListedThread, wings: Parts): Generator<string> {
+  const empty = JSON.stringify(threadToWire({ thread, messages: [] }, wings))
   yield `${empty.slice(0, -noMessages.length)}[`
   let separator = ""
   for (const message of messages) {
-    yield separator + messageText(message, urlOf)
+    yield separator + messageText(message, wings)
     separator = ","
   }
   yield "]}"
 }
 
-function* textsOfThreads(threads: ReadonlyArray<ListedThread>, urlOf: UrlOf): Generator<string> {
+function* textsOfThreads(threads: ReadonlyArray<ListedThread>, wings: Parts): Generator<string> {
   yield "["
   for (const [index, thread] of threads.entries()) {
     if (index > 0) yield ","
-    yield* textsOfThread(thread, urlOf)
+    yield* textsOfThread(thread, wings)
   }
   yield "]"
 }
 
-export const writeThread = (thread: ListedThread, urlOf: UrlOf) => written(textsOfThread(thread, urlOf))
-export const writeThreads = (threads: ReadonlyArray<ListedThread>, urlOf: UrlOf) =>
-  written(textsOfThreads(threads, urlOf))
+export const writeThread = (thread: ListedThread, wings: Parts) => written(textsOfThread(thread, wings))
+export const writeThreads = (threads: ReadonlyArray<ListedThread>, wings: Parts) =>
+  written(textsOfThreads(threads, wings))
 
 /** Characters in a piece. */
 const pieceLength = 32 * 1024

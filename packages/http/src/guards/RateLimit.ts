@@ -3,8 +3,8 @@ import { Allowances } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
-import { RateLimit } from "../endpoints/Middleware.ts"
 import { PaymentRequired, TooManyRequests } from "../wire/Errors.ts"
+import { RateLimit } from "../wire/Middleware.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 
 export const layer = Layer.effect(

@@ -14,14 +14,15 @@ import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { Validation } from "../endpoints/Middleware.ts"
+import { Validation } from "../wire/Middleware.ts"
 import { HTTPValidationError, type ValidationError } from "../wire/Errors.ts"
-import { bodyContext } from "../bodies/BodyReader.ts"
+import type { Wings } from "../wings/Wings.ts"
+import { bodyContext } from "../wings/BodyReader.ts"
 import { dropFiles } from "../bodies/KeepFiles.ts"
 import { toProblems } from "../bodies/Problems.ts"
 import { DeclaredBody, readBody, type BodyContext, type UnreadableBody } from "../bodies/RequestBody.ts"
 
-export const layer: Layer.Layer<Validation, never, TurnParts> = Layer.unwrap(
+export const layer: Layer.Layer<Validation, never, TurnParts | Wings> = Layer.unwrap(
   Effect.map(bodyContext, (found) =>
     HttpApiMiddleware.layerSchemaErrorTransform(Validation, (error, { endpoint }) =>
       isOurs(error) ? Effect.die(error) : Effect.flatMap(Effect.result(problemsOf(endpoint, found)), answer)
@@ -37,7 +38,7 @@ const answer = (found: Result.Result<ReadonlyArray<ValidationError>, UnreadableB
     ? Effect.fail(new HTTPValidationError({ detail: found.success }))
     : Effect.succeed(HttpServerResponse.jsonUnsafe({ detail: found.failure.detail }, { status: found.failure.status }))
 
-const problemsOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, { bounds, installed }: BodyContext) {
+const problemsOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, { bounds, parts }: BodyContext) {
   const request = yield* HttpServerRequest
   const { params } = yield* HttpRouter.RouteContext
   const query = yield* ParsedSearchParams
@@ -47,7 +48,7 @@ const problemsOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, {
       ? Result.void
       : body.decode(
           yield* readBody(request, endpoint.payload, bounds, { fields: body.files, keep: dropFiles(body.files) }),
-          installed()
+          parts()
         )
   return [
     ...ofPart(endpoint.params, params, "path"),

@@ -9,8 +9,8 @@ import { assistantBodies, type AssistantCreate, type AssistantUpdate } from "../
 import { compact, given, givenName, pageOf, timestampOf } from "../wire/Fields.ts"
 import { toolFromWire } from "../wire/Tools.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
-import { bodyReader } from "../bodies/BodyReader.ts"
-import { Links } from "../links/Links.ts"
+import { bodyReader } from "../wings/BodyReader.ts"
+import { Wings } from "../wings/Wings.ts"
 import { assistantToWire, threadToWire } from "../encoding/Encode.ts"
 import { writeThreads } from "../encoding/EncodeList.ts"
 
@@ -20,7 +20,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const assistants = yield* Assistants
     const threads = yield* Threads
-    const { url: urlOf } = yield* Links
+    const wings = yield* Wings
     const read = yield* bodyReader
     return handlers
       .handleRaw("create", (raw) =>
@@ -78,7 +78,7 @@ export const layer = HttpApiBuilder.group(
           const thread = yield* assistants
             .createThread(AssistantId.make(raw.params.assistant_id), value?.metadata ?? null)
             .pipe(Effect.mapError(toWireError))
-          return threadToWire({ thread, messages: [] }, urlOf)
+          return threadToWire({ thread, messages: [] }, wings)
         })
       )
       .handle("listThreads", ({ params, query }) =>
@@ -86,7 +86,7 @@ export const layer = HttpApiBuilder.group(
           const assistantId = AssistantId.make(params.assistant_id)
           yield* assistants.get(assistantId)
           const found = yield* threads.showAll({ page: pageOf(query), assistantId, includeMessages: true })
-          return writeThreads(found, urlOf)
+          return writeThreads(found, wings)
         }).pipe(Effect.mapError(toWireError))
       )
   })

@@ -3,21 +3,20 @@ import type { Principal, StartedTurn } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
 import { HttpSettings } from "../HttpSettings.ts"
-import { Links } from "../links/Links.ts"
 import { streamResponse } from "../streams/Sse.ts"
 import { replyToWire, writeRecord } from "../encoding/Encode.ts"
-import { placeOf } from "../wings/Wings.ts"
+import { Wings } from "../wings/Wings.ts"
 
 /** The kernel begins a turn whole or not at all, and goes on with it whatever becomes of the reader. */
 export const delivery = Effect.map(
-  Effect.all([HttpSettings, Links]),
-  ([{ heartbeat }, { url: urlOf }]) =>
+  Effect.all([HttpSettings, Wings]),
+  ([{ heartbeat }, wings]) =>
     <E extends KernelError>(start: Effect.Effect<StartedTurn, E, Principal>, stream: boolean) =>
       Effect.flatMap(
-        Effect.mapError(start, (error) => toWireError(error, placeOf)),
+        Effect.mapError(start, (error) => toWireError(error, wings.placeOf)),
         (turn) =>
           stream
-            ? streamResponse(turn, turn.events, { heartbeat, urlOf })
-            : Effect.map(Effect.mapError(turn.reply, toWireError), (reply) => writeRecord(replyToWire(reply, urlOf)))
+            ? streamResponse(turn, turn.events, { heartbeat, wings })
+            : Effect.map(Effect.mapError(turn.reply, toWireError), (reply) => writeRecord(replyToWire(reply, wings)))
       )
 )

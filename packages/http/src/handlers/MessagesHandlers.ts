@@ -23,8 +23,8 @@ import { HttpSettings } from "../HttpSettings.ts"
 import { idempotencyOf } from "./Idempotency.ts"
 import { isLongerThan } from "../bodies/Text.ts"
 import type { DecodedBody, RawBody } from "../bodies/RequestBody.ts"
-import { ignoredIn, optionsOf } from "../wings/Wings.ts"
-import { bodyReader } from "../bodies/BodyReader.ts"
+import { Wings } from "../wings/Wings.ts"
+import { bodyReader } from "../wings/BodyReader.ts"
 import type { UploadedFile } from "../bodies/UploadedFile.ts"
 import { delivery } from "./Delivery.ts"
 import { jsonObjectOf, routingFromWire, sendToModel, thinkingFromWire, toolsFromWire } from "./TurnOptions.ts"
@@ -37,6 +37,7 @@ export const layer = HttpApiBuilder.group(
     const deliver = yield* delivery
     const { limits } = yield* HttpSettings
     const start = yield* turnStarter
+    const wings = yield* Wings
 
     const textTooLong = Effect.suspend(() =>
       Effect.fail(new PayloadTooLarge({ detail: `The text is over the limit of ${limits.text} bytes` }))
@@ -53,11 +54,11 @@ export const layer = HttpApiBuilder.group(
         if (isLongerThan(value.content ?? "", limits.text)) return yield* Effect.andThen(discard, textTooLong)
         const request: TurnRequest = {
           ...commonOf(value),
-          ...compact({ options: optionsOf(value, raw.files), ignored: ignoredOf(value) }),
+          ...compact({ options: wings.options(value, raw), ignored: ignoredOf(wings, value) }),
           ...rest
         }
         const repeat = yield* idempotencyOf(sent, () => {
-          const options = compact({ options: optionsOf(value, raw.files.map(withoutIds)) })
+          const options = compact({ options: wings.options(value, { ...raw, files: raw.files.map(withoutIds) }) })
           return asked({ ...request, ...options }, files)
         })
         const started = start({ ...request, ...repeat }, files)
@@ -115,8 +116,11 @@ const noIds = { documentId: DocumentId.make("any"), blobId: BlobId.make("any") }
 const asked = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>) =>
   files.length === 0 ? request : { ...request, files: files.map(({ filename, sha256 }) => ({ filename, sha256 })) }
 
-const ignoredOf = (body: MessageRequest | StatelessMessageBody): TurnRequest["ignored"] => {
-  const ignored = ignoredIn(body, !sendToModel(body.send_to_llm))
+const ignoredOf = (
+  wings: typeof Wings.Service,
+  body: MessageRequest | StatelessMessageBody
+): TurnRequest["ignored"] => {
+  const ignored = wings.ignored(body, !sendToModel(body.send_to_llm))
   return ignored.length === 0 ? undefined : ignored
 }
 

@@ -10,10 +10,10 @@ import { compact } from "../wire/Fields.ts"
 import { runBodies, type SubmitToolOutputsRequest } from "../endpoints/RunsApi.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { HttpSettings } from "../HttpSettings.ts"
-import { Links } from "../links/Links.ts"
+import { Wings } from "../wings/Wings.ts"
 import { idempotencyOf } from "./Idempotency.ts"
 import { streamResponse } from "../streams/Sse.ts"
-import { bodyReader } from "../bodies/BodyReader.ts"
+import { bodyReader } from "../wings/BodyReader.ts"
 import { delivery } from "./Delivery.ts"
 import { cancelToWire, runToWire } from "../encoding/Encode.ts"
 import { inspectionToWire } from "../encoding/EncodeInspection.ts"
@@ -27,7 +27,7 @@ export const layer = HttpApiBuilder.group(
     const read = yield* bodyReader
     const deliver = yield* delivery
     const { heartbeat } = yield* HttpSettings
-    const { url: urlOf } = yield* Links
+    const wings = yield* Wings
 
     return handlers
       .handleRaw("submitToolOutputs", (raw) =>
@@ -70,7 +70,7 @@ export const layer = HttpApiBuilder.group(
           const { run } = yield* Effect.mapError(turns.report(threadId, runId), toWireError)
           if (isOver(run, after)) return HttpServerResponse.empty({ status: 204 })
           const events = yield* Effect.mapError(turns.follow(threadId, runId, after), toWireError)
-          return yield* streamResponse({ threadId, runId, assistantId: run.assistantId }, events, { heartbeat, urlOf })
+          return yield* streamResponse({ threadId, runId, assistantId: run.assistantId }, events, { heartbeat, wings })
         })
       )
   })

@@ -4,11 +4,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
-import { bodyReader } from "../bodies/BodyReader.ts"
+import { bodyReader } from "../wings/BodyReader.ts"
 import { threadBodies } from "../endpoints/ThreadsApi.ts"
 import { pageOf, timestampOf } from "../wire/Fields.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
-import { Links } from "../links/Links.ts"
+import { Wings } from "../wings/Wings.ts"
 import { threadToWire } from "../encoding/Encode.ts"
 import { writeThread, writeThreads } from "../encoding/EncodeList.ts"
 
@@ -17,18 +17,18 @@ export const layer = HttpApiBuilder.group(
   "threads",
   Effect.fnUntraced(function* (handlers) {
     const threads = yield* Threads
-    const { url: urlOf } = yield* Links
+    const wings = yield* Wings
     const read = yield* bodyReader
     return handlers
       .handle("list", ({ query: { include_messages = true, ...page } }) =>
         threads.showAll({ page: pageOf(page), includeMessages: include_messages }).pipe(
-          Effect.map((found) => writeThreads(found, urlOf)),
+          Effect.map((found) => writeThreads(found, wings)),
           Effect.mapError(toWireError)
         )
       )
       .handle("get", ({ params }) =>
         threads.show(ThreadId.make(params.thread_id)).pipe(
-          Effect.map((found) => writeThread(found, urlOf)),
+          Effect.map((found) => writeThread(found, wings)),
           Effect.mapError(toWireError)
         )
       )
@@ -36,7 +36,7 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { value } = yield* read(threadBodies.update, raw)
           const updated = threads.update(ThreadId.make(raw.params.thread_id), value.metadata)
-          return threadToWire({ thread: yield* Effect.mapError(updated, toWireError), messages: [] }, urlOf)
+          return threadToWire({ thread: yield* Effect.mapError(updated, toWireError), messages: [] }, wings)
         })
       )
       .handle("remove", ({ params }) =>

@@ -7,7 +7,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { RunFault } from "@colloquy/core/adapters"
 import type { ValidationError } from "../wire/Errors.ts"
 import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
-import { placeOf } from "../wings/Wings.ts"
+import { ownPlaceOf } from "../wings/Wings.ts"
 
 export class OpenAiError extends Data.TaggedError("OpenAiError")<{
   readonly status: number
@@ -106,7 +106,7 @@ export const fromKernel = (error: KernelError): OpenAiError => {
     case "AssistantNotFound":
       return new OpenAiError({ status: 404, message: error.message, param: "model", code: "model_not_found" })
     default:
-      return fromWire(toWireError(error, placeOf))
+      return fromWire(toWireError(error, ownPlaceOf))
   }
 }
 

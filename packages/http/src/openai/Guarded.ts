@@ -11,7 +11,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Redacted from "effect/Redacted"
-import { Authorization, RateLimit } from "../endpoints/Middleware.ts"
+import { Authorization, RateLimit } from "../wire/Middleware.ts"
 import { errorResponse, fromWire, OpenAiError } from "./Errors.ts"
 
 type Response = HttpServerResponse.HttpServerResponse

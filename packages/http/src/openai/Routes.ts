@@ -1,14 +1,14 @@
 /**
- * The endpoints of OpenAI's clients under `/v1`, as a wing of the API: `webHandler({ …, openai })`. They stand outside of `Api`, because they
+ * The endpoints of OpenAI's clients under `/v1`, as a wing of the API: `webHandler({ …, wings: [openai] })`. They stand outside of `Api`, because they
  * are OpenAI's and its description is the one that counts.
  */
-import type { Assistants, Catalog, FollowUps, Principal, Threads, TurnParts, Turns } from "@colloquy/core"
+import type { Principal } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
-import type { Authorization, RateLimit } from "../endpoints/Middleware.ts"
+import type { Wing } from "../wings/Wing.ts"
 import { makeChatCompletions } from "./ChatCompletions.ts"
 import { makeConversations } from "./Conversations.ts"
 import { OpenAiError } from "./Errors.ts"
@@ -17,6 +17,7 @@ import { makeModels } from "./Models.ts"
 import { makeResponses } from "./Responses.ts"
 import { makeStoredResponses } from "./StoredResponses.ts"
 import * as TranscriptPart from "./TranscriptPart.ts"
+import { transcriptPart } from "./TranscriptPart.ts"
 
 type Handler = Effect.Effect<HttpServerResponse, OpenAiError, Principal | HttpServerRequest | HttpRouter.RouteContext>
 
@@ -56,11 +57,8 @@ const routes = HttpRouter.use(
   })
 )
 
-/** What the wing needs: the kernel's use cases, and the guards of the API that mounts it. */
-export type OpenAiRoutes = Layer.Layer<
-  never,
-  never,
-  HttpRouter.HttpRouter | Authorization | RateLimit | Turns | Threads | Assistants | Catalog | TurnParts | FollowUps
->
-
-export const openai: OpenAiRoutes = Layer.mergeAll(routes, TranscriptPart.layer)
+/** The wing of these endpoints. Its part keeps the conversation that a client brings; no field of messages speaks to it. */
+export const openai: Wing = {
+  part: transcriptPart,
+  endpoints: { routes: Layer.mergeAll(routes, TranscriptPart.layer) }
+}

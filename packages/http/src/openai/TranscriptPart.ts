@@ -24,7 +24,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Item, MediaPart } from "./Transcript.ts"
 
-const transcriptPart = "transcript"
+export const transcriptPart = "transcript"
 
 /** What is kept with the user's message. */
 export const Transcript = Schema.Struct({

@@ -9,25 +9,27 @@ import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
-import type { UrlOf } from "../links/Links.ts"
 import { deltaTypes } from "../wire/StreamEvents.ts"
 import { toolCallToWire } from "../wire/Tools.ts"
-import { partFields, partEventToWire } from "../wings/Wings.ts"
+import type { PartFields } from "../wings/Wing.ts"
+import type { Wings } from "../wings/Wings.ts"
 import { withHeartbeat } from "./Heartbeat.ts"
 import { withoutLineEnds } from "./LineEnds.ts"
 import { contextUsageToWire } from "../encoding/Encode.ts"
 
+/** How what parts keep and tell is shown. */
+export type Shown = Pick<typeof Wings.Service, "event" | "fields">
+
 /** Events in, text out. Events without a form on the wire give nothing. */
-const makeEncoder = (place: ReplyPlace, urlOf: UrlOf): ((events: ReadonlyArray<TurnEvent>) => string) => {
+const makeEncoder = (place: ReplyPlace, wings: Shown): ((events: ReadonlyArray<TurnEvent>) => string) => {
   const head = `id: ${place.runId}:`
   const { assistantId: assistant_id, runId: run_id, threadId: thread_id } = place
   const ids = `,${JSON.stringify({ thread_id, assistant_id, run_id }).slice(1, -1)}`
   return (events) => {
     let text = ""
     for (const event of events) {
-      const fields = encodeFields(event, urlOf, run_id)
+      const fields = encodeFields(event, wings, run_id)
       if (fields === null) continue
       text += `${head}${event.sequence}\ndata: ${fields}${isDelta(event) ? "" : ids},"sequence":${event.sequence}}\n\n`
     }
@@ -41,14 +43,14 @@ const isDelta = (event: TurnEvent): boolean =>
   event._tag === "TextDelta" || event._tag === "ReasoningDelta" || (event._tag === "PartTold" && deltas.has(event.type))
 
 /** The event as JSON text without its closing brace, so that the common fields can follow. */
-const encodeFields = (event: TurnEvent, urlOf: UrlOf, runId: string): string | null => {
+const encodeFields = (event: TurnEvent, wings: Shown, runId: string): string | null => {
   switch (event._tag) {
     case "TextDelta":
       return `{"type":"content_streaming","content":${JSON.stringify(event.text)}`
     case "ReasoningDelta":
       return `{"type":"reasoning_streaming","content":${JSON.stringify(event.text)}`
     default: {
-      const fields = fieldsOf(event, urlOf, runId)
+      const fields = fieldsOf(event, wings, runId)
       return fields === null ? null : JSON.stringify(fields).slice(0, -1)
     }
   }
@@ -56,7 +58,7 @@ const encodeFields = (event: TurnEvent, urlOf: UrlOf, runId: string): string | n
 
 type Rare = Exclude<TurnEvent, { readonly _tag: "TextDelta" | "ReasoningDelta" }>
 
-const fieldsOf = (event: Rare, urlOf: UrlOf, runId: string) => {
+const fieldsOf = (event: Rare, wings: Shown, runId: string) => {
   switch (event._tag) {
     case "UserMessage":
       return { type: "user_message", message_id: event.messageId, content: event.content, role: "user" }
@@ -78,7 +80,7 @@ const fieldsOf = (event: Rare, urlOf: UrlOf, runId: string) => {
         ...tokensOf(event.usage)
       }
     case "RunEnded":
-      return runEnded(event, urlOf, runId)
+      return runEnded(event, wings, runId)
     case "RunFailed":
       return {
         type: "run_failed",
@@ -91,7 +93,7 @@ const fieldsOf = (event: Rare, urlOf: UrlOf, runId: string) => {
     case "RunCancelled":
       return { type: "run_cancelled", message_id: event.messageId, content: event.content }
     case "MessageSaved":
-      return messageSaved(event, urlOf, runId)
+      return messageSaved(event, wings, runId)
     case "StepStarted":
     case "StepEnded":
     case "HostedResult":
@@ -101,7 +103,7 @@ const fieldsOf = (event: Rare, urlOf: UrlOf, runId: string) => {
     case "LiveMissed":
       return null
     case "PartTold":
-      return partEventToWire(event, urlOf)
+      return wings.event(event)
   }
 }
 
@@ -117,33 +119,36 @@ const tokensOf = (usage: Usage) => ({
   total_tokens: totalTokens(usage)
 })
 
-const messageSaved = (event: Extract<TurnEvent, { readonly _tag: "MessageSaved" }>, urlOf: UrlOf, runId: string) => ({
+const messageSaved = (event: Extract<TurnEvent, { readonly _tag: "MessageSaved" }>, wings: Shown, runId: string) => ({
   type: "message_saved",
   message_id: event.messageId,
-  memory_operation_id: partFields({}, event.supplements ?? {}, urlOf, runId).memory_operation_id ?? null
+  memory_operation_id: wings.fields({}, event.supplements ?? {}, runId).memory_operation_id ?? null
 })
 
-const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>, urlOf: UrlOf, runId: string) => ({
-  type: "run_ended",
-  status: "completed",
-  message_id: event.messageId,
-  content: event.content,
-  model_provider: event.provider,
-  model_name: event.model,
-  ...tokensOf(event.usage),
-  cost_usd: event.usage.costUsd,
-  context_usage: contextUsageToWire(event.contextUsage),
-  ...fieldsOfEnd(event.supplements ?? {}, urlOf, runId)
-})
+const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>, wings: Shown, runId: string) => {
+  const { added = {}, ...own } = wings.fields(event.supplements ?? {}, {}, runId)
+  return {
+    ...added,
+    type: "run_ended",
+    status: "completed",
+    message_id: event.messageId,
+    content: event.content,
+    model_provider: event.provider,
+    model_name: event.model,
+    ...tokensOf(event.usage),
+    cost_usd: event.usage.costUsd,
+    context_usage: contextUsageToWire(event.contextUsage),
+    ...fieldsOfEnd(own)
+  }
+}
 
 /** Of the fields that belong to parts, those that the end of a stream carries. */
-const fieldsOfEnd = (supplements: Schema.JsonObject, urlOf: UrlOf, runId: string) => {
-  const {
-    memory_operation_id = null,
-    metadata_ = null,
-    retrieved_files = null,
-    retrieved_memories = null
-  } = partFields(supplements, {}, urlOf, runId)
+const fieldsOfEnd = ({
+  memory_operation_id = null,
+  metadata_ = null,
+  retrieved_files = null,
+  retrieved_memories = null
+}: Partial<PartFields>) => {
   const metadata = metadata_ === null ? {} : { metadata_ }
   return { memory_operation_id, retrieved_memories, retrieved_files, ...metadata }
 }
@@ -154,12 +159,12 @@ const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering"
 export const streamResponse = (
   place: ReplyPlace,
   events: Stream.Stream<TurnEvent, StoreUnavailable>,
-  { heartbeat, urlOf }: { readonly heartbeat: Duration.Input; readonly urlOf: UrlOf }
+  { heartbeat, wings }: { readonly heartbeat: Duration.Input; readonly wings: Shown }
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
   // The stream is read by a fiber of its own: it takes the kernel's clock along.
   Effect.map(Clock.Clock, (clock) =>
     HttpServerResponse.stream(
-      withHeartbeat({ events, encode: makeEncoder(place, urlOf), interval: heartbeat, clock }),
+      withHeartbeat({ events, encode: makeEncoder(place, wings), interval: heartbeat, clock }),
       {
         contentType: "text/event-stream",
         headers

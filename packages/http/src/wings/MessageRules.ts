@@ -5,7 +5,6 @@
 import type { ValidationError } from "../wire/Errors.ts"
 import { repeatedToolNames } from "../wire/Tools.ts"
 import { isBlank, isGiven, problem, type RawFields } from "../bodies/RawFields.ts"
-import { problemsOfWings } from "./Wings.ts"
 import { isRecord } from "../wire/Json.ts"
 import type { BodyRules, RawBody } from "../bodies/RequestBody.ts"
 
@@ -19,14 +18,10 @@ const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length 
 /** Fields that the endpoint does not have are ignored there. */
 const rulesFor =
   (ignored: ReadonlySet<string>): BodyRules =>
-  (raw, installed) => {
+  (raw, server) => {
     if (!isRecord(raw.value)) return []
     const fields = Object.fromEntries(Object.entries(raw.value).filter(([name]) => !ignored.has(name)))
-    return [
-      ...repeatedToolNames(fields["tools"]),
-      ...problemsOfWings(fields, raw, installed),
-      ...aboutContent(fields, raw)
-    ]
+    return [...repeatedToolNames(fields["tools"]), ...server.problems(fields, raw), ...aboutContent(fields, raw)]
   }
 
 export const messageRules: BodyRules = rulesFor(

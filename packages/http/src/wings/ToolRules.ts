@@ -4,7 +4,7 @@ import { repeatedToolNames } from "../wire/Tools.ts"
 import { isRecord } from "../wire/Json.ts"
 import type { BodyRules } from "../bodies/RequestBody.ts"
 
-export const toolRules: BodyRules = ({ value }, installed) => {
+export const toolRules: BodyRules = ({ value }, { installed }) => {
   const tools = isRecord(value) ? value["tools"] : undefined
   return [...repeatedToolNames(tools), ...absentTools(tools, installed)]
 }

@@ -105,7 +105,7 @@ export const voiceWing: Wing = {
       if (sent.length > 0 && !installed.has("voice")) return [notAvailable(["audio_file"], "Audio input")]
       return [...aboutMembers(fields), ...aboutAudio(fields, sent.length)]
     },
-    options: ({ voice }, files) => {
+    options: ({ voice }, { files }) => {
       const [recording] = files.flatMap(({ outcome }) => (outcome._tag === "Recorded" ? [outcome.recorded] : []))
       return recording === undefined ? (voice ?? null) : { ...voice, recording }
     },

@@ -1,14 +1,18 @@
 /**
- * What HTTP knows of one part of turns: which fields of a message speak to it, which of its events and supplements the wire shows, and which
- * endpoints belong to its room. One file a wing, and a line in `Wings.ts`. Whether the kernel has the part is asked of `TurnParts` at each
- * request: without it, a field that asks for it is a 422 and an endpoint of its room a 501, both with a sentence.
+ * What HTTP knows of one part of turns: which fields of a message speak to it, how the wire shows what it keeps and tells, and the endpoints
+ * that belong to it. The rooms of the kernel have one file each beside this one; a host gives its own as `wings` of `webHandler`. Whether
+ * the kernel has the part is asked of `TurnParts` at each request: without it, a field that asks for it is a 422.
  */
-import type { TurnEvent } from "@colloquy/core"
+import type { Kernel, TurnEvent } from "@colloquy/core"
+import type * as HttpRouter from "effect/http/HttpRouter"
+import type * as HttpApi from "effect/http-api/HttpApi"
+import type * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type { Installed, Path, RawFields } from "../bodies/RawFields.ts"
 import type { RawBody } from "../bodies/RequestBody.ts"
 import type { UrlOf } from "../links/Links.ts"
 import type { ValidationError } from "../wire/Errors.ts"
+import type { Authorization, RateLimit, Validation } from "../wire/Middleware.ts"
 import type { MessageRequest, StatelessMessageBody } from "../wire/MessageBody.ts"
 import type { MessageResponse } from "../wire/Records.ts"
 
@@ -21,9 +25,14 @@ export interface AskedField {
   readonly title: string
 }
 
+/** The schema of each field, by the name that it has on the wire. */
+export type OwnFields = Readonly<Record<string, Schema.ConstraintDecoder<unknown>>>
+
 export interface MessageWords {
   /** The fields that `asked` and `problems` depend on. A message that has none of them, and no files, is of no concern to the part. */
   readonly concerns: ReadonlyArray<string>
+  /** The fields of messages that the wing brought, with their schemas: for the API description. Absent: they are fields of the API. */
+  readonly own?: OwnFields
   /** The fields that ask the part for something; none where they are absent or say `off`. */
   readonly asked: (fields: RawFields) => ReadonlyArray<AskedField>
   /** Fields that say how, and have no effect where `of` does not ask. */
@@ -33,7 +42,7 @@ export interface MessageWords {
   /** Rules between fields. They hold whether the part is there or not. */
   readonly problems?: (fields: RawFields, raw: RawBody, installed: Installed) => ReadonlyArray<ValidationError>
   /** What the part is told (`TurnRequest.options`) when a field asks for it. */
-  readonly options: (fields: MessageFields, files: RawBody["files"]) => Schema.Json
+  readonly options: (fields: MessageFields, raw: RawBody) => Schema.Json
   /** The field that a problem in these options is about. Absent: the options have the names of the wire. */
   readonly place?: (path: Path) => Path
 }
@@ -58,11 +67,12 @@ export type PartFields = Pick<
   | "generated_media"
   | "metadata_"
   | "voice_records"
->
+> & {
+  /** Fields that the API does not have. One that has the name of a field of the API is not shown. */
+  readonly added: Readonly<Record<string, Schema.Json>>
+}
 
 export type PartTold = Extract<TurnEvent, { readonly _tag: "PartTold" }>
-
-export type AbsentMethod = "GET" | "POST" | "PUT" | "DELETE"
 
 export interface Wing {
   /** The name of the part, and the key of its options and supplements. */
@@ -72,10 +82,18 @@ export interface Wing {
   readonly fields?: (kept: Kept, urlOf: UrlOf) => Partial<PartFields>
   /** Absent: an event of the part goes out under its own type, with the fields of its data. */
   readonly event?: (event: PartTold, urlOf: UrlOf) => Schema.JsonObject
-  /** Endpoints of the room that no group of `Api.ts` has. They answer 501. */
-  readonly absent?: {
-    /** The room in the plural, as the subject of a sentence: `Documents`. */
-    readonly title: string
-    readonly endpoints: ReadonlyArray<readonly [AbsentMethod, `/${string}`]>
-  }
+  /** Endpoints of its own under the base path: see `served`. */
+  readonly endpoints?: WingEndpoints
 }
+
+export interface WingEndpoints {
+  readonly routes: WingRoutes
+  /** Adds the endpoints to the description of the API. Absent: they are not described. */
+  readonly describe?: <Described extends HttpApi.Constraint>(api: Described) => Described
+  /** Names each endpoint, for the answer 405 to other methods of its path. */
+  readonly reflect?: (add: (endpoint: { readonly method: string; readonly path: string }) => void) => void
+}
+
+/** What the routes of a wing may ask for: the kernel's use cases, and the guards and settings of the API that mounts them. */
+export type WingServices = Authorization | RateLimit | Validation | Kernel.Kernel
+export type WingRoutes = Layer.Layer<never, never, HttpRouter.HttpRouter | WingServices>

@@ -84,7 +84,7 @@ const responses: ReadonlyArray<unknown> = [
 
 describe("OpenAI's endpoints", () => {
   it("refuse junk in OpenAI's form, and nothing of it stays", async () => {
-    await using service = await open([], { http: { openai } })
+    await using service = await open([], { http: { wings: [openai] } })
     const calls: ReadonlyArray<readonly [string, string, unknown?]> = [
       ...bodies.map((body) => ["POST", "/v1/chat/completions", body] as const),
       ...[...bodies.filter((body) => typeof body === "string" && body !== ""), ...responses].map(
@@ -130,7 +130,7 @@ describe("OpenAI's endpoints", () => {
   it("are there only where the host mounts them, and under its path", async () => {
     await using without = await open([])
     assert.strictEqual((await without.call("GET", "/v1/models")).status, 404)
-    await using under = await open([say("Hi.")], { http: { openai, basePath: "/ai" } })
+    await using under = await open([say("Hi.")], { http: { wings: [openai], basePath: "/ai" } })
     assert.strictEqual((await under.call("GET", "/v1/models")).status, 404)
     const headers = { authorization: `Bearer ${keys.ada}` }
     const answer = await under.call("POST", "/ai/v1/chat/completions", user("Hi"), { key: null, headers })
@@ -138,7 +138,7 @@ describe("OpenAI's endpoints", () => {
   })
 
   it("say that a conversation is too long for its model", async () => {
-    await using service = await open([], { http: { openai }, model: { info: { contextLimit: 1000 } } })
+    await using service = await open([], { http: { wings: [openai] }, model: { info: { contextLimit: 1000 } } })
     const messages = [
       user("word ".repeat(2000)).messages[0],
       { role: "assistant", content: "?" },
@@ -149,7 +149,7 @@ describe("OpenAI's endpoints", () => {
   })
 
   it("refuse pictures for a model that takes none", async () => {
-    await using service = await open([], { http: { openai }, model: { info: { supportsVision: false } } })
+    await using service = await open([], { http: { wings: [openai] }, model: { info: { supportsVision: false } } })
     const { body, status } = await service.call(
       "POST",
       "/v1/chat/completions",

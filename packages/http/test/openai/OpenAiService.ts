@@ -45,4 +45,4 @@ export const refused = async <E extends Error>(
 export const openService = async (
   steps: ReadonlyArray<ScriptStep>,
   options: ServiceOptions = {}
-): Promise<OpenAiService> => behindServer(await open(steps, { ...options, http: { ...options.http, openai } }))
+): Promise<OpenAiService> => behindServer(await open(steps, { ...options, http: { ...options.http, wings: [openai] } }))

@@ -415,7 +415,7 @@ describe("responses", () => {
   })
 
   it("keep the pictures of a stored conversation as documents of its thread", async () => {
-    await using service = await behindServer(await openWithDocuments(InMemory.layer, { http: { openai } }))
+    await using service = await behindServer(await openWithDocuments(InMemory.layer, { http: { wings: [openai] } }))
     const client = service.client()
     const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     const first = await client.responses.create({

@@ -8,7 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { HttpSettings } from "../HttpSettings.ts"
-import { type Accepts, type Body, decodeBody, type BodyContext } from "./RequestBody.ts"
+import { type Accepts, type Body, decodeBody, type BodyContext, type ServerParts } from "../bodies/RequestBody.ts"
+import { Wings } from "./Wings.ts"
 
 interface RawRequest {
   readonly request: HttpServerRequest
@@ -16,21 +17,26 @@ interface RawRequest {
 }
 
 /** Parts may be registered at any time, so each request asks for them. Their names are collected again only when the parts have changed. */
-export const bodyContext = Effect.gen(function* (): Effect.fn.Return<BodyContext, never, TurnParts> {
+export const bodyContext = Effect.gen(function* (): Effect.fn.Return<BodyContext, never, TurnParts | Wings> {
   const bounds = yield* HttpSettings
   const parts = yield* TurnParts
   const rooms = {
     documents: Option.getOrNull(yield* Effect.serviceOption(Documents)),
     recordings: Option.getOrNull(yield* Effect.serviceOption(Recordings))
   }
-  let known = parts.all()
-  let names = namesOf(known)
-  const installed = () => {
-    const now = parts.all()
-    if (now !== known) [known, names] = [now, namesOf(now)]
-    return names
+  const wings = yield* Wings
+  const among = (all: ReturnType<typeof parts.all>): ServerParts => {
+    const installed = namesOf(all)
+    return { installed, problems: (fields, raw) => wings.problems(fields, raw, installed) }
   }
-  return { bounds, rooms, installed }
+  let known = parts.all()
+  let found = among(known)
+  const now = () => {
+    const all = parts.all()
+    if (all !== known) [known, found] = [all, among(all)]
+    return found
+  }
+  return { bounds, rooms, parts: now }
 })
 
 const namesOf = (parts: ReturnType<typeof TurnParts.Service.all>): ReadonlySet<string> =>

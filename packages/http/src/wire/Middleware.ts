@@ -9,7 +9,7 @@ import {
   ServiceUnavailable,
   TooManyRequests,
   Unauthorized
-} from "../wire/Errors.ts"
+} from "./Errors.ts"
 
 /** Finds the principal by the API key, or by the host's own function. */
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: Principal }>()(

@@ -1,0 +1,42 @@
+/** A host's own part of turns, with a field of messages and of replies, an event, and an endpoint over HTTP. */
+import { supplementOf, ThreadId, Threads, type TurnPart, TurnParts } from "@colloquy/core"
+import { messageFields, served, toWireError, type Wing, wingApi, WireErrors } from "@colloquy/http"
+import * as Effect from "effect/Effect"
+import { HttpApiBuilder, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import * as Schema from "effect/Schema"
+
+const Mood = Schema.Struct({ mood: Schema.Literals(["kind", "strict"]) })
+const isMood = Schema.is(Mood)
+
+const mood: TurnPart<typeof Mood.Type> = {
+  name: "mood",
+  plan: Mood,
+  decide: ({ options }) => Effect.succeed(isMood(options) ? { plan: options, supplement: options } : null),
+  recall: (plan, turn) => {
+    turn.tell({ type: "mood_set", data: plan })
+    const items = [{ text: plan.mood, rank: 0 }]
+    return Effect.succeed([{ name: "mood", intro: "Answer in this mood:", items, place: "turn", weight: 1 }])
+  }
+}
+export const moodPart = TurnParts.part(mood)
+
+const place = { params: { thread_id: Schema.String } }
+const outcome = { success: Schema.Array(Schema.Json), error: [WireErrors.NotFound, WireErrors.ServiceUnavailable] }
+const read = HttpApiEndpoint.get("read", "/threads/:thread_id/moods", { ...place, ...outcome })
+const api = wingApi(HttpApiGroup.make("moods").add(read))
+const handlers = HttpApiBuilder.group(api, "moods", (group) =>
+  Effect.map(Threads, (threads) =>
+    group.handle("read", ({ params }) =>
+      Effect.mapBoth(threads.get(ThreadId.make(params.thread_id)), {
+        onFailure: toWireError,
+        onSuccess: ({ messages }) => messages.flatMap((message) => supplementOf(message, "mood")?.value ?? [])
+      })
+    )
+  )
+)
+export const moodWing: Wing = {
+  part: "mood",
+  message: messageFields("A mood", Mood.fields),
+  fields: ({ userMessage }) => ({ added: isMood(userMessage) ? { mood: userMessage.mood } : {} }),
+  endpoints: served(api, handlers)
+}
