@@ -39,8 +39,13 @@ export interface UpgradeOptions extends Partial<Omit<AuthenticationSettings, "au
    * only pages of this server's own origin.
    */
   readonly origins?: ReadonlyArray<string>
-  /** The largest number of connections whose session has not begun yet. Default 1000. */
+  /**
+   * The largest number of connections whose owner is not known yet. Default 1000. Afterwards a connection counts for its owner
+   * (`SessionLimits.waitingOfOwner`).
+   */
   readonly maxPending?: number
+  /** The same of one client address: `clientAddress`, without it the address of the connection. Default 100. */
+  readonly maxPendingOfAddress?: number
 }
 
 /** Query parameters (in lower case) with which a client might send a key. They are refused, because URLs are written to logs. */
@@ -68,8 +73,9 @@ export const makeUpgradeHandler = (
     const fork = Effect.runForkWith(yield* Effect.context<never>())
     yield* Effect.addFinalizer(() => sessions.drain)
     return upgradeHandler(
-      (socket, request, ticket) => {
+      (socket, request, ticket, onKnown) => {
         const credentials: Credentials = {
+          onKnown,
           principal: Effect.suspend(() => principalOf(keyOf(request), hostCredentialsOf(request))),
           ticket: ticket === null ? null : Redacted.make(ticket),
           origin: request.headers.origin ?? null
@@ -92,11 +98,11 @@ export const notReady = (path: string, { url }: IncomingMessage, socket: Duplex)
 }
 
 const upgradeHandler = (
-  serve: (socket: ClientSocket, request: IncomingMessage, ticket: string | null) => void,
+  serve: (socket: ClientSocket, request: IncomingMessage, ticket: string | null, onKnown: () => void) => void,
   options: UpgradeOptions,
   urlOf?: UrlOf
 ): UpgradeHandler => {
-  const { maxPending = 1000, origins } = options
+  const { origins } = options
   const path = socketPathOf(options)
   const settings = {
     noServer: true,
@@ -109,7 +115,7 @@ const upgradeHandler = (
     WebSocket: FrameLimitSocket
   }
   const server = new WebSocketServer(settings)
-  let pending = 0
+  const pending = new PendingSockets(options)
 
   return (request, socket, head) => {
     const [at, query = ""] = (request.url ?? "").split("?", 2)
@@ -126,24 +132,58 @@ const upgradeHandler = (
         "403 Forbidden",
         "A page of this Origin may not use a session. Use a ticket, or add it to `origins`."
       )
-    } else if (pending >= maxPending) {
+    } else if (pending.isFull(request)) {
       answer(socket, "503 Service Unavailable", "Too many connections are waiting. Try again in a moment.")
     } else {
       server.handleUpgrade(request, socket, head, (client) => {
         client.on("error", () => {})
         client.pause()
-        pending++
-        let isPending = true
-        const begun = () => {
-          if (isPending) pending--
-          isPending = false
-        }
-        serve(sessionSocket(client, socket, begun, urlOf), request, parameters.get("ticket"))
+        const known = pending.add(request)
+        serve(sessionSocket(client, socket, known, urlOf), request, parameters.get("ticket"), known)
       })
     }
     return true
   }
 }
+
+/** Counts the connections whose owner is not known yet, all and those of each address. */
+class PendingSockets {
+  private readonly options: UpgradeOptions
+  private readonly ofAddress = new Map<string, number>()
+  private count = 0
+
+  constructor(options: UpgradeOptions) {
+    this.options = options
+  }
+
+  isFull(request: IncomingMessage): boolean {
+    const { maxPending = 1000, maxPendingOfAddress = 100 } = this.options
+    return (
+      this.count >= maxPending || (this.ofAddress.get(addressOf(request, this.options)) ?? 0) >= maxPendingOfAddress
+    )
+  }
+
+  /** Counts a connection until the returned function is called. */
+  add(request: IncomingMessage): () => void {
+    const address = addressOf(request, this.options)
+    this.change(address, 1)
+    let isCounted = true
+    return () => {
+      if (isCounted) this.change(address, -1)
+      isCounted = false
+    }
+  }
+
+  private change(address: string, by: number): void {
+    const left = (this.ofAddress.get(address) ?? 0) + by
+    this.count += by
+    if (left === 0) this.ofAddress.delete(address)
+    else this.ofAddress.set(address, left)
+  }
+}
+
+const addressOf = (request: IncomingMessage, { clientAddress }: UpgradeOptions): string =>
+  clientAddress?.({ ...hostCredentialsOf(request), source: request }) ?? request.socket.remoteAddress ?? ""
 
 /** Without a key and a ticket only a session of the host is left, which a browser sends for the pages of every site. */
 const isSessionOfOtherSite = (

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto"
 import { request } from "node:http"
 import { connect } from "node:net"
 import { WebSocket, WebSocketServer } from "ws"
+import type { UpgradeOptions } from "../src/index.ts"
 import { RealtimeClient, type RealtimeEvent } from "../src/client/RealtimeClient.ts"
 import { firstFrame, rawClient, type RunningService, startService } from "./Service.ts"
 
@@ -220,20 +221,51 @@ describe("handshakes", () => {
     )
   })
 
-  it("connections that never speak are counted, and one too many is 503", () =>
+  it("a thousand silent connections of one key leave the places of other owners free", () =>
     withService(
-      [],
+      [[hang]],
       async (service) => {
-        const waiting = [
-          rawClient(service.url, { key: service.key, first: null }),
-          rawClient(service.url, { key: service.key, first: null })
-        ]
-        await Promise.all(waiting.map(({ socket }) => new Promise((resolve) => socket.on("open", resolve))))
-        assert.strictEqual(await refusedStatus(service.url, { "x-api-key": service.key }), 503)
-        for (const { socket } of waiting) socket.terminate()
+        const silent: Array<ReturnType<typeof rawClient>> = []
+        const refused: Array<unknown> = []
+        while (silent.length < 1000) {
+          const some = Array.from({ length: 50 }, () => rawClient(service.url, { key: service.key, first: null }))
+          silent.push(...some)
+          await Promise.all(some.map(({ socket }) => new Promise((resolve) => socket.on("open", resolve))))
+        }
+        for (const client of silent.slice(100)) refused.push((await client.heard("error"))["code"])
+        assert.lengthOf(refused, 900)
+        assert.deepStrictEqual([...new Set(refused)], ["too_many_waiting"])
+        assert.isEmpty(silent.slice(0, 100).flatMap(({ events }) => events))
+        const other = rawClient(service.url, { headers: { cookie: "session=ada" } })
+        await other.heard("session.begin")
+        silent[0]?.socket.send(JSON.stringify(firstFrame))
+        await silent[0]?.heard("error")
+        for (const { socket } of silent) socket.terminate()
       },
-      { maxPending: 2 }
+      { authenticate: ({ source }) => (source.headers.cookie === "session=ada" ? "ada" : null) }
     ))
+
+  it("connections whose owner is not known yet are counted, all and by address, and one too many is 503", async () => {
+    const never = { authenticate: () => new Promise<string>(() => {}) }
+    const address: UpgradeOptions["clientAddress"] = ({ headers }) => headers["x-client"]
+    const open = (url: string, client: string) =>
+      new Promise<number>((resolve) => {
+        const socket = new WebSocket(url, { headers: { "x-client": client } })
+        socket.on("open", () => resolve(101))
+        socket.on("unexpected-response", (_request, response) => resolve(response.statusCode ?? 0))
+        socket.on("error", () => {})
+      })
+    const options = { ...never, clientAddress: address, maxPending: 3, maxPendingOfAddress: 2 }
+    await withService(
+      [],
+      async ({ server, url }) => {
+        assert.deepStrictEqual([await open(url, "a"), await open(url, "a"), await open(url, "a")], [101, 101, 503])
+        assert.deepStrictEqual([await open(url, "b"), await open(url, "b")], [101, 503])
+        server.closeAllConnections()
+      },
+      options
+    )
+  })
 
   it("lives under any base path beside another user of upgrades, who keeps his own paths", () => {
     const neighbour = new WebSocketServer({ noServer: true })

@@ -41,6 +41,8 @@ export interface Credentials {
   /** By key, or by the host's own session (`makeAuthentication`). Not used if there is a ticket. */
   readonly principal: Effect.Effect<typeof Principal.Service, InvalidKey | TooManyFailedKeys | StoreUnavailable>
   readonly ticket: Redacted.Redacted<string> | null
+  /** Called when the owner is known. From then on the connection counts for its owner. */
+  readonly onKnown?: () => void
   /** The Origin header of the connection. */
   readonly origin: string | null
 }

@@ -87,6 +87,7 @@ export const ErrorCode = Schema.Literals([
   "unauthorized",
   "ticket_invalid",
   "origin_mismatch",
+  "too_many_waiting",
   "first_frame_timeout",
   "invalid_first_frame",
   "thread_not_found",

@@ -50,12 +50,14 @@ import type { Place } from "../turns/Place.ts"
 import { historyProblem, type PlanRefused, planSession, type SessionPlan, spokenHistory } from "./SessionPlan.ts"
 import { makeRelay, type Relay } from "./SessionRelay.ts"
 import type { Ending, Input } from "./SessionState.ts"
+import type { WaitingSockets } from "./WaitingSockets.ts"
 import type { OpenOutcome, SessionLease, SessionStore } from "./SessionStore.ts"
 import type { Tickets } from "./Tickets.ts"
 
 /** The services that every session of a kernel uses. */
 export interface SessionServices {
   readonly tickets: typeof Tickets.Service
+  readonly waiting: WaitingSockets
   readonly models: typeof RealtimeModels.Service
   readonly places: Places
   readonly store: typeof SessionStore.Service
@@ -135,8 +137,14 @@ const refuse = (code: ErrorCode, reason: string) => new SessionRefused({ code, r
 const converse = Effect.fnUntraced(function* (services: SessionServices, door: SessionDoor, credentials: Credentials) {
   const connectedAt = yield* Clock.currentTimeMillis
   const caller = yield* authorize(services, credentials)
-  door.open()
-  const request = yield* firstFrame(services, door, connectedAt)
+  credentials.onKnown?.()
+  const request = yield* services.waiting.hold(
+    caller.ownerId,
+    Effect.suspend(() => {
+      door.open()
+      return firstFrame(services, door, connectedAt)
+    })
+  )
   return yield* Effect.scoped(converseAs(services, door, request, caller)).pipe(
     Effect.provideService(Principal, { ownerId: caller.ownerId })
   )

@@ -34,6 +34,7 @@ import { makePlaces } from "./SessionPlace.ts"
 import type { Ending } from "./SessionState.ts"
 import { type SessionCharge, SessionStore } from "./SessionStore.ts"
 import { Tickets } from "./Tickets.ts"
+import { WaitingSockets } from "./WaitingSockets.ts"
 
 /** A charge of this age was not reported by its session. */
 const reportAfter = Duration.minutes(1)
@@ -74,6 +75,7 @@ export class RealtimeSessions extends Context.Service<
       yield* Effect.forkScoped(reportCharges(store, metering))
       const services: SessionServices = {
         tickets: yield* Tickets,
+        waiting: new WaitingSockets(limits.waitingOfOwner),
         models: yield* RealtimeModels,
         places: yield* makePlaces,
         store,

@@ -5,6 +5,10 @@ import * as Duration from "effect/Duration"
 export interface SessionLimits {
   /** From connecting to the first frame. */
   readonly firstFrame: Duration.Input
+  /** How many connections of one owner may wait for their first frame, in this process. */
+  readonly waitingOfOwner: number
+  /** How many tickets one owner may get within the 60 seconds that a ticket is valid. */
+  readonly ticketsOfOwner: number
   /** From `session.begin`. */
   readonly session: Duration.Input
   /** Without any audio or frame of the client. */
@@ -33,6 +37,8 @@ export interface SessionLimits {
 
 export const defaultSessionLimits: SessionLimits = {
   firstFrame: "30 seconds",
+  waitingOfOwner: 100,
+  ticketsOfOwner: 100,
   session: "30 minutes",
   idle: "120 seconds",
   inputBytes: 100 * 1024 * 1024,

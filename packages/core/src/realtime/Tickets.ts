@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { tracedFn } from "../primitives/Traced.ts"
+import { rateLimiter } from "../access/Authentication.ts"
 import { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
@@ -21,6 +22,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { ThreadNotFound } from "../threads/Thread.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import { randomText, sha256 } from "./Secret.ts"
+import { SessionLimits } from "./SessionLimits.ts"
 import { makePlaces } from "./SessionPlace.ts"
 
 const ticketLifetime = Duration.seconds(60)
@@ -60,6 +62,14 @@ export class OriginMismatch extends Schema.TaggedError<OriginMismatch>()("Origin
   }
 }
 
+export class TooManyTickets extends Schema.TaggedError<TooManyTickets>()("TooManyTickets", {
+  waitMillis: Schema.Finite
+}) {
+  override get message() {
+    return "This owner has asked for too many tickets. Wait before you ask for another one."
+  }
+}
+
 export interface TicketRequest {
   readonly threadId: string | null
   /** Used if no thread is given: the ticket's thread is a new one of this assistant. */
@@ -80,7 +90,7 @@ export class Tickets extends Context.Service<
     /** Without any id, a new assistant and a new thread are created for the ticket. */
     readonly issue: (
       request: TicketRequest
-    ) => Effect.Effect<IssuedTicket, ThreadNotFound | AssistantNotFound | StoreUnavailable, Principal>
+    ) => Effect.Effect<IssuedTicket, ThreadNotFound | AssistantNotFound | TooManyTickets | StoreUnavailable, Principal>
     /** Consumes the ticket, even if the Origin is wrong. */
     readonly redeem: (
       ticket: Redacted.Redacted<string>,
@@ -94,10 +104,14 @@ export class Tickets extends Context.Service<
       Effect.gen(function* () {
         const store = yield* TicketStore
         const places = yield* makePlaces
+        const limiter = yield* rateLimiter
+        const { ticketsOfOwner: limit } = yield* SessionLimits
 
         return Tickets.of({
           issue: tracedFn("Tickets.issue")(function* (request: TicketRequest) {
             const { ownerId } = yield* Principal
+            const waitMillis = yield* limiter.take(`tickets of ${ownerId}`, { limit, window: ticketLifetime })
+            if (waitMillis !== null) return yield* new TooManyTickets({ waitMillis })
             const place = yield* places.find(request)
             yield* places.store(place)
             const { assistantId, id: threadId } = place.thread

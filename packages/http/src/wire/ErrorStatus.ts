@@ -137,6 +137,8 @@ const table = {
   InsufficientCredit: (error) => new PaymentRequired(detailOf(error)),
   AssistantInSession: (error) => new Conflict(detailOf(error)),
   OverLimit: overLimit,
+  TooManyTickets: ({ message, waitMillis }) =>
+    new TooManyRequests({ detail: message, retry_after: Math.ceil(waitMillis / 1000) }),
   ThreadInSession: (error) => new Conflict(detailOf(error)),
   ThreadBusy: (error) => new Conflict({ detail: error.message, run_id: error.runId }),
   IdempotencyConflict: (error) => new Conflict(detailOf(error)),
