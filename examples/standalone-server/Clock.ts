@@ -1,4 +1,4 @@
-/** A hosted tool for the demo model and for real models. */
+/** The hosted tool of the demo models. A real model is offered no tool that its user has not chosen. */
 import type { HostedTool } from "@colloquy/core"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -10,6 +10,6 @@ export const clock: HostedTool = {
     description: "Tells the current date and time in UTC.",
     parameters: { type: "object", properties: {}, additionalProperties: false }
   },
-  offered: ({ jsonOutput }) => !jsonOutput,
+  offered: ({ jsonOutput, provider }) => provider === "demo" && !jsonOutput,
   run: () => Effect.map(DateTime.now, (now) => `${DateTime.formatIso(now)} (UTC)`)
 }

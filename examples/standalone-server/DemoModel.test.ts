@@ -1,5 +1,6 @@
 /** The demo model inside of a kernel, with its pauses on a test clock. */
 import { InMemory } from "@colloquy/adapters/in-memory"
+import { say, ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
 import { HostedTools, Kernel, Principal, Providers, type TurnRequest, type TurnEvent, Turns } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -83,6 +84,22 @@ describe("the demo model", () => {
       assert.strictEqual(reply.status, "COMPLETED")
       assert.include(reply.content, "server_clock says: 1970-01-01T00:0")
     }).pipe(inKernel)
+  )
+
+  it.effect("has the clock alone: no other model is offered a tool that its user has not chosen", () =>
+    Effect.gen(function* () {
+      const real = yield* ScriptedModel
+      yield* replyTo({ content: "What time is it?", provider: "scripted" })
+      assert.deepStrictEqual(
+        real.requests.map(({ tools }) => tools),
+        [[]]
+      )
+    }).pipe(
+      Principal.provide("ada"),
+      Effect.provide(
+        HostedTools.tools([clock]).pipe(Layer.provideMerge(TestKernel.layer([say("It is late.")])), Layer.fresh)
+      )
+    )
   )
 
   it.effect("calls a client's tool by its name, with arguments of the right types, and tells its result", () =>

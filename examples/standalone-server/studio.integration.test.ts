@@ -380,7 +380,7 @@ inChromium((launch) => {
         lastAnswer(page).getByRole("button", { name: "Share" }).click()
       ])
       const file = await saved.path()
-      const said = (await lastText(page).textContent()) ?? "?"
+      const said = (await lastText(page).last().textContent()) ?? "?"
       const elsewhere = await startDemo()
       try {
         await using stranger = await visit(browser, `${elsewhere.url}/#key=${keyOf(elsewhere)}`)

@@ -283,6 +283,28 @@ describe("a message body", () => {
     assert.notStrictEqual(body.embedding_model_name, "")
   })
 
+  it("removes the model of an assistant by an empty name, and keeps it when the field is null or absent", async () => {
+    await using service = await open([])
+    const made = { name: "a", llm_provider: "scripted", model_name: "script" }
+    const { body } = await service.call("POST", "/assistants", made)
+    const update = async (fields: object) => {
+      const changed = await service.call("PUT", `/assistants/${body.assistant_id}`, fields)
+      return [changed.status, changed.body.llm_provider, changed.body.model_name]
+    }
+    assert.deepStrictEqual(await update({ model_name: null, llm_provider: null }), [200, "scripted", "script"])
+    assert.deepStrictEqual(await update({ name: "b" }), [200, "scripted", "script"])
+    assert.deepStrictEqual(await update({ model_name: "" }), [200, "scripted", null])
+    assert.deepStrictEqual(await update({ llm_provider: " " }), [200, null, null])
+  })
+
+  it("refuses an embedding provider that is not there, before anything of the assistant is stored", async () => {
+    await using service = await open([])
+    const refusal = await service.call("POST", "/assistants", { name: "a", embedding_provider: "nobody" })
+    assert.strictEqual(refusal.status, 422)
+    assert.deepStrictEqual(problemsOf(refusal), ["body.embedding_provider provider_not_found"])
+    assert.deepStrictEqual((await service.call("GET", "/assistants")).body, [])
+  })
+
   it("takes memory_pro for off when it says so", async () => {
     await using service = await open([say("1")])
     assert.strictEqual((await send(service, { content: "x", memory_pro: "off", memory: "off" })).status, 200)

@@ -30,7 +30,6 @@ describe("records", () => {
       model_name: "some-model",
       tools: [tool("weather")],
       tok_k: 7,
-      embedding_provider: "vectors",
       embedding_model_name: "small",
       embedding_dims: 256,
       custom_fact_extraction_prompt: "facts",

@@ -1,7 +1,7 @@
 /** One answer: its reasoning, text, tool calls, media and sources, its end, and the user's actions. */
 import { markdown } from "../lib/markdown.ts"
 import { count, money, plural, wholeDate } from "../lib/format.ts"
-import { type Answer, isOpen } from "../state/answer.ts"
+import { type Answer, isOpen, type Piece } from "../state/answer.ts"
 import { reasonOf } from "../state/conversation.ts"
 import { classes, html, type Signal, useEffect, useMemo, useState, type View } from "../view.ts"
 import { Icon } from "./Icon.ts"
@@ -29,12 +29,7 @@ export const AnswerItem = ({ actions, answer: shown, name, threadId }: AnswerIte
     <article aria-label="${name} answers" aria-busy=${answer.state === "live"}>
       <h3 class="speaker">${name}</h3>
       <${Thoughts} answer=${answer} />
-      <${ToolCalls} calls=${answer.calls} />
-      ${
-        answer.typed === null
-          ? html`<${Text} text=${answer.text} isLive=${answer.state === "live"} />`
-          : html`<${TypedAnswers} typed=${answer.typed} />`
-      }
+      ${answer.typed === null ? html`<${Pieces} answer=${answer} />` : html`<${TypedAnswers} typed=${answer.typed} />`}
       <${Media} media=${answer.media} />
       <${Found} answer=${answer} />
       ${answer.speechProblem !== null && html`<p class="mark">It could not be read aloud: ${answer.speechProblem}</p>`}
@@ -42,6 +37,20 @@ export const AnswerItem = ({ actions, answer: shown, name, threadId }: AnswerIte
       ${!isOpen(answer) && html`<${Footer} answer=${answer} actions=${actions} />`}
     </article>
   </li>`
+}
+
+/** Text and tool calls in their order. A live answer ends with text, where the next words will stand. */
+const Pieces = ({ answer: { calls, pieces, state } }: { readonly answer: Answer }): View => {
+  const isLive = state === "live"
+  const shown: ReadonlyArray<Piece> =
+    pieces.length === 0 || (isLive && pieces.at(-1)?.kind === "calls")
+      ? [...pieces, { kind: "text", text: "" }]
+      : pieces
+  return html`${shown.map((piece, index) =>
+    piece.kind === "text"
+      ? html`<${Text} key=${index} text=${piece.text} isLive=${isLive && index === shown.length - 1} />`
+      : html`<${ToolCalls} key=${index} calls=${calls.filter(({ id }) => piece.ids.includes(id))} />`
+  )}`
 }
 
 const Text = ({ isLive, text }: { readonly text: string; readonly isLive: boolean }): View => {

@@ -11,7 +11,7 @@ import { CompareRoom } from "./CompareRoom.ts"
 import { Confirm } from "./Confirm.ts"
 import { Icon, IconButton } from "./Icon.ts"
 import { Inspector } from "./Inspector.ts"
-import { KeyDialog } from "./KeyDialog.ts"
+import { KeyDialog, OfferedKey } from "./KeyDialog.ts"
 import { Lists } from "./Lists.ts"
 import { SharedRoom } from "./SharedRoom.ts"
 import { realtimeModels } from "../state/voice.ts"
@@ -23,7 +23,8 @@ export const App = (): View => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]") !== null) return
       if (isListShown.value) isListShown.value = false
-      else act(() => conversation.cancel())()
+      // A run that waits for results is cancelled by its button alone: they may be half typed.
+      else if (conversation.isRunning.value) act(() => conversation.cancel())()
     }
     addEventListener("keydown", onKey)
     return () => removeEventListener("keydown", onKey)
@@ -36,7 +37,7 @@ export const App = (): View => {
       <${Room} />
     </main>
     ${inspector.isOpen.value && html`<${Inspector} />`}
-    <${AssistantDialog} /><${Confirm} /><${KeyDialog} />
+    <${AssistantDialog} /><${Confirm} /><${KeyDialog} /><${OfferedKey} />
   </div>`
 }
 

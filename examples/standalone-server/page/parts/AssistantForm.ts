@@ -3,6 +3,7 @@ import { json } from "../api/http.ts"
 import { readTools, writeTools } from "../lib/tools.ts"
 import { chatModels, problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
 import { act, loadAssistants, newThread, assistantId } from "../state/place.ts"
+import { tellTabs } from "../state/tabs.ts"
 import { textIn } from "../lib/forms.ts"
 import { html, signal, useState, type View } from "../view.ts"
 import type { Assistant } from "../wire.ts"
@@ -49,12 +50,14 @@ export const AssistantForm = ({ assistant, onDone }: AssistantFormProps): View =
       name: text("name"),
       system_prompt: text("instructions"),
       tools,
-      ...(model_name === null ? {} : { model_name }),
-      ...(llm_provider === null ? {} : { llm_provider })
+      // An empty name removes the one that the assistant has.
+      model_name: model_name ?? "",
+      llm_provider: llm_provider ?? ""
     }
     const path = assistant === null ? "/assistants" : `/assistants/${assistant.assistant_id}`
     const saved = await json<Assistant>(path, { method: assistant === null ? "POST" : "PUT", body })
     await loadAssistants()
+    tellTabs({ kind: "assistants" })
     if (assistant === null) {
       assistantId.value = saved.assistant_id
       newThread()
@@ -67,7 +70,7 @@ export const AssistantForm = ({ assistant, onDone }: AssistantFormProps): View =
     if (event.currentTarget instanceof HTMLFormElement) act(save)(event.currentTarget)
   }
   return html`<form onSubmit=${submit} class="assistant-form">
-    <label>Name <input name="name" required maxlength="255" value=${assistant?.name ?? "Ada"} autocomplete="off" autofocus /></label>
+    <label>Name <input name="name" required maxlength="255" defaultValue=${assistant?.name ?? "Ada"} autocomplete="off" autofocus /></label>
     <label>
       Instructions
       <textarea name="instructions" rows="4" placeholder="You are a helpful assistant.">${assistant?.system_prompt ?? ""}</textarea>

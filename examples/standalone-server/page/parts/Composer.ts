@@ -2,7 +2,7 @@
 import { ofType, problemOf, readModelName } from "../state/catalogue.ts"
 import { attachFile, removeUpload, type Upload, uploads } from "../state/documents.ts"
 import { activeOptions, bodyFor, options } from "../state/options.ts"
-import { act, assistant, can, conversation, notice } from "../state/place.ts"
+import { act, assistant, can, chosenModel, conversation, notice } from "../state/place.ts"
 import { classes, html, useEffect, useRef, useState, type View } from "../view.ts"
 import { type Attachment, isRecord, type JsonRecord } from "../wire.ts"
 import { FileChooser } from "./FileChooser.ts"
@@ -33,7 +33,7 @@ const isBeingRead = (): boolean => uploads.value.some(({ status }) => status ===
 const modelProblem = (): string | null => {
   if (options.value.isAsking) return null
   const { llm_provider: provider = null, model_name: model = null } = assistant.value ?? {}
-  return problemOf(options.value.model === "" ? { provider, model } : readModelName(options.value.model))
+  return problemOf(chosenModel.value === "" ? { provider, model } : readModelName(chosenModel.value))
 }
 
 export const Composer = (): View => {
@@ -56,7 +56,7 @@ export const Composer = (): View => {
   }
   const deliver = async (content: string, audio: Blob | null) => {
     const attached = uploads.value.filter(({ status }) => status === "completed")
-    const body = bodyFor(content, options.value, can.value)
+    const body = bodyFor(content, { ...options.value, model: chosenModel.value }, can.value)
     const attachments = attached.flatMap(({ documentId }) => documentId ?? [])
     setText("")
     uploads.value = []
@@ -96,7 +96,7 @@ export const Composer = (): View => {
     event.preventDefault()
     act(send)()
   }
-  const active = activeOptions(options.value)
+  const active = activeOptions({ ...options.value, model: chosenModel.value })
   return html`<form class="composer" onSubmit=${submit} aria-label="Your message">
     ${problem !== null && html`<p class="problem" role="alert">${problem} Choose another model under “Options”, or edit the assistant.</p>`}
     ${isUnfolded && html`<${TurnOptions} />`}
@@ -125,7 +125,7 @@ export const Composer = (): View => {
       <span class="row">
         ${
           (isRunning || isWaiting) &&
-          html`<button type="button" onClick=${() => act(() => conversation.cancel())()} title="Escape"><${Icon} name="stop" /> Cancel</button>`
+          html`<button type="button" onClick=${() => act(() => conversation.cancel())()} title=${isRunning ? "Escape" : ""}><${Icon} name="stop" /> Cancel</button>`
         }
         <button class=${classes("send", !isWaiting && "primary")} disabled=${!isReady || (text.trim() === "" && uploads.value.length === 0) || isBeingRead()}>
           <${Icon} name="send" /> Send

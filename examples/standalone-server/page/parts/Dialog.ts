@@ -1,5 +1,8 @@
-/** A modal window over the page, closed by Escape, by its button or by its action. */
-import { type ComponentChildren, html, useEffect, useRef, type View } from "../view.ts"
+/**
+ * A modal window over the page, closed by Escape, by its button or by its action. It asks before it is closed over something that was typed
+ * into it.
+ */
+import { type ComponentChildren, html, useEffect, useRef, useState, type View } from "../view.ts"
 import { IconButton } from "./Icon.ts"
 
 export interface DialogProps {
@@ -15,20 +18,48 @@ let ids = 0
 export const Dialog = ({ children, mayClose = true, onClose, title }: DialogProps): View => {
   const frame = useRef<HTMLDialogElement>(null)
   const id = useRef(`dialog-${++ids}`)
+  const isTyped = useRef(false)
+  const [isAsking, ask] = useState(false)
   useEffect(() => {
     const dialog = frame.current
     dialog?.showModal()
     return () => dialog?.close()
   }, [])
+  const leave = () => {
+    if (isTyped.current) ask(true)
+    else if (mayClose) onClose()
+  }
   const onCancel = (event: Event) => {
     event.preventDefault()
-    if (mayClose) onClose()
+    leave()
   }
-  return html`<dialog ref=${frame} aria-labelledby=${id.current} onCancel=${onCancel}>
+  // A browser closes a dialog without asking when Escape is pressed again and again.
+  const onForcedClose = () => {
+    if (frame.current?.isConnected !== true || frame.current.open) return
+    frame.current.showModal()
+    leave()
+  }
+  return html`<dialog
+    ref=${frame}
+    aria-labelledby=${id.current}
+    onCancel=${onCancel}
+    onClose=${onForcedClose}
+    onInput=${() => (isTyped.current = true)}
+  >
     <header>
       <h2 id=${id.current}>${title}</h2>
-      ${mayClose && html`<${IconButton} icon="close" label="Close" onClick=${onClose} />`}
+      ${mayClose && html`<${IconButton} icon="close" label="Close" onClick=${leave} />`}
     </header>
+    ${isAsking && mayClose && html`<${Unsaved} onKeep=${() => ask(false)} onDiscard=${onClose} />`}
     ${children}
   </dialog>`
 }
+
+const Unsaved = ({ onDiscard, onKeep }: { readonly onDiscard: () => void; readonly onKeep: () => void }): View =>
+  html`<div class="banner" role="alert">
+    <p>What you typed is not saved.</p>
+    <span class="actions">
+      <button type="button" onClick=${onKeep}>Keep writing</button>
+      <button type="button" class="danger" onClick=${onDiscard}>Discard it</button>
+    </span>
+  </div>`

@@ -1,6 +1,6 @@
-/** Asks for the API key when there is none, or when the server refuses it. */
+/** Asks for the API key when there is none, or when the server refuses it, and before an address replaces the one that is kept. */
 import { setKey } from "../api/http.ts"
-import { act, assistants, keyProblem, start } from "../state/place.ts"
+import { act, assistants, keyProblem, offeredKey, start } from "../state/place.ts"
 import { textIn } from "../lib/forms.ts"
 import { html, type View } from "../view.ts"
 import { Dialog } from "./Dialog.ts"
@@ -25,5 +25,26 @@ export const KeyDialog = (): View => {
       <p role="alert" class="problem">${problem}</p>
       <div class="actions"><button class="primary">Go</button></div>
     </form>
+  <//>`
+}
+
+/** An address with a key may come from anybody, so it does not replace the user's own key without a question. */
+export const OfferedKey = (): View => {
+  const offered = offeredKey.value
+  if (offered === null) return null
+  const close = () => {
+    offeredKey.value = null
+  }
+  const use = () => {
+    close()
+    setKey(offered)
+    act(start)()
+  }
+  return html`<${Dialog} title="Use another API key?" onClose=${close}>
+    <p>This address brought a key that is not the one kept in this browser.</p>
+    <div class="actions">
+      <button type="button" class="primary" onClick=${close}>Keep mine</button>
+      <button type="button" onClick=${use}>Use the other key</button>
+    </div>
   <//>`
 }

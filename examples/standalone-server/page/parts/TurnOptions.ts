@@ -1,6 +1,6 @@
 /** The folded panel above the message field: model, reasoning, and the server's other features for a turn. */
 import { ofType } from "../state/catalogue.ts"
-import { assistant, can } from "../state/place.ts"
+import { assistant, can, chooseModel, chosenModel } from "../state/place.ts"
 import { options, setOptions } from "../state/options.ts"
 import { html, type View } from "../view.ts"
 import { writeModelName } from "../state/catalogue.ts"
@@ -39,7 +39,7 @@ export const TurnOptions = (): View => {
               }}
             ></textarea>
           </label>`
-        : html`<${ModelPicker} label="Model for this thread" empty=${ownModel()} value=${chosen.model} onInput=${(model: string) => setOptions({ model })} />
+        : html`<${ModelPicker} label="Model for this thread" empty=${ownModel()} value=${chosenModel.value} onInput=${chooseModel} />
           <${Choice} label="Reasoning" name="thinking" words=${efforts} />
           ${room.memory && html`<${Choice} label="Memory" name="memory" words=${memories} />`}
           ${room.web_search && html`<${Check} label="May search the web" name="hasWebSearch" />`}

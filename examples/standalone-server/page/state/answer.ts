@@ -20,12 +20,19 @@ export interface Call {
   readonly output: string | null
 }
 
+/** A stretch of an answer: text, or calls of tools without text between them. */
+export type Piece =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "calls"; readonly ids: ReadonlyArray<string> }
+
 export interface Answer {
   readonly messageId: string | null
   readonly runId: string | null
   /** `broken`: the connection was lost, and is being restored. */
   readonly state: "live" | "broken" | "waiting" | "done" | "failed" | "cancelled"
   readonly text: string
+  /** The text and the calls in the order in which they came. */
+  readonly pieces: ReadonlyArray<Piece>
   readonly thoughts: string
   readonly calls: ReadonlyArray<Call>
   readonly media: ReadonlyArray<GeneratedMedia>
@@ -53,6 +60,7 @@ export const emptyAnswer: Answer = {
   runId: null,
   state: "live",
   text: "",
+  pieces: [],
   thoughts: "",
   calls: [],
   media: [],
@@ -86,6 +94,53 @@ const withCall = (calls: ReadonlyArray<Call>, call: Call): ReadonlyArray<Call> =
     ? calls.map((each) => (each.id === call.id ? { ...each, given: call.given } : each))
     : [...calls, call]
 
+const withText = (pieces: ReadonlyArray<Piece>, text: string): ReadonlyArray<Piece> => {
+  const last = pieces.at(-1)
+  return last?.kind === "text"
+    ? [...pieces.slice(0, -1), { kind: "text", text: last.text + text }]
+    : [...pieces, { kind: "text", text }]
+}
+
+const withId = (pieces: ReadonlyArray<Piece>, id: string): ReadonlyArray<Piece> => {
+  if (pieces.some((piece) => piece.kind === "calls" && piece.ids.includes(id))) return pieces
+  const last = pieces.at(-1)
+  return last?.kind === "calls"
+    ? [...pieces.slice(0, -1), { kind: "calls", ids: [...last.ids, id] }]
+    : [...pieces, { kind: "calls", ids: [id] }]
+}
+
+const addCall = (answer: Answer, call: Call): Answer => ({
+  ...answer,
+  calls: withCall(answer.calls, call),
+  pieces: withId(answer.pieces, call.id)
+})
+
+/** The pieces of a whole text: those that were streamed, unless some of them were missed. */
+const whole = ({ calls, pieces }: Answer, text: string): ReadonlyArray<Piece> => {
+  const streamed = pieces.map((piece) => (piece.kind === "text" ? piece.text : "")).join("")
+  return streamed === text
+    ? pieces
+    : piecesOf(
+        text,
+        calls.map(({ id }) => ({ id, offset: 0 }))
+      )
+}
+
+/** Calls at their places in a text. */
+const piecesOf = (
+  text: string,
+  calls: ReadonlyArray<{ readonly id: string; readonly offset: number }>
+): ReadonlyArray<Piece> => {
+  let at = 0
+  let pieces: ReadonlyArray<Piece> = []
+  for (const { id, offset } of calls) {
+    if (offset > at) pieces = withText(pieces, text.slice(at, offset))
+    at = Math.max(at, offset)
+    pieces = withId(pieces, id)
+  }
+  return at < text.length ? withText(pieces, text.slice(at)) : pieces
+}
+
 /** The answer after one more event. Other events do not change it. */
 export const afterEvent = (answer: Answer, event: StreamEvent): Answer => {
   switch (event.type) {
@@ -104,14 +159,11 @@ export const afterEvent = (answer: Answer, event: StreamEvent): Answer => {
     case "reasoning_ended":
       return { ...answer, thoughts: `${answer.thoughts}\n` }
     case "content_streaming":
-      return { ...answer, text: answer.text + event.content }
+      return { ...answer, text: answer.text + event.content, pieces: withText(answer.pieces, event.content) }
     case "tool_call_start":
-      return {
-        ...answer,
-        calls: withCall(answer.calls, { id: event.tool_call_id, name: event.name, given: "", output: null })
-      }
+      return addCall(answer, { id: event.tool_call_id, name: event.name, given: "", output: null })
     case "tool_call_ready":
-      return { ...answer, calls: withCall(answer.calls, callOf(event.tool_call)) }
+      return addCall(answer, callOf(event.tool_call))
     case "memory_retrieved":
       return { ...answer, memories: event.memories }
     case "media_generated":
@@ -128,6 +180,7 @@ export const afterEvent = (answer: Answer, event: StreamEvent): Answer => {
         ...tokensOf(event),
         state: "done",
         text: event.content,
+        pieces: whole(answer, event.content),
         costUsd: event.cost_usd,
         memoryOperationId: event.memory_operation_id,
         memories: event.retrieved_memories ?? answer.memories,
@@ -162,6 +215,7 @@ export const storedAnswer = (message: StoredMessage): Answer => ({
   runId: message.run_id,
   state: states[message.status],
   text: message.content ?? "",
+  pieces: storedPieces(message),
   thoughts: message.reasoning ?? "",
   calls: callsIn(message),
   media: message.generated_media ?? [],
@@ -202,6 +256,21 @@ const callsIn = ({ metadata_, tool_calls }: StoredMessage): ReadonlyArray<Call> 
   }))
   const own = (tool_calls ?? []).map((call) => ({ ...callOf(call), output: outputs.get(call.id) ?? null }))
   return [...hosted, ...own.filter(({ id }) => !hosted.some((each) => each.id === id))]
+}
+
+/** The calls that the server ran stand where they were made; the client's own end a message. */
+const storedPieces = (message: StoredMessage): ReadonlyArray<Piece> => {
+  const content = message.content ?? ""
+  const offsets = new Map(
+    recordsIn(message.metadata_, "hosted_calls").map((each) => [
+      text(each["tool_call_id"]),
+      typeof each["content_offset"] === "number" ? each["content_offset"] : 0
+    ])
+  )
+  return piecesOf(
+    content,
+    callsIn(message).map(({ id }) => ({ id, offset: offsets.get(id) ?? content.length }))
+  )
 }
 
 export const sourcesIn = (metadata: StoredMessage["metadata_"]): ReadonlyArray<Source> =>

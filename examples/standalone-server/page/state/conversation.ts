@@ -44,10 +44,22 @@ interface Listener {
   readonly onSpeech?: (documentId: string) => void
   readonly onThread: (thread: Thread) => void
   readonly onActivity: (threadId: string) => void
+  /** A run of the thread has begun, goes on, waits or has ended. */
+  readonly onRun?: (threadId: string, runId: string, hasEnded: boolean) => void
 }
 
 let keys = 0
 const newKey = (): string => `entry-${++keys}`
+
+/** The events that other tabs are told of: whether the run is over, or waits. */
+const hasEnded: Readonly<Partial<Record<StreamEvent["type"], boolean>>> = {
+  run_started: false,
+  run_continuing: false,
+  run_ended: true,
+  run_failed: true,
+  run_cancelled: true,
+  tool_submit_required: true
+}
 
 /** Deltas are drawn at this interval, however fast they arrive. */
 const drawEvery = 40
@@ -100,6 +112,15 @@ export class Conversation {
       this.waiting.value = { runId: last.run_id, calls: last.tool_calls ?? [] }
     }
     return thread
+  }
+
+  /** Reads the thread again after another tab has worked on it. What this tab follows or has shown is not read again. */
+  async catchUp(runId: string, hasEnded: boolean): Promise<void> {
+    const last = this.entries.value.at(-1)
+    const isShown = last?.kind === "answer" && last.answer.value.runId === runId && !isOpen(last.answer.value)
+    if (this.threadId.value === null || this.isRunning.value || (hasEnded && isShown && this.waiting.value === null))
+      return
+    await this.open(this.threadId.value)
   }
 
   /** Stops following a thread; the server continues its run. */
@@ -250,6 +271,8 @@ export class Conversation {
   private take(event: StreamEvent, questionKey: string | null): void {
     record(event)
     this.runId = event.run_id
+    const end = hasEnded[event.type]
+    if (this.threadId.value !== null && end !== undefined) this.listener.onRun?.(this.threadId.value, event.run_id, end)
     if (questionKey !== null && event.type === "user_message") this.markSent(questionKey, event.content)
     if (questionKey !== null && event.type === "stt_text_delta") this.addHeard(questionKey, event.delta)
     this.unread.push(event)
@@ -323,8 +346,8 @@ export class Conversation {
     if (stored === undefined) return
     for (const entry of this.entries.value) {
       if (entry.kind !== "answer" || entry.answer.value.messageId !== messageId) continue
-      const { calls, sources } = storedAnswer(stored)
-      entry.answer.value = { ...entry.answer.value, calls, sources }
+      const { calls, pieces, sources } = storedAnswer(stored)
+      entry.answer.value = { ...entry.answer.value, calls, pieces, sources }
     }
   }
 
@@ -337,6 +360,7 @@ export class Conversation {
       runId: reply.run_id,
       state: failed ? "failed" : "done",
       text: failed ? "" : reply.content,
+      pieces: failed ? [] : [{ kind: "text", text: reply.content }],
       typed: reply.system_one,
       problem: failed ? reply.content : null,
       provider: reply.model_provider,

@@ -5,8 +5,6 @@ import type { MessageBody } from "./answer.ts"
 import { readModelName } from "./catalogue.ts"
 
 export interface TurnOptions {
-  /** Empty: the assistant's own. */
-  readonly model: string
   readonly thinking: "off" | "on" | "low" | "medium" | "high" | "max"
   readonly memory: "off" | "Readonly" | "Auto"
   readonly hasWebSearch: boolean
@@ -19,13 +17,17 @@ export interface TurnOptions {
   readonly questions: string
 }
 
+/** The options with the model that was chosen for the thread; empty: the assistant's own. */
+export interface ChosenOptions extends TurnOptions {
+  readonly model: string
+}
+
 const exampleQuestions = `{
   "urgent": { "type": "noul", "instructions": "Is it urgent?", "criteria": { "true": "urgent, today", "false": "later" } },
   "topic": { "type": "choice", "instructions": "Which topic?", "criteria": { "refund": "money back", "delivery": "parcel late" } }
 }`
 
 export const options = signal<TurnOptions>({
-  model: "",
   thinking: "off",
   memory: "off",
   hasWebSearch: false,
@@ -51,7 +53,7 @@ export const activeOptions = ({
   model,
   thinking,
   videoModel
-}: TurnOptions): number =>
+}: ChosenOptions): number =>
   [
     model !== "",
     thinking !== "off",
@@ -64,7 +66,7 @@ export const activeOptions = ({
   ].filter(Boolean).length
 
 /** The body of a message. Throws an error with a sentence when the typed questions are not a JSON object. */
-export const bodyFor = (content: string, chosen: TurnOptions, can: Capabilities): MessageBody => {
+export const bodyFor = (content: string, chosen: ChosenOptions, can: Capabilities): MessageBody => {
   if (chosen.isAsking && can.typed_answers) {
     const { model, provider } = readModelName(chosen.typedModel)
     return {

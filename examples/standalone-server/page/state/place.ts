@@ -5,6 +5,8 @@ import type { Assistant, Capabilities, Thread } from "../wire.ts"
 import { loadCatalogue } from "./catalogue.ts"
 import { playDocument } from "./documents.ts"
 import { Conversation } from "./conversation.ts"
+import { keepModel, keepModelsOf, modelOf } from "./models.ts"
+import { type Change, hearTabs, tellTabs } from "./tabs.ts"
 
 export type Room = "talk" | "compare" | "voice" | "shared"
 
@@ -19,6 +21,8 @@ export const isListShown = signal(false)
 export const notice = signal<string | null>(null)
 /** Null: no key is asked for. */
 export const keyProblem = signal<string | null>(null)
+/** A key from the address that waits for the user's consent, because another one is kept. */
+export const offeredKey = signal<string | null>(null)
 
 const nothing: Capabilities = {
   typed_answers: false,
@@ -37,13 +41,32 @@ export const conversation = new Conversation({
   },
   onThread: (thread) => {
     threads.value = [thread, ...threads.value]
+    if (draftModel.value !== "") keepModel(thread.thread_id, draftModel.value)
+    draftModel.value = ""
     remember(thread.thread_id)
+    tellTabs({ kind: "threads" })
   },
+  onRun: (threadId, runId, hasEnded) => tellTabs({ kind: "thread", threadId, runId, hasEnded }),
   onActivity: (threadId) => {
     const updated_at = new Date().toISOString()
     threads.value = threads.value.map((each) => (each.thread_id === threadId ? { ...each, updated_at } : each))
   }
 })
+
+/** The model that was chosen before the first message of a new thread. */
+const draftModel = signal("")
+
+/** The model that the user has chosen for the open thread; empty: the assistant's own. */
+export const chosenModel = computed(() => {
+  const threadId = conversation.threadId.value
+  return threadId === null ? draftModel.value : modelOf(threadId)
+})
+
+export const chooseModel = (model: string): void => {
+  const threadId = conversation.threadId.value
+  if (threadId === null) draftModel.value = model
+  else keepModel(threadId, model)
+}
 
 export const assistant = computed(
   () => assistants.value?.find((each) => each.assistant_id === assistantId.value) ?? null
@@ -82,6 +105,7 @@ export const loadAssistants = async (): Promise<ReadonlyArray<Assistant>> => {
 
 export const refreshThreads = async (): Promise<void> => {
   threads.value = await all<Thread>("/threads?include_messages=false")
+  keepModelsOf(threads.value.map(({ thread_id }) => thread_id))
 }
 
 export const openThread = async (threadId: string): Promise<void> => {
@@ -99,6 +123,7 @@ export const newThread = (): void => {
   batch(() => {
     room.value = "talk"
     isListShown.value = false
+    draftModel.value = ""
     conversation.reset(assistantId.value)
   })
   remember(null)
@@ -114,22 +139,29 @@ export const openAssistant = async (id: string): Promise<void> => {
 export const renameThread = async (threadId: string, title: string): Promise<void> => {
   const changed = await json<Thread>(`/threads/${threadId}`, { method: "PUT", body: { metadata: { title } } })
   threads.value = threads.value.map((each) => (each.thread_id === threadId ? changed : each))
+  tellTabs({ kind: "threads" })
 }
 
 export const removeThread = async (threadId: string): Promise<void> => {
   await call(`/threads/${threadId}`, { method: "DELETE" })
   threads.value = threads.value.filter((each) => each.thread_id !== threadId)
+  tellTabs({ kind: "threads" })
   if (conversation.threadId.value === threadId) newThread()
 }
 
 export const removeAssistant = async (id: string): Promise<void> => {
   await call(`/assistants/${id}`, { method: "DELETE" })
   threads.value = threads.value.filter((each) => each.assistant_id !== id)
-  const left = await loadAssistants()
-  if (assistantId.value !== id) return
+  await loadAssistants()
+  tellTabs({ kind: "assistants" })
+  if (assistantId.value === id) await leaveAssistant()
+}
+
+/** The open assistant is gone: the newest one takes its place. */
+const leaveAssistant = async (): Promise<void> => {
   assistantId.value = null
   newThread()
-  const next = left.at(-1)
+  const next = assistants.value?.at(-1)
   if (next !== undefined) await openAssistant(next.assistant_id)
 }
 
@@ -139,16 +171,41 @@ export const copyAssistant = async (id: string): Promise<void> => {
     body: {}
   })
   await loadAssistants()
+  tellTabs({ kind: "assistants" })
   await openAssistant(copy.assistant_id)
 }
 
-/** The address that the server printed contains the key. The key is moved from there to the browser's storage, out of sight. */
+/**
+ * The address that the server printed contains the key. The key is moved from there to the browser's storage, out of sight. A key that the
+ * browser has already is replaced only with the user's consent. True: there is a new key.
+ */
 const takeGivenKey = (): boolean => {
-  const given = /^#key=(.+)$/.exec(location.hash)?.[1]
+  const given = /^#key=((?:[^%]|%[0-9a-f]{2})+)$/iu.exec(location.hash)?.[1]
   if (given === undefined) return false
-  setKey(decodeURIComponent(given))
   remember(null)
+  const key = decodeURIComponent(given)
+  if (key === getKey()) return false
+  if (getKey() !== "") {
+    offeredKey.value = key
+    return false
+  }
+  setKey(key)
   return true
+}
+
+/** Another tab has changed something: this one shows it, too. */
+const catchUp = async (change: Change): Promise<void> => {
+  if (!isStarted.value) return
+  if (change.kind === "thread") {
+    await refreshThreads()
+    if (change.threadId === conversation.threadId.value) await conversation.catchUp(change.runId, change.hasEnded)
+    return
+  }
+  if (change.kind === "assistants") await loadAssistants()
+  await refreshThreads()
+  if (assistantId.value !== null && assistant.value === null) return leaveAssistant()
+  const open = conversation.threadId.value
+  if (open !== null && !threads.value.some(({ thread_id }) => thread_id === open)) newThread()
 }
 
 export const start = async (): Promise<void> => {
@@ -176,6 +233,9 @@ export const begin = (): void => {
   takeGivenKey()
   addEventListener("hashchange", () => {
     if (takeGivenKey()) act(start)()
+  })
+  hearTabs((change) => {
+    catchUp(change).catch(tell)
   })
   act(start)()
   // A server that is not reachable is tried again until it answers.

@@ -7,7 +7,7 @@ import { AuditLog } from "../access/AuditLog.ts"
 import { traced, tracedFn } from "../primitives/Traced.ts"
 import { AssistantId, newId } from "../primitives/Ids.ts"
 import { checkNames } from "../models/NameTooLong.ts"
-import { providerNotFound, Providers } from "../models/Provider.ts"
+import { embeddingProviderNotFound, providerNotFound, Providers } from "../models/Provider.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { Metadata } from "../threads/Thread.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
@@ -56,6 +56,12 @@ export const assistantsLayer: Layer.Layer<
       providers.some(({ answers, chat, id }) => id === provider && (chat !== undefined || answers !== undefined))
         ? Effect.void
         : Effect.fail(providerNotFound(provider, providers))
+    const refuseUnknownEmbedding = (provider: string | null | undefined) =>
+      provider === null ||
+      provider === undefined ||
+      providers.some(({ embedding, id }) => id === provider && embedding !== undefined)
+        ? Effect.void
+        : Effect.fail(embeddingProviderNotFound(provider, providers))
     const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
     const get = tracedFn("Assistants.get")(function* (id: AssistantId) {
@@ -68,6 +74,7 @@ export const assistantsLayer: Layer.Layer<
       create: tracedFn("Assistants.create")(function* (request: NewAssistant) {
         yield* Effect.fromResult(checkNames(namesOf(request)))
         yield* refuseUnknownProvider(request.provider)
+        yield* refuseUnknownEmbedding(request.embedding?.provider)
         const named = request.embedding?.provider ?? request.embedding?.model
         const embedding = { ...(named ? givenEmbedding : defaultEmbedding), ...request.embedding }
         const assistant = newAssistant(yield* newId(AssistantId), { ...request, embedding }, yield* now)

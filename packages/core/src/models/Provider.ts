@@ -54,15 +54,25 @@ export interface Provider {
 
 export class ProviderNotFound extends Schema.TaggedError<ProviderNotFound>()("ProviderNotFound", {
   provider: Schema.String,
-  registered: Schema.Array(Schema.String)
+  registered: Schema.Array(Schema.String),
+  /** Absent: conversations. */
+  use: Schema.optionalKey(Schema.Literal("embeddings"))
 }) {
   override get message() {
-    return `There is no provider "${this.provider}" for conversations. Registered: ${this.registered.join(", ") || "none"}.`
+    const use = this.use ?? "conversations"
+    return `There is no provider "${this.provider}" for ${use}. Registered: ${this.registered.join(", ") || "none"}.`
   }
 }
 
 export const providerNotFound = (provider: string, all: ReadonlyArray<Provider>): ProviderNotFound =>
   new ProviderNotFound({ provider, registered: all.filter(({ chat }) => chat !== undefined).map(({ id }) => id) })
+
+export const embeddingProviderNotFound = (provider: string, all: ReadonlyArray<Provider>): ProviderNotFound =>
+  new ProviderNotFound({
+    provider,
+    registered: all.filter(({ embedding }) => embedding !== undefined).map(({ id }) => id),
+    use: "embeddings"
+  })
 
 /** A request named the provider without a model, and the provider has no default model. */
 export class ModelNotNamed extends Schema.TaggedError<ModelNotNamed>()("ModelNotNamed", { provider: Schema.String }) {

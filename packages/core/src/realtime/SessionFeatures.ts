@@ -76,7 +76,7 @@ export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFe
     const shares = yield* Effect.forEach(planned, (part) =>
       Effect.map(shareOf(part, place), (share) => ({ name: part.name, share }))
     )
-    const offeredIn = { assistantId: assistant.id, metadata: null, jsonOutput: false }
+    const offeredIn = { assistantId: assistant.id, provider: request.provider, metadata: null, jsonOutput: false }
     const offered = hostTools().filter((tool) => tool.offered?.(offeredIn) ?? true)
     const texts = shares.flatMap(({ share }) => share.instructions ?? [])
     return {

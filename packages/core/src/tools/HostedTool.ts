@@ -25,6 +25,8 @@ export interface HostedCall extends LiveTurn {
 /** What a hosted tool knows of a turn when it decides whether to be offered. */
 export interface OfferedIn {
   readonly assistantId: AssistantId
+  /** The provider of the turn's model. */
+  readonly provider: string
   readonly metadata: Schema.JsonObject | null
   /** The client wants a JSON object. It gets one only if no tool is offered. */
   readonly jsonOutput: boolean

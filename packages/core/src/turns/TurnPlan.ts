@@ -67,7 +67,7 @@ export const planTurn = (input: {
   readonly request: TurnRequest
   readonly assistant: Assistant
   readonly content: string
-  readonly model: Pick<ResolvedModel, "info" | "wire">
+  readonly model: Pick<ResolvedModel, "info" | "provider" | "wire">
   readonly hosted: ReadonlyArray<HostedTool>
   readonly parts: PartsDecided
 }): Result.Result<TurnPlan, EmptyMessage | ToolNameTaken> => {
@@ -77,6 +77,7 @@ export const planTurn = (input: {
   const tools = (request.tools ?? assistant.tools ?? []).filter((tool) => !hostedMark(tool))
   const turn = {
     assistantId: assistant.id,
+    provider: input.model.provider,
     metadata: request.metadata ?? null,
     jsonOutput: request.jsonOutput === true
   }
@@ -99,7 +100,7 @@ export const planTurn = (input: {
     ignored.push(noThinking)
   }
   return Result.succeed({
-    provider: info.provider,
+    provider: input.model.provider,
     model: info.name,
     system: systemPromptOf(request, assistant),
     tools,

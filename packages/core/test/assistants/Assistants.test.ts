@@ -89,7 +89,7 @@ describe("an assistant", () => {
     [],
     Effect.gen(function* () {
       const assistants = yield* Assistants
-      const embedding = { provider: "p", model: "m", dimensions: 8 }
+      const embedding = { provider: null, model: "m", dimensions: 8 }
       const created = yield* assistants.create({ name: "a", embedding })
       const refused = yield* failureOf(
         assistants.update(created.id, { name: "changed", embedding: { model: "other", dimensions: 9 } })
@@ -140,7 +140,7 @@ describe("an assistant", () => {
     Effect.gen(function* () {
       const assistants = yield* Assistants
       const threads = yield* Threads
-      const embedding = { provider: "p", model: "m", dimensions: 8 }
+      const embedding = { provider: null, model: "m", dimensions: 8 }
       const source = yield* assistants.create({ name: "x".repeat(255), systemPrompt: "P", tools: [weather], embedding })
       yield* assistants.createThread(source.id, null)
       const { assistant: clone, copied } = yield* assistants.clone(source.id, {})

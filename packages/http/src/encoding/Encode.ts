@@ -131,8 +131,8 @@ export const noOwnFields: OwnFields = {
 }
 
 /** What the client submitted for the calls of a message stands in the message's metadata, and so do the calls that the server ran itself. */
-const metadataOf = ({ metadata, steps, toolResults }: Message) => {
-  const hosted = steps.flatMap(hostedCallsOf)
+const metadataOf = ({ content, metadata, steps, toolResults }: Message) => {
+  const hosted = hostedCallsOf(content ?? "", steps)
   if (toolResults.length === 0 && hosted.length === 0) return metadata
   return {
     ...metadata,
@@ -149,13 +149,21 @@ const metadataOf = ({ metadata, steps, toolResults }: Message) => {
   }
 }
 
-const hostedCallsOf = ({ hostedResults, toolCalls }: Message["steps"][number]) =>
-  hostedResults.map(({ output, toolCallId, toolName }) => ({
-    tool_call_id: toolCallId,
-    tool_name: toolName,
-    arguments: toolCalls.find(({ id }) => id === toolCallId)?.arguments ?? "",
-    output
-  }))
+/** The calls, each with the place in the content where it was made: behind the text of its step. */
+const hostedCallsOf = (content: string, steps: Message["steps"]) => {
+  let offset = 0
+  return steps.flatMap(({ hostedResults, text, toolCalls }) => {
+    const begin = content.indexOf(text, offset)
+    if (begin >= 0) offset = begin + text.length
+    return hostedResults.map(({ output, toolCallId, toolName }) => ({
+      tool_call_id: toolCallId,
+      tool_name: toolName,
+      arguments: toolCalls.find(({ id }) => id === toolCallId)?.arguments ?? "",
+      output,
+      content_offset: offset
+    }))
+  })
+}
 
 const acknowledgements: { readonly [Status in MessageStatus]: string } = {
   COMPLETED: "The message was answered.",

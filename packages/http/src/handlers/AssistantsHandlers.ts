@@ -112,4 +112,12 @@ const configOf = (body: AssistantUpdate) =>
 
 const toNewAssistant = (body: AssistantCreate): NewAssistant => ({ name: body.name, ...configOf(body) })
 
-const toUpdate = (body: AssistantUpdate): Update => ({ ...compact({ name: given(body.name) }), ...configOf(body) })
+/** An empty name removes the provider or the model, so that the host's default applies; null leaves it as it is, like every other field. */
+const toUpdate = (body: AssistantUpdate): Update => ({
+  ...compact({ name: given(body.name) }),
+  ...configOf(body),
+  ...(isEmptied(body.llm_provider) ? { provider: null } : {}),
+  ...(isEmptied(body.model_name) ? { model: null } : {})
+})
+
+const isEmptied = (name: string | null | undefined): boolean => name?.trim() === ""

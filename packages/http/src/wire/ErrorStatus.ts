@@ -150,7 +150,11 @@ const table = {
       type: "context_too_long"
     }),
   ProviderNotFound: (error) =>
-    invalid({ loc: ["body", "llm_provider"], msg: error.message, type: "provider_not_found" }),
+    invalid({
+      loc: ["body", error.use === "embeddings" ? "embedding_provider" : "llm_provider"],
+      msg: error.message,
+      type: "provider_not_found"
+    }),
   NameTooLong: (error) => invalid({ loc: ["body", nameField[error.field]], msg: error.message, type: "too_long" }),
   ModelNotNamed: (error) => invalid({ loc: ["body", "model_name"], msg: error.message, type: "missing" }),
   ToolNameTaken: (error) =>

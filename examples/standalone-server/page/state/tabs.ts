@@ -1,0 +1,12 @@
+/** What one tab of the studio tells the others of this browser, so that all of them show the same. */
+export type Change =
+  | { readonly kind: "assistants" | "threads" }
+  /** Something happened on a thread; `hasEnded`: its run is over, or waits. */
+  | { readonly kind: "thread"; readonly threadId: string; readonly runId: string; readonly hasEnded: boolean }
+
+const channel = new BroadcastChannel("colloquy-studio")
+
+export const tellTabs = (change: Change): void => channel.postMessage(change)
+
+export const hearTabs = (hear: (change: Change) => void): void =>
+  channel.addEventListener("message", ({ data }: MessageEvent<Change>) => hear(data))
