@@ -14,6 +14,7 @@
  * | `DefaultEmbedding` | the embedding model of new assistants |
  * | `HostModels` | models that no provider lists, and corrections of listed ones |
  */
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { AuditLog } from "./access/AuditLog.ts"
 import { Keys, type KeyStore } from "./access/Keys.ts"
@@ -27,7 +28,7 @@ import { Billing } from "./metering/Billing.ts"
 import type { QuotaStore } from "./metering/QuotaStore.ts"
 import type { UsageLedger } from "./metering/UsageLedger.ts"
 import type { Providers } from "./models/Provider.ts"
-import { FollowUps } from "./runs/FollowUps.ts"
+import { FollowUps, FollowUpSettings } from "./runs/FollowUps.ts"
 import type { FollowUpStore } from "./runs/FollowUpStore.ts"
 import type { RunStore } from "./runs/RunStore.ts"
 import { Removals } from "./threads/Removals.ts"
@@ -37,6 +38,7 @@ import { HostedTools } from "./tools/HostedTool.ts"
 import type { TurnParts } from "./turns/TurnParts.ts"
 import { turnPartsLayer } from "./turns/TurnPartsLayer.ts"
 import { turnsLayer } from "./turns/Turns.ts"
+import { TurnSettings } from "./turns/TurnSettings.ts"
 import type { Turns } from "./turns/TurnUseCases.ts"
 
 /** Everything that a storage adapter provides. */
@@ -64,6 +66,16 @@ export type Kernel =
   | Billing
   | Allowances
 
+/** After a death of the process its follow-ups wait as long as its runs, unless the host says otherwise. */
+const followUps = Layer.unwrap(
+  Effect.gen(function* () {
+    const settings = yield* FollowUpSettings
+    const { lease } = yield* TurnSettings
+    const claim = settings.claim ?? lease
+    return Layer.provide(FollowUps.layer, Layer.succeed(FollowUpSettings, { ...settings, claim }))
+  })
+)
+
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   assistantsLayer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge([Removals.layer, Copies.layer])),
   turnsLayer.pipe(Layer.provide(Catalog.layer), Layer.provideMerge([turnPartsLayer, HostedTools.layer])),
@@ -72,4 +84,4 @@ export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   Catalog.layer,
   Billing.layer,
   Allowances.layer
-).pipe(Layer.provideMerge(FollowUps.layer))
+).pipe(Layer.provideMerge(followUps))

@@ -148,8 +148,14 @@ export {
 } from "./runs/RunStore.ts"
 
 export { FollowUpStatus, type NewFollowUp } from "./runs/FollowUp.ts"
-export { type FailedAttempt, type FollowUpClaim, FollowUpStore } from "./runs/FollowUpStore.ts"
-export { type FollowUpWorker, typedWorker } from "./runs/FollowUps.ts"
+export {
+  type ClaimLane,
+  type ClaimRules,
+  type FailedAttempt,
+  type FollowUpClaim,
+  FollowUpStore
+} from "./runs/FollowUpStore.ts"
+export { type FollowUpWorker, type LostWork, typedWorker } from "./runs/FollowUps.ts"
 
 /** Voice: the drivers of speech models, and sound as plain samples. */
 export type {

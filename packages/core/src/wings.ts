@@ -37,7 +37,8 @@ export {
   DocumentStore,
   type DocumentSurvey,
   type IndexingOutcome,
-  type Progress
+  type Progress,
+  type OwnedDocument
 } from "./documents/DocumentStore.ts"
 export { documentsPartName } from "./documents/DocumentWork.ts"
 export { acceptedExtensions, extensionOf, FileTypeUnsupported } from "./documents/FileType.ts"

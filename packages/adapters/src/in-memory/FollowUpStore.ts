@@ -10,16 +10,41 @@ export const followUpStore = (state: State): typeof FollowUpStore.Service =>
   FollowUpStore.of({
     add: (followUps) => ownedStep((ownerId, now) => storeFollowUps(state, ownerId, now, followUps)),
 
-    claim: (kinds, limit, duration) =>
+    claim: (kinds, limit, duration, rules) =>
       step((now) => {
         const claims: Array<FollowUpClaim> = []
-        for (const row of state.followUps.values()) {
-          if (claims.length >= limit) break
-          if (!kinds.includes(row.followUp.kind) || !isDue(state, row, now)) continue
+        let suspects = rules?.suspects ?? Number.POSITIVE_INFINITY
+        const take = (row: FollowUpRow) => {
+          const isRetaken = row.followUp.status === "running"
+          if (isSuspect(row)) suspects--
           row.token++
           row.claimExpiresAt = now + Duration.toMillis(duration)
           row.followUp = { ...row.followUp, status: "running", attempts: row.followUp.attempts + 1 }
-          claims.push({ followUp: row.followUp, token: row.token })
+          claims.push({ followUp: row.followUp, token: row.token, isRetaken })
+        }
+        for (const isUrgent of [true, false]) {
+          const lane = (isUrgent ? rules?.urgent : rules?.other) ?? { limit, held: [] }
+          const held = [...lane.held]
+          const last = claims.length + Math.min(lane.limit, limit - claims.length)
+          const next = (owner: OwnerId) =>
+            [...state.followUps.values()]
+              .filter(({ followUp }) => followUp.ownerId === owner && followUp.isUrgent === isUrgent)
+              .filter((row) => kinds.includes(row.followUp.kind) && (suspects > 0 || !isSuspect(row)))
+              .filter((row) => isDue(state, row, now) && !claims.some((claim) => claim.followUp.id === row.followUp.id))
+              .sort((one, other) => dueSince(one) - dueSince(other))[0]
+          const owners = turnsOf(state, isUrgent)
+          for (let waiting = owners.length; waiting > 0 && claims.length < last;) {
+            const owner = owners.shift()
+            if (owner === undefined) break
+            owners.push(owner)
+            const isFull = held.filter((each) => each === owner).length >= (rules?.share ?? Number.POSITIVE_INFINITY)
+            const row = isFull ? undefined : next(owner)
+            waiting = row === undefined ? waiting - 1 : owners.length
+            if (row === undefined) continue
+            take(row)
+            held.push(owner)
+            state.lastClaims.set(isUrgent, owner)
+          }
         }
         return claims
       }),
@@ -65,6 +90,27 @@ export const followUpStore = (state: State): typeof FollowUpStore.Service =>
         )
       ),
 
+    list: (kind, { skip, limit }) =>
+      ownedStep((ownerId) =>
+        [...state.followUps.values()]
+          .filter(({ followUp }) => followUp.ownerId === ownerId && followUp.kind === kind)
+          .toReversed()
+          .slice(skip, skip + limit)
+          .map(({ followUp }) => followUp)
+      ),
+
+    cancel: (kind, key) =>
+      ownedStep((ownerId) => {
+        const row = [...state.followUps.values()].find(
+          (each) =>
+            isOpen(each) &&
+            each.followUp.ownerId === ownerId &&
+            each.followUp.kind === kind &&
+            each.followUp.key === key
+        )
+        return row !== undefined && state.followUps.delete(row.followUp.id)
+      }),
+
     dead: ({ skip, limit }) =>
       step(() =>
         [...state.followUps.values()]
@@ -102,9 +148,10 @@ export const storeFollowUps = (
   now: number,
   followUps: ReadonlyArray<NewFollowUp>
 ): void => {
-  for (const { delayMillis, ...added } of followUps) {
+  for (const { delayMillis, isUrgent = false, ...added } of followUps) {
     if (state.followUps.has(added.id)) continue
-    const followUp = { ...added, ownerId, status: "pending", attempts: 0, lastError: null, endedAt: null } as const
+    const start = { status: "pending", attempts: 0, lastError: null, endedAt: null } as const
+    const followUp = { ...added, ...start, ownerId, isUrgent }
     if (isOrdered(state, ownerId, added.kind, added.key)) continue
     state.followUps.set(added.id, { followUp, token: 0, dueAt: now + delayMillis, claimExpiresAt: 0 })
   }
@@ -117,6 +164,22 @@ export const isOrdered = (state: State, ownerId: OwnerId, kind: string, key: str
   )
 
 const isOpen = ({ followUp }: FollowUpRow): boolean => followUp.status === "pending" || followUp.status === "running"
+
+/** The owners with open follow-ups of this priority, beginning with the one after the last that was served. */
+const turnsOf = (state: State, isUrgent: boolean): Array<OwnerId> => {
+  const owners = new Set<OwnerId>()
+  for (const row of state.followUps.values()) {
+    if (isOpen(row) && row.followUp.isUrgent === isUrgent) owners.add(row.followUp.ownerId)
+  }
+  const served = state.lastClaims.get(isUrgent) ?? ""
+  const all = [...owners].sort()
+  return [...all.filter((owner) => owner > served), ...all.filter((owner) => owner <= served)]
+}
+
+const dueSince = ({ claimExpiresAt, dueAt, followUp }: FollowUpRow): number =>
+  followUp.status === "running" ? claimExpiresAt : dueAt
+
+const isSuspect = ({ followUp }: FollowUpRow): boolean => followUp.status === "running" && followUp.attempts >= 2
 
 const isDue = (state: State, row: FollowUpRow, now: number): boolean => {
   const { followUp } = row

@@ -130,6 +130,8 @@ export interface State {
   readonly repeated: Map<string, { readonly at: number; readonly value: Repeated }>
   readonly ledger: Map<string, UsageOfDay & { readonly ownerId: OwnerId }>
   readonly followUps: Map<FollowUpId, FollowUpRow>
+  /** Whose follow-up was claimed last, of the urgent ones (true) and of the others. */
+  readonly lastClaims: Map<boolean, OwnerId>
   /** Runs that were deleted while they were active: the lease that may still store their charges, and whether it has done so. */
   readonly deletedRuns: Map<
     RunId,
@@ -167,6 +169,7 @@ export const makeState = (): State => ({
   repeated: new Map(),
   ledger: new Map(),
   followUps: new Map(),
+  lastClaims: new Map(),
   deletedRuns: new Map(),
   outcomes: new Map(),
   memories: new Map(),

@@ -12,6 +12,7 @@ export interface FollowUpRow {
   readonly key: string
   readonly payload: string
   readonly sequence: string | null
+  readonly is_urgent: boolean
   readonly status: FollowUp["status"]
   readonly attempts: number
   readonly token: bigint
@@ -29,6 +30,7 @@ export const followUpColumns = [
   "key",
   "payload",
   "sequence",
+  "is_urgent",
   "status",
   "attempts",
   "token",
@@ -46,6 +48,7 @@ export const decodeFollowUp = (row: FollowUpRow): FollowUp => ({
   key: fromText(row.key),
   payload: fromJson(row.payload),
   sequence: fromTextOrNull(row.sequence),
+  isUrgent: row.is_urgent,
   status: row.status,
   attempts: row.attempts,
   lastError: fromTextOrNull(row.last_error),
@@ -58,13 +61,14 @@ export const followUpsArgument = (followUps: ReadonlyArray<NewFollowUp>): string
   followUps.length === 0
     ? null
     : JSON.stringify(
-        followUps.map(({ createdAt, delayMillis, id, key, kind, payload, sequence }) => ({
+        followUps.map(({ createdAt, delayMillis, id, isUrgent, key, kind, payload, sequence }) => ({
           id: newRowId(id),
           kind: toText(kind),
           key: toText(key),
           payload: JSON.stringify(payload),
           sequence: toTextOrNull(sequence),
           delay: delayMillis,
+          is_urgent: isUrgent === true,
           created_at: createdAt
         }))
       )

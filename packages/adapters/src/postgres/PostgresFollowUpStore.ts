@@ -1,9 +1,10 @@
 /**
- * `FollowUpStore` on PostgreSQL. Each method sends one statement. A claim skips rows that another process is claiming at the same time.
+ * `FollowUpStore` on PostgreSQL. Each method sends one statement. Owners take turns: each process goes on after the owner whose work it
+ * claimed last. A claim skips rows that another process is claiming at the same time.
  * Claims expire by the database's clock.
  */
 import { Principal } from "@colloquy/core"
-import { FollowUpStore } from "@colloquy/core/adapters"
+import { type FollowUpClaim, FollowUpStore } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -12,6 +13,10 @@ import { call, type Database } from "./Database.ts"
 import { decodeFollowUp, followUpColumns, type FollowUpRow, followUpsArgument } from "./FollowUpRecord.ts"
 import { knownId } from "./StoredId.ts"
 import { toText } from "./StoredText.ts"
+
+/** More than any process works on. */
+const many = 1_000_000
+const free = { limit: many, held: [] }
 
 const isOpen = (row: string): string => `${row}.status in ('pending', 'running')`
 const after = (place: string): string => `clock_timestamp() + ${place} * interval '1 millisecond'`
@@ -22,8 +27,35 @@ export const followUpStore = (database: Database): typeof FollowUpStore.Service 
   const { query, schema } = database
   const table = `${schema}.follow_ups`
 
+  const isTrue = (operation: string, statement: string, parameters: Parameters<Database["query"]>[2]) =>
+    Effect.map(query<{ readonly answer: boolean }>(operation, statement, parameters), ([row]) => row?.answer === true)
   const changed = (operation: string, statement: string, parameters: Parameters<Database["query"]>[2]) =>
     Effect.map(query(operation, statement, parameters), (rows) => rows.length > 0)
+
+  /** Whose follow-up this process claimed last, of the urgent ones and of the others. The names of owners are not empty. */
+  const served = { urgent: "", other: "" }
+
+  const end = (
+    operation: string,
+    { followUp, token }: FollowUpClaim,
+    {
+      error,
+      isDone,
+      uncounted
+    }: { readonly isDone: boolean; readonly uncounted: number; readonly error: string | null }
+  ) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const args = {
+        owner: toText(followUp.ownerId),
+        id: knownId(followUp.id),
+        token,
+        is_done: isDone,
+        uncounted,
+        error,
+        at: new Date(now)
+      }
+      return isTrue(operation, `select ${call(database, "end_follow_up", args)} as answer`, Object.values(args))
+    })
 
   return FollowUpStore.of({
     add: (followUps) =>
@@ -35,28 +67,35 @@ export const followUpStore = (database: Database): typeof FollowUpStore.Service 
         )
       }),
 
-    claim: (kinds, limit, duration) =>
-      Effect.map(
-        query<FollowUpRow>(
-          "FollowUpStore.claim",
-          `with due as (
-             select f.owner, f.id from ${table} f
-             where f.kind = any($1::text[]) and ${isOpen("f")} and f.due_at <= statement_timestamp()
-               and (f.sequence is null or not exists (
-                 select from ${table} earlier where earlier.owner = f.owner and earlier.ordinal < f.ordinal
-                   and ${sameHash("earlier.sequence", "f.sequence")} and ${isOpen("earlier")}
-               ))
-             order by f.ordinal limit $2 for no key update of f skip locked
-           )
-           update ${table} f set status = 'running', attempts = f.attempts + 1, token = f.token + 1, due_at = ${after("$3")}
-           from due where f.owner = due.owner and f.id = due.id returning ${followUpColumns}`,
-          [kinds.map(toText), limit, Duration.toMillis(duration)]
-        ),
-        (rows) =>
-          rows
-            .toSorted((one, other) => Number(one.ordinal - other.ordinal))
-            .map((row) => ({ followUp: decodeFollowUp(row), token: Number(row.token) }))
-      ),
+    claim: (kinds, limit, duration, rules) =>
+      Effect.suspend(() => {
+        const { other, share, suspects, urgent } = rules ?? { urgent: free, other: free, share: many, suspects: many }
+        const args = {
+          kinds: kinds.map(toText),
+          limit,
+          urgent: urgent.limit,
+          other: other.limit,
+          share,
+          suspects,
+          held_urgent: urgent.held.map(toText),
+          held_other: other.held.map(toText),
+          after_urgent: served.urgent,
+          after_other: served.other,
+          millis: Duration.toMillis(duration)
+        }
+        return Effect.map(
+          query<FollowUpRow & { readonly is_retaken: boolean }>(
+            "FollowUpStore.claim",
+            `select * from ${call(database, "claim_follow_ups", args)}`,
+            Object.values(args)
+          ),
+          (rows) =>
+            rows.map((row) => {
+              served[row.is_urgent ? "urgent" : "other"] = row.owner
+              return { followUp: decodeFollowUp(row), token: Number(row.token), isRetaken: row.is_retaken }
+            })
+        )
+      }),
 
     renew: (claims, duration) =>
       Effect.map(
@@ -82,34 +121,19 @@ export const followUpStore = (database: Database): typeof FollowUpStore.Service 
         }
       ),
 
-    complete: ({ followUp, token }) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        changed(
-          "FollowUpStore.complete",
-          `update ${table} f set status = 'done', last_error = null, ended_at = coalesce(f.ended_at, $4)
-           where f.owner = $1 and f.id = $2 and f.token = $3 and f.status in ('running', 'done') returning f.id`,
-          [toText(followUp.ownerId), knownId(followUp.id), token, new Date(now)]
-        )
-      ),
+    complete: (claim) => end("FollowUpStore.complete", claim, { isDone: true, uncounted: 0, error: null }),
 
-    fail: ({ followUp, token }, { error, isCounted, pause }) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        changed(
-          "FollowUpStore.fail",
-          `update ${table} f set status = $4, attempts = f.attempts - $5, last_error = $6, due_at = ${after("$7")}, ended_at = $8
-           where f.owner = $1 and f.id = $2 and f.token = $3 and f.status = 'running' returning f.id`,
-          [
-            toText(followUp.ownerId),
-            knownId(followUp.id),
-            token,
-            pause === null ? "dead" : "pending",
-            isCounted ? 0 : 1,
-            toText(error),
-            pause === null ? 0 : Duration.toMillis(pause),
-            pause === null ? new Date(now) : null
-          ]
-        )
-      ),
+    fail: (claim, { error, isCounted, pause }) => {
+      const { followUp, token } = claim
+      const uncounted = isCounted ? 0 : 1
+      if (pause === null) return end("FollowUpStore.fail", claim, { isDone: false, uncounted, error: toText(error) })
+      return changed(
+        "FollowUpStore.fail",
+        `update ${table} f set status = 'pending', attempts = f.attempts - $4, last_error = $5, due_at = ${after("$6")}
+         where f.owner = $1 and f.id = $2 and f.token = $3 and f.status = 'running' returning f.id`,
+        [toText(followUp.ownerId), knownId(followUp.id), token, uncounted, toText(error), Duration.toMillis(pause)]
+      )
+    },
 
     find: (kind, key) =>
       Principal.use(({ ownerId }) =>
@@ -123,6 +147,25 @@ export const followUpStore = (database: Database): typeof FollowUpStore.Service 
           ([row]) => Option.map(Option.fromNullishOr(row), decodeFollowUp)
         )
       ),
+
+    list: (kind, { limit, skip }) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<FollowUpRow>(
+            "FollowUpStore.list",
+            `select ${followUpColumns} from ${table} f where f.owner = $1 and f.kind = $2 order by f.ordinal desc offset $3 limit $4`,
+            [toText(ownerId), toText(kind), skip, limit]
+          ),
+          (rows) => rows.map(decodeFollowUp)
+        )
+      ),
+
+    cancel: (kind, key) =>
+      Principal.use(({ ownerId }) => {
+        const args = { owner: toText(ownerId), kind: toText(kind), key: toText(key) }
+        const statement = `select ${call(database, "cancel_follow_up", args)} as answer`
+        return isTrue("FollowUpStore.cancel", statement, Object.values(args))
+      }),
 
     dead: ({ limit, skip }) =>
       Effect.map(

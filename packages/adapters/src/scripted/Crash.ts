@@ -164,6 +164,8 @@ const mortalStores = (read: Wrap, write: Wrap, isDead: () => boolean): Layer.Lay
         complete: (...args) => write(store.complete(...args)),
         fail: (...args) => write(store.fail(...args)),
         find: (...args) => read(store.find(...args)),
+        list: (...args) => read(store.list(...args)),
+        cancel: (...args) => write(store.cancel(...args)),
         dead: (...args) => read(store.dead(...args)),
         revive: (...args) => write(store.revive(...args)),
         prune: (...args) => write(store.prune(...args))

@@ -4,10 +4,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Principal } from "../access/Principal.ts"
-import { FollowUpId, newId, ThreadId } from "../primitives/Ids.ts"
+import { FollowUpId, newId, type OwnerId, ThreadId } from "../primitives/Ids.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import { type FollowUpClaim, FollowUpStore } from "../runs/FollowUpStore.ts"
+import { type ClaimRules, type FollowUpClaim, FollowUpStore } from "../runs/FollowUpStore.ts"
 import type { ContractTest, Stores } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, moment, sampleBegin, sampleSettlement } from "./Samples.ts"
 import { anHour, expectTag, noTime, openThread, startTurn, tenTimes } from "./Scenes.ts"
@@ -60,6 +60,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
         key: added.key,
         payload: awkwardJson,
         sequence: null,
+        isUrgent: false,
         status: "running",
         attempts: 1,
         lastError: null,
@@ -230,6 +231,151 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
       assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, isCounted: false }))
       const found = Option.getOrThrow(yield* store.find(kind, key))
       assert.deepStrictEqual([found.status, found.attempts, found.lastError], ["pending", 1, failed.error])
+    })
+  )
+
+  test(
+    "MUST claim from the owners in turns, from one call to the next, and of one owner what is due the longest",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      const add = (keys: ReadonlyArray<string>) =>
+        Effect.flatMap(
+          Effect.forEach(keys, (key) => sampleFollowUp(kind, { key })),
+          store.add
+        )
+      yield* add(["a1", "a2", "a3", "a4", "a5"])
+      yield* asNewOwner(add(["b1", "b2"]))
+      yield* asNewOwner(add(["c1"]))
+      const claimed: Array<string> = []
+      for (let call = 0; call < 3; call++) claimed.push(...keysOf(yield* store.claim([kind], 1, anHour)))
+      assert.sameMembers(claimed, ["a1", "b1", "c1"])
+      claimed.push(...keysOf(yield* store.claim([kind], 2, anHour)))
+      assert.sameMembers(claimed.slice(3), ["a2", "b2"])
+      assert.deepStrictEqual(keysOf(yield* claimAll(kind)), ["a3", "a4", "a5"])
+    })
+  )
+
+  test(
+    "MUST claim urgent follow-ups before all others",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      yield* addOne(kind, { key: "bulk" })
+      yield* asNewOwner(addOne(kind, { key: "theirs" }))
+      yield* asNewOwner(addOne(kind, { key: "waited for", isUrgent: true }))
+      const [first] = yield* store.claim([kind], 1, anHour)
+      assert.deepInclude(first?.followUp, { key: "waited for", isUrgent: true })
+      assert.sameMembers(keysOf(yield* claimAll(kind)), ["bulk", "theirs"])
+    })
+  )
+
+  test(
+    "MUST keep to the rules: places of each priority, the share of an owner, and how many suspects",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      const { ownerId } = yield* Principal
+      const lane = (limit: number, held: ReadonlyArray<OwnerId> = []) => ({ limit, held })
+      const claim = (rules: Partial<ClaimRules>, duration = anHour) =>
+        Effect.map(
+          store.claim([kind], 100, duration, { urgent: lane(9), other: lane(9), share: 9, suspects: 9, ...rules }),
+          keysOf
+        )
+      for (const key of ["a1", "a2", "a3"]) yield* addOne(kind, { key })
+      yield* addOne(kind, { key: "u", isUrgent: true })
+      yield* asNewOwner(addOne(kind, { key: "b" }))
+      assert.deepStrictEqual(yield* claim({ urgent: lane(0), other: lane(0) }), [])
+      assert.deepStrictEqual(yield* claim({ other: lane(0) }), ["u"])
+      assert.sameMembers(yield* claim({ other: lane(9, [ownerId]), share: 2 }), ["a1", "b"])
+      assert.deepStrictEqual(yield* claim({ other: lane(9, [ownerId, ownerId]), share: 2 }), [])
+
+      assert.deepStrictEqual(yield* claim({}, noTime), ["a2", "a3"])
+      assert.deepStrictEqual(yield* claim({ suspects: 0 }, noTime), ["a2", "a3"])
+      assert.deepStrictEqual(yield* claim({ suspects: 0 }, noTime), [])
+      assert.strictEqual((yield* claim({ suspects: 1 })).length, 1)
+    })
+  )
+
+  test(
+    "MUST say of a claim whether an earlier one has expired",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      yield* addOne(kind)
+      assert.isFalse((yield* claimOne(kind, noTime)).isRetaken)
+      const again = yield* claimOne(kind)
+      assert.isTrue(again.isRetaken)
+      assert.isTrue(yield* store.fail(again, failed))
+      assert.isFalse((yield* claimOne(kind)).isRetaken)
+    })
+  )
+
+  test(
+    "MUST list the principal's follow-ups of a kind, newest first, in pages",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      for (const key of ["a", "b", "c"]) yield* addOne(kind, { key })
+      yield* asNewOwner(addOne(kind, { key: "theirs" }))
+      yield* store.complete(yield* claimOne(kind))
+      const listed = (skip: number, limit: number) =>
+        Effect.map(store.list(kind, { skip, limit }), (found) => found.map(({ key }) => key))
+      assert.deepStrictEqual(yield* listed(0, 2), ["c", "b"])
+      assert.deepStrictEqual(yield* listed(2, 2), ["a"])
+      assert.deepStrictEqual(yield* store.list(yield* newKind, { skip: 0, limit: 2 }), [])
+    })
+  )
+
+  test(
+    "MUST cancel an open follow-up, pending or running, and let its sequence go on; none that is at rest or another owner's",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      for (const key of ["1", "2", "3"]) yield* addOne(kind, { key, sequence: "s" })
+      assert.isFalse(yield* asNewOwner(store.cancel(kind, "1")))
+      const first = yield* claimOne(kind)
+      assert.isTrue(yield* store.cancel(kind, "1"))
+      assert.isFalse(yield* store.cancel(kind, "1"))
+      assert.deepStrictEqual(yield* store.renew([first], anHour), [first.followUp.id])
+      assert.isFalse(yield* store.complete(first))
+      assert.isTrue(yield* store.cancel(kind, "2"))
+      const third = yield* claimOne(kind)
+      assert.strictEqual(third.followUp.key, "3")
+      assert.isTrue(yield* store.complete(third))
+      assert.isFalse(yield* store.cancel(kind, "3"))
+      assert.deepStrictEqual(
+        (yield* store.list(kind, { skip: 0, limit: 9 })).map(({ key, status }) => [key, status]),
+        [["3", "done"]]
+      )
+    })
+  )
+
+  test(
+    "MUST go on with a sequence when its first is done, dead or revived, whoever stores the next at the same moment",
+    Effect.gen(function* () {
+      const store = yield* FollowUpStore
+      const kind = yield* newKind
+      const total = 30
+      const adding = Effect.forEach(
+        Array.from({ length: total }, (_, at) => `${at}`),
+        (key) => addOne(kind, { key, sequence: "s" })
+      )
+      const done: Array<string> = []
+      const working = Effect.gen(function* () {
+        while (done.length < total) {
+          for (const claim of yield* claimAll(kind)) {
+            done.push(claim.followUp.key)
+            const isDead = done.length % 3 === 0
+            assert.isTrue(yield* isDead ? store.fail(claim, { ...failed, pause: null }) : store.complete(claim))
+          }
+        }
+      })
+      yield* Effect.all([adding, working], { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        done,
+        Array.from({ length: total }, (_, at) => `${at}`)
+      )
     })
   )
 

@@ -37,6 +37,13 @@ export const traceOf = ({ blobId, id, scope }: Document): DocumentTrace => ({
   blobId
 })
 
+/** The indexing of a document. Somebody waits for a document of a thread, because messages of the thread do. */
+export const newIndexing = (document: Document): Effect.Effect<NewFollowUp> =>
+  Effect.map(newWork(indexKind, document.id, traceOf(document)), (work) => ({
+    ...work,
+    isUrgent: document.scope._tag !== "Assistant"
+  }))
+
 export const newWork = (kind: string, key: string, payload: Schema.Json): Effect.Effect<NewFollowUp> =>
   Effect.gen(function* () {
     const createdAt = new Date(yield* Clock.currentTimeMillis)

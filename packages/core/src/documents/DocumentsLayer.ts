@@ -30,7 +30,7 @@ import { BlobNotFound, BlobStore, type ByteRange } from "./BlobStore.ts"
 import { copyDocument, type Document, DocumentNotFound, type DocumentScope } from "./Document.ts"
 import { DocumentLinks } from "./DocumentLinks.ts"
 import { DocumentStore } from "./DocumentStore.ts"
-import { indexKind, newWork, searchScopeOf, traceOf } from "./DocumentWork.ts"
+import { newIndexing, searchScopeOf } from "./DocumentWork.ts"
 import { makeNoticing, makeVectorWorker } from "./FillVectors.ts"
 import { makeForgetting } from "./ForgetDocuments.ts"
 import { makeIndexWorker } from "./IndexDocument.ts"
@@ -96,7 +96,7 @@ export const documentsLayer: Layer.Layer<
     /** Without its follow-up a record would stay in processing for ever, so both are stored together. */
     const insert = (document: Document) =>
       Effect.gen(function* () {
-        const work = document.status === "processing" ? [yield* newWork(indexKind, document.id, traceOf(document))] : []
+        const work = document.status === "processing" ? [yield* newIndexing(document)] : []
         const isStored = yield* store.insert(document, work)
         if (isStored) followUps.wake()
         else yield* blobs.remove(document.blobId)

@@ -32,7 +32,15 @@ import { cutText } from "./CutText.ts"
 import type { Document, DocumentScope } from "./Document.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { type Attempt, DocumentStore, type IndexingOutcome, type Progress } from "./DocumentStore.ts"
-import { DocumentTrace, indexKind, newWork, searchScopeOf, summarizeKind, traceOf } from "./DocumentWork.ts"
+import {
+  DocumentTrace,
+  indexKind,
+  newIndexing,
+  newWork,
+  searchScopeOf,
+  summarizeKind,
+  traceOf
+} from "./DocumentWork.ts"
 import { fileTypeOf } from "./FileType.ts"
 import { mediaKindOf } from "./Media.ts"
 import { type TextCutting, TextExtractor } from "./TextExtractor.ts"
@@ -200,7 +208,7 @@ export const makeIndexWorker = Effect.gen(function* () {
   const lost = Effect.gen(function* () {
     const unattended = yield* documents.unattended(indexKind, sweptAtOnce)
     return yield* Effect.forEach(unattended, ({ document, ownerId }) =>
-      Effect.map(newWork(indexKind, document.id, traceOf(document)), (followUp) => ({ ownerId, followUp }))
+      Effect.map(newIndexing(document), (followUp) => ({ ownerId, followUp }))
     )
   })
 

@@ -28,7 +28,8 @@ export {
   DocumentStore,
   type DocumentSurvey,
   type IndexingOutcome,
-  type Progress
+  type Progress,
+  type OwnedDocument
 } from "./DocumentStore.ts"
 export {
   acceptedExtensions,

@@ -22,6 +22,8 @@ export interface NewFollowUp {
   readonly sequence: string | null
   /** Milliseconds between storing and the first attempt. */
   readonly delayMillis: number
+  /** True: somebody waits for it, such as for the file of a message. It is done before other work. */
+  readonly isUrgent?: boolean
   readonly createdAt: Date
 }
 
@@ -36,6 +38,7 @@ export const FollowUp = Schema.Struct({
   key: Schema.String,
   payload: Schema.Json,
   sequence: Schema.NullOr(Schema.String),
+  isUrgent: Schema.Boolean,
   status: FollowUpStatus,
   /** How often it was claimed. */
   attempts: Schema.Int,

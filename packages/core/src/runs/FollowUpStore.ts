@@ -7,13 +7,14 @@
  *   of a worker names its claim; a call with an older token MUST change nothing and return false.
  * - *Due*: pending and its time has come, or running under a claim that has expired. If it has a `sequence`, it is due only when no
  *   follow-up of the same owner and sequence that was stored before it is still open.
+ * - *Suspect*: due, with two or more attempts, and its last claim has expired. It may be what kills its process.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
-import type { FollowUpId } from "../primitives/Ids.ts"
+import type { FollowUpId, OwnerId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { FollowUp, NewFollowUp } from "./FollowUp.ts"
@@ -22,6 +23,25 @@ import type { FollowUp, NewFollowUp } from "./FollowUp.ts"
 export interface FollowUpClaim {
   readonly followUp: FollowUp
   readonly token: number
+  /** True: an earlier claim has expired, because its process died or hung. */
+  readonly isRetaken: boolean
+}
+
+/** How many follow-ups of one priority a caller takes. */
+export interface ClaimLane {
+  readonly limit: number
+  /** The owners of those that the caller works on already, once for each. */
+  readonly held: ReadonlyArray<OwnerId>
+}
+
+/** What keeps one owner's work, and work that killed its process, from the way of others. Without it only the turns of owners are kept. */
+export interface ClaimRules {
+  readonly urgent: ClaimLane
+  readonly other: ClaimLane
+  /** The largest number of follow-ups of one owner and one priority that the caller works on at a time. */
+  readonly share: number
+  /** How many suspects the caller takes. */
+  readonly suspects: number
 }
 
 export interface FailedAttempt {
@@ -42,13 +62,16 @@ export class FollowUpStore extends Context.Service<
     readonly add: (followUps: ReadonlyArray<NewFollowUp>) => Effect.Effect<void, StoreUnavailable, Principal>
 
     /**
-     * Claims due follow-ups of these kinds and of all owners, oldest first, and counts an attempt for each. If several callers claim at the
-     * same time, only one of them MUST get a follow-up.
+     * Claims due follow-ups of these kinds and of all owners, and counts an attempt for each, also for one whose last claim has expired. If
+     * several callers claim at the same time, only one of them MUST get a follow-up. Urgent ones MUST come first; of each priority the
+     * owners MUST take turns, one follow-up each, from one call to the next; of one owner the one that is due the longest comes first. MUST
+     * keep to the rules, if there are any. However many are open, a claim MUST read few of them.
      */
     readonly claim: (
       kinds: ReadonlyArray<string>,
       limit: number,
-      duration: Duration.Duration
+      duration: Duration.Duration,
+      rules?: ClaimRules
     ) => Effect.Effect<ReadonlyArray<FollowUpClaim>, StoreUnavailable>
 
     /** Prolongs claims and returns the ids of the lost ones. */
@@ -65,6 +88,15 @@ export class FollowUpStore extends Context.Service<
 
     /** The principal's newest follow-up of this kind and key, in any status. */
     readonly find: (kind: string, key: string) => Effect.Effect<Option.Option<FollowUp>, StoreUnavailable, Principal>
+
+    /** The principal's follow-ups of this kind, in any status, newest first. */
+    readonly list: (kind: string, page: Page) => Effect.Effect<ReadonlyArray<FollowUp>, StoreUnavailable, Principal>
+
+    /**
+     * MUST delete the principal's open follow-up of this kind and key, and return false if there is none. The claim of a running one is lost
+     * by that.
+     */
+    readonly cancel: (kind: string, key: string) => Effect.Effect<boolean, StoreUnavailable, Principal>
 
     /** Dead follow-ups of all owners, newest first, for an operator. */
     readonly dead: (page: Page) => Effect.Effect<ReadonlyArray<FollowUp>, StoreUnavailable>

@@ -25,7 +25,7 @@ import type { FollowUpId, OwnerId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type FollowUp, FollowUpNotFound, type NewFollowUp } from "./FollowUp.ts"
-import { type FollowUpClaim, FollowUpStore } from "./FollowUpStore.ts"
+import { type ClaimRules, type FollowUpClaim, FollowUpStore } from "./FollowUpStore.ts"
 
 /** A failed attempt. The text is stored with the follow-up, so it must contain nothing of a conversation. */
 export class FollowUpFailed extends Schema.TaggedError<FollowUpFailed>()("FollowUpFailed", {
@@ -87,9 +87,13 @@ const unreadable = new FollowUpFailed({
 export interface FollowUpSettings {
   /** How often the store is queried for due work without a call of `wake`. */
   readonly poll: Duration.Input
+  /**
+   * How many follow-ups this process works on at a time. One owner has two thirds of them at most, and one place stays free for urgent work
+   * and one for other work.
+   */
   readonly concurrency: number
-  /** How long a claim stays blocked after its process died. */
-  readonly claim: Duration.Input
+  /** How long a claim stays blocked after its process died; null: as long as a run, `TurnSettings.lease`. */
+  readonly claim: Duration.Input | null
   /** How often the work is tried. Attempts whose process died or hung count too. */
   readonly attempts: number
   /** The pause after the first failure. It doubles with each further failure. */
@@ -104,8 +108,8 @@ export interface FollowUpSettings {
 export const FollowUpSettings = Context.Reference<FollowUpSettings>("@colloquy/core/runs/FollowUpSettings", {
   defaultValue: () => ({
     poll: "5 seconds",
-    concurrency: 4,
-    claim: "30 seconds",
+    concurrency: 6,
+    claim: null,
     attempts: 5,
     firstPause: "1 second",
     longestPause: "5 minutes",
@@ -123,6 +127,13 @@ export class FollowUps extends Context.Service<
     /** Call this after storing follow-ups that may be due. */
     readonly wake: () => void
     readonly find: (kind: string, key: string) => Effect.Effect<Option.Option<FollowUp>, StoreUnavailable, Principal>
+    /** The principal's follow-ups of this kind, newest first. */
+    readonly list: (kind: string, page: Page) => Effect.Effect<ReadonlyArray<FollowUp>, StoreUnavailable, Principal>
+    /**
+     * Deletes the principal's open follow-up of this kind and key; false if there is none. Work that is under way is interrupted, in another
+     * process when it renews its claim.
+     */
+    readonly cancel: (kind: string, key: string) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /** Of all owners, for an operator. */
     readonly dead: (page: Page) => Effect.Effect<ReadonlyArray<FollowUp>, StoreUnavailable>
     readonly revive: (id: FollowUpId) => Effect.Effect<void, FollowUpNotFound | StoreUnavailable>
@@ -133,7 +144,7 @@ export class FollowUps extends Context.Service<
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const settings = yield* FollowUpSettings
-      const claimTime = Duration.fromInputUnsafe(settings.claim)
+      const claimTime = Duration.fromInputUnsafe(settings.claim ?? defaultClaim)
       const poll = Duration.toMillis(settings.poll)
       const workers = new Map<string, FollowUpWorker>()
       const running = new Map<FollowUpId, RunningFollowUp>()
@@ -159,7 +170,7 @@ export class FollowUps extends Context.Service<
         const free = settings.concurrency - running.size
         if (workers.size === 0 || free <= 0) return Number.POSITIVE_INFINITY
         const claims = yield* store
-          .claim([...workers.keys()], free, claimTime)
+          .claim([...workers.keys()], free, claimTime, rulesFor(settings.concurrency, [...running.values()]))
           .pipe(
             Effect.catchCause((cause) =>
               Effect.as(Effect.logWarning("Follow-ups could not be claimed; the store is asked again", cause), [])
@@ -228,6 +239,17 @@ export class FollowUps extends Context.Service<
         add: (followUps) => Effect.tap(store.add(followUps), () => Effect.sync(wake)),
         wake,
         find: store.find,
+        list: store.list,
+        cancel: tracedFn("FollowUps.cancel")(function* (kind: string, key: string) {
+          const { ownerId } = yield* Principal
+          const isCancelled = yield* store.cancel(kind, key)
+          for (const { claim, fiber } of isCancelled ? running.values() : []) {
+            const { followUp } = claim
+            const isMeant = followUp.ownerId === ownerId && followUp.kind === kind && followUp.key === key
+            if (isMeant && fiber !== null) yield* Effect.forkIn(Fiber.interrupt(fiber), scope)
+          }
+          return isCancelled
+        }),
         dead: store.dead,
         revive: tracedFn("FollowUps.revive")(function* (id: FollowUpId) {
           if (!(yield* store.revive(id))) return yield* new FollowUpNotFound({ followUpId: id })
@@ -240,6 +262,27 @@ export class FollowUps extends Context.Service<
   /** A worker without dependencies, as a layer over `Kernel.layer`. */
   static readonly worker = <Payload>(worker: TypedWorker<Payload>): Layer.Layer<never, never, FollowUps> =>
     Layer.effectDiscard(FollowUps.use((followUps) => followUps.register(typedWorker(worker))))
+}
+
+const defaultClaim = "30 seconds"
+
+/**
+ * Neither an owner nor a kind of work gets all places. Work that was abandoned twice is done one at a time, so that what kills its process
+ * takes no other work with it until that has used up its attempts too.
+ */
+const rulesFor = (concurrency: number, running: ReadonlyArray<RunningFollowUp>): ClaimRules => {
+  const claims = running.map(({ claim }) => claim)
+  const most = Math.max(1, concurrency - 1)
+  const laneOf = (isUrgent: boolean) => {
+    const held = claims.flatMap(({ followUp }) => (followUp.isUrgent === isUrgent ? followUp.ownerId : []))
+    return { limit: most - held.length, held }
+  }
+  return {
+    urgent: laneOf(true),
+    other: laneOf(false),
+    share: Math.ceil((concurrency * 2) / 3),
+    suspects: claims.some(({ followUp, isRetaken }) => isRetaken && followUp.attempts > 2) ? 0 : 1
+  }
 }
 
 interface RunningFollowUp {

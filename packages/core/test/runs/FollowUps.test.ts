@@ -3,6 +3,7 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { FollowUpFailed, FollowUps, FollowUpSettings, Principal, StoreUnavailable } from "@colloquy/core"
 import { FollowUpStore, type FollowUpWorker } from "@colloquy/core/adapters"
 import { sampleFollowUp } from "@colloquy/core/contracts"
+import { TestKernel } from "@colloquy/adapters/scripted"
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -321,6 +322,115 @@ describe("FollowUps", () => {
       assert.deepInclude(yield* stateOf("a"), { status: "dead" })
       assert.deepStrictEqual(told, [])
     })
+  )
+
+  const asOwner = <A, E, R>(owner: string, effect: Effect.Effect<A, E, R>) => effect.pipe(Principal.provide(owner))
+
+  test(
+    "leaves places for other owners and for urgent work, however much one owner orders",
+    Effect.gen(function* () {
+      const followUps = yield* FollowUps
+      const started: Array<string> = []
+      yield* followUps.register(
+        worker(({ key, ownerId }) =>
+          Effect.andThen(
+            Effect.sync(() => void started.push(`${ownerId} ${key}`)),
+            Effect.never
+          )
+        )
+      )
+      for (let each = 0; each < 9; each++) yield* add(`${each}`)
+      yield* settle
+      assert.deepStrictEqual(started, ["ada 0", "ada 1", "ada 2", "ada 3"])
+      for (let each = 0; each < 9; each++) yield* asOwner("bob", add(`${each}`))
+      yield* settle
+      assert.deepStrictEqual(started.slice(4), ["bob 0"])
+      yield* asOwner(
+        "eve",
+        Effect.flatMap(sampleFollowUp("learn", { key: "waited for", isUrgent: true }), (urgent) =>
+          followUps.add([urgent])
+        )
+      )
+      yield* settle
+      assert.deepStrictEqual(started.slice(5), ["eve waited for"])
+    })
+  )
+
+  test(
+    "does what was abandoned twice one at a time, so that it takes no other work with it",
+    Effect.gen(function* () {
+      const started: Array<string> = []
+      for (const key of ["a", "b", "c"]) yield* add(key)
+      const store = yield* FollowUpStore
+      for (let died = 0; died < 2; died++) yield* store.claim(["learn"], 3, Duration.zero)
+      yield* (yield* FollowUps).register(
+        worker(({ key }) =>
+          Effect.andThen(
+            Effect.sync(() => void started.push(key)),
+            Effect.sleep("1 second")
+          )
+        )
+      )
+      yield* settle
+      assert.deepStrictEqual(started, ["a"])
+      yield* add("new")
+      yield* settle
+      assert.deepStrictEqual(started, ["a", "new"])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(started, ["a", "new", "b"])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(started, ["a", "new", "b", "c"])
+    })
+  )
+
+  test(
+    "cancels work that waits and work that is under way",
+    Effect.gen(function* () {
+      const followUps = yield* FollowUps
+      const ended: Array<string> = []
+      yield* followUps.register(
+        worker(({ key }) => Effect.onInterrupt(Effect.never, () => Effect.sync(() => void ended.push(key))))
+      )
+      yield* add("a", "one")
+      yield* add("b", "one")
+      yield* settle
+      assert.isTrue(yield* followUps.cancel("learn", "b"))
+      assert.isTrue(yield* followUps.cancel("learn", "a"))
+      yield* settle
+      assert.deepStrictEqual(ended, ["a"])
+      assert.deepStrictEqual(yield* followUps.list("learn", { skip: 0, limit: 10 }), [])
+      assert.isFalse(yield* followUps.cancel("learn", "a"))
+    })
+  )
+
+  it.effect("claims as long as a run is leased, unless the host says otherwise", () =>
+    Effect.gen(function* () {
+      const durations: Array<number> = []
+      const stores = InMemory.layerFrom(InMemory.makeState())
+      const watched = Layer.effect(
+        FollowUpStore,
+        FollowUpStore.useSync((store) =>
+          FollowUpStore.of({
+            ...store,
+            claim: (kinds, limit, duration, rules) => {
+              durations.push(Duration.toMillis(duration))
+              return store.claim(kinds, limit, duration, rules)
+            }
+          })
+        )
+      )
+      const kernel = TestKernel.layer([], {
+        stores: Layer.provideMerge(watched, stores),
+        settings: { lease: "3 seconds" }
+      })
+      const services = yield* Layer.build(kernel)
+      yield* Effect.provideContext(
+        FollowUps.use((followUps) => followUps.register(worker(() => Effect.void))),
+        services
+      )
+      yield* settle
+      assert.deepStrictEqual([...new Set(durations)], [3000])
+    }).pipe(Effect.provide(Logger.layer([])))
   )
 
   for (const [title, giveUp] of [

@@ -47,24 +47,182 @@ export const followUpTables: Migration = {
 }
 
 /**
+ * Owners take turns, so a claim looks for the next owner with due work and not for the oldest work. `waits` is true while an earlier
+ * follow-up of the same sequence is open; such a row is not in the index that claims read, so that a long sequence costs them nothing.
+ */
+export const followUpTurns: Migration = {
+  name: "follow_ups in turns",
+  tables: [],
+  statements: [
+    `alter table {schema}.follow_ups add column is_urgent boolean not null default false`,
+    `alter table {schema}.follow_ups add column waits boolean not null default false`,
+    `drop index {schema}.follow_ups_due`,
+    `create index follow_ups_in_turns on {schema}.follow_ups (is_urgent, owner, due_at, ordinal, kind) where ${isOpen} and not waits`
+  ]
+}
+
+const sameSequence = (row: string, sequence: string): string =>
+  `hashtextextended(${row}.sequence, 0) = hashtextextended(${sequence}, 0) and ${row}.sequence = ${sequence}`
+
+/**
  * `p_follow_ups` is a JSON array; each payload in it is a text that contains JSON. A follow-up is skipped when its id is stored already, or
- * when another one of the same kind and key is still open.
+ * when another one of the same kind and key is still open. The first open follow-up of its sequence is locked until the new one is
+ * committed, so that whoever ends it sees the new one and lets it go on (`end_follow_up`).
  */
 const addFollowUps = sqlFunction(
   "add_follow_ups",
   `(p_owner text, p_follow_ups text) returns void language plpgsql as $$
+declare
+  v_one record;
+  v_waits boolean;
 begin
-  insert into {schema}.follow_ups (owner, id, kind, key, payload, sequence, due_at, created_at)
-    select p_owner, one.id, one.kind, one.key, one.payload, one.sequence,
-      clock_timestamp() + one.delay * interval '1 millisecond', one.created_at
-    from rows from (
+  for v_one in
+    select * from rows from (
       json_to_recordset(p_follow_ups::json) as (
-        id uuid, kind text, key text, payload text, sequence text, delay double precision, created_at timestamptz
+        id uuid, kind text, key text, payload text, sequence text, delay double precision, is_urgent boolean, created_at timestamptz
       )
-    ) with ordinality one (id, kind, key, payload, sequence, delay, created_at, place)
+    ) with ordinality one (id, kind, key, payload, sequence, delay, is_urgent, created_at, place)
     order by one.place
-    on conflict do nothing;
+  loop
+    v_waits := false;
+    if v_one.sequence is not null then
+      perform from {schema}.follow_ups f where f.owner = p_owner and ${sameSequence("f", "v_one.sequence")} and f.${isOpen}
+        order by f.ordinal limit 1 for share;
+      v_waits := found;
+    end if;
+    insert into {schema}.follow_ups (owner, id, kind, key, payload, sequence, is_urgent, waits, due_at, created_at)
+      values (p_owner, v_one.id, v_one.kind, v_one.key, v_one.payload, v_one.sequence, v_one.is_urgent, v_waits,
+        clock_timestamp() + v_one.delay * interval '1 millisecond', v_one.created_at)
+      on conflict do nothing;
+  end loop;
 end $$`
 )
 
-export const followUpFunctions: ReadonlyArray<SqlFunction> = [addFollowUps]
+/** Lets the first open follow-up of a sequence go on. */
+const releaseFollowUp = sqlFunction(
+  "release_follow_up",
+  `(p_owner text, p_sequence text) returns void language plpgsql as $$
+begin
+  update {schema}.follow_ups set waits = false where waits and owner = p_owner and id = (
+    select f.id from {schema}.follow_ups f where f.owner = p_owner and ${sameSequence("f", "p_sequence")} and f.${isOpen}
+      order by f.ordinal limit 1);
+end $$`
+)
+
+/** Ends a follow-up under its claim, as done or as dead. Returns false when the claim is lost. */
+const endFollowUp = sqlFunction(
+  "end_follow_up",
+  `(p_owner text, p_id uuid, p_token bigint, p_is_done boolean, p_uncounted integer, p_error text, p_at timestamptz)
+returns boolean language plpgsql as $$
+declare
+  v_sequence text;
+begin
+  update {schema}.follow_ups f set status = case when p_is_done then 'done' else 'dead' end, last_error = p_error,
+      attempts = f.attempts - p_uncounted, ended_at = coalesce(f.ended_at, p_at)
+    where f.owner = p_owner and f.id = p_id and f.token = p_token and (f.status = 'running' or p_is_done and f.status = 'done')
+    returning f.sequence into v_sequence;
+  if not found then return false; end if;
+  if v_sequence is not null then perform {schema}.release_follow_up(p_owner, v_sequence); end if;
+  return true;
+end $$`
+)
+
+const cancelFollowUp = sqlFunction(
+  "cancel_follow_up",
+  `(p_owner text, p_kind text, p_key text) returns boolean language plpgsql as $$
+declare
+  v_sequence text;
+begin
+  delete from {schema}.follow_ups f where f.owner = p_owner and f.kind = p_kind and f.${isOpen}
+    and hashtextextended(f.key, 0) = hashtextextended(p_key, 0) and f.key = p_key
+    returning f.sequence into v_sequence;
+  if not found then return false; end if;
+  if v_sequence is not null then perform {schema}.release_follow_up(p_owner, v_sequence); end if;
+  return true;
+end $$`
+)
+
+/**
+ * Claims urgent follow-ups first, then others; of each priority from the owners in the order of their names, beginning after the one that
+ * was served last (`p_after_…`), one each, around and around. `p_held_…` names the owner of each follow-up that the caller has already, of
+ * which there may be `p_share`. A suspect is running under an expired claim, at least for the second time. Both look-ups read the index
+ * `follow_ups_in_turns` in its order and stop at the first row; the settings leave the planner no other way.
+ */
+const claimFollowUps = sqlFunction(
+  "claim_follow_ups",
+  `(p_kinds text[], p_limit integer, p_urgent integer, p_other integer, p_share integer, p_suspects integer, p_held_urgent text[],
+    p_held_other text[], p_after_urgent text, p_after_other text, p_millis double precision)
+returns table (owner text, id uuid, ordinal bigint, kind text, key text, payload text, sequence text, is_urgent boolean, status text,
+  attempts integer, token bigint, last_error text, created_at timestamptz, ended_at timestamptz, is_retaken boolean)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+  set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := clock_timestamp();
+  v_lane boolean;
+  v_left integer := p_limit;
+  v_lane_left integer;
+  v_held text[];
+  v_owner text;
+  v_is_whole boolean;
+  v_found boolean;
+  v_id uuid;
+  v_taken uuid[] := array[]::uuid[];
+  v_is_suspect boolean;
+begin
+  foreach v_lane in array array[true, false] loop
+    v_lane_left := least(v_left, case when v_lane then p_urgent else p_other end);
+    v_held := case when v_lane then p_held_urgent else p_held_other end;
+    v_owner := case when v_lane then p_after_urgent else p_after_other end;
+    v_is_whole := false;
+    v_found := false;
+    while v_lane_left > 0 loop
+      v_owner := (select f.owner from {schema}.follow_ups f
+        where f.is_urgent = v_lane and f.${isOpen} and not f.waits and f.owner > v_owner and f.due_at <= v_now
+          and f.kind = any (p_kinds)
+        order by f.owner, f.due_at, f.ordinal limit 1);
+      if v_owner is null then
+        -- After the last owner comes the first. A round that finds nothing is the last.
+        exit when v_is_whole and not v_found;
+        v_is_whole := true;
+        v_found := false;
+        v_owner := '';
+        continue;
+      end if;
+      continue when cardinality(array_positions(v_held, v_owner)) >= p_share;
+      select f.id, f.status = 'running' and f.attempts >= 2 into v_id, v_is_suspect from {schema}.follow_ups f
+        where f.is_urgent = v_lane and f.${isOpen} and not f.waits and f.owner = v_owner and f.due_at <= v_now
+          and f.id <> all (v_taken) and f.kind = any (p_kinds) and (p_suspects > 0 or f.status = 'pending' or f.attempts < 2)
+          and (f.sequence is null or not exists (
+            select from {schema}.follow_ups earlier where earlier.owner = f.owner and earlier.ordinal < f.ordinal
+              and ${sameSequence("earlier", "f.sequence")} and earlier.${isOpen}
+          ))
+        order by f.due_at, f.ordinal limit 1 for no key update of f skip locked;
+      continue when not found;
+      if v_is_suspect then p_suspects := p_suspects - 1; end if;
+      v_taken := v_taken || v_id;
+      v_held := v_held || v_owner;
+      v_left := v_left - 1;
+      v_lane_left := v_lane_left - 1;
+      v_found := true;
+      return query
+        with before as materialized (
+          select b.status = 'running' as retaken from {schema}.follow_ups b where b.owner = v_owner and b.id = v_id
+        )
+        update {schema}.follow_ups f set status = 'running', attempts = f.attempts + 1, token = f.token + 1,
+            due_at = clock_timestamp() + p_millis * interval '1 millisecond'
+          from before where f.owner = v_owner and f.id = v_id
+          returning f.owner, f.id, f.ordinal, f.kind, f.key, f.payload, f.sequence, f.is_urgent, f.status, f.attempts, f.token,
+            f.last_error, f.created_at, f.ended_at, before.retaken;
+    end loop;
+  end loop;
+end $$`
+)
+
+export const followUpFunctions: ReadonlyArray<SqlFunction> = [
+  addFollowUps,
+  releaseFollowUp,
+  endFollowUp,
+  cancelFollowUp,
+  claimFollowUps
+]

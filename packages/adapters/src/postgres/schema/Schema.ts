@@ -5,7 +5,7 @@
 import { auditTables } from "./AuditLog.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments } from "./Documents.ts"
-import { followUpFunctions, followUpTables } from "./FollowUps.ts"
+import { followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
 import { ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
 import { agedMemoryRuns, memoryFunctions, memoryTables } from "./Memories.ts"
@@ -52,7 +52,8 @@ export const schemaOfThisVersion: Schema = {
     auditTables,
     postingsBySegment,
     quotaTables,
-    processingDocuments
+    processingDocuments,
+    followUpTurns
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
