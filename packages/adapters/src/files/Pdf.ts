@@ -9,7 +9,7 @@ import type { Section } from "@colloquy/core/retrieval"
 import { getDocumentProxy } from "unpdf"
 import { readFile } from "node:fs/promises"
 import { basename, join } from "node:path"
-import { limits } from "./Limits.ts"
+import { checkCharacters, limits } from "./Limits.ts"
 import { type Line, readingOrder, textOfLine, type Word } from "./PdfLines.ts"
 import { damaged, encrypted, Refused, tooLarge } from "./Refused.ts"
 import { section } from "./Sections.ts"
@@ -19,6 +19,8 @@ type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>
 /** `tablesFolder` contains the tables of characters; null when their package is not installed. */
 export const readPdf = async (bytes: Uint8Array, tablesFolder: string | null): Promise<ReadonlyArray<Section>> => {
   if (!hasEnd(bytes)) throw new Refused("damaged", "The PDF file is incomplete: its end is missing. Upload it again.")
+  // The library takes the bytes, and they are empty afterwards.
+  const size = bytes.length
   const tables = new CharacterTables(tablesFolder)
   const document = await open(bytes, tables)
   if (document.numPages > limits.pages) throw tooLarge(`it has more than ${limits.pages} pages`)
@@ -28,7 +30,7 @@ export const readPdf = async (bytes: Uint8Array, tablesFolder: string | null): P
   for (let page = 1; page <= document.numPages; page++) {
     for (const { letters, width, words } of await readWords(document, page)) {
       characters += letters
-      if (characters > limits.characters) throw tooLarge("it has more than 20 million characters of text")
+      checkCharacters(characters, size)
       const found = readPage(words, width, page, heading)
       sections.push(...found.sections)
       heading = found.heading

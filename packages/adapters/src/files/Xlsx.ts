@@ -4,7 +4,7 @@
  * of a row take no memory.
  */
 import type { Section } from "@colloquy/core/retrieval"
-import { limits } from "./Limits.ts"
+import { checkCharacters, limits } from "./Limits.ts"
 import { type OfficePackage, openPackage, pathOf } from "./OfficePackage.ts"
 import { damaged, tooLarge } from "./Refused.ts"
 import { oneLine, section } from "./Sections.ts"
@@ -15,7 +15,7 @@ export const readXlsx = (bytes: Uint8Array): ReadonlyArray<Section> => {
   const { from1904, sheets } = readWorkbook(office)
   const strings = readStrings(office)
   const formats = readFormats(office)
-  const budget = { cells: 0, characters: 0 }
+  const budget = { cells: 0, characters: 0, fileSize: bytes.length }
   return sheets.flatMap(({ name, path }) => {
     const part = office.read(path)
     if (part === undefined) return []
@@ -104,8 +104,10 @@ interface Book {
   readonly formats: ReadonlyArray<Format>
   readonly from1904: boolean
   /** Counts the cells and characters of all sheets together. */
-  readonly budget: { cells: number; characters: number }
+  readonly budget: { cells: number; characters: number; readonly fileSize: number }
 }
+
+const separator = " | "
 
 const readSheet = (office: OfficePackage, part: Uint8Array, book: Book) => {
   const lines: Array<string> = []
@@ -121,6 +123,10 @@ const readSheet = (office: OfficePackage, part: Uint8Array, book: Book) => {
   let isFormula = false
   let isReading = false
 
+  const spend = (characters: number) => {
+    book.budget.characters += characters
+    checkCharacters(book.budget.characters, book.budget.fileSize)
+  }
   const endCell = () => {
     if (value === "" && formula !== "") [type, value] = ["str", `=${formula}`]
     if (value === "") return
@@ -128,15 +134,16 @@ const readSheet = (office: OfficePackage, part: Uint8Array, book: Book) => {
       throw tooLarge(`it has more than ${limits.cells.toLocaleString("en")} cells`)
     if (column >= limits.columns) throw damaged(office.kind)
     while (row.length < column) row.push("")
-    row[column] = oneLine(displayText(book, type, style, value))
+    const text = displayText(book, type, style, value)
+    // Before the text is changed: a million cells may refer to one long text.
+    spend(text.length)
+    row[column] = oneLine(text)
   }
   const endRow = () => {
     if (row.every((cell) => cell === "")) return
     first ??= rowNumber
-    const line = row.join(" | ")
-    book.budget.characters += line.length
-    if (book.budget.characters > limits.characters) throw tooLarge("it has more than 20 million characters of text")
-    lines.push(line)
+    spend(row.length * separator.length)
+    lines.push(row.join(separator))
   }
   walkXml(part, office.kind, {
     open: (name, attribute) => {

@@ -1,9 +1,10 @@
 /**
  * Reads the parts of a zip archive in memory. The size of a part is checked twice: the declared size before unpacking, and the real size, which
- * may not exceed the declared one, while unpacking. The total of all parts is also limited, because several parts may use the same packed bytes.
+ * may not exceed the declared one, while unpacking. The total of all parts is also limited, because several parts may use the same packed bytes; it
+ * counts what the parts declare, because a part that is read twice is unpacked twice.
  */
 import { inflateRawSync } from "node:zlib"
-import { limits } from "./Limits.ts"
+import { checkUnpacked, limits } from "./Limits.ts"
 import { damaged, encrypted, tooLarge } from "./Refused.ts"
 
 export interface Zip {
@@ -24,16 +25,16 @@ const marks = { end: 0x06054b50, entry: 0x02014b50, local: 0x04034b50 }
 export const openZip = (bytes: Uint8Array, kind: string): Zip => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const entries = readDirectory(bytes, view, kind)
-  let left = limits.zip.total
+  let total = 0
   return {
     read: (name) => {
       const entry = entries.get(name)
       if (entry === undefined) return undefined
       if (entry.isEncrypted) throw encrypted()
-      if (entry.size > Math.min(limits.zip.part, left)) throw tooLarge("it unpacks to more than 128 MB")
-      const unpacked = unpack(packedBytes(bytes, view, entry, kind), entry, kind)
-      left -= unpacked.length
-      return unpacked
+      if (entry.size > limits.zip.part) throw tooLarge("it unpacks to more than 128 MB")
+      total += entry.size
+      checkUnpacked(total, bytes.length)
+      return unpack(packedBytes(bytes, view, entry, kind), entry, kind)
     }
   }
 }

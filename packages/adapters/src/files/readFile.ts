@@ -4,8 +4,8 @@
  */
 import type { TextCutting } from "@colloquy/core/documents"
 import type { Section, SectionForm } from "@colloquy/core/retrieval"
-import { damaged, Refused, tooLarge } from "./Refused.ts"
-import { limits } from "./Limits.ts"
+import { checkCharacters } from "./Limits.ts"
+import { damaged, Refused } from "./Refused.ts"
 import { section } from "./Sections.ts"
 import { decodeText } from "./Text.ts"
 
@@ -45,9 +45,11 @@ export const readFile = async (
   { extension, tables }: Pick<FileTask, "extension" | "tables">,
   bytes: Uint8Array<ArrayBuffer>
 ): Promise<ReadonlyArray<Section>> => {
+  // A reader may take the bytes.
+  const size = bytes.length
   const sections = await readSections(extension, tables, bytes)
   const characters = sections.reduce((sum, { text }) => sum + text.length, 0)
-  if (characters > limits.characters) throw tooLarge("it has more than 20 million characters of text")
+  checkCharacters(characters, size)
   return sections
 }
 
@@ -89,7 +91,7 @@ const readPretended = async (extension: string, kind: string, bytes: Uint8Array)
 
 const readText = async (extension: string, bytes: Uint8Array): Promise<ReadonlyArray<Section>> => {
   const text = await decodeText(bytes)
-  if (text.length > limits.characters) throw tooLarge("it has more than 20 million characters of text")
+  checkCharacters(text.length, bytes.length)
   if (extension === "html") return (await import("./Html.ts")).readHtml(text)
   return section(forms[extension] ?? "code", text, extension === "csv" || extension === "jsonl" ? { row: 1 } : {})
 }
