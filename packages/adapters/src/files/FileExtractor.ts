@@ -22,6 +22,7 @@ import * as Layer from "effect/Layer"
 import { isInstalled, packageFor, tablesFolder, tablesPackage } from "./Packages.ts"
 import type { ChunkPart } from "./prepareFile.ts"
 import { type Bounds, readInProcess } from "./ReaderProcess.ts"
+import { readerRights, type ReaderUser } from "./ReaderRights.ts"
 import type { FileTask } from "./readFile.ts"
 import { collect, makeReadingLanes, refuse } from "./ReadingLanes.ts"
 import { receivedChunks } from "./ReceivedChunk.ts"
@@ -36,6 +37,8 @@ export interface FileExtractorOptions {
   readonly growth?: number
   /** How many files are read at once, of different owners. Small ones have as many places of their own. Default 2. */
   readonly atOnce?: number
+  /** The user of the system as whom files are read. Default: the host's own. */
+  readonly user?: ReaderUser
   /** The script of that process. A host that bundles its code passes the URL of `@colloquy/adapters/files/worker` as a separate file. */
   readonly worker?: URL
   /** For tests: pretends that some packages are not installed. */
@@ -67,8 +70,12 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
         growth: options.growth ?? 700
       }
       const readInLane = yield* makeReadingLanes(bounds, options.atOnce ?? 2)
-      const script = options.worker ?? ownWorker
       const tables = has(tablesPackage) ? tablesFolder() : null
+      const rights = readerRights({
+        script: options.worker ?? ownWorker,
+        folders: tables === null ? [] : [tables],
+        user: options.user
+      })
 
       const taskOf = ({ extension, family }: FileType, cutting: TextCutting | null) => {
         const name = missing(extension)
@@ -89,7 +96,7 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
           if (file.type.family === "image") return yield* readPicture(file)
           const task = yield* taskOf(file.type, null)
           const { value } = yield* readInLane(file, (bytes, limits) =>
-            readInProcess<ReadonlyArray<Section>>(script, task, bytes, limits)
+            readInProcess<ReadonlyArray<Section>>(rights, task, bytes, limits)
           )
           return value
         }),
@@ -97,7 +104,7 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
           if (file.type.family === "image") return yield* cutText(yield* readPicture(file), cutting)
           const task = yield* taskOf(file.type, cutting)
           const { parts, value } = yield* readInLane(file, (bytes, limits) =>
-            readInProcess<Language, ChunkPart>(script, task, bytes, limits)
+            readInProcess<Language, ChunkPart>(rights, task, bytes, limits)
           )
           return { language: value, chunks: receivedChunks(parts) }
         })

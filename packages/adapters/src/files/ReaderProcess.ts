@@ -10,9 +10,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { Readable } from "node:stream"
-import { fileURLToPath } from "node:url"
 import { type Answer, answerPipe, type Order, readerMark } from "./answerOnce.ts"
 import { receiveMessages } from "./Messages.ts"
+import type { ReaderRights } from "./ReaderRights.ts"
 
 export interface Bounds {
   readonly deadline: Duration.Duration
@@ -31,25 +31,25 @@ export type WholeAnswer<A, Part> =
 
 /** If the process dies, the file is read once more: a fault in native code may not happen again, and then the file is not damaged. */
 export const readInProcess = <A, Part = never>(
-  script: URL,
+  rights: ReaderRights,
   task: unknown,
   bytes: Uint8Array,
   bounds: Bounds
 ): Effect.Effect<WholeAnswer<A, Part>, Ending> =>
-  Effect.retry(readOnce<A, Part>(script, task, bytes, bounds), { times: 1, while: (ending) => ending === "died" })
+  Effect.retry(readOnce<A, Part>(rights, task, bytes, bounds), { times: 1, while: (ending) => ending === "died" })
 
 const readOnce = <A, Part>(
-  script: URL,
+  { flags, script, threads, user }: ReaderRights,
   task: unknown,
   bytes: Uint8Array,
   bounds: Bounds
 ): Effect.Effect<WholeAnswer<A, Part>, Ending> =>
   Effect.callback((resume) => {
-    const order: Order = { task, size: bytes.length, growth: bounds.growth }
+    const order: Order = { task, size: bytes.length, growth: bounds.growth, threads }
     const child = spawn(
       process.execPath,
-      [...flags(bounds), fileURLToPath(script), readerMark, JSON.stringify(order)],
-      { env: environment(), stdio: ["pipe", "ignore", "ignore", "pipe"], windowsHide: true }
+      [`--max-old-space-size=${bounds.heap}`, ...conditions(), ...flags, script, readerMark, JSON.stringify(order)],
+      { env: environment(), stdio: ["pipe", "ignore", "ignore", "pipe"], windowsHide: true, ...user }
     )
     let outcome: Effect.Effect<WholeAnswer<A, Part>, Ending> | null = null
     const end = (why: Effect.Effect<WholeAnswer<A, Part>, Ending>) => {
@@ -87,13 +87,12 @@ const atDeadline = ({ deadline }: Bounds, act: () => void): (() => void) => {
  * Of the host's flags, only the export conditions are passed on. Others must not be: a port of the inspector can be used only once, and modules
  * that the host preloads are meant for the host.
  */
-const flags = ({ heap }: Bounds): ReadonlyArray<string> => {
+const conditions = (): ReadonlyArray<string> => {
   const given = [...process.execArgv, ...(process.env["NODE_OPTIONS"] ?? "").split(/\s+/u)]
-  const conditions = given.flatMap((flag, index) => {
+  return given.flatMap((flag, index) => {
     if (/^(?:--conditions|-C)=/u.test(flag)) return [flag]
     return flag === "--conditions" || flag === "-C" ? [flag, given[index + 1] ?? ""] : []
   })
-  return [`--max-old-space-size=${heap}`, ...conditions]
 }
 
 /** The environment is empty, except for the variable without which Windows cannot start a program. */

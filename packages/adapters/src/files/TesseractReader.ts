@@ -1,18 +1,19 @@
 /**
  * `ImageReader` that recognises text in pictures with Tesseract, on this machine and without a network. The host installs the package
- * `tesseract.js`, and `@tesseract.js-data/…` for its language. Pictures are read one after the other, each in a process of its own, because
+ * `tesseract.js`, and `@tesseract.js-data/…` for its language. Each picture is read in a process of its own, in turns by owner, because
  * reading one takes hundreds of megabytes.
  */
+import { makeFairQueue } from "@colloquy/core/adapters"
 import { ExtractionFailed, ImageReader } from "@colloquy/core/documents"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Semaphore from "effect/Semaphore"
 import { findPackageJSON } from "node:module"
 import { dirname, join } from "node:path"
 import { isInstalled } from "./Packages.ts"
 import { pictureSize } from "./PictureSize.ts"
 import { type Bounds, type Ending, readInProcess } from "./ReaderProcess.ts"
+import { readerRights, type ReaderUser } from "./ReaderRights.ts"
 import type { PictureTask } from "./readPicture.ts"
 import { damagedPicture } from "./Refused.ts"
 
@@ -23,6 +24,10 @@ export interface TesseractOptions {
   readonly deadline?: Duration.Input
   /** By how many MB the process that reads may grow. Default 1,500; a picture of 40 million pixels needs 800. */
   readonly growth?: number
+  /** How many pictures are read at once, of different owners. Default 2. */
+  readonly atOnce?: number
+  /** The user of the system as whom pictures are read. Default: the host's own. */
+  readonly user?: ReaderUser
   /** The script of that process. A host that bundles its code passes the URL of `@colloquy/adapters/tesseract/worker` as a separate file. */
   readonly worker?: URL
 }
@@ -50,8 +55,14 @@ export const layer = (options: TesseractOptions = {}): Layer.Layer<never> =>
         growth: options.growth ?? 1_500
       }
       const task: PictureTask = { language, folder: folderOf(language) }
-      const script = options.worker ?? ownWorker
-      const turn = yield* Semaphore.make(1)
+      const rights = readerRights({
+        script: options.worker ?? ownWorker,
+        folders: [task.folder],
+        threads: true,
+        user: options.user
+      })
+      const atOnce = options.atOnce ?? 2
+      const { inTurn } = yield* makeFairQueue({ atOnce, share: 1 })
       return {
         readable,
         read: ({ bytes }) =>
@@ -63,11 +74,11 @@ export const layer = (options: TesseractOptions = {}): Layer.Layer<never> =>
                 "The picture is too large to be read: it has more than 40 million pixels."
               )
             }
-            const answer = yield* Effect.catch(readInProcess<string>(script, task, bytes, bounds), (ending) =>
+            const answer = yield* Effect.catch(readInProcess<string>(rights, task, bytes, bounds), (ending) =>
               failWith(ending, bounds)
             )
             return "refused" in answer ? yield* fail(answer.refused.reason, answer.refused.message) : answer.value
-          }).pipe(turn.withPermits(1))
+          }).pipe(inTurn)
       }
     })
   )

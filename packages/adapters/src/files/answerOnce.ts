@@ -21,6 +21,8 @@ export interface Order {
   readonly size: number
   /** By how many MB the process may grow. */
   readonly growth: number
+  /** Whether it may start threads. */
+  readonly threads: boolean
 }
 
 export type Answer<A> =
@@ -50,6 +52,7 @@ export const answerOnce = async <Task, A, Part>(
   process.once("uncaughtException", refuse)
   const bytes = receive(order.size)
   startWatch(process.memoryUsage.rss() + order.growth * 1e6)
+  if (!order.threads) giveUpThreads()
   try {
     end({ value: await read(order.task, bytes, (part) => send({ part })) })
   } catch (error) {
@@ -88,6 +91,13 @@ const receive = (size: number): Uint8Array<ArrayBuffer> => {
 const startWatch = (mostMemory: number): void => {
   const thread = new Worker(watch, { eval: true, env: {}, workerData: mostMemory })
   thread.once("exit", () => process.exit())
+}
+
+/** A thread could be started without the limits of Node's permission model. Older versions of Node cannot give up a right. */
+const giveUpThreads = (): void => {
+  const { permission } = process
+  if (typeof permission === "object" && "drop" in permission && typeof permission.drop === "function")
+    permission.drop("worker")
 }
 
 const watch = `

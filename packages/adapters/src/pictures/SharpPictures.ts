@@ -1,67 +1,67 @@
 /**
  * `PictureConverter` for a host that installs the package `sharp`. Large pictures are scaled down to the limits of a vendor; TIFF, BMP and GIF are
- * converted to PNG or JPEG. Pictures are converted one at a time, with limits of pixels and time, because users upload them.
+ * converted to PNG or JPEG. Each picture is converted in a process of its own with limits of pixels, memory and time, in turns by owner, because
+ * users upload them and `sharp` is native code.
  */
-import { type Picture, PictureConverter, type PictureLimits, PictureUnreadable } from "@colloquy/core/documents"
+import { makeFairQueue } from "@colloquy/core/adapters"
+import { type Picture, PictureConverter, PictureUnreadable } from "@colloquy/core/documents"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Semaphore from "effect/Semaphore"
-import sharp from "sharp"
-import { decodeBmp } from "./Bmp.ts"
+import { type Bounds, type Ending, readInProcess } from "../files/ReaderProcess.ts"
+import { readerRights, type ReaderUser } from "../files/ReaderRights.ts"
+import type { ConversionTask } from "./convertPicture.ts"
+
+export interface SharpOptions {
+  /** How many pictures are converted at once, of different owners. Default 2. */
+  readonly atOnce?: number
+  /** How long one picture may take. Default one minute. */
+  readonly deadline?: Duration.Input
+  /** By how many MB the process that converts may grow. Default 1,000; a picture of 60 million pixels needs 400. */
+  readonly growth?: number
+  /** The user of the system as whom pictures are converted. Default: the host's own. */
+  readonly user?: ReaderUser
+  /** The script of that process. A host that bundles its code passes the URL of `@colloquy/adapters/sharp/worker` as a separate file. */
+  readonly worker?: URL
+}
 
 const readable = ["image/png", "image/jpeg", "image/webp", "image/gif", "image/tiff", "image/bmp"]
 
-/** A larger picture would take hundreds of megabytes while it is decoded. */
-const mostPixels = 60_000_000
+/** In this repository the TypeScript source runs directly; the published package runs its built file. */
+const ownWorker = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url)
 
-export const layer: Layer.Layer<never> = Layer.effect(
-  PictureConverter,
-  Effect.gen(function* () {
-    const turn = yield* Semaphore.make(1)
-    return {
-      reads: (mimeType) => readable.includes(mimeType),
-      convert: (picture, limits) => turn.withPermits(1)(convert(picture, limits))
-    }
-  })
-)
-
-/** Each attempt gives a smaller file than the previous one. The first file within the limit is used. */
-const attempts = [
-  { form: "png", share: 1, quality: 100 },
-  { form: "jpeg", share: 1, quality: 85 },
-  { form: "jpeg", share: 0.75, quality: 75 },
-  { form: "jpeg", share: 0.5, quality: 60 },
-  { form: "jpeg", share: 0.25, quality: 50 }
-] as const
-
-const convert = Effect.fnUntraced(function* (picture: Picture, limits: PictureLimits) {
-  const isPhotograph = picture.mimeType === "image/jpeg" || picture.mimeType === "image/webp"
-  for (const { form, quality, share } of attempts) {
-    if (isPhotograph && form === "png") continue
-    const side = Math.max(1, Math.floor(limits.side * share))
-    const bytes = yield* Effect.tryPromise({
-      try: () => {
-        const fitted = open(picture)
-          .autoOrient()
-          .resize({ width: side, height: side, fit: "inside", withoutEnlargement: true })
-          .timeout({ seconds: 30 })
-        const written = form === "png" ? fitted.png() : fitted.flatten({ background: "#ffffff" }).jpeg({ quality })
-        return written.toBuffer()
-      },
-      catch: () => unreadable
+export const layerWith = (options: SharpOptions): Layer.Layer<never> =>
+  Layer.effect(
+    PictureConverter,
+    Effect.gen(function* () {
+      const { inTurn } = yield* makeFairQueue({ atOnce: options.atOnce ?? 2, share: 1 })
+      const rights = readerRights({ script: options.worker ?? ownWorker, addons: true, user: options.user })
+      const bounds: Bounds = {
+        deadline: Duration.fromInputUnsafe(options.deadline ?? "1 minute"),
+        heap: 256,
+        growth: options.growth ?? 1_000
+      }
+      return {
+        reads: (mimeType) => readable.includes(mimeType),
+        convert: ({ bytes, mimeType }, limits) => {
+          const task: ConversionTask = { mimeType, limits }
+          return readInProcess<Picture>(rights, task, bytes, bounds).pipe(
+            Effect.mapError((ending) => new PictureUnreadable({ sentence: sentenceOf(ending, bounds) })),
+            Effect.flatMap((answer) =>
+              "refused" in answer
+                ? Effect.fail(new PictureUnreadable({ sentence: answer.refused.message }))
+                : Effect.succeed(answer.value)
+            ),
+            inTurn
+          )
+        }
+      }
     })
-    if (bytes.length <= limits.bytes) return { mimeType: `image/${form}`, bytes: new Uint8Array(bytes) }
-  }
-  return yield* new PictureUnreadable({
-    sentence: "The picture cannot be made small enough. Upload a smaller picture."
-  })
-})
+  )
 
-const unreadable = new PictureUnreadable({ sentence: "The picture cannot be read: it is damaged or too large." })
+export const layer: Layer.Layer<never> = layerWith({})
 
-const open = ({ bytes, mimeType }: Picture) => {
-  const options = { limitInputPixels: mostPixels, failOn: "error", pages: 1 } as const
-  if (mimeType !== "image/bmp") return sharp(bytes, options)
-  const { height, pixels, width } = decodeBmp(bytes, mostPixels)
-  return sharp(pixels, { ...options, raw: { width, height, channels: 3 } })
-}
+const sentenceOf = (ending: Ending, { deadline }: Bounds): string =>
+  ending === "too_slow"
+    ? `The picture could not be converted within ${Duration.toSeconds(deadline)} seconds. Upload a smaller picture.`
+    : "The picture cannot be read: it is damaged or too large."

@@ -54,6 +54,19 @@ const wordParts = (document: string, fields: { readonly claimed?: number; readon
     { name: "d.xml", data: document, ...fields }
   ])
 
+/** A workbook whose cells all have one text. */
+const sharedWorkbook = (text: string, cells: number) =>
+  zip([
+    { name: "_rels/.rels", data: `<R><Relationship Id="r" Type="x/officeDocument" Target="w.xml"/></R>` },
+    {
+      name: "_rels/w.xml.rels",
+      data: `<R><Relationship Id="s" Type="x/worksheet" Target="s.xml"/><Relationship Id="t" Type="x/sharedStrings" Target="t.xml"/></R>`
+    },
+    { name: "w.xml", data: `<workbook><sheets><sheet name="S" id="s"/></sheets></workbook>` },
+    { name: "t.xml", data: `<sst><si><t>${text}</t></si></sst>` },
+    { name: "s.xml", data: `<d>${`<row>${'<c t="s"><v>0</v></c>'.repeat(10)}</row>`.repeat(cells / 10)}</d>` }
+  ])
+
 const password = "encrypted: The file is protected by a password. Remove the protection and upload it again."
 const damaged = (kind: string) =>
   `damaged: The file cannot be read: it is damaged, incomplete, or not ${kind.startsWith("E") ? "an" : "a"} ${kind}.`
@@ -76,6 +89,24 @@ const cases: ReadonlyArray<readonly [string, string, () => Uint8Array, string]> 
     "xlsx",
     () => zip(Array.from({ length: 20_001 }, (_, index) => ({ name: `${index}`, data: "" }))),
     "too_large: The file is too large to be read: it holds 20001 parts."
+  ],
+  [
+    "a small document with very much text",
+    "docx",
+    () => docx(paragraph("tea ".repeat(4_500_000))),
+    "too_large: The file is too large to be read: it holds more than 100 times as much text as it has bytes."
+  ],
+  [
+    "a small workbook of which every cell refers to one long text",
+    "xlsx",
+    () => sharedWorkbook("tea ".repeat(250_000), 100_000),
+    "too_large: The file is too large to be read: it holds more than 100 times as much text as it has bytes."
+  ],
+  [
+    "a small presentation that unpacks to very much",
+    "pptx",
+    () => pptx(Array.from({ length: 40 }, () => ({ xml: `${shape("tea", "title")}${"<a:x/>".repeat(200_000)}` }))),
+    "too_large: The file is too large to be read: it unpacks to more than 200 times its size."
   ],
   [
     "an XML bomb",

@@ -54,13 +54,27 @@ describe("a reader that", () => {
 it.live("a reader has nothing of its host, and stays when the host's signals reach it", () =>
   Effect.gen(function* () {
     const [section] = yield* extract("txt", utf8("tea"), { worker: script("TellingProcess.ts"), heap: 99 })
-    const { env, execArgv, score, signals } = JSON.parse(section?.text ?? "")
+    const { denied, env, execArgv, score, signals } = JSON.parse(section?.text ?? "")
     assert.deepStrictEqual(Object.keys(env), process.platform === "win32" ? ["SystemRoot"] : [])
     assert.deepStrictEqual(signals, ["SIGINT", "SIGTERM", "SIGHUP"])
     assert.strictEqual(score, "1000")
-    const isOwn = (flag: string) => flag === "--max-old-space-size=99" || /^(--conditions|-C)\b/u.test(flag)
+    assert.deepStrictEqual(Object.values(denied), [true, true, true, true, true])
+    const isOwn = (flag: string) =>
+      flag === "--max-old-space-size=99" || /^(--conditions|-C|--permission|--allow-\w+(-\w+)?)\b/u.test(flag)
     assert.include(execArgv, "--max-old-space-size=99")
     assert.isTrue(execArgv.filter((flag: string) => flag.startsWith("-")).every(isOwn))
+  })
+)
+
+it.live("a reader is another user where the host names one and may change to it", () =>
+  Effect.gen(function* () {
+    const user = { uid: 65_534, gid: 65_534 }
+    const exit = yield* Effect.exit(extract("txt", utf8("tea"), { worker: script("TellingProcess.ts"), user }))
+    if (process.getuid?.() === 0) {
+      assert.isTrue(Exit.isSuccess(exit))
+      const [section] = Exit.isSuccess(exit) ? exit.value : []
+      assert.deepStrictEqual(JSON.parse(section?.text ?? "").user, [user.uid, user.gid])
+    } else assert.isTrue(Exit.isFailure(exit) && Exit.hasDies(exit))
   })
 )
 

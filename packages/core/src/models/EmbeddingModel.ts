@@ -1,6 +1,6 @@
 /**
  * Texts to vectors, with what the kernel promises for every embedding driver. Requests are split to the driver's limits, batches run in
- * parallel, temporary failures are retried, and every vector is checked for its dimensions, because a wrong one would damage an index
+ * parallel and in turns by owner, temporary failures are retried, and every vector is checked for its dimensions, because a wrong one would damage an index
  * permanently.
  */
 import * as Context from "effect/Context"
@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { inTime } from "../primitives/Deadlines.ts"
 import { traced, tracedFn } from "../primitives/Traced.ts"
+import { makeFairQueue } from "../access/FairQueue.ts"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./EmbeddingDriver.ts"
@@ -56,6 +57,7 @@ export class EmbeddingModel extends Context.Service<
     Effect.gen(function* () {
       const providers = yield* Providers
       const keys = yield* ProviderKeys
+      const { inTurn } = yield* makeFairQueue(documentCalls)
       const drivers = new Map(providers.all.map((provider) => [provider.id, provider.embedding]))
 
       return EmbeddingModel.of({
@@ -67,9 +69,11 @@ export class EmbeddingModel extends Context.Service<
           const driver = drivers.get(target.provider)
           if (driver === undefined) return yield* unusable(target, "no_such_provider")
           const apiKey = yield* keys.find(target.provider)
+          // Somebody waits for the vector of a question. Those of documents are many, and owners take turns.
+          const turn: Turn = purpose === "query" ? (call) => call : inTurn
           const answers = yield* Effect.forEach(
             toBatches(texts, driver),
-            (batch) => embedOnce(driver, { ...target, texts: batch, purpose, apiKey }),
+            (batch) => embedOnce(driver, { ...target, texts: batch, purpose, apiKey }, turn),
             { concurrency: 4 }
           )
           return {
@@ -102,13 +106,19 @@ const toBatches = (
   return batches
 }
 
+/** How many calls for documents are open at once, and how many of one owner. */
+const documentCalls = { atOnce: 16, share: 8 }
+
+type Turn = <A, E>(call: Effect.Effect<A, E>) => Effect.Effect<A, E>
+
 /** One call of the model, with its span and its metrics, retries included. */
 const embedOnce = (
   driver: EmbeddingDriver,
-  request: EmbeddingRequest
+  request: EmbeddingRequest,
+  turn: Turn
 ): Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError> => {
   const operation: ModelOperation = { operation: "embeddings", provider: request.provider, model: request.model }
-  return embedBatch(driver, request).pipe(
+  return embedBatch(driver, request, turn).pipe(
     Effect.tap(({ usage }) =>
       Effect.andThen(
         recordTokens(operation, usage),
@@ -126,17 +136,20 @@ const embedOnce = (
 const embedBatch = (
   driver: EmbeddingDriver,
   request: EmbeddingRequest,
+  turn: Turn,
   failures = 0
 ): Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError> =>
   driver.embed(request).pipe(
     inTime("1 minute", () =>
       Effect.fail(new ModelError({ reason: "timeout", provider: request.provider, model: request.model }))
     ),
+    // The pause before a retry takes no place.
+    turn,
     Effect.catch((error) =>
       error.isRetryable && failures < 3
         ? Effect.andThen(
             Effect.sleep(Duration.millis(error.retryAfterMillis ?? 500 * 2 ** failures)),
-            embedBatch(driver, request, failures + 1)
+            embedBatch(driver, request, turn, failures + 1)
           )
         : Effect.fail(error)
     ),

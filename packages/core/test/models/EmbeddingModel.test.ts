@@ -170,4 +170,27 @@ describe("the embedding model", () => {
       Effect.provide(embedding(driver).pipe(Layer.provide(Layer.succeed(ProviderKeys, keys))))
     )
   })
+
+  it.effect("one owner's documents leave room for another's, and a question waits for none", () => {
+    const isBusy = ({ texts }: EmbeddingRequest) => texts[0] === "busy"
+    const { driver, requests } = recording((request) => (isBusy(request) ? Effect.never : lengths(request)))
+    return Effect.gen(function* () {
+      const model = yield* EmbeddingModel
+      const embed = (owner: string, text: string, purpose: EmbeddingRequest["purpose"] = "document") =>
+        Principal.provide(owner)(model.embed(target, [text], purpose))
+      const begin = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.forkChild(work, { startImmediately: true })
+      const crowdOf = (owner: string) => Effect.replicateEffect(begin(embed(owner, "busy")), 100)
+      const first = yield* crowdOf("a")
+      assert.strictEqual(requests.filter(isBusy).length, 8)
+      assert.strictEqual((yield* embed("b", "tea")).vectors.length, 1)
+      const crowds = [...first, ...(yield* crowdOf("b"))]
+      assert.strictEqual(requests.filter(isBusy).length, 16)
+      assert.strictEqual((yield* embed("c", "tea", "query")).vectors.length, 1)
+      const late = yield* begin(embed("c", "tea"))
+      // The next place that is free is for who has none, and not for the many who came before.
+      for (const done of first.slice(0, 1)) yield* Fiber.interrupt(done)
+      assert.strictEqual((yield* Fiber.join(late)).vectors.length, 1)
+      yield* Fiber.interruptAll(crowds)
+    }).pipe(Effect.provide(embedding(driver)))
+  })
 })

@@ -1,0 +1,79 @@
+/**
+ * What the process of a reader may do, by Node's permission model: read the code that it runs and the tables that it is given, and nothing else.
+ * It starts no program, and has no network where the model of its Node knows networks (25 and newer).
+ *
+ * The model is a second wall: it stops a library that is talked into opening a file. What native code does is stopped by the user of the
+ * system, if the host names one.
+ */
+import { existsSync, realpathSync } from "node:fs"
+import { findPackageJSON } from "node:module"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+/** A user of the system without rights, as numbers. The host must be allowed to start processes of another user. */
+export interface ReaderUser {
+  readonly uid: number
+  readonly gid: number
+}
+
+export interface ReaderRights {
+  /** Its script. */
+  readonly script: string
+  /** Flags of Node. */
+  readonly flags: ReadonlyArray<string>
+  /** Whether it may start threads besides the one that watches it. */
+  readonly threads: boolean
+  readonly user: ReaderUser | null
+}
+
+export interface ReaderNeeds {
+  readonly script: URL
+  /** Folders that it reads besides the code. */
+  readonly folders?: ReadonlyArray<string>
+  /** Native code. */
+  readonly addons?: boolean
+  readonly threads?: boolean
+  readonly user?: ReaderUser | undefined
+}
+
+const endsFirst = "/proc/self/oom_score_adj"
+
+export const readerRights = ({ addons, folders = [], script, threads, user }: ReaderNeeds): ReaderRights => {
+  const path = realpathSync(fileURLToPath(script))
+  const readable = new Set([...codeFolders(path), ...folders.map((folder) => realpathSync(folder))])
+  return {
+    script: path,
+    flags: [
+      "--permission",
+      // The thread that watches it.
+      "--allow-worker",
+      ...(addons === true ? ["--allow-addons"] : []),
+      ...[...readable].map((folder) => `--allow-fs-read=${folder}`),
+      // Where Linux is told that this process ends first when memory runs out.
+      ...(process.platform === "linux" ? [`--allow-fs-read=${endsFirst}`, `--allow-fs-write=${endsFirst}`] : [])
+    ],
+    threads: threads === true,
+    user: user ?? null
+  }
+}
+
+/** The folder of the script and of the code beside this file, the packages that are installed for them, and core where it is linked. */
+const codeFolders = (script: string): ReadonlyArray<string> => {
+  const own = [dirname(script), realpathSync(dirname(fileURLToPath(import.meta.url)))]
+  return [...own, ...own.flatMap(installedAbove), ...linkedCore()]
+}
+
+const installedAbove = (folder: string): ReadonlyArray<string> => {
+  const installed = join(folder, "node_modules")
+  const above = dirname(folder)
+  return [...(existsSync(installed) ? [installed] : []), ...(above === folder ? [] : installedAbove(above))]
+}
+
+const linkedCore = (): ReadonlyArray<string> => {
+  try {
+    const found = findPackageJSON("@colloquy/core", import.meta.url)
+    return found === undefined ? [] : [realpathSync(dirname(found))]
+  } catch {
+    return []
+  }
+}
