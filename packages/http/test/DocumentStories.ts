@@ -122,6 +122,18 @@ export const documentStories = (stores: Layer.Layer<InMemory.Stores, unknown>): 
       assert.strictEqual(content.text, words)
     })
 
+    it("a search of many words is by 64 of them and says so; one of more than 32 KiB is refused", async () => {
+      const assistant = await newAssistant()
+      const { document_id } = await upload(`/assistants/${assistant}`, text("The harbour closes at nine."))
+      await indexed(document_id)
+      const path = `/assistants/${assistant}/documents/search`
+      const query = `${Array.from({ length: 500 }, (_, at) => `word${at}`).join(" ")} harbour`
+      const found = await ok("POST", path, { query })
+      assert.deepStrictEqual([found.total_count, typeof found.note], [1, "string"])
+      assert.notProperty(await ok("POST", path, { query: "When does the harbour close?" }), "note")
+      assert.strictEqual((await service.call("POST", path, { query: "word ".repeat(7_000) })).status, 413)
+    })
+
     it("a document of a thread is listed there only, and is told when it goes", async () => {
       const assistant = await newAssistant()
       const [one, two] = [await newThread(assistant), await newThread(assistant)]

@@ -216,6 +216,15 @@ const confirm = (memories: MemoriesOfAssistant, id: MemoryId, source: MemorySour
   row.memory = { ...row.memory, confirmedBy: [...confirmedBy, source].slice(-mostConfirmations) }
 }
 
+/** Keys of memories, because an import compares each one with all others. */
+const keys = new WeakMap<MemoryRecord, string>()
+
+const keyOf = (memory: MemoryRecord): string => {
+  const key = keys.get(memory) ?? memoryKey(memory.content)
+  keys.set(memory, key)
+  return key
+}
+
 const copyIn = (
   memories: MemoriesOfAssistant,
   { content }: MemoryRecord,
@@ -223,7 +232,7 @@ const copyIn = (
 ): MemoryRecord | undefined => {
   const key = memoryKey(content)
   for (const { memory } of memories.rows.values()) {
-    if (memory.id !== except && memoryKey(memory.content) === key) return memory
+    if (memory.id !== except && keyOf(memory) === key) return memory
   }
   return undefined
 }

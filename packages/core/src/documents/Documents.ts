@@ -99,7 +99,10 @@ export class Documents extends Context.Service<
       DocumentNotFound | StoreUnavailable,
       Principal
     >
+    /** At most 64 different words of the query are searched for. */
     readonly search: (search: DocumentSearch) => Effect.Effect<DocumentsFound, NoPlace | StoreUnavailable, Principal>
+    /** A sentence when the query is longer than a search takes, otherwise null. */
+    readonly noteOn: (query: string) => string | null
     /** Removes its record, chunks and bytes, and returns the removed record. */
     readonly remove: (id: DocumentId) => Effect.Effect<Document, DocumentNotFound | StoreUnavailable, Principal>
   }

@@ -22,6 +22,7 @@ import { traced, tracedFn } from "../primitives/Traced.ts"
 import { ChunkIndex, scopeOfAssistant, scopeOfThread } from "../retrieval/ChunkIndex.ts"
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { Retrieval } from "../retrieval/Retrieval.ts"
+import { noteOnQuery } from "../retrieval/Terms.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { FollowUpStore } from "../runs/FollowUpStore.ts"
 import { Removals } from "../threads/Removals.ts"
@@ -215,6 +216,7 @@ export const documentsLayer: Layer.Layer<
         })
         return { excerpts, lexicalOnly, usage }
       }),
+      noteOn: noteOnQuery,
       remove: tracedFn("Documents.remove")(function* (id: DocumentId) {
         // The follow-up may run before this call has finished, in any process.
         const document = yield* get(id)

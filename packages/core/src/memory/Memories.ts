@@ -80,6 +80,8 @@ export class Memories extends Context.Service<
       query: string,
       limit: number
     ) => Effect.Effect<ReadonlyArray<MemoryHit>, Refused, Principal>
+    /** A sentence when the query is longer than a search takes, otherwise null. */
+    readonly noteOn: (query: string) => string | null
     readonly stats: (
       assistantId: AssistantId
     ) => Effect.Effect<{ readonly total: number; readonly lastUpdated: Date | null }, Refused, Principal>

@@ -17,6 +17,7 @@ import type { Providers } from "../models/Provider.ts"
 import { type AssistantId, newId, type RunId } from "../primitives/Ids.ts"
 import { runYielding } from "../primitives/RunYielding.ts"
 import { tracedFn } from "../primitives/Traced.ts"
+import { noteOnQuery } from "../retrieval/Terms.ts"
 import type { FollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { learnKind } from "./Learning.ts"
@@ -140,6 +141,7 @@ export const memoriesLayer: Layer.Layer<
         yield* chargeOutside(account, null, found.charges)
         return found.hits
       }),
+      noteOn: noteOnQuery,
       stats: tracedFn("Memories.stats")(function* (assistantId) {
         yield* assistantOf(assistantId)
         return yield* store.survey(assistantId)

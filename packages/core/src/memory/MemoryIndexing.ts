@@ -19,6 +19,7 @@ import type { ChunkSearch, VectorModel } from "../retrieval/ChunkIndex.ts"
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { type Prepared, prepareTurns } from "../retrieval/Indexing.ts"
 import { termsByLanguage, vectorModel } from "../retrieval/Retrieval.ts"
+import { beginningAndEnd } from "../retrieval/Terms.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { type IndexedMemory, type MemoryHit, MemoryStore } from "./MemoryStore.ts"
@@ -163,11 +164,6 @@ export const findMemories = Effect.fnUntraced(function* (
   )
   return { hits, charges: made?.charges ?? [] }
 })
-
-/** Shortens a long question to its beginning and its end, because embedding a whole book would take seconds. */
-const beginningAndEnd = (text: string): string =>
-  text.length <= 2 * longestEnd ? text : `${text.slice(0, longestEnd)}\n${text.slice(-longestEnd)}`
-const longestEnd = 4_000
 
 const comparedFor = 10 * 60_000
 const mostCompared = 10_000

@@ -13,10 +13,11 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import { type ChunkHit, ChunkIndex, type ChunkSearch, type SearchScope, type VectorModel } from "./ChunkIndex.ts"
 import { type Language, languageOf, languages } from "./Language.ts"
-import { queryTerms } from "./Terms.ts"
+import { beginningAndEnd, queryTerms } from "./Terms.ts"
 
 export interface RetrievalRequest {
   readonly scopes: ReadonlyArray<SearchScope>
+  /** Of a long one, the beginning and the end are searched for. */
   readonly query: string
   readonly limit: number
   /** The model of the vectors in these scopes; null: there is none. */
@@ -59,7 +60,8 @@ export class Retrieval extends Context.Service<
         )
 
       return Retrieval.of({
-        search: tracedFn("Retrieval.search")(function* ({ embedding, limit, query, scopes }: RetrievalRequest) {
+        search: tracedFn("Retrieval.search")(function* ({ embedding, limit, query: asked, scopes }: RetrievalRequest) {
+          const query = beginningAndEnd(asked)
           const meaning =
             embedding === null
               ? lexical("no_embedding_model")

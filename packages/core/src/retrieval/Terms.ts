@@ -15,19 +15,41 @@ const ideograph = /\p{Script=Han}/u
 /** The maximum length of a term in an index; a longer text is data, not a word. */
 const longestTerm = 64
 
+/** A search asks for this many terms at most, so that no question holds up the others. */
+export const mostTerms = 64
+
+/** How much of a longer question is read, from its beginning and from its end: there it says what it asks for. */
+const longestEnd = 4_000
+export const beginningAndEnd = (text: string): string =>
+  text.length <= 2 * longestEnd ? text : `${text.slice(0, longestEnd)}\n${text.slice(-longestEnd)}`
+
+const endsOf = (terms: ReadonlyArray<string>): ReadonlyArray<string> =>
+  terms.length <= mostTerms ? terms : [...terms.slice(0, mostTerms / 2), ...terms.slice(-mostTerms / 2)]
+
 /** The terms of a text that is stored, in the order of the text. */
 export const termsOf = (text: string, language: Language): ReadonlyArray<string> =>
   cut(text, { language, isStored: true, isLeftOut: (word) => isStopWord(word, language) })
 
 /**
- * The terms of a question, each once, as they are stored for documents of a language. The stop words of the question's own language are
- * left out too, because those of one language are ordinary words of another.
+ * The terms of a question, each once, as they are stored for documents of a language; of a long question the first and the last ones. The
+ * stop words of the question's own language are left out too, because those of one language are ordinary words of another.
  */
 export const queryTerms = (
   text: string,
   language: Language,
   asked: Language = languageOf(text)
-): ReadonlyArray<string> => {
+): ReadonlyArray<string> => endsOf(allTerms(beginningAndEnd(text), language, asked))
+
+/** A sentence for who asked, if the question is longer than a search takes; otherwise null. */
+export const noteOnQuery = (text: string): string | null => {
+  const asked = languageOf(text)
+  const isCut = text.length > 2 * longestEnd || allTerms(text, asked, asked).length > mostTerms
+  return isCut
+    ? `The query is longer than a search takes: it was searched by ${mostTerms} different words at most, the first and the last ones.`
+    : null
+}
+
+const allTerms = (text: string, language: Language, asked: Language): ReadonlyArray<string> => {
   const without = (isLeftOut: Cut["isLeftOut"]) => [...new Set(cut(text, { language, isStored: false, isLeftOut }))]
   if (language !== "other" || asked !== "other") {
     return without((word) => isStopWord(word, language) || isStopWord(word, asked))

@@ -31,4 +31,4 @@ export {
   type WithoutMeaning
 } from "./Retrieval.ts"
 export { emptyPlace, type Place, type Section, type SectionForm } from "./Section.ts"
-export { queryTerms, termsOf } from "./Terms.ts"
+export { mostTerms, noteOnQuery, queryTerms, termsOf } from "./Terms.ts"

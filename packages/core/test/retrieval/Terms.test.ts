@@ -1,4 +1,4 @@
-import { type Language, languageOf, queryTerms, termsByLanguage, termsOf } from "@colloquy/core/retrieval"
+import { type Language, languageOf, noteOnQuery, queryTerms, termsByLanguage, termsOf } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import { languageAmong } from "../../src/retrieval/Language.ts"
 
@@ -117,4 +117,27 @@ describe("terms", () => {
       assert.deepStrictEqual(queryTerms(text, language), expected)
     }
   )
+})
+
+describe("a long question", () => {
+  const numbered = (count: number) => Array.from({ length: count }, (_, at) => `kettle${at}`).join(" ")
+
+  it("is searched by its first and its last terms, 64 in all", () => {
+    const terms = queryTerms(numbered(10_000), "en")
+    assert.strictEqual(terms.length, 64)
+    assert.deepStrictEqual(
+      [terms[0], terms[31], terms[32], terms[63]],
+      ["kettle0", "kettle31", "kettle9968", "kettle9999"]
+    )
+    assert.isNull(noteOnQuery(`where are ${numbered(64)}`))
+    assert.isString(noteOnQuery(numbered(65)))
+    assert.isString(noteOnQuery("word ".repeat(2_000)))
+  })
+
+  it("takes no longer than a short one", () => {
+    const text = "日本語のテキスト ".repeat(200_000)
+    const start = performance.now()
+    assert.isAtMost(termsByLanguage(text).get("other")?.length ?? 0, 64)
+    assert.isBelow(performance.now() - start, 500)
+  })
 })

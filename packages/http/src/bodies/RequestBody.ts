@@ -67,6 +67,8 @@ export type Accepts = Pick<ReadonlyMap<string, unknown>, "has">
 export interface Body<A> {
   /** The form fields in which it takes files. */
   readonly files: FileFields
+  /** The most bytes, if fewer than the limit of the server. */
+  readonly most?: number
   readonly decode: (raw: RawBody, server: ServerParts) => Result.Result<A, ReadonlyArray<ValidationError>>
 }
 
@@ -94,6 +96,12 @@ export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
     }
   }
 }
+
+/** The body of a search: a question, not a book. */
+export const searchBodyOf = <S extends Schema.ConstraintDecoder<unknown>>(schema: S): Body<S["Type"]> => ({
+  ...bodyOf(schema),
+  most: 32 * 1024
+})
 
 /** Unknown fields are ignored, except inside the option objects. */
 const isReported = ({ loc, type }: ValidationError): boolean =>
@@ -128,8 +136,11 @@ export const decodeBody = <A>(
   { bounds, parts: partsNow, rooms }: BodyContext
 ): Effect.Effect<DecodedBody<A>, UnreadableBody | HTTPValidationError, Principal | Scope.Scope> => {
   const parts = partsNow()
+  const { limits } = bounds
+  const within =
+    body.most === undefined ? bounds : { ...bounds, limits: { ...limits, body: Math.min(limits.body, body.most) } }
   const read = (keep: KeepFile, discard: Effect.Effect<void>) =>
-    Effect.flatMap(readBody(request, accepts, bounds, { fields: body.files, keep }), (raw) => {
+    Effect.flatMap(readBody(request, accepts, within, { fields: body.files, keep }), (raw) => {
       const decoded = body.decode(raw, parts)
       return Result.isSuccess(decoded)
         ? Effect.succeed({ value: decoded.success, raw, discard })

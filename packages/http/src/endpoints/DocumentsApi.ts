@@ -9,7 +9,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import type { FileFields } from "../bodies/UploadedFile.ts"
-import { bodyOf, type BodyRules, DeclaredBody } from "../bodies/RequestBody.ts"
+import { bodyOf, type BodyRules, DeclaredBody, searchBodyOf } from "../bodies/RequestBody.ts"
 import {
   DocumentChunks,
   DocumentDeleteResponse,
@@ -40,7 +40,7 @@ const needsFile: BodyRules = ({ files, value }) => {
 
 export const documentBodies = {
   upload: bodyOf(DocumentFields, needsFile, upload),
-  search: bodyOf(DocumentSearchRequest),
+  search: searchBodyOf(DocumentSearchRequest),
   url: bodyOf(Schema.NullOr(DocumentUrlRequest))
 }
 

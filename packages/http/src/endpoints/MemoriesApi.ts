@@ -4,7 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
+import { bodyOf, DeclaredBody, searchBodyOf } from "../bodies/RequestBody.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { IntegerWord, Uuid } from "../wire/Fields.ts"
 import * as Wire from "../wire/Memories.ts"
@@ -13,7 +13,7 @@ import { unreadable } from "./Unreadable.ts"
 export const memoryBodies = {
   add: bodyOf(Wire.MemoryRequest),
   update: bodyOf(Wire.MemoryRequest),
-  search: bodyOf(Wire.MemorySearchRequest),
+  search: searchBodyOf(Wire.MemorySearchRequest),
   import: bodyOf(Schema.NullOr(Wire.MemoryLines))
 }
 

@@ -59,7 +59,11 @@ export const layer = HttpApiBuilder.group(
       const { limit, query } = (yield* read(documentBodies.search, raw)).value
       const asked = { place, query, ...compact({ limit: given(limit) }) }
       const { excerpts } = yield* Effect.mapError(use.search(asked), toWireError)
-      return { excerpts: excerpts.map(excerptToWire), total_count: excerpts.length }
+      return {
+        excerpts: excerpts.map(excerptToWire),
+        total_count: excerpts.length,
+        ...compact({ note: given(use.noteOn(query)) })
+      }
     })
 
     const found = Effect.fnUntraced(function* (id: string) {

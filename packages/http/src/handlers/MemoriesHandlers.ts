@@ -77,10 +77,11 @@ export const layer = HttpApiBuilder.group(
       )
       .handleRaw("search", (raw) =>
         Effect.gen(function* () {
-          const { search } = yield* memories
+          const { noteOn, search } = yield* memories
           const { limit, query } = (yield* read(memoryBodies.search, raw)).value
           const hits = yield* Effect.mapError(search(assistantOf(raw.params), query, limit ?? 5), toWireError)
-          return { memories: hits.map(({ memory, score }) => memoryToWire(memory, score)), total_count: hits.length }
+          const found = hits.map(({ memory, score }) => memoryToWire(memory, score))
+          return { memories: found, total_count: hits.length, ...compact({ note: given(noteOn(query)) }) }
         })
       )
       .handle("get", ({ params }) =>

@@ -79,7 +79,9 @@ export const DocumentExcerpts = Schema.Struct({
       semantic: Schema.NullOr(Schema.Finite)
     })
   ),
-  total_count: Schema.Int
+  total_count: Schema.Int,
+  /** The query was longer than a search takes. */
+  note: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "DocumentExcerpts" })
 export type DocumentExcerpts = typeof DocumentExcerpts.Type
 

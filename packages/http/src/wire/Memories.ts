@@ -53,10 +53,12 @@ export const MemoryList = Schema.Struct({
 }).annotate({ identifier: "MemoryList" })
 export type MemoryList = typeof MemoryList.Type
 
-/** Best first. */
-export const MemorySearchResponse = Schema.Struct({ memories: Schema.Array(Memory), total_count: integer }).annotate({
-  identifier: "MemorySearchResponse"
-})
+/** Best first. `note`: the query was longer than a search takes. */
+export const MemorySearchResponse = Schema.Struct({
+  memories: Schema.Array(Memory),
+  total_count: integer,
+  note: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "MemorySearchResponse" })
 
 export const MemoryCreated = Schema.Struct({
   success: Schema.Literal(true),
