@@ -9,6 +9,7 @@ import {
   Keys,
   Principal,
   Providers,
+  Quotas,
   RateLimiter,
   defaultTurnSettings,
   TurnSettings
@@ -150,6 +151,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       Layer.merge(storesOf(settings), blobsOf(settings)),
       embeddingOf(settings, providers),
       retentionOf(settings),
+      Layer.succeed(Quotas, () => settings.limits),
       Layer.succeed(Reranker, rerankerOf(settings)),
       Layer.succeed(VideoSettings, Object.assign({}, defaultVideoSettings, settings.video)),
       Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns)),

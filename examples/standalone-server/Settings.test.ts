@@ -44,6 +44,29 @@ describe("the environment of the standalone server", () => {
     })
   )
 
+  it.effect("takes limits over the defaults, and refuses what is no limit with a sentence", () =>
+    Effect.gen(function* () {
+      const { limits } = yield* readSettings({ LIMITS: '{"turns_at_once": 2, "documents": null, "usd_per_day": 0.5}' })
+      assert.deepStrictEqual([limits.turnsAtOnce, limits.documents, limits.usdPerDay], [2, null, 0.5])
+      assert.deepStrictEqual([limits.requestsPerMinute, limits.turnsPerMinute, limits.bytes], [600, 60, 5e9])
+      assert.deepStrictEqual(new Set(Object.values((yield* readSettings({ LIMITS: "off" })).limits)), new Set([null]))
+      for (const LIMITS of [
+        "on",
+        "{",
+        "[]",
+        "null",
+        '{"turns": 1}',
+        '{"turns_per_minute": 0}',
+        '{"bytes": "1"}',
+        '{"usd_per_day": -1}'
+      ]) {
+        const refused = yield* Effect.flip(readSettings({ LIMITS }))
+        assert.strictEqual(refused.problems.length, 1, LIMITS)
+        assert.match(refused.message, /LIMITS must be "off", or a JSON object/u)
+      }
+    })
+  )
+
   it.effect("takes keys for several users, and vendors by key or address", () =>
     Effect.gen(function* () {
       const settings = yield* readSettings({

@@ -3,7 +3,7 @@
  * correct all of them at once. A value is never printed, because it may be a key.
  */
 import type { Mcp } from "@colloquy/adapters/mcp"
-import type { TurnSettings } from "@colloquy/core"
+import { noQuota, type Quota, type TurnSettings } from "@colloquy/core"
 import { defaultVideoSettings, type VideoSettings } from "@colloquy/core/media"
 import type { RetentionSettings } from "@colloquy/core/retention"
 import * as Config from "effect/Config"
@@ -17,6 +17,7 @@ import * as Schema from "effect/Schema"
 import { accessSync, constants } from "node:fs"
 import { delimiter, join } from "node:path"
 import type { BlobSettings } from "./Documents.ts"
+import { limitsForm, readLimits } from "./Limits.ts"
 import { mcpForm, readMcpServers } from "./McpServers.ts"
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -37,6 +38,8 @@ export interface Settings {
   readonly video: Pick<VideoSettings, "firstPause" | "longestPause" | "reattach">
   /** How long records are kept that are needed for a limited time only. */
   readonly retention: Pick<RetentionSettings, "logs" | "followUps" | "deadFollowUps" | "learnedRuns">
+  /** What each owner may use. */
+  readonly limits: Quota
   /** Wrong keys of one address per minute before it is refused. */
   readonly failedKeys: number
   /** Where to find the client's address: `connection`, or a header that a proxy sets; null: it is not used. */
@@ -221,6 +224,8 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       problems.push("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set when COLLOQUY_BLOBS names a bucket")
     }
     const signingKey = yield* read("COLLOQUY_SIGNING_KEY", "at least 16 characters, without spaces", LongSecret, null)
+    const limits = readLimits(env["LIMITS"] ?? "")
+    if (Option.isNone(limits)) problems.push(`LIMITS must be ${limitsForm}`)
     const mcpText = env["MCP_SERVERS"] ?? ""
     const mcpServers = mcpText === "" ? Option.some([]) : readMcpServers(mcpText)
     if (Option.isNone(mcpServers)) problems.push(`MCP_SERVERS must be ${mcpForm}`)
@@ -255,6 +260,7 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
         deadFollowUps: yield* days("RETENTION_DEAD_FOLLOW_UP_DAYS", null),
         learnedRuns: yield* days("RETENTION_LEARNED_DAYS", null)
       },
+      limits: Option.getOrElse(limits, () => noQuota),
       failedKeys: yield* read("FAILED_KEYS_PER_MINUTE", "a number from 1 to 10000", numberBetween(1, 10_000), 20),
       clientAddress: yield* read(
         "CLIENT_ADDRESS",

@@ -36,15 +36,8 @@ export type { Rate } from "./access/RateLimiter.ts"
 /** metering: credit before a turn, and charges after it. */
 export { chargeOfCost, costOf } from "./metering/Charge.ts"
 export type { ChargeReport, CreditNeed, UsageReport } from "./metering/Metering.ts"
-export {
-  type AdmissionRequest,
-  type Amount,
-  type BudgetRequest,
-  grantOf,
-  type RefusedByLimit,
-  reservationWait
-} from "./metering/Budget.ts"
-export { type LimitName, overLimit, type Refusal } from "./metering/Quota.ts"
+export { type AdmissionRequest, type Amount, type BudgetRequest, grantOf, reservationWait } from "./metering/Budget.ts"
+export { type LimitName, overLimit, type Refusal, type RefusedByLimit, type StorageLimits } from "./metering/Quota.ts"
 export { QuotaStore, type TakenRequests, type UsedOfQuota, type UsedRate } from "./metering/QuotaStore.ts"
 export { UsageLedger, type UsageOfDay } from "./metering/UsageLedger.ts"
 

@@ -1,6 +1,6 @@
 /** `DocumentStore` in memory. */
 import type { OwnerId } from "@colloquy/core"
-import type { BlobId, DocumentId } from "@colloquy/core/adapters"
+import type { BlobId, DocumentId, Refusal, RefusedByLimit, StorageLimits } from "@colloquy/core/adapters"
 import {
   type Attempt,
   type Document,
@@ -37,9 +37,18 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
   }
 
   return DocumentStore.of({
-    insert: (document, followUps) =>
-      ownedStep((ownerId, now) => {
+    insert: (document, followUps, limits = null) =>
+      ownedStep((ownerId, now): boolean | RefusedByLimit => {
         if (!has(ownerId, document.scope)) return false
+        const refusal =
+          limits === null
+            ? null
+            : refusalOf(
+                documentsOf(ownerId, () => true),
+                document,
+                limits
+              )
+        if (refusal !== null) return { _tag: "OverLimit", refusal }
         insertNew(state.documents, document.id, { ownerId, document, attempts: 0 })
         storeFollowUps(state, ownerId, now, followUps)
         return true
@@ -112,6 +121,16 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
         return ids.filter((id) => !used.has(id))
       })
   })
+}
+
+const refusalOf = (
+  stored: ReadonlyArray<Document>,
+  { size }: Document,
+  { bytes, documents }: StorageLimits
+): Refusal | null => {
+  if (documents !== null && stored.length >= documents) return { limit: "documents", left: 0, waitMillis: null }
+  const left = (bytes ?? Number.POSITIVE_INFINITY) - stored.reduce((sum, document) => sum + document.size, 0)
+  return size > left ? { limit: "bytes", left: Math.max(left, 0), waitMillis: null } : null
 }
 
 const matches = (filter: DocumentFilter, scope: DocumentScope): boolean => {

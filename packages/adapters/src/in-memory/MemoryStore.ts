@@ -19,6 +19,7 @@ import {
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Entry, entryOf, searchIn, setVectors } from "./ChunkIndex.ts"
+import { memoriesOf as memoriesOfOwner } from "./QuotaStore.ts"
 import { assistantOf, type MemoriesOfAssistant, type MemoryRow, ownedStep, type State } from "./State.ts"
 
 export const memoryStore = (state: State): typeof MemoryStore.Service => {
@@ -34,16 +35,19 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
 
   return MemoryStore.of({
     keepsVectors: true,
-    apply: ({ assistantId, at, changes, learned }) =>
+    apply: ({ assistantId, at, changes, learned, most = null }) =>
       ownedStep((ownerId) => {
         const memories = memoriesOf(ownerId, assistantId)
         if (memories === undefined) return Option.none()
+        const isFull = () => most !== null && memoriesOfOwner(state, ownerId) >= most
         if (learned === null)
-          return Option.some(changes.map((change) => applyTo(memories, change, { at, isLearned: false })))
+          return Option.some(changes.map((change) => applyTo(memories, change, { at, isFull, isLearned: false })))
         const before = state.appliedRuns.get(learned.runId)
         if (before !== undefined) return Option.some(before.outcomes)
         const isForgotten = memories.forgottenAt >= learned.orderedAt.getTime()
-        const outcomes = isForgotten ? [] : changes.map((change) => applyTo(memories, change, { at, isLearned: true }))
+        const outcomes = isForgotten
+          ? []
+          : changes.map((change) => applyTo(memories, change, { at, isFull, isLearned: true }))
         state.appliedRuns.set(learned.runId, { ownerId, assistantId, outcomes, appliedAt: at })
         return Option.some(outcomes)
       }),
@@ -149,11 +153,15 @@ interface ChangeContext {
   readonly at: Date
   /** Whether a run makes the change, and not a user. */
   readonly isLearned: boolean
+  /** Whether the owner may have no further memory. */
+  readonly isFull: () => boolean
 }
 
 const applyTo = (memories: MemoriesOfAssistant, change: MemoryChange, context: ChangeContext): MemoryOutcome => {
   switch (change._tag) {
     case "Add": {
+      if (context.isFull() && copyIn(memories, change.memory) === undefined)
+        return { event: "Full", id: change.memory.id }
       const outcome = add(memories, { memory: change.memory, versions: [], entry: entryOfMemory(change) })
       if (context.isLearned && outcome.event === "Known") confirm(memories, outcome.id, change.memory.source)
       return outcome

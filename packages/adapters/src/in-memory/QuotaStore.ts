@@ -1,4 +1,4 @@
-/** `QuotaStore` in memory, and the admission of runs. A rate is one number: the time at which all of it is free again. */
+/** `QuotaStore` in memory, and the admission of runs. A minute of a rate begins with its first use. */
 import type { OwnerId } from "@colloquy/core"
 import {
   type AdmissionRequest,
@@ -10,22 +10,23 @@ import {
   reservationWait,
   type UsedRate
 } from "@colloquy/core/adapters"
-import { isActive, isInSession, ownedStep, type RunRow, type State } from "./State.ts"
+import { isActive, isInSession, type Minute, ownedStep, type RunRow, type State } from "./State.ts"
 
 export const quotaStore = (state: State): typeof QuotaStore.Service =>
   QuotaStore.of({
     takeRequests: (perMinute, wanted) =>
       ownedStep((ownerId, now) => {
-        const { free, waitMillis } = freeOf(state, ownerId, "requests", perMinute, now)
-        const taken = Math.min(wanted, Math.ceil(free / 8))
-        if (taken > 0) take(state, ownerId, "requests", { perMinute, taken, now })
-        return { taken, waitMillis }
+        const rate = minuteOf(state, ownerId, "requests", now)
+        const taken = Math.max(Math.min(wanted, Math.ceil((perMinute - rate.used) / 8)), 0)
+        rate.used += taken
+        return { taken, waitMillis: rate.endsAt - now }
       }),
+    memories: ownedStep((ownerId) => memoriesOf(state, ownerId)),
+    spent: (day) => ownedStep((ownerId) => spentOf(state, ownerId, day)),
     used: ({ day, requestsPerMinute, turnsPerMinute }) =>
       ownedStep((ownerId, now) => {
         const documents = [...state.documents.values()].filter((row) => row.ownerId === ownerId)
         const ofDay = [...state.ledger.values()].filter((row) => row.ownerId === ownerId && row.date === day)
-        const assistants = [...state.assistants.values()].filter((row) => row.ownerId === ownerId)
         return {
           requests: usedRate(state, ownerId, "requests", requestsPerMinute, now),
           turns: usedRate(state, ownerId, "turns", turnsPerMinute, now),
@@ -34,7 +35,7 @@ export const quotaStore = (state: State): typeof QuotaStore.Service =>
           costUsd: sum(ofDay.map(({ usage }) => usage.costUsd ?? 0)),
           bytes: sum(documents.map(({ document }) => document.size)),
           documents: documents.length,
-          memories: sum(assistants.map(({ assistant }) => state.memories.get(assistant.id)?.rows.size ?? 0)),
+          memories: memoriesOf(state, ownerId),
           sessions: sessionsOf(state, ownerId, now)
         }
       })
@@ -49,10 +50,9 @@ export const admit = (
   now: number
 ): Amount | Refusal => {
   const { turnsAtOnce, turnsPerMinute, usdPerToken } = request
-  if (turnsPerMinute !== null) {
-    const { free, waitMillis } = freeOf(state, ownerId, "turns", turnsPerMinute, now)
-    if (free < 1) return { limit: "turnsPerMinute", left: 0, waitMillis }
-  }
+  const rate = minuteOf(state, ownerId, "turns", now)
+  if (turnsPerMinute !== null && rate.used >= turnsPerMinute)
+    return { limit: "turnsPerMinute", left: 0, waitMillis: rate.endsAt - now }
   const active = activeRuns(state, ownerId)
   if (turnsAtOnce !== null && run.isThreadIdle && new Set(active.map(({ thread }) => thread)).size >= turnsAtOnce)
     return { limit: "turnsAtOnce", left: 0, waitMillis: reservationWait }
@@ -62,8 +62,7 @@ export const admit = (
     { ...request, least, wanted: added(request.wanted, more) },
     ...takenOf(state, ownerId, request, active)
   )
-  if (!("limit" in granted) && turnsPerMinute !== null)
-    take(state, ownerId, "turns", { perMinute: turnsPerMinute, taken: 1, now })
+  if (!("limit" in granted) && turnsPerMinute !== null) rate.used++
   return granted
 }
 
@@ -78,6 +77,20 @@ export const reserveMore = (state: State, row: RunRow, request: BudgetRequest): 
 export const sessionsOf = (state: State, ownerId: OwnerId, now: number): number =>
   [...state.threads.values()].filter((thread) => thread.ownerId === ownerId && isInSession(thread, now)).length
 
+/** The memories of an owner with all assistants. */
+export const memoriesOf = (state: State, ownerId: OwnerId): number =>
+  sum(
+    [...state.assistants.values()]
+      .filter((row) => row.ownerId === ownerId)
+      .map(({ assistant }) => state.memories.get(assistant.id)?.rows.size ?? 0)
+  )
+
+const spentOf = (state: State, ownerId: OwnerId, day: string): Amount =>
+  [...state.ledger.values()]
+    .filter((row) => row.ownerId === ownerId && row.date === day)
+    .map(({ usage }) => ({ tokens: usage.inputTokens + usage.outputTokens, usd: usage.costUsd ?? 0 }))
+    .reduce(added, nothing)
+
 /** What the ledger has of the day, and what active runs have reserved. */
 const takenOf = (
   state: State,
@@ -85,9 +98,7 @@ const takenOf = (
   { day }: BudgetRequest,
   active: ReadonlyArray<RunRow>
 ): [used: Amount, reserved: Amount] => {
-  const ofDay = [...state.ledger.values()].filter((row) => row.ownerId === ownerId && row.date === day)
-  const used = ofDay.map(({ usage }) => ({ tokens: usage.inputTokens + usage.outputTokens, usd: usage.costUsd ?? 0 }))
-  return [used.reduce(added, nothing), active.map(({ reserved }) => reserved ?? nothing).reduce(added, nothing)]
+  return [spentOf(state, ownerId, day), active.map(({ reserved }) => reserved ?? nothing).reduce(added, nothing)]
 }
 
 const nothing: Amount = { tokens: 0, usd: 0 }
@@ -108,27 +119,18 @@ const minute = 60_000
 
 const rateKey = (ownerId: OwnerId, name: RateName): string => JSON.stringify([ownerId, name])
 
-const freeOf = (state: State, ownerId: OwnerId, name: RateName, perMinute: number, now: number) => {
-  const freeAt = Math.max(state.rates.get(rateKey(ownerId, name)) ?? now, now)
-  const interval = minute / perMinute
-  const waitMillis = Math.max(Math.ceil(freeAt + interval - minute - now), 0)
-  return { free: waitMillis > 0 ? 0 : Math.floor((minute - (freeAt - now)) / interval + 1e-9), waitMillis }
-}
-
-const take = (
-  state: State,
-  ownerId: OwnerId,
-  name: RateName,
-  { now, perMinute, taken }: { readonly perMinute: number; readonly taken: number; readonly now: number }
-): void => {
+/** The current minute of a rate; it begins with its first use. */
+const minuteOf = (state: State, ownerId: OwnerId, name: RateName, now: number): Minute => {
   const key = rateKey(ownerId, name)
-  state.rates.set(key, Math.max(state.rates.get(key) ?? now, now) + (taken * minute) / perMinute)
+  const known = state.rates.get(key)
+  if (known !== undefined && known.endsAt > now) return known
+  const begun = { used: 0, endsAt: now + minute }
+  state.rates.set(key, begun)
+  return begun
 }
 
 const usedRate = (state: State, ownerId: OwnerId, name: RateName, perMinute: number | null, now: number): UsedRate => {
-  const freeInMillis = Math.max((state.rates.get(rateKey(ownerId, name)) ?? now) - now, 0)
-  return {
-    used: perMinute === null ? 0 : Math.max(Math.ceil((freeInMillis * perMinute) / minute - 1e-9), 0),
-    freeInMillis
-  }
+  const known = state.rates.get(rateKey(ownerId, name))
+  if (perMinute === null || known === undefined || known.endsAt <= now) return { used: 0, freeInMillis: 0 }
+  return { used: known.used, freeInMillis: known.endsAt - now }
 }

@@ -1,21 +1,24 @@
 /** `SessionStore` in memory. The session of a thread is a field of the thread's row, because `RunStore.begin` must check it. */
 import type { Message, OwnerId } from "@colloquy/core"
-import type { NewMessage } from "@colloquy/core/adapters"
+import { type NewMessage, reservationWait } from "@colloquy/core/adapters"
 import { type OpenOutcome, type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/wings"
 import * as Duration from "effect/Duration"
 import { storeFollowUps } from "./FollowUpStore.ts"
+import { sessionsOf } from "./QuotaStore.ts"
 import { supersede } from "./RunStarts.ts"
 import { addMessage, isInSession, ownedStep, type State, step, threadOf, type ThreadRow } from "./State.ts"
 import { addToLedger } from "./UsageLedger.ts"
 
 export const sessionStore = (state: State): typeof SessionStore.Service =>
   SessionStore.of({
-    open: (threadId, sessionId, { at, lease, messages }) =>
+    open: (threadId, sessionId, { at, lease, messages, sessionsAtOnce = null }) =>
       ownedStep((ownerId, now): OpenOutcome => {
         const thread = threadOf(state, ownerId, threadId)
         if (thread === undefined) return { _tag: "ThreadMissing" }
         if (isInSession(thread, now)) return { _tag: "Conflict", by: "session" }
         if (thread.inProgress !== null || thread.queued.length > 0) return { _tag: "Conflict", by: "run" }
+        if (sessionsAtOnce !== null && sessionsOf(state, ownerId, now) >= sessionsAtOnce)
+          return { _tag: "OverLimit", refusal: { limit: "sessionsAtOnce", left: 0, waitMillis: reservationWait } }
         supersede(state, thread, at)
         thread.session = { id: sessionId, expiresAt: now + Duration.toMillis(lease), lastCharge: 0 }
         return {

@@ -120,6 +120,12 @@ export interface AppliedRow {
   readonly appliedAt: Date
 }
 
+/** The current minute of a rate: how much of it is used, and when it ends. */
+export interface Minute {
+  used: number
+  readonly endsAt: number
+}
+
 export interface State {
   readonly assistants: Map<AssistantId, AssistantRow>
   readonly threads: Map<ThreadId, ThreadRow>
@@ -146,8 +152,8 @@ export interface State {
   readonly chunks: Map<OwnerId, EntriesOfOwner>
   /** When charges outside of a settlement were counted, by owner and id. */
   readonly charges: Map<string, number>
-  /** When a rate of an owner is free again, by owner and name. */
-  readonly rates: Map<string, number>
+  /** The rates of owners, by owner and name. */
+  readonly rates: Map<string, Minute>
   /** The tickets by their hash. */
   readonly tickets: Map<string, TicketRecord>
   /** The charges of voice sessions that have not been reported yet, by session and number. */

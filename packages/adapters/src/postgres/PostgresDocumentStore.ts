@@ -7,6 +7,7 @@ import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"
 import { decodeDocument, documentColumns, type DocumentRow, insertionOf } from "./DocumentRecord.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
+import { decodeGranted } from "./RunOutcomes.ts"
 import { isStoredId, knownId } from "./StoredId.ts"
 import { fromText, toText, toTextOrNull } from "./StoredText.ts"
 
@@ -39,17 +40,26 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
     )
 
   return DocumentStore.of({
-    insert: (document, followUps) =>
+    insert: (document, followUps, limits = null) =>
       Principal.use(({ ownerId }) =>
         Effect.suspend(() => {
-          const args = { ...insertionOf(ownerId, document), follow_ups: followUpsArgument(followUps) }
+          const args = {
+            ...insertionOf(ownerId, document),
+            follow_ups: followUpsArgument(followUps),
+            most_documents: limits?.documents ?? null,
+            most_bytes: limits?.bytes ?? null
+          }
           return Effect.map(
-            query<{ readonly inserted: boolean }>(
+            query<{ readonly inserted: string }>(
               "DocumentStore.insert",
               `select ${call(database, "insert_document", args)} as inserted`,
               Object.values(args)
             ),
-            ([row]) => row?.inserted === true
+            ([row]) => {
+              if (row?.inserted === "stored" || row?.inserted === "missing") return row.inserted === "stored"
+              const refused = decodeGranted(row?.inserted ?? "{}")
+              return "_tag" in refused ? refused : false
+            }
           )
         })
       ),

@@ -61,7 +61,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
   return MemoryStore.of({
     keepsVectors,
 
-    apply: ({ assistantId, at, changes, learned }) =>
+    apply: ({ assistantId, at, changes, learned, most = null }) =>
       Effect.suspend(() =>
         Effect.map(
           callFunction<string>("apply", "apply_memory_changes", {
@@ -69,7 +69,8 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
             run: learned === null ? null : newRowId(learned.runId),
             ordered_at: learned?.orderedAt ?? null,
             at,
-            changes: changesArgument(changes, keepsVectors)
+            changes: changesArgument(changes, keepsVectors),
+            most
           }),
           (outcomes) => Option.map(Option.fromNullishOr(outcomes), (stored) => decodeOutcomes(stored, changes))
         )

@@ -6,8 +6,10 @@ import { call, type Database } from "./Database.ts"
 import { toText } from "./StoredText.ts"
 
 interface UsedRow {
-  readonly requests_free_in: number
-  readonly turns_free_in: number
+  readonly requests: number
+  readonly requests_left: number
+  readonly turns: number
+  readonly turns_left: number
   readonly input_tokens: bigint
   readonly output_tokens: bigint
   readonly cost_usd: number
@@ -19,11 +21,13 @@ interface UsedRow {
 
 export const quotaStore = (database: Database): typeof QuotaStore.Service => {
   const { query, schema } = database
-  const freeIn = (rate: "requests" | "turns") =>
-    `coalesce((select greatest(extract(epoch from free_at - clock_timestamp()) * 1000, 0)::double precision
-       from ${schema}.owner_rates where owner = $1 and rate = '${rate}'), 0)`
+  const rate = (name: "requests" | "turns") => `left join lateral (
+      select used, ceil(extract(epoch from ends_at - clock_timestamp()) * 1000)::double precision as left_over
+      from ${schema}.owner_rates where owner = $1 and rate = '${name}' and ends_at > clock_timestamp()
+    ) ${name} on true`
   const used = `
-    select ${freeIn("requests")} as requests_free_in, ${freeIn("turns")} as turns_free_in,
+    select coalesce(requests.used, 0) as requests, coalesce(requests.left_over, 0) as requests_left,
+      coalesce(turns.used, 0) as turns, coalesce(turns.left_over, 0) as turns_left,
       day.input_tokens, day.output_tokens, day.cost_usd, stored.bytes, stored.documents,
       (select count(*) from ${schema}.memories where owner = $1) as memories,
       (select count(*) from ${schema}.realtime_sessions where owner = $1 and lease_until > clock_timestamp()) as sessions
@@ -33,7 +37,7 @@ export const quotaStore = (database: Database): typeof QuotaStore.Service => {
       from ${schema}.usage_days where owner = $1 and day = $2::date
     ) day cross join (
       select coalesce(sum(size), 0)::bigint as bytes, count(*) as documents from ${schema}.documents where owner = $1
-    ) stored`
+    ) stored ${rate("requests")} ${rate("turns")}`
 
   return QuotaStore.of({
     takeRequests: (perMinute, wanted) =>
@@ -42,18 +46,42 @@ export const quotaStore = (database: Database): typeof QuotaStore.Service => {
         return Effect.map(
           query<{ readonly taken: number; readonly wait: number }>(
             "QuotaStore.takeRequests",
-            `select o_taken as taken, o_wait as wait from ${call(database, "take_requests", args)}`,
+            `select o_taken as taken, o_left as wait from ${call(database, "take_requests", args)}`,
             Object.values(args)
           ),
           ([row]) => ({ taken: row?.taken ?? 0, waitMillis: row?.wait ?? 0 })
         )
       }),
 
+    memories: Principal.use(({ ownerId }) =>
+      Effect.map(
+        query<{ readonly count: bigint }>(
+          "QuotaStore.memories",
+          `select count(*) as count from ${schema}.memories where owner = $1`,
+          [toText(ownerId)]
+        ),
+        ([row]) => Number(row?.count ?? 0)
+      )
+    ),
+
+    spent: (day) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<{ readonly tokens: bigint; readonly usd: number }>(
+            "QuotaStore.spent",
+            `select coalesce(sum(input_tokens + output_tokens), 0)::bigint as tokens, coalesce(sum(cost_usd), 0) as usd
+             from ${schema}.usage_days where owner = $1 and day = $2::date`,
+            [toText(ownerId), day]
+          ),
+          ([row]) => ({ tokens: Number(row?.tokens ?? 0), usd: row?.usd ?? 0 })
+        )
+      ),
+
     used: ({ day, requestsPerMinute, turnsPerMinute }) =>
       Principal.use(({ ownerId }) =>
         Effect.map(query<UsedRow>("QuotaStore.used", used, [toText(ownerId), day]), ([row]) => ({
-          requests: rateOf(row?.requests_free_in, requestsPerMinute),
-          turns: rateOf(row?.turns_free_in, turnsPerMinute),
+          requests: rateOf(row?.requests, row?.requests_left, requestsPerMinute),
+          turns: rateOf(row?.turns, row?.turns_left, turnsPerMinute),
           inputTokens: Number(row?.input_tokens ?? 0),
           outputTokens: Number(row?.output_tokens ?? 0),
           costUsd: row?.cost_usd ?? 0,
@@ -66,8 +94,7 @@ export const quotaStore = (database: Database): typeof QuotaStore.Service => {
   })
 }
 
-/** Rounded up: a part of a place is not free yet. */
-const rateOf = (freeInMillis = 0, perMinute: number | null) => ({
-  used: perMinute === null ? 0 : Math.ceil((freeInMillis * perMinute) / 60_000),
+const rateOf = (used = 0, freeInMillis = 0, perMinute: number | null) => ({
+  used: perMinute === null ? 0 : used,
   freeInMillis
 })

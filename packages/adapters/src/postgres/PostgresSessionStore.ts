@@ -1,6 +1,6 @@
 /** `SessionStore` on PostgreSQL: the leases, messages and charges of voice sessions. The messages are rows of the same table as those of runs. */
 import { type OwnerId, Principal, type RunId } from "@colloquy/core"
-import type { NewMessage } from "@colloquy/core/adapters"
+import { type NewMessage, reservationWait } from "@colloquy/core/adapters"
 import { type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/wings"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ import { knownId, newRowId } from "./StoredId.ts"
 import { fromJson, toText } from "./StoredText.ts"
 import { chargesArgument } from "./UsageColumns.ts"
 
-type Outcome = "Opened" | "session" | "run" | "ThreadMissing"
+type Outcome = "Opened" | "session" | "run" | "sessionsAtOnce" | "ThreadMissing"
 
 export const sessionStore = (database: Database): typeof SessionStore.Service => {
   const { query, schema } = database
@@ -33,7 +33,7 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
     )
 
   return SessionStore.of({
-    open: (threadId, sessionId, { at, lease, messages }) =>
+    open: (threadId, sessionId, { at, lease, messages, sessionsAtOnce = null }) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
         const args = {
@@ -41,7 +41,8 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
           thread: knownId(threadId),
           session: newRowId(sessionId),
           lease: Duration.toMillis(lease),
-          at
+          at,
+          at_once: sessionsAtOnce
         }
         const [row] = yield* query<{ readonly outcome: Outcome }>(
           "SessionStore.open",
@@ -61,6 +62,8 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
           case "session":
           case "run":
             return { _tag: "Conflict", by: row.outcome }
+          case "sessionsAtOnce":
+            return { _tag: "OverLimit", refusal: { limit: row.outcome, left: 0, waitMillis: reservationWait } }
           default:
             return { _tag: "ThreadMissing" }
         }

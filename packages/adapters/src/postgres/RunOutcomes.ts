@@ -71,7 +71,7 @@ export const decodeRepeated = (row: Pick<OutcomeRow, "outcome_run" | "leg_start"
 
 type Granted =
   | { readonly tokens: number; readonly usd: number }
-  | { readonly limit: LimitName; readonly left: number; readonly wait: number }
+  | { readonly limit: LimitName; readonly left: number; readonly wait: number | null }
 
 /** What `admit_run` or `reserve_more` returned. */
 export const decodeGranted = (granted: string): Amount | RefusedByLimit => {

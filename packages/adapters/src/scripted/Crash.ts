@@ -184,6 +184,8 @@ const mortalStores = (read: Wrap, write: Wrap, isDead: () => boolean): Layer.Lay
       QuotaStore,
       QuotaStore.useSync((store) => ({
         takeRequests: (...args) => write(store.takeRequests(...args)),
+        memories: read(store.memories),
+        spent: (...args) => read(store.spent(...args)),
         used: (...args) => read(store.used(...args))
       }))
     ),

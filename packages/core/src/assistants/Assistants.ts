@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
+import type { OverLimit } from "../metering/Quota.ts"
 import type { AssistantId } from "../primitives/Ids.ts"
 import type { NameTooLong } from "../models/NameTooLong.ts"
 import type { ProviderNotFound } from "../models/Provider.ts"
@@ -69,7 +70,7 @@ export class Assistants extends Context.Service<
     readonly clone: (
       id: AssistantId,
       request: CloneRequest
-    ) => Effect.Effect<ClonedAssistant, AssistantNotFound | NameTooLong | StoreUnavailable, Principal>
+    ) => Effect.Effect<ClonedAssistant, AssistantNotFound | OverLimit | NameTooLong | StoreUnavailable, Principal>
     /** Deletes the assistant with all its threads. Fails while a voice session writes one of them. */
     readonly remove: (
       id: AssistantId

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Principal } from "../access/Principal.ts"
+import type { OverLimit } from "../metering/Quota.ts"
 import type { AssistantId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
@@ -19,7 +20,7 @@ export interface Copier {
    * (`AssistantStore.insertDraft`): records that belong to it can be stored, but it cannot be found by its id. If cloning fails, everything
    * is removed as with any assistant.
    */
-  readonly copy: (from: AssistantId, to: AssistantId) => Effect.Effect<number, StoreUnavailable, Principal>
+  readonly copy: (from: AssistantId, to: AssistantId) => Effect.Effect<number, OverLimit | StoreUnavailable, Principal>
 }
 
 export class Copies extends Context.Service<

@@ -121,6 +121,38 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
+      "MUST refuse a document that would be over a limit, of ten at the same time, and count those of the principal alone",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        yield* asNewOwner(
+          Effect.gen(function* () {
+            yield* store.insert(yield* sampleDocument((yield* openScopes).ofThread), [])
+          })
+        )
+        const { ofAssistant, ofThread } = yield* openScopes
+        const limits = { documents: 3, bytes: null }
+        const documents = yield* Effect.forEach(Array.from({ length: 10 }), (_, index) =>
+          sampleDocument(index % 2 === 0 ? ofThread : ofAssistant, { size: 100 })
+        )
+        const stored = yield* Effect.forEach(documents, (document) => store.insert(document, [], limits), {
+          concurrency: "unbounded"
+        })
+        assert.strictEqual(stored.filter((each) => each === true).length, 3)
+        assert.deepStrictEqual(
+          stored.find((each) => typeof each !== "boolean"),
+          { _tag: "OverLimit", refusal: { limit: "documents", left: 0, waitMillis: null } }
+        )
+        const kept = yield* store.getMany(documents.map(({ id }) => id))
+        assert.strictEqual(kept.length, 3)
+        const bytes = { documents: null, bytes: 500 }
+        const large = yield* store.insert(yield* sampleDocument(ofThread, { size: 201 }), [], bytes)
+        assert.deepStrictEqual(large, { _tag: "OverLimit", refusal: { limit: "bytes", left: 200, waitMillis: null } })
+        assert.isTrue(yield* store.insert(yield* sampleDocument(ofThread, { size: 200 }), [], bytes))
+        assert.isTrue(yield* store.insert(yield* sampleDocument(ofThread), [], { documents: null, bytes: null }))
+      })
+    )
+
+    test(
       "MUST return the owner of a document, and none for an unknown document",
       Effect.gen(function* () {
         const store = yield* DocumentStore

@@ -322,6 +322,40 @@ export const memoryStoreSuite = (
     )
 
     test(
+      "MUST add no more than `most` memories of the principal with all assistants, of ten calls at the same time",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistants = [yield* openAssistant, yield* openAssistant]
+        const calls = yield* Effect.forEach(Array.from({ length: 10 }), (_, index) =>
+          Effect.map(sampleMemory(assistants[index % 2] ?? assert.fail(), { content: `fact ${index}` }), (memory) => ({
+            memory,
+            changes: [toAdd(memory)],
+            learned: null,
+            at: moment(2),
+            most: 4
+          }))
+        )
+        const outcomes = yield* Effect.forEach(
+          calls,
+          ({ memory, ...change }) => store.apply({ assistantId: memory.assistantId, ...change }),
+          { concurrency: "unbounded" }
+        )
+        const events = outcomes.flatMap((outcome) => Option.getOrThrow(outcome).map(({ event }) => event))
+        assert.strictEqual(events.filter((event) => event === "Added").length, 4)
+        assert.strictEqual(events.filter((event) => event === "Full").length, 6)
+        const stored = yield* Effect.forEach(assistants, (id) => store.survey(id))
+        assert.strictEqual(
+          stored.reduce((sum, { total }) => sum + total, 0),
+          4
+        )
+        const known = calls[events.indexOf("Added")] ?? assert.fail()
+        const again = yield* sampleMemory(known.memory.assistantId, { content: known.memory.content })
+        const repeat = { ...known, assistantId: again.assistantId, changes: [toAdd(again)] }
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.apply(repeat)), [{ event: "Known", id: known.memory.id }])
+      })
+    )
+
+    test(
       "MUST remove the memories of an assistant that is deleted",
       Effect.gen(function* () {
         const store = yield* MemoryStore

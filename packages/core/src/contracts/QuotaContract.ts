@@ -88,7 +88,7 @@ const rates = (test: ContractTest): void => {
         if (outcome._tag !== "OverLimit") continue
         assert.deepStrictEqual([outcome.refusal.limit, outcome.refusal.left], ["turnsPerMinute", 0])
         assert.isAbove(outcome.refusal.waitMillis ?? 0, 0)
-        assert.isAtMost(outcome.refusal.waitMillis ?? 0, 15_000)
+        assert.isAtMost(outcome.refusal.waitMillis ?? 0, 60_000)
         assert.deepStrictEqual(yield* storedMessages(begin.run.threadId), [])
       }
     })
@@ -285,19 +285,20 @@ const budgets = (test: ContractTest): void => {
 
 const requests = (test: ContractTest): void => {
   test(
-    "MUST take an eighth of what is free, never more than the limit together, and say when one more is free",
+    "MUST take an eighth of what is free, never more than the limit together, and say when the minute ends",
     Effect.gen(function* () {
       const store = yield* QuotaStore
       const taken: Array<number> = []
       for (let calls = 0; calls < 40; calls++) taken.push((yield* store.takeRequests(16, 100)).taken)
       assert.deepStrictEqual(taken.slice(0, 3), [2, 2, 2])
-      const sum = taken.reduce((a, b) => a + b, 0)
-      assert.isAtLeast(sum, 16)
-      // On a slow machine one more becomes free every 3.75 seconds.
-      assert.isAtMost(sum, 18)
+      assert.strictEqual(
+        taken.reduce((a, b) => a + b, 0),
+        16
+      )
       const last = yield* store.takeRequests(16, 1)
-      assert.isAtMost(last.waitMillis, 3750)
-      assert.strictEqual(taken.at(-1), 0)
+      assert.strictEqual(last.taken, 0)
+      assert.isAbove(last.waitMillis, 0)
+      assert.isAtMost(last.waitMillis, 60_000)
       const theirs = yield* asNewOwner(store.takeRequests(16, 1))
       assert.strictEqual(theirs.taken, 1)
     })
@@ -329,7 +330,7 @@ const requests = (test: ContractTest): void => {
       assert.deepStrictEqual([used.inputTokens, used.outputTokens, used.costUsd], [5, 3, 0.25])
       assert.deepStrictEqual([used.turns.used, used.requests.used], [1, 2])
       assert.isAbove(used.requests.freeInMillis, 0)
-      assert.isAtMost(used.requests.freeInMillis, 2000)
+      assert.isAtMost(used.requests.freeInMillis, 60_000)
       assert.deepStrictEqual([used.documents, used.bytes, used.memories, used.sessions], [0, 0, 0, 0])
       const theirs = yield* asNewOwner(store.used(limits))
       assert.deepStrictEqual([theirs.inputTokens, theirs.turns.used, theirs.requests.used], [0, 0, 0])

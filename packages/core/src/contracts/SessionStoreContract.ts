@@ -87,6 +87,27 @@ const write = Effect.fnUntraced(function* (
 
 export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>): void => {
   test(
+    "MUST open no more than `sessionsAtOnce` sessions of the principal, of ten at the same time, and count open ones only",
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const options = { lease: anHour, messages: 1, at: moment(3), sessionsAtOnce: 3 }
+      const threads = yield* Effect.all(Array.from({ length: 10 }, () => openThread))
+      const outcomes = yield* Effect.forEach(
+        threads,
+        ({ id }) => Effect.flatMap(newId(RunId), (sessionId) => store.open(id, sessionId, options)),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(tally(outcomes), { Opened: 3, OverLimit: 7 })
+      const open = outcomes.flatMap((each) => (each._tag === "Opened" ? [each.lease] : []))
+      const last = threads.find(({ id }) => !open.some(({ threadId }) => threadId === id)) ?? assert.fail()
+      const refused = expectTag(yield* store.open(last.id, yield* newId(RunId), options), "OverLimit")
+      assert.deepStrictEqual([refused.refusal.limit, refused.refusal.left], ["sessionsAtOnce", 0])
+      yield* store.close(open[0] ?? assert.fail())
+      expectTag(yield* store.open(last.id, yield* newId(RunId), options), "Opened")
+    })
+  )
+
+  test(
     "MUST give the newest messages, oldest first, and say how many the thread has",
     Effect.gen(function* () {
       const { id } = yield* openThread

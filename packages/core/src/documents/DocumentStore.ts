@@ -8,6 +8,7 @@ import type * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantId, BlobId, DocumentId, MessageId, OwnerId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
+import type { RefusedByLimit, StorageLimits } from "../metering/Quota.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { Document } from "./Document.ts"
@@ -70,11 +71,15 @@ export class DocumentStore extends Context.Service<
      * MUST store the record and these follow-ups in one transaction, and the follow-ups as `FollowUpStore.add` does. MUST return false, and
      * store nothing, when the principal has no such assistant or thread. Stores the record unchanged: the copy of a completed document is
      * inserted as completed. The message of a document need not exist yet.
+     *
+     * With limits, a document that would be over one of them MUST be refused, and nothing is stored; of concurrent callers no more than the
+     * limits MUST succeed.
      */
     readonly insert: (
       document: Document,
-      followUps: ReadonlyArray<NewFollowUp>
-    ) => Effect.Effect<boolean, StoreUnavailable, Principal>
+      followUps: ReadonlyArray<NewFollowUp>,
+      limits?: StorageLimits | null
+    ) => Effect.Effect<boolean | RefusedByLimit, StoreUnavailable, Principal>
     /** The owner of a document; none for an unknown id. For readers with a signed address, where no principal is known. */
     readonly ownerOf: (id: DocumentId) => Effect.Effect<Option.Option<OwnerId>, StoreUnavailable>
     /** MUST return none both for an unknown id and for another owner's id. */

@@ -9,6 +9,7 @@ import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import type { AssistantId, DocumentId, OwnerId, ThreadId } from "../primitives/Ids.ts"
+import type { OverLimit } from "../metering/Quota.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
@@ -55,7 +56,7 @@ export class Documents extends Context.Service<
     /** Stores the bytes as they arrive, and then the record. The indexing begins afterwards. */
     readonly upload: <E, R>(
       upload: Upload<E, R>
-    ) => Effect.Effect<Document, E | FileRefused | NoPlace | StoreUnavailable, R | Principal>
+    ) => Effect.Effect<Document, E | FileRefused | NoPlace | OverLimit | StoreUnavailable, R | Principal>
     /**
      * The first half of an upload: stores the bytes as they arrive, before their document is known. They are deleted when the scope closes,
      * unless `attach` has made a document of them.
@@ -68,7 +69,7 @@ export class Documents extends Context.Service<
       file: ReceivedFile,
       scope: DocumentScope,
       metadata?: Metadata
-    ) => Effect.Effect<Document, NoPlace | StoreUnavailable, Principal>
+    ) => Effect.Effect<Document, NoPlace | OverLimit | StoreUnavailable, Principal>
     /** Fails if the principal has no such place. Otherwise an upload would be refused only after all its bytes have arrived. */
     readonly ensurePlace: (place: DocumentPlace) => Effect.Effect<void, NoPlace | StoreUnavailable, Principal>
     readonly get: (id: DocumentId) => Effect.Effect<Document, DocumentNotFound | StoreUnavailable, Principal>

@@ -6,12 +6,13 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { Principal } from "../access/Principal.ts"
+import { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { Copies } from "../assistants/Copies.ts"
 import { chargeOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
+import { overLimit, Quotas } from "../metering/Quota.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
@@ -70,6 +71,7 @@ export const documentsLayer: Layer.Layer<
     const { all: providers } = yield* Providers
     const receiving = yield* makeReceiving
     const account = { ledger: yield* UsageLedger, metering: yield* Metering }
+    const quotaOf = yield* Quotas
     const forgetting = yield* makeForgetting
     yield* (yield* Removals).watch(forgetting.watcher)
     for (const worker of [
@@ -97,11 +99,14 @@ export const documentsLayer: Layer.Layer<
     /** Without its follow-up a record would stay in processing for ever, so both are stored together. */
     const insert = (document: Document) =>
       Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const quota = quotaOf(ownerId)
         const work = document.status === "processing" ? [yield* newIndexing(document)] : []
-        const isStored = yield* store.insert(document, work)
-        if (isStored) followUps.wake()
+        const stored = yield* store.insert(document, work, quota)
+        if (stored === true) followUps.wake()
         else yield* blobs.remove(document.blobId)
-        return isStored
+        if (typeof stored === "boolean") return stored
+        return yield* overLimit(stored.refusal, quota, yield* Clock.currentTimeMillis)
       }).pipe(Effect.uninterruptible)
 
     const get = tracedFn("Documents.get")(function* (id: DocumentId) {

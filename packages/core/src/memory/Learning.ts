@@ -12,12 +12,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Principal } from "../access/Principal.ts"
+import { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { chargeOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
+import { Quotas } from "../metering/Quota.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { complete } from "../models/Completion.ts"
 import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
@@ -90,6 +91,7 @@ const makeLearner = Effect.gen(function* () {
   const ledger = yield* UsageLedger
   const metering = yield* Metering
   const providers = yield* Providers
+  const quotaOf = yield* Quotas
   const runs = yield* RunStore
   const settings = yield* MemorySettings
   const store = yield* MemoryStore
@@ -210,7 +212,8 @@ const makeLearner = Effect.gen(function* () {
         return { _tag: operation.op === "ADD" ? "Add" : "Update", memory, indexed }
       })
     )
-    yield* store.apply({ assistantId, changes, learned: { runId, orderedAt }, at: now })
+    const most = yield* Principal.useSync(({ ownerId }) => quotaOf(ownerId).memories)
+    yield* store.apply({ assistantId, changes, learned: { runId, orderedAt }, at: now, most })
     if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, retryAfterFailure)])
   })
 

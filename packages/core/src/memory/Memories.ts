@@ -10,6 +10,7 @@ import type * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import type { AssistantId, RunId } from "../primitives/Ids.ts"
+import type { OverLimit } from "../metering/Quota.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { MemoryLinesUnusable } from "./MemoryLines.ts"
 import type { MemoryId, MemoryNotFound, MemoryRecord, MemoryUnusable, MemoryVersion } from "./MemoryRecord.ts"
@@ -39,7 +40,7 @@ export interface Imported {
   readonly skipped: number
 }
 
-type Refused = AssistantNotFound | StoreUnavailable
+type Refused = AssistantNotFound | OverLimit | StoreUnavailable
 
 export class Memories extends Context.Service<
   Memories,

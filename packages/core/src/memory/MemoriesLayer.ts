@@ -6,11 +6,14 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { Copies } from "../assistants/Copies.ts"
 import { chargeOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
+import { overLimit, type Quota, Quotas } from "../metering/Quota.ts"
+import { QuotaStore } from "../metering/QuotaStore.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import type { Providers } from "../models/Provider.ts"
@@ -38,7 +41,7 @@ import { Memories, type MemoryOperation, type MemoryText } from "./Memories.ts"
 export const memoriesLayer: Layer.Layer<
   Memories,
   never,
-  AssistantStore | Copies | EmbeddingModel | FollowUps | MemoryStore | Providers | UsageLedger
+  AssistantStore | Copies | EmbeddingModel | FollowUps | MemoryStore | Providers | QuotaStore | UsageLedger
 > = Layer.effect(
   Memories,
   Effect.gen(function* () {
@@ -48,8 +51,8 @@ export const memoriesLayer: Layer.Layer<
     const metering = yield* Metering
     const store = yield* MemoryStore
     const finder = yield* makeFinder
-    // Pending learning of the source's turns is not copied.
-    yield* (yield* Copies).register({ name: "memories", copy: store.copyAll })
+    const quotas = yield* QuotaStore
+    const quotaOf = yield* Quotas
     const account = { ledger, metering }
 
     const assistantOf = Effect.fnUntraced(function* (assistantId: AssistantId) {
@@ -61,6 +64,27 @@ export const memoriesLayer: Layer.Layer<
       if (Option.isSome(found)) return found.value
       yield* assistantOf(assistantId)
       return yield* new MemoryNotFound({ memoryId: id })
+    })
+    const quotaOfPrincipal = Principal.useSync(({ ownerId }) => quotaOf(ownerId))
+    const full = (quota: Quota, left: number) =>
+      Effect.flatMap(Clock.currentTimeMillis, (millis) =>
+        Effect.fail(overLimit({ limit: "memories", left, waitMillis: null }, quota, millis))
+      )
+    /** For many memories at once: either all of them fit, or none is written. */
+    const ensureRoom = Effect.fnUntraced(function* (more: number) {
+      const quota = yield* quotaOfPrincipal
+      if (quota.memories === null || more === 0) return
+      const left = quota.memories - (yield* quotas.memories)
+      if (left < more) return yield* full(quota, Math.max(left, 0))
+    })
+    // Pending learning of the source's turns is not copied.
+    yield* (yield* Copies).register({
+      name: "memories",
+      copy: (from, to) =>
+        Effect.andThen(
+          Effect.flatMap(store.survey(from), ({ total }) => ensureRoom(total)),
+          store.copyAll(from, to)
+        )
     })
     const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
@@ -80,8 +104,10 @@ export const memoriesLayer: Layer.Layer<
         return indexed === undefined ? [] : [{ _tag: tag, memory, indexed }]
       })
       const { id: assistantId } = assistant
-      const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now })
+      const quota = yield* quotaOfPrincipal
+      const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now, most: quota.memories })
       if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
+      if (applied.value.some(({ event }) => event === "Full")) return yield* full(quota, 0)
       if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, retryAfterFailure)])
       return { outcomes: applied.value, isIncomplete: made.isIncomplete }
     })
@@ -155,6 +181,7 @@ export const memoriesLayer: Layer.Layer<
         const at = yield* now
         const { lines, problems } = yield* runYielding(readingLines(text, unusableReason))
         if (problems.length > 0) return yield* new MemoryLinesUnusable({ problems })
+        yield* ensureRoom(lines.length)
         const memories = yield* Effect.forEach(lines, (line) => newMemory(assistantId, line, at))
         const outcomes: Array<MemoryOutcome> = []
         let target = finder.targetOf(assistant)
@@ -223,7 +250,7 @@ const operationOf = (
   return Option.some({
     id,
     status,
-    changes: applied?.outcomes.filter(({ event }) => event !== "Known" && event !== "Gone") ?? [],
+    changes: applied?.outcomes.filter(({ event }) => event !== "Known" && event !== "Gone" && event !== "Full") ?? [],
     error: status === "FAILED" ? (followUp?.lastError ?? null) : null,
     createdAt,
     updatedAt: applied?.appliedAt ?? followUp?.endedAt ?? createdAt

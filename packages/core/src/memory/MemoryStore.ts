@@ -29,10 +29,11 @@ export type MemoryChange =
 
 /**
  * The result of a change. `Known`: the memory `id` has this text already. `Merged`: the memory `id` would have got the text of another one,
- * and became an earlier version of that one. `Gone`: there is no such memory.
+ * and became an earlier version of that one. `Gone`: there is no such memory. `Full`: the principal has
+ * as many memories as permitted, and this one was not added.
  */
 export interface MemoryOutcome {
-  readonly event: "Added" | "Updated" | "Merged" | "Deleted" | "Known" | "Gone"
+  readonly event: "Added" | "Updated" | "Merged" | "Deleted" | "Known" | "Gone" | "Full"
   readonly id: MemoryId
 }
 
@@ -48,6 +49,8 @@ export interface MemoryChanges {
   /** Null: changes by hand. */
   readonly learned: LearnedRun | null
   readonly at: Date
+  /** The most memories that the principal may have with all assistants; absent or null: no limit. */
+  readonly most?: number | null
 }
 
 /** The outcomes for a run, with the texts of those memories that still exist. */
@@ -99,6 +102,7 @@ export class MemoryStore extends Context.Service<
      *   `mostConfirmations`.
      * - An `Update` by hand that would be a copy of another memory MUST change nothing: `Known`. For a run there is one memory afterwards:
      *   the other one, confirmed as above; the updated one is removed and, with its versions, added to the versions of the other (`Merged`).
+     * - An `Add` that would be more than `most` memories of the principal MUST change nothing: `Full`; also of concurrent callers.
      * - An `Update` keeps the old text as a version; a `Delete` removes the memory with all its versions.
      * - If the run was applied before, MUST change nothing and return the first outcomes. If all memories of the assistant were removed at
      *   or after `orderedAt`, MUST change nothing and return no outcomes. Applied runs are remembered as long as

@@ -63,7 +63,7 @@ export class Allowances extends Context.Service<
             const now = yield* Clock.currentTimeMillis
             const fullUntil = taken === 0 ? now + Math.max(waitMillis, 1) : 0
             const left = (entry.until > now ? entry.left : 0) + taken
-            Object.assign(entry, { left, atOnce: left, until: now + keptMillis, fullUntil })
+            Object.assign(entry, { left, atOnce: left, until: now + Math.min(keptMillis, waitMillis), fullUntil })
           }).pipe(
             Effect.onExit((exit) =>
               Effect.sync(() => {

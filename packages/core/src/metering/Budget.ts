@@ -39,12 +39,6 @@ export interface AdmissionRequest extends BudgetRequest {
   readonly usdPerToken: number
 }
 
-/** What a store answers to a request that a limit refuses. */
-export interface RefusedByLimit {
-  readonly _tag: "OverLimit"
-  readonly refusal: Refusal
-}
-
 /** What an answer usually needs. A longer one reserves more while it is spoken, so much each time. */
 const usualAnswer = 2000
 export const moreForAnswer = 4000

@@ -83,6 +83,15 @@ export interface Refusal {
   readonly waitMillis: number | null
 }
 
+/** What a store answers when a limit refuses. Nothing was stored. */
+export interface RefusedByLimit {
+  readonly _tag: "OverLimit"
+  readonly refusal: Refusal
+}
+
+/** The limits of what is stored for an owner. */
+export type StorageLimits = Pick<Quota, "bytes" | "documents">
+
 /** A limit of the owner refused a request. Nothing was stored. */
 export class OverLimit extends Schema.TaggedError<OverLimit>()("OverLimit", {
   limit: LimitName,

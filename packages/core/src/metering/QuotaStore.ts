@@ -4,16 +4,17 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type { Amount } from "./Budget.ts"
 import type { Principal } from "../access/Principal.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
-/** `waitMillis`: when one more is free. */
+/** `waitMillis`: when the minute ends, and all requests are free again. */
 export interface TakenRequests {
   readonly taken: number
   readonly waitMillis: number
 }
 
-/** A rate: how much of the minute is used, and when all of it is free again. */
+/** A rate: how much of the minute is used, and when it ends. A minute begins with its first use. */
 export interface UsedRate {
   readonly used: number
   readonly freeInMillis: number
@@ -37,14 +38,18 @@ export class QuotaStore extends Context.Service<
   QuotaStore,
   {
     /**
-     * Takes up to `wanted` of the principal's requests of a minute, and at least one if one is free. All of the limit may be taken at once;
-     * after that, one more is free every `minute / perMinute`. MUST be atomic: of concurrent callers, no more than the limit is taken. MUST
+     * Takes up to `wanted` of the principal's requests of the minute, and at least one if one is free. MUST be atomic: of concurrent callers,
+     * no more than the limit is taken. MUST
      * take an eighth of what is free at most (rounded up), so that other processes get their part.
      */
     readonly takeRequests: (
       perMinute: number,
       wanted: number
     ) => Effect.Effect<TakenRequests, StoreUnavailable, Principal>
+    /** The number of the principal's memories, with all assistants. */
+    readonly memories: Effect.Effect<number, StoreUnavailable, Principal>
+    /** What the ledger has of the principal's day. */
+    readonly spent: (day: string) => Effect.Effect<Amount, StoreUnavailable, Principal>
     /** MUST count what belongs to the principal only. `day` is a UTC day, `2026-01-31`; a rate without a limit is not counted. */
     readonly used: (of: {
       readonly requestsPerMinute: number | null

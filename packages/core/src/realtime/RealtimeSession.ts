@@ -18,6 +18,7 @@ import { Principal } from "../access/Principal.ts"
 import type { ProviderKeysPort } from "../access/ProviderKeys.ts"
 import type { Charge } from "../metering/Charge.ts"
 import type { CreditNeed, InsufficientCredit, MeteringPort } from "../metering/Metering.ts"
+import { overLimit, type Quotas } from "../metering/Quota.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { DeadlinesPort } from "../primitives/Deadlines.ts"
 import { MessageId, newId, type OwnerId, RunId } from "../primitives/Ids.ts"
@@ -65,6 +66,7 @@ export interface SessionServices {
   /** Called after follow-ups were stored. */
   readonly wakeFollowUps: () => void
   readonly providerKeys: ProviderKeysPort
+  readonly quotaOf: typeof Quotas.Service
   readonly metering: MeteringPort
   readonly threads: typeof ThreadStore.Service
   readonly counter: TokenCounterPort
@@ -264,14 +266,16 @@ interface Held {
 }
 
 const takeThread = Effect.fnUntraced(function* (
-  { limits, store }: SessionServices,
+  { limits, quotaOf, store }: SessionServices,
   { thread: { id: threadId } }: Place
 ) {
   const sessionId = yield* newId(RunId)
+  const quota = quotaOf((yield* Principal).ownerId)
   const options = {
     lease: Duration.fromInputUnsafe(limits.lease),
     messages: limits.historyMessages,
-    at: new Date(yield* Clock.currentTimeMillis)
+    at: new Date(yield* Clock.currentTimeMillis),
+    sessionsAtOnce: quota.sessionsAtOnce
   }
   const taken = yield* Effect.acquireRelease(Effect.map(store.open(threadId, sessionId, options), hold), (outcome) =>
     outcome._tag === "Held" && outcome.held.isOurs ? Effect.ignore(store.close(outcome.held.lease)) : Effect.void
@@ -281,6 +285,8 @@ const takeThread = Effect.fnUntraced(function* (
       return taken
     case "Conflict":
       return yield* refuse("session_conflict", conflicts[taken.by])
+    case "OverLimit":
+      return yield* refuse("session_limit", overLimit(taken.refusal, quota, options.at.getTime()).message)
     case "ThreadMissing":
       return yield* refuse("thread_not_found", `There is no thread ${threadId}.`)
   }

@@ -13,6 +13,7 @@ import { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
 import { Metering, type MeteringPort } from "../metering/Metering.ts"
+import { Quotas } from "../metering/Quota.ts"
 import type { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { makeAlarm } from "../primitives/Alarm.ts"
@@ -82,6 +83,7 @@ export class RealtimeSessions extends Context.Service<
         features: sessionFeatures({ hostTools: (yield* HostedTools).all, parts: (yield* TurnParts).all }),
         wakeFollowUps: (yield* FollowUps).wake,
         providerKeys: yield* ProviderKeys,
+        quotaOf: yield* Quotas,
         metering,
         threads: yield* ThreadStore,
         counter: yield* TokenCounter,

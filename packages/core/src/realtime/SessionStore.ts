@@ -15,6 +15,7 @@ import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import { Charge } from "../metering/Charge.ts"
 import { OwnerId, RunId, ThreadId } from "../primitives/Ids.ts"
+import type { RefusedByLimit } from "../metering/Quota.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { Message, NewMessage } from "../threads/Message.ts"
@@ -37,6 +38,8 @@ export type OpenOutcome =
     }
   /** Another session or an active run writes the thread. Nothing was changed. */
   | { readonly _tag: "Conflict"; readonly by: "session" | "run" }
+  /** The owner has `sessionsAtOnce` open sessions already. Nothing was changed. */
+  | RefusedByLimit
   | { readonly _tag: "ThreadMissing" }
 
 /** The cost of a part of a session. The numbers of one session rise from 1. */
@@ -63,12 +66,18 @@ export class SessionStore extends Context.Service<
     /**
      * Takes the thread. If several callers open at the same time, one of them MUST succeed. A session with an expired lease does not block;
      * a run that is QUEUED or IN_PROGRESS does, whatever its lease. A run in REQUIRES_ACTION is superseded as by a new message. While the
-     * session is open, `RunStore.begin` MUST return `InSession`, and `ThreadStore.remove` MUST fail.
+     * session is open, `RunStore.begin` MUST return `InSession`, and `ThreadStore.remove` MUST fail. Of concurrent callers on the threads of
+     * one owner, no more than `sessionsAtOnce` (absent or null: no limit) MUST succeed.
      */
     readonly open: (
       threadId: ThreadId,
       sessionId: RunId,
-      options: { readonly lease: Duration.Duration; readonly messages: number; readonly at: Date }
+      options: {
+        readonly lease: Duration.Duration
+        readonly messages: number
+        readonly at: Date
+        readonly sessionsAtOnce?: number | null
+      }
     ) => Effect.Effect<OpenOutcome, StoreUnavailable, Principal>
     /**
      * Adds messages and charges; false when the lease is lost. A message whose id the thread has already replaces that one; the others MUST

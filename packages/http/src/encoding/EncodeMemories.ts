@@ -47,7 +47,8 @@ const events: { readonly [Event in MemoryOutcome["event"]]: Changed | null } = {
   Merged: "DELETE",
   Deleted: "DELETE",
   Known: null,
-  Gone: null
+  Gone: null,
+  Full: null
 }
 
 export const operationToWire = (operation: MemoryOperation): Wire.MemoryOperation => {

@@ -7,15 +7,7 @@ import * as Schema from "effect/Schema"
 import type { FileFields } from "../bodies/UploadedFile.ts"
 import { messageRules, statelessMessageRules } from "../wings/MessageRules.ts"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
-import {
-  BadGateway,
-  Conflict,
-  GatewayTimeout,
-  NotFound,
-  PaymentRequired,
-  ServiceUnavailable,
-  TooManyRequests
-} from "../wire/Errors.ts"
+import { BadGateway, Conflict, GatewayTimeout, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { Uuid } from "../wire/Fields.ts"
 import {
   MessageForm,
@@ -38,16 +30,7 @@ export const IdempotencyHeader = {
 export const EventStream = HttpApiSchema.StreamSse({ data: StreamEvent })
 
 /** Why a turn is not begun. */
-export const turnErrors = [
-  ...unreadable,
-  PaymentRequired,
-  NotFound,
-  Conflict,
-  TooManyRequests,
-  BadGateway,
-  ServiceUnavailable,
-  GatewayTimeout
-] as const
+export const turnErrors = [...unreadable, NotFound, Conflict, BadGateway, ServiceUnavailable, GatewayTimeout] as const
 
 const files: FileFields = {
   files: { as: "attachment", many: true, part: "documents" },

@@ -6,6 +6,7 @@ import {
   Forbidden,
   HTTPValidationError,
   InternalServerError,
+  PaymentRequired,
   ServiceUnavailable,
   TooManyRequests,
   Unauthorized
@@ -20,11 +21,11 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization, { pr
   }
 ) {}
 
-/** Counts the principal's requests against the quota. */
+/** Counts the principal's requests against the quota. Each endpoint may be refused by a limit. */
 export class RateLimit extends HttpApiMiddleware.Service<RateLimit, { requires: Principal }>()(
   "@colloquy/http/RateLimit",
   {
-    error: [TooManyRequests, ServiceUnavailable]
+    error: [PaymentRequired, TooManyRequests, ServiceUnavailable]
   }
 ) {}
 

@@ -93,21 +93,35 @@ export const processingDocuments: Migration = {
 }
 
 /**
- * Locks the assistant or the thread, so that it cannot be removed until the document is committed. Returns false when it does not exist.
+ * Locks the assistant or the thread, so that it cannot be removed until the document is committed. Returns `stored`, `missing` when it does not exist, or
+ * the refusal by a limit as JSON.
  */
 const insertDocument = sqlFunction(
   "insert_document",
   `(p_owner text, p_id uuid, p_assistant uuid, p_thread uuid, p_message uuid, p_filename text, p_extension text, p_mime_type text,
     p_blob uuid, p_size bigint, p_sha256 text, p_status text, p_status_message text, p_summary text, p_total_tokens integer,
     p_chunk_count integer, p_metadata text, p_created_at timestamptz, p_updated_at timestamptz, p_started_at timestamptz,
-    p_completed_at timestamptz, p_follow_ups text) returns boolean language plpgsql as $$
+    p_completed_at timestamptz, p_follow_ups text, p_most_documents bigint, p_most_bytes bigint) returns text language plpgsql as $$
+declare
+  v_documents bigint;
+  v_bytes bigint;
 begin
   if p_assistant is not null then
     perform 1 from {schema}.assistants where owner = p_owner and id = p_assistant for key share;
   else
     perform 1 from {schema}.threads where owner = p_owner and id = p_thread for key share;
   end if;
-  if not found then return false; end if;
+  if not found then return 'missing'; end if;
+  if p_most_documents is not null or p_most_bytes is not null then
+    perform pg_advisory_xact_lock(hashtextextended(p_owner || 'documents', 0));
+    select count(*), coalesce(sum(size), 0) into v_documents, v_bytes from {schema}.documents where owner = p_owner;
+    if v_documents >= p_most_documents then
+      return json_build_object('limit', 'documents', 'left', 0, 'wait', null)::text;
+    end if;
+    if v_bytes + p_size > p_most_bytes then
+      return json_build_object('limit', 'bytes', 'left', greatest(p_most_bytes - v_bytes, 0), 'wait', null)::text;
+    end if;
+  end if;
   insert into {schema}.documents (owner, id, assistant_id, thread_id, message_id, filename, extension, mime_type, blob_id, size,
     sha256, status, status_message, summary, total_tokens, chunk_count, metadata, created_at, updated_at,
     processing_started_at, processing_completed_at)
@@ -115,7 +129,7 @@ begin
     p_sha256, p_status, p_status_message, p_summary, p_total_tokens, p_chunk_count, p_metadata, p_created_at, p_updated_at,
     p_started_at, p_completed_at);
   if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
-  return true;
+  return 'stored';
 end $$`
 )
 

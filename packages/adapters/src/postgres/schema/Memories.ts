@@ -165,7 +165,7 @@ const indexColumns = `language text, bodies text[], places text[], terms text[],
 /** `p_changes` is a JSON array of changes. Returns a JSON array with the outcome of each, or null when the assistant does not exist. */
 const applyMemoryChanges = sqlFunction(
   "apply_memory_changes",
-  `(p_owner text, p_assistant uuid, p_run uuid, p_ordered_at timestamptz, p_at timestamptz, p_changes text)
+  `(p_owner text, p_assistant uuid, p_run uuid, p_ordered_at timestamptz, p_at timestamptz, p_changes text, p_most bigint)
 returns text language plpgsql as $$
 declare
   v_change record;
@@ -175,8 +175,13 @@ declare
   v_known text;
   v_outcomes json[] := '{}';
   v_answer text;
+  v_left bigint;
 begin
   if not {schema}.lock_memories(p_owner, p_assistant) then return null; end if;
+  if p_most is not null then
+    perform pg_advisory_xact_lock(hashtextextended(p_owner || 'memories', 0));
+    select p_most - count(*) into v_left from (select from {schema}.memories where owner = p_owner limit p_most) stored;
+  end if;
   if p_run is not null then
     select outcomes into v_known from {schema}.memory_runs where owner = p_owner and run_id = p_run;
     if found then return v_known; end if;
@@ -218,7 +223,10 @@ begin
           source = v_change.source, confirmed_by = null, valid_from = v_change.valid_from, valid_until = v_change.valid_until, updated_at = v_change.updated_at
           where owner = p_owner and id = v_change.id;
         v_event := 'Updated';
+      elsif v_left <= 0 then
+        v_event := 'Full';
       else
+        v_left := v_left - 1;
         insert into {schema}.memories (owner, id, assistant_id, content_hash, content, metadata, source, valid_from, valid_until,
           created_at, updated_at)
         values (p_owner, v_change.id, p_assistant, v_change.content_hash, v_change.content, v_change.metadata, v_change.source,

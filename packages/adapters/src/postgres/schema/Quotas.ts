@@ -5,14 +5,15 @@
 import { type Migration, sqlFunction, type SqlFunction, withFixedPlans } from "./SchemaPart.ts"
 
 /**
- * `free_at` is the moment from which all of a rate is free again. The row of the rate `turns` is also the lock under which runs of one owner
- * are admitted one after the other; it is always the last lock that a transaction takes.
+ * A minute of a rate begins with its first use. The row of the rate `turns` is also the lock under which runs of one owner are admitted one
+ * after the other; it is the last row that the transaction locks.
  */
 const rates = `
 create table {schema}.owner_rates (
   owner text collate "C" not null,
   rate text collate "C" not null,
-  free_at timestamptz not null,
+  used integer not null,
+  ends_at timestamptz not null,
   primary key (owner, rate)
 ) with (fillfactor = 50)`
 
@@ -79,17 +80,24 @@ begin
 end $$`
 )
 
-/** Locks the owner's admissions until the end of the transaction. Returns when all turns of the minute are free again. */
-const lockAdmissions = sqlFunction(
-  "lock_admissions",
-  `(p_owner text) returns timestamptz language plpgsql as $$
+/** Locks a rate of the owner until the end of the transaction. Returns what of the minute is used, and the milliseconds until it ends. */
+const lockRate = sqlFunction(
+  "lock_rate",
+  `(p_owner text, p_rate text, out o_used integer, out o_left double precision) language plpgsql as $$
 declare
-  v_free_at timestamptz;
+  v_now timestamptz;
+  v_ends_at timestamptz;
 begin
-  insert into {schema}.owner_rates as kept (owner, rate, free_at) values (p_owner, 'turns', clock_timestamp())
-    on conflict (owner, rate) do update set free_at = greatest(kept.free_at, clock_timestamp())
-    returning free_at into v_free_at;
-  return v_free_at;
+  insert into {schema}.owner_rates as kept (owner, rate, used, ends_at)
+    values (p_owner, p_rate, 0, clock_timestamp() + interval '1 minute')
+    on conflict (owner, rate) do update set used = kept.used
+    returning used, ends_at into o_used, v_ends_at;
+  v_now := clock_timestamp();
+  if v_ends_at <= v_now then
+    update {schema}.owner_rates set used = 0, ends_at = v_now + interval '1 minute' where owner = p_owner and rate = p_rate
+      returning used, ends_at into o_used, v_ends_at;
+  end if;
+  o_left := greatest(ceil(extract(epoch from v_ends_at - v_now) * 1000), 1);
 end $$`
 )
 
@@ -99,16 +107,14 @@ const admitRun = sqlFunction(
   `(p_owner text, p_request text, p_history bigint, p_is_idle boolean) returns text language plpgsql as $$
 declare
   v record;
-  v_free_at timestamptz;
-  v_wait double precision;
+  v_rate record;
   v_active integer;
   v_grant text;
 begin
-  v_free_at := {schema}.lock_admissions(p_owner);
+  select * into v_rate from {schema}.lock_rate(p_owner, 'turns');
   select * into v from json_to_record(p_request::json) as request (${requestColumns});
-  if v.turns_per_minute is not null then
-    v_wait := extract(epoch from v_free_at - clock_timestamp()) * 1000 + 60000 / v.turns_per_minute - 60000;
-    if v_wait > 0 then return json_build_object('limit', 'turnsPerMinute', 'left', 0, 'wait', ceil(v_wait))::text; end if;
+  if v_rate.o_used >= v.turns_per_minute then
+    return json_build_object('limit', 'turnsPerMinute', 'left', 0, 'wait', v_rate.o_left)::text;
   end if;
   if v.turns_at_once is not null and p_is_idle then
     select count(distinct thread_id) into v_active from {schema}.active_runs
@@ -117,8 +123,7 @@ begin
   end if;
   v_grant := {schema}.grant_budget(p_owner, p_request, p_history);
   if v.turns_per_minute is not null and v_grant::json ->> 'limit' is null then
-    update {schema}.owner_rates set free_at = v_free_at + 60 / v.turns_per_minute * interval '1 second'
-      where owner = p_owner and rate = 'turns';
+    update {schema}.owner_rates set used = used + 1 where owner = p_owner and rate = 'turns';
   end if;
   return v_grant;
 end $$`
@@ -133,7 +138,7 @@ declare
 begin
   perform from {schema}.runs where id = p_run and owner = p_owner and token = p_token and status = 'IN_PROGRESS' for no key update;
   if not found then return null; end if;
-  perform {schema}.lock_admissions(p_owner);
+  perform {schema}.lock_rate(p_owner, 'turns');
   v_grant := {schema}.grant_budget(p_owner, p_request, 0);
   update {schema}.active_runs set reserved_tokens = coalesce(reserved_tokens, 0) + (v_grant::json ->> 'tokens')::bigint,
       reserved_usd = coalesce(reserved_usd, 0) + (v_grant::json ->> 'usd')::double precision
@@ -155,29 +160,24 @@ begin
 end $$`
 )
 
-/** Takes requests ahead: at most an eighth of what is free, so that other processes get their part. `o_wait`: when one more is free. */
+/** Takes requests ahead: at most an eighth of what is free, so that other processes get their part. */
 const takeRequests = sqlFunction(
   "take_requests",
-  `(p_owner text, p_per_minute double precision, p_wanted integer, out o_taken integer, out o_wait double precision)
+  `(p_owner text, p_per_minute double precision, p_wanted integer, out o_taken integer, out o_left double precision)
 language plpgsql as $$
 declare
-  v_ahead double precision;
-  v_each double precision := 60000 / p_per_minute;
+  v_used integer;
 begin
-  insert into {schema}.owner_rates as kept (owner, rate, free_at) values (p_owner, 'requests', clock_timestamp())
-    on conflict (owner, rate) do update set free_at = greatest(kept.free_at, clock_timestamp())
-    returning greatest(extract(epoch from free_at - clock_timestamp()) * 1000, 0) into v_ahead;
-  o_wait := greatest(ceil(v_ahead + v_each - 60000), 0);
-  o_taken := case when o_wait > 0 then 0 else least(p_wanted, ceil(floor((60000 - v_ahead) / v_each) / 8)) end;
+  select rate.o_used, rate.o_left into v_used, o_left from {schema}.lock_rate(p_owner, 'requests') rate;
+  o_taken := greatest(least(p_wanted, ceil((floor(p_per_minute) - v_used) / 8)), 0);
   if o_taken > 0 then
-    update {schema}.owner_rates set free_at = free_at + o_taken * v_each * interval '1 millisecond'
-      where owner = p_owner and rate = 'requests';
+    update {schema}.owner_rates set used = used + o_taken where owner = p_owner and rate = 'requests';
   end if;
 end $$`
 )
 
 export const quotaFunctions: ReadonlyArray<SqlFunction> = [
-  lockAdmissions,
+  lockRate,
   grantBudget,
   admitRun,
   reserveMore,

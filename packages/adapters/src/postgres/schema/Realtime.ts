@@ -65,10 +65,10 @@ export const realtimeTables: Migration = {
   ]
 }
 
-/** Reserves the thread for a session (`Opened`). Otherwise returns what prevents it: another `session`, a `run`, or `ThreadMissing`. */
+/** Reserves the thread for a session (`Opened`). Otherwise returns what prevents it: another `session`, a `run`, the limit or `ThreadMissing`. */
 const openSession = sqlFunction(
   "open_session",
-  `(p_owner text, p_thread uuid, p_session uuid, p_lease double precision, p_at timestamptz)
+  `(p_owner text, p_thread uuid, p_session uuid, p_lease double precision, p_at timestamptz, p_at_once integer)
 returns text language plpgsql as $$
 begin
   perform from {schema}.threads where id = p_thread and owner = p_owner for no key update;
@@ -80,6 +80,13 @@ begin
   if exists (
     select from {schema}.active_runs where thread_id = p_thread and owner = p_owner
   ) then return 'run'; end if;
+  if p_at_once is not null then
+    perform {schema}.lock_rate(p_owner, 'turns');
+    if p_at_once <= (
+      select count(*) from {schema}.realtime_sessions
+        where owner = p_owner and thread_id <> p_thread and lease_until > clock_timestamp()
+    ) then return 'sessionsAtOnce'; end if;
+  end if;
   perform {schema}.supersede(p_owner, p_thread, p_at);
   update {schema}.threads set in_session = true where id = p_thread and owner = p_owner;
   insert into {schema}.realtime_sessions as held (owner, thread_id, id, lease_until)

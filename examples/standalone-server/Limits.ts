@@ -1,0 +1,47 @@
+/** The limits of every owner (`LIMITS`): `off`, or JSON whose fields replace the defaults. */
+import { noQuota, type Quota } from "@colloquy/core"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+
+export const limitsForm =
+  '"off", or a JSON object with some of requests_per_minute, turns_per_minute (from 1), turns_at_once, bytes, documents, memories, sessions_at_once, tokens_per_day (whole numbers) and usd_per_day; null is no limit'
+
+const Rate = Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })))
+const Count = Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })))
+const Small = Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })))
+
+const Limits = Schema.Struct({
+  requests_per_minute: Schema.optionalKey(Rate),
+  turns_per_minute: Schema.optionalKey(Rate),
+  turns_at_once: Schema.optionalKey(Small),
+  bytes: Schema.optionalKey(Count),
+  documents: Schema.optionalKey(Count),
+  memories: Schema.optionalKey(Count),
+  sessions_at_once: Schema.optionalKey(Small),
+  tokens_per_day: Schema.optionalKey(Count),
+  usd_per_day: Schema.optionalKey(Schema.NullOr(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))))
+})
+
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Limits), { onExcessProperty: "error" })
+
+/** None: the text is neither. */
+export const readLimits = (text: string): Option.Option<Quota> => {
+  if (text.trim() === "off") return Option.some(noQuota)
+  const given = text.trim() === "" ? Option.some<typeof Limits.Type>({}) : decode(text)
+  return Option.map(given, (limits) => ({
+    ...noQuota,
+    requestsPerMinute: or(limits.requests_per_minute, 600),
+    turnsPerMinute: or(limits.turns_per_minute, 60),
+    turnsAtOnce: or(limits.turns_at_once, 16),
+    bytes: or(limits.bytes, 5e9),
+    documents: or(limits.documents, 10_000),
+    memories: or(limits.memories, 100_000),
+    sessionsAtOnce: or(limits.sessions_at_once, 8),
+    tokensPerDay: or(limits.tokens_per_day, null),
+    usdPerDay: or(limits.usd_per_day, null)
+  }))
+}
+
+/** Null is a value, and means that there is no limit. */
+const or = (given: number | null | undefined, usual: number | null): number | null =>
+  given === undefined ? usual : given
