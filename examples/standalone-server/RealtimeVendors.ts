@@ -18,14 +18,6 @@ const usual: { readonly [Vendor in RealtimeVendor]: ReadonlyArray<string> } = {
   XAI: ["grok-voice-latest"]
 }
 
-const makers: {
-  readonly [Vendor in RealtimeVendor]: (settings: Parameters<typeof OpenAiRealtime.model>[0]) => RealtimeModel
-} = {
-  OPENAI: OpenAiRealtime.model,
-  GEMINI: ({ prices: _, ...settings }) => GeminiLive.model(settings),
-  XAI: ({ prices: _, ...settings }) => XaiRealtime.model(settings)
-}
-
 const ids: { readonly [Vendor in RealtimeVendor]: string } = {
   OPENAI: "provider_a",
   GEMINI: "provider_b",
@@ -41,25 +33,46 @@ const addressOf = (vendor: RealtimeVendor, { realtime, vendors }: Settings): str
   return address.href
 }
 
-const modelOf = (vendor: RealtimeVendor, settings: Settings): ReadonlyArray<RealtimeModel> => {
+/** What the vendors' models have in common; null: the vendor is not configured. */
+const commonOf = (vendor: RealtimeVendor, settings: Settings) => {
   const given = settings.vendors.get(vendor)
-  const { models, url: own } = settings.realtime[vendor]
-  if (given === undefined && own === null) return []
-  const names = models.length === 0 ? usual[vendor] : models
+  if (given === undefined && settings.realtime[vendor].url === null) return null
   const url = addressOf(vendor, settings)
-  return [
-    makers[vendor]({
-      id: ids[vendor],
-      models: Object.fromEntries(names.map((name) => [name, {}])),
-      ...(given?.apiKey === undefined ? {} : { apiKey: given.apiKey }),
-      ...(url === undefined ? {} : { url })
+  return {
+    id: ids[vendor],
+    ...(given?.apiKey === undefined ? {} : { apiKey: given.apiKey }),
+    ...(url === undefined ? {} : { url })
+  }
+}
+
+/** The vendor's models by their names, each with its prices. */
+const modelsOf = <Prices>(
+  vendor: RealtimeVendor,
+  { realtime }: Settings,
+  prices: { readonly [name: string]: Prices }
+): { readonly [name: string]: { readonly prices?: Prices } } => {
+  const { models } = realtime[vendor]
+  const names = models.length === 0 ? usual[vendor] : models
+  return Object.fromEntries(
+    names.map((name) => {
+      const known = prices[name]
+      return [name, known === undefined ? {} : { prices: known }]
     })
+  )
+}
+
+const configuredModels = (settings: Settings): ReadonlyArray<RealtimeModel> => {
+  const { GEMINI, OPENAI, XAI } = settings.voicePrices
+  const openAi = commonOf("OPENAI", settings)
+  const gemini = commonOf("GEMINI", settings)
+  const xai = commonOf("XAI", settings)
+  return [
+    ...(openAi === null ? [] : [OpenAiRealtime.model({ ...openAi, models: modelsOf("OPENAI", settings, OPENAI) })]),
+    ...(gemini === null ? [] : [GeminiLive.model({ ...gemini, models: modelsOf("GEMINI", settings, GEMINI) })]),
+    ...(xai === null ? [] : [XaiRealtime.model({ ...xai, models: modelsOf("XAI", settings, XAI) })])
   ]
 }
 
 /** A session with one of the three ids gets a specific refusal while no vendor is configured for it. */
 export const realtimeModels = (settings: Settings) =>
-  RealtimeModels.layer(
-    [demoVoice, ...(["OPENAI", "GEMINI", "XAI"] as const).flatMap((vendor) => modelOf(vendor, settings))],
-    Object.values(ids)
-  )
+  RealtimeModels.layer([demoVoice, ...configuredModels(settings)], Object.values(ids))

@@ -25,6 +25,24 @@ describe("the environment of the standalone server", () => {
     })
   )
 
+  it.effect("takes the prices of voice models, by their names", () =>
+    Effect.gen(function* () {
+      const tokens = { text_input: 4, audio_input: 32, text_output: 16, audio_output: 64 }
+      const { voicePrices } = yield* readSettings({
+        OPENAI_REALTIME_PRICES: JSON.stringify({ "gpt-realtime": { ...tokens, cached_input: 0.4, image_input: 5 } }),
+        GEMINI_REALTIME_PRICES: JSON.stringify({ live: tokens }),
+        XAI_REALTIME_PRICES: '{"grok-voice-latest": {"minute": 0.05}}'
+      })
+      assert.deepStrictEqual(voicePrices.XAI, { "grok-voice-latest": { minute: 0.05 } })
+      assert.deepInclude(voicePrices.OPENAI["gpt-realtime"], { audioInput: 32, cachedInput: 0.4, imageInput: 5 })
+      assert.deepInclude(voicePrices.GEMINI["live"], { audioOutput: 64 })
+      const refused = yield* Effect.flip(
+        readSettings({ OPENAI_REALTIME_PRICES: '{"gpt-realtime": {"audio_input": -1}}', XAI_REALTIME_PRICES: "0.05" })
+      )
+      assert.strictEqual(refused.problems.length, 2)
+    })
+  )
+
   it.effect("is refused with every problem in one list, and without a value", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(

@@ -19,6 +19,7 @@ import { delimiter, join } from "node:path"
 import type { BlobSettings } from "./Documents.ts"
 import { limitsForm, readLimits } from "./Limits.ts"
 import { mcpForm, readMcpServers } from "./McpServers.ts"
+import { VoicePriceLists } from "./VoicePriceSettings.ts"
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -77,6 +78,8 @@ export interface Settings {
   readonly mediaUrls: Duration.Duration
   /** The settings of the vendors with voices. */
   readonly realtime: { readonly [Name in RealtimeVendor]: RealtimeSettings }
+  /** The prices of their models, by the models' names. */
+  readonly voicePrices: VoicePriceLists
 }
 
 export const vendors = [
@@ -191,6 +194,18 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       const names = yield* read(`${vendor}_REALTIME_MODELS`, "names of models, with commas between them", NameList, "")
       return { url, models: names.split(",").flatMap((name) => name.trim() || []) }
     })
+    const pricesOf = <Prices>(
+      vendor: RealtimeVendor,
+      names: string,
+      list: Schema.Codec<Prices, string>,
+      none: Prices
+    ) => read(`${vendor}_REALTIME_PRICES`, `JSON such as {"the-model": {${names}}}`, list, none)
+    const tokenNames = '"text_input": 4, "audio_input": 32, "text_output": 16, "audio_output": 64'
+    const voicePrices: VoicePriceLists = {
+      OPENAI: yield* pricesOf("OPENAI", `${tokenNames}, "cached_input": 0.4`, VoicePriceLists.OPENAI, {}),
+      GEMINI: yield* pricesOf("GEMINI", tokenNames, VoicePriceLists.GEMINI, {}),
+      XAI: yield* pricesOf("XAI", '"minute": 0.05', VoicePriceLists.XAI, {})
+    }
     const rerankVendor = yield* read(
       "RERANK_PROVIDER",
       "cohere, voyage or jina",
@@ -287,7 +302,8 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
       search: engines[0] ?? null,
       reranking: rerankingOf(given, rerankVendor, rerankModel),
       embedding: embeddingProvider === null ? null : { provider: embeddingProvider, model: embeddingModel, dimensions },
-      realtime: { OPENAI: yield* voicesOf("OPENAI"), GEMINI: yield* voicesOf("GEMINI"), XAI: yield* voicesOf("XAI") }
+      realtime: { OPENAI: yield* voicesOf("OPENAI"), GEMINI: yield* voicesOf("GEMINI"), XAI: yield* voicesOf("XAI") },
+      voicePrices
     }
     if (settings.defaultProvider !== null && settings.defaultModel === null) {
       problems.push("DEFAULT_MODEL_NAME must be set when DEFAULT_LLM_PROVIDER is")

@@ -184,7 +184,7 @@ export type {
   SettledLeg,
   TurnCase
 } from "./turns/TurnPart.ts"
-export type { Inspection, ReadMessage, ReadPart, RunStep } from "./turns/Inspection.ts"
+export type { Inspection, ReadMessage, ReadPart, ReadPrompt, RunStep } from "./turns/Inspection.ts"
 export type { StartError } from "./turns/TurnUseCases.ts"
 export type { SubmitError } from "./turns/ToolOutputs.ts"
 export type { BusyPolicy } from "./turns/TurnRequest.ts"

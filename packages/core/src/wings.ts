@@ -93,7 +93,7 @@ export { KeptHeard, KeptSpoken, voiceEvents } from "./voice/VoiceRecord.ts"
 
 /** realtime: voice sessions. */
 export type { AudioFormat } from "./realtime/Frames.ts"
-export { RealtimeCapabilities } from "./realtime/RealtimeModel.ts"
+export { RealtimeCapabilities, VoicePrices } from "./realtime/RealtimeModel.ts"
 export {
   type OpenOutcome,
   SessionCharge,

@@ -22,20 +22,19 @@ describe("GET /threads/{t}/runs/{r}/inspection", () => {
     assert.deepInclude(model, { input_tokens: 5, output_tokens: 2, cost_usd: null, tool_call_id: null })
     assert.isAtLeast(Date.parse(model.ended_at), Date.parse(model.started_at))
     assert.deepStrictEqual(
-      body.prompt.map(({ messages, part }: { readonly messages: unknown; readonly part: string }) => [part, messages]),
+      body.prompts[0].parts.map(({ messages, part }: { readonly messages: unknown; readonly part: string }) => [
+        part,
+        messages
+      ]),
       [
         ["system", [{ role: "system", text: "Be kind." }]],
         ["tools", []],
         ["history", []],
-        [
-          "turn",
-          [
-            { role: "user", text: "Hi" },
-            { role: "assistant", text: "Hello." }
-          ]
-        ]
+        ["turn", [{ role: "user", text: "Hi" }]]
       ]
     )
+    assert.lengthOf(body.prompts, 1)
+    assert.strictEqual(body.prompts[0].input_tokens, 5)
     assert.strictEqual((await service.call("GET", path, undefined, { key: keys.bob })).status, 404)
     const client = await connect({ baseUrl: "http://in.process", apiKey: keys.ada, handler: service.handler })
     assert.deepStrictEqual<unknown>(await client.runs.inspect(sent.thread_id, sent.run_id), body)

@@ -18,6 +18,7 @@ it("realtime models carry realtime_capabilities: formats and provider settings",
   assert.deepInclude(a, { name: "voice-a", provider: "provider_a", model_type: "realtime", supports_audio_input: true })
   assert.deepInclude(c, { name: "voice-c", display_name: "C" })
   assert.deepStrictEqual(b.realtime_capabilities, {
+    prices: null,
     input_formats: [pcm(16_000)],
     output_formats: [pcm(24_000)],
     provider_settings: b.realtime_capabilities.provider_settings,

@@ -193,8 +193,8 @@ const toWire = (event: Exclude<ServiceEvent, { readonly _tag: "ProviderEvent" }>
     case "SessionEnded":
       return {
         type: "session.ended",
-        ...(event.providerCostUsd === null ? {} : { provider_cost_usd: event.providerCostUsd }),
-        ...(event.chargedUsd === null ? {} : { charged_usd: event.chargedUsd }),
+        provider_cost_usd: event.providerCostUsd,
+        charged_usd: event.chargedUsd,
         reconciliation_required: event.reconciliationRequired
       }
     case "Error":

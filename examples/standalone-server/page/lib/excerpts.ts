@@ -6,8 +6,8 @@ export interface Excerpt {
   readonly text: string
 }
 
-export const excerptsIn = (prompt: RunInspection["prompt"]): ReadonlyArray<Excerpt> =>
-  (prompt ?? [])
+export const excerptsIn = (prompts: RunInspection["prompts"]): ReadonlyArray<Excerpt> =>
+  (prompts.at(-1)?.parts ?? [])
     .filter(({ part }) => part === "excerpts")
     .flatMap(({ messages }) => messages.flatMap(({ text }) => split(text)))
 

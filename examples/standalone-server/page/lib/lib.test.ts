@@ -182,14 +182,14 @@ describe("excerpts in a prompt", () => {
   it("are found with their file and place", () => {
     const text = "Excerpts follow.\n\n[guide.pdf, page 3]\nThe keeper.\n\nHer tulips.\n\n[notes.md]\nTuesday [sic]."
     const prompt = [
-      { part: "turn", tokens: 1, messages: [{ role: "user", text: "[no excerpt]\nx" }] },
-      { part: "excerpts", tokens: 9, messages: [{ role: "user", text }] }
+      { part: "turn", estimated_tokens: 1, messages: [{ role: "user", text: "[no excerpt]\nx" }] },
+      { part: "excerpts", estimated_tokens: 9, messages: [{ role: "user", text }] }
     ]
-    assert.deepStrictEqual(excerptsIn(prompt), [
+    assert.deepStrictEqual(excerptsIn([{ estimated_tokens: 10, input_tokens: null, parts: prompt }]), [
       { source: "guide.pdf, page 3", text: "The keeper.\n\nHer tulips." },
       { source: "notes.md", text: "Tuesday [sic]." }
     ])
-    assert.deepStrictEqual(excerptsIn(null), [])
+    assert.deepStrictEqual(excerptsIn([]), [])
   })
 })
 

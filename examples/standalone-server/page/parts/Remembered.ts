@@ -14,7 +14,7 @@ const endOf = (turn: InspectedTurn) => {
 export const Remembered = ({ turn }: { readonly turn: InspectedTurn }): View => {
   const end = endOf(turn)
   const recalled = end?.type === "run_ended" ? (end.retrieved_memories ?? []) : []
-  const excerpts = excerptsIn(turn.inspection.prompt)
+  const excerpts = excerptsIn(turn.inspection.prompts)
   return html`${
     recalled.length > 0 &&
     html`<h3>Recalled from memory</h3>

@@ -57,6 +57,7 @@ export const readShared = (text: string): SharedTurn => {
     isRecord(turn["run"]) &&
     isRecord(turn["inspection"]) &&
     Array.isArray(turn["inspection"]["steps"]) &&
+    Array.isArray(turn["inspection"]["prompts"]) &&
     Array.isArray(turn["log"])
   if (!isWhole) throw refuse()
   // Its kind, its version and all fields that are read below have been checked.

@@ -44,7 +44,7 @@ import {
   type VendorMapping,
   type Fields
 } from "./VendorMapping.ts"
-import { catalogueEntries, type VoiceModels, withQuery } from "./VoiceSession.ts"
+import { catalogueEntries, pricesOf, type VoiceModels, withQuery } from "./VoiceSession.ts"
 
 /** Prices in US dollars per million tokens, by modality. */
 export interface GeminiVoicePrices {
@@ -58,7 +58,8 @@ export interface GeminiLiveSettings extends SocketSettings {
   readonly id?: string
   readonly url?: string
   readonly apiKey?: Redacted.Redacted<string>
-  readonly models: VoiceModels
+  readonly models: VoiceModels<GeminiVoicePrices>
+  /** The prices of all models that have none of their own in `models`. */
   readonly prices?: GeminiVoicePrices
   /** Models with extended thinking accept only tools that do not block. Default: `BLOCKING`, as the vendor's. */
   readonly toolBehavior?: "BLOCKING" | "NON_BLOCKING"
@@ -74,24 +75,29 @@ export const model = (settings: GeminiLiveSettings): RealtimeModel => {
   const id = settings.id ?? "gemini"
   return {
     id,
-    models: catalogueEntries(id, settings.models, {
-      inputFormats: [inputFormat],
-      outputFormats: [outputFormat],
-      providerSettings: [
-        "generationConfig",
-        "systemInstruction",
-        "tools",
-        "realtimeInputConfig",
-        "inputAudioTranscription",
-        "outputAudioTranscription",
-        "sessionResumption",
-        "contextWindowCompression",
-        "proactivity",
-        "explicitVadSignal"
-      ],
-      canCancel: false,
-      turnDetection: ["automaticActivityDetection"]
-    }),
+    models: catalogueEntries(
+      id,
+      settings.models,
+      {
+        inputFormats: [inputFormat],
+        outputFormats: [outputFormat],
+        providerSettings: [
+          "generationConfig",
+          "systemInstruction",
+          "tools",
+          "realtimeInputConfig",
+          "inputAudioTranscription",
+          "outputAudioTranscription",
+          "sessionResumption",
+          "contextWindowCompression",
+          "proactivity",
+          "explicitVadSignal"
+        ],
+        canCancel: false,
+        turnDetection: ["automaticActivityDetection"]
+      },
+      settings.prices
+    ),
     prepare: (setup) => Result.map(mapGemini(settings, setup), (mapped) => overSocket(mapped, settings))
   }
 }
@@ -136,7 +142,8 @@ export const mapGemini = (
     url: withQuery(settings.url ?? defaultUrl, key === null ? {} : { key: Redacted.value(key) }),
     headers: {},
     apiKey: key,
-    makeMapping: (sink) => makeGeminiMapping(sink, whole, setup.history, settings.prices)
+    makeMapping: (sink) =>
+      makeGeminiMapping(sink, whole, setup.history, pricesOf(settings.models, setup.model, settings.prices))
   })
 }
 

@@ -5,15 +5,19 @@
 import type { Usage } from "@colloquy/core"
 import { noUsage } from "@colloquy/core/adapters"
 import type { RealtimeModel } from "@colloquy/core/realtime"
-import { count, finite, record, type WireRecord } from "../protocols/Wire.ts"
+import { count, finite, isRecord, record, type WireRecord } from "../protocols/Wire.ts"
 import { tokensOf } from "./OpenAiVoice.ts"
-import { mapSession, type VoiceSettings, type VoiceVendor, voiceModel } from "./VoiceSession.ts"
+import { mapSession, pricesOf, type VoiceSettings, type VoiceVendor, voiceModel } from "./VoiceSession.ts"
 import type { SessionSetup } from "@colloquy/core/realtime"
 
-/** Prices in US dollars per million tokens; `transcriptionMinute` is the price of a minute of transcribed audio. */
+/**
+ * Prices in US dollars per million tokens; `transcriptionMinute` is the price of a minute of transcribed audio. Without `imageInput` the tokens
+ * of pictures are charged as text, and the cost is marked as estimated.
+ */
 export interface OpenAiVoicePrices {
   readonly textInput: number
   readonly audioInput: number
+  readonly imageInput?: number
   readonly cachedInput: number
   readonly textOutput: number
   readonly audioOutput: number
@@ -22,18 +26,21 @@ export interface OpenAiVoicePrices {
   readonly transcriptionMinute?: number
 }
 
-export interface OpenAiRealtimeSettings extends Partial<Omit<VoiceSettings, "models">>, Pick<VoiceSettings, "models"> {
+type Settings = VoiceSettings<OpenAiVoicePrices>
+
+export interface OpenAiRealtimeSettings extends Partial<Omit<Settings, "models">>, Pick<Settings, "models"> {
+  /** The prices of all models that have none of their own in `models`. */
   readonly prices?: OpenAiVoicePrices
 }
 
 export const model = (settings: OpenAiRealtimeSettings): RealtimeModel =>
-  voiceModel(withDefaults(settings), vendorOf(settings.prices))
+  voiceModel(withDefaults(settings), vendorOf, settings.prices)
 
 /** Computes the session without connecting; a pure function. */
 export const mapOpenAi = (settings: OpenAiRealtimeSettings, setup: SessionSetup) =>
-  mapSession(withDefaults(settings), vendorOf(settings.prices), setup)
+  mapSession(withDefaults(settings), vendorOf(pricesOf(settings.models, setup.model, settings.prices)), setup)
 
-const withDefaults = ({ prices: _, ...settings }: OpenAiRealtimeSettings): VoiceSettings => ({
+const withDefaults = ({ prices: _, ...settings }: OpenAiRealtimeSettings): Settings => ({
   id: "openai",
   url: "wss://api.openai.com/v1/realtime",
   ...settings
@@ -87,18 +94,45 @@ const responseUsage = (wireUsage: unknown, prices: OpenAiVoicePrices | undefined
   if (tokens === null) return { ...noUsage, estimated: true }
   if (prices === undefined) return tokens
   const input = record(record(wireUsage)["input_token_details"])
-  const cached = record(input["cached_tokens_details"])
   const output = record(record(wireUsage)["output_token_details"])
-  const freshText = count(input["text_tokens"]) - count(cached["text_tokens"])
-  const freshAudio = count(input["audio_tokens"]) - count(cached["audio_tokens"])
+  const text = count(input["text_tokens"])
+  const audio = count(input["audio_tokens"])
+  const image = count(input["image_tokens"])
+  // What the vendor does not divide is charged at the price of audio, the highest.
+  const otherInput = Math.max(0, tokens.inputTokens - text - audio - image)
+  const otherOutput = Math.max(0, tokens.outputTokens - count(output["text_tokens"]) - count(output["audio_tokens"]))
+  const cached = cachedTokens(input, { text, audio, image })
   const costUsd =
-    (freshText * prices.textInput +
-      freshAudio * prices.audioInput +
-      count(input["cached_tokens"]) * prices.cachedInput +
+    ((text - cached.text) * prices.textInput +
+      (audio - cached.audio + otherInput) * prices.audioInput +
+      (image - cached.image) * (prices.imageInput ?? prices.textInput) +
+      (cached.text + cached.audio + cached.image) * prices.cachedInput +
       count(output["text_tokens"]) * prices.textOutput +
-      count(output["audio_tokens"]) * prices.audioOutput) /
+      (count(output["audio_tokens"]) + otherOutput) * prices.audioOutput) /
     million
-  return { ...tokens, costUsd }
+  const isGuessed = otherInput > 0 || otherOutput > 0 || (image > 0 && prices.imageInput === undefined)
+  return { ...tokens, costUsd, estimated: isGuessed }
+}
+
+interface InputTokens {
+  readonly text: number
+  readonly audio: number
+  readonly image: number
+}
+
+/** How many tokens of each kind were cached. Without the vendor's division, the first kinds: the text of the instructions is what is cached first. */
+const cachedTokens = (input: WireRecord, all: InputTokens): InputTokens => {
+  const total = count(input["cached_tokens"])
+  const details = input["cached_tokens_details"]
+  const given = record(details)
+  const text = isRecord(details) ? Math.min(count(given["text_tokens"]), all.text) : Math.min(total, all.text)
+  const audio = isRecord(details)
+    ? Math.min(count(given["audio_tokens"]), all.audio)
+    : Math.min(total - text, all.audio)
+  const image = isRecord(details)
+    ? Math.min(count(given["image_tokens"]), all.image)
+    : Math.min(total - text - audio, all.image)
+  return { text, audio, image }
 }
 
 /** The usage of a transcription, which has its own price, per token or per minute. */
@@ -112,7 +146,7 @@ const transcriptionUsage = (wireUsage: WireRecord, prices: OpenAiVoicePrices | u
   if (tokens === null) return null
   const { transcriptionInput, transcriptionOutput } = prices ?? {}
   return transcriptionInput === undefined || transcriptionOutput === undefined
-    ? tokens
+    ? { ...tokens, estimated: prices !== undefined }
     : {
         ...tokens,
         costUsd: (tokens.inputTokens * transcriptionInput + tokens.outputTokens * transcriptionOutput) / million

@@ -8,7 +8,8 @@ import {
   RealtimeCapabilities,
   type RealtimeModel,
   type SessionSetup,
-  SetupRefused
+  SetupRefused,
+  type VoicePrices
 } from "@colloquy/core/realtime"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
@@ -39,16 +40,25 @@ export interface VoiceVendor {
 }
 
 /** The voice models that a host registers, by name, with what the host knows about them. */
-export type VoiceModels = { readonly [name: string]: Partial<ModelInfo> }
+export type VoiceModels<Prices extends VoicePrices = VoicePrices> = {
+  readonly [name: string]: Partial<ModelInfo> & { readonly prices?: Prices }
+}
 
-export interface VoiceSettings extends SocketSettings {
+/** The prices of a model: its own, or those of all models of the provider. */
+export const pricesOf = <Prices extends VoicePrices>(
+  models: VoiceModels<Prices>,
+  name: string,
+  ofAll: Prices | undefined
+): Prices | undefined => (Object.hasOwn(models, name) ? models[name]?.prices : undefined) ?? ofAll
+
+export interface VoiceSettings<Prices extends VoicePrices = VoicePrices> extends SocketSettings {
   /** The name of the provider, which a client's first frame contains. */
   readonly id: string
   /** The URL without its query, which the adapter adds. */
   readonly url: string
   /** May be omitted if every customer brings a key. */
   readonly apiKey?: Redacted.Redacted<string>
-  readonly models: VoiceModels
+  readonly models: VoiceModels<Prices>
 }
 
 const formats = (rates: ReadonlyArray<number>): ReadonlyArray<AudioFormat> => [
@@ -60,34 +70,49 @@ const formats = (rates: ReadonlyArray<number>): ReadonlyArray<AudioFormat> => [
 export const catalogueEntries = (
   id: string,
   models: VoiceModels,
-  capabilities: RealtimeCapabilities
+  capabilities: RealtimeCapabilities,
+  pricesOfAll: VoicePrices | undefined
 ): ReadonlyArray<ModelInfo> =>
-  Object.entries(models).map(([name, known]) =>
-    describeModel({
+  Object.entries(models).map(([name, { prices: own, ...known }]) => {
+    const prices = own ?? pricesOfAll
+    return describeModel({
       supportsAudioInput: true,
       supportsAudioOutput: true,
       supportsTools: true,
+      inputCostPerMillionTokens: prices?.textInput ?? null,
+      outputCostPerMillionTokens: prices?.textOutput ?? null,
       ...known,
       name,
       provider: id,
       modelType: "realtime",
-      details: encodeCapabilities(capabilities)
+      details: encodeCapabilities({ ...capabilities, ...(prices === undefined ? {} : { prices }) })
     })
-  )
+  })
 
 const encodeCapabilities = Schema.encodeSync(RealtimeCapabilities)
 
-export const voiceModel = (settings: VoiceSettings, vendor: VoiceVendor): RealtimeModel => ({
-  id: settings.id,
-  models: catalogueEntries(settings.id, settings.models, {
+export const voiceModel = <Prices extends VoicePrices>(
+  settings: VoiceSettings<Prices>,
+  vendorOf: (prices: Prices | undefined) => VoiceVendor,
+  pricesOfAll: Prices | undefined
+): RealtimeModel => {
+  const vendor = vendorOf(pricesOfAll)
+  const capabilities: RealtimeCapabilities = {
     inputFormats: formats(vendor.rates),
     outputFormats: formats(vendor.rates),
     providerSettings: vendor.providerSettings,
     canCancel: true,
     turnDetection: vendor.turnDetections
-  }),
-  prepare: (setup) => Result.map(mapSession(settings, vendor, setup), (mapped) => overSocket(mapped, settings))
-})
+  }
+  return {
+    id: settings.id,
+    models: catalogueEntries(settings.id, settings.models, capabilities, pricesOfAll),
+    prepare: (setup) =>
+      Result.map(mapSession(settings, vendorOf(pricesOf(settings.models, setup.model, pricesOfAll)), setup), (mapped) =>
+        overSocket(mapped, settings)
+      )
+  }
+}
 
 const refused = (reason: string, code: SetupRefused["code"] = "invalid_first_frame") =>
   Result.fail(new SetupRefused({ code, reason }))

@@ -8,33 +8,43 @@ import { noUsage } from "@colloquy/core/adapters"
 import type { RealtimeModel, SessionSetup } from "@colloquy/core/realtime"
 import { finite, record, type WireRecord } from "../protocols/Wire.ts"
 import { type Billed, tokensOf } from "./OpenAiVoice.ts"
-import { mapSession, type VoiceSettings, type VoiceVendor, voiceModel } from "./VoiceSession.ts"
+import { mapSession, pricesOf, type VoiceSettings, type VoiceVendor, voiceModel } from "./VoiceSession.ts"
 
-export interface XaiRealtimeSettings extends Partial<Omit<VoiceSettings, "models">>, Pick<VoiceSettings, "models"> {
+export interface XaiVoicePrices {
   /** The price of a minute in US dollars. */
+  readonly minute: number
+}
+
+type Settings = VoiceSettings<XaiVoicePrices>
+
+export interface XaiRealtimeSettings extends Partial<Omit<Settings, "models">>, Pick<Settings, "models"> {
+  /** The price of a minute in US dollars, of all models that have no `prices` of their own in `models`. */
   readonly pricePerMinute?: number
 }
 
 export const model = (settings: XaiRealtimeSettings): RealtimeModel =>
-  voiceModel(withDefaults(settings), vendorOf(settings.pricePerMinute))
+  voiceModel(withDefaults(settings), vendorOf, pricesOfAll(settings))
 
 /** Computes the session without connecting; a pure function. */
 export const mapXai = (settings: XaiRealtimeSettings, setup: SessionSetup) =>
-  mapSession(withDefaults(settings), vendorOf(settings.pricePerMinute), setup)
+  mapSession(withDefaults(settings), vendorOf(pricesOf(settings.models, setup.model, pricesOfAll(settings))), setup)
 
-const withDefaults = ({ pricePerMinute: _, ...settings }: XaiRealtimeSettings): VoiceSettings => ({
+const pricesOfAll = ({ pricePerMinute }: XaiRealtimeSettings): XaiVoicePrices | undefined =>
+  pricePerMinute === undefined ? undefined : { minute: pricePerMinute }
+
+const withDefaults = ({ pricePerMinute: _, ...settings }: XaiRealtimeSettings): Settings => ({
   id: "xai",
   url: "wss://api.x.ai/v1/realtime",
   ...settings
 })
 
-const vendorOf = (pricePerMinute?: number): VoiceVendor => ({
+const vendorOf = (prices?: XaiVoicePrices): VoiceVendor => ({
   dialect: {
     turnDetection: ["turn_detection"],
     asksAfterCommit: false,
     truncates: false,
     draftsOfUser: true,
-    usageOf: usageWith(pricePerMinute),
+    usageOf: usageWith(prices?.minute),
     transcriptionUsage: () => null
   },
   defaults: {

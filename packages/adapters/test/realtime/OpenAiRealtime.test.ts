@@ -313,6 +313,60 @@ describe("a turn of provider_a", () => {
     assert.closeTo(cost ?? 0, (26 * 4 + 30 * 32 + 64 * 0.4 + 12 * 16 + 48 * 64) / 1e6, 1e-12)
   })
 
+  describe("what a response costs", () => {
+    const prices = { textInput: 4, audioInput: 32, cachedInput: 0.4, textOutput: 16, audioOutput: 64 }
+    const charged = (usage: object, more: object = {}) => {
+      const recorded = ready({}, { ...settings, prices: { ...prices, ...more } })
+      recorded.hear({ type: "response.created", response: { id: "r1" } }, done("r1", { usage }))
+      const [used] = recorded.neutral().flatMap((event) => (event._tag === "Used" ? [event.usage] : []))
+      return { dollars: (used?.costUsd ?? Number.NaN) * 1e6, estimated: used?.estimated }
+    }
+    const output = { output_tokens: 10, output_token_details: { text_tokens: 2, audio_tokens: 8 } }
+    const spoken = 2 * 16 + 8 * 64
+
+    it("cached tokens are charged once, also where the vendor does not say of which kind they are", () => {
+      const details = { text_tokens: 90, audio_tokens: 30, cached_tokens: 100 }
+      const { dollars, estimated } = charged({ input_tokens: 120, input_token_details: details, ...output })
+      assert.closeTo(dollars, 20 * 32 + 100 * 0.4 + spoken, 1e-6)
+      assert.isFalse(estimated)
+    })
+
+    it("pictures are charged: at their price, or as text with a mark", () => {
+      const details = { text_tokens: 20, audio_tokens: 0, image_tokens: 100, cached_tokens: 0 }
+      const usage = { input_tokens: 120, input_token_details: details, ...output }
+      const known = charged(usage, { imageInput: 5 })
+      assert.closeTo(known.dollars, 20 * 4 + 100 * 5 + spoken, 1e-6)
+      assert.isFalse(known.estimated)
+      const guessed = charged(usage)
+      assert.closeTo(guessed.dollars, 120 * 4 + spoken, 1e-6)
+      assert.isTrue(guessed.estimated)
+    })
+
+    it("tokens that the vendor does not divide are charged as audio, with a mark", () => {
+      const { dollars, estimated } = charged({ input_tokens: 100, output_tokens: 10 })
+      assert.closeTo(dollars, 100 * 32 + 10 * 64, 1e-6)
+      assert.isTrue(estimated)
+    })
+  })
+
+  it("has a price of its own for each model, which the catalogue shows", () => {
+    const prices = { textInput: 4, audioInput: 32, cachedInput: 0.4, textOutput: 16, audioOutput: 64 }
+    const cheap = { ...prices, audioInput: 10 }
+    const { models } = model({ ...settings, models: { "voice-1": { prices: cheap }, "voice-2": {} }, prices })
+    assert.deepStrictEqual(
+      models.map(({ details, inputCostPerMillionTokens }) => [details?.["prices"], inputCostPerMillionTokens]),
+      [
+        [cheap, 4],
+        [prices, 4]
+      ]
+    )
+    const recorded = ready({}, { ...settings, models: { "voice-1": { prices: cheap } }, prices })
+    const usage = { input_tokens: 100, input_token_details: { audio_tokens: 100 }, output_tokens: 0 }
+    recorded.hear({ type: "response.created", response: { id: "r1" } }, done("r1", { usage }))
+    const [used] = recorded.neutral().flatMap((event) => (event._tag === "Used" ? [event.usage.costUsd] : []))
+    assert.closeTo(used ?? 0, 1000 / 1e6, 1e-12)
+  })
+
   it("goes on after an error", () => {
     const recorded = ready()
     recorded.hear({ type: "error", error: { code: "invalid_value", message: "No." } }, ...answer("r1", "Yes.", 20))

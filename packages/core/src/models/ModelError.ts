@@ -44,6 +44,20 @@ const facts: { readonly [Reason in ModelErrorReason]: { readonly retryable: bool
   unknown: { retryable: false, text: "The provider failed in a way that it did not explain." }
 }
 
+/** Reasons for which a provider refuses a request before it runs the model. */
+const refusals: ReadonlySet<ModelErrorReason> = new Set([
+  "rate_limited",
+  "auth",
+  "quota",
+  "invalid_request",
+  "model_not_found",
+  "context_too_long"
+])
+
+/** Whether the provider refused the request before it ran the model, so that it charges nothing. A 408 may have run it. */
+export const isRefusedRequest = ({ reason, status }: ModelError): boolean =>
+  status === undefined ? refusals.has(reason) : status >= 400 && status < 500 && status !== 408
+
 export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
   reason: ModelErrorReason,
   provider: Schema.String,

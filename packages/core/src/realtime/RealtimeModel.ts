@@ -170,6 +170,23 @@ export interface RealtimeModel {
   readonly prepare: (setup: SessionSetup) => Result.Result<PreparedSession, SetupRefused>
 }
 
+/** The prices of a realtime model in US dollars, as far as they are known: of a million tokens, or of a minute. */
+export const VoicePrices = Schema.Struct({
+  textInput: Schema.optionalKey(Schema.Finite),
+  audioInput: Schema.optionalKey(Schema.Finite),
+  imageInput: Schema.optionalKey(Schema.Finite),
+  cachedInput: Schema.optionalKey(Schema.Finite),
+  textOutput: Schema.optionalKey(Schema.Finite),
+  audioOutput: Schema.optionalKey(Schema.Finite),
+  transcriptionInput: Schema.optionalKey(Schema.Finite),
+  transcriptionOutput: Schema.optionalKey(Schema.Finite),
+  /** A minute of transcribed audio. */
+  transcriptionMinute: Schema.optionalKey(Schema.Finite),
+  /** A minute of the session. */
+  minute: Schema.optionalKey(Schema.Finite)
+})
+export type VoicePrices = typeof VoicePrices.Type
+
 /** The `details` of a realtime model in the catalogue. */
 export const RealtimeCapabilities = Schema.Struct({
   inputFormats: Schema.Array(AudioFormat),
@@ -177,7 +194,8 @@ export const RealtimeCapabilities = Schema.Struct({
   /** Names of native fields that `provider_options` may contain. */
   providerSettings: Schema.Array(Schema.String),
   canCancel: Schema.Boolean,
-  turnDetection: Schema.Array(Schema.String)
+  turnDetection: Schema.Array(Schema.String),
+  prices: Schema.optionalKey(VoicePrices)
 })
 export type RealtimeCapabilities = typeof RealtimeCapabilities.Type
 

@@ -440,7 +440,8 @@ const farewell = Effect.fnUntraced(function* (
 
 const endedWith = (usage: Usage, ownKey: boolean): ServiceEvent =>
   ended(
-    totalTokens(usage) === 0 && usage.costUsd === null ? 0 : usage.costUsd,
+    // A session without any answer costs nothing; one whose usage the vendor did not report costs nobody knows what.
+    totalTokens(usage) === 0 && !usage.estimated && usage.costUsd === null ? 0 : usage.costUsd,
     usage.estimated || (totalTokens(usage) > 0 && usage.costUsd === null),
     ownKey
   )

@@ -30,7 +30,8 @@ export {
   type VendorEvent,
   type VendorLink,
   type VendorListener,
-  VendorUnavailable
+  VendorUnavailable,
+  VoicePrices
 } from "./RealtimeModel.ts"
 export { layer } from "./RealtimeLayer.ts"
 export { RealtimeSessions } from "./RealtimeSessions.ts"

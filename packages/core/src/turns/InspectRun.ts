@@ -9,7 +9,7 @@ import type { Run } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { HostedTools } from "../tools/HostedTool.ts"
-import { chargesIn, type Inspection, promptOf, stepsOf } from "./Inspection.ts"
+import { chargesIn, type Inspection, promptsOf, stepsOf } from "./Inspection.ts"
 import { offeredTools, toolsOf } from "./Leg.ts"
 import { plannedParts } from "./PartDecisions.ts"
 import { decodeExplanation } from "./Settlement.ts"
@@ -44,19 +44,20 @@ export class InspectRun extends Context.Service<
           const events = yield* wholeLog(run)
           const explanation = decodeExplanation(run.explanation)
           const fromLogAlone = { steps: stepsOf(run, events), charges: chargesIn(events) }
-          if (explanation === null) return { ...fromLogAlone, prompt: null }
+          if (explanation === null) return { ...fromLogAlone, prompts: [] }
           const plan = decodePlan(run.plan)
           const planned = yield* plannedParts(parts.all(), plan.parts ?? {})
           const offered = offeredTools(plan, planned, hosted.all())
-          const prompt = promptOf({
+          const prompts = promptsOf({
             run,
             explanation,
             system: plan.system,
             tools: toolsOf(plan, offered),
             messages: yield* threads.messages([run.threadId]),
-            counter
+            counter,
+            events
           })
-          return { ...fromLogAlone, prompt }
+          return { ...fromLogAlone, prompts }
         })
 
         return InspectRun.of({ inspect })

@@ -1,5 +1,5 @@
 /**
- * Shows what happened inside a run: its steps with their times, and its last prompt, part by part, as the model read it. Both are computed
+ * Shows what happened inside a run: its steps with their times, and the prompt of each model call, part by part, as the model read it. Both are computed
  * from what is stored anyway (the log and the messages), so nothing extra is stored and any process can answer. Pure.
  */
 import * as Option from "effect/Option"
@@ -42,19 +42,29 @@ export interface ReadMessage {
   readonly text: string
 }
 
-/** One part of the prompt, under the name that the explanation uses. */
+/** One part of a prompt, under the name that the explanation uses. */
 export interface ReadPart {
   readonly part: string
-  readonly tokens: number
+  /** By the kernel's own counter. */
+  readonly estimatedTokens: number
   readonly messages: ReadonlyArray<ReadMessage>
+}
+
+/** What one model call read. */
+export interface ReadPrompt {
+  /** By the kernel's own counter, before the call. */
+  readonly estimatedTokens: number
+  /** As the provider counted; null if it reported none. */
+  readonly inputTokens: number | null
+  readonly parts: ReadonlyArray<ReadPart>
 }
 
 export interface Inspection {
   readonly steps: ReadonlyArray<RunStep>
   /** Costs besides the calls of the conversation's model. */
   readonly charges: ReadonlyArray<Charge>
-  /** Null until the leg is settled, and null when no model was called. */
-  readonly prompt: ReadonlyArray<ReadPart> | null
+  /** One for each model call, in order. Empty until the leg is settled, and when no model was called. */
+  readonly prompts: ReadonlyArray<ReadPrompt>
 }
 
 const step = (kind: RunStep["kind"], startedAt: number | null, rest: Partial<RunStep> = {}): RunStep => ({
@@ -116,8 +126,8 @@ export const stepsOf = (run: Run, events: ReadonlyArray<TurnEvent>): ReadonlyArr
   if (run.endedAt === null) return steps
   // A model call that failed or was cancelled has no end of its own in the log; it ended with the run.
   const last = steps.at(-1)
-  if (last?.kind === "model" && last.endedAt === null && last.usage === null) {
-    close(run.endedAt.getTime())
+  if (last?.kind === "model" && (run.status === "FAILED" || (last.endedAt === null && last.usage === null))) {
+    if (last.endedAt === null) close(run.endedAt.getTime())
     return steps
   }
   return [...steps, step("settle", since, { endedAt: run.endedAt.getTime() })]
@@ -148,10 +158,77 @@ export interface PromptSources {
   /** All messages of the thread, in order. */
   readonly messages: ReadonlyArray<Message>
   readonly counter: TokenCounterPort
+  readonly events: ReadonlyArray<TurnEvent>
+}
+
+/** The model calls of a run, each with the number of its leg and its place in the leg. */
+const callsIn = (events: ReadonlyArray<TurnEvent>) => {
+  const calls: Array<{ leg: number; place: number; promptTokens: number; inputTokens: number | null }> = []
+  let leg = -1
+  let place = 0
+  for (const event of events) {
+    if (event._tag === "RunStarted" || event._tag === "RunContinuing") {
+      leg++
+      place = 0
+    } else if (event._tag === "StepStarted") {
+      calls.push({ leg: Math.max(0, leg), place, promptTokens: event.promptTokens, inputTokens: null })
+      place++
+    } else if (event._tag === "StepEnded") {
+      const call = calls.at(-1)
+      if (call !== undefined) call.inputTokens = event.usage?.inputTokens ?? null
+    }
+  }
+  return calls
+}
+
+/** What the run had written before a model call: the answers of the legs before, and the steps of this leg before the call. */
+const writtenBefore = (
+  own: ReadonlyArray<Message>,
+  { leg, place }: { readonly leg: number; readonly place: number }
+): ReadonlyArray<Message> => {
+  const answers = own.filter(({ role }) => role === "assistant")
+  const current = answers[leg]
+  const steps = current?.steps.slice(0, place) ?? []
+  return [
+    ...own.filter(({ role }) => role === "user"),
+    ...answers.slice(0, leg),
+    ...(current === undefined || steps.length === 0
+      ? []
+      : [{ ...current, content: steps.map(({ text }) => text).join(""), toolCalls: [], toolResults: [], steps }])
+  ]
+}
+
+/** The last model call of a run whose log was deleted by age. */
+const lastCall = (own: ReadonlyArray<Message>, { usedTokens }: Explanation) => {
+  const answers = own.filter(({ role }) => role === "assistant")
+  const steps = answers.at(-1)?.steps.length ?? 0
+  return {
+    leg: Math.max(0, answers.length - 1),
+    place: Math.max(0, steps - 1),
+    promptTokens: usedTokens,
+    inputTokens: null
+  }
+}
+
+/** What each model call read. The explanation is that of the last one; the calls before it differ from it in the part `turn`. */
+export const promptsOf = (sources: PromptSources): ReadonlyArray<ReadPrompt> => {
+  const own = sources.messages.filter(({ runId }) => runId === sources.run.id)
+  const others = sources.explanation.parts.reduce((sum, { part, tokens }) => sum + (part === "turn" ? 0 : tokens), 0)
+  const logged = callsIn(sources.events)
+  const calls = logged.length > 0 ? logged : [lastCall(own, sources.explanation)]
+  return calls.map((call) => ({
+    estimatedTokens: call.promptTokens,
+    inputTokens: call.inputTokens,
+    parts: promptOf(sources, writtenBefore(own, call), Math.max(0, call.promptTokens - others))
+  }))
 }
 
 /** The same texts, from the same records, that the turn's own prompt assembly used, each under its part. */
-export const promptOf = (sources: PromptSources): ReadonlyArray<ReadPart> => {
+const promptOf = (
+  sources: PromptSources,
+  written: ReadonlyArray<Message>,
+  turnTokens: number
+): ReadonlyArray<ReadPart> => {
   const { explanation, messages, run } = sources
   const own = messages.filter(({ runId }) => runId === run.id)
   const first = own[0]?.sequence ?? 0
@@ -166,7 +243,7 @@ export const promptOf = (sources: PromptSources): ReadonlyArray<ReadPart> => {
       case "history":
         return read(earlier.slice(historyLeftOut(explanation)), run.provider)
       case "turn":
-        return read(own, run.provider)
+        return read(written, run.provider)
       default: {
         const found = recalled.get(part)
         const text = found === undefined ? "" : fitPart(found, tokens, sources.counter).text
@@ -174,7 +251,11 @@ export const promptOf = (sources: PromptSources): ReadonlyArray<ReadPart> => {
       }
     }
   }
-  return explanation.parts.map(({ part, tokens }) => ({ part, tokens, messages: textsOf(part, tokens) }))
+  return explanation.parts.map(({ part, tokens }) => ({
+    part,
+    estimatedTokens: part === "turn" ? turnTokens : tokens,
+    messages: textsOf(part, tokens)
+  }))
 }
 
 const decodeParts = Schema.decodeUnknownOption(Schema.Array(PromptPart))

@@ -12,7 +12,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import { converseWithin } from "../models/ChatModel.ts"
 import type { ChatRequest } from "../models/ChatRequest.ts"
-import { ModelError } from "../models/ModelError.ts"
+import { isRefusedRequest, ModelError } from "../models/ModelError.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { Deadlines } from "../primitives/Deadlines.ts"
 import { noUsage } from "../primitives/Usage.ts"
@@ -162,7 +162,11 @@ export class ModelLoop extends Context.Service<
         const recorder = new StepRecorder(leg, request.provider)
         const at = yield* Clock.currentTimeMillis
         leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens, at }))
-        yield* converseWithin(deadlines, { chat, request, policy: settings.chat, listener: recorder })
+        yield* converseWithin(deadlines, { chat, request, policy: settings.chat, listener: recorder }).pipe(
+          Effect.tapError((error) =>
+            isRefusedRequest(error) ? Effect.map(Clock.currentTimeMillis, (now) => recorder.refused(now)) : Effect.void
+          )
+        )
         const step = recorder.end(yield* Clock.currentTimeMillis)
         if (step.hasCut)
           yield* Effect.logWarning(`${request.provider} reported names or figures beyond all bounds; they were cut`)

@@ -4,7 +4,7 @@ import type { ChatEvent, FinishReason } from "../models/ChatEvent.ts"
 import type { Listener } from "../models/ChatModel.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
 import { cutTo, longestId, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
-import type { Usage } from "../primitives/Usage.ts"
+import { noUsage, type Usage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { Leg } from "./Leg.ts"
 import type { ModelMedia, ModelSource } from "./TurnPart.ts"
@@ -44,6 +44,7 @@ export class StepRecorder implements Listener {
   /** The last number that was appended to an id. */
   private readonly numbers = new Map<string, number>()
   private hasCut = false
+  private hasHeard = false
 
   constructor(leg: Leg, provider: string) {
     this.leg = leg
@@ -65,6 +66,7 @@ export class StepRecorder implements Listener {
 
   readonly hear = (event: ChatEvent): void => {
     const { budget, log } = this.leg
+    this.hasHeard ||= event._tag !== "KeepAlive"
     if (this.reasoning && event._tag !== "ReasoningDelta") this.endReasoning()
     if (event._tag !== "TextDelta") this.logText()
     switch (event._tag) {
@@ -157,6 +159,19 @@ export class StepRecorder implements Listener {
   private endReasoning(): void {
     this.reasoning = false
     this.leg.log.push((sequence) => ({ _tag: "ReasoningEnded", sequence }))
+  }
+
+  /** The provider refused the request: it costs nothing, unless something of an answer has come. */
+  refused(at: number): void {
+    if (this.hasHeard) return
+    this.leg.log.push((sequence) => ({
+      _tag: "StepEnded",
+      sequence,
+      usage: noUsage,
+      model: null,
+      providerData: null,
+      at
+    }))
   }
 
   end(at: number): StepResult {

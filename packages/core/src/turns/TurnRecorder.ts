@@ -7,7 +7,7 @@ import type { ProviderData } from "../models/ChatRequest.ts"
 import { chargeWithinBounds, cutTo, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { MessageId, type RunId, type ThreadId } from "../primitives/Ids.ts"
-import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
+import { addUsage, noUsage, totalTokens, type Usage } from "../primitives/Usage.ts"
 import type { MessageStatus, NewMessage, RunFault, Step, Supplements } from "../threads/Message.ts"
 import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
@@ -95,7 +95,9 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
   }
   const provider = cutTo(leg.provider, longestName)
   const model = cutTo(answeredBy ?? leg.model, longestName)
-  const spoken = usageWithinBounds(steps.map((step) => usageOf(step, counter)).reduce(addUsage, noUsage))
+  const spoken = withoutUnknownCost(
+    usageWithinBounds(steps.map((step) => usageOf(step, counter)).reduce(addUsage, noUsage))
+  )
   const chat = steps.length === 0 ? [] : [{ provider, model, purpose: "chat", usage: spoken }]
   const all = [...chat, ...charges.map(chargeWithinBounds)]
   return {
@@ -112,6 +114,10 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
     supplements: supplementsOf(kept)
   }
 }
+
+/** Where the model read and wrote nothing, because the provider refused the request, the cost is not unknown but zero. */
+const withoutUnknownCost = (usage: Usage): Usage =>
+  totalTokens(usage) === 0 && !usage.estimated && usage.costUsd === null ? { ...usage, costUsd: 0 } : usage
 
 const followsCalls = (steps: ReadonlyArray<OpenStep>): boolean => (steps.at(-2)?.calls.length ?? 0) > 0
 

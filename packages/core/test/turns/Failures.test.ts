@@ -189,6 +189,33 @@ describe("a model that fails", () => {
     })
   )
 
+  for (const reason of ["auth", "invalid_request", "quota", "model_not_found"] as const) {
+    story(
+      `costs nothing when the provider has refused the request (${reason})`,
+      [fail(reason)],
+      Effect.gen(function* () {
+        const reply = yield* send
+        const nothing = { inputTokens: 0, outputTokens: 0, costUsd: 0, estimated: false }
+        assert.deepInclude(reply.usage, nothing)
+        assert.deepInclude((yield* runOf(reply)).usage, nothing)
+        const [, answer] = yield* messagesOf(reply.threadId)
+        assert.deepInclude(answer?.usage, nothing)
+      })
+    )
+  }
+
+  story(
+    "is estimated when the provider may have run the model",
+    [[say("Two "), fail("rate_limited")], [fail("cut_off")], [fail("cut_off")], [fail("cut_off")]],
+    Effect.gen(function* () {
+      const spoken = yield* send
+      assert.deepInclude(spoken.usage, { costUsd: null, estimated: true })
+      const sending = yield* Effect.forkChild(send)
+      yield* TestClock.adjust("1 minute")
+      assert.isTrue((yield* Fiber.join(sending)).usage.estimated)
+    })
+  )
+
   story(
     "leaves what was said as the content of reply and stored answer, with the reason beside it",
     [[say("Two and two "), fail("refused")], say("Four.")],

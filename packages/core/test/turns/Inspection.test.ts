@@ -67,7 +67,7 @@ describe("the inspection of a run", () => {
       yield* model.release()
       yield* TestClock.adjust("3 seconds")
       const { runId } = yield* Fiber.join(fiber)
-      const { charges, prompt, steps } = yield* turns.inspect(threadId, runId)
+      const { charges, prompts, steps } = yield* turns.inspect(threadId, runId)
       assert.deepStrictEqual(charges, [])
       assert.deepStrictEqual(lengths(steps), [
         ["recall", 2000],
@@ -82,7 +82,20 @@ describe("the inspection of a run", () => {
       )
       assert.deepInclude(steps[1]?.usage, { inputTokens: 9, outputTokens: 4 })
       const requests = model.requests.at(-1)
-      const texts = new Map(prompt?.map(({ messages, part }) => [part, messages]))
+      assert.deepStrictEqual(
+        prompts.map(({ inputTokens, parts }) => [inputTokens, parts.at(-1)?.messages.map(({ text }) => text)]),
+        [
+          [9, ["Rain?"]],
+          [10, ["Rain?", "look_up{}", "rain"]]
+        ]
+      )
+      for (const { estimatedTokens, parts } of prompts) {
+        assert.strictEqual(
+          estimatedTokens,
+          parts.reduce((sum, part) => sum + part.estimatedTokens, 0)
+        )
+      }
+      const texts = new Map(prompts.at(-1)?.parts.map(({ messages, part }) => [part, messages]))
       assert.deepStrictEqual([...texts.keys()], ["system", "tools", "history", "notes", "turn"])
       assert.deepStrictEqual(texts.get("system"), [{ role: "system", text: requests?.system ?? "" }])
       assert.deepStrictEqual(texts.get("tools"), [{ role: "system", text: JSON.stringify(requests?.tools[0]) }])
@@ -96,8 +109,7 @@ describe("the inspection of a run", () => {
         [
           ["user", "Rain?"],
           ["assistant", "look_up{}"],
-          ["tool", "rain"],
-          ["assistant", "Yes."]
+          ["tool", "rain"]
         ]
       )
     }).pipe(
@@ -135,7 +147,11 @@ describe("the inspection of a run", () => {
       const outputs = [{ toolCallId: open.toolCalls[0]?.id ?? "", output: "sun" }]
       const turn = yield* turns.submitToolOutputs({ threadId: open.threadId, runId: open.runId, outputs })
       yield* turn.reply
-      const { steps } = yield* turns.inspect(open.threadId, open.runId)
+      const { prompts, steps } = yield* turns.inspect(open.threadId, open.runId)
+      assert.deepStrictEqual(
+        prompts.map(({ parts }) => parts.at(-1)?.messages.map(({ text }) => text)),
+        [["Weather?"], ["Weather?", "get_weather{}", "sun"]]
+      )
       assert.deepStrictEqual(lengths(steps), [
         ["recall", 0],
         ["model", 0],

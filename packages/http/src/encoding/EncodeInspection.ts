@@ -33,9 +33,13 @@ const chargeToWire = ({ model, provider, purpose, usage }: Charge): RunInspectio
   cost_usd: usage.costUsd
 })
 
-export const inspectionToWire = (runId: RunId, { charges, prompt, steps }: Inspection): RunInspection => ({
+export const inspectionToWire = (runId: RunId, { charges, prompts, steps }: Inspection): RunInspection => ({
   run_id: runId,
   steps: steps.map(stepToWire),
   charges: charges.map(chargeToWire),
-  prompt
+  prompts: prompts.map(({ estimatedTokens, inputTokens, parts }) => ({
+    estimated_tokens: estimatedTokens,
+    input_tokens: inputTokens,
+    parts: parts.map(({ messages, part, ...own }) => ({ part, estimated_tokens: own.estimatedTokens, messages }))
+  }))
 })

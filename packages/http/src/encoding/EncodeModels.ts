@@ -1,6 +1,6 @@
 /** From entries of the catalogue to records of the wire. What a host or a provider wrote into `details` is only taken where it fits. */
 import type { CatalogEntry, RoutedUpstream, UsageOfDay } from "@colloquy/core/adapters"
-import { type AudioFormat, RealtimeCapabilities } from "@colloquy/core/wings"
+import { type AudioFormat, RealtimeCapabilities, type VoicePrices } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { timestampOf } from "../wire/Fields.ts"
@@ -25,14 +25,24 @@ const readCapabilities = Schema.decodeUnknownOption(RealtimeCapabilities)
 const capabilitiesOf = (entry: CatalogEntry): Schema.JsonObject | null =>
   Option.match(readCapabilities(entry.details), {
     onNone: () => objectOr(null, detailsOf(entry)["realtime_capabilities"]),
-    onSome: ({ canCancel, inputFormats, outputFormats, providerSettings, turnDetection }) => ({
+    onSome: ({ canCancel, inputFormats, outputFormats, prices, providerSettings, turnDetection }) => ({
       input_formats: inputFormats.map(formatToWire),
       output_formats: outputFormats.map(formatToWire),
       provider_settings: providerSettings,
       turn_detection: turnDetection,
-      can_cancel: canCancel
+      can_cancel: canCancel,
+      prices: prices === undefined ? null : pricesToWire(prices)
     })
   })
+
+/** US dollars of a million tokens, or of a minute. */
+const pricesToWire = (prices: VoicePrices): Schema.JsonObject => {
+  const fields = Object.entries(prices).map(([name, price]) => [
+    name.replace(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`),
+    price
+  ])
+  return Object.fromEntries(fields)
+}
 
 const formatToWire = ({ channels, encoding, sampleRate }: AudioFormat): Schema.JsonObject => ({
   encoding,

@@ -31,7 +31,8 @@ const RunCharge = Schema.Struct({
 const ReadPart = Schema.Struct({
   /** By the name that the `prompt` of the run's record has for it. */
   part: Schema.String,
-  tokens: Schema.Int,
+  /** By the service's own counter. */
+  estimated_tokens: Schema.Int,
   messages: Schema.Array(Schema.Struct({ role: Schema.String, text: Schema.String }))
 }).annotate({ identifier: "ReadPart" })
 
@@ -40,7 +41,9 @@ export const RunInspection = Schema.Struct({
   steps: Schema.Array(RunStep),
   /** What was paid for beside the conversation's model. */
   charges: Schema.Array(RunCharge),
-  /** Null until the leg that made it is settled, and where no model was asked. */
-  prompt: Schema.NullOr(Schema.Array(ReadPart))
+  /** One for each model call, in order; empty until the leg is settled. `input_tokens` is what the provider counted. */
+  prompts: Schema.Array(
+    Schema.Struct({ estimated_tokens: Schema.Int, input_tokens: integer, parts: Schema.Array(ReadPart) })
+  )
 }).annotate({ identifier: "RunInspection" })
 export type RunInspection = typeof RunInspection.Type

@@ -46,8 +46,9 @@ export type RealtimeEvent =
   | { readonly type: "provider.event"; readonly event: unknown }
   | {
       readonly type: "session.ended"
-      readonly provider_cost_usd?: number
-      readonly charged_usd?: number
+      /** Null: not known. */
+      readonly provider_cost_usd?: number | null
+      readonly charged_usd?: number | null
       readonly reconciliation_required?: boolean
     }
   | { readonly type: "error"; readonly code: string; readonly message: string }
