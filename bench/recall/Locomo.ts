@@ -53,8 +53,8 @@ const groupOf = ({ conversation, qa }: Sample): Group => {
 }
 
 const passageOf = ({ blip_caption: caption = "", speaker, text = "" }: Turn, said: Date | null): Passage => ({
-  text,
-  label: `${speaker} ${caption}`,
+  text: `${text} ${caption}`.trim(),
+  label: speaker,
   context: "",
   said
 })

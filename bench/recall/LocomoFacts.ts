@@ -63,12 +63,20 @@ const measureSample = Effect.fnUntraced(function* (sample: Sample, withWords: bo
       const heard = withWords ? turns.flatMap((turn) => said.get(turn) ?? []) : []
       const context = heard.map(({ text }) => text).join(" ")
       const indexed = prepareTurns([{ text: content, label: "", context, said: heard[0]?.at ?? null }])
-      const dates = { validFrom: null, validUntil: null, createdAt: new Date(0), updatedAt: new Date(0) }
+      const dates = {
+        validFrom: null,
+        validUntil: null,
+        saidAt: null,
+        session: null,
+        speaker: null,
+        createdAt: new Date(0),
+        updatedAt: new Date(0)
+      }
       const memory = { id, assistantId, content, metadata: null, source: null, confirmedBy: [], ...dates }
       return { _tag: "Add" as const, memory, indexed: { ...indexed, vectors: null } }
     })
   )
-  yield* store.apply({ assistantId, changes, learned: null, at: new Date(0) })
+  yield* store.apply({ assistantId, changes, beside: [], learned: null, at: new Date(0) })
   const known = new Set([...sources.values()].flat())
   // What no fact was written of cannot be remembered.
   const asked = sample.qa

@@ -34,7 +34,7 @@ const variants: ReadonlyArray<Variant> = [
   without("days told relative to another", { weighting: { spokenDates: 0 } }),
   without("any date", { keepsDates: false }),
   without("less weight for questions", { weighting: { question: 1 } }),
-  { ...asShipped, name: "with the pivot of turns (60)", weighting: { pivot: 60 } },
+  { ...asShipped, name: "with the pivot of turns (80)", weighting: { pivot: 80 } },
   { ...asShipped, name: "with the pivot of documents (300)", weighting: { pivot: 300 } }
 ]
 

@@ -55,13 +55,21 @@ const fill = Effect.fnUntraced(function* (assistantId: AssistantId, count: numbe
     const changes = yield* Effect.forEach(Array.from({ length: Math.min(500, count - done) }), () =>
       Effect.map(newId(MemoryId), (id) => {
         const content = sentence(next)
-        const dates = { validFrom: null, validUntil: null, createdAt: at, updatedAt: at }
+        const dates = {
+          validFrom: null,
+          validUntil: null,
+          saidAt: null,
+          session: null,
+          speaker: null,
+          createdAt: at,
+          updatedAt: at
+        }
         const memory = { id, assistantId, content, metadata: null, source: null, confirmedBy: [], ...dates }
         const indexed = { ...prepareTurns([{ text: content, label: "", context: "", said: null }]), vectors: null }
         return { _tag: "Add" as const, memory, indexed }
       })
     )
-    yield* MemoryStore.use((store) => store.apply({ assistantId, changes, learned: null, at }))
+    yield* MemoryStore.use((store) => store.apply({ assistantId, changes, beside: [], learned: null, at }))
   }
 })
 

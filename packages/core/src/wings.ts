@@ -48,10 +48,12 @@ export type { FileRefused } from "./documents/Upload.ts"
 
 /** memory: the facts that an assistant remembers. */
 export { readKept } from "./memory/KeptMemories.ts"
+export { dateOf } from "./memory/MemoryDates.ts"
 export { Memories, type MemoryOperation } from "./memory/Memories.ts"
 export type { MemoryLinesUnusable } from "./memory/MemoryLines.ts"
 export {
   longestMemory,
+  longestName,
   MemoryId,
   memoryKey,
   MemoryRecord,
@@ -71,7 +73,10 @@ export {
   type MemoryOutcome,
   type MemorySearch,
   MemoryStore,
-  type RemovedMemories
+  type MemoryTerms,
+  type RemovedMemories,
+  type ReweighedMemory,
+  type SessionPlace
 } from "./memory/MemoryStore.ts"
 
 /** answers: typed questions, and the outcomes that were reported later. */

@@ -58,7 +58,10 @@ export const memories = (stores: Layer.Layer<InMemory.Stores, unknown>): void =>
       source: null,
       confirmed_by: [],
       valid_from: null,
-      valid_until: null
+      valid_until: null,
+      said_at: null,
+      session: null,
+      speaker: null
     })
     for (const time of [created_at, updated_at]) assert.match(time, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/u)
 
@@ -109,6 +112,54 @@ export const memories = (stores: Layer.Layer<InMemory.Stores, unknown>): void =>
       last_updated: null,
       limits: { content_characters: 4000, search_results: 50 }
     })
+  })
+
+  it("a memory tells when, where and by whom it was said, and a search asks for what was true at a time", async () => {
+    const assistant = await openAssistant()
+    const all = `/assistants/${assistant}/memories`
+    const spoken = { said_at: "2026-05-03T12:00:00+02:00", session: "s", speaker: "Mira" }
+    const asked = await add(assistant, "Did the kittens arrive?", spoken)
+    const answered = await add(assistant, "Yes, three of them!", { ...spoken, said_at: "2026-05-04" })
+    const { body: record } = await call("GET", `${all}/${asked}`)
+    assert.deepInclude(record, { ...spoken, said_at: "2026-05-03T10:00:00.000Z" })
+    const search = async (query: string, more: object = {}) => {
+      const { body } = await call("POST", `${all}/search`, { query, ...more })
+      return body.memories.map(({ id }: { id: string }) => id)
+    }
+    assert.sameMembers(await search("How many kittens?"), [asked, answered])
+    assert.strictEqual((await search("4 May 2026"))[0], answered)
+    assert.deepStrictEqual((await call("PUT", `${all}/${asked}`, { content: "Did they?", speaker: "Jonas" })).body, {
+      ...record,
+      content: "Did they?",
+      speaker: "Jonas",
+      said_at: "2026-05-03T10:00:00.000Z",
+      updated_at: (await call("GET", `${all}/${asked}`)).body.updated_at
+    })
+    assert.deepStrictEqual(await search("How many kittens?"), [])
+    const line = {
+      content: "The user lives on a boat.",
+      from: "2026-05-01",
+      until: "2026-06-01",
+      ...spoken,
+      session: "t"
+    }
+    const imported = await call("POST", `${all}/import`, JSON.stringify(line), lines)
+    assert.deepStrictEqual(imported.body, { imported: 1, skipped: 0 })
+    assert.lengthOf(await search("boat", { at: "2026-05-15" }), 1)
+    assert.lengthOf(await search("boat", { at: "2026-06-15T00:00:00Z" }), 0)
+    const exported = (await (await service.fetch("GET", `${all}/export`)).text()).trimEnd().split("\n")
+    assert.deepInclude(JSON.parse(exported[2] ?? ""), { session: "t", speaker: "Mira" })
+    for (const [body, place] of [
+      [{ content: "x", said_at: "soon" }, "body.said_at"],
+      [{ content: "x", said_at: "2026-02-31" }, "body.said_at"],
+      [{ content: "x", session: " " }, "body.session"],
+      [{ content: "x", speaker: "x".repeat(256) }, "body.speaker"]
+    ] as const) {
+      const refused = await call("POST", all, body)
+      assert.strictEqual(refused.status, 422)
+      assert.match(places(refused).join(), new RegExp(`^${place} `, "u"))
+    }
+    assert.match(places(await call("POST", `${all}/search`, { query: "x", at: "May" })).join(), /^body\.at /u)
   })
 
   it("the typed client does all of this, and its errors are those of the wire", async () => {

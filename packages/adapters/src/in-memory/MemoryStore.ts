@@ -13,7 +13,9 @@ import {
   MemoryStore,
   type MemoryVersion,
   mostConfirmations,
+  type ReweighedMemory,
   scopeOfMemories,
+  type SessionPlace,
   type VectorModel
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
@@ -35,19 +37,21 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
 
   return MemoryStore.of({
     keepsVectors: true,
-    apply: ({ assistantId, at, changes, learned, most = null }) =>
+    apply: ({ assistantId, at, beside, changes, learned, most = null }) =>
       ownedStep((ownerId) => {
         const memories = memoriesOf(ownerId, assistantId)
         if (memories === undefined) return Option.none()
         const isFull = () => most !== null && memoriesOfOwner(state, ownerId) >= most
-        if (learned === null)
-          return Option.some(changes.map((change) => applyTo(memories, change, { at, isFull, isLearned: false })))
+        const applied = (isLearned: boolean) => {
+          const outcomes = changes.map((change) => applyTo(memories, change, { at, isFull, isLearned }))
+          for (const each of beside) reweigh(memories, each)
+          return outcomes
+        }
+        if (learned === null) return Option.some(applied(false))
         const before = state.appliedRuns.get(learned.runId)
         if (before !== undefined) return Option.some(before.outcomes)
         const isForgotten = memories.forgottenAt >= learned.orderedAt.getTime()
-        const outcomes = isForgotten
-          ? []
-          : changes.map((change) => applyTo(memories, change, { at, isFull, isLearned: true }))
+        const outcomes = isForgotten ? [] : applied(true)
         state.appliedRuns.set(learned.runId, { ownerId, assistantId, outcomes, appliedAt: at })
         return Option.some(outcomes)
       }),
@@ -75,6 +79,15 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
       }),
     history: (assistantId, id) =>
       ownedStep((ownerId) => memoriesOf(ownerId, assistantId)?.rows.get(id)?.versions.toReversed() ?? []),
+    beside: (assistantId, places, reach) =>
+      ownedStep((ownerId) => {
+        const all = rowsOf(ownerId, assistantId)
+          .map(({ memory }) => memory)
+          .filter(({ source }) => source === null)
+          .sort((a, b) => momentOf(a) - momentOf(b))
+        const found = new Set(places.flatMap((place) => besideIn(all, place, reach)))
+        return all.filter((memory) => found.has(memory))
+      }),
     survey: (assistantId) =>
       ownedStep((ownerId) => {
         const times = rowsOf(ownerId, assistantId).map(({ memory }) => memory.updatedAt.getTime())
@@ -145,6 +158,27 @@ const fits = (
 
 const isTrueAt = ({ validUntil }: MemoryRecord, moment: Date): boolean =>
   validUntil === null || validUntil.getTime() > moment.getTime()
+
+const momentOf = ({ createdAt, saidAt }: MemoryRecord): number => (saidAt ?? createdAt).getTime()
+
+/** `all` are in order. */
+const besideIn = (
+  all: ReadonlyArray<MemoryRecord>,
+  { at, id, session }: SessionPlace,
+  reach: number
+): ReadonlyArray<MemoryRecord> => {
+  const said = all.filter((memory) => memory.session === session)
+  const own = said.findIndex((memory) => memory.id === id)
+  const place = own === -1 ? said.filter((memory) => momentOf(memory) <= at.getTime()).length : own + 1
+  return said.slice(Math.max(0, place - reach), place + reach)
+}
+
+const reweigh = (memories: MemoriesOfAssistant, { content, id, indexed }: ReweighedMemory): void => {
+  const row = memories.rows.get(id)
+  if (row === undefined || row.memory.content !== content) return
+  const { language, postings } = entryOf({ ...row.entry, ...indexed, vectors: null }, row.entry.revision)
+  row.entry = { ...row.entry, language, postings }
+}
 
 /** Memories with the same time stay in the order in which they were stored, which is the order of the map. */
 const oldestFirst = (a: MemoryRecord, b: MemoryRecord): number => a.createdAt.getTime() - b.createdAt.getTime()

@@ -7,13 +7,14 @@ import {
   memoryKey,
   type MemoryRecord,
   type MemorySource,
-  type MemoryVersion
+  type MemoryVersion,
+  type ReweighedMemory
 } from "@colloquy/core/wings"
 import type * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
 import { encodeSegment, encodeVector } from "./ChunkRecord.ts"
 import { knownId, newRowId } from "./StoredId.ts"
-import { fromJsonOrNull, fromText, toJson, toText } from "./StoredText.ts"
+import { fromJsonOrNull, fromText, fromTextOrNull, toJson, toText } from "./StoredText.ts"
 
 interface ContentRow {
   readonly content: string
@@ -27,6 +28,9 @@ interface ContentRow {
 export interface MemoryRow extends ContentRow {
   readonly id: MemoryId
   readonly assistant_id: AssistantId
+  readonly said_at: Date | null
+  readonly session: string | null
+  readonly speaker: string | null
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -46,6 +50,9 @@ export const memoryColumns = [
   "confirmed_by",
   "valid_from",
   "valid_until",
+  "said_at",
+  "session",
+  "speaker",
   "created_at",
   "updated_at"
 ]
@@ -65,6 +72,9 @@ export const decodeMemory = (row: MemoryRow): MemoryRecord => ({
   id: row.id,
   assistantId: row.assistant_id,
   ...decodeContent(row),
+  saidAt: row.said_at,
+  session: fromTextOrNull(row.session),
+  speaker: fromTextOrNull(row.speaker),
   createdAt: row.created_at,
   updatedAt: row.updated_at
 })
@@ -92,6 +102,16 @@ export const changesArgument = (changes: ReadonlyArray<MemoryChange>, keepsVecto
     )
   )
 
+export const besideArgument = (beside: ReadonlyArray<ReweighedMemory>): string =>
+  JSON.stringify(
+    beside.map(({ content, id, indexed: { chunks, language } }) => {
+      const { impacts, offsets, terms } = encodeSegment(chunks)
+      return { id: newRowId(id), hash: hashOfContent(content), language, terms, offsets, impacts }
+    })
+  )
+
+const textOrNull = (text: string | null): string | null => (text === null ? null : toText(text))
+
 const memoryArguments = (memory: MemoryRecord) => ({
   id: newRowId(memory.id),
   content: toText(memory.content),
@@ -100,6 +120,9 @@ const memoryArguments = (memory: MemoryRecord) => ({
   source: toJson(memory.source),
   valid_from: memory.validFrom,
   valid_until: memory.validUntil,
+  said_at: memory.saidAt,
+  session: textOrNull(memory.session),
+  speaker: textOrNull(memory.speaker),
   created_at: memory.createdAt,
   updated_at: memory.updatedAt
 })

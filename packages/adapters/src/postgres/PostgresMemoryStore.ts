@@ -16,6 +16,7 @@ import * as Option from "effect/Option"
 import { encodeVector } from "./ChunkRecord.ts"
 import { type Arguments, call, type Database, type Parameter } from "./Database.ts"
 import {
+  besideArgument,
   changesArgument,
   decodeMemory,
   decodeVersion,
@@ -61,7 +62,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
   return MemoryStore.of({
     keepsVectors,
 
-    apply: ({ assistantId, at, changes, learned, most = null }) =>
+    apply: ({ assistantId, at, beside, changes, learned, most = null }) =>
       Effect.suspend(() =>
         Effect.map(
           callFunction<string>("apply", "apply_memory_changes", {
@@ -70,7 +71,8 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
             ordered_at: learned?.orderedAt ?? null,
             at,
             changes: changesArgument(changes, keepsVectors),
-            most
+            most,
+            beside: besideArgument(beside)
           }),
           (outcomes) => Option.map(Option.fromNullishOr(outcomes), (stored) => decodeOutcomes(stored, changes))
         )
@@ -140,6 +142,36 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
         ),
         (rows) => rows.map(decodeVersion)
       ),
+
+    beside: (assistantId, places, reach) => {
+      const ofSession = `${ofAssistant} and m.session = p.session and m.source is null`
+      const moment = `coalesce(m.said_at, m.created_at)`
+      const own = `(select o.ordinal from ${schema}.memories o where o.owner = $1 and o.id = p.id)`
+      const place = `(p.at, coalesce(${own}, ${lastOrdinal}))`
+      const side = (before: boolean) =>
+        `(select ${moment} as moment, m.ordinal as place, ${memoryColumns} from ${table}
+          where ${ofSession} and (${moment}, m.ordinal) ${before ? "<=" : ">"} ${place}
+          order by moment ${before ? "desc" : "asc"}, m.ordinal ${before ? "desc" : "asc"} limit $4)`
+      return Effect.map(
+        queryOwned<MemoryRow>(
+          "beside",
+          `select distinct on (s.moment, s.place) s.* from json_to_recordset($3::json) p (session text, at timestamptz, id uuid)
+           cross join lateral (${side(true)} union all ${side(false)}) s order by s.moment, s.place`,
+          [
+            knownId(assistantId),
+            JSON.stringify(
+              places.map(({ at, id, session }) => ({
+                session: toText(session),
+                at,
+                id: id === null ? null : knownId(id)
+              }))
+            ),
+            reach
+          ]
+        ),
+        (rows) => rows.map(decodeMemory)
+      )
+    },
 
     survey: (assistantId) =>
       Effect.map(
@@ -232,6 +264,9 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 }
 
 const copiedAtOnce = 500
+
+/** Behind every memory of the same moment. */
+const lastOrdinal = "9223372036854775807"
 
 interface CopiedPage {
   readonly seen: number

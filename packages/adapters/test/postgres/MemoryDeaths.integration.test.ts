@@ -77,8 +77,18 @@ const toChange = (tag: "Add" | "Update", memory: MemoryRecord): MemoryChange => 
 const sampleMemory = (assistantId: AssistantId, content: string) =>
   Effect.map(newId(MemoryId), (id): MemoryRecord => {
     const [createdAt, nothing] = [new Date(1_000), null]
-    const dates = { validFrom: nothing, validUntil: nothing, createdAt, updatedAt: createdAt }
-    return { id, assistantId, content, metadata: nothing, source: nothing, confirmedBy: [], ...dates }
+    const dates = { validFrom: nothing, validUntil: nothing, saidAt: nothing, createdAt, updatedAt: createdAt }
+    return {
+      id,
+      assistantId,
+      content,
+      metadata: nothing,
+      source: nothing,
+      session: nothing,
+      speaker: nothing,
+      confirmedBy: [],
+      ...dates
+    }
   })
 
 /** Everything that a reader can see of an assistant's memories. */
@@ -109,7 +119,7 @@ const scenario = Effect.gen(function* () {
   ]
   const at = new Date(2_000)
   const byHand = [oslo, tea, vim, editor].map((memory) => toChange("Add", memory))
-  yield* store.apply({ assistantId, changes: byHand, learned: null, at })
+  yield* store.apply({ assistantId, changes: byHand, beside: [], learned: null, at })
   const runId = yield* newId(RunId)
   const source = { threadId: yield* newId(ThreadId), runId, messageIds: [yield* newId(MessageId)] }
   const cat = yield* sampleMemory(assistantId, "The user has a cat.")
@@ -120,7 +130,7 @@ const scenario = Effect.gen(function* () {
     toChange("Add", { ...(yield* sampleMemory(assistantId, "the user prefers VIM")), source }),
     toChange("Update", { ...editor, content: "The user prefers vim!", source })
   ]
-  const apply = store.apply({ assistantId, changes, learned: { runId, orderedAt: new Date(3_000) }, at })
+  const apply = store.apply({ assistantId, changes, beside: [], learned: { runId, orderedAt: new Date(3_000) }, at })
   const expected = Option.some<ReadonlyArray<MemoryOutcome>>([
     { event: "Added", id: cat.id },
     { event: "Updated", id: oslo.id },

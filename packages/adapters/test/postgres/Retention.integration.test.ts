@@ -63,7 +63,7 @@ const forgetsWhatARunChanged = Effect.gen(function* () {
   const memories = yield* MemoryStore
   const { prune } = yield* RetentionStore
   const learned = { runId: yield* newId(RunId), orderedAt: moment(1) }
-  yield* memories.apply({ assistantId, changes: [], learned, at: moment(2) })
+  yield* memories.apply({ assistantId, changes: [], beside: [], learned, at: moment(2) })
   yield* prune("learnedRuns", moment(2), 100)
   assert.isTrue(Option.isSome(yield* memories.applied(learned.runId)))
   while ((yield* prune("learnedRuns", moment(3), 100)) > 0) continue

@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { MemoryId, type MemoryRecord, type MemorySource, mostConfirmations } from "../memory/MemoryRecord.ts"
-import { type IndexedMemory, type MemoryChange, MemoryStore } from "../memory/MemoryStore.ts"
+import { type IndexedMemory, type MemoryChange, MemoryStore, type SessionPlace } from "../memory/MemoryStore.ts"
 import { AssistantId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { prepareTurns } from "../retrieval/Indexing.ts"
 import { termsByLanguage } from "../retrieval/Retrieval.ts"
@@ -42,6 +42,9 @@ export const memoryStoreSuite = (
           },
           validFrom: new Date("2026-01-31T23:59:59.999Z"),
           validUntil: moment(9),
+          saidAt: new Date("1999-12-31T23:59:59.999Z"),
+          session: "strange \0 \ud800 'session'",
+          speaker: "\u2028 Ada",
           createdAt: moment(5),
           updatedAt: moment(6)
         })
@@ -90,6 +93,63 @@ export const memoryStoreSuite = (
         const otherAssistant = yield* openAssistant
         const theirs = yield* sampleMemory(otherAssistant, { content: copy.content })
         assert.deepStrictEqual(yield* apply(otherAssistant, [toAdd(theirs)]), [{ event: "Added", id: theirs.id }])
+      })
+    )
+
+    test(
+      "MUST return the memories beside a place of a session, in the order of speaking and then of storing, each once",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const letters = ["a", "b", "c", "d", "e", "f"]
+        const said = yield* addSession(assistantId, "s", letters)
+        yield* addSession(assistantId, "other", ["x", "y", "z"])
+        const source = yield* sampleSource
+        yield* apply(assistantId, [
+          toAdd(yield* sampleMemory(assistantId, { content: "learned", session: "s", saidAt: moment(2), source }))
+        ])
+        const contents = Effect.fnUntraced(function* (places: ReadonlyArray<SessionPlace>, reach: number) {
+          return (yield* store.beside(assistantId, places, reach)).map(({ content }) => content).join("")
+        })
+        const beside = (session: string, second: number, id: MemoryId | null, reach: number) =>
+          contents([{ session, at: moment(second), id }], reach)
+        assert.strictEqual(yield* beside("s", 2, null, 2), "bcde")
+        assert.strictEqual(yield* beside("s", 99, null, 2), "ef")
+        assert.strictEqual(yield* beside("s", 3, said[3]?.id ?? null, 1), "de")
+        assert.strictEqual(yield* beside("nobody", 2, null, 2), "")
+        const places = [0, 1, 5].map((second) => ({ session: "s", at: moment(second), id: null }))
+        assert.strictEqual(yield* contents(places, 1), "abcf")
+        // Said at one moment: the order of storing counts, and a new one comes last.
+        const [first] = yield* addSession(assistantId, "at once", ["g", "h", "i"], () => null)
+        assert.strictEqual(yield* beside("at once", 0, null, 2), "hi")
+        assert.strictEqual(yield* beside("at once", 0, first?.id ?? null, 1), "gh")
+        assert.strictEqual(yield* asNewOwner(beside("s", 2, null, 2)), "")
+      })
+    )
+
+    test(
+      "MUST replace the terms of the memories beside, where their content is as it was, and leave their vectors",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const assistantId = yield* openAssistant
+        const [kept, changed] = [
+          yield* sampleMemory(assistantId, { content: "Three of them." }),
+          yield* sampleMemory(assistantId, { content: "Changed meanwhile." })
+        ]
+        yield* apply(assistantId, [toAdd(kept, 1), toAdd(changed)])
+        const indexed = indexedAs({ ...kept, content: "kittens" })
+        const beside = [
+          { id: kept.id, content: kept.content, indexed },
+          { id: changed.id, content: "As it was.", indexed },
+          { id: yield* newId(MemoryId), content: "gone", indexed }
+        ]
+        yield* store.apply({ assistantId, changes: [], beside, learned: null, at: moment(50) })
+        assert.deepStrictEqual(yield* find(assistantId, "kittens"), [kept.content])
+        assert.deepStrictEqual(yield* find(assistantId, "three"), [])
+        assert.deepStrictEqual(yield* find(assistantId, "changed"), [changed.content])
+        assert.deepStrictEqual((yield* store.list(assistantId, null)).memories, [kept, changed])
+        const missing = yield* store.withoutVectors(assistantId, model, 10)
+        assert.deepStrictEqual(missing, keepsVectors ? [changed] : [])
       })
     )
 
@@ -330,6 +390,7 @@ export const memoryStoreSuite = (
           Effect.map(sampleMemory(assistants[index % 2] ?? assert.fail(), { content: `fact ${index}` }), (memory) => ({
             memory,
             changes: [toAdd(memory)],
+            beside: [],
             learned: null,
             at: moment(2),
             most: 4
@@ -367,7 +428,7 @@ export const memoryStoreSuite = (
         assert.isTrue(Option.isNone(yield* store.get(assistantId, memory.id)))
         assert.isTrue(Option.isNone(yield* store.applied(learned.runId)))
         assert.deepStrictEqual(yield* find(assistantId, "cat"), [])
-        const change = { assistantId, changes: [toAdd(memory)], learned: null, at: moment(1) }
+        const change = { assistantId, changes: [toAdd(memory)], beside: [], learned: null, at: moment(1) }
         assert.isTrue(Option.isNone(yield* store.apply(change)))
       })
     )
@@ -396,7 +457,7 @@ export const memoryStoreSuite = (
         assert.deepStrictEqual(yield* store.removeAll(assistantId, moment(1)), { memories: 0, versions: 0 })
         assert.strictEqual(yield* store.copyAll(assistantId, mine), 0)
         for (const changes of [[toAdd(theirs)], [{ _tag: "Delete", id } as const], [toUpdate(theirs)]]) {
-          const change = { assistantId, changes, learned: null, at: moment(1) }
+          const change = { assistantId, changes, beside: [], learned: null, at: moment(1) }
           assert.isTrue(Option.isNone(yield* store.apply(change)))
         }
         assert.deepStrictEqual(yield* apply(mine, [{ _tag: "Delete", id }]), [{ event: "Gone", id }])
@@ -570,6 +631,23 @@ export const memoryStoreSuite = (
     }
   })
 
+/** Memories of a session, said one second after the other, or all at once. */
+const addSession = Effect.fnUntraced(function* (
+  assistantId: AssistantId,
+  session: string,
+  contents: ReadonlyArray<string>,
+  saidAt: (place: number) => Date | null = (place) => moment(place)
+) {
+  const memories = yield* Effect.forEach(contents, (content, place) =>
+    sampleMemory(assistantId, { content, session, saidAt: saidAt(place) })
+  )
+  yield* apply(
+    assistantId,
+    memories.map((memory) => toAdd(memory))
+  )
+  return memories
+})
+
 const model = { name: "p/m", dimensions: 2 }
 
 const vectorOf = (kind: number): Float32Array => Float32Array.from(kind === 1 ? [1, 0] : [0, 1])
@@ -590,6 +668,9 @@ const sampleMemory = (assistantId: AssistantId, fields: Partial<MemoryRecord> = 
     confirmedBy: [],
     validFrom: null,
     validUntil: null,
+    saidAt: null,
+    session: null,
+    speaker: null,
     createdAt: moment(0),
     updatedAt: moment(0),
     ...fields
@@ -623,7 +704,9 @@ const apply = Effect.fnUntraced(function* (
   changes: ReadonlyArray<MemoryChange>,
   learned: { readonly runId: RunId; readonly orderedAt: Date } | null = null
 ) {
-  return Option.getOrThrow(yield* (yield* MemoryStore).apply({ assistantId, changes, learned, at: moment(50) }))
+  return Option.getOrThrow(
+    yield* (yield* MemoryStore).apply({ assistantId, changes, beside: [], learned, at: moment(50) })
+  )
 })
 
 const find = Effect.fnUntraced(function* (assistantId: AssistantId, query: string) {

@@ -5,6 +5,7 @@
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { isInstruction } from "./Instructions.ts"
+import { dateOf, dayOf } from "./MemoryDates.ts"
 import { memoryKey, type MemoryRecord } from "./MemoryRecord.ts"
 import { hasSecret } from "./Secrets.ts"
 
@@ -123,8 +124,6 @@ export const promptOf = ({ earlier, known, messages }: ExtractionCase): string =
         }),
     messages: messages.map(({ role, saidAt, text }, index) => ({ number: index + 1, role, day: dayOf(saidAt), text }))
   })
-
-export const dayOf = (date: Date): string => date.toISOString().slice(0, 10)
 
 /**
  * The operations of an answer, null for each that cannot be read: one wrong entry loses only itself. None when there is no list of
@@ -285,14 +284,4 @@ const refusalOf = (text: string, { systemPrompt }: ExtractionCase): Refusal | nu
   if (isInstruction(text)) return "instruction"
   const isRepeated = ownWords.includes(key) || memoryKey(systemPrompt ?? "").includes(key)
   return key.length >= 20 && isRepeated ? "repeats_prompt" : null
-}
-
-/** Days and times of the years 1 to 9999; any other text was not understood. */
-export const dateOf = (text: string | null | undefined): Date | null => {
-  if (text === null || text === undefined || !/^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))?$/u.test(text))
-    return null
-  const date = new Date(text)
-  if (Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1) return null
-  // The 31st of a short month would be read as the 1st of the next month.
-  return text.length === 10 && !date.toISOString().startsWith(text) ? null : date
 }

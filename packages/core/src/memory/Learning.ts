@@ -190,30 +190,29 @@ const makeLearner = Effect.gen(function* () {
       yield* Effect.logWarning(
         `${refused.length} memory operations of run ${runId} were dropped: ${[...new Set(refused)].join(", ")}`
       )
-    const writes = operations.filter((operation) => operation.op !== "DELETE")
-    const made = yield* indexMemories(
-      finder,
-      target,
-      writes.map((write) => ({ content: write.text, said: write.said })),
-      [said, asked.earlier.map(({ text }) => text).join("\n\n"), assistant.systemPrompt ?? ""]
-    )
-    yield* chargeOutside(account, runId, made.charges)
     const now = new Date(yield* Clock.currentTimeMillis)
-    const changes = yield* Effect.forEach(operations, (operation) =>
-      Effect.gen(function* (): Effect.fn.Return<MemoryChange> {
-        if (operation.op === "DELETE") return { _tag: "Delete", id: operation.target.id }
-        const source = {
-          threadId,
-          runId,
-          messageIds: messages.slice(operation.message, operation.message + 1).map(({ id }) => id)
-        }
-        const memory = memoryOf(operation, { assistantId, id: yield* newId(MemoryId), now, source })
-        const indexed = made.indexed[writes.indexOf(operation)] ?? { language: "en", chunks: [], vectors: null }
-        return { _tag: operation.op === "ADD" ? "Add" : "Update", memory, indexed }
+    const facts = operations.filter((operation) => operation.op !== "DELETE")
+    const written = yield* Effect.forEach(facts, (fact) =>
+      Effect.map(newId(MemoryId), (id) => {
+        const heard = messages.slice(fact.message, fact.message + 1)
+        const source = { threadId, runId, messageIds: heard.map((message) => message.id) }
+        return memoryOf(fact, { assistantId, id, now, source, speaker: heard[0]?.role ?? "user" })
       })
     )
+    const told = new Map(written.map(({ id }, index) => [id, facts[index]?.said.text ?? ""]))
+    const before = operations.flatMap((operation) => (operation.op === "ADD" ? [] : [operation.target]))
+    const around = [said, asked.earlier.map(({ text }) => text).join("\n\n"), assistant.systemPrompt ?? ""]
+    const made = yield* indexMemories(finder, target, { assistantId, written, before, told, around })
+    yield* chargeOutside(account, runId, made.charges)
+    const changes = operations.flatMap((operation): ReadonlyArray<MemoryChange> => {
+      if (operation.op === "DELETE") return [{ _tag: "Delete", id: operation.target.id }]
+      const index = facts.indexOf(operation)
+      const [memory, indexed] = [written[index], made.indexed[index]]
+      if (memory === undefined || indexed === undefined) return []
+      return [{ _tag: operation.op === "ADD" ? "Add" : "Update", memory, indexed }]
+    })
     const most = yield* Principal.useSync(({ ownerId }) => quotaOf(ownerId).memories)
-    yield* store.apply({ assistantId, changes, learned: { runId, orderedAt }, at: now, most })
+    yield* store.apply({ assistantId, changes, beside: made.beside, learned: { runId, orderedAt }, at: now, most })
     if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, retryAfterFailure)])
   })
 
@@ -271,7 +270,13 @@ const modelOf = ({ model, provider }: Assistant, { all, defaults }: typeof Provi
 
 const memoryOf = (
   operation: Exclude<CheckedOperation, { op: "DELETE" }>,
-  { assistantId, id, now, source }: { assistantId: AssistantId; id: MemoryId; now: Date; source: MemorySource }
+  {
+    assistantId,
+    id,
+    now,
+    source,
+    speaker
+  }: { assistantId: AssistantId; id: MemoryId; now: Date; source: MemorySource; speaker: string }
 ): MemoryRecord => ({
   id: operation.op === "ADD" ? id : operation.target.id,
   assistantId,
@@ -281,6 +286,9 @@ const memoryOf = (
   confirmedBy: [],
   validFrom: operation.from,
   validUntil: operation.until,
+  saidAt: operation.said.at,
+  session: source.threadId,
+  speaker,
   createdAt: now,
   updatedAt: now
 })

@@ -20,6 +20,10 @@ export interface MemoryText {
   readonly content: string
   /** Absent in a change: the metadata stays. */
   readonly metadata?: Schema.JsonObject | null
+  /** When, in which conversation and by whom it was said; absent in a change: as it was. */
+  readonly saidAt?: Date | null
+  readonly session?: string | null
+  readonly speaker?: string | null
 }
 
 /** The learning of one turn. Its id is the id of the run. */
@@ -75,11 +79,15 @@ export class Memories extends Context.Service<
     ) => Effect.Effect<RemovedMemories, MemoryNotFound | Refused, Principal>
     /** Removes all memories with all their versions, and prevents memories of turns that began before now. */
     readonly forgetAll: (assistantId: AssistantId) => Effect.Effect<RemovedMemories, Refused, Principal>
-    /** Best first. Memories that are no longer true are included. */
+    /**
+     * Best first. Without `at`, memories that are no longer true are included; with it, only what was true at that time, in the text that the
+     * memory had for it.
+     */
     readonly search: (
       assistantId: AssistantId,
       query: string,
-      limit: number
+      limit: number,
+      at?: Date | null
     ) => Effect.Effect<ReadonlyArray<MemoryHit>, Refused, Principal>
     /** A sentence when the query is longer than a search takes, otherwise null. */
     readonly noteOn: (query: string) => string | null

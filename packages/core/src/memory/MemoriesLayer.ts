@@ -26,7 +26,10 @@ import { FollowUps } from "../runs/FollowUps.ts"
 import { learnKind } from "./Learning.ts"
 import { embedLater, findMemories, indexMemories, makeFinder, retryAfterFailure } from "./MemoryIndexing.ts"
 import { type MemoryLine, MemoryLinesUnusable, readingLines, toLines } from "./MemoryLines.ts"
+import { isBegun, textTrueAt } from "./Validity.ts"
+import { candidates } from "../retrieval/Ranking.ts"
 import {
+  isUsableName,
   longestMemory,
   MemoryId,
   memoryKey,
@@ -34,7 +37,7 @@ import {
   type MemoryRecord,
   MemoryUnusable
 } from "./MemoryRecord.ts"
-import { type AppliedRun, type MemoryChange, type MemoryOutcome, MemoryStore } from "./MemoryStore.ts"
+import { type AppliedRun, type MemoryChange, type MemoryHit, type MemoryOutcome, MemoryStore } from "./MemoryStore.ts"
 import { hasSecret } from "./Secrets.ts"
 import { Memories, type MemoryOperation, type MemoryText } from "./Memories.ts"
 
@@ -88,28 +91,49 @@ export const memoriesLayer: Layer.Layer<
     })
     const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
-    /** Writes memories by hand; the outcomes are in the order of the memories. */
+    /** Adds memories by hand, or changes those of `before`; the outcomes are in the order of the memories. */
     const write = Effect.fnUntraced(function* (
       assistant: Assistant,
-      tag: "Add" | "Update",
-      memories: ReadonlyArray<MemoryRecord>,
+      written: ReadonlyArray<MemoryRecord>,
+      before: ReadonlyArray<MemoryRecord> = [],
       target = finder.targetOf(assistant)
     ) {
-      const words = memories.map(({ content }) => ({ content, said: null }))
-      const together = memories.map(({ content }) => content).join("\n")
-      const made = yield* indexMemories(finder, target, words, [together, assistant.systemPrompt ?? ""])
+      const { id: assistantId, systemPrompt } = assistant
+      const around = [written.map(({ content }) => content).join("\n"), systemPrompt ?? ""]
+      const made = yield* indexMemories(finder, target, { assistantId, written, before, told: new Map(), around })
       yield* chargeOutside(account, null, made.charges)
-      const changes = memories.flatMap((memory, index): ReadonlyArray<MemoryChange> => {
+      const tag = before.length === 0 ? "Add" : "Update"
+      const changes = written.flatMap((memory, index): ReadonlyArray<MemoryChange> => {
         const indexed = made.indexed[index]
         return indexed === undefined ? [] : [{ _tag: tag, memory, indexed }]
       })
-      const { id: assistantId } = assistant
+      const { beside } = made
       const quota = yield* quotaOfPrincipal
-      const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now, most: quota.memories })
+      const applied = yield* store.apply({
+        assistantId,
+        changes,
+        beside,
+        learned: null,
+        at: yield* now,
+        most: quota.memories
+      })
       if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
       if (applied.value.some(({ event }) => event === "Full")) return yield* full(quota, 0)
       if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, retryAfterFailure)])
       return { outcomes: applied.value, isIncomplete: made.isIncomplete }
+    })
+
+    /** The first hits that were true at a time. A memory that says something newer shows the text that it had for that time. */
+    const hitsTrueAt = Effect.fnUntraced(function* (hits: ReadonlyArray<MemoryHit>, at: Date, limit: number) {
+      const found: Array<MemoryHit> = []
+      for (const hit of hits) {
+        if (found.length === limit) break
+        const { assistantId, id } = hit.memory
+        const versions = isBegun(hit.memory, at) ? [] : yield* store.history(assistantId, id)
+        const memory = textTrueAt(hit.memory, versions, at)
+        if (memory !== null) found.push({ ...hit, memory })
+      }
+      return found
     })
 
     return Memories.of({
@@ -123,35 +147,42 @@ export const memoriesLayer: Layer.Layer<
         yield* get(assistantId, id)
         return yield* store.history(assistantId, id)
       }),
-      add: tracedFn("Memories.add")(function* (assistantId, { content, metadata = null }) {
-        yield* refuseUnusable(content)
+      add: tracedFn("Memories.add")(function* (assistantId, text) {
+        yield* refuseUnusable(text)
         const assistant = yield* assistantOf(assistantId)
-        const memory = yield* newMemory(assistantId, { content, metadata }, yield* now)
-        const [outcome] = (yield* write(assistant, "Add", [memory])).outcomes
+        const memory = yield* newMemory(assistantId, text, yield* now)
+        const [outcome] = (yield* write(assistant, [memory])).outcomes
         return outcome?.event === "Known"
           ? yield* Effect.catchTag(get(assistantId, outcome.id), "MemoryNotFound", () => Effect.succeed(memory))
           : memory
       }),
-      update: tracedFn("Memories.update")(function* (assistantId, id, { content, metadata }) {
-        yield* refuseUnusable(content)
+      update: tracedFn("Memories.update")(function* (assistantId, id, text) {
+        yield* refuseUnusable(text)
         const before = yield* get(assistantId, id)
         const assistant = yield* assistantOf(assistantId)
         const memory: MemoryRecord = {
           ...before,
-          content,
-          metadata: metadata === undefined ? before.metadata : metadata,
+          content: text.content,
+          metadata: text.metadata === undefined ? before.metadata : text.metadata,
+          saidAt: text.saidAt === undefined ? before.saidAt : text.saidAt,
+          session: text.session === undefined ? before.session : text.session,
+          speaker: text.speaker === undefined ? before.speaker : text.speaker,
           source: null,
           confirmedBy: [],
           updatedAt: yield* now
         }
-        const [outcome] = (yield* write(assistant, "Update", [memory])).outcomes
+        const [outcome] = (yield* write(assistant, [memory], [before])).outcomes
         if (outcome?.event === "Known") return yield* new MemoryUnusable({ reason: "copy" })
         return outcome?.event === "Updated" ? memory : yield* new MemoryNotFound({ memoryId: id })
       }),
       remove: tracedFn("Memories.remove")(function* (assistantId, id) {
-        const changes = [{ _tag: "Delete", id } as const]
         const versions = yield* store.history(assistantId, id)
-        const applied = yield* store.apply({ assistantId, changes, learned: null, at: yield* now })
+        const known = Option.toArray(yield* store.get(assistantId, id))
+        const { systemPrompt } = yield* assistantOf(assistantId)
+        const nothing = { assistantId, written: [], before: known, told: new Map(), around: [systemPrompt ?? ""] }
+        const { beside } = yield* indexMemories(finder, null, nothing)
+        const changes = [{ _tag: "Delete", id } as const]
+        const applied = yield* store.apply({ assistantId, changes, beside, learned: null, at: yield* now })
         if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
         if (applied.value[0]?.event !== "Deleted") return yield* new MemoryNotFound({ memoryId: id })
         return { memories: 1, versions: versions.length }
@@ -160,12 +191,13 @@ export const memoriesLayer: Layer.Layer<
         yield* assistantOf(assistantId)
         return yield* store.removeAll(assistantId, yield* now)
       }),
-      search: tracedFn("Memories.search")(function* (assistantId, query, limit) {
+      search: tracedFn("Memories.search")(function* (assistantId, query, limit, at = null) {
         const assistant = yield* assistantOf(assistantId)
         const target = finder.targetOf(assistant)
-        const found = yield* findMemories(finder, { assistantId, text: query, target, limit, trueAt: null })
+        const asked = { assistantId, text: query, target, limit: at === null ? limit : candidates, trueAt: null }
+        const found = yield* findMemories(finder, asked)
         yield* chargeOutside(account, null, found.charges)
-        return found.hits
+        return at === null ? found.hits : yield* hitsTrueAt(found.hits, at, limit)
       }),
       noteOn: noteOnQuery,
       stats: tracedFn("Memories.stats")(function* (assistantId) {
@@ -186,7 +218,7 @@ export const memoriesLayer: Layer.Layer<
         const outcomes: Array<MemoryOutcome> = []
         let target = finder.targetOf(assistant)
         for (let from = 0; from < memories.length; from += mostAtOnce) {
-          const written = yield* write(assistant, "Add", memories.slice(from, from + mostAtOnce), target)
+          const written = yield* write(assistant, memories.slice(from, from + mostAtOnce), [], target)
           outcomes.push(...written.outcomes)
           // After a failure of the model, the remaining texts are left to the follow-up.
           if (written.isIncomplete) target = null
@@ -213,14 +245,15 @@ const unusableReason = (content: string): MemoryUnusable["reason"] | null => {
   return hasSecret(content) ? "secret" : null
 }
 
-const refuseUnusable = (content: string): Effect.Effect<void, MemoryUnusable> => {
-  const reason = unusableReason(content)
+const refuseUnusable = ({ content, session, speaker }: MemoryText): Effect.Effect<void, MemoryUnusable> => {
+  const isNamed = [session, speaker].every((name) => isUsableName(name ?? null))
+  const reason = isNamed ? unusableReason(content) : "name"
   return reason === null ? Effect.void : Effect.fail(new MemoryUnusable({ reason }))
 }
 
 const newMemory = (
   assistantId: AssistantId,
-  { content, from = null, learned, metadata, until = null }: Partial<MemoryLine> & MemoryText,
+  { content, from = null, learned, metadata, saidAt, session, speaker, until = null }: Partial<MemoryLine> & MemoryText,
   at: Date
 ): Effect.Effect<MemoryRecord> =>
   Effect.map(newId(MemoryId), (id) => ({
@@ -232,6 +265,9 @@ const newMemory = (
     confirmedBy: [],
     validFrom: from,
     validUntil: until,
+    saidAt: saidAt ?? null,
+    session: session ?? null,
+    speaker: speaker ?? null,
     createdAt: learned ?? at,
     updatedAt: at
   }))

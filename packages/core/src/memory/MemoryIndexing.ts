@@ -17,12 +17,20 @@ import type { Steps } from "../primitives/Steps.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { ChunkSearch, VectorModel } from "../retrieval/ChunkIndex.ts"
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
-import { type Prepared, prepareTurns } from "../retrieval/Indexing.ts"
+import { prepareTurns } from "../retrieval/Indexing.ts"
 import { termsByLanguage, vectorModel } from "../retrieval/Retrieval.ts"
 import { beginningAndEnd } from "../retrieval/Terms.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
-import { type IndexedMemory, type MemoryHit, MemoryStore } from "./MemoryStore.ts"
+import type { MemoryId, MemoryRecord } from "./MemoryRecord.ts"
+import {
+  type IndexedMemory,
+  type MemoryHit,
+  MemoryStore,
+  type MemoryTerms,
+  type ReweighedMemory
+} from "./MemoryStore.ts"
+import { passageOf, placesOf, reach, type SessionWrite, weighingSessions } from "./SessionWords.ts"
 
 export const embedKind = "memory.embed"
 
@@ -58,50 +66,63 @@ export const makeFinder = Effect.gen(function* () {
 
 export interface Indexed {
   readonly indexed: ReadonlyArray<IndexedMemory>
+  /** The memories beside them, with their new terms. */
+  readonly beside: ReadonlyArray<ReweighedMemory>
   readonly charges: ReadonlyArray<Charge>
   /** The vectors could not be made now. */
   readonly isIncomplete: boolean
 }
 
-export interface MemoryWords {
-  readonly content: string
-  /** The source text and its time: the memory is also found by these words, with less weight. They are not stored as text. */
-  readonly said: { readonly text: string; readonly at: Date } | null
+export interface MemoryWrite extends SessionWrite {
+  readonly assistantId: AssistantId
+  /** The sentences that each was learned from: the memory is also found by these words, with less weight. They are not stored as text. */
+  readonly told: ReadonlyMap<MemoryId, string>
+  /** Texts in the probable language of the memories, the nearest first. */
+  readonly around: ReadonlyArray<string>
 }
 
-/** `around` are texts in the probable language of the memories, the nearest first. */
+/** At most one call of the embedding model, and one query of the store if a session is concerned. */
 export const indexMemories = Effect.fnUntraced(function* (
   { embeddings, store }: Finder,
   target: EmbeddingTarget | null,
-  memories: ReadonlyArray<MemoryWords>,
-  around: ReadonlyArray<string>
+  write: MemoryWrite
 ): Effect.fn.Return<Indexed, StoreUnavailable, Principal> {
+  const { assistantId, written } = write
   const wanted = target !== null && store.keepsVectors ? target : null
-  const contents = memories.map(({ content }) => content)
+  const contents = written.map(({ content }) => content)
   const made =
     wanted === null || contents.length === 0 ? null : yield* vectorsOf(embeddings, wanted, contents, "document")
-  const indexed = memories.map(({ content, said }, index): IndexedMemory => {
+  const places = placesOf(write)
+  const found = places.length === 0 ? [] : yield* store.beside(assistantId, places, reach)
+  const weighed = yield* runYielding(weighing(write, found))
+  const indexed = weighed.written.map((terms, index): IndexedMemory => {
     const values = made?.vectors[index]
     return {
-      ...prepareTurns([{ text: content, label: "", context: said?.text ?? "", said: said?.at ?? null }], around),
+      ...terms,
       vectors: values === undefined || wanted === null ? null : { model: vectorModel(wanted, values), values: [values] }
     }
   })
   return {
     indexed,
+    beside: weighed.beside,
     charges: made?.charges ?? [],
     isIncomplete: wanted !== null && contents.length > 0 && made === null
   }
 })
 
-/** In steps, one memory each. */
-function* preparing(memories: ReadonlyArray<MemoryWords>): Steps<ReadonlyArray<Prepared>> {
-  const prepared: Array<Prepared> = []
-  for (const { content, said } of memories) {
-    prepared.push(prepareTurns([{ text: content, label: "", context: said?.text ?? "", said: said?.at ?? null }]))
+/** In steps, because an import brings many memories at once. */
+function* weighing(
+  write: MemoryWrite,
+  beside: ReadonlyArray<MemoryRecord>
+): Steps<{ readonly written: ReadonlyArray<MemoryTerms>; readonly beside: ReadonlyArray<ReweighedMemory> }> {
+  const sessions = yield* weighingSessions(write, beside, write.around)
+  const written: Array<MemoryTerms> = []
+  for (const memory of write.written) {
+    const passage = passageOf(memory, write.told.get(memory.id))
+    written.push(sessions.written.get(memory.id) ?? prepareTurns([passage], write.around))
     yield
   }
-  return prepared
+  return { written, beside: sessions.beside }
 }
 
 /** Null: the model failed. */

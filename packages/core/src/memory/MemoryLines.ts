@@ -1,13 +1,13 @@
 /**
- * Pure: memories as JSON lines, for export and import. A line has `content`, and optionally `metadata`, `learned`, `from` and `until`
- * (times as ISO 8601).
+ * Pure: memories as JSON lines, for export and import. A line has `content`, and optionally `metadata`, `learned`, `from`, `until`,
+ * `said_at` (times as ISO 8601), `session` and `speaker`.
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Steps } from "../primitives/Steps.ts"
 import { eachLine } from "../retrieval/Cutting.ts"
-import { dateOf } from "./Extraction.ts"
-import type { MemoryRecord, MemoryUnusable } from "./MemoryRecord.ts"
+import { dateOf } from "./MemoryDates.ts"
+import { isUsableName, type MemoryRecord, type MemoryUnusable } from "./MemoryRecord.ts"
 
 export interface MemoryLine {
   readonly content: string
@@ -15,6 +15,9 @@ export interface MemoryLine {
   readonly learned: Date | null
   readonly from: Date | null
   readonly until: Date | null
+  readonly saidAt: Date | null
+  readonly session: string | null
+  readonly speaker: string | null
 }
 
 export interface MemoryLineProblem {
@@ -36,15 +39,19 @@ const Line = Schema.Struct({
   metadata: Schema.optionalKey(Schema.NullOr(Schema.JsonObject)),
   learned: Schema.optionalKey(Schema.NullOr(Schema.String)),
   from: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  until: Schema.optionalKey(Schema.NullOr(Schema.String))
+  until: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  said_at: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  session: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  speaker: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
 const decodeLine = Schema.decodeUnknownOption(Line)
 
 export const toLines = (memories: ReadonlyArray<MemoryRecord>): string =>
   memories
-    .map(({ content, createdAt, metadata, validFrom, validUntil }) =>
-      JSON.stringify({ content, metadata, learned: createdAt, from: validFrom, until: validUntil })
-    )
+    .map(({ content, createdAt, metadata, saidAt, session, speaker, validFrom, validUntil }) => {
+      const dates = { learned: createdAt, from: validFrom, until: validUntil, said_at: saidAt }
+      return JSON.stringify({ content, metadata, ...dates, session, speaker })
+    })
     .map((line) => `${line}\n`)
     .join("")
 
@@ -52,7 +59,8 @@ const facts: { readonly [Reason in MemoryUnusable["reason"]]: string } = {
   empty: "it has no words.",
   too_long: "it is too long.",
   secret: "it holds a password, a key or a card number.",
-  copy: "another memory says the same."
+  copy: "another memory says the same.",
+  name: "its `session` or `speaker` is empty or too long."
 }
 
 /** How many problems are told at once. A file of another kind would have one in every line. */
@@ -93,14 +101,14 @@ const readLine = (
   if (source.length > longestLine) return `it is longer than ${longestLine} characters.`
   const line = Option.getOrNull(decodeLine(parsed(source)))
   if (line === null) return "it is no JSON object with a text `content`, nested at most 100 levels deep."
-  const { content, from, learned, metadata = null, until } = line
-  for (const [name, moment] of Object.entries({ learned, from, until })) {
+  const { content, from, learned, metadata = null, said_at, session = null, speaker = null, until } = line
+  for (const [name, moment] of Object.entries({ learned, from, until, said_at })) {
     if (moment !== undefined && moment !== null && dateOf(moment) === null) return `\`${name}\` is no date of ISO 8601.`
   }
-  const reason = reasonAgainst(content)
-  return reason === null
-    ? { content, metadata, learned: dateOf(learned), from: dateOf(from), until: dateOf(until) }
-    : facts[reason]
+  const reason = [session, speaker].every(isUsableName) ? reasonAgainst(content) : "name"
+  if (reason !== null) return facts[reason]
+  const dates = { learned: dateOf(learned), from: dateOf(from), until: dateOf(until), saidAt: dateOf(said_at) }
+  return { content, metadata, ...dates, session, speaker }
 }
 
 /** Deeper than any real line, and far below the depth at which a recursive reader fails. */

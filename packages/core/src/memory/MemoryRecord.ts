@@ -28,6 +28,10 @@ export const MemoryRecord = Schema.Struct({
   /** The time from which and until which it is true, if that was said. */
   validFrom: Schema.NullOr(Schema.Date),
   validUntil: Schema.NullOr(Schema.Date),
+  /** When it was said, in which conversation and by whom, if that is known. Memories of one session are found by each other's words. */
+  saidAt: Schema.NullOr(Schema.Date),
+  session: Schema.NullOr(Schema.String),
+  speaker: Schema.NullOr(Schema.String),
   /** When it was learned, and when its text was last changed. */
   createdAt: Schema.Date,
   updatedAt: Schema.Date
@@ -49,8 +53,9 @@ export interface MemoryVersion {
 /** The maximum of confirming turns that are stored with a memory. */
 export const mostConfirmations = 20
 
-/** The maximum length in UTF-16 units. */
+/** The maximum lengths in UTF-16 units: of the text, and of the name of a session or a speaker. */
 export const longestMemory = 4_000
+export const longestName = 255
 
 export class MemoryNotFound extends Schema.TaggedError<MemoryNotFound>()("MemoryNotFound", {
   memoryId: Schema.String
@@ -61,7 +66,7 @@ export class MemoryNotFound extends Schema.TaggedError<MemoryNotFound>()("Memory
 }
 
 export class MemoryUnusable extends Schema.TaggedError<MemoryUnusable>()("MemoryUnusable", {
-  reason: Schema.Literals(["empty", "too_long", "secret", "copy"])
+  reason: Schema.Literals(["empty", "too_long", "secret", "copy", "name"])
 }) {
   override get message() {
     switch (this.reason) {
@@ -69,6 +74,8 @@ export class MemoryUnusable extends Schema.TaggedError<MemoryUnusable>()("Memory
         return "The memory has no words. Send a text with at least one letter or digit."
       case "too_long":
         return `The memory has more than ${longestMemory} characters. Send a shorter text, or several memories.`
+      case "name":
+        return `The name of a session or a speaker is empty or has more than ${longestName} characters. Send a shorter name, or none.`
       case "secret":
         return "The memory holds a password, a key or a card number. Such things are never remembered; leave them out."
       case "copy":
@@ -76,6 +83,10 @@ export class MemoryUnusable extends Schema.TaggedError<MemoryUnusable>()("Memory
     }
   }
 }
+
+/** Null: there is none. */
+export const isUsableName = (name: string | null): boolean =>
+  name === null || (name.trim() !== "" && name.length <= longestName)
 
 /** Texts that differ only in case, punctuation or spaces have the same key. An assistant has one memory for each key. */
 export const memoryKey = (content: string): string =>

@@ -17,6 +17,27 @@ import type { MemoryId, MemoryRecord, MemoryVersion } from "./MemoryRecord.ts"
 /** The searchable form of a memory: one chunk, ready for the index. */
 export type IndexedMemory = Pick<IndexedDocument, "language" | "chunks" | "vectors">
 
+/** Its language and terms, without vectors. */
+export type MemoryTerms = Pick<IndexedMemory, "language" | "chunks">
+
+/** A memory beside a written one of its session, with the terms that it has from now on. */
+export interface ReweighedMemory {
+  readonly id: MemoryId
+  readonly content: string
+  readonly indexed: MemoryTerms
+}
+
+/**
+ * A place among the memories of a session that were written by hand: that of a memory, or (`id` null) the one behind all that were said at
+ * that moment. They are in the order of `saidAt` (`createdAt` without one), then of storing.
+ */
+export interface SessionPlace {
+  readonly session: string
+  /** For the place of a memory, its own moment. */
+  readonly at: Date
+  readonly id: MemoryId | null
+}
+
 export type MemoryChange =
   | { readonly _tag: "Add"; readonly memory: MemoryRecord; readonly indexed: IndexedMemory }
   | {
@@ -46,6 +67,7 @@ export interface LearnedRun {
 export interface MemoryChanges {
   readonly assistantId: AssistantId
   readonly changes: ReadonlyArray<MemoryChange>
+  readonly beside: ReadonlyArray<ReweighedMemory>
   /** Null: changes by hand. */
   readonly learned: LearnedRun | null
   readonly at: Date
@@ -104,6 +126,7 @@ export class MemoryStore extends Context.Service<
      *   the other one, confirmed as above; the updated one is removed and, with its versions, added to the versions of the other (`Merged`).
      * - An `Add` that would be more than `most` memories of the principal MUST change nothing: `Full`; also of concurrent callers.
      * - An `Update` keeps the old text as a version; a `Delete` removes the memory with all its versions.
+     * - The terms of each memory of `beside` are replaced after the changes, if it still has this content; its vectors stay.
      * - If the run was applied before, MUST change nothing and return the first outcomes. If all memories of the assistant were removed at
      *   or after `orderedAt`, MUST change nothing and return no outcomes. Applied runs are remembered as long as
      *   the assistant exists, or until retention deletes these records (`learnedRuns`).
@@ -127,6 +150,15 @@ export class MemoryStore extends Context.Service<
       assistantId: AssistantId,
       id: MemoryId
     ) => Effect.Effect<ReadonlyArray<MemoryVersion>, StoreUnavailable, Principal>
+    /**
+     * MUST return, in order and each once, the memories without a source that are at most `reach` places before or behind these places of
+     * their sessions; the memory of a place is one of those before it.
+     */
+    readonly beside: (
+      assistantId: AssistantId,
+      places: ReadonlyArray<SessionPlace>,
+      reach: number
+    ) => Effect.Effect<ReadonlyArray<MemoryRecord>, StoreUnavailable, Principal>
     /** The number of memories, and the time of the last write. */
     readonly survey: (
       assistantId: AssistantId

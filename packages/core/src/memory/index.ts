@@ -13,6 +13,7 @@ export { type MemoryLineProblem, MemoryLinesUnusable } from "./MemoryLines.ts"
 export { memoryPartName } from "./MemoryPart.ts"
 export {
   longestMemory,
+  longestName,
   MemoryId,
   memoryKey,
   MemoryNotFound,
@@ -34,7 +35,10 @@ export {
   type MemoryOutcome,
   type MemorySearch,
   MemoryStore,
-  type RemovedMemories
+  type MemoryTerms,
+  type RemovedMemories,
+  type ReweighedMemory,
+  type SessionPlace
 } from "./MemoryStore.ts"
 export { KeptMemories, readKept, RetrievedMemory } from "./KeptMemories.ts"
 export { noReranker, type Reranked, Reranker, type RerankerPort, type RerankRequest } from "./Reranker.ts"

@@ -44,7 +44,7 @@ export const turnWeighting: Weighting = {
   context: 1,
   spokenDates: 2,
   question: 0.8,
-  pivot: 60
+  pivot: 80
 }
 
 /** For chunks of documents: some hundred words each, split by size, so that only their edges need the neighbours. */

@@ -70,13 +70,15 @@ export const tooManyChunks = (most: number): string =>
 
 /** The turns of one session, in order, or one memory: each becomes a chunk. The texts around them tell the language of a few words. */
 export const prepareTurns = (turns: ReadonlyArray<Passage>, around: ReadonlyArray<string> = []): Prepared =>
-  runSteps(
-    prepared(
-      turns.map(({ text }, ordinal) => ({ ...emptyPlace, ordinal, text, repeated: 0 })),
-      turns,
-      turnWeighting,
-      around
-    )
+  runSteps(preparingTurns(turns, around))
+
+/** The same in steps. */
+export const preparingTurns = (turns: ReadonlyArray<Passage>, around: ReadonlyArray<string>): Steps<Prepared> =>
+  prepared(
+    turns.map(({ text }, ordinal) => ({ ...emptyPlace, ordinal, text, repeated: 0 })),
+    turns,
+    turnWeighting,
+    around
   )
 
 function* prepared(

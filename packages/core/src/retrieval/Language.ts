@@ -4,6 +4,7 @@
  * the texts around it, or else English, whose stems do no harm to words of other languages.
  */
 import { englishStem } from "./stems/English.ts"
+import { regularForm } from "./stems/EnglishForms.ts"
 import { frenchStem } from "./stems/French.ts"
 import { germanStem } from "./stems/German.ts"
 import { spanishStem } from "./stems/Spanish.ts"
@@ -23,7 +24,7 @@ const grammar = (stem: Grammar["stem"], stopWords: string): Grammar => ({
 
 const grammars: Readonly<Record<Language, Grammar>> = {
   en: grammar(
-    englishStem,
+    (word) => englishStem(regularForm(word)),
     `a an the of to in on for and or is are was were be been did do does what when where who which how why her his their she he they it
      its with at by from as that this i you we my your me our him us them has have had would will can could not about`
   ),

@@ -2,7 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Option from "effect/Option"
 import { AssistantId } from "../../src/primitives/Ids.ts"
-import { checkOperations, dateOf, type ExtractionCase, readOperations, systemOf } from "../../src/memory/Extraction.ts"
+import { checkOperations, type ExtractionCase, readOperations, systemOf } from "../../src/memory/Extraction.ts"
+import { dateOf } from "../../src/memory/MemoryDates.ts"
 import { isInstruction } from "../../src/memory/Instructions.ts"
 import { MemoryId, memoryKey, type MemoryRecord } from "../../src/memory/MemoryRecord.ts"
 import { withCitations } from "../../src/memory/Recollection.ts"
@@ -20,6 +21,9 @@ const known = (id: string, content: string): MemoryRecord => ({
   confirmedBy: [],
   validFrom: null,
   validUntil: null,
+  saidAt: null,
+  session: null,
+  speaker: null,
   createdAt: day,
   updatedAt: day
 })

@@ -79,6 +79,8 @@ describe("learning", () => {
       assert.strictEqual(memory?.source?.runId, reply.runId)
       assert.strictEqual(memory?.source?.messageIds.length, 1)
       assert.deepStrictEqual(memory?.validFrom, new Date("2020-05-01"))
+      assert.deepStrictEqual([memory?.session, memory?.speaker], [reply.threadId, "user"])
+      assert.isNotNull(memory?.saidAt)
       const { days } = yield* (yield* Billing).recentUsage(firstPage)
       assert.deepStrictEqual(days.map(({ purpose }) => purpose).toSorted(), ["chat", "memory"])
     })
@@ -123,6 +125,21 @@ describe("learning", () => {
         changes.map(({ content, event }) => [event, content]),
         [["Deleted", null]]
       )
+    })
+  )
+
+  test(
+    "takes the words of what is forgotten from the memories beside it",
+    learns("Forgotten.", { op: "DELETE", target: 1, message: 1, quote: "forget the kittens" }),
+    Effect.gen(function* () {
+      const memories = yield* Memories
+      const { id } = yield* (yield* Assistants).create({ name: "A" })
+      for (const content of ["The kittens have arrived with kittens.", "How lovely!"])
+        yield* memories.add(id, { content, session: "s" })
+      assert.lengthOf(yield* memories.search(id, "kittens", 5), 2)
+      yield* tell("Please forget the kittens.", id)
+      assert.deepStrictEqual(yield* remembered(id), ["How lovely!"])
+      assert.lengthOf(yield* memories.search(id, "kittens", 5), 0)
     })
   )
 

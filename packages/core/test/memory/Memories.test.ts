@@ -1,7 +1,8 @@
 /** Memories written by hand: the use cases over the in-memory store. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Assistants, Principal } from "@colloquy/core"
-import { Memories, MemoryId } from "@colloquy/core/memory"
+import { Memories, MemoryId, MemoryStore } from "@colloquy/core/memory"
+import { prepareTurns } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -94,6 +95,113 @@ describe("Memories", () => {
       })
     )
   }
+
+  test(
+    "of a session are found by the words beside them, as long as these are there",
+    Effect.gen(function* () {
+      const memories = yield* Memories
+      const a = yield* openAssistant
+      const contents = (query: string) =>
+        Effect.map(memories.search(a, query, 10), (hits) => hits.map(({ memory }) => memory.content).toSorted())
+      const say = (content: string, minute: number, session = "s") =>
+        memories.add(a, { content, session, speaker: "Mira", saidAt: new Date(Date.UTC(2026, 4, 3, 10, minute)) })
+      const asked = yield* say("Did the kittens arrive?", 1)
+      const yes = yield* say("Yes, three of them!", 2)
+      yield* say("Lovely.", 3)
+      yield* say("Nothing about that.", 4)
+      yield* say("Another day.", 2, "another")
+      assert.deepStrictEqual(yield* contents("How many kittens?"), [
+        "Did the kittens arrive?",
+        "Lovely.",
+        "Yes, three of them!"
+      ])
+      assert.strictEqual((yield* contents("What did Mira say on 3 May 2026?")).length, 5)
+      // Said later, but about an earlier moment.
+      yield* say("They are all black.", 2)
+      assert.include(yield* contents("kittens"), "They are all black.")
+      assert.notInclude(yield* contents("kittens"), "Lovely.")
+      yield* memories.update(a, asked.id, { content: "Did the puppies arrive?" })
+      assert.deepStrictEqual(yield* contents("kittens"), [])
+      assert.strictEqual((yield* contents("puppies")).length, 3)
+      yield* memories.update(a, asked.id, { content: "Did the puppies arrive?", session: "another" })
+      assert.deepStrictEqual(yield* contents("puppies"), ["Another day.", "Did the puppies arrive?"])
+      assert.include(yield* contents("three"), "They are all black.")
+      yield* memories.remove(a, yes.id)
+      assert.deepStrictEqual(yield* contents("three"), [])
+    })
+  )
+
+  test(
+    "go through lines with when, where and by whom they were said, and names that are none are refused",
+    Effect.gen(function* () {
+      const memories = yield* Memories
+      const a = yield* openAssistant
+      const lines = ["Did the kittens arrive?", "Yes, three!", "Lovely."].map((content, at) =>
+        JSON.stringify({ content, session: "s", said_at: `2026-05-0${at + 1}`, speaker: "Mira" })
+      )
+      yield* memories.import(a, lines.join("\n"))
+      const exported = (yield* memories.export(a)).trimEnd().split("\n")
+      assert.deepInclude(JSON.parse(exported[1] ?? ""), {
+        content: "Yes, three!",
+        session: "s",
+        said_at: "2026-05-02T00:00:00.000Z",
+        speaker: "Mira"
+      })
+      assert.strictEqual((yield* memories.search(a, "kittens", 5)).length, 3)
+      const [line, ...problems] = ["", "x".repeat(256)].map((session) => JSON.stringify({ content: "x", session }))
+      const wrong = [line, ...problems, '{"content": "y", "said_at": "soon"}'].join("\n")
+      const error = yield* Effect.flip(memories.import(a, wrong))
+      if (error._tag !== "MemoryLinesUnusable") throw error
+      assert.lengthOf(error.problems, 3)
+      assert.deepInclude(yield* Effect.flip(memories.add(a, { content: "y", speaker: " " })), { reason: "name" })
+    })
+  )
+
+  test(
+    "are asked for what was true at a time: what had not begun or was over is left out, and an earlier text is told",
+    Effect.gen(function* () {
+      const memories = yield* Memories
+      const store = yield* MemoryStore
+      const a = yield* openAssistant
+      const line = (content: string, from?: string, until?: string) => JSON.stringify({ content, from, until })
+      yield* memories.import(
+        a,
+        [
+          line("The user lives in Oslo.", "2020-01-01"),
+          line("The user lives on a boat.", "2026-05-01", "2026-06-01"),
+          line("The user lives with a cat."),
+          line("The user will live alone.", "2027-01-01")
+        ].join("\n")
+      )
+      const at = Effect.fnUntraced(function* (time: string | null, limit = 10) {
+        const hits = yield* memories.search(
+          a,
+          "Where does the user live?",
+          limit,
+          time === null ? null : new Date(time)
+        )
+        return hits.map(({ memory }) => memory.content).toSorted()
+      })
+      const [oslo, boat, cat, alone] = (yield* memories.list(a, null)).memories
+      if (oslo === undefined) throw new Error("Nothing was imported.")
+      assert.deepStrictEqual(yield* at(null), [boat, cat, alone, oslo].map((each) => each?.content ?? "").toSorted())
+      assert.deepStrictEqual(yield* at("2026-05-15"), [oslo, boat, cat].map((each) => each?.content ?? "").toSorted())
+      assert.deepStrictEqual(yield* at("2026-06-01"), [oslo, cat].map((each) => each?.content ?? "").toSorted())
+      assert.deepStrictEqual(yield* at("2019-01-01"), [cat?.content ?? ""])
+      const moved = { ...oslo, content: "The user moved from Oslo to Bergen.", validFrom: new Date("2026-07-01") }
+      const indexed = { ...prepareTurns([{ text: moved.content, label: "", context: "", said: null }]), vectors: null }
+      const changes = [{ _tag: "Update", memory: moved, indexed } as const]
+      yield* store.apply({ assistantId: a, changes, beside: [], learned: null, at: new Date("2026-07-02") })
+      const then = yield* memories.search(a, "Did the user move?", 1, new Date("2026-05-15"))
+      assert.deepStrictEqual(
+        then.map(({ memory }) => [memory.id, memory.content, memory.validUntil?.toISOString()]),
+        [[oslo.id, oslo.content, "2026-07-01T00:00:00.000Z"]]
+      )
+      const now = yield* memories.search(a, "Did the user move?", 1, new Date("2026-08-01"))
+      assert.strictEqual(now[0]?.memory.content, moved.content)
+      assert.lengthOf(yield* at("2026-05-15", 1), 1)
+    })
+  )
 
   test(
     "go out and come in as JSON lines, all or none",

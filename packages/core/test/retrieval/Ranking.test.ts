@@ -23,7 +23,7 @@ describe("impacts", () => {
     const [only] = impacts([turn("kettle stove")])
     // 1000 * 2 * 1.9 / (2 + 0.9 * (0.25 + 0.75 * 4 / 60)), the first turn's "one there" lent at half of a turn's distance.
     const lent = 2
-    const norm = 0.9 * (0.25 + (0.75 * (4 + lent)) / 60)
+    const norm = 0.9 * (0.25 + (0.75 * (4 + lent)) / 80)
     assert.strictEqual(only?.get("kettl"), Math.round((1000 * 2 * 1.9) / (2 + norm)))
   })
 

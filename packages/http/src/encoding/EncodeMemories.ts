@@ -24,6 +24,9 @@ export const memoryToWire = (memory: MemoryRecord, score: number | null = null):
   ...provenanceToWire(memory),
   valid_from: timestampOrNull(memory.validFrom),
   valid_until: timestampOrNull(memory.validUntil),
+  said_at: timestampOrNull(memory.saidAt),
+  session: memory.session,
+  speaker: memory.speaker,
   created_at: timestampOf(memory.createdAt),
   updated_at: timestampOf(memory.updatedAt)
 })

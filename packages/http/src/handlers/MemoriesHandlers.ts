@@ -1,6 +1,6 @@
 /** Memories over HTTP: decode, call the use case, encode. A host that has not installed `layerMemory` answers 501. */
 import { AssistantId, RunId } from "@colloquy/core"
-import { longestMemory, Memories, MemoryId } from "@colloquy/core/wings"
+import { dateOf, longestMemory, Memories, MemoryId } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Option from "effect/Option"
@@ -78,10 +78,14 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("search", (raw) =>
         Effect.gen(function* () {
           const { noteOn, search } = yield* memories
-          const { limit, query } = (yield* read(memoryBodies.search, raw)).value
-          const hits = yield* Effect.mapError(search(assistantOf(raw.params), query, limit ?? 5), toWireError)
-          const found = hits.map(({ memory, score }) => memoryToWire(memory, score))
-          return { memories: found, total_count: hits.length, ...compact({ note: given(noteOn(query)) }) }
+          const { at, limit, query } = (yield* read(memoryBodies.search, raw)).value
+          const found = search(assistantOf(raw.params), query, limit ?? 5, dateOf(at))
+          const hits = yield* Effect.mapError(found, toWireError)
+          return {
+            memories: hits.map(({ memory, score }) => memoryToWire(memory, score)),
+            total_count: hits.length,
+            ...compact({ note: given(noteOn(query)) })
+          }
         })
       )
       .handle("get", ({ params }) =>
@@ -136,7 +140,17 @@ const assistantOf = ({ assistant_id }: { readonly assistant_id: string }) => Ass
 /** An empty id is what the router makes of a missing one; no memory has it. */
 const memoryOf = ({ memory_id }: { readonly memory_id: string }) => MemoryId.make(memory_id === "" ? "none" : memory_id)
 
-const textOf = ({ content, metadata }: MemoryRequest) => ({ content, ...compact({ metadata: given(metadata) }) })
+const textOf = ({ content, metadata, said_at, session, speaker }: MemoryRequest) => ({
+  content,
+  ...compact({
+    metadata: given(metadata),
+    saidAt: momentOf(given(said_at)),
+    session: given(session),
+    speaker: given(speaker)
+  })
+})
+
+const momentOf = (text: string | null | undefined) => (text === undefined ? undefined : dateOf(text))
 
 /** Null: all of them. */
 const pageOf = ({ page, page_size }: { readonly page?: number; readonly page_size?: number }) => {

@@ -1,11 +1,21 @@
 /** Memories as the wire shows them, what clients send of them, and how the learning of a turn went. Specification: "Memory". */
 import * as Schema from "effect/Schema"
+import { dateOf, longestName } from "@colloquy/core/wings"
 import { maybe, Timestamp } from "./Fields.ts"
 
 const integer = Schema.Int
 
 /** Of one search. */
 export const mostFound = 50
+
+/** A day or a time. A pattern alone lets the 31st of February pass. */
+const Moment = Schema.String.check(
+  Schema.makeFilter((text: string) => dateOf(text) !== null || "Expected a date or a time of ISO 8601 (2026-05-03)")
+)
+const Name = Schema.String.check(
+  Schema.isPattern(/\S/u, { expected: "a name that is not blank" }),
+  Schema.isMaxLength(longestName)
+)
 
 const Source = Schema.Struct({
   thread_id: Schema.String,
@@ -26,6 +36,10 @@ export const Memory = Schema.Struct({
   /** From when on, and until when, it is true, as far as that was said. */
   valid_from: Schema.NullOr(Timestamp),
   valid_until: Schema.NullOr(Timestamp),
+  /** When, in which conversation and by whom it was said, as far as that is known. */
+  said_at: Schema.NullOr(Timestamp),
+  session: Schema.NullOr(Schema.String),
+  speaker: Schema.NullOr(Schema.String),
   created_at: Timestamp,
   updated_at: Timestamp
 }).annotate({ identifier: "Memory" })
@@ -33,13 +47,19 @@ export type Memory = typeof Memory.Type
 
 export const MemoryRequest = Schema.Struct({
   content: Schema.String,
-  metadata: maybe(Schema.JsonObject)
+  metadata: maybe(Schema.JsonObject),
+  /** When, in which conversation and by whom it was said. Memories of one session are also found by the words of those beside them. */
+  said_at: maybe(Moment),
+  session: maybe(Name),
+  speaker: maybe(Name)
 }).annotate({ identifier: "MemoryRequest" })
 export type MemoryRequest = typeof MemoryRequest.Type
 
 export const MemorySearchRequest = Schema.Struct({
   query: Schema.String.check(Schema.isPattern(/\S/u, { expected: "a text that is not blank" })),
-  limit: maybe(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: mostFound })))
+  limit: maybe(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: mostFound }))),
+  /** Only what was true at this time, in the words that each memory had for it. */
+  at: maybe(Moment)
 }).annotate({ identifier: "MemorySearchRequest" })
 export type MemorySearchRequest = typeof MemorySearchRequest.Type
 
@@ -101,7 +121,7 @@ export type MemoryHistory = typeof MemoryHistory.Type
 export const MemoryLines = Schema.String.annotate({
   identifier: "MemoryLines",
   description:
-    "One memory a line, each a JSON object with `content`, and where there are any `metadata`, `learned`, `from` and `until`"
+    "One memory a line, each a JSON object with `content`, and where there are any `metadata`, `learned`, `from`, `until`, `said_at`, `session` and `speaker`"
 })
 
 export const MemoryImported = Schema.Struct({

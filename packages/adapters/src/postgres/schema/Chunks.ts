@@ -289,6 +289,24 @@ begin
 end $$`
 )
 
+/** Replaces the terms of a document of one segment. Its chunks and vectors stay. */
+const reweighSearchDocument = sqlFunction(
+  "reweigh_search_document",
+  `(p_owner text, p_scope text, p_document uuid, p_language text, p_terms text[], p_offsets text[], p_impacts text[])
+returns void language plpgsql as $$
+declare
+  v_entry bigint;
+begin
+  update {schema}.search_entries set language = p_language
+    where owner = p_owner and scope = p_scope and document = p_document and state = 'ready' returning id into v_entry;
+  if not found then return; end if;
+  delete from {schema}.search_postings where owner = p_owner and entry = v_entry and segment = 0;
+  insert into {schema}.search_postings (owner, scope_key, term, entry, segment, offsets, impacts)
+    select p_owner, hashtextextended(p_scope, 0), t.term, v_entry, 0, t.offsets::smallint[], t.impacts::smallint[]
+    from unnest(p_terms, p_offsets, p_impacts) t (term, offsets, impacts);
+end $$`
+)
+
 /** Copies the document's entry that is ready. Returns false when there is none. */
 const copySearchDocument = sqlFunction(
   "copy_search_document",
@@ -457,6 +475,7 @@ export const chunkFunctions: ReadonlyArray<SqlFunction> = [
   dropSearchEntries,
   analyzeSearch,
   putSearchDocument,
+  reweighSearchDocument,
   copySearchDocument,
   nearestChunks,
   searchChunks

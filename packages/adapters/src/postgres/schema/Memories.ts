@@ -112,6 +112,17 @@ export const agedMemoryRuns: Migration = {
   statements: [`create index memory_runs_by_age on {schema}.memory_runs (applied_at)`]
 }
 
+/** When, in which conversation and by whom a memory was said, and the order of those written by hand within their sessions. */
+export const spokenMemories: Migration = {
+  name: "memories of sessions",
+  tables: [],
+  statements: [
+    `alter table {schema}.memories add column said_at timestamptz, add column session text collate "C", add column speaker text`,
+    `create index memories_of_session on {schema}.memories (owner, assistant_id, session, coalesce(said_at, created_at), ordinal)
+       where session is not null and source is null`
+  ]
+}
+
 /** Stores the current content of a memory as a version: of the memory itself, or of the memory `p_of` that replaces it. */
 const keepMemoryVersion = sqlFunction(
   "keep_memory_version",
@@ -157,15 +168,19 @@ end $$`
 )
 
 const columns = `id uuid, content text, content_hash text, metadata text, source text, valid_from timestamptz,
-  valid_until timestamptz, created_at timestamptz, updated_at timestamptz`
+  valid_until timestamptz, said_at timestamptz, session text, speaker text, created_at timestamptz, updated_at timestamptz`
 
 const indexColumns = `language text, bodies text[], places text[], terms text[], offsets text[], impacts text[], model text,
   dimensions integer, ordinals integer[], vectors text[]`
 
-/** `p_changes` is a JSON array of changes. Returns a JSON array with the outcome of each, or null when the assistant does not exist. */
+/**
+ * `p_changes` is a JSON array of changes, `p_beside` one of other memories with their new terms. Returns a JSON array with the outcome of each
+ * change, or null when the assistant does not exist.
+ */
 const applyMemoryChanges = sqlFunction(
   "apply_memory_changes",
-  `(p_owner text, p_assistant uuid, p_run uuid, p_ordered_at timestamptz, p_at timestamptz, p_changes text, p_most bigint)
+  `(p_owner text, p_assistant uuid, p_run uuid, p_ordered_at timestamptz, p_at timestamptz, p_changes text, p_most bigint,
+    p_beside text)
 returns text language plpgsql as $$
 declare
   v_change record;
@@ -192,8 +207,8 @@ begin
     for v_change in
       select one.* from rows from (
         json_to_recordset(p_changes::json) as (change text, ${columns}, ${indexColumns})
-      ) with ordinality one (change, id, content, content_hash, metadata, source, valid_from, valid_until, created_at, updated_at,
-        language, bodies, places, terms, offsets, impacts, model, dimensions, ordinals, vectors, place)
+      ) with ordinality one (change, id, content, content_hash, metadata, source, valid_from, valid_until, said_at, session, speaker,
+        created_at, updated_at, language, bodies, places, terms, offsets, impacts, model, dimensions, ordinals, vectors, place)
       order by one.place
     loop
       v_id := v_change.id;
@@ -220,7 +235,8 @@ begin
       elsif v_change.change = 'Update' then
         perform {schema}.keep_memory_version(p_owner, v_change.id, v_change.id, p_at);
         update {schema}.memories set content = v_change.content, content_hash = v_change.content_hash, metadata = v_change.metadata,
-          source = v_change.source, confirmed_by = null, valid_from = v_change.valid_from, valid_until = v_change.valid_until, updated_at = v_change.updated_at
+          source = v_change.source, confirmed_by = null, valid_from = v_change.valid_from, valid_until = v_change.valid_until,
+          said_at = v_change.said_at, session = v_change.session, speaker = v_change.speaker, updated_at = v_change.updated_at
           where owner = p_owner and id = v_change.id;
         v_event := 'Updated';
       elsif v_left <= 0 then
@@ -228,9 +244,10 @@ begin
       else
         v_left := v_left - 1;
         insert into {schema}.memories (owner, id, assistant_id, content_hash, content, metadata, source, valid_from, valid_until,
-          created_at, updated_at)
+          said_at, session, speaker, created_at, updated_at)
         values (p_owner, v_change.id, p_assistant, v_change.content_hash, v_change.content, v_change.metadata, v_change.source,
-          v_change.valid_from, v_change.valid_until, v_change.created_at, v_change.updated_at);
+          v_change.valid_from, v_change.valid_until, v_change.said_at, v_change.session, v_change.speaker, v_change.created_at,
+          v_change.updated_at);
         v_event := 'Added';
       end if;
       if v_event in ('Added', 'Updated') then
@@ -240,6 +257,10 @@ begin
       end if;
       v_outcomes := v_outcomes || json_build_object('event', v_event, 'id', v_id);
     end loop;
+    perform {schema}.reweigh_search_document(p_owner, 'memories:' || p_assistant, one.id, one.language, one.terms, one.offsets, one.impacts)
+      from json_to_recordset(p_beside::json) one (id uuid, hash text, language text, terms text[], offsets text[], impacts text[])
+      join {schema}.memories m on m.owner = p_owner and m.assistant_id = p_assistant and m.id = one.id
+        and encode(sha256(convert_to(m.content, 'UTF8')), 'hex') = one.hash;
   end if;
   v_answer := array_to_json(v_outcomes)::text;
   if p_run is not null then
@@ -291,9 +312,10 @@ begin
     v_seen := v_seen + 1;
     v_last := v_memory.ordinal;
     insert into {schema}.memories (owner, id, assistant_id, content_hash, content, metadata, source, confirmed_by, valid_from,
-      valid_until, created_at, updated_at)
+      valid_until, said_at, session, speaker, created_at, updated_at)
     values (p_owner, gen_random_uuid(), p_to, v_memory.content_hash, v_memory.content, v_memory.metadata, v_memory.source,
-      v_memory.confirmed_by, v_memory.valid_from, v_memory.valid_until, v_memory.created_at, v_memory.updated_at)
+      v_memory.confirmed_by, v_memory.valid_from, v_memory.valid_until, v_memory.said_at, v_memory.session,
+      v_memory.speaker, v_memory.created_at, v_memory.updated_at)
     on conflict (owner, assistant_id, content_hash) do nothing returning id into v_id;
     if v_id is not null then
       perform {schema}.copy_search_document(p_owner, 'memories:' || p_from, v_memory.id, 'memories:' || p_to, v_id);

@@ -8,7 +8,7 @@ import { documentFunctions, documentIds, documentTables, processingDocuments } f
 import { followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
 import { keyTables } from "./Keys.ts"
 import { ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
-import { agedMemoryRuns, memoryFunctions, memoryTables } from "./Memories.ts"
+import { agedMemoryRuns, memoryFunctions, memoryTables, spokenMemories } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
 import { quotaFunctions, quotaTables } from "./Quotas.ts"
@@ -53,7 +53,8 @@ export const schemaOfThisVersion: Schema = {
     postingsBySegment,
     quotaTables,
     processingDocuments,
-    followUpTurns
+    followUpTurns,
+    spokenMemories
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [

@@ -1,0 +1,14 @@
+/** Pure: the dates of memories as text, as models and clients write and read them. */
+
+/** "2026-05-03" */
+export const dayOf = (date: Date): string => date.toISOString().slice(0, 10)
+
+/** Days and times of the years 1 to 9999; any other text was not understood. */
+export const dateOf = (text: string | null | undefined): Date | null => {
+  if (text === null || text === undefined || !/^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))?$/u.test(text))
+    return null
+  const date = new Date(text)
+  if (Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1) return null
+  // The 31st of a short month would be read as the 1st of the next month.
+  return text.length === 10 && !date.toISOString().startsWith(text) ? null : date
+}
