@@ -29,7 +29,11 @@ export const growsInLine = async (
 ): Promise<void> => {
   let length = from
   const first = () => timed(() => work(make(length)))
-  while (length < longest && Math.min(await first(), await first()) < shortest) length *= 2
+  while (Math.min(await first(), await first()) < shortest) {
+    length *= 2
+    // Too fast to be measured, and so in line.
+    if (length > longest) return
+  }
   const seen: Array<string> = []
   for (let left = lengths; left > 0; left--, length *= 2) {
     const least = await leastTimes([make(length), make(2 * length), make(4 * length)], work)

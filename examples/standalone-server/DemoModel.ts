@@ -54,7 +54,7 @@ const demoDriver =
   (pace: Duration.Input): ChatDriver =>
   (request) => {
     const { reasoning, text, call } = reply(request)
-    const words = (said: string) => said.match(/\s*\S+/g) ?? []
+    const words = (said: string) => (said === "" ? [] : said.split(/(?<=\S)(?=\s)/u))
     const spoken: ReadonlyArray<ChatEvent> = [
       ...(request.thinking === null
         ? []
@@ -148,7 +148,7 @@ const lastTexts = (request: ChatRequest): ReadonlyArray<string> => {
 /** Memories in the form in which the kernel tells them: `[1] (noted 2026-05-03) The user lives in Oslo.` */
 const recalled = (request: ChatRequest): string => {
   const notes = lastTexts(request).slice(0, -1).join("\n")
-  const found = [...notes.matchAll(/^\[\d+\] \(noted [^)]*\) (.+)$/gmu)].map(([, note]) => note)
+  const found = [...notes.matchAll(/^\[\d+\] \(noted [^()\n]*\) (.+)$/gmu)].map(([, note]) => note)
   return found.length === 0 ? "" : `I remember: ${found.join(" ")} `
 }
 
@@ -161,7 +161,7 @@ export const wantedTool = (tools: ReadonlyArray<ToolDefinition>, asked: string):
 
 const wishes: ReadonlyArray<readonly [wish: RegExp, tool: string]> = [
   [/\bwhat time is it\b|\bwhat's the time\b/i, "server_clock"],
-  [/\b(make|draw|film)\b.*\bvideo\b/i, "generate_video"],
+  [/\b(make|draw|film)\b.{0,200}\bvideo\b/i, "generate_video"],
   [/\b(draw|paint)\b/i, "generate_image"],
   [/\bsearch\b/i, "web_search"]
 ]

@@ -204,7 +204,7 @@ class DemoTalk {
     const itemId = this.newId("answer")
     const millis = millisOf(audio)
     this.tell({ _tag: "ResponseStarted", responseId })
-    const words = text.match(/\s*\S+/gu) ?? []
+    const words = text === "" ? [] : text.split(/(?<=\S)(?=\s)/u)
     const pieces = Math.max(1, Math.ceil(millis / pieceMillis))
     const part = Math.ceil(audio.byteLength / pieces / 2) * 2
     const speaking = Effect.gen({ self: this }, function* () {

@@ -33,6 +33,20 @@ export const importsOf = (source: string): ReadonlyArray<string> =>
     .map((node) => textOf(node["source"]))
     .filter((name) => name !== undefined)
 
+/** Every regular expression that is written as a literal, and how many are made while the program runs. */
+export const patternsOf = (source: string): { readonly literals: ReadonlyArray<RegExp>; readonly made: number } => {
+  const nodes = parse(source).flatMap(everyNode)
+  const literals = nodes.flatMap(({ regex }) =>
+    typeof regex === "object" && regex !== null && "pattern" in regex && "flags" in regex
+      ? [new RegExp(String(regex.pattern), String(regex.flags))]
+      : []
+  )
+  const made = nodes.filter(
+    ({ callee, type }) => (type === "NewExpression" || type === "CallExpression") && textOf(callee) === "RegExp"
+  )
+  return { literals, made: made.length }
+}
+
 const boundNames = (pattern: unknown): ReadonlyArray<string> => {
   if (!isNode(pattern)) return []
   if (pattern.type === "Identifier") return [textOf(pattern) ?? ""]

@@ -23,12 +23,15 @@ const decode = (text: string): string =>
   })
 
 const valueOf = (xml: string, name: string): string | undefined => {
-  const found = new RegExp(`<${name}>([^<]*)</${name}>`, "u").exec(xml)?.[1]
+  const [found] = elements(xml, name)
   return found === undefined ? undefined : decode(found)
 }
 
 const elements = (xml: string, name: string): ReadonlyArray<string> =>
-  [...xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, "gu"))].map(([, inner = ""]) => inner)
+  xml
+    .split(`<${name}>`)
+    .slice(1)
+    .flatMap((each) => (each.includes(`</${name}>`) ? each.split(`</${name}>`, 1) : []))
 
 export const readListing = (xml: string): S3Listing => ({
   objects: elements(xml, "Contents").map((each) => ({

@@ -27,7 +27,7 @@ export const readHtml = (html: string): ReadonlyArray<Section> => {
   const outerTables: Array<Array<Array<string>>> = []
 
   const endBlock = () => {
-    const block = preformatted > 0 ? text.replace(/^\n+|\s+$/gu, "") : oneLine(text)
+    const block = preformatted > 0 ? text.replace(/^\n+/u, "").trimEnd() : oneLine(text)
     text = ""
     if (block === "") return
     const cells = rows?.at(-1)

@@ -70,7 +70,7 @@ export const readXls = async (bytes: Uint8Array): Promise<ReadonlyArray<Section>
     const texts = rows.map((row) => row.map((cell) => oneLine(String(cell))))
     cells += texts.reduce((sum, row) => sum + row.filter((cell) => cell !== "").length, 0)
     if (cells > limits.cells) throw tooLarge(`it has more than ${limits.cells.toLocaleString("en")} cells`)
-    const lines = texts.map((row) => row.join(" | ").replace(/[ |]+$/u, ""))
+    const lines = texts.map((row) => row.slice(0, row.findLastIndex((cell) => cell !== "") + 1).join(" | "))
     const first = lines.findIndex((line) => line !== "")
     const text = lines.filter((line) => line !== "").join("\n")
     return section("table", text, { sheet: name, row: firstRow(sheet["!ref"]) + Math.max(0, first) })

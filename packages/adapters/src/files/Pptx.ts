@@ -17,8 +17,8 @@ const slidePaths = (office: OfficePackage): ReadonlyArray<string> => {
   const paths: Array<string> = []
   const { bytes, relations } = office.main
   const text = new TextDecoder().decode(bytes)
-  for (const [, attributes = ""] of text.matchAll(/<(?:\w+:)?sldId\s([^>]*)>/gu)) {
-    for (const [, id = ""] of attributes.matchAll(/\w+:id\s*=\s*["']([^"']*)["']/gu)) {
+  for (const [, attributes = ""] of text.matchAll(/<(?:\w+:)?sldId\s([^<>]*)>/gu)) {
+    for (const [, id = ""] of attributes.matchAll(/\w:id\s*=\s*["']([^"']*)["']/gu)) {
       const relation = relations.get(id)
       if (relation?.type === "slide") paths.push(relation.path)
     }

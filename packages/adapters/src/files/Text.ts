@@ -85,7 +85,7 @@ const declared = (head: Uint8Array): string | undefined => {
   const text = latin1(head.subarray(0, 2048))
   const name =
     /^\s*<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)/u.exec(text)?.[1] ??
-    /<meta[^>]*charset\s*=\s*["']?([\w.:-]+)/iu.exec(text)?.[1] ??
+    /<meta[^<>]*charset\s*=\s*["']?([\w.:-]+)/iu.exec(text)?.[1] ??
     /^#.*coding[:=]\s*([\w.-]+)/mu.exec(text)?.[1]
   const known = name === undefined ? undefined : knownEncoding(name)
   // A declared UTF-8 or UTF-16 is wrong: the bytes are not valid UTF-8, and in UTF-16 this declaration could not have been found.

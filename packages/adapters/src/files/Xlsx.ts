@@ -89,7 +89,7 @@ const readFormats = (office: OfficePackage): ReadonlyArray<Format> => {
 }
 
 /** Parts of a number format that are removed before its kind is determined: texts, colours and conditions. `[h]` (hours above 24) stays. */
-const notOfFormat = /"[^"]*"|\[(?!(?:h+|m+|s+)\])[^\]]*\]|\\./giu
+const notOfFormat = /"[^"]*"|\[(?!(?:h+|m+|s+)\])[^[\]]*\]|\\./giu
 
 /** The kind of a format. Ids below 164 are built-in formats without a code. */
 const formatOf = (id: number, code: string): Format => {

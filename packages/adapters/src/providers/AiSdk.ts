@@ -188,7 +188,7 @@ const takesFile = (part: FilePart, info: ModelInfo, urls: SupportedUrls): boolea
 const takesUrl = (url: string, mediaType: string, urls: SupportedUrls): boolean =>
   Object.entries(urls).some(
     ([kind, patterns]) =>
-      mediaType.startsWith(kind.replace(/\*.*$/, "")) && patterns.some((pattern) => new RegExp(pattern).test(url))
+      mediaType.startsWith(kind.split("*", 1).join("")) && patterns.some((pattern) => new RegExp(pattern).test(url))
   )
 
 const dataOfV3 = ({ source }: FilePart): Uint8Array | URL => ("url" in source ? new URL(source.url) : source.bytes)

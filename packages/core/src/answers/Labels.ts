@@ -75,9 +75,19 @@ export const demandLabel = (labels: ReadonlyArray<OptionLabel>): string =>
   `Reply with exactly one of these and nothing else: ${labels.map(({ label }) => label).join(", ")}`
 
 /** Characters that models write around a label: spaces (marked in some vocabularies), quotes, brackets, punctuation, asterisks. */
-const decoration = /^[\s"'`*()[\]{}.,:;_#\u0120\u010A\u2581]+|[\s"'`*()[\]{}.,:;_#\u0120\u010A\u2581]+$/gu
+const decoration = /[\s"'`*()[\]{}.,:;_#\u0120\u010A\u2581]/u
 
-export const fold = (written: string): string => written.replace(decoration, "").toUpperCase()
+export const fold = (written: string): string => {
+  const characters = Array.from(written)
+  const isWord = (character: string) => !decoration.test(character)
+  const first = characters.findIndex(isWord)
+  return first === -1
+    ? ""
+    : characters
+        .slice(first, characters.findLastIndex(isWord) + 1)
+        .join("")
+        .toUpperCase()
+}
 
 /** The label that a text is or begins with. */
 export const labelIn = (written: string, labels: ReadonlyArray<OptionLabel>): OptionLabel | undefined => {

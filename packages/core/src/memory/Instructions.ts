@@ -10,10 +10,10 @@ const duty = word(
     "is required|are obliged|is obliged|obeys?"
 )
 /** Words besides the English ones: German, French, Spanish, Portuguese, Italian, Russian, Chinese and Japanese. */
-const assistantElsewhere = String.raw`assistent\p{L}*|asistente|assistente|l['’]assistant|ассистент\p{L}*|助手|アシスタント|du|tu|vous|ты|вы|你|您|あなた`
+const assistantElsewhere = String.raw`assistent\p{L}{0,12}|asistente|assistente|l['’]assistant|ассистент\p{L}{0,12}|助手|アシスタント|du|tu|vous|ты|вы|你|您|あなた`
 const dutyElsewhere =
   "muss|musst|müssen|soll|sollst|darf nicht|darfst nicht|dois|doit|devez|debes?|deves?|deve|должен|должна|должны|必须|必須|应该|しなければ"
-const obey = String.raw`obey(?:s|ed|ing)?|gehorch\p{L}*|obéi\p{L}*|obedec\p{L}*|obbedi\p{L}*|подчин\p{L}*|слуша\p{L}*ся|服从|服從|従`
+const obey = String.raw`obey(?:s|ed|ing)?|gehorch\p{L}{0,12}|obéi\p{L}{0,12}|obedec\p{L}{0,12}|obbedi\p{L}{0,12}|подчин\p{L}{0,12}|слуша\p{L}{0,9}ся|服从|服從|従`
 
 /** The first words of an order. A sentence about a person begins with that person. */
 const imperatives = [
@@ -39,7 +39,7 @@ const orders: ReadonlyArray<RegExp> = [
   /\b(?:mandatory|obligatory|compulsory|required|duty)\b[^.!?]{0,30}\b(?:assistant|model|ai|bot)\b/iu,
   // What the assistant should ignore.
   /\b(?:ignor\w*|disregard\w*|overrid\w*|bypass\w*|forget\w*)\b[^.!?]{0,40}\b(?:all|any|previous|prior|earlier|above|its|your|system|safety|content|assistant's|model's|these)\b[^.!?]{0,30}\b(?:instructions?|rules?|prompts?|guidelines?|polic(?:y|ies)|safety|restrictions?|filters?)\b/iu,
-  /(?:ignor\p{L}*|missacht\p{L}*|игнорир\p{L}*|忽略|无视)[^.!?。]{0,40}(?:anweisung\p{L}*|instru[ckz]\p{L}*|инструкц\p{L}*|指令|指示|规则)|(?:指示|指令|命令)[^。]{0,10}無視/iu,
+  /(?:ignor\p{L}{0,12}|missacht\p{L}{0,12}|игнорир\p{L}{0,12}|忽略|无视)[^.!?。]{0,40}(?:anweisung\p{L}*|instru[ckz]\p{L}*|инструкц\p{L}*|指令|指示|规则)|(?:指示|指令|命令)[^。]{0,10}無視/iu,
   /\b(?:jailbreak|system prompt|developer mode|no restrictions|unrestricted (?:ai|assistant|mode)|must be obeyed|to be obeyed)\b/iu,
   // Rights of a person over the assistant.
   /\b(?:permission|permitted|authori[sz]ed|authori[sz]ation|allowed|entitled|privileges?|clearance)\b[^.!?]{0,40}\b(?:bypass|override|all data|everything|filters?|restrictions?|safety|root|admin)/iu

@@ -100,7 +100,8 @@ const outside: LineState = { fence: null, isParagraph: false }
 const contentOf = (line: string, isWhole: boolean, { fence, isParagraph }: LineState): LineContent | null => {
   if (fence !== null) {
     if (!isWhole) return null
-    const closes = new RegExp(`^ {0,3}${fence[0] ?? ""}{${fence.length},}\\s*$`, "u").test(line)
+    const bare = line.trim()
+    const closes = bare.startsWith(fence) && Array.from(bare).every((mark) => mark === fence[0])
     return silent(closes ? outside : { fence, isParagraph: false })
   }
   if (!isWhole && mayBecomeMark(line)) return null
@@ -125,7 +126,9 @@ const marks = /^\s*(?:>\s?)*\s*(?:#{1,6}\s+|[-*+]\s+(?:\[[ xX]\]\s+)?|\d{1,9}[.)
 
 /** The beginning of a line that is not decided yet. */
 const mayBecomeMark = (line: string): boolean =>
-  /^\s*(?:>\s?)*\s*(?:#{0,6}|[-*+](?:\s+(?:\[[ xX]?\]?\s*)?)?|\d{1,9}[.)]?\s*|[-*_=\s]+|`{1,2}|~{1,2})$/u.test(line)
+  /^(?:#{0,6}|[-*+](?:\s+(?:\[[ xX]?\]?)?)?|\d{1,9}[.)]?|[-*_=\s]+|`{1,2}|~{1,2})$/u.test(
+    line.trim().replace(/^[>\s]+/u, "")
+  )
 
 const isRuler = (line: string): boolean => /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/u.test(line) || /^ {0,3}=+\s*$/u.test(line)
 
@@ -226,13 +229,13 @@ const isInside = (spans: ReadonlyArray<Span>, place: number): boolean =>
 /** The audible text of a piece of Markdown. */
 const plainText = (markdown: string): string =>
   markdown
-    .replace(/!\[([^\]]*)\](?:\([^)]*\))?/gu, "$1")
-    .replace(/\[\^[^\]]*\]/gu, "")
-    .replace(/\[([^\]]*)\]\([^)]*\)/gu, "$1")
-    .replace(/\[([^\]]*)\]\[[^\]]*\]/gu, "$1")
-    .replace(/<(https?:\/\/[^>]*)>/gu, "$1")
+    .replace(/!\[([^[\]]*)\](?:\([^()]*\))?/gu, "$1")
+    .replace(/\[\^[^[\]]*\]/gu, "")
+    .replace(/\[([^[\]]*)\]\((?:[^()]|\([^()]*\))*\)/gu, "$1")
+    .replace(/\[([^[\]]*)\]\[[^[\]]*\]/gu, "$1")
+    .replace(/<(https?:\/\/[^<>]*)>/gu, "$1")
     .replace(/\bhttps?:\/\/(?:www\.)?([^\s/?#)]*[^\s/?#).,;:!?])(?:[^\s)]*[^\s).,;:!?])?/gu, "$1")
-    .replace(/<\/?[a-zA-Z][^>]*>/gu, " ")
+    .replace(/<\/?[a-zA-Z][^<>]*>/gu, " ")
     .replace(/\\([\\`*_{}[\]()#+\-.!|<>~])/gu, (_, mark: string) => escaped(mark))
     .replace(/`+/gu, "")
     .replace(/(?<!\p{N})\*+|\*+(?!\p{N})|~~|(?<![\p{L}\p{N}])_+(?=\S)|(?<=\S)_+(?![\p{L}\p{N}])/gu, "")

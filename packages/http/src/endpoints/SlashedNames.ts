@@ -8,14 +8,16 @@ import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 
-const named = /^(\/models\/(?:(?:embedding|video|provider)\/)?)([^?#]*[^?#/])\/*(\?.*)?$/u
+const before = /^\/models\/(?:(?:embedding|video|provider)\/)?/u
 
 /** The same address with one segment for the name; null when it is not of this kind. */
 export const inOneSegment = (url: string): string | null => {
-  const [, before, name, query = ""] = named.exec(url) ?? []
-  return before === undefined || name === undefined || !name.includes("/")
-    ? null
-    : `${before}${name.replaceAll("/", "%2F")}${query}`
+  const [start] = before.exec(url) ?? []
+  const [path = ""] = url.split("?", 1)
+  if (start === undefined || path.includes("#")) return null
+  const name = path.slice(start.length).split("/")
+  while (name.at(-1) === "") name.pop()
+  return name.length < 2 ? null : `${start}${name.join("%2F")}${url.slice(path.length)}`
 }
 
 /** The new address has no slash left in the name, so it is not rewritten twice. */

@@ -1,0 +1,140 @@
+/**
+ * Every regular expression that can meet text from outside takes time in line with that text. Each one in the sources is found and attacked with
+ * texts that are made from itself (`rules/HostileTexts.ts`). Few cannot meet such text, or are made while the program runs: they are listed here
+ * with the reason.
+ */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { attacksOn, weaknessOf } from "./rules/HostileTexts.ts"
+import { patternsOf, root, sourceFiles } from "./rules/SourceFile.ts"
+
+const folders = ["adapters", "colloquy", "core", "http", "ws"].map((name) => `packages/${name}/src`)
+const files = [
+  // What tests record of a vendor's answers is no text from outside.
+  ...folders.flatMap(sourceFiles).filter((file) => file !== "packages/adapters/src/scripted/Redaction.ts"),
+  // Code of pages runs in the browser of who looks at them.
+  ...sourceFiles("examples/standalone-server").filter((file) => !/\.test\.ts$|\/page\/|\/node_modules\//.test(file))
+]
+
+/** The weak ones that read no text from outside, and what they read. */
+const ownText: Readonly<Record<string, string>> = {
+  [String.raw`packages/adapters/src/blobs/S3Client.ts /\/+$/u`]: "the address of a bucket, which the host sets",
+  [String.raw`packages/adapters/src/web-search/Engine.ts /\/+$/u`]:
+    "the address of a search engine, which the host sets",
+  [String.raw`packages/http/src/client/PromiseClient.ts /\/+$/u`]:
+    "the address of the service, which the client's program sets",
+  [String.raw`packages/http/src/links/Links.ts /\/+$/u`]: "the server's own address, which the host sets",
+  [String.raw`packages/http/src/Routes.ts /^\/+|\/+$/gu`]: "the base path, which the host sets",
+  [String.raw`examples/standalone-server/Page.ts /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm`]:
+    "the source of the page, which is built at the start",
+  [String.raw`examples/standalone-server/Settings.ts /\/+$/`]: "settings of the server",
+  [String.raw`examples/standalone-server/guide/Guide.ts /^\| \[([^\]]*)\]\(([^)]*)\)/gmu`]:
+    "pages of the documentation",
+  [String.raw`examples/standalone-server/guide/Guide.ts /\]\(([^)]*)\)/gu`]: "pages of the documentation",
+  [String.raw`examples/standalone-server/guide/GuideSearch.ts /\[([^\]]*)\]\([^)]*\)/gu`]: "pages of the documentation",
+  [String.raw`examples/standalone-server/guide/GuideSearch.ts /^\s*\|?[\s|:-]+$/gmu`]: "pages of the documentation"
+}
+
+const madeOf: Readonly<Record<string, string>> = {
+  "packages/adapters/src/providers/AiSdk.ts": "patterns of addresses that a library of a vendor brings",
+  "packages/http/src/endpoints/Methods.ts": "paths of the declared endpoints, one part for each segment"
+}
+
+/** These modules make their patterns when they are loaded. */
+const loaded = {
+  "packages/core/src/memory/Instructions.ts": () => import("../packages/core/src/memory/Instructions.ts"),
+  "packages/core/src/memory/Secrets.ts": () => import("../packages/core/src/memory/Secrets.ts")
+}
+
+const madeBy = async (load: () => Promise<unknown>): Promise<ReadonlyArray<RegExp>> => {
+  const { RegExp: known } = globalThis
+  const made: Array<RegExp> = []
+  globalThis.RegExp = new Proxy(known, {
+    construct: (target, [pattern, flags]) => {
+      const expression = new target(String(pattern), String(flags ?? ""))
+      made.push(expression)
+      return expression
+    }
+  })
+  try {
+    await load()
+  } finally {
+    globalThis.RegExp = known
+  }
+  return made
+}
+
+const tell = (expression: RegExp): string | null => {
+  const weakness = weaknessOf(expression)
+  if (weakness === null) return null
+  const { before, behind, pump } = weakness
+  return `${expression} with ${JSON.stringify(before)}, many ${JSON.stringify(pump)} and ${JSON.stringify(behind)}`
+}
+
+describe("the attacks find", () => {
+  it.each([
+    /\s+$/,
+    /^(#{1,6})\s+(.*?)\s*#*\s*$/u,
+    /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/u,
+    /^\s*bytes\s*=\s*(\d{0,15})\s*-\s*(\d{0,15})\s*$/iu,
+    /\[([^\]]*)\]\([^)]*\)/gu,
+    /<meta[^>]*charset\s*=\s*["']?([\w.:-]+)/iu,
+    /\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:[^\s:@/]+@/iu,
+    /\b(?:sk|pk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}/u,
+    /^(?:a+)+$/,
+    /(?<!x)(?:a|a)*$/
+  ])("the weakness of %s", (expression) => {
+    assert.isNotNull(weaknessOf(expression))
+  })
+
+  it("none in patterns that are linear", () => {
+    for (const expression of [/^\s*\w+\s*$/, /a+b/y, /[,;][^\S\n]*"/gu, /^[^,]*,[^,]*$/, /\d{1,9}\.\d{1,9}/]) {
+      assert.isNull(weaknessOf(expression), String(expression))
+    }
+  })
+})
+
+describe("patterns of the sources", () => {
+  const all = files.map((file) => ({ file, ...patternsOf(readFileSync(join(root, file), "utf8")) }))
+
+  it("are found, and each is attacked", () => {
+    const literals = all.flatMap((each) => each.literals)
+    assert.isAbove(literals.length, 300)
+    const withRepetition = literals.filter(({ source }) =>
+      /(?<!\\)[*+]/.test(source.replaceAll(/\[(?:\\.|[^\]\\])*\]/gu, ""))
+    )
+    assert.deepStrictEqual(withRepetition.filter((expression) => attacksOn(expression).length === 0).map(String), [])
+  })
+
+  it("take time in line with any text", () => {
+    const weak = all.flatMap(({ file, literals }) =>
+      literals.flatMap((expression) =>
+        `${file} ${expression}` in ownText ? [] : (tell(expression)?.replace(/^/, `${file}: `) ?? [])
+      )
+    )
+    assert.deepStrictEqual(weak, [])
+  }, 240_000)
+
+  it("that are made when a module is loaded do so too", async () => {
+    for (const [file, load] of Object.entries(loaded)) {
+      const made = await madeBy(load)
+      assert.isAbove(made.length, 2, file)
+      assert.deepStrictEqual(
+        made.flatMap((expression) => tell(expression) ?? []),
+        [],
+        file
+      )
+    }
+  }, 240_000)
+
+  it("are listed with a reason where they are made while the program runs, or read no text from outside", () => {
+    const makers = all.filter(({ made }) => made > 0).map(({ file }) => file)
+    assert.sameMembers(makers, [...Object.keys(madeOf), ...Object.keys(loaded)])
+    const known = new Set(all.flatMap(({ file, literals }) => literals.map((expression) => `${file} ${expression}`)))
+    assert.deepStrictEqual(
+      Object.keys(ownText).filter((each) => !known.has(each)),
+      []
+    )
+  })
+})
