@@ -72,7 +72,7 @@ const followUps = Layer.unwrap(
     const settings = yield* FollowUpSettings
     const { lease } = yield* TurnSettings
     const claim = settings.claim ?? lease
-    return Layer.provide(FollowUps.layer, Layer.succeed(FollowUpSettings, { ...settings, claim }))
+    return Layer.provide(FollowUps.layer, Layer.succeed(FollowUpSettings, Object.assign({}, settings, { claim })))
   })
 )
 

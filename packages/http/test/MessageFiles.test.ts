@@ -64,6 +64,45 @@ describe("a message with files", () => {
     assert.deepStrictEqual(room.kept(), { documents: 2, blobs: 2, threads: 1, assistants: 1 })
   })
 
+  it("that is refused and sent again with its bytes stores nothing a second time, in its thread and under one key", async () => {
+    await using room = await openGated(hurried)
+    const { service } = room
+    const form = () => fileForm({ files: [note("a.txt"), note("b.txt")] }, { content: "When does the tide turn?" })
+    const keyed = { headers: { "idempotency-key": "one" } }
+    const refused = await service.call("POST", "/threads/messages", form(), keyed)
+    assert.strictEqual(refused.status, 400, refused.text)
+    const kept = { documents: 2, blobs: 2, threads: 1, assistants: 1 }
+    for (let again = 0; again < 3; again++) {
+      const repeated = await service.call("POST", "/threads/messages", form(), keyed)
+      assert.strictEqual(repeated.status, 400, repeated.text)
+      assert.deepStrictEqual(repeated.body.document_ids, refused.body.document_ids)
+      const inThread = await service.call("POST", `/threads/${refused.body.thread_id}/messages`, form())
+      assert.strictEqual(inThread.status, 400, inThread.text)
+    }
+    assert.deepStrictEqual(room.kept(), kept)
+    await room.open()
+    const reply = await service.call("POST", "/threads/messages", form(), keyed)
+    assert.strictEqual(reply.status, 200, reply.text)
+    assert.strictEqual(reply.body.thread_id, refused.body.thread_id)
+    assert.deepStrictEqual(room.kept(), kept)
+  })
+
+  it("that has to wait for another document is refused before anything is stored for it", async () => {
+    await using room = await openGated(hurried)
+    const { service } = room
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
+    await service.call("POST", `/assistants/${assistant_id}/documents`, fileForm({ file: note("whole.md") }))
+    const before = room.kept()
+    const answer = await service.call(
+      "POST",
+      "/threads/messages",
+      fileForm({ files: [note()] }, { content: "x", assistant_id })
+    )
+    assert.deepStrictEqual([answer.status, answer.body.document_ids], [400, undefined])
+    assert.include(answer.body.detail, '"whole.md"')
+    assert.deepStrictEqual(room.kept(), before)
+  })
+
   it("is refused while another document of its thread or assistant is processed, by name", async () => {
     await using room = await openGated(hurried)
     const { service } = room

@@ -15,6 +15,8 @@ export interface Recorded {
 
 const advice = {
   newer: "A newer version has migrated it: upgrade this process, or choose another schema.",
+  other:
+    "It was made by an older or another build of the kernel: use that build, choose another schema, or restore a backup.",
   changed:
     "Another version has applied them with a different text: use the version that created the schema, or restore a backup.",
   incomplete: "It is half migrated: restore it from a backup, or drop the schema if you do not need its content.",
@@ -24,13 +26,14 @@ const advice = {
 /** This version cannot work with the schema as it is. The schema was not changed. */
 export class SchemaRefused extends Schema.TaggedError<SchemaRefused>()("SchemaRefused", {
   schema: Schema.String,
-  reason: Schema.Literals(["newer", "changed", "incomplete", "behind"]),
+  reason: Schema.Literals(["newer", "other", "changed", "incomplete", "behind"]),
   /** The names of the migrations or tables that are the reason. */
   migrations: Schema.Array(Schema.String)
 }) {
   override get message() {
     const facts = {
       newer: "has migrations that this version does not know",
+      other: "has migrations that this version does not know, and lacks some of its own",
       changed: "has migrations that differ from those of this version",
       incomplete: "does not contain the tables that its recorded migrations create",
       behind: "lacks migrations"
@@ -51,8 +54,10 @@ export const checkHistory = (
   const checksums = new Map(recorded.map(({ checksum, name }) => [name, checksum]))
 
   const names = new Set(known.map(({ migration }) => migration.name))
-  const newer = recorded.filter(({ name }) => !names.has(name)).map(({ name }) => name)
-  if (newer.length > 0) return refuse("newer", newer)
+  const unknown = recorded.filter(({ name }) => !names.has(name)).map(({ name }) => name)
+  // A newer version has all migrations of this one. A schema that lacks some of them has another past.
+  const hasAll = known.every(({ migration }) => checksums.has(migration.name))
+  if (unknown.length > 0) return refuse(hasAll ? "newer" : "other", unknown)
 
   const applied = known.slice(0, recorded.length)
   const skipped = applied

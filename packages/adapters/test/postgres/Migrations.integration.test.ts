@@ -269,6 +269,16 @@ onPostgres((url) => {
       })
     )
 
+    it.live("when an older build made it, and not as if a newer one had", () =>
+      Effect.gen(function* () {
+        const refused = yield* refusalAfter(
+          (schema) => `update ${schema}.migrations set name = 'runs and logs' where name = 'runs'`
+        )
+        assert.deepInclude(refused, { reason: "other", migrations: ["runs and logs"] })
+        assert.include(refused.message, "an older or another build")
+      })
+    )
+
     it.live("when a migration in the middle is missing", () =>
       Effect.gen(function* () {
         const refused = yield* refusalAfter((schema) => `delete from ${schema}.migrations where name = 'runs'`)

@@ -19,6 +19,7 @@ import type { WithoutMeaning } from "../retrieval/Retrieval.ts"
 import type { Metadata, ThreadNotFound } from "../threads/Thread.ts"
 import type { BlobNotFound, ByteRange } from "./BlobStore.ts"
 import type { Document, DocumentNotFound, DocumentScope } from "./Document.ts"
+import type { DocumentSurvey } from "./DocumentStore.ts"
 import type { IncomingFile, ReceivedFile } from "./ReceivedFile.ts"
 import type { FileRefused } from "./Upload.ts"
 
@@ -64,12 +65,17 @@ export class Documents extends Context.Service<
     readonly receive: <E, R>(
       file: IncomingFile<E, R>
     ) => Effect.Effect<ReceivedFile, E | FileRefused | StoreUnavailable, R | Principal | Scope.Scope>
-    /** The second half: stores the record. Call it once for each file. */
+    /** The second half: stores the record, under a new id unless one is given. Call it once for each file. */
     readonly attach: (
       file: ReceivedFile,
       scope: DocumentScope,
-      metadata?: Metadata
+      metadata?: Metadata,
+      id?: DocumentId
     ) => Effect.Effect<Document, NoPlace | OverLimit | StoreUnavailable, Principal>
+    /** Those that are being processed, of a thread with its assistant or of an assistant: messages wait for them. Oldest first. */
+    readonly unready: (
+      place: DocumentPlace
+    ) => Effect.Effect<DocumentSurvey["processing"], NoPlace | StoreUnavailable, Principal>
     /** Fails if the principal has no such place. Otherwise an upload would be refused only after all its bytes have arrived. */
     readonly ensurePlace: (place: DocumentPlace) => Effect.Effect<void, NoPlace | StoreUnavailable, Principal>
     readonly get: (id: DocumentId) => Effect.Effect<Document, DocumentNotFound | StoreUnavailable, Principal>

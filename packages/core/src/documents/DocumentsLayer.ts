@@ -117,12 +117,13 @@ export const documentsLayer: Layer.Layer<
     const attach = tracedFn("Documents.attach")(function* (
       file: ReceivedFile,
       scope: DocumentScope,
-      metadata: Metadata | null = null
+      metadata: Metadata | null = null,
+      id?: DocumentId
     ) {
       const { blobId, filename, sha256, size, type } = file
       const at = new Date(yield* Clock.currentTimeMillis)
       const document: Document = {
-        id: yield* newId(DocumentId),
+        id: id ?? (yield* newId(DocumentId)),
         scope,
         filename,
         extension: type.extension,
@@ -179,6 +180,11 @@ export const documentsLayer: Layer.Layer<
       upload,
       receive: receiving.receive,
       attach,
+      unready: tracedFn("Documents.unready")(function* (place: DocumentPlace) {
+        const { id } = yield* assistantOf(place)
+        const { processing } = yield* store.survey([{ assistantId: id }, ...("threadId" in place ? [place] : [])])
+        return processing
+      }),
       ensurePlace: (place) => Effect.asVoid(assistantOf(place)).pipe(traced("Documents.ensurePlace")),
       get,
       ownerOf: tracedFn("Documents.ownerOf")(function* (id: DocumentId) {

@@ -35,6 +35,7 @@ import { type DocumentFilter, DocumentStore, type DocumentSurvey } from "./Docum
 import { documentsPartName, searchScopeOf } from "./DocumentWork.ts"
 import { makeNoticing } from "./FillVectors.ts"
 import { makeMedia } from "./MediaPart.ts"
+import { notReady } from "./NotReady.ts"
 
 const Options = Schema.Struct({ attachments: Schema.optionalKey(Schema.Array(DocumentId)) })
 
@@ -100,7 +101,7 @@ const makePart = Effect.gen(function* () {
     const filters = turn.isNewThread ? [ofAssistant] : [ofAssistant, { threadId: turn.thread.id }]
     const until = (yield* Clock.currentTimeMillis) + Duration.toMillis(attachmentWait)
     const { completed, processing } = yield* surveyed(filters, ids, until)
-    if (processing.length > 0) return yield* refuse("not_ready", processing.map(notReady))
+    if (processing.length > 0) return yield* notReady(processing)
     if (completed === 0 && ids.length === 0) return null
     const attachments = yield* attachedTo(turn, ids)
     const { problems, tokens } = media.decide(turn, attachments)
@@ -234,11 +235,6 @@ const attachmentsOf = ({ options = {} }: TurnCase): Effect.Effect<ReadonlyArray<
       refuse("invalid", [{ path: ["attachments"], message: "Attachments must be a list of document ids." }]),
     onSome: ({ attachments = [] }) => Effect.succeed([...new Set(attachments)])
   })
-
-const notReady = ({ filename, id }: DocumentSurvey["processing"][number]): Problems[number] => ({
-  path: [],
-  message: `The document "${filename}" (${id}) is still being processed. Send the message again when it is completed.`
-})
 
 /** What a message shows of a file that came with it. */
 const kept = ({ filename, id, mimeType, size, status, summary }: Document) => ({

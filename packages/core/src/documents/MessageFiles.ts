@@ -1,24 +1,29 @@
 /**
  * A message with files: if necessary, a thread is created first; the files become its documents, and the turn begins with them as its
- * attachments. If the turn is refused, all of that is removed, with one exception: while a document is being processed, everything is kept,
- * so that the same message can be sent again with the ids of its files instead of their bytes.
+ * attachments. If the turn is refused, all of that is removed, with one exception: while a document of the message is being processed,
+ * everything is kept, so that the same message can be sent again with the ids of its files instead of their bytes. A repeat that brings the
+ * bytes again finds what was kept: by its idempotency key, or in its thread by name and content. A message that has to wait for other
+ * documents is refused before anything is made for it.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Principal } from "../access/Principal.ts"
+import { Principal } from "../access/Principal.ts"
 import type { Assistants } from "../assistants/Assistants.ts"
 import { type AssistantId, DocumentId, ThreadId } from "../primitives/Ids.ts"
+import { maximumLimit } from "../primitives/Page.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Threads } from "../threads/Threads.ts"
 import type { StartedTurn } from "../turns/StartedTurn.ts"
-import type { TurnRefused } from "../turns/TurnErrors.ts"
+import { IdempotencyConflict, type TurnRefused } from "../turns/TurnErrors.ts"
 import type { TurnRequest } from "../turns/TurnRequest.ts"
 import type { StartError, Turns } from "../turns/TurnUseCases.ts"
 import type { Document } from "./Document.ts"
-import type { Documents } from "./Documents.ts"
+import type { DocumentPlace, Documents, NoPlace } from "./Documents.ts"
 import { documentsPartName } from "./DocumentWork.ts"
+import { notReady } from "./NotReady.ts"
 import type { ReceivedFile } from "./ReceivedFile.ts"
 
 /** The files were kept, but the turn has not begun, because a document of its scope is still being processed. */
@@ -41,7 +46,7 @@ export interface FileServices {
   readonly turns: typeof Turns.Service
 }
 
-/** The thread of the turn, and what was created for it so far. */
+/** The thread of the turn, and what was created for it by this request so far. */
 interface Place {
   readonly threadId: ThreadId
   readonly made: { readonly assistantId: AssistantId } | { readonly threadId: ThreadId } | null
@@ -59,25 +64,117 @@ const withAttachments = (request: TurnRequest, ids: ReadonlyArray<DocumentId>): 
 const Attached = Schema.Struct({ attachments: Schema.optionalKey(Schema.Array(Schema.String)) })
 const readAttachments = Schema.decodeUnknownOption(Attached)
 
+/** What an earlier request with these files has kept. The documents stand where their files do. */
+interface Kept {
+  readonly threadId: ThreadId | undefined
+  readonly ids: ReadonlyArray<DocumentId | undefined>
+  readonly documents: ReadonlyArray<Document | undefined>
+}
+
 /** Begins the turn; the files become documents of its thread. A repeat of a turn that has begun creates nothing. */
-export const startWithFiles = Effect.fnUntraced(function* (
+export const startWithFiles = (
   services: FileServices,
   request: TurnRequest,
   files: ReadonlyArray<ReceivedFile>
-): Effect.fn.Return<StartedTurn, StartError | FilesNotReady, Principal> {
+): Effect.Effect<StartedTurn, StartError | FilesNotReady, Principal> =>
+  Effect.catchTag(startOnce(services, request, files), "AttachedMeanwhile", () =>
+    startWithFiles(services, request, files)
+  )
+
+/** Another request with the same key has attached the file at the same moment; this one begins again and finds it. */
+class AttachedMeanwhile extends Schema.TaggedError<AttachedMeanwhile>()("AttachedMeanwhile", {}) {}
+
+const startOnce = Effect.fnUntraced(function* (
+  services: FileServices,
+  request: TurnRequest,
+  files: ReadonlyArray<ReceivedFile>
+): Effect.fn.Return<StartedTurn, StartError | FilesNotReady | AttachedMeanwhile, Principal> {
   if (request.idempotency !== undefined) {
     const repeated = yield* services.turns.repeated(request.idempotency)
     if (Option.isSome(repeated)) return repeated.value
   }
+  const kept = yield* findKept(services, request, files)
+  yield* ensureReady(services, request, kept)
   return yield* Effect.acquireUseRelease(
-    makePlace(services, request),
-    (place) => startIn(services, place, request, files),
+    makePlace(services, { ...request, threadId: kept.threadId }),
+    (place) => startIn(services, place, request, files, kept),
     (place, exit) => (keeps(place, exit) ? Effect.void : undo(services, place))
   )
 })
 
-const makePlace = Effect.fnUntraced(function* ({ assistants }: FileServices, request: TurnRequest) {
-  const { assistantId, threadId } = request
+const findKept = Effect.fnUntraced(function* (
+  { documents }: FileServices,
+  { idempotency, threadId }: TurnRequest,
+  files: ReadonlyArray<ReceivedFile>
+) {
+  if (idempotency !== undefined) {
+    const ids = yield* Effect.forEach(files, (_, place) => keyedId(idempotency.key, place))
+    const found = yield* Effect.forEach(ids, (id) =>
+      Effect.catchTag(documents.get(id), "DocumentNotFound", () => Effect.succeed(undefined))
+    )
+    const [first] = found.flatMap((document) => document ?? [])
+    const isSame = found.every(
+      (document, place) => document === undefined || (isOf(document, files[place]) && isIn(document, threadId))
+    )
+    if (!isSame) return yield* new IdempotencyConflict()
+    const ofFirst = first === undefined || first.scope._tag === "Assistant" ? undefined : first.scope.threadId
+    const kept: Kept = { threadId: threadId ?? ofFirst, ids, documents: found }
+    return kept
+  }
+  const ofThread = threadId === undefined ? [] : yield* allOf(documents, threadId)
+  const kept: Kept = {
+    threadId,
+    ids: [],
+    documents: files.map((file) => ofThread.findLast((document) => document.status !== "error" && isOf(document, file)))
+  }
+  return kept
+})
+
+const allOf = (
+  documents: FileServices["documents"],
+  threadId: ThreadId,
+  skip = 0
+): Effect.Effect<ReadonlyArray<Document>, NoPlace | StoreUnavailable, Principal> =>
+  Effect.flatMap(documents.list({ threadId }, { skip, limit: maximumLimit }), (page) =>
+    page.length < maximumLimit
+      ? Effect.succeed(page)
+      : Effect.map(allOf(documents, threadId, skip + maximumLimit), (rest) => [...page, ...rest])
+  )
+
+const isIn = ({ scope }: Document, threadId: ThreadId | undefined): boolean =>
+  threadId === undefined || (scope._tag === "Thread" && scope.threadId === threadId)
+
+const isOf = (document: Document, file: ReceivedFile | undefined): boolean =>
+  document.filename === file?.filename && document.sha256 === file.sha256
+
+/** The id of a file of a keyed message is made of the key, so that each repeat finds it. */
+const keyedId = Effect.fnUntraced(function* (key: string, place: number) {
+  const { ownerId } = yield* Principal
+  const text = new TextEncoder().encode(JSON.stringify([ownerId, key, place]))
+  const hash = new Uint8Array(yield* Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", text)))
+  const hex = Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("")
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20)]
+  return DocumentId.make(parts.join("-"))
+})
+
+/** Whether the message need not wait for documents of others. Its own may still be processed. */
+const ensureReady = Effect.fnUntraced(function* ({ documents }: FileServices, request: TurnRequest, kept: Kept) {
+  const place = placeAsked(request, kept)
+  if (place === null) return
+  const own = new Set(kept.documents.map((document) => document?.id))
+  const others = (yield* documents.unready(place)).filter(({ id }) => !own.has(id))
+  if (others.length > 0) return yield* notReady(others)
+})
+
+const placeAsked = ({ assistantId }: TurnRequest, { threadId }: Kept): DocumentPlace | null => {
+  if (threadId !== undefined) return { threadId }
+  return assistantId === undefined ? null : { assistantId }
+}
+
+const makePlace = Effect.fnUntraced(function* (
+  { assistants }: FileServices,
+  { assistantId, threadId }: { readonly assistantId?: AssistantId | undefined; readonly threadId: ThreadId | undefined }
+) {
   if (threadId !== undefined) return placeAt(threadId, null)
   const owner = assistantId ?? (yield* assistants.create({ name: "Assistant" })).id
   const thread = yield* assistants.createThread(owner, null)
@@ -91,14 +188,17 @@ const startIn = Effect.fnUntraced(function* (
   { documents, turns }: FileServices,
   place: Place,
   { assistantId: _, ...request }: TurnRequest,
-  files: ReadonlyArray<ReceivedFile>
+  files: ReadonlyArray<ReceivedFile>,
+  kept: Kept
 ) {
   const { threadId } = place
-  for (const file of files) {
-    const document = yield* documents.attach(file, { _tag: "Thread", threadId })
-    place.documents = [...place.documents, document]
+  const documentIds: Array<DocumentId> = []
+  for (const [index, file] of files.entries()) {
+    const found = kept.documents[index]
+    const document = found ?? (yield* attachOne(documents, file, threadId, kept.ids[index]))
+    if (found === undefined) place.documents = [...place.documents, document]
+    documentIds.push(document.id)
   }
-  const documentIds = place.documents.map(({ id }) => id)
   return yield* turns
     .start(withAttachments({ ...request, threadId }, documentIds))
     .pipe(
@@ -110,11 +210,26 @@ const startIn = Effect.fnUntraced(function* (
     )
 })
 
+const attachOne = (
+  documents: FileServices["documents"],
+  file: ReceivedFile,
+  threadId: ThreadId,
+  id: DocumentId | undefined
+) =>
+  Effect.catchDefect(documents.attach(file, { _tag: "Thread", threadId }, undefined, id), (defect) =>
+    id === undefined
+      ? Effect.die(defect)
+      : Effect.matchEffect(documents.get(id), {
+          onFailure: () => Effect.die(defect),
+          onSuccess: () => Effect.fail(new AttachedMeanwhile())
+        })
+  )
+
 /**
  * Keeps the place while its documents are processed. Removes it if a turn on another thread began at the same moment with the same
  * idempotency key.
  */
-const keeps = (place: Place, exit: Exit.Exit<StartedTurn, StartError | FilesNotReady>): boolean =>
+const keeps = (place: Place, exit: Exit.Exit<StartedTurn, StartError | FilesNotReady | AttachedMeanwhile>): boolean =>
   Exit.isSuccess(exit)
     ? exit.value.threadId === place.threadId
     : Option.exists(Cause.findErrorOption(exit.cause), ({ _tag }) => _tag === "FilesNotReady")

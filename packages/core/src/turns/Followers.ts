@@ -1,7 +1,7 @@
 /**
  * Follows the log of a run in any process: from memory while this process works on the run, otherwise from the store, and it changes
  * between the two when another process takes the run over. A stream of events ends with the first terminal event after its start. If the
- * thread of the run is deleted meanwhile, the follower gets a cancelled end. If the log of an old run was removed, the follower gets the
+ * thread of the run is deleted meanwhile, the follower gets a cancelled end, also if that happens before its first look. If the log of an old run was removed, the follower gets the
  * run's end made from the record.
  */
 import { isReadonlyArrayNonEmpty, type NonEmptyReadonlyArray } from "effect/Array"
@@ -35,7 +35,8 @@ type Follow = (
   principal: typeof Principal.Service,
   runId: RunId,
   after: number,
-  log?: RunLog<TurnEvent>
+  log?: RunLog<TurnEvent>,
+  found?: Run
 ) => Stream.Stream<TurnEvent, StoreUnavailable>
 
 const makeFollow = Effect.gen(function* () {
@@ -79,11 +80,12 @@ const makeFollow = Effect.gen(function* () {
     principal: typeof Principal.Service,
     runId: RunId,
     after: number,
-    before: ReadonlyArray<TurnEvent> = []
+    before: ReadonlyArray<TurnEvent> = [],
+    found: Run | null = null
   ): Effect.fn.Return<EventPull, never, Scope.Scope> {
     const changed = yield* signals.listen(runId)
     const seen = [...digestOf(before)]
-    let known: Run | null = null
+    let known = found
     let last = after
     let hasEnded = false
     let wasAtRest = false
@@ -105,10 +107,7 @@ const makeFollow = Effect.gen(function* () {
           return events
         }
         const run = yield* store.get(runId)
-        if (Option.isNone(run)) {
-          if (known === null && seen.length === 0) break
-          return [endOfDeletedRun()] as const
-        }
+        if (Option.isNone(run)) return [endOfDeletedRun()] as const
         known = run.value
         if (isAtRest(known.status) && known.lastSequence <= last) break
         if (wasAtRest && isAtRest(known.status)) {
@@ -128,12 +127,12 @@ const makeFollow = Effect.gen(function* () {
   })
 
   // One pull function serves both sources. A second stage of the stream for the change of source would cost time for every delta.
-  const follow: Follow = (principal, runId, after, log = running.get(runId)?.log) =>
+  const follow: Follow = (principal, runId, after, log = running.get(runId)?.log, found) =>
     Stream.unwrap(
       Effect.map(
         log !== undefined && after >= log.first - 1
           ? fromMemory(principal, runId, after, log)
-          : fromStore(principal, runId, after),
+          : fromStore(principal, runId, after, [], found),
         (pull) => Stream.fromPull(Effect.succeed(pull))
       )
     )
@@ -144,13 +143,14 @@ export class Followers extends Context.Service<
   Followers,
   {
     /**
-     * The events of a run after a sequence number. `log` is the log of the leg, when this process works on the run. The stream keeps the
-     * caller's principal, so it may be read outside of the caller's context.
+     * The events of a run after a sequence number. `log` is the log of the leg, when this process works on the run; `found` is the run, when
+     * the caller has read it. The stream keeps the caller's principal, so it may be read outside of the caller's context.
      */
     readonly events: (
       runId: RunId,
       after: number,
-      log?: RunLog<TurnEvent>
+      log?: RunLog<TurnEvent>,
+      found?: Run
     ) => Effect.Effect<Stream.Stream<TurnEvent, StoreUnavailable>, never, Principal>
   }
 >()("@colloquy/core/turns/Followers") {

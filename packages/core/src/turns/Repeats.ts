@@ -41,7 +41,10 @@ export class Repeats extends Context.Service<
         if (repeated.fingerprint !== fingerprint || Option.isNone(run)) return yield* new IdempotencyConflict()
         const { threadId, assistantId, id } = run.value
         if (run.value.status === "QUEUED") yield* untilBegun(run.value)
-        return startedTurn({ threadId, assistantId, runId: id }, yield* followers.events(id, repeated.legStart - 1))
+        return startedTurn(
+          { threadId, assistantId, runId: id },
+          yield* followers.events(id, repeated.legStart - 1, undefined, run.value)
+        )
       })
 
       const untilBegun = Effect.fnUntraced(function* ({ id, threadId }: Run) {

@@ -1,6 +1,7 @@
 /**
- * Repeats a write when the store did not answer, so that the write may have taken effect or not. The first repeat is sent at once, later
- * ones after growing pauses. Every write that uses this function may be repeated without harm (the contract of `RunStore`), and the repeat
+ * Repeats a write when the store did not answer, so that the write may have taken effect or not. The first repeat is sent at once, also when
+ * the answer was awaited longer than all repeats may take, because only a repeat tells what the first one did; later ones follow after
+ * growing pauses. Every write that uses this function may be repeated without harm (the contract of `RunStore`), and the repeat
  * returns the result of the first one.
  */
 import * as Duration from "effect/Duration"
@@ -17,7 +18,7 @@ export const repeatWhileUnavailable = <A, E, R>(
     const deadline = clock.currentTimeMillisUnsafe() + Duration.toMillis(time)
     const attempt = (pause: number): Effect.Effect<A, E | StoreUnavailable, R> =>
       Effect.catchIf(write, isUnavailable, (unavailable) =>
-        clock.currentTimeMillisUnsafe() < deadline
+        pause === 0 || clock.currentTimeMillisUnsafe() < deadline
           ? Effect.andThen(Effect.sleep(pause), attempt(Math.min(longestPause, pause * 2 + 50)))
           : Effect.fail(unavailable)
       )

@@ -140,8 +140,8 @@ const makeTurns = Effect.gen(function* () {
       return yield* findRun(threadId, runId)
     }),
     follow: tracedFn("Turns.follow")(function* (threadId: ThreadId, runId: RunId, after: number) {
-      yield* findRun(threadId, runId)
-      return yield* followers.events(runId, after)
+      const run = yield* findRun(threadId, runId)
+      return yield* followers.events(runId, after, undefined, run)
     }),
     report: tracedFn("Turns.report")(function* (threadId: ThreadId, runId: RunId) {
       const run = yield* findRun(threadId, runId)

@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { Principal } from "../access/Principal.ts"
 import { admissionRequest, type Amount } from "../metering/Budget.ts"
 import { type OverLimit, overLimit, Quotas } from "../metering/Quota.ts"
@@ -29,6 +30,7 @@ import { QueueTurn } from "./QueueTurn.ts"
 import { Recovery } from "./Recovery.ts"
 import { Repeats } from "./Repeats.ts"
 import { RunLeg } from "./RunLeg.ts"
+import { LegScope } from "./RunningTurns.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { repeatWhileUnavailable } from "./StoreRetry.ts"
 import { type IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
@@ -65,7 +67,7 @@ export class WriteTurn extends Context.Service<
   static readonly layer: Layer.Layer<
     WriteTurn,
     never,
-    RunStore | FollowUps | Repeats | Recovery | Cancellation | Followers | RunLeg | QueueTurn
+    RunStore | FollowUps | Repeats | Recovery | Cancellation | Followers | LegScope | RunLeg | QueueTurn
   > = Layer.effect(
     WriteTurn,
     Effect.gen(function* () {
@@ -78,6 +80,7 @@ export class WriteTurn extends Context.Service<
       const legs = yield* RunLeg
       const { queue, queueSave } = yield* QueueTurn
       const settings = yield* TurnSettings
+      const scope = yield* LegScope
       const counter = yield* TokenCounter
       const quotaOf = yield* Quotas
 
@@ -92,7 +95,9 @@ export class WriteTurn extends Context.Service<
         const { log } = turn.draft
         const begin = yield* beginOf(turn)
         const policy = request.busy ?? settings.busy
-        const outcome = yield* beginUnderPolicy(begin, policy, restore)
+        const outcome = yield* Effect.tapErrorTag(beginUnderPolicy(begin, policy, restore), "StoreUnavailable", () =>
+          Effect.forkIn(goOnLater(turn, begin), scope)
+        )
         const events = yield* followers.events(begin.run.id, 0, log)
         const started = startedTurn(
           { threadId: place.thread.id, assistantId: place.assistant.id, runId: begin.run.id },
@@ -123,11 +128,7 @@ export class WriteTurn extends Context.Service<
             log.close("ended")
             return started
           case "Started":
-            yield* legs.start(
-              firstLeg(turn, outcome.lease, budgetOf(turn, outcome.lease, outcome.reserved)),
-              log.events.length,
-              Effect.succeed(outcome.history)
-            )
+            yield* startFirst(turn, outcome)
             return started
           case "Queued":
             yield* restore(
@@ -138,6 +139,33 @@ export class WriteTurn extends Context.Service<
             return started
         }
       })
+
+      const startFirst = (
+        turn: TurnToWrite,
+        { history, lease, reserved }: Extract<BeginOutcome, { _tag: "Started" }>
+      ) =>
+        legs.start(
+          firstLeg(turn, lease, budgetOf(turn, lease, reserved)),
+          turn.draft.log.events.length,
+          Effect.succeed(history)
+        )
+
+      /**
+       * The caller was told that the store is away, but the run may have been begun. Then this process goes on with it, because the thread
+       * would be blocked until its lease expires. A run that the store does not have is not begun any more.
+       */
+      const goOnLater = Effect.fnUntraced(
+        function* (turn: TurnToWrite, begin: Begin) {
+          const found = yield* repeatWhileUnavailable(store.get(begin.run.id), settings.lease)
+          if (Option.isNone(found) || found.value.status !== "IN_PROGRESS") return
+          yield* Effect.uninterruptible(
+            Effect.flatMap(store.begin({ ...begin, mode: "reject" }), (outcome) =>
+              outcome._tag === "Started" ? startFirst(turn, outcome) : Effect.void
+            )
+          )
+        },
+        Effect.catchCause((cause) => Effect.logWarning("Whether a run was begun could not be found out", cause))
+      )
 
       /**
        * Asks the store to begin, and removes what blocks the thread: a run whose process died is ended, a run that the policy interrupts is
